@@ -1,0 +1,5 @@
+"""Generators from the papers, and loaders of the data sets they used."""
+
+from octavo._lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,1 @@
+"""Numerics that two or more rooms share, one piece a module."""

@@ -1,0 +1,5 @@
+"""One function per picture: matplotlib axes in, matplotlib axes out."""
+
+from octavo._lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
