@@ -17,7 +17,6 @@ copyright = "2026, the octavo developers"
 version = release = octavo.__version__
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
@@ -40,7 +39,6 @@ html_title = "octavo"
 html_show_sourcelink = False
 templates_path = []
 myst_enable_extensions = ["dollarmath"]
-autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

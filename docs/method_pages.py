@@ -8,8 +8,11 @@ methods by room.
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 from pathlib import Path
+from types import FunctionType
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
@@ -53,13 +56,60 @@ def record_lines(paper, method) -> list[str]:
     ]
 
 
+def api_names(method) -> list[tuple[str, str]]:
+    return [(method.room, member) for member in method.members] + [
+        ("plot", name) for name in method.plots
+    ]
+
+
 def api_lines(method) -> list[str]:
-    lines = ["API", "---", "", f".. currentmodule:: octavo.{method.room}", ""]
-    lines += [".. autosummary::", "   :toctree: ../generated", "   :nosignatures:", ""]
-    lines += [f"   {member}" for member in method.members]
-    lines += ["", ".. currentmodule:: octavo.plot", "", ".. autosummary::"]
-    lines += ["   :toctree: ../generated", "   :nosignatures:", ""]
-    return [*lines, *[f"   {name}" for name in method.plots], ""]
+    rows = []
+    for package, name in api_names(method):
+        thing = getattr(importlib.import_module(f"octavo.{package}"), name)
+        summary = (inspect.getdoc(thing) or "").splitlines()[0]
+        rows.append(
+            [f":doc:`octavo.{package}.{name} </generated/{package}.{name}>`", cell(summary)]
+        )
+    lines = ["API", "---", "", *table(["name", "what it does"], rows, "40 60")]
+    lines += [".. toctree::", "   :hidden:", ""]
+    return [*lines, *[f"   /generated/{package}.{name}" for package, name in api_names(method)], ""]
+
+
+def own_members(cls: type) -> list[str]:
+    """Return the public methods that octavo itself defines, not those of scikit-learn."""
+    owners = [base for base in cls.__mro__ if base.__module__.startswith("octavo.")]
+    return sorted(
+        {
+            name
+            for owner in owners
+            for name, member in vars(owner).items()
+            if not name.startswith("_") and isinstance(member, (FunctionType, classmethod))
+        }
+    )
+
+
+def write_api_pages(app) -> None:
+    """Write one page per public name before Sphinx reads the sources."""
+    folder = HERE / "generated"
+    folder.mkdir(exist_ok=True)
+    for _, method in methods():
+        for package, name in api_names(method):
+            thing = getattr(importlib.import_module(f"octavo.{package}"), name)
+            title = f"octavo.{package}.{name}"
+            lines = [title, "=" * len(title), "", f".. currentmodule:: octavo.{package}", ""]
+            if inspect.isclass(thing):
+                lines += [
+                    f".. autoclass:: {name}",
+                    "   :members:",
+                    "   :inherited-members: tuple",
+                    "",
+                ]
+            else:
+                lines += [f".. autofunction:: {name}", ""]
+            path = folder / f"{package}.{name}.rst"
+            text = "\n".join(lines)
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                path.write_text(text, encoding="utf-8")
 
 
 def claim_lines(paper, method) -> list[str]:
@@ -167,4 +217,5 @@ class IndexDirective(OctavoDirective):
 def setup(app):
     app.add_directive("octavo-method", MethodDirective)
     app.add_directive("octavo-index", IndexDirective)
+    app.connect("builder-inited", write_api_pages)
     return {"parallel_read_safe": False}
