@@ -1,9 +1,9 @@
 """What the pages take from the catalogue: records, claims, benchmarks, figures.
 
-``.. octavo-method:: NAME`` at the end of a method's page writes its record, API, claims with
-their verdicts (from ``docs/results/claims.json``), figures (drawn by the functions that the
-report uses) and benchmark (from ``docs/results/bench.json``). ``.. octavo-index::`` lists all
-methods by room.
+The line ``.. octavo-method:: NAME`` at the end of a method's page becomes its record, API,
+claims with their verdicts (from ``docs/results/claims.json``), figures (drawn by the functions
+that the report uses) and benchmark (from ``docs/results/bench.json``). ``.. octavo-index::``
+becomes the list of all methods by room.
 """
 
 from __future__ import annotations
@@ -11,13 +11,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import re
 from pathlib import Path
 from types import FunctionType
-
-from docutils import nodes
-from docutils.parsers.rst import Directive
-from docutils.statemachine import StringList
-from sphinx.util.nodes import nested_parse_with_titles
 
 from octavo.catalogue import find_method, methods
 
@@ -31,9 +27,9 @@ def stored(name: str):
 
 def cell(text: object) -> str:
     """Return text that is safe in a table of reStructuredText."""
-    return (
-        str(text).replace("\\", "\\\\").replace("*", "\\*").replace("`", "\\`").replace("|", "\\|")
-    )
+    if text == "-":  # alone it would begin a list
+        return "–"
+    return re.sub(r"([\\*`|])", r"\\\1", str(text))
 
 
 def table(header: list[str], rows: list[list[str]], widths: str) -> list[str]:
@@ -47,11 +43,11 @@ def record_lines(paper, method) -> list[str]:
     peers = ", ".join(method.peers)
     return [
         *("At a glance", "-----------", ""),
-        f":Use it when: {method.use_when}",
-        f":Avoid it when: {method.avoid_when}",
+        f":Use it when: {cell(method.use_when)}",
+        f":Avoid it when: {cell(method.avoid_when)}",
         f":scikit-learn offers: {cell(method.instead)}",
         f":Compared with: {peers}",
-        f":Paper: {paper.reference}",
+        rf":Paper: \ {cell(paper.reference)}",
         "",
     ]
 
@@ -67,9 +63,8 @@ def api_lines(method) -> list[str]:
     for package, name in api_names(method):
         thing = getattr(importlib.import_module(f"octavo.{package}"), name)
         summary = (inspect.getdoc(thing) or "").splitlines()[0]
-        rows.append(
-            [f":doc:`octavo.{package}.{name} </generated/{package}.{name}>`", cell(summary)]
-        )
+        link = f":doc:`octavo.{package}.{name} </generated/{package}.{name}>`"
+        rows.append([link, summary])
     lines = ["API", "---", "", *table(["name", "what it does"], rows, "40 60")]
     lines += [".. toctree::", "   :hidden:", ""]
     return [*lines, *[f"   /generated/{package}.{name}" for package, name in api_names(method)], ""]
@@ -98,12 +93,9 @@ def write_api_pages(app) -> None:
             title = f"octavo.{package}.{name}"
             lines = [title, "=" * len(title), "", f".. currentmodule:: octavo.{package}", ""]
             if inspect.isclass(thing):
-                lines += [
-                    f".. autoclass:: {name}",
-                    "   :members:",
-                    "   :inherited-members: tuple",
-                    "",
-                ]
+                members = ", ".join(own_members(thing))
+                lines += [f".. autoclass:: {name}"]
+                lines += [f"   :members: {members}", ""] if members else [""]
             else:
                 lines += [f".. autofunction:: {name}", ""]
             path = folder / f"{package}.{name}.rst"
@@ -130,7 +122,7 @@ def claim_lines(paper, method) -> list[str]:
         return [title, "-" * len(title), "", f"Run ``octavo reproduce {paper.key}``.", ""]
     header = ["claim", "where", "published", "measured", "verdict"]
     intro = f"Full measurements, as ``octavo reproduce {paper.key} --full`` prints them."
-    return [title, "-" * len(title), "", intro, "", *table(header, rows, "30 16 12 16 26")]
+    return [title, "-" * len(title), "", intro, "", *table(header, rows, "26 13 11 16 34")]
 
 
 def figure_lines(paper, build: Path) -> list[str]:
@@ -172,50 +164,44 @@ def bench_lines(method) -> list[str]:
     return lines
 
 
-class OctavoDirective(Directive):
-    def lines(self) -> list[str]:
-        raise NotImplementedError
+def method_lines(name: str) -> list[str]:
+    paper, method = find_method(name)
+    return [
+        *record_lines(paper, method),
+        *api_lines(method),
+        *claim_lines(paper, method),
+        *figure_lines(paper, HERE / "generated" / "figures"),
+        *bench_lines(method),
+    ]
 
-    def run(self) -> list[nodes.Node]:
-        node = nodes.section()
-        node.document = self.state.document
-        text = StringList(self.lines(), source="catalogue")
-        nested_parse_with_titles(self.state, text, node)
-        return node.children
 
-
-class MethodDirective(OctavoDirective):
-    required_arguments = 1
-
-    def lines(self) -> list[str]:
-        paper, method = find_method(self.arguments[0])
-        figures = figure_lines(paper, HERE / "generated" / "figures")
-        return [
-            *record_lines(paper, method),
-            *api_lines(method),
-            *claim_lines(paper, method),
-            *figures,
-            *bench_lines(method),
+def index_lines() -> list[str]:
+    lines: list[str] = []
+    for room in sorted({method.room for _, method in methods()}):
+        rows = [
+            [f":doc:`{m.name} <methods/{m.module}>`", cell(m.task), cell(m.summary)]
+            for _, m in methods()
+            if m.room == room
         ]
+        lines += [f"octavo.{room}", "-" * (len(room) + 7), ""]
+        lines += table(["method", "task", "what it does"], rows, "22 28 50")
+    return lines
 
 
-class IndexDirective(OctavoDirective):
-    def lines(self) -> list[str]:
-        lines: list[str] = []
-        rooms = sorted({method.room for _, method in methods()})
-        for room in rooms:
-            rows = [
-                [f":doc:`{m.name} <methods/{m.module}>`", cell(m.task), cell(m.summary)]
-                for _, m in methods()
-                if m.room == room
-            ]
-            lines += [f"octavo.{room}", "-" * (len(room) + 7), ""]
-            lines += table(["method", "task", "what it does"], rows, "22 28 50")
-        return lines
+def complete_source(app, docname: str, source: list[str]) -> None:
+    """Replace the two markers by what the catalogue says, before the page is parsed."""
+    text = re.sub(
+        r"^\.\. octavo-method:: (\S+)$",
+        lambda match: "\n".join(method_lines(match[1])),
+        source[0],
+        flags=re.MULTILINE,
+    )
+    source[0] = re.sub(
+        r"^\.\. octavo-index::$", lambda _: "\n".join(index_lines()), text, flags=re.MULTILINE
+    )
 
 
 def setup(app):
-    app.add_directive("octavo-method", MethodDirective)
-    app.add_directive("octavo-index", IndexDirective)
     app.connect("builder-inited", write_api_pages)
+    app.connect("source-read", complete_source)
     return {"parallel_read_safe": False}
