@@ -19,7 +19,6 @@ from numpy.testing import assert_array_equal
 from sklearn.utils import Bunch
 
 from octavo.catalogue import UnknownNameError
-from octavo.claims import Claim, holds, run_claim
 from octavo.data import (
     CorruptDatasetError,
     DatasetNotFoundError,
@@ -645,18 +644,6 @@ def test_convert_libol_refuses_other_data(release, places):
 
 
 # The rest of octavo.
-
-
-def test_claim_without_its_data_is_not_measurable_here(places):
-    def measure(run):
-        return float(load_dataset("uci/sonar").data.mean())
-
-    claim = Claim("c", "m", "says", "where", 1.0, holds(because="x"), measure, (0,), (0,), "")
-    result = run_claim(claim)
-    assert result.verdict == "not measurable here"
-    assert "fetch_dataset('uci/sonar')" in result.evidence
-    put(places.data, "uci/sonar.csv", b"1,2,3")
-    assert run_claim(claim).verdict == "failed"  # damage is not absence
 
 
 def test_import_is_light():
