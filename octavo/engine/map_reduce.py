@@ -11,6 +11,7 @@ misses something raises `MemoryLost`, and is called again after ``restore`` has 
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 import threading
@@ -102,13 +103,17 @@ def check_finite(value: Any, name: str) -> None:
             check_finite(part, name)
     elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
         if not math.isfinite(float(value.sum())) and not np.isfinite(value).all():
-            raise FloatingPointError(
-                f"{name} returned a result that is not finite: "
-                f"{int((~np.isfinite(value)).sum())} of {value.size} entries. Its data hold NaN or "
-                "infinite values, or values so large that sums overflow."
-            )
+            count = int((~np.isfinite(value)).sum())
+            raise FloatingPointError(_not_finite(name, f"{count} of {value.size} entries"))
     elif isinstance(value, float) and not math.isfinite(value):
-        raise FloatingPointError(f"{name} returned a result that is not finite: {value}")
+        raise FloatingPointError(_not_finite(name, str(value)))
+
+
+def _not_finite(name: str, what: str) -> str:
+    return (
+        f"{name} returned a result that is not finite: {what}. Its data hold NaN or infinite "
+        "values, or values so large that sums overflow."
+    )
 
 
 # --- the tree ------------------------------------------------------------------------------------
@@ -273,6 +278,7 @@ class Communicator:
         combine: Combine = add,
         restore: Restore = None,
         phase: str | None = None,
+        race: bool = False,
     ) -> Any:
         """Call ``function(site, *args)`` at every site and return the combination.
 
@@ -288,6 +294,8 @@ class Communicator:
             Called as ``callable(site, *args)`` first at sites that lost their memory.
         phase : str, optional
             Name in the timing; the function's by default.
+        race : bool
+            Copies may be worked on by several nodes; the first to finish keeps the shard.
 
         Returns
         -------
@@ -343,6 +351,7 @@ class ThreadCommunicator(Communicator):
         combine: Combine = add,
         restore: Restore = None,
         phase: str | None = None,
+        race: bool = False,
     ) -> Any:
         """Call ``function(site, *args)`` at every site and return the combination."""
         start = time.perf_counter()
@@ -370,3 +379,37 @@ class ThreadCommunicator(Communicator):
 
     def __getstate__(self) -> dict[str, Any]:
         return {"n_threads": self.n_threads, "timing": FitTiming(), "_sites": [], "_pool": None}
+
+
+def communicator_for(comm: Any, n_threads: int | None = None) -> Communicator:
+    """Return the communicator that a user's ``comm`` stands for.
+
+    Parameters
+    ----------
+    comm : None, str, Communicator, distributed.Client or mpi4py.MPI.Comm
+        None and "threads" stay in this process; "dask" starts a cluster on this machine; any
+        other text is the address of a Dask scheduler.
+    n_threads : int, optional
+        Threads for the first two.
+
+    Returns
+    -------
+    communicator : Communicator
+        A new one, to be opened and closed by the caller.
+    """
+    if comm is None or (isinstance(comm, str) and comm == "threads"):
+        return ThreadCommunicator(n_threads)
+    if isinstance(comm, Communicator):
+        return copy.deepcopy(comm)  # the user's own stays as it is
+    if isinstance(comm, str) or hasattr(comm, "scheduler"):
+        from octavo.engine.dask_communicator import DaskCommunicator
+
+        return DaskCommunicator(None if isinstance(comm, str) and comm == "dask" else comm)
+    if hasattr(comm, "Get_rank"):
+        from octavo.engine.mpi_communicator import MPICommunicator
+
+        return MPICommunicator(comm)
+    raise TypeError(
+        "comm must be None, 'threads', 'dask', the address of a Dask scheduler, a distributed.Client, "
+        f"an mpi4py communicator or a communicator of octavo; got {comm!r}"
+    )

@@ -113,11 +113,14 @@ class Shard:
         Number of columns.
     n_rows : int or None
         Number of rows; None until a stream has been read once.
+    travels_by_name : bool
+        Whether a pickle of it is small: a path or a function in place of the rows.
     """
 
     name: str
     n_features: int
     n_rows: int | None
+    travels_by_name: bool = True
 
     def blocks(self) -> Iterator[Block]:
         """Yield all rows in order, each block valid until the next is asked for."""
@@ -130,6 +133,8 @@ class Shard:
 
 class ArrayShard(Shard):
     """Rows in memory."""
+
+    travels_by_name = False
 
     def __init__(
         self, block: Block, n_features: int, name: str = "in memory", start: int = 0
@@ -199,6 +204,7 @@ class ChainShard(Shard):
         self.shards = list(shards)
         self.name = " + ".join(shard.name for shard in self.shards)
         self.n_features = self.shards[0].n_features
+        self.travels_by_name = all(shard.travels_by_name for shard in self.shards)
         known = [shard.n_rows for shard in self.shards]
         self.n_rows = None if None in known else sum(n for n in known if n)
 
@@ -512,3 +518,52 @@ def find_shards(directory: str | Path) -> list[Path]:
     if not found:
         raise FileNotFoundError(f"{directory} holds no finished shard (no shard.json found)")
     return found
+
+
+def is_sharded(X: Any, y: Any) -> bool:
+    """Tell training data that come in shards from a table with its targets."""
+    if isinstance(X, (str, Path, Shard)) or callable(X):
+        return True
+    return y is None and isinstance(X, (list, tuple)) and any(map(_is_shard, X))
+
+
+def _is_shard(item: Any) -> bool:
+    pair = isinstance(item, tuple) and len(item) in (2, 3) and hasattr(item[0], "shape")
+    return isinstance(item, (str, Path, Shard)) or callable(item) or pair
+
+
+def as_shards(X: Any) -> list[Shard]:
+    """Return the shards that a user's description stands for.
+
+    Parameters
+    ----------
+    X : path, callable, Shard, or list of them and of (X, y) or (X, y, weight) tuples
+        A path is a shard's folder or a folder of shards; a callable returns an iterator of
+        blocks.
+
+    Returns
+    -------
+    shards : list of Shard
+        In the order given.
+    """
+    shards: list[Shard] = []
+    for item in X if isinstance(X, (list, tuple)) else [X]:
+        k = len(shards)
+        if isinstance(item, Shard):
+            shards.append(item)
+        elif isinstance(item, (str, Path)):
+            shards += [FileShard(path) for path in find_shards(item)]
+        elif callable(item):
+            shards.append(StreamShard(item, name=f"stream {k}"))
+        elif _is_shard(item):
+            shards.append(ArrayShard.of(*item, name=f"table {k}"))
+        else:
+            raise TypeError(
+                f"entry {k} of the list of shards is a {type(item).__name__}; expected a path, an "
+                "(X, y) or (X, y, weight) tuple, or a function that returns an iterator of blocks"
+            )
+    widths = {shard.n_features for shard in shards}
+    if len(widths) > 1:
+        told = ", ".join(f"{shard.name}: {shard.n_features}" for shard in shards[:5])
+        raise ValueError(f"shards differ in their number of features: {told}")
+    return shards

@@ -1,0 +1,469 @@
+"""Map/reduce over the workers of a Dask cluster.
+
+Shards stay pinned to workers: a path is opened there, an array is sent once. The results of a
+phase meet in a tree of tasks that Dask runs where the data lie; vectors that go out are
+replicated by Dask from worker to worker. Nothing here speaks to a socket.
+
+A worker that dies takes its sites with it. Their shards are opened on workers that live, what
+they remembered is rebuilt, and the phase goes on; a shard that is lost again and again is named
+in an error, as is one that does not answer in time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from octavo.engine.map_reduce import (
+    Combine,
+    Communicator,
+    Report,
+    Restore,
+    ShardError,
+    Site,
+    add,
+    combine_reports,
+    nbytes,
+    tree_rounds,
+    work_at,
+)
+from octavo.engine.shards import ArrayShard, Block, Shard
+from octavo.engine.timing import FitTiming
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_INLINE = 1 << 16  # bytes of arguments that travel with a task; larger ones are replicated once
+_POLL = 0.25  # seconds between looks at whether the workers are alive
+# By worker as well: several workers may share a process.
+_SITES: dict[tuple[str, str, int], tuple[Site, threading.Lock]] = {}
+_SITES_LOCK = threading.Lock()
+
+
+# --- what runs on a worker -----------------------------------------------------------------------
+
+
+def _at_worker(
+    pool: str,
+    rank: int,
+    shard: Shard | None,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    restore: Any,
+) -> Report:
+    from distributed import get_worker
+
+    node = get_worker().address
+    with _SITES_LOCK:
+        if shard is not None and (pool, node, rank) not in _SITES:
+            _SITES[pool, node, rank] = Site(shard, rank), threading.Lock()
+        known = _SITES.get((pool, node, rank))
+    if known is None:
+        return Report(None, (), 0, node, (rank,))
+    site, lock = known
+    with lock:  # an earlier attempt at the same shard may still be running
+        return work_at(site, node, function, args, restore)
+
+
+def _combine_at_worker(a: Report, b: Report, combine: Combine) -> Report:
+    from distributed import get_worker
+
+    return combine_reports(a, b, combine, get_worker().address)
+
+
+def _forget(pool: str) -> None:
+    with _SITES_LOCK:
+        for key in [key for key in _SITES if key[0] == pool]:
+            del _SITES[key]
+
+
+def _array_shard(X: Any, y: Any, weight: Any, name: str) -> ArrayShard:
+    return ArrayShard.of(X, np.asarray(y), weight, name)
+
+
+class DaskShard(Shard):
+    """One chunk of a dask array with its targets; computed where it is needed."""
+
+    def __init__(self, X: Any, y: Any, weight: Any, n_features: int, name: str) -> None:
+        from dask import delayed
+
+        self.task = delayed(_array_shard)(X, y, weight, name)
+        self.n_features, self.name, self.n_rows = n_features, name, None
+
+    def blocks(self) -> Iterator[Block]:
+        """Compute the chunk in this process, anew in every pass."""
+        yield from self.task.compute(scheduler="synchronous").blocks()
+
+
+def dask_shards(X: Any, y: Any, weight: Any = None) -> list[Shard]:
+    """Return one shard a row chunk of a dask array."""
+    import dask.array as da
+
+    if X.ndim != 2:
+        raise ValueError(f"X must be a table, got a dask array of {X.ndim} dimensions")
+    X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    chunks = X.chunks[0]
+    if any(np.isnan(size) for size in chunks):
+        raise ValueError("the chunks of X have unknown sizes: call compute_chunk_sizes() first")
+    columns = []
+    for values in (y, weight):
+        if values is None:
+            columns.append([None] * len(chunks))
+            continue
+        if values.shape[0] != X.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows, y or sample_weight {values.shape[0]}")
+        column = values if hasattr(values, "dask") else da.from_array(np.asarray(values))
+        columns.append(list(column.rechunk((chunks,)).to_delayed().ravel()))
+    rows = X.to_delayed().ravel()
+    return [
+        DaskShard(*parts, X.shape[1], f"chunk {k}")
+        for k, parts in enumerate(zip(rows, *columns))
+    ]
+
+
+# --- the communicator ----------------------------------------------------------------------------
+
+
+class DaskCommunicator(Communicator):
+    """Shards on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client or str, optional
+        A client, or the address of a scheduler. By default a cluster of processes on this
+        machine lives for the length of each fit.
+    n_workers : int, optional
+        Processes of that cluster; one a shard by default, up to the number of processors.
+    copies : int, default=1
+        Copies of each shard's first pass that race on different workers; the first to finish
+        keeps the shard, so that slow machines drop out before the synchronous phases.
+    timeout : float, default=600
+        Seconds after which a phase is given up and the shards that did not answer are named.
+    retries : int, default=3
+        How often a shard may lose its worker in one phase.
+
+    Examples
+    --------
+    >>> from octavo.linear import DaskCommunicator, HybridLinearClassifier
+    >>> comm = DaskCommunicator("tcp://scheduler:8786", copies=2, timeout=3600)
+    >>> HybridLinearClassifier(n_shards=100, comm=comm).comm.timeout
+    3600
+    """
+
+    def __init__(
+        self,
+        client: Client | str | None = None,
+        *,
+        n_workers: int | None = None,
+        copies: int = 1,
+        timeout: float = 600.0,
+        retries: int = 3,
+    ) -> None:
+        super().__init__()
+        self.client, self.n_workers, self.copies = client, n_workers, copies
+        self.timeout, self.retries = timeout, retries
+        self._owned: list[Any] = []
+        self._client: Client | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DaskCommunicator:
+        return type(self)(
+            self.client,
+            n_workers=self.n_workers,
+            copies=self.copies,
+            timeout=self.timeout,
+            retries=self.retries,
+        )
+
+    def __reduce__(self) -> Any:
+        client = self.client
+        address = client if client is None or isinstance(client, str) else client.scheduler.address
+        state = {k: getattr(self, k) for k in ("n_workers", "copies", "timeout", "retries")}
+        return _rebuild, (address, state)
+
+    # --- workers ---
+
+    def _connect(self, n_shards: int) -> Client:
+        try:
+            from distributed import Client, LocalCluster
+        except ImportError as error:
+            raise ImportError(
+                "comm needs the package dask[distributed]: pip install 'octavo[scale]'"
+            ) from error
+        if self.client is None:
+            import os
+
+            cluster = LocalCluster(
+                n_workers=self.n_workers or min(n_shards, os.cpu_count() or 1),
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+            )
+            client = Client(cluster, set_as_default=False)
+            self._owned = [client, cluster]
+            return client
+        if isinstance(self.client, str):
+            client = Client(self.client, set_as_default=False, timeout=min(self.timeout, 30))
+            self._owned = [client]
+            return client
+        return self.client
+
+    def _alive(self) -> list[str]:
+        assert self._client is not None
+        return sorted(self._client.nthreads())
+
+    def _wait_for_workers(self) -> list[str]:
+        """Return the workers; wait a while for the first one."""
+        deadline = time.monotonic() + min(self.timeout, 60)
+        while not (alive := self._alive()):
+            if time.monotonic() > deadline:
+                raise ShardError(
+                    f"the cluster has no worker left for {self._names(range(len(self._shards)))}"
+                )
+            time.sleep(_POLL)
+        return alive
+
+    def _names(self, ranks: Sequence[int]) -> str:
+        named = [f"shard {rank} ({self._shards[rank].name})" for rank in list(ranks)[:5]]
+        return ", ".join(named) + (f" and {len(ranks) - 5} more" if len(ranks) > 5 else "")
+
+    def open(self, shards: Sequence[Shard]) -> None:
+        """Take charge of some shards: neighbours in rank go to the same worker."""
+        self.close()
+        self.timing = FitTiming()
+        self._shards = list(shards)
+        self._pool, self._phase = uuid.uuid4().hex[:12], 0
+        self._client = self._connect(len(shards))
+        alive = self._wait_for_workers()
+        m = len(shards)
+        self._place = [alive[rank * len(alive) // m] for rank in range(m)]
+        self._opened = [False] * m
+
+    def _move(self, ranks: Sequence[int]) -> None:
+        """Give shards whose worker is gone to the workers that have the fewest."""
+        alive = self._wait_for_workers()
+        for rank in ranks:
+            self._opened[rank] = False
+            if self._place[rank] not in alive:
+                load = {address: self._place.count(address) for address in alive}
+                self._place[rank] = min(alive, key=lambda address: (load[address], address))
+
+    # --- phases ---
+
+    def _opener(self, rank: int, address: str) -> Any:
+        """Return the shard as it should travel: by name, or as data placed on the worker."""
+        assert self._client is not None
+        shard = self._shards[rank]
+        if isinstance(shard, DaskShard):
+            return self._client.compute(shard.task, workers=[address], allow_other_workers=True)
+        if not shard.travels_by_name:
+            return self._client.scatter(shard, workers=[address], hash=False, timeout=self.timeout)
+        return shard
+
+    def _submit(self, rank: int, address: str, task: tuple[Any, ...], priority: int = 0) -> Future:
+        function, args, restore, name = task
+        assert self._client is not None
+        fresh = not self._opened[rank] or address != self._place[rank]
+        self._phase += 1
+        return self._client.submit(
+            _at_worker,
+            self._pool,
+            rank,
+            self._opener(rank, address) if fresh else None,
+            function,
+            args,
+            restore if fresh else None,
+            key=f"{name}-{self._pool}-{self._phase}-{rank}",
+            workers=[address],
+            priority=priority,
+        )
+
+    def _tree(self, leaves: list[Future], combine: Combine) -> Future:
+        assert self._client is not None
+        nodes: list[Any] = list(leaves)
+        for pairs in tree_rounds(len(nodes)):
+            for a, b in pairs:
+                nodes[a] = self._client.submit(
+                    _combine_at_worker, nodes[a], nodes[b], combine, pure=False
+                )
+        return nodes[0]
+
+    def run(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        combine: Combine = add,
+        restore: Restore = None,
+        phase: str | None = None,
+        race: bool = False,
+    ) -> Any:
+        """Call ``function(site, *args)`` at every site and return the combination.
+
+        With ``race`` and several `copies`, each shard is worked on by several workers and stays
+        with the first to finish.
+        """
+        assert self._client is not None
+        start = time.perf_counter()
+        name = phase or function.__name__
+        sent = nbytes(args)
+        everyone = range(len(self._shards))
+        failures = dict.fromkeys(everyone, 0)
+        leaves: dict[int, Future] = {}
+        waiting: list[int] = list(everyone)
+        racing = race and self.copies > 1
+        deadline = time.monotonic() + self.timeout
+        while True:
+            task = (function, self._outgoing(args), self._outgoing(restore), name)
+            if racing:
+                leaves.update(self._race(waiting, task, deadline))
+            else:
+                leaves.update({k: self._submit(k, self._place[k], task) for k in waiting})
+            report, cause = self._await(leaves, combine, deadline, name)
+            if report is not None and not report.lost:
+                break
+            waiting = list(report.lost) if report is not None else self._gone(leaves)
+            self._blame(waiting, failures, cause)
+            self._move(waiting)
+        for rank in everyone:
+            self._opened[rank] = True
+        nodes = len(set(self._place))
+        moved = report.moved + sent * nodes + nbytes(report.value)
+        self._record(name, start, report._replace(moved=moved), sent)
+        return report.value
+
+    def _outgoing(self, value: Any) -> Any:
+        """Return small values as they are, large ones as data replicated on all workers."""
+        assert self._client is not None
+        if value is None or nbytes(value) <= _INLINE:
+            return value
+        (future,) = self._client.scatter(
+            [value], broadcast=True, hash=False, timeout=min(self.timeout, 60)
+        )
+        return future
+
+    def _await(
+        self, leaves: dict[int, Future], combine: Combine, deadline: float, name: str
+    ) -> tuple[Report | None, BaseException | None]:
+        """Return the report of the tree's root, or None if workers were lost, and why."""
+        from distributed import TimeoutError as DaskTimeoutError
+        from distributed import wait
+
+        root = self._tree([leaves[rank] for rank in sorted(leaves)], combine)
+        while True:
+            try:
+                wait([root], timeout=_POLL)
+            except (TimeoutError, DaskTimeoutError):
+                if self._gone(leaves):
+                    return None, None
+                if time.monotonic() > deadline:
+                    late = [rank for rank in sorted(leaves) if not leaves[rank].done()]
+                    raise TimeoutError(
+                        f"phase {name}: no answer within {self.timeout:g} s from "
+                        f"{self._names(late or sorted(leaves))}"
+                    ) from None
+                continue
+            if root.status == "finished":
+                try:
+                    return root.result(timeout=max(_POLL, deadline - time.monotonic())), None
+                except Exception as error:  # the worker that held it died meanwhile
+                    return None, error
+            error = root.exception() if root.status == "error" else None
+            if error is not None and not _is_loss(error):
+                raise error
+            return None, error
+
+    def _gone(self, leaves: dict[int, Future]) -> list[int]:
+        """Return the ranks without a result whose worker is no longer there."""
+        alive = set(self._alive())
+        return [
+            rank
+            for rank in sorted(leaves)
+            if self._place[rank] not in alive and leaves[rank].status != "finished"
+        ]
+
+    def _blame(
+        self, ranks: list[int], failures: dict[int, int], cause: BaseException | None
+    ) -> None:
+        """Count the losses; give up on shards that are lost too often."""
+        if not ranks:  # lost on the way: everything is asked for again
+            ranks.extend(failures)
+        for rank in ranks:
+            failures[rank] += 1
+        worst = [rank for rank, count in failures.items() if count > self.retries]
+        if worst:
+            raise ShardError(
+                f"{self._names(worst)} lost {'its' if len(worst) == 1 else 'their'} worker "
+                f"{self.retries + 1} times in one phase (killed, or out of memory)"
+            ) from cause
+
+    def _race(
+        self, ranks: Sequence[int], task: tuple[Any, ...], deadline: float
+    ) -> dict[int, Future]:
+        """Start copies of each shard's pass; return the first of each to finish."""
+        from distributed import TimeoutError as DaskTimeoutError
+        from distributed import wait
+
+        assert self._client is not None
+        alive = self._alive()
+        runners: dict[Future, tuple[int, str]] = {}
+        for copy in range(min(self.copies, len(alive))):
+            for rank in ranks:
+                # Copies wait behind every shard's first: only idle workers take them up.
+                at = alive[(alive.index(self._place[rank]) + copy) % len(alive)]
+                runners[self._submit(rank, at, task, priority=-copy)] = rank, at
+        first: dict[int, Future] = {}
+        while len(first) < len(ranks):
+            running = [future for future, (rank, _) in runners.items() if rank not in first]
+            try:
+                wait(running, timeout=_POLL, return_when="FIRST_COMPLETED")
+            except (TimeoutError, DaskTimeoutError):
+                if set(self._alive()) != set(alive) or time.monotonic() > deadline:
+                    break
+            for future in running:
+                rank, address = runners[future]
+                if rank not in first and future.status == "finished":
+                    first[rank], self._place[rank] = future, address
+                    self._opened[rank] = True
+                elif future.status in ("error", "cancelled") and rank not in first:
+                    first[rank] = future  # the tree raises its error
+        losers = [future for future, (rank, _) in runners.items() if first.get(rank) != future]
+        self._client.cancel([future for future in losers if runners[future][0] in first])
+        for future, (rank, _) in runners.items():  # undecided when the race was broken off
+            first.setdefault(rank, future)
+        return first
+
+    def close(self) -> None:
+        """Let the shards go; a cluster or a client that was made here is closed."""
+        client, self._client = self._client, None
+        self._shards: list[Shard] = []
+        if client is None:
+            return
+        if not self._owned or len(self._owned) == 1:
+            from distributed import fire_and_forget
+
+            for address in client.nthreads() if client.status == "running" else ():
+                fire_and_forget(
+                    client.submit(_forget, self._pool, workers=[address], pure=False)
+                )
+        for owned in self._owned:
+            owned.close(timeout=10)
+        self._owned = []
+
+
+def _rebuild(address: str | None, state: dict[str, Any]) -> DaskCommunicator:
+    return DaskCommunicator(address, **state)
+
+
+def _is_loss(error: BaseException) -> bool:
+    """Tell errors of a dying worker from errors of the computation."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+    from distributed.comm import CommClosedError
+
+    return isinstance(error, (CancelledError, CommClosedError, KilledWorker, FutureCancelledError))

@@ -1,0 +1,20 @@
+# Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.linear.cluster_costs import ClusterModel as ClusterModel
+from octavo.linear.cluster_costs import ClusterTime as ClusterTime
+from octavo.linear.cluster_costs import PassCounts as PassCounts
+from octavo.linear.cluster_costs import communication_cost as communication_cost
+from octavo.linear.cluster_costs import warm_start_passes as warm_start_passes
+from octavo.linear.communicators import DaskCommunicator as DaskCommunicator
+from octavo.linear.communicators import MPICommunicator as MPICommunicator
+from octavo.linear.communicators import ShardWriter as ShardWriter
+from octavo.linear.communicators import ThreadCommunicator as ThreadCommunicator
+from octavo.linear.communicators import tree_allreduce as tree_allreduce
+from octavo.linear.communicators import write_shards as write_shards
+from octavo.linear.hashed_features import ConjunctionHasher as ConjunctionHasher
+from octavo.linear.hashed_features import WeightedDegreeFeatures as WeightedDegreeFeatures
+from octavo.linear.hybrid_linear import HybridLinearClassifier as HybridLinearClassifier
+from octavo.linear.hybrid_linear import HybridLinearRegressor as HybridLinearRegressor
+from octavo.linear.online_baselines import OvercompleteSGD as OvercompleteSGD
+from octavo.linear.online_baselines import ParallelMiniBatchSGD as ParallelMiniBatchSGD
+from octavo.linear.online_baselines import RepeatedOnlineAveraging as RepeatedOnlineAveraging
+from octavo.linear.sharded_objective import confidence_average as confidence_average
