@@ -65,7 +65,9 @@ def make_splice_sites(
         pull = rng.uniform(size=true.size) < 0.55 * strength * near
         again = rng.uniform(size=true.size) < 0.5
         before = letters[true, position - 1]
-        pyrimidine = np.where(again & (before % 2 == 1), before, 2 * rng.randint(2, size=true.size) + 1)
+        pyrimidine = np.where(
+            again & (before % 2 == 1), before, 2 * rng.randint(2, size=true.size) + 1
+        )
         letters[true[pull], position] = pyrimidine[pull]
     motifs = np.array([[1, 3, 2, 0, 1], [3, 3, 2, 0, 3], [1, 3, 0, 0, 1]])  # CTGAC, TTGAT, CTAAC
     if site >= 26:

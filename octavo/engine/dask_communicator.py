@@ -27,7 +27,9 @@ from octavo.engine.map_reduce import (
     ShardError,
     Site,
     add,
+    arrived,
     combine_reports,
+    fold,
     nbytes,
     tree_rounds,
     work_at,
@@ -37,6 +39,10 @@ from octavo.engine.timing import FitTiming
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+
+    Leaves = dict[tuple[int, ...], Future]  # what is asked of workers, by ranks
+
+Parts = dict[tuple[int, int], Report]  # pieces of the reduction tree, as `fold` has them
 
 _INLINE = 1 << 16  # bytes of arguments that travel with a task; larger ones are replicated once
 _POLL = 0.25  # seconds between looks at whether the workers are alive
@@ -50,36 +56,52 @@ _SITES_LOCK = threading.Lock()
 
 def _at_worker(
     pool: str,
-    rank: int,
-    shard: Shard | None,
+    n: int,
+    shards: dict[int, Shard | None],
     function: Callable[..., Any],
     args: tuple[Any, ...],
     restore: Any,
-) -> Report:
+    combine: Combine,
+) -> Parts:
+    """Work on some ranks and combine what can be combined of them."""
     from distributed import get_worker
 
     node = get_worker().address
-    with _SITES_LOCK:
-        if shard is not None and (pool, node, rank) not in _SITES:
-            _SITES[pool, node, rank] = Site(shard, rank), threading.Lock()
-        known = _SITES.get((pool, node, rank))
-    if known is None:
-        return Report(None, (), 0, node, (rank,))
-    site, lock = known
-    with lock:  # an earlier attempt at the same shard may still be running
-        return work_at(site, node, function, args, restore)
+    reports = {}
+    for rank, shard in shards.items():
+        with _SITES_LOCK:
+            if shard is not None and (pool, node, rank) not in _SITES:
+                _SITES[pool, node, rank] = Site(shard, rank), threading.Lock()
+            known = _SITES.get((pool, node, rank))
+        if known is None:
+            reports[rank, 1] = Report(None, (), 0, node, (rank,))
+            continue
+        site, lock = known
+        with lock:  # an earlier attempt at the same shard may still be running
+            rebuild = restore if shard is not None else None
+            reports[rank, 1] = work_at(site, node, function, args, rebuild)
+    return fold(reports, n, lambda a, b: combine_reports(a, b, combine))
 
 
-def _combine_at_worker(a: Report, b: Report, combine: Combine) -> Report:
+def _merge(a: Parts, b: Parts, n: int, combine: Combine) -> Parts:
+    """Bring two parts of the tree together."""
     from distributed import get_worker
 
-    return combine_reports(a, b, combine, get_worker().address)
+    node = get_worker().address
+    both = {key: arrived(report, node) for key, report in {**a, **b}.items()}
+    return fold(both, n, lambda left, right: combine_reports(left, right, combine))
 
 
 def _forget(pool: str) -> None:
     with _SITES_LOCK:
         for key in [key for key in _SITES if key[0] == pool]:
             del _SITES[key]
+
+
+def _count_paused(dask_scheduler: Any) -> tuple[int, int]:
+    """Count workers that are paused, and all of them; runs at the scheduler."""
+    states = [worker.status.name for worker in dask_scheduler.workers.values()]
+    return states.count("paused"), len(states)
 
 
 def _array_shard(X: Any, y: Any, weight: Any, name: str) -> ArrayShard:
@@ -121,8 +143,7 @@ def dask_shards(X: Any, y: Any, weight: Any = None) -> list[Shard]:
         columns.append(list(column.rechunk((chunks,)).to_delayed().ravel()))
     rows = X.to_delayed().ravel()
     return [
-        DaskShard(*parts, X.shape[1], f"chunk {k}")
-        for k, parts in enumerate(zip(rows, *columns))
+        DaskShard(*parts, X.shape[1], f"chunk {k}") for k, parts in enumerate(zip(rows, *columns))
     ]
 
 
@@ -214,7 +235,8 @@ class DaskCommunicator(Communicator):
 
     def _alive(self) -> list[str]:
         assert self._client is not None
-        return sorted(self._client.nthreads())
+        self._threads = self._client.nthreads()
+        return sorted(self._threads)
 
     def _wait_for_workers(self) -> list[str]:
         """Return the workers; wait a while for the first one."""
@@ -264,33 +286,38 @@ class DaskCommunicator(Communicator):
             return self._client.scatter(shard, workers=[address], hash=False, timeout=self.timeout)
         return shard
 
-    def _submit(self, rank: int, address: str, task: tuple[Any, ...], priority: int = 0) -> Future:
-        function, args, restore, name = task
+    def _submit(
+        self, ranks: Sequence[int], address: str, task: tuple[Any, ...], priority: int = 0
+    ) -> Future:
+        function, args, restore, combine, name = task
         assert self._client is not None
-        fresh = not self._opened[rank] or address != self._place[rank]
+        shards = {}
+        for rank in ranks:
+            there = self._opened[rank] and address == self._place[rank]
+            shards[rank] = None if there else self._opener(rank, address)
         self._phase += 1
         return self._client.submit(
             _at_worker,
             self._pool,
-            rank,
-            self._opener(rank, address) if fresh else None,
+            len(self._shards),
+            shards,
             function,
             args,
-            restore if fresh else None,
-            key=f"{name}-{self._pool}-{self._phase}-{rank}",
+            restore,
+            combine,
+            key=f"{name}-{self._pool}-{self._phase}-{ranks[0]}",
             workers=[address],
             priority=priority,
         )
 
-    def _tree(self, leaves: list[Future], combine: Combine) -> Future:
-        assert self._client is not None
-        nodes: list[Any] = list(leaves)
-        for pairs in tree_rounds(len(nodes)):
-            for a, b in pairs:
-                nodes[a] = self._client.submit(
-                    _combine_at_worker, nodes[a], nodes[b], combine, pure=False
-                )
-        return nodes[0]
+    def _groups(self, ranks: Sequence[int]) -> list[tuple[list[int], str]]:
+        """Return runs of ranks that one thread of a worker shall work on, one after the other."""
+        groups = []
+        for address in dict.fromkeys(self._place[rank] for rank in ranks):
+            own = [rank for rank in ranks if self._place[rank] == address]
+            for part in np.array_split(own, min(len(own), self._threads.get(address, 1))):
+                groups.append((part.tolist(), address))
+        return groups
 
     def run(
         self,
@@ -306,32 +333,34 @@ class DaskCommunicator(Communicator):
         With ``race`` and several `copies`, each shard is worked on by several workers and stays
         with the first to finish.
         """
-        assert self._client is not None
         start = time.perf_counter()
-        name = phase or function.__name__
-        sent = nbytes(args)
+        name, sent = phase or function.__name__, nbytes(args)
         everyone = range(len(self._shards))
         failures = dict.fromkeys(everyone, 0)
-        leaves: dict[int, Future] = {}
-        waiting: list[int] = list(everyone)
-        racing = race and self.copies > 1
+        leaves: Leaves = {}
+        waiting = list(everyone)
         deadline = time.monotonic() + self.timeout
         while True:
-            task = (function, self._outgoing(args), self._outgoing(restore), name)
-            if racing:
+            task = (function, self._outgoing(args), self._outgoing(restore), combine, name)
+            if race and self.copies > 1:
                 leaves.update(self._race(waiting, task, deadline))
             else:
-                leaves.update({k: self._submit(k, self._place[k], task) for k in waiting})
+                for ranks, address in self._groups(waiting):
+                    leaves[tuple(ranks)] = self._submit(ranks, address, task)
             report, cause = self._await(leaves, combine, deadline, name)
             if report is not None and not report.lost:
                 break
-            waiting = list(report.lost) if report is not None else self._gone(leaves)
-            self._blame(waiting, failures, cause)
-            self._move(waiting)
+            # When nothing is known to be lost, it was lost on the way: all is asked for again.
+            lost = set(report.lost if report is not None else self._gone(leaves)) or set(everyone)
+            broken = [ranks for ranks in leaves if lost & set(ranks)]
+            waiting = sorted(rank for ranks in broken for rank in ranks)
+            for ranks in broken:
+                del leaves[ranks]
+            self._blame(lost, failures, cause)
+            self._move(sorted(lost))
         for rank in everyone:
             self._opened[rank] = True
-        nodes = len(set(self._place))
-        moved = report.moved + sent * nodes + nbytes(report.value)
+        moved = report.moved + sent * len(set(self._place)) + nbytes(report.value)
         self._record(name, start, report._replace(moved=moved), sent)
         return report.value
 
@@ -346,51 +375,79 @@ class DaskCommunicator(Communicator):
         return future
 
     def _await(
-        self, leaves: dict[int, Future], combine: Combine, deadline: float, name: str
+        self, leaves: Leaves, combine: Combine, deadline: float, name: str
     ) -> tuple[Report | None, BaseException | None]:
         """Return the report of the tree's root, or None if workers were lost, and why."""
+        root = self._tree(leaves, combine)
+        while not self._settled([root]):
+            if self._gone(leaves):
+                return None, None
+            if time.monotonic() > deadline:
+                late = [rank for ranks, own in leaves.items() if not own.done() for rank in ranks]
+                raise TimeoutError(
+                    f"phase {name}: no answer within {self.timeout:g} s from "
+                    f"{self._names(sorted(late) or range(len(self._shards)))}{self._paused()}"
+                )
+        if root.status == "finished":
+            try:
+                ((_, report),) = root.result(timeout=max(1.0, self.timeout)).items()
+                return report, None
+            except Exception as error:  # the worker that held it died meanwhile
+                return None, error
+        error = root.exception() if root.status == "error" else None
+        if error is not None and not _is_loss(error):
+            raise error
+        return None, error
+
+    def _paused(self) -> str:
+        """Say how many workers have stopped taking tasks for want of memory."""
+        assert self._client is not None
+        paused, total = self._client.run_on_scheduler(_count_paused)
+        told = f"; {paused} of {total} workers are paused, being near their memory limit"
+        return told if paused else ""
+
+    def _tree(self, leaves: Leaves, combine: Combine) -> Future:
+        """Merge the parts of neighbours until one is left."""
+        assert self._client is not None
+        nodes = [leaves[ranks] for ranks in sorted(leaves)]
+        for pairs in tree_rounds(len(nodes)):
+            for a, b in pairs:
+                nodes[a] = self._client.submit(
+                    _merge, nodes[a], nodes[b], len(self._shards), combine, pure=False
+                )
+        return nodes[0]
+
+    def _settled(self, futures: list[Future]) -> bool:
+        """Wait a little; return whether one of the futures has ended, well or badly."""
         from distributed import TimeoutError as DaskTimeoutError
         from distributed import wait
 
-        root = self._tree([leaves[rank] for rank in sorted(leaves)], combine)
-        while True:
-            try:
-                wait([root], timeout=_POLL)
-            except (TimeoutError, DaskTimeoutError):
-                if self._gone(leaves):
-                    return None, None
-                if time.monotonic() > deadline:
-                    late = [rank for rank in sorted(leaves) if not leaves[rank].done()]
-                    raise TimeoutError(
-                        f"phase {name}: no answer within {self.timeout:g} s from "
-                        f"{self._names(late or sorted(leaves))}"
-                    ) from None
-                continue
-            if root.status == "finished":
-                try:
-                    return root.result(timeout=max(_POLL, deadline - time.monotonic())), None
-                except Exception as error:  # the worker that held it died meanwhile
-                    return None, error
-            error = root.exception() if root.status == "error" else None
-            if error is not None and not _is_loss(error):
-                raise error
-            return None, error
+        assert self._client is not None
+        try:
+            with self._client.as_current():
+                wait(futures, timeout=_POLL, return_when="FIRST_COMPLETED")
+        except (TimeoutError, DaskTimeoutError):
+            return False
+        except Exception as error:
+            if not _is_loss(error):
+                raise
+        return True
 
-    def _gone(self, leaves: dict[int, Future]) -> list[int]:
+    def _gone(self, leaves: Leaves) -> list[int]:
         """Return the ranks without a result whose worker is no longer there."""
         alive = set(self._alive())
         return [
             rank
-            for rank in sorted(leaves)
-            if self._place[rank] not in alive and leaves[rank].status != "finished"
+            for ranks, future in leaves.items()
+            if future.status != "finished"
+            for rank in ranks
+            if self._place[rank] not in alive
         ]
 
     def _blame(
-        self, ranks: list[int], failures: dict[int, int], cause: BaseException | None
+        self, ranks: set[int], failures: dict[int, int], cause: BaseException | None
     ) -> None:
         """Count the losses; give up on shards that are lost too often."""
-        if not ranks:  # lost on the way: everything is asked for again
-            ranks.extend(failures)
         for rank in ranks:
             failures[rank] += 1
         worst = [rank for rank, count in failures.items() if count > self.retries]
@@ -400,13 +457,8 @@ class DaskCommunicator(Communicator):
                 f"{self.retries + 1} times in one phase (killed, or out of memory)"
             ) from cause
 
-    def _race(
-        self, ranks: Sequence[int], task: tuple[Any, ...], deadline: float
-    ) -> dict[int, Future]:
+    def _race(self, ranks: Sequence[int], task: tuple[Any, ...], deadline: float) -> Leaves:
         """Start copies of each shard's pass; return the first of each to finish."""
-        from distributed import TimeoutError as DaskTimeoutError
-        from distributed import wait
-
         assert self._client is not None
         alive = self._alive()
         runners: dict[Future, tuple[int, str]] = {}
@@ -414,27 +466,26 @@ class DaskCommunicator(Communicator):
             for rank in ranks:
                 # Copies wait behind every shard's first: only idle workers take them up.
                 at = alive[(alive.index(self._place[rank]) + copy) % len(alive)]
-                runners[self._submit(rank, at, task, priority=-copy)] = rank, at
+                runners[self._submit([rank], at, task, priority=-copy)] = rank, at
         first: dict[int, Future] = {}
         while len(first) < len(ranks):
             running = [future for future, (rank, _) in runners.items() if rank not in first]
-            try:
-                wait(running, timeout=_POLL, return_when="FIRST_COMPLETED")
-            except (TimeoutError, DaskTimeoutError):
-                if set(self._alive()) != set(alive) or time.monotonic() > deadline:
-                    break
+            if not self._settled(running) and (
+                set(self._alive()) != set(alive) or time.monotonic() > deadline
+            ):
+                break
             for future in running:
                 rank, address = runners[future]
                 if rank not in first and future.status == "finished":
                     first[rank], self._place[rank] = future, address
                     self._opened[rank] = True
-                elif future.status in ("error", "cancelled") and rank not in first:
+                elif rank not in first and future.status in ("error", "cancelled"):
                     first[rank] = future  # the tree raises its error
         losers = [future for future, (rank, _) in runners.items() if first.get(rank) != future]
         self._client.cancel([future for future in losers if runners[future][0] in first])
         for future, (rank, _) in runners.items():  # undecided when the race was broken off
             first.setdefault(rank, future)
-        return first
+        return {(rank,): future for rank, future in first.items()}
 
     def close(self) -> None:
         """Let the shards go; a cluster or a client that was made here is closed."""
@@ -446,9 +497,7 @@ class DaskCommunicator(Communicator):
             from distributed import fire_and_forget
 
             for address in client.nthreads() if client.status == "running" else ():
-                fire_and_forget(
-                    client.submit(_forget, self._pool, workers=[address], pure=False)
-                )
+                fire_and_forget(client.submit(_forget, self._pool, workers=[address], pure=False))
         for owned in self._owned:
             owned.close(timeout=10)
         self._owned = []
@@ -463,7 +512,8 @@ def _is_loss(error: BaseException) -> bool:
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
-    from distributed.client import FutureCancelledError
+    from distributed.client import FuturesCancelledError
     from distributed.comm import CommClosedError
 
-    return isinstance(error, (CancelledError, CommClosedError, KilledWorker, FutureCancelledError))
+    losses = (CancelledError, CommClosedError, FuturesCancelledError, KilledWorker)
+    return isinstance(error, losses)

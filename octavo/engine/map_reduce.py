@@ -138,6 +138,26 @@ def tree_reduce(values: Sequence[Any], combine: Combine) -> Any:
     return kept[0]
 
 
+def fold(parts: dict[tuple[int, int], Any], n: int, combine: Combine) -> dict[tuple[int, int], Any]:
+    """Combine what can be combined of a part of the tree.
+
+    A key (a, size) stands for the ranks from a to a + size - 1 (as far as there are n), so that
+    leaves are (rank, 1) and siblings are (a, size) and (a + size, size). Folding parts and then
+    their union gives what `tree_reduce` gives, bit for bit.
+    """
+    kept = dict(parts)
+    size = 1
+    while size < n:
+        for a in sorted(a for a, own in kept if own == size and a % (2 * size) == 0):
+            if a + size >= n:  # no sibling: the node rises alone
+                kept[a, 2 * size] = kept.pop((a, size))
+            elif (a + size, size) in kept:
+                left, right = kept.pop((a, size)), kept.pop((a + size, size))
+                kept[a, 2 * size] = combine(left, right)
+        size *= 2
+    return kept
+
+
 def _rounds_of_parents(parents: Sequence[int]) -> list[tuple[int, int]]:
     """Return the edges of a tree from the leaves up."""
     parents = list(parents)
@@ -246,13 +266,19 @@ def work_at(site: Site, node: str, function: Callable[..., Any], args: Any, rest
     return Report(value, (span,), 0, node)
 
 
-def combine_reports(a: Report, b: Report, combine: Combine, node: str) -> Report:
-    """Combine two reports at a node, counting the bytes that had to come there."""
-    moved = a.moved + b.moved + sum(nbytes(r.value) for r in (a, b) if r.node != node)
-    spans = a.spans + b.spans
+def combine_reports(a: Report, b: Report, combine: Combine) -> Report:
+    """Combine two reports that are at the same node."""
+    spans, moved = a.spans + b.spans, a.moved + b.moved
     if a.lost or b.lost:
-        return Report(None, spans, moved, node, a.lost + b.lost)
-    return Report(combine(a.value, b.value), spans, moved, node)
+        return Report(None, spans, moved, a.node, a.lost + b.lost)
+    return Report(combine(a.value, b.value), spans, moved, a.node)
+
+
+def arrived(report: Report, node: str) -> Report:
+    """Return a report as it is at a node, with the bytes counted that had to come there."""
+    if report.node == node:
+        return report
+    return report._replace(node=node, moved=report.moved + nbytes(report.value))
 
 
 class Communicator:
@@ -365,8 +391,10 @@ class ThreadCommunicator(Communicator):
                 raise ShardError(f"{site.name} does not hold what {function.__name__} needs")
             return report._replace(node="")  # one memory: nothing moves
 
-        reports = list(map(at, self._sites) if self._pool is None else self._pool.map(at, self._sites))
-        root = tree_reduce(reports, lambda a, b: combine_reports(a, b, combine, ""))
+        reports = list(
+            map(at, self._sites) if self._pool is None else self._pool.map(at, self._sites)
+        )
+        root = tree_reduce(reports, lambda a, b: combine_reports(a, b, combine))
         self._record(phase or function.__name__, start, root, nbytes(args))
         return root.value
 

@@ -77,7 +77,7 @@ class MPICommunicator(Communicator):
         try:
             own = [self._work(site, node, function, args, restore) for site in self._sites]
             if own:
-                report = tree_reduce(own, lambda a, b: combine_reports(a, b, combine, node))
+                report = tree_reduce(own, lambda a, b: combine_reports(a, b, combine))
         except Exception as caught:
             error = caught
         # Before anyone waits in a reduction, everyone learns whether all can take part.

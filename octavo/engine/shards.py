@@ -341,9 +341,10 @@ def _release(array: NDArray[Any], first: int, last: int) -> None:
     mapped = getattr(array, "_mmap", None)
     if mapped is None or not hasattr(mapped, "madvise"):
         return
-    header = array.__array_interface__["data"][0] - np.frombuffer(
-        mapped, np.uint8, 1
-    ).__array_interface__["data"][0]
+    header = (
+        array.__array_interface__["data"][0]
+        - np.frombuffer(mapped, np.uint8, 1).__array_interface__["data"][0]
+    )
     begin = header + first * array.itemsize
     begin -= begin % mmap.PAGESIZE
     length = header + last * array.itemsize - begin

@@ -178,9 +178,7 @@ class ConjunctionHasher(TransformerMixin, BaseEstimator):
             The transformer.
         """
         X = self._validated(X, reset=True)
-        hashes = [
-            hash_text(text, self.n_bits) for _, texts in self._columns(X) for text in texts
-        ]
+        hashes = [hash_text(text, self.n_bits) for _, texts in self._columns(X) for text in texts]
         self.n_distinct_ = len(hashes)
         self.load_factor_ = len(hashes) / 2**self.n_bits
         self.collision_rate_ = 1 - len(set(hashes)) / len(hashes) if hashes else 0.0

@@ -130,22 +130,21 @@ class _HybridLinear(ShardedLinearModel):
         self.objective_, self.smoothing_gap_ = float(value), float(gap)
         self.gradient_norm_ = float(np.abs(result.gradient).max())
         self.n_passes_ = self.n_online_passes + objective.n_sweeps
-        if not result.converged and result.reason != "callback":
-            warnings.warn(
+        if self.alpha == 0 and self.loss == "log" and objective.separated():
+            message = (
+                "alpha=0 and the classes are separable: the likelihood has no maximum, and the "
+                f"weights grow without bound (here for {result.n_iter} iterations). Set alpha > 0."
+            )
+        elif not result.converged and result.reason != "callback":
+            message = (
                 f"L-BFGS stopped after {self.max_iter} iterations before it converged: the "
                 f"largest entry of the gradient is {self.gradient_norm_:.3g}, and the objective, "
                 f"{value:.6g}, should fall by another {result.decrement:.2g}. Increase max_iter "
-                "or tol.",
-                ConvergenceWarning,
-                stacklevel=5,
+                "or tol."
             )
-        if self.alpha == 0 and self.loss == "log" and objective.separated():
-            warnings.warn(
-                "alpha=0 and the classes are separable: the likelihood has no maximum, and the "
-                f"weights grow without bound (here for {result.n_iter} iterations). Set alpha > 0.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
+        else:
+            return
+        warnings.warn(message, ConvergenceWarning, stacklevel=5)
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Continue Algorithm 1 over one more table."""
@@ -158,8 +157,9 @@ class _HybridLinear(ShardedLinearModel):
         weighted, total, _, _ = online_pass(site, self._task(positive), self.eta, w, G)
         self._store(weighted / total)
         self.G_, self._G_intercept = total[:-1], float(total[-1])
-        self.online_coef_, self.online_intercept_ = np.ravel(self.coef_), float(
-            np.ravel(self.intercept_)[0]
+        self.online_coef_, self.online_intercept_ = (
+            np.ravel(self.coef_),
+            float(np.ravel(self.intercept_)[0]),
         )
         return self
 

@@ -324,9 +324,7 @@ class OvercompleteSGD(ShardedClassifier):
         if self.n_replicas == 1:
             return own
         m = len(own)
-        return [
-            ChainShard([own[(k + r) % m] for r in range(self.n_replicas)]) for k in range(m)
-        ]
+        return [ChainShard([own[(k + r) % m] for r in range(self.n_replicas)]) for k in range(m)]
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)

@@ -134,9 +134,7 @@ def _sweep_margins(values, indices, indptr, bias, w, z):
 
 
 @numba.njit(**_JIT)
-def _sweep_probe(
-    values, indices, indptr, y, weight, code, h, scale, tilt, bias, state, z, u, step
-):
+def _sweep_probe(values, indices, indptr, y, weight, code, h, scale, tilt, bias, state, z, u, step):
     """Take u = Xd, and value, slope and gradient at z + step·u; state holds (d, g) pairs."""
     n, intercept = indptr.shape[0] - 1, state.shape[0] // 2 - 1
     total, along, constant = 0.0, 0.0, 0.0
@@ -359,9 +357,7 @@ def kink_gap(site: Site, task: LinearTask, version: int, taken: float) -> tuple[
     z, total, gap, row = _margins(site, version, taken), 0.0, 0.0, 0
     for block in site.shard.blocks():
         rows = slice(row, row + block.y.size)
-        value, part = _line_kink(
-            *_targets(task, block), task.step_code, task.level, z[rows]
-        )
+        value, part = _line_kink(*_targets(task, block), task.step_code, task.level, z[rows])
         total, gap, row = total + value, gap + part, rows.stop
     return total, gap
 

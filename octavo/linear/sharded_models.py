@@ -200,9 +200,7 @@ class ShardedLinearModel(CallbackSupportMixin, BaseEstimator):
 
     def _decide(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
-        )
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return np.asarray(X @ np.ravel(self.coef_)) + np.ravel(self.intercept_)
 
 

@@ -15,6 +15,7 @@ from octavo.engine.map_reduce import (
     Site,
     ThreadCommunicator,
     add,
+    fold,
     join,
     largest,
     nbytes,
@@ -107,6 +108,20 @@ def test_the_tree_is_shallow_and_takes_everyone_once(n):
     taken = [b for pairs in rounds for _, b in pairs]
     assert sorted(taken) == list(range(1, n))
     assert tree_reduce([[k] for k in range(n)], join) == list(range(n)), "not in order of rank"
+
+
+@settings(max_examples=100, deadline=None)
+@given(n=st.integers(1, 20), m=st.integers(1, 6), seed=st.integers(0, 10**6))
+def test_folding_parts_gives_the_bits_of_the_whole_tree(n, m, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n, 3))
+    owner = rng.integers(0, m, n)  # any part of the ranks, not only neighbours
+    parts = [{(k, 1): values[k] for k in np.flatnonzero(owner == j)} for j in range(m)]
+    merged = {}
+    for part in parts:
+        merged = fold({**merged, **fold(part, n, np.add)}, n, np.add)
+    ((_, root),) = merged.items()
+    assert root.tobytes() == tree_reduce(list(values), np.add).tobytes()
 
 
 def test_combinations():

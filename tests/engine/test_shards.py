@@ -105,7 +105,9 @@ def test_splitting_keeps_every_row_once_and_in_order(n, m):
     np.testing.assert_array_equal(rows, X.toarray())
     np.testing.assert_array_equal(np.concatenate([rebuild(p)[1] for p in parts]), y)
     for part in parts:  # pickled, a slice carries its own rows alone
-        np.testing.assert_array_equal(rebuild(pickle.loads(pickle.dumps(part)))[0], rebuild(part)[0])
+        np.testing.assert_array_equal(
+            rebuild(pickle.loads(pickle.dumps(part)))[0], rebuild(part)[0]
+        )
 
 
 def test_dense_values_are_not_copied():

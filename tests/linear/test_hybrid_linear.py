@@ -398,7 +398,10 @@ def test_phases_can_be_repeated_and_rebuilt():
     with pytest.raises(MemoryLost):
         look(site, task, 0, 0.3)
     fresh, *_ = site_and_task()
-    for needy in (lambda: probe(fresh, task, 1, 0.3, d2, 1.0, True), lambda: look(fresh, task, 0, 1)):
+    for needy in (
+        lambda: probe(fresh, task, 1, 0.3, d2, 1.0, True),
+        lambda: look(fresh, task, 0, 1),
+    ):
         with pytest.raises(MemoryLost):
             needy()
     restore_margins(fresh, task, 0, w, d1)
@@ -512,7 +515,9 @@ def test_time_sorted_shards_are_noticed():
         warnings.simplefilter("error", UserWarning)
         HybridLinearClassifier(n_shards=4, max_iter=200).fit(X, y)
     with pytest.warns(UserWarning, match="5 standard errors"):
-        HybridLinearRegressor(n_shards=2).fit(X, np.sort(np.random.default_rng(0).normal(size=2000)))
+        HybridLinearRegressor(n_shards=2).fit(
+            X, np.sort(np.random.default_rng(0).normal(size=2000))
+        )
 
 
 def test_empty_shards_count_for_nothing():
