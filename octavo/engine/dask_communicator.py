@@ -132,7 +132,7 @@ def dask_shards(X: Any, y: Any, weight: Any = None) -> list[Shard]:
     chunks = X.chunks[0]
     if any(np.isnan(size) for size in chunks):
         raise ValueError("the chunks of X have unknown sizes: call compute_chunk_sizes() first")
-    columns = []
+    columns: list[list[Any]] = []
     for values in (y, weight):
         if values is None:
             columns.append([None] * len(chunks))
@@ -143,7 +143,8 @@ def dask_shards(X: Any, y: Any, weight: Any = None) -> list[Shard]:
         columns.append(list(column.rechunk((chunks,)).to_delayed().ravel()))
     rows = X.to_delayed().ravel()
     return [
-        DaskShard(*parts, X.shape[1], f"chunk {k}") for k, parts in enumerate(zip(rows, *columns))
+        DaskShard(part, own_y, own_weight, X.shape[1], f"chunk {k}")
+        for k, (part, own_y, own_weight) in enumerate(zip(rows, *columns))
     ]
 
 
@@ -190,6 +191,7 @@ class DaskCommunicator(Communicator):
         self.timeout, self.retries = timeout, retries
         self._owned: list[Any] = []
         self._client: Client | None = None
+        self._shards: list[Shard] = []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DaskCommunicator:
         return type(self)(
@@ -201,7 +203,7 @@ class DaskCommunicator(Communicator):
         )
 
     def __reduce__(self) -> Any:
-        client = self.client
+        client: Any = self.client
         address = client if client is None or isinstance(client, str) else client.scheduler.address
         state = {k: getattr(self, k) for k in ("n_workers", "copies", "timeout", "retries")}
         return _rebuild, (address, state)
@@ -352,10 +354,10 @@ class DaskCommunicator(Communicator):
                 break
             # When nothing is known to be lost, it was lost on the way: all is asked for again.
             lost = set(report.lost if report is not None else self._gone(leaves)) or set(everyone)
-            broken = [ranks for ranks in leaves if lost & set(ranks)]
-            waiting = sorted(rank for ranks in broken for rank in ranks)
-            for ranks in broken:
-                del leaves[ranks]
+            broken = [group for group in leaves if lost & set(group)]
+            waiting = sorted(rank for group in broken for rank in group)
+            for group in broken:
+                del leaves[group]
             self._blame(lost, failures, cause)
             self._move(sorted(lost))
         for rank in everyone:
@@ -394,10 +396,10 @@ class DaskCommunicator(Communicator):
                 return report, None
             except Exception as error:  # the worker that held it died meanwhile
                 return None, error
-        error = root.exception() if root.status == "error" else None
-        if error is not None and not _is_loss(error):
-            raise error
-        return None, error
+        cause = root.exception() if root.status == "error" else None
+        if cause is not None and not _is_loss(cause):
+            raise cause
+        return None, cause
 
     def _paused(self) -> str:
         """Say how many workers have stopped taking tasks for want of memory."""
@@ -490,7 +492,7 @@ class DaskCommunicator(Communicator):
     def close(self) -> None:
         """Let the shards go; a cluster or a client that was made here is closed."""
         client, self._client = self._client, None
-        self._shards: list[Shard] = []
+        self._shards = []
         if client is None:
             return
         if not self._owned or len(self._owned) == 1:

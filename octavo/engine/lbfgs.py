@@ -85,7 +85,7 @@ class CurvaturePairs:
             return
         if len(self._steps) == self.memory:
             for kept in (self._steps, self._changes, self._rho):
-                kept.pop(0)  # type: ignore[attr-defined]
+                kept.pop(0)
         self._steps.append(step)
         self._changes.append(change)
         self._rho.append(1.0 / product)
@@ -222,7 +222,9 @@ def lbfgs(
             reason = "rounding"
         if reason:
             break
-        guess = 1.0 if precondition or not pairs.empty else 1.0 / np.linalg.norm(gradient)
+        guess = 1.0
+        if not precondition and pairs.empty:
+            guess = 1.0 / float(np.linalg.norm(gradient))
         # The first direction knows no curvature: its step is searched, not guessed.
         fused = not pairs.empty
         now, tilt, ahead = oracle.probe(direction, guess, fused)

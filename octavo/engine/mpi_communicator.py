@@ -48,6 +48,7 @@ class MPICommunicator(Communicator):
     def __init__(self, comm: Any) -> None:
         super().__init__()
         self.comm = comm
+        self._sites: list[Site] = []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MPICommunicator:
         return type(self)(self.comm)
@@ -123,4 +124,4 @@ class MPICommunicator(Communicator):
 
     def close(self) -> None:
         """Let the shards go."""
-        self._sites: list[Site] = []
+        self._sites = []

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -193,7 +194,7 @@ def split_rows(X: Any, y: ArrayLike, weight: ArrayLike | None, n_shards: int) ->
     cuts = [n * k // n_shards for k in range(n_shards + 1)]
     return [
         ArrayShard(whole.rows(a, b), whole.n_features, f"rows {a} to {b - 1}", a)
-        for a, b in zip(cuts, cuts[1:])
+        for a, b in pairwise(cuts)
     ]
 
 
@@ -557,7 +558,8 @@ def as_shards(X: Any) -> list[Shard]:
         elif callable(item):
             shards.append(StreamShard(item, name=f"stream {k}"))
         elif _is_shard(item):
-            shards.append(ArrayShard.of(*item, name=f"table {k}"))
+            table, y, *weight = item
+            shards.append(ArrayShard.of(table, y, weight[0] if weight else None, f"table {k}"))
         else:
             raise TypeError(
                 f"entry {k} of the list of shards is a {type(item).__name__}; expected a path, an "

@@ -137,7 +137,7 @@ class ConjunctionHasher(TransformerMixin, BaseEstimator):
             ends = []
             for column in pair:
                 place = places.get(column, column) if isinstance(column, str) else column
-                if not isinstance(place, Integral) or not 0 <= place < len(names):
+                if not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
                     raise ValueError(f"pairs names the column {column!r}; known are {names}")
                 ends.append(int(place))
             found.append((ends[0], ends[1]))

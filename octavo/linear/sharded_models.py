@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,12 +89,15 @@ def warn_of_biased_shards(facts: Sequence[ShardFacts], positive: Any) -> None:
 class ShardedLinearModel(CallbackSupportMixin, BaseEstimator):
     """Base of the estimators that learn one weight vector from shards."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: dict[str, Any] = {
         "n_shards": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
         "comm": "no_validation",
     }
     _classify = False
+    comm: Any
+    coef_: Any
+    intercept_: Any
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -140,7 +143,7 @@ class ShardedLinearModel(CallbackSupportMixin, BaseEstimator):
                 raise ValueError(
                     "shards carry their own targets and weights: y and sample_weight must be None"
                 )
-            vars(self).pop("feature_names_in_", None)  # of an earlier fit to a table
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit to a table
             return as_shards(X)
         if hasattr(X, "dask") and hasattr(X, "to_delayed"):
             from octavo.engine.dask_communicator import dask_shards

@@ -29,7 +29,12 @@ def test_smooth_steps_solve_the_equation(name, p, q, eta):
     slope = SMOOTH_SLOPES[name]
     for y in (-1.0, 1.0):
         solved = solve_ivp(
-            lambda _, s: [slope(p - s[0] * q, y)], (0, eta), [0.0], rtol=1e-11, atol=1e-13
+            lambda _, s, y: [slope(p - s[0] * q, y)],
+            (0, eta),
+            [0.0],
+            args=(y,),
+            rtol=1e-11,
+            atol=1e-13,
         )
         assert step(name, p, y, q, eta) == pytest.approx(solved.y[0, -1], rel=1e-8, abs=1e-10)
 

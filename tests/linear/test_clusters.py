@@ -272,5 +272,5 @@ def test_errors_at_a_worker_name_the_shard(inside):
 
 def test_a_scheduler_that_is_not_there():
     X, y = zipf(n=20)
-    with pytest.raises(OSError, match="127.0.0.1:1"):
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:1"):
         HybridLinearClassifier(comm=DaskCommunicator("tcp://127.0.0.1:1", timeout=1.0)).fit(X, y)

@@ -276,8 +276,10 @@ def algorithm_1(X, y, weight, w, G, loss, eta, level=0.5):
             first = slope(p, t)
             s = np.sign(first) * min(h * eta * abs(first), distance / q)
         else:
-            solved = solve_ivp(lambda _, s: [slope(p - s[0] * q, t)], (0, h * eta), [0.0],
-                               rtol=1e-10, atol=1e-12)  # fmt: skip
+            solved = solve_ivp(
+                lambda _, s, p, q, t: [slope(p - s[0] * q, t)], (0, h * eta), [0.0],
+                args=(p, q, t), rtol=1e-10, atol=1e-12,
+            )  # fmt: skip
             s = solved.y[0, -1]
         g = slope(p, t) * x
         w = w - s * G**-0.5 * x

@@ -48,9 +48,9 @@ def test_overcomplete_sgd_is_a_loop(loss, replicas):
     table, parts = X.toarray(), np.split(np.arange(60), 4)
     finals = []
     for k in range(4):
-        w, b, t = np.zeros(12), 0.0, 0
-        for row in np.concatenate([parts[(k + r) % 4] for r in range(replicas)]):
-            t += 1
+        w, b = np.zeros(12), 0.0
+        rows = np.concatenate([parts[(k + r) % 4] for r in range(replicas)])
+        for t, row in enumerate(rows, 1):
             eta = 1 / (2.0 + 0.7 * np.sqrt(t))
             g = weight[row] * SLOPES[loss](table[row] @ w + b, 2 * y[row] - 1)
             w = w / (1 + eta * 3.0 / 60) - eta * g * table[row]
