@@ -162,8 +162,9 @@ class DaskCommunicator(Communicator):
     n_workers : int, optional
         Processes of that cluster; one a shard by default, up to the number of processors.
     copies : int, default=1
-        Copies of each shard's first pass that race on different workers; the first to finish
-        keeps the shard, so that slow machines drop out before the synchronous phases.
+        How many workers may race for a shard in the first pass: idle ones start copies of the
+        shards that are still running. The first to finish keeps the shard, so that slow machines
+        drop out before the synchronous phases.
     timeout : float, default=600
         Seconds after which a phase is given up and the shards that did not answer are named.
     retries : int, default=3
@@ -288,9 +289,7 @@ class DaskCommunicator(Communicator):
             return self._client.scatter(shard, workers=[address], hash=False, timeout=self.timeout)
         return shard
 
-    def _submit(
-        self, ranks: Sequence[int], address: str, task: tuple[Any, ...], priority: int = 0
-    ) -> Future:
+    def _submit(self, ranks: Sequence[int], address: str, task: tuple[Any, ...]) -> Future:
         function, args, restore, combine, name = task
         assert self._client is not None
         shards = {}
@@ -309,7 +308,6 @@ class DaskCommunicator(Communicator):
             combine,
             key=f"{name}-{self._pool}-{self._phase}-{ranks[0]}",
             workers=[address],
-            priority=priority,
         )
 
     def _groups(self, ranks: Sequence[int]) -> list[tuple[list[int], str]]:
@@ -460,18 +458,20 @@ class DaskCommunicator(Communicator):
             ) from cause
 
     def _race(self, ranks: Sequence[int], task: tuple[Any, ...], deadline: float) -> Leaves:
-        """Start copies of each shard's pass; return the first of each to finish."""
+        """Start each shard's pass, and copies of those still running where workers are idle.
+
+        Returns the first of each shard to finish; the shard stays where that was.
+        """
         assert self._client is not None
         alive = self._alive()
-        runners: dict[Future, tuple[int, str]] = {}
-        for copy in range(min(self.copies, len(alive))):
-            for rank in ranks:
-                # Copies wait behind every shard's first: only idle workers take them up.
-                at = alive[(alive.index(self._place[rank]) + copy) % len(alive)]
-                runners[self._submit([rank], at, task, priority=-copy)] = rank, at
+        runners = {self._submit([k], self._place[k], task): (k, self._place[k]) for k in ranks}
         first: dict[int, Future] = {}
         while len(first) < len(ranks):
             running = [future for future, (rank, _) in runners.items() if rank not in first]
+            for rank, address in self._backups(ranks, runners, first, alive):
+                copy = self._submit([rank], address, task)
+                runners[copy] = rank, address
+                running.append(copy)
             if not self._settled(running) and (
                 set(self._alive()) != set(alive) or time.monotonic() > deadline
             ):
@@ -488,6 +488,24 @@ class DaskCommunicator(Communicator):
         for future, (rank, _) in runners.items():  # undecided when the race was broken off
             first.setdefault(rank, future)
         return {(rank,): future for rank, future in first.items()}
+
+    def _backups(
+        self,
+        ranks: Sequence[int],
+        runners: dict[Future, tuple[int, str]],
+        first: dict[int, Future],
+        alive: list[str],
+    ) -> Iterator[tuple[int, str]]:
+        """Yield shards that are still running, each with an idle worker for one more copy."""
+        at_work = {address for future, (_, address) in runners.items() if not future.done()}
+        idle = [address for address in alive if address not in at_work]
+        idle.sort(key=self._place.count)  # those with the fewest shards first
+        for rank in (rank for rank in ranks if rank not in first):
+            tried = {address for own, address in runners.values() if own == rank}
+            free = [address for address in idle if address not in tried]
+            if free and len(tried) < self.copies:
+                idle.remove(free[0])
+                yield rank, free[0]
 
     def close(self) -> None:
         """Let the shards go; a cluster or a client that was made here is closed."""

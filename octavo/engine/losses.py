@@ -2,8 +2,9 @@
 
 A loss is a function of the prediction p and the target y: y is -1 or +1 for the
 classification losses and a real number for ``squared``, ``quantile`` and ``smooth_absolute``.
-Derivatives are with respect to p. `LOSSES` names those that are built in; `SmoothLoss` evaluates them on arrays,
-and the scalar kernels ``_value``, ``_slope`` and ``_curvature`` serve compiled loops.
+Derivatives are with respect to p. `LOSSES` names those that are built in; `SmoothLoss` evaluates
+them on arrays, and the scalar kernels ``_value``, ``_slope`` and ``_curvature`` serve compiled
+loops.
 """
 
 from __future__ import annotations

@@ -438,6 +438,7 @@ def communicator_for(comm: Any, n_threads: int | None = None) -> Communicator:
 
         return MPICommunicator(comm)
     raise TypeError(
-        "comm must be None, 'threads', 'dask', the address of a Dask scheduler, a distributed.Client, "
-        f"an mpi4py communicator or a communicator of octavo; got {comm!r}"
+        "comm must be None, 'threads', 'dask', the address of a Dask scheduler, a "
+        "distributed.Client, an mpi4py communicator or a communicator of octavo; "
+        f"got {comm!r}"
     )

@@ -211,7 +211,7 @@ class ConjunctionHasher(TransformerMixin, BaseEstimator):
 def _binary_rows(rows: list[Codes], columns: list[Codes], shape: tuple[int, int]) -> sp.csr_array:
     """Return a sparse matrix with ones at the given places."""
     row, column = np.concatenate(rows), np.concatenate(columns).astype(np.int32)
-    table = sp.csr_array((np.ones(row.size), (row, column)), shape=shape)
+    table = sp.csr_array((np.ones(row.size), (row.astype(np.int32), column)), shape=shape)
     table.data[:] = 1.0  # features of a row that share a bucket count once
     return table
 
@@ -390,10 +390,9 @@ class WeightedDegreeFeatures(TransformerMixin, BaseEstimator):
             [np.full(c.shape[1], self._value(k)) for k, c in enumerate(columns)]
         )
         data = np.broadcast_to(values, every.shape)[kept]
-        index = np.int32 if self.n_features_out_ < 2**31 else np.int64
-        return sp.csr_array(
-            (data, every[kept].astype(index), indptr), shape=(n, self.n_features_out_)
-        )
+        index = np.int32 if max(self.n_features_out_, data.size) < 2**31 else np.int64
+        parts = (data, every[kept].astype(index), indptr.astype(index))
+        return sp.csr_array(parts, shape=(n, self.n_features_out_))
 
     def _value(self, k: int) -> float:
         if not self.weighted:
