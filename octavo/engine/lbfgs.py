@@ -211,7 +211,7 @@ def lbfgs(
         direction = pairs.descent(gradient)
         slope = float(gradient @ direction)
         decrement = -0.5 * slope
-        small = tol * max(abs(value), np.finfo(float).tiny)
+        small = tol * max(abs(value), 1e-12 * abs(path[0]))  # a perfect fit has nothing to gain
         if float(np.abs(gradient).max(initial=0.0)) <= gtol:
             reason = "gradient"
         elif gain <= small and decrement <= small:

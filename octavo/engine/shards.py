@@ -385,8 +385,19 @@ class ShardWriter:
         Folder to make.
     n_features : int
         Number of columns.
-    dtype : dtype
+    dtype : dtype, default=float64
         Type of the stored values: float64 or float32.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from octavo.linear import ShardWriter
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with ShardWriter(folder, n_features=2) as writer:
+    ...         writer.append(np.eye(2), [0, 1])
+    ...         writer.append(np.ones((3, 2)), [1, 1, 0])
+    >>> writer.n_rows
+    5
     """
 
     def __init__(self, path: str | Path, n_features: int, dtype: Any = np.float64) -> None:

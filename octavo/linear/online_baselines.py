@@ -425,7 +425,7 @@ class ParallelMiniBatchSGD(ShardedClassifier):
     >>> from octavo.linear import ParallelMiniBatchSGD
     >>> X, y = make_classification(1000, random_state=0)
     >>> ParallelMiniBatchSGD(n_shards=4).fit(X, y).n_updates_
-    320
+    360
     """
 
     _parameter_constraints: dict[str, Any] = {

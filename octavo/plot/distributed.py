@@ -45,6 +45,7 @@ def plot_speedup(
     n_machines: Sequence[int],
     times: Mapping[str, ArrayLike],
     *,
+    seconds: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw speed-up over the smallest number of machines, with the ideal line.
@@ -54,7 +55,9 @@ def plot_speedup(
     n_machines : sequence of int
         Numbers of machines, rising.
     times : dict of str to array-like
-        Seconds for each number, by name.
+        Seconds for each number, by name; NaN where there is no time.
+    seconds : bool, default=False
+        Draw the times themselves.
     ax : matplotlib axes, optional
         Where to draw; new axes by default.
 
@@ -65,11 +68,17 @@ def plot_speedup(
     """
     ax = ax or plt.subplots()[1]
     machines = np.asarray(n_machines, dtype=float)
-    ax.loglog(machines, machines / machines[0], "--", color="0.5", label="ideal")
-    for name, seconds in times.items():
-        seconds = np.asarray(seconds, dtype=float)
-        ax.loglog(machines, seconds[0] / seconds, marker="o", label=name)
-    ax.set(xlabel="machines", ylabel=f"speed-up over {n_machines[0]} machines")
+    rows = {name: np.asarray(own, dtype=float) for name, own in times.items()}
+    if seconds:
+        longest = max(float(own[0]) for own in rows.values() if np.isfinite(own[0]))
+        ax.loglog(machines, longest * machines[0] / machines, "--", color="0.5", label="ideal")
+        ax.set(ylabel="seconds")
+    else:
+        ax.loglog(machines, machines / machines[0], "--", color="0.5", label="ideal")
+        ax.set(ylabel=f"speed-up over {n_machines[0]} machines")
+    for name, own in rows.items():
+        ax.loglog(machines, own if seconds else own[0] / own, marker="o", label=name)
+    ax.set(xlabel="machines")
     ax.legend(frameon=False)
     return ax
 
@@ -106,7 +115,7 @@ def plot_time_split(timing: Any, *, phase: str | None = None, ax: Axes | None = 
         bottom += seconds
     ax.set_xticks(np.arange(len(nodes)))
     ax.set(xlabel="node", ylabel="seconds")
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return ax
 
 
@@ -135,7 +144,7 @@ def plot_node_times(
     high = max(own.max() for own in columns.values())
     bins = np.geomspace(low, high * 1.0001, n_bins + 1)
     for name, own in columns.items():
-        ax.hist(own, bins=bins, alpha=0.55, label=f"{name}: slowest {own.max():.3g} s")
+        ax.hist(own, bins=bins.tolist(), alpha=0.55, label=f"{name}: slowest {own.max():.3g} s")
     ax.set(xscale="log", yscale="log", xlabel="seconds of a node", ylabel="nodes")
     ax.legend(frameon=False)
     return ax
