@@ -1,0 +1,19 @@
+# Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.sequence.baum_welch import fit_hmms as fit_hmms
+from octavo.sequence.gmm_reduction import GMMReduction as GMMReduction
+from octavo.sequence.hierarchical_hmm_clustering import HMMLevel as HMMLevel
+from octavo.sequence.hierarchical_hmm_clustering import HierarchicalHMMClustering as HierarchicalHMMClustering
+from octavo.sequence.hierarchical_hmm_mixture import HierarchicalHMMMixture as HierarchicalHMMMixture
+from octavo.sequence.hmm_clustering import HMMClustering as HMMClustering
+from octavo.sequence.hmm_divergence import clustering_loglik as clustering_loglik
+from octavo.sequence.hmm_divergence import hmm_distance_matrix as hmm_distance_matrix
+from octavo.sequence.hmm_divergence import hmm_expected_loglik as hmm_expected_loglik
+from octavo.sequence.hmm_divergence import hmm_kl as hmm_kl
+from octavo.sequence.hmm_mixture import HMMMixture as HMMMixture
+from octavo.sequence.hmm_mixture_classifier import HMMMixtureClassifier as HMMMixtureClassifier
+from octavo.sequence.hmm_params import HMMParams as HMMParams
+from octavo.sequence.ppk_spectral_clustering import PPKLevel as PPKLevel
+from octavo.sequence.ppk_spectral_clustering import PPKSpectralClustering as PPKSpectralClustering
+from octavo.sequence.ppk_spectral_clustering import hmm_ppk as hmm_ppk
+from octavo.sequence.ppk_spectral_clustering import ppk_compactness as ppk_compactness
+from octavo.sequence.sampled_hmm_clustering import SampledHMMClustering as SampledHMMClustering
