@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
@@ -13,7 +14,7 @@ _TINY = 1e-140  # a product of two numbers above it is far from underflow
 _LOST = 1e-250  # a sum above it has lost less than one rounding to terms that underflow
 _NARROW = 24  # up to so many states, scalars in registers beat vectors in memory
 # Sums of probabilities may be taken in any order: all terms are positive and finite.
-_SUMS = {"fastmath": {"reassoc", "contract"}}
+_SUMS: Any = {"fastmath": {"reassoc", "contract"}}
 
 
 # --- transitions, dense or sparse ---------------------------------------------------------------
@@ -249,6 +250,27 @@ def _add_log_pairs(trans, s, rows, n, r, pairs, m):
             for d in range(_degree(trans, j)):
                 i, score, e = _edge(trans, s, j, d)
                 pairs[m, e] += math.exp(rows[n, i] + score + r[j])
+
+
+@numba.njit(cache=True)
+def _score_between(trans, s, i, j):
+    """Return trans[i, j]."""
+    for m in range(_degree(trans, j)):
+        source, score, _ = _edge(trans, s, j, m)
+        if source == i:
+            return score
+    return -np.inf
+
+
+@numba.njit(cache=True, nogil=True)
+def _path_scores(start, trans, varies, nodes, ptr, states, scores):
+    """Fill scores with the score of each sequence's path."""
+    for q in range(ptr.shape[0] - 1):
+        total = start[states[ptr[q]]] + nodes[ptr[q], states[ptr[q]]]
+        for n in range(ptr[q] + 1, ptr[q + 1]):
+            s = n - q - 1 if varies else 0
+            total += _score_between(trans, s, states[n - 1], states[n]) + nodes[n, states[n]]
+        scores[q] = total
 
 
 # --- sums over paths ----------------------------------------------------------------------------
@@ -703,6 +725,7 @@ def _warmup() -> None:
         _partitions(*chain, score)
         _marginals(*chain, False, rows, np.zeros((1, 4)), 0, score)
         _best(start, trans, False, nodes, ptr, rows, rows, states, score)
+        _path_scores(start, trans, False, nodes, ptr, states, score)
         _k_best(start, trans, False, nodes, ptr, 1, states[None], score[None])
         _sample(start, linear, trans, shift, nodes, ptr, np.zeros((1, 3)), states[None])
     room = np.empty((3, 2, 1))

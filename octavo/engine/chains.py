@@ -11,6 +11,7 @@ its probabilities, for a random field its potentials. The functions:
   positions and of neighbouring pairs;
 - `best_paths`, `k_best_paths`: paths of largest score; `blended_paths`: the best paths of many
   weighted blends of potentials, in one pass;
+- `path_scores`: the score of given paths;
 - `sample_paths`: independent draws from exp(score)/Z.
 
 Shapes, everywhere the same. Sequences are stacked: ``nodes`` is (N, K), N the sum of
@@ -41,6 +42,7 @@ from octavo.engine.chain_kernels import (
     _k_best,
     _marginals,
     _partitions,
+    _path_scores,
     _sample,
 )
 from octavo.engine.sequences import check_lengths, locate
@@ -328,6 +330,44 @@ def best_paths(
         varies = chain.scores.shape[0] > 1
         _best(chain.start, chain.trans, varies, chain.nodes, ptr, *room, path, score)
     return BestPaths(states, scores) if grid else BestPaths(states[0], scores[0])
+
+
+def path_scores(
+    start: ArrayLike,
+    trans: Any,
+    nodes: ArrayLike,
+    states: ArrayLike,
+    lengths: ArrayLike | None = None,
+) -> Floats:
+    """Return the score of a given path of each sequence.
+
+    Parameters
+    ----------
+    start, trans, nodes, lengths : array-like
+        As the module tells.
+    states : array-like of int of shape (N,)
+        The paths, stacked; the same for all points of a grid.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_sequences,)
+        -inf where the path is forbidden.
+    """
+    chains, ptr, grid = _checked(start, trans, nodes, lengths)
+    path, K = np.ascontiguousarray(states), chains[0].nodes.shape[1]
+    if path.shape != (ptr[-1],) or path.dtype.kind not in "iu":
+        raise ValueError(f"states must be {ptr[-1]} integers, got shape {path.shape}, {path.dtype}")
+    bad = np.flatnonzero((path < 0) | (path >= K))
+    if bad.size:
+        at = locate(int(bad[0]), np.diff(ptr))
+        raise ValueError(f"states must be 0..{K - 1}, got {path[bad[0]]} at {at}")
+    scores = np.empty((len(chains), ptr.size - 1))
+    for chain, score in zip(chains, scores):
+        varies = chain.scores.shape[0] > 1
+        _path_scores(
+            chain.start, chain.trans, varies, chain.nodes, ptr, path.astype(np.int64), score
+        )
+    return scores if grid else scores[0]
 
 
 def blended_paths(

@@ -152,6 +152,23 @@ def test_best_paths_equal_enumeration(
 
 @each_form
 @each_case
+def test_path_scores_are_the_definition(seed, K, lengths, varying, forbidden, scale, sparse):
+    chain = start, trans, nodes = random_chain(
+        np.random.default_rng(seed), K, lengths, varying=varying, forbidden=forbidden, scale=scale
+    )
+    pick = np.random.default_rng(seed + 100)
+    chosen, wanted = [], []
+    for _, _, paths, score in each_sequence(*chain, lengths):
+        at = pick.integers(len(paths))
+        chosen.append(paths[at])
+        wanted.append(score[at])
+    used = as_edges(trans) if sparse else trans
+    found = ch.path_scores(start, used, nodes, np.concatenate(chosen), lengths)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@each_form
+@each_case
 def test_k_best_paths_equal_enumeration(seed, K, lengths, varying, forbidden, scale, sparse):
     chain = start, trans, nodes = random_chain(
         np.random.default_rng(seed), K, lengths, varying=varying, forbidden=forbidden, scale=scale
@@ -323,6 +340,10 @@ def test_bad_potentials_are_named():
         ch.best_paths(start, np.full((2, 2), np.nan), nodes)
     with pytest.raises(ValueError, match="nodes must be"):
         ch.best_paths(start, trans, np.zeros(2))
+    with pytest.raises(ValueError, match=r"states must be 0..1, got 2 at sequence 1, position 1"):
+        ch.path_scores(start, trans, nodes, [0, 0, 0, 2, 0], [2, 3])
+    with pytest.raises(ValueError, match="states must be 5 integers"):
+        ch.path_scores(start, trans, nodes, [0.0, 0, 0, 0, 0], [2, 3])
     with pytest.raises(ValueError, match="k must be at least 1"):
         ch.k_best_paths(start, trans, nodes, 0)
     with pytest.raises(ValueError, match="pairs must be"):
