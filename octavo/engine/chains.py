@@ -194,7 +194,7 @@ def _refuse_above(values: Floats, name: str, lengths: NDArray[np.int64] | None) 
 def _linear(chain: _Chains) -> tuple[Any, Floats, bool]:
     """Return exp(trans - shift), the shift of each step, and whether no entry is tiny."""
     scores = chain.scores
-    flat = scores.reshape(scores.shape[0], -1)
+    flat = scores.reshape(scores.shape[0], math.prod(scores.shape[1:]))
     shift = flat.max(axis=1) if flat.shape[1] else np.zeros(flat.shape[0])
     shift = np.where(shift > -np.inf, shift, 0.0)
     linear = np.exp(scores - shift.reshape(-1, *[1] * (scores.ndim - 1)))

@@ -313,6 +313,16 @@ def test_wide_state_spaces():
         np.testing.assert_array_equal(states, (290 + 7 * np.arange(50)) % K)
 
 
+def test_single_positions_need_no_transitions():
+    nodes = np.log([[0.2, 0.8], [0.6, 0.4]])
+    for trans in (np.empty((0, 2, 2)), np.zeros((2, 2))):
+        found = ch.chain_marginals(np.zeros(2), trans, nodes, [1, 1], pairs="step")
+        np.testing.assert_allclose(found.nodes, np.exp(nodes))
+        assert found.pairs.shape == (0, 2, 2)
+        assert ch.best_paths(np.zeros(2), trans, nodes, [1, 1]).states.tolist() == [1, 0]
+        assert ch.k_best_paths(np.zeros(2), trans, nodes, 2, [1, 1]).states[1].tolist() == [0, 1]
+
+
 def test_marginals_go_where_they_are_told():
     room = np.empty((4, 2))
     found = ch.chain_marginals(np.zeros(2), np.zeros((2, 2)), np.zeros((4, 2)), out=room)
