@@ -276,47 +276,58 @@ def _path_scores(start, trans, varies, nodes, ptr, states, scores):
 # --- sums over paths ----------------------------------------------------------------------------
 
 
-@numba.njit(cache=True)
-def _filter_scaled(start, linear, shift, nodes, step, store, rows):
-    """Fill rows with P(s_t | positions up to t); return log Z and whether it can be trusted.
+@numba.njit(cache=True, nogil=True)
+def _below_top(nodes, rows, tops):
+    """Fill tops with the largest score of each position and rows with the others' distance."""
+    for n in range(nodes.shape[0]):
+        top = -np.inf
+        for j in range(nodes.shape[1]):
+            top = max(top, nodes[n, j])
+        tops[n] = top
+        if top == -np.inf:
+            top = 0.0
+        for j in range(nodes.shape[1]):
+            rows[n, j] = nodes[n, j] - top
 
-    It cannot as soon as a positive probability falls below `_TINY`: a path that looks
-    hopeless now may win later. ``store`` False keeps only the current row.
+
+@numba.njit(cache=True)
+def _filter_scaled(start, linear, shift, nodes, step, tops, rows):
+    """Turn rows of exp(nodes - tops) into P(s_t | positions up to t); return log Z and trust.
+
+    The result cannot be trusted (False) as soon as a positive probability falls below `_TINY`:
+    a path that looks hopeless now may win later.
     """
     T, K = nodes.shape
     pushed = np.empty(K)
-    log_z, product = 0.0, 1.0
+    log_z, product = np.max(start), 1.0
+    if log_z == -np.inf:
+        return log_z, True
     for t in range(T):
-        now = t if store else 0
-        top = -np.inf
         if t == 0:
             for j in range(K):
-                pushed[j] = 1.0
-                rows[now, j] = start[j] + nodes[0, j]
-                top = max(top, rows[now, j])
+                pushed[j] = math.exp(start[j] - log_z)
+                if pushed[j] == 0.0 and start[j] > -np.inf:
+                    return 0.0, False
         else:
             s = step + t - 1 if shift.shape[0] > 1 else 0
-            _push(linear, s, rows, t - 1 if store else 0, pushed)
+            _push(linear, s, rows, t - 1, pushed)
             log_z += shift[s]
-            for j in range(K):
-                rows[now, j] = nodes[t, j] if pushed[j] > 0.0 else -np.inf
-                top = max(top, rows[now, j])
-        if top == -np.inf:
-            return -np.inf, True
         total, least = 0.0, np.inf
         for j in range(K):
-            if rows[now, j] > -np.inf:
-                rows[now, j] = pushed[j] * math.exp(rows[now, j] - top)
-                least = min(least, rows[now, j])
-                total += rows[now, j]
+            if pushed[j] > 0.0 and nodes[t, j] > -np.inf:
+                rows[t, j] *= pushed[j]
+                least = min(least, rows[t, j])
+                total += rows[t, j]
             else:
-                rows[now, j] = 0.0
-        if least < _TINY * total:
+                rows[t, j] = 0.0
+        if least == np.inf:
+            return -np.inf, True
+        if not least > _TINY * total:
             return 0.0, False
         inverse = 1.0 / total
         for j in range(K):
-            rows[now, j] *= inverse
-        log_z += top
+            rows[t, j] *= inverse
+        log_z += tops[t]
         product *= total
         if product < 1e-150 or product > 1e150:
             log_z += math.log(product)
@@ -355,32 +366,31 @@ def _smooth_scaled(linear, varies, step, rows, exact, pairs, by_step):
 
 
 @numba.njit(cache=True)
-def _filter_log(start, linear, trans, shift, nodes, step, store, rows):
+def _filter_log(start, linear, trans, shift, nodes, step, rows):
     """Fill rows with log P(s_t | positions up to t) up to a constant; return log Z."""
     T, K = nodes.shape
     pushed, weight = np.empty(K), np.empty((1, K))
     log_z = 0.0
     for t in range(T):
-        now = t if store else 0
         if t == 0:
             for j in range(K):
-                rows[now, j] = start[j] + nodes[0, j]
+                rows[t, j] = start[j] + nodes[0, j]
         else:
             s = step + t - 1 if shift.shape[0] > 1 else 0
-            _log_push(linear, trans, shift[s], s, rows, t - 1 if store else 0, weight, pushed)
+            _log_push(linear, trans, shift[s], s, rows, t - 1, weight, pushed)
             for j in range(K):
-                rows[now, j] = pushed[j] + nodes[t, j]
+                rows[t, j] = pushed[j] + nodes[t, j]
         top = -np.inf
         for j in range(K):
-            top = max(top, rows[now, j])
+            top = max(top, rows[t, j])
         if top == -np.inf:
             return top
         for j in range(K):
-            rows[now, j] -= top
+            rows[t, j] -= top
         log_z += top
     total = 0.0
     for j in range(K):
-        total += math.exp(rows[T - 1 if store else 0, j])
+        total += math.exp(rows[T - 1, j])
     return log_z + math.log(total)
 
 
@@ -442,21 +452,27 @@ def _normalise_log(rows, n):
 
 
 @numba.njit(cache=True, nogil=True)
-def _partitions(start, linear, trans, shift, safe, nodes, ptr, log_z):
-    """Fill log_z with the log partition of each sequence."""
-    row = np.empty((1, nodes.shape[1]))
+def _partitions(start, linear, trans, shift, safe, nodes, ptr, tops, rows, log_z):
+    """Fill log_z with the log partition of each sequence; rows holds exp(nodes - tops)."""
     for q in range(ptr.shape[0] - 1):
-        block, step = nodes[ptr[q] : ptr[q + 1]], ptr[q] - q
+        block, mine, step = nodes[ptr[q] : ptr[q + 1]], rows[ptr[q] : ptr[q + 1]], ptr[q] - q
         trusted = False
         if safe:
-            log_z[q], trusted = _filter_scaled(start, linear, shift, block, step, False, row)
+            top = tops[ptr[q] : ptr[q + 1]]
+            log_z[q], trusted = _filter_scaled(start, linear, shift, block, step, top, mine)
         if not trusted:
-            log_z[q] = _filter_log(start, linear, trans, shift, block, step, False, row)
+            log_z[q] = _filter_log(start, linear, trans, shift, block, step, mine)
 
 
 @numba.njit(cache=True, nogil=True)
-def _marginals(start, linear, trans, shift, safe, nodes, ptr, log, rows, pairs, pairs_of, log_z):
-    """Fill rows, pairs and log_z sequence by sequence; pairs_of: 0 total, 1 sequence, 2 step."""
+def _marginals(
+    start, linear, trans, shift, safe, nodes, ptr, tops, rows, log, pairs, pairs_of, log_z, in_logs
+):
+    """Fill rows, pairs and log_z sequence by sequence; rows holds exp(nodes - tops) at first.
+
+    pairs_of: 0 total, 1 by sequence, 2 by step. in_logs[q] tells that the rows of a sequence are
+    left as logarithms; ``log`` asks for rows whose logarithms are accurate.
+    """
     own = np.zeros((min(pairs.shape[0], 1), pairs.shape[1]))
     for q in range(ptr.shape[0] - 1):
         block, step = nodes[ptr[q] : ptr[q + 1]], ptr[q] - q
@@ -464,7 +480,8 @@ def _marginals(start, linear, trans, shift, safe, nodes, ptr, log, rows, pairs, 
         own[:] = 0.0
         trusted = False
         if safe:
-            log_z[q], trusted = _filter_scaled(start, linear, shift, block, step, True, mine)
+            top = tops[ptr[q] : ptr[q + 1]]
+            log_z[q], trusted = _filter_scaled(start, linear, shift, block, step, top, mine)
             if trusted and log_z[q] > -np.inf:
                 trusted = _smooth_scaled(
                     linear, shift.shape[0] > 1, step, mine, log, target, pairs_of == 2
@@ -472,18 +489,14 @@ def _marginals(start, linear, trans, shift, safe, nodes, ptr, log, rows, pairs, 
                 if not trusted:
                     own[:] = 0.0
                     target[step : step + mine.shape[0] - 1] = 0.0
-                elif log:
-                    for t in range(mine.shape[0]):
-                        for j in range(mine.shape[1]):
-                            mine[t, j] = math.log(mine[t, j]) if mine[t, j] > 0 else -np.inf
+        in_logs[q] = not trusted
         if not trusted:
-            log_z[q] = _filter_log(start, linear, trans, shift, block, step, True, mine)
+            log_z[q] = _filter_log(start, linear, trans, shift, block, step, mine)
             if log_z[q] > -np.inf:
                 _smooth_log(linear, trans, shift, step, mine, target, pairs_of == 2)
-                if not log:
-                    mine[:] = np.exp(mine)
         if log_z[q] == -np.inf:
-            mine[:] = -np.inf if log else 0.0
+            in_logs[q] = False
+            mine[:] = 0.0
         elif pairs.shape[0] > 0 and pairs_of < 2:
             pairs[q if pairs_of == 1 else 0] += own[0]
 
@@ -534,8 +547,11 @@ def _best(start, trans, varies, nodes, ptr, rows, kept, states, scores):
 
 
 @numba.njit(cache=True)
-def _blend_push(trans, s, weight, rows, n):
-    """Set rows[n, j, g] = max_i rows[n - 1, i, g] + weight[g] trans[i, j], for all blends g."""
+def _blend_push(trans, s, weight, free, rows, n):
+    """Set rows[n, j, g] = max_i rows[n - 1, i, g] + weight[g] trans[i, j], for all blends g.
+
+    ``free`` lists the blends of weight zero, for which nothing is forbidden.
+    """
     _, K, G = rows.shape
     for j in range(K):
         for g in range(G):
@@ -546,10 +562,9 @@ def _blend_push(trans, s, weight, rows, n):
                 for g in range(G):
                     new = rows[n - 1, i, g] + weight[g] * m
                     rows[n, j, g] = new if new > rows[n, j, g] else rows[n, j, g]
-            else:  # forbids, except where the weight is zero
-                for g in range(G):
-                    if weight[g] == 0.0 and rows[n - 1, i, g] > rows[n, j, g]:
-                        rows[n, j, g] = rows[n - 1, i, g]
+            else:
+                for g in free:
+                    rows[n, j, g] = max(rows[n, j, g], rows[n - 1, i, g])
 
 
 @numba.njit(cache=True)
@@ -569,25 +584,29 @@ def _blend_nodes(nodes, position, weights, rows, n):
 
 
 @numba.njit(cache=True)
-def _blend_origin(trans, s, weight, j, rows, n, g):
-    """Return the smallest i that attains rows[n + 1, j, g] in `_blend_push`."""
-    best, where = -np.inf, 0
-    for i in range(rows.shape[1]):
-        score = rows[n, i, g]
-        if weight[g] != 0.0:
-            score += weight[g] * trans[s, i, j]
-        where = i if score > best else where
-        best = score if score > best else best
-    return where
+def _blend_origins(trans, s, weight, rows, n, at, best, where):
+    """Replace at[g] by the smallest i that attains rows[n + 1, at[g], g] in `_blend_push`."""
+    _, K, G = rows.shape
+    for g in range(G):
+        best[g] = -np.inf
+        where[g] = 0
+    for i in range(K):
+        for g in range(G):
+            score = rows[n, i, g] + (weight[g] * trans[s, i, at[g]] if weight[g] != 0.0 else 0.0)
+            better = score > best[g]
+            best[g] = score if better else best[g]
+            where[g] = i if better else where[g]
+    for g in range(G):
+        at[g] = where[g]
 
 
 @numba.njit(cache=True)
-def _blend_advance(trans, nodes, weights, row, step, first, last, rows):
+def _blend_advance(trans, nodes, weights, free, row, step, first, last, rows):
     """Do what `_advance` does, for all blends; row is where the sequence begins in nodes."""
     weight = weights[nodes.shape[0]]
     for t in range(first, last):
         n = t - first + 1
-        _blend_push(trans, step + t - 1 if trans.shape[0] > 1 else 0, weight, rows, n)
+        _blend_push(trans, step + t - 1 if trans.shape[0] > 1 else 0, weight, free, rows, n)
         _blend_nodes(nodes, row + t, weights, rows, n)
 
 
@@ -596,6 +615,8 @@ def _best_blends(start, trans, nodes, weights, ptr, rows, kept, states, scores):
     """Fill states (G, N) and scores (G, sequences); weights is (F + 1, G)."""
     F, K, G, block = nodes.shape[0], nodes.shape[2], weights.shape[1], rows.shape[0] - 1
     weight = weights[F]
+    free = np.flatnonzero(weight == 0.0)
+    at, where, best = np.empty(G, np.int64), np.empty(G, np.int64), np.empty(G)
     for q in range(ptr.shape[0] - 1):
         row, T, step = ptr[q], ptr[q + 1] - ptr[q], ptr[q] - q
         for j in range(K):
@@ -606,23 +627,23 @@ def _best_blends(start, trans, nodes, weights, ptr, rows, kept, states, scores):
         for b in range(n_blocks):
             first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
             kept[b] = rows[0]
-            _blend_advance(trans, nodes, weights, row, step, first, last, rows)
+            _blend_advance(trans, nodes, weights, free, row, step, first, last, rows)
             if b < n_blocks - 1:
                 rows[0] = rows[block]
         for g in range(G):
-            at = np.argmax(rows[last - first, :, g])
-            scores[g, q] = rows[last - first, at, g]
-            states[g, row + T - 1] = at
+            at[g] = np.argmax(rows[last - first, :, g])
+            scores[g, q] = rows[last - first, at[g], g]
+            states[g, row + T - 1] = at[g]
         for b in range(n_blocks - 1, -1, -1):
             first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
             if b < n_blocks - 1:
                 rows[0] = kept[b]
-                _blend_advance(trans, nodes, weights, row, step, first, last, rows)
+                _blend_advance(trans, nodes, weights, free, row, step, first, last, rows)
             for t in range(last - 1, first - 1, -1):
                 s = step + t - 1 if trans.shape[0] > 1 else 0
+                _blend_origins(trans, s, weight, rows, t - first, at, best, where)
                 for g in range(G):
-                    j = states[g, row + t]
-                    states[g, row + t - 1] = _blend_origin(trans, s, weight, j, rows, t - first, g)
+                    states[g, row + t - 1] = at[g]
         for g in range(G):
             if scores[g, q] == -np.inf:
                 states[g, row : row + T] = -1
@@ -685,9 +706,7 @@ def _sample(start, linear, trans, shift, nodes, ptr, uniforms, states):
     for q in range(ptr.shape[0] - 1):
         first, T, step = ptr[q], ptr[q + 1] - ptr[q], ptr[q] - q
         mine = rows[first : ptr[q + 1]]
-        log_z = _filter_log(
-            start, linear, trans, shift, nodes[first : ptr[q + 1]], step, True, mine
-        )
+        log_z = _filter_log(start, linear, trans, shift, nodes[first : ptr[q + 1]], step, mine)
         if log_z == -np.inf:
             states[:, first : first + T] = -1
             continue
@@ -721,9 +740,10 @@ def _warmup() -> None:
     rows, states, score = np.empty((3, 2)), np.empty(3, np.int64), np.empty(1)
     for trans in (dense, edges):
         linear = np.exp(trans) if isinstance(trans, np.ndarray) else (*trans[:2], np.ones((1, 2)))
-        chain = start, linear, trans, shift, True, nodes, ptr
+        chain = start, linear, trans, shift, True, nodes, ptr, np.zeros(3), rows
+        _below_top(nodes, rows, np.zeros(3))
         _partitions(*chain, score)
-        _marginals(*chain, False, rows, np.zeros((1, 4)), 0, score)
+        _marginals(*chain, False, np.zeros((1, 4)), 0, score, np.zeros(1, np.bool_))
         _best(start, trans, False, nodes, ptr, rows, rows, states, score)
         _path_scores(start, trans, False, nodes, ptr, states, score)
         _k_best(start, trans, False, nodes, ptr, 1, states[None], score[None])

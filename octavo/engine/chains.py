@@ -37,6 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chain_kernels import (
     _TINY,
+    _below_top,
     _best,
     _best_blends,
     _k_best,
@@ -222,13 +223,19 @@ def log_partition(
     chains, ptr, grid = _checked(start, trans, nodes, lengths)
     result = np.empty((len(chains), ptr.size - 1))
     for chain, log_z in zip(chains, result):
-        _partitions(chain.start, *_prepared(chain), chain.nodes, ptr, log_z)
+        rows = np.empty(chain.nodes.shape)
+        _partitions(*_prepared(chain, ptr, rows), log_z)
     return result if grid else result[0]
 
 
-def _prepared(chain: _Chains) -> tuple[Any, Any, Floats, bool]:
+def _prepared(chain: _Chains, ptr: NDArray[np.int64], rows: Floats) -> Any:
+    """Return what sums over paths take, with exp(nodes - largest of the position) in rows."""
     linear, shift, safe = _linear(chain)
-    return linear, chain.trans, shift, safe
+    tops = np.empty(rows.shape[0])
+    if safe:
+        _below_top(chain.nodes, rows, tops)
+        np.exp(rows, out=rows)
+    return chain.start, linear, chain.trans, shift, safe, chain.nodes, ptr, tops, rows
 
 
 def chain_marginals(
@@ -277,13 +284,26 @@ def chain_marginals(
     log_z = np.empty((G, n_sequences))
     which = {"sequence": 1, "step": 2}.get(str(pairs), 0)
     for chain, mine, joint, z in zip(chains, rows, together, log_z):
-        _marginals(chain.start, *_prepared(chain), chain.nodes, ptr, log, mine, joint, which, z)
+        in_logs = np.empty(n_sequences, dtype=bool)
+        _marginals(*_prepared(chain, ptr, mine), log, joint, which, z, in_logs)
+        _convert(mine, ptr, in_logs, log)
     found = None
     if pairs is not None:
         found = together.reshape(G, *([] if pairs == "total" else [choices[pairs]]), *tail)
     if grid:
         return ChainMarginals(rows, found, log_z)
     return ChainMarginals(rows[0], None if found is None else found[0], log_z[0])
+
+
+def _convert(rows: Floats, ptr: NDArray[np.int64], in_logs: NDArray[np.bool_], log: bool) -> None:
+    """Turn the rows of sequences that are not as wanted into, or out of, logarithms."""
+    with np.errstate(divide="ignore"):
+        if in_logs.any() or not log:
+            for q in np.flatnonzero(in_logs != log):
+                mine = rows[ptr[q] : ptr[q + 1]]
+                (np.log if log else np.exp)(mine, out=mine)
+        else:
+            np.log(rows, out=rows)
 
 
 def _room(longest: int, shape: tuple[int, ...], max_bytes: int) -> tuple[Floats, Floats]:

@@ -95,7 +95,7 @@ def _best_blocks(gamma, follow, ptr, k, states):
                     new_chance[v], new_score[v], back[t, v] = total, best, where
             chance, new_chance = new_chance, chance
             score, new_score = new_score, score
-        window = np.argmax(score)
+        window: Any = np.argmax(score)
         for m in range(k - 1):
             states[row + T - 1 - m] = (window // K**m) % K
         for t in range(T - k, -1, -1):

@@ -346,7 +346,9 @@ def _hmmlearn_emission(model: Any, values: NDArray[Any], lengths: NDArray[np.int
         row = int(np.argmax(~np.isfinite(rows).all(axis=1)))
         raise ValueError(f"X must be finite, got {rows[row]} at {locate(row, lengths)}")
     if type(model).__name__ == "CategoricalHMM":
-        checked_symbols(rows, lengths, model.emissionprob_.shape[1])
+        return symbol_emission(
+            log_of_probabilities(model.emissionprob_, "emissionprob_"), rows, lengths
+        )
     return np.ascontiguousarray(model._compute_log_likelihood(rows))
 
 
