@@ -228,7 +228,9 @@ def log_partition(
     return result if grid else result[0]
 
 
-def _prepared(chain: _Chains, ptr: NDArray[np.int64], rows: Floats) -> Any:
+def _prepared(
+    chain: _Chains, ptr: NDArray[np.int64], rows: Floats
+) -> tuple[Floats, Any, Any, Floats, bool, Floats, NDArray[np.int64], Floats, Floats]:
     """Return what sums over paths take, with exp(nodes - largest of the position) in rows."""
     linear, shift, safe = _linear(chain)
     tops = np.empty(rows.shape[0])

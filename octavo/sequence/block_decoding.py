@@ -95,11 +95,11 @@ def _best_blocks(gamma, follow, ptr, k, states):
                     new_chance[v], new_score[v], back[t, v] = total, best, where
             chance, new_chance = new_chance, chance
             score, new_score = new_score, score
-        window: Any = np.argmax(score)
+        window = int(np.argmax(score))
         for m in range(k - 1):
             states[row + T - 1 - m] = (window // K**m) % K
         for t in range(T - k, -1, -1):
-            i = np.int64(back[t, window])
+            i = int(back[t, window])
             states[row + t] = i
             window = i * inner + window // K
 
