@@ -544,7 +544,9 @@ def family_states(
     features = np.empty((sum(used), *scores.emission.shape))
     at = 0
     if used[0]:
-        features[at] = _posterior_feature(scores, gains, beta[0], out=features[at])
+        feature = _posterior_feature(scores, gains, beta[0], out=features[at])
+        if feature.base is not features:
+            features[at] = feature
         at += 1
     if used[1]:
         features[at] = scores.emission
