@@ -1,4 +1,4 @@
-"""Sequences: decoding and clustering of hidden Markov models, random fields."""
+"""Hidden Markov models, random fields and other models of sequences."""
 
 from octavo._lazy import lazy_exports
 

@@ -1,5 +1,6 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.sequence.baum_welch import fit_hmms as fit_hmms
+from octavo.sequence.count_hmm import CountHMM as CountHMM
 from octavo.sequence.gmm_reduction import GMMReduction as GMMReduction
 from octavo.sequence.hierarchical_hmm_clustering import HMMLevel as HMMLevel
 from octavo.sequence.hierarchical_hmm_clustering import HierarchicalHMMClustering as HierarchicalHMMClustering
@@ -11,9 +12,20 @@ from octavo.sequence.hmm_divergence import hmm_expected_loglik as hmm_expected_l
 from octavo.sequence.hmm_divergence import hmm_kl as hmm_kl
 from octavo.sequence.hmm_mixture import HMMMixture as HMMMixture
 from octavo.sequence.hmm_mixture_classifier import HMMMixtureClassifier as HMMMixtureClassifier
+from octavo.sequence.hmm_model import simulate_hmm as simulate_hmm
 from octavo.sequence.hmm_params import HMMParams as HMMParams
+from octavo.sequence.hybrid_decoding import HybridDecoder as HybridDecoder
+from octavo.sequence.hybrid_decoding import HybridDecoderCV as HybridDecoderCV
+from octavo.sequence.hybrid_decoding import asymptotic_risks as asymptotic_risks
+from octavo.sequence.path_decoding import decode as decode
+from octavo.sequence.path_decoding import decode_path_family as decode_path_family
+from octavo.sequence.posterior_risks import Posteriors as Posteriors
+from octavo.sequence.posterior_risks import hmm_posteriors as hmm_posteriors
+from octavo.sequence.posterior_risks import path_risks as path_risks
 from octavo.sequence.ppk_spectral_clustering import PPKLevel as PPKLevel
 from octavo.sequence.ppk_spectral_clustering import PPKSpectralClustering as PPKSpectralClustering
 from octavo.sequence.ppk_spectral_clustering import hmm_ppk as hmm_ppk
 from octavo.sequence.ppk_spectral_clustering import ppk_compactness as ppk_compactness
 from octavo.sequence.sampled_hmm_clustering import SampledHMMClustering as SampledHMMClustering
+from octavo.sequence.transform_decoding import TransformedVariables as TransformedVariables
+from octavo.sequence.transform_decoding import transformed_variables as transformed_variables
