@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from octavo.engine.streams import JIT, SUM, axpy
+from octavo.engine.streams import JIT, SUM, WORD, as_rows, axpy, row_of
 
 __all__ = ["Covariance", "new_covariance"]
 
@@ -84,11 +84,18 @@ def as_matrix(covariance: Covariance) -> np.ndarray:
 
 
 @numba.njit(**SUM)
+def _dense_variance(row, values):
+    total = 0.0
+    for k in range(row.size):
+        total += values[k] * row[k] * row[k]
+    return total
+
+
+@numba.njit(**JIT)
 def _variance_diagonal(x, values):
     total = 0.0
     if x.dense:
-        for k in range(x.values.size):
-            total += values[k] * x.values[k] * x.values[k]
+        total = _dense_variance(x.values, values)
     else:
         for k in range(x.values.size):
             total += values[x.indices[k]] * x.values[k] * x.values[k]
@@ -120,7 +127,7 @@ def _variance_full(x, values, projected, scattered):
     return total
 
 
-@numba.njit(**JIT)
+@numba.njit(**WORD)
 def variance(x, covariance):
     """Return ``xᵀ Σ x``. `absorb` and `gain` need it called first, on the same row."""
     if covariance.kind == DIAGONAL:
@@ -174,17 +181,17 @@ def absorb_full(covariance, noise):
         _absorb_full(covariance.values, covariance.projected, covariance.gain, max(noise, _FLOOR))
 
 
-@numba.njit(**JIT)
-def absorb_coordinate(covariance, j, value, v, noise):
-    """Absorb coordinate ``j`` of a row with variance ``v`` into a diagonal; return ``(Σ x)[j]``.
+@numba.njit(**WORD)
+def absorb_coordinate(sigma, j, value, v, noise, shrink):
+    """Absorb coordinate ``j`` of a row into a diagonal ``sigma``; return ``(Σ x)[j]``.
 
-    The new variance is σ - (σ x)² / (v + r), written as a product of positive terms.
+    ``v`` is the variance of the row and ``shrink`` is 1 / (noise + v). The new variance is
+    σ - (σ x)² / (v + r), written as a product of positive terms.
     """
-    sigma = covariance.values[j]
-    g = sigma * value
-    if noise != np.inf:
-        kept = (noise + max(v - g * value, 0.0)) / (noise + v)
-        covariance.values[j] = max(sigma * kept, _FLOOR)
+    old = sigma[j]
+    g = old * value
+    if shrink > 0.0:  # not so for an infinite noise
+        sigma[j] = max(old * ((noise + max(v - g * value, 0.0)) * shrink), _FLOOR)
     return g
 
 
@@ -200,3 +207,19 @@ def inflate(covariance, factor):
         for j in range(covariance.gain.size):
             values[start + j] *= factor
             start += j + 1
+
+
+def _warmup() -> None:
+    """Compile all of the above."""
+    x = row_of(as_rows(np.array([[1.0, 2.0]])), 0)
+    for kind in (DIAGONAL, FULL):
+        covariance = new_covariance(kind, 2, 1.0)
+        variance(x, covariance)
+        inflate(covariance, 1.0)
+    absorb_full(covariance, 1.0)
+    absorb_coordinate(np.ones(2), 0, 1.0, 1.0, 1.0, 0.5)
+    _absorb_full(covariance.values, covariance.projected, covariance.gain, 1.0)
+    _gain_full(covariance.values, covariance.projected, covariance.gain)
+    _variance_full(x, covariance.values, covariance.projected, covariance.gain)
+    _variance_diagonal(x, np.ones(2))
+    _dense_variance(np.ones(2), np.ones(2))

@@ -24,12 +24,19 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 import scipy.sparse as sp
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 __all__ = ["Row", "Rows", "as_rows", "row_blocks"]
 
 JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-# Sums may be taken in any order and with fused multiply-add: rounding changes, nothing else.
+# A small kernel is inlined where it is called: its arguments are tuples of arrays, which cost
+# more to pass than its work.
+WORD: dict[str, Any] = {**JIT, "forceinline": True}
+# Sums over contiguous numbers may be taken in any order and with fused multiply-add: rounding
+# changes, nothing else. Sums over scattered ones may not: vector gathers are slower.
 SUM: dict[str, Any] = {**JIT, "fastmath": {"reassoc", "contract"}}
+_TINY = 1e-150  # the square of a smaller number may underflow
 BLOCK = 1 << 18  # numbers held by a block that has to be copied: 2 MiB, stays in the cache
 
 
@@ -55,7 +62,7 @@ class Row(NamedTuple):
 
 
 _NO_INDPTR = np.zeros(0, dtype=np.int64)
-_NO_INDICES = np.zeros(0, dtype=np.int32)
+_NO_INDICES = np.zeros(0, dtype=np.uint32)
 
 
 def is_sparse(X: Any) -> bool:
@@ -63,7 +70,7 @@ def is_sparse(X: Any) -> bool:
     return sp.issparse(X)
 
 
-def _locked(array: np.ndarray) -> np.ndarray:
+def locked(array: np.ndarray) -> np.ndarray:
     """Return a read-only view, so that read-only input is the same compiled type."""
     view = array.view()
     view.flags.writeable = False
@@ -87,14 +94,13 @@ def as_rows(X, bias: float = 0.0) -> Rows:
     """
     if is_sparse(X):
         indptr = X.indptr.astype(np.int64, copy=False)
-        indices = X.indices.astype(np.int32, copy=False)
-        return Rows(
-            _locked(indptr), _locked(indices), _locked(X.data), X.shape[1], False, float(bias)
-        )
+        # unsigned, so that compiled code need not look for negative ones
+        indices = X.indices.astype(np.int32, copy=False).view(np.uint32)
+        return Rows(locked(indptr), locked(indices), locked(X.data), X.shape[1], False, float(bias))
     return Rows(
-        _locked(_NO_INDPTR),
-        _locked(_NO_INDICES),
-        _locked(X.reshape(-1)),
+        locked(_NO_INDPTR),
+        locked(_NO_INDICES),
+        locked(X.reshape(-1)),
         X.shape[1],
         True,
         float(bias),
@@ -130,7 +136,7 @@ def row_blocks(X, order=None, bias: float = 0.0) -> Iterator[tuple[Rows, np.ndar
         ready = X.dtype == np.float64 and X.flags.c_contiguous
         per_row = max(1, X.shape[1])
     if ready:
-        yield as_rows(X, bias), _locked(order), order
+        yield as_rows(X, bias), locked(order), order
         return
     size = max(1, int(BLOCK / per_row))
     for start in range(0, len(order), size):
@@ -138,10 +144,42 @@ def row_blocks(X, order=None, bias: float = 0.0) -> Iterator[tuple[Rows, np.ndar
         block = X[visited].astype(np.float64, copy=False)
         if not is_sparse(block):
             block = np.ascontiguousarray(block)
-        yield as_rows(block, bias), _locked(np.arange(len(visited), dtype=np.int64)), visited
+        yield as_rows(block, bias), locked(np.arange(len(visited), dtype=np.int64)), visited
 
 
-@numba.njit(**JIT)
+def _borrow(typing_context, array):
+    """Return a view that does not count references, valid while its owner lives.
+
+    Taking an array out of a tuple counts a reference, atomically; in a loop over short rows
+    these counts would take longer than the arithmetic.
+    """
+
+    def codegen(context, builder, signature, arguments):
+        view = context.make_array(signature.return_type)(context, builder, arguments[0])
+        view.meminfo = cgutils.get_null_value(view.meminfo.type)
+        view.parent = cgutils.get_null_value(view.parent.type)
+        return view._getvalue()
+
+    return array(array), codegen
+
+
+borrowed: Any = intrinsic(_borrow)  # what numba makes of it has no type that mypy knows
+
+
+@numba.njit(**WORD)
+def borrowed_rows(rows):
+    """Return a block whose arrays do not count references."""
+    return Rows(
+        borrowed(rows.indptr),
+        borrowed(rows.indices),
+        borrowed(rows.values),
+        rows.n_features,
+        rows.dense,
+        rows.bias,
+    )
+
+
+@numba.njit(**WORD)
 def row_of(rows, i):
     """Return row ``i`` of a block."""
     if rows.dense:
@@ -155,18 +193,18 @@ def row_of(rows, i):
     )
 
 
-@numba.njit(**JIT)
+@numba.njit(**WORD)
 def is_zero(x):
-    """Tell whether every coordinate of a row is zero (stored zeros count as zero)."""
+    """Tell whether a row is zero, or so small that its squared norm would underflow."""
     if x.bias != 0.0:
         return False
     for k in range(x.values.size):  # noqa: SIM110
-        if x.values[k] != 0.0:
+        if abs(x.values[k]) > _TINY:
             return False
     return True
 
 
-@numba.njit(**JIT)
+@numba.njit(**WORD)
 def coordinate(x, k):
     """Return the number of the ``k``-th coordinate of a row; the bias comes last."""
     if k == x.values.size:
@@ -175,12 +213,19 @@ def coordinate(x, k):
 
 
 @numba.njit(**SUM)
+def _dense_dot(values, w):
+    total = 0.0
+    for k in range(values.size):
+        total += values[k] * w[k]
+    return total
+
+
+@numba.njit(**WORD)
 def dot(x, w):
     """Return the product of a row with a vector of weights."""
     total = 0.0
     if x.dense:
-        for k in range(x.values.size):
-            total += x.values[k] * w[k]
+        total = _dense_dot(x.values, w)
     else:
         for k in range(x.values.size):
             total += x.values[k] * w[x.indices[k]]
@@ -189,7 +234,7 @@ def dot(x, w):
     return total
 
 
-@numba.njit(**JIT)
+@numba.njit(**WORD)
 def axpy(step, x, w):
     """Add ``step`` times a row to a vector."""
     if x.dense:
@@ -236,15 +281,20 @@ def squared_norm(x):
     return total
 
 
-@numba.njit(**SUM)
+@numba.njit(**JIT)
 def p_norm(x, p):
     """Return the p-norm of a row."""
     if p == 2.0:
         return np.sqrt(squared_norm(x))
-    total = abs(x.bias) ** p
+    largest = abs(x.bias)
     for k in range(x.values.size):
-        total += abs(x.values[k]) ** p
-    return total ** (1.0 / p)
+        largest = max(largest, abs(x.values[k]))
+    if largest == 0.0:
+        return 0.0
+    total = (abs(x.bias) / largest) ** p  # no power of the largest can overflow or vanish
+    for k in range(x.values.size):
+        total += (abs(x.values[k]) / largest) ** p
+    return largest * total ** (1.0 / p)
 
 
 # A scaled vector with a lazy mean. The weights are w = scale * z. The sum of w over all rounds
@@ -258,7 +308,7 @@ def new_clock() -> np.ndarray:
     return np.array([0.0, 1.0, 0.0])
 
 
-@numba.njit(**JIT)
+@numba.njit(**WORD)
 def add(step, x, weights, drift, clock, n, c):
     """Add ``step`` times a row to vector ``c`` of ``n``, keeping the mean of its past.
 
@@ -281,7 +331,11 @@ def add(step, x, weights, drift, clock, n, c):
     else:
         axpy_strided(inner, x, weights, n, c)
     if drift.size > 0:
-        axpy_strided((clock[ROUND] - 1.0) * step - clock[LAG] * inner, x, drift, n, c)
+        lagging = (clock[ROUND] - 1.0) * step - clock[LAG] * inner
+        if n == 1:
+            axpy(lagging, x, drift)
+        else:
+            axpy_strided(lagging, x, drift, n, c)
 
 
 @numba.njit(**JIT)
@@ -313,3 +367,21 @@ def averaged(weights: np.ndarray, drift: np.ndarray, clock: np.ndarray) -> np.nd
     """Return the mean of the vectors over the rounds so far."""
     behind = clock[LAG] * weights + drift
     return clock[SCALE] * weights - behind / max(clock[ROUND], 1.0)
+
+
+def _warmup() -> None:
+    """Compile all of the above."""
+    rows = as_rows(np.array([[1.0, 2.0]]), 1.0)
+    x = row_of(rows, 0)
+    weights, drift, clock, out = np.zeros(6), np.zeros(6), new_clock(), np.zeros(2)
+    is_zero(x)
+    _dense_dot(weights, weights)
+    coordinate(x, 2)
+    dot(x, weights)
+    axpy(1.0, x, weights)
+    dots(x, weights, out)
+    axpy_strided(1.0, x, weights, 2, 1)
+    squared_norm(x)
+    p_norm(x, 3.0)
+    add(1.0, x, weights, drift, clock, 2, 0)
+    rescale(0.5, weights, drift, clock)

@@ -13,18 +13,21 @@ S. C. H. Hoi, J. Wang, P. Zhao. LIBOL: A Library for Online Learning Algorithms.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine import rank_one, streams
+from octavo.engine.progress import FitProgress
 from octavo.online.rules import (
     LearnerState,
     UpdateRule,
@@ -42,9 +45,13 @@ FULL_NUMBERS = 20_000 * 20_001 // 2  # numbers in the largest packed covariance 
 
 def encode_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the numbers of the labels in ``classes``; a label not among them is an error."""
-    codes = np.searchsorted(classes, y)
-    codes[codes == len(classes)] = 0
-    unseen = classes[codes] != y
+    if len(classes) == 2:
+        second = y == classes[1]
+        codes, unseen = second.astype(np.int64), ~(second | (y == classes[0]))
+    else:
+        codes = np.searchsorted(classes, y)
+        codes[codes == len(classes)] = 0
+        unseen = classes[codes] != y
     if np.any(unseen):
         raise ValueError(
             f"y contains a label that is not one of the classes: {y[unseen][0]!r}; "
@@ -99,7 +106,7 @@ def quadratic_forms(X, covariance: np.ndarray) -> np.ndarray:
     return np.maximum(forms, 0.0)
 
 
-class OnlineClassifierMixin(ClassifierMixin):
+class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
     """Everything a one-pass linear classifier does except choosing its update rule.
 
     A class that uses it gives `_binary_rule` and, where the rule has a multiclass form,
@@ -128,10 +135,6 @@ class OnlineClassifierMixin(ClassifierMixin):
     def _covariance_kind(self) -> int:
         return rank_one.NONE
 
-    def _shrinkage(self, X) -> np.ndarray | None:
-        """Return what the scores of rows are multiplied by, for rules that do so."""
-        return None
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -139,6 +142,7 @@ class OnlineClassifierMixin(ClassifierMixin):
 
     # Learning -------------------------------------------------------------------------
 
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, classes=None):
         """Forget everything, then learn from all rows, one by one, in the order given.
@@ -165,8 +169,11 @@ class OnlineClassifierMixin(ClassifierMixin):
         X, y = self._validated(X, y, reset=True)
         self._start(np.unique(y) if classes is None else np.unique(classes))
         codes = encode_labels(y, self.classes_)
-        for _ in range(self.n_epochs):
-            self._learn(X, codes, rng.permutation(len(codes)) if self.shuffle else None)
+        with FitProgress(self, self.n_epochs, X, y, step_name="epoch") as progress:
+            for _ in range(self.n_epochs):
+                self._learn(X, codes, rng.permutation(len(codes)) if self.shuffle else None)
+                if progress.step():
+                    break
         return self
 
     def _fit_chunks(self, chunks, classes, rng):
@@ -179,14 +186,16 @@ class OnlineClassifierMixin(ClassifierMixin):
         if classes is None:
             classes = getattr(chunks, "classes", None)  # the readers of octavo.data know them
         started = False
-        for _ in range(self.n_epochs):
-            for X, y in chunks:
+        with FitProgress(self, None, step_name="chunk") as progress:
+            for X, y in itertools.chain.from_iterable(itertools.repeat(chunks, self.n_epochs)):
                 X, y = self._validated(X, y, reset=not started)
                 if not started:
                     self._start(np.unique(y if classes is None else classes))
                     started = True
                 codes = encode_labels(y, self.classes_)
                 self._learn(X, codes, rng.permutation(len(codes)) if self.shuffle else None)
+                if progress.step():
+                    break
         if not started:
             raise ValueError("X is an iterable without a chunk; expected at least one (X, y).")
         return self
@@ -258,7 +267,8 @@ class OnlineClassifierMixin(ClassifierMixin):
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
         )
-        check_classification_targets(y)
+        if y.dtype.kind not in "biu":  # whole numbers are labels
+            check_classification_targets(y)
         if X.shape[1] >= 2**31:
             raise ValueError(f"X has {X.shape[1]} features; at most 2**31 - 1 are supported.")
         return without_repeats(X), y
@@ -338,6 +348,7 @@ class OnlineClassifierMixin(ClassifierMixin):
         margins, losses = np.empty(len(labels)), np.empty(len(labels))
         if rule.task == "binary":
             labels = 2.0 * labels - 1.0
+        labels = streams.locked(labels)
         return rule.run(rows, local, labels, self._states[0], margins, losses)
 
     def _run_one_vs_rest(self, rule, rows, local, labels) -> tuple[int, int]:
@@ -347,7 +358,7 @@ class OnlineClassifierMixin(ClassifierMixin):
         losses = np.empty(len(labels))
         for c, state in enumerate(self._states):
             signs = np.where(labels == c, 1.0, -1.0)
-            rule.run(rows, local, signs, state, scores[c], losses)
+            rule.run(rows, local, streams.locked(signs), state, scores[c], losses)
             scores[c] *= signs
             updated |= losses > 0.0
         return int(np.sum(np.argmax(scores, axis=0) != labels)), int(np.sum(updated))
@@ -396,10 +407,11 @@ class OnlineClassifierMixin(ClassifierMixin):
         """
         X = self._table(X)
         scores = linear_scores(X, self._weights(), self.n_features_in_)
-        shrinkage = self._shrinkage(X)
-        if shrinkage is not None:
-            scores *= shrinkage
+        scores = self._after_absorbing(X, scores)
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _after_absorbing(self, X, scores: np.ndarray) -> np.ndarray:
+        return scores
 
     def predict(self, X):
         """Return the labels predicted for rows.
@@ -457,6 +469,26 @@ class SecondOrderMixin(OnlineClassifierMixin):
         for c, state in enumerate(self._states):
             variances[:, c] = quadratic_forms(X, rank_one.as_matrix(state.covariance))
         return variances
+
+    def _absorbed_share(self, X) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return v and 1/(v + r) of rows, for rules that predict after absorbing the row."""
+        return None
+
+    def _after_absorbing(self, X, scores: np.ndarray) -> np.ndarray:
+        """Turn w·x = θᵀΣx into θᵀΣ'x, Σ' having absorbed x, where the rule predicts so."""
+        absorbed = self._absorbed_share(X)
+        if absorbed is None:
+            return scores
+        variances, share = absorbed
+        if self._states[0].covariance.kind == rank_one.FULL:
+            return scores * (1.0 - share * variances)
+        lost = np.empty_like(scores)
+        weights, covariance = self._weights(), np.atleast_2d(self.covariance_)
+        cubes = X.power(3) if streams.is_sparse(X) else np.power(X, 3, dtype=np.float64)
+        for c, products in enumerate(weights * covariance):  # of w_j σ_j x_j³
+            lost[:, c] = cubes @ products[: self.n_features_in_]
+            lost[:, c] += products[self.n_features_in_ :].sum()
+        return scores - share * lost
 
     def predict_margin_variance(self, X):
         """Return how unsure the scores of rows are.

@@ -497,20 +497,20 @@ def libol_learners(task="binary", *, release=True) -> dict[str, Any]:
             "SCW2": SCW(2, **confident),
             "AROW": AROW(**confident),
         }
-    sop = {"update_on": "all" if release else "mistake"}
-    narow = {"variant": "libol" if release else "dual"}
+    absorb = {"update_on": "all" if release else "mistake"}
+    noise = {"variant": "libol" if release else "dual"}
     return {
         "Perceptron": OnlinePerceptron(**plain),
         "ROMMA": margin.pop("ROMMA"),
         "aROMMA": margin.pop("aROMMA"),
         "ALMA": ALMA(**plain),
         **margin,
-        "SOP": SecondOrderPerceptron(**sop, **confident),
+        "SOP": SecondOrderPerceptron(**absorb, **confident),
         "IELLIP": ImprovedEllipsoid(**confident),
         "CW": ConfidenceWeighted(**confident),
         "NHERD": NHERD(**confident),
         "AROW": AROW(**confident),
-        "NAROW": NAROW(**narow, **confident),
+        "NAROW": NAROW(**noise, **confident),
         "SCW": SCW(1, **confident),
         "SCW2": SCW(2, eta=0.9, **confident),
     }

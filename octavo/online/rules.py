@@ -3,7 +3,8 @@
 A rule is one compiled function ``kernel(y, x, state) -> (margin, loss)``. It predicts the row
 ``x`` with the weights in ``state``, looks at the label ``y``, and changes the state where its
 own loss is positive. This module gives it the words for that (`score`, `step_along`,
-`scale_weights`, `rival`, `variance`, `confident_step`), walks the rows of a stream
+`scale_weights`, `rival`, `variance`, `confident_step`, `dual_score`, `dual_step`; they carry
+no underscore, since rules elsewhere are written with them), walks the rows of a stream
 (`binary_rounds`, `multiclass_rounds`), and keeps the register that estimators look rules up
 in. A new algorithm is one kernel and one call of `register_rule`.
 
@@ -23,7 +24,7 @@ import numpy as np
 
 from octavo.engine import rank_one, streams
 from octavo.engine.rank_one import Covariance
-from octavo.engine.streams import JIT, ROUND, SCALE
+from octavo.engine.streams import JIT, ROUND, SCALE, WORD
 
 __all__ = ["LearnerState", "UpdateRule", "register_rule", "registered_rules"]
 
@@ -33,7 +34,7 @@ MEMORY_SIZE = 8
 # A rule, and the loop that calls it, are inlined into one compiled function per rule: handing
 # a compiled rule to a compiled loop as an argument would work too, but numba cannot keep such
 # code on disk, and every process would compile it anew.
-RULE: dict[str, Any] = {"inline": "always", "nogil": True, "error_model": "numpy"}
+RULE: dict[str, Any] = {**JIT, "inline": "always"}
 
 
 class LearnerState(NamedTuple):
@@ -118,13 +119,13 @@ def state_weights(state: LearnerState, average: bool = False) -> np.ndarray:
     return np.ascontiguousarray(flat.reshape(-1, state.scores.size).T)
 
 
-@numba.njit(**JIT)
+@numba.njit(**WORD)
 def score(x, state):
     """Return w·x of a binary learner."""
     return state.clock[SCALE] * streams.dot(x, state.weights)
 
 
-@numba.njit(**JIT)
+@numba.njit(**WORD)
 def rival(y, x, state):
     """Fill the scores of all classes; return the margin of class ``y`` and its best rival."""
     scores = state.scores
@@ -138,29 +139,49 @@ def rival(y, x, state):
     return scores[y] - scores[best], best
 
 
-@numba.njit(**JIT)
+@numba.njit(**WORD)
 def step_along(x, state, c, step):
     """Add ``step`` times the row to weight vector ``c``."""
     streams.add(step, x, state.weights, state.drift, state.clock, state.scores.size, c)
 
 
-@numba.njit(**JIT)
+@numba.njit(**WORD)
 def scale_weights(state, factor):
     """Multiply all weights by ``factor``."""
     streams.rescale(factor, state.weights, state.drift, state.clock)
 
 
-@numba.njit(**JIT)
+@numba.njit(**WORD)
 def variance(x, state):
     """Return xᵀΣx; to be called before `confident_step`."""
     return rank_one.variance(x, state.covariance)
 
 
 @numba.njit(**JIT)
-def _step_at(state, j, c, change):
-    state.weights[j * state.scores.size + c] += change
-    if state.drift.size > 0:
-        state.drift[j * state.scores.size + c] += (state.clock[ROUND] - 1.0) * change
+def _step_dense(gain, step, weights, drift, past, n, c):
+    """Move weight vector ``c`` of ``n`` along ``gain``."""
+    for j in range(gain.size):
+        weights[j * n + c] += step * gain[j]
+    if drift.size > 0:
+        for j in range(gain.size):
+            drift[j * n + c] += past * step * gain[j]
+
+
+@numba.njit(**JIT)
+def _step_diagonal(x, sigma, v, step, noise, weights, drift, past, n, winner, loser):
+    """Move weights along σ∘x and let σ absorb the row, on the coordinates of the row."""
+    shrink = 1.0 / (noise + v)
+    for k in range(x.values.size + (x.bias != 0.0)):
+        value = x.bias if k == x.values.size else x.values[k]
+        j = streams.coordinate(x, k)
+        g = rank_one.absorb_coordinate(sigma, j, value, v, noise, shrink)
+        weights[j * n + winner] += step * g
+        if loser >= 0:
+            weights[j * n + loser] -= step * g
+        if drift.size > 0:
+            drift[j * n + winner] += past * step * g
+            if loser >= 0:
+                drift[j * n + loser] -= past * step * g
 
 
 @numba.njit(**JIT)
@@ -182,22 +203,72 @@ def confident_step(x, state, v, step, noise, winner, loser):
     winner, loser : int
         Weight vectors; a ``loser`` of -1 is none.
     """
+    weights, drift, n = state.weights, state.drift, state.scores.size
+    past = state.clock[ROUND] - 1.0
     if state.covariance.kind == rank_one.FULL:
         rank_one.absorb_full(state.covariance, noise)
         gain = state.covariance.gain
-        for j in range(gain.size):
-            _step_at(state, j, winner, step * gain[j])
-            if loser >= 0:
-                _step_at(state, j, loser, -step * gain[j])
-        return
-    n = x.values.size
-    for k in range(n + (x.bias != 0.0)):
-        value = x.bias if k == n else x.values[k]
-        j = streams.coordinate(x, k)
-        g = rank_one.absorb_coordinate(state.covariance, j, value, v, noise)
-        _step_at(state, j, winner, step * g)
+        _step_dense(gain, step, weights, drift, past, n, winner)
         if loser >= 0:
-            _step_at(state, j, loser, -step * g)
+            _step_dense(gain, -step, weights, drift, past, n, loser)
+    else:
+        sigma = state.covariance.values
+        _step_diagonal(x, sigma, v, step, noise, weights, drift, past, n, winner, loser)
+
+
+@numba.njit(**JIT)
+def dual_score(x, state, f, v, noise):
+    """Return θᵀΣ'x, where w = Σθ has score ``f`` and Σ' is Σ after absorbing the row."""
+    if noise == np.inf:
+        return f
+    if state.covariance.kind == rank_one.FULL:
+        return f * (noise / (noise + v))
+    sigma, total = state.covariance.values, 0.0
+    for k in range(x.values.size + (x.bias != 0.0)):
+        value = x.bias if k == x.values.size else x.values[k]
+        j = streams.coordinate(x, k)
+        kept = (noise + max(v - sigma[j] * value * value, 0.0)) / (noise + v)
+        total += state.weights[j] * value * kept
+    return total
+
+
+@numba.njit(**JIT)
+def dual_step(x, state, f, v, step, noise):
+    """Let Σ absorb the row and add ``step`` times the row to θ, where w = Σθ of score ``f``."""
+    if state.covariance.kind == rank_one.FULL:
+        along = step if noise == np.inf else (step * noise - f) / (v + noise)
+        confident_step(x, state, v, along, noise, 0, -1)
+        return
+    sigma, weights, drift = state.covariance.values, state.weights, state.drift
+    shrink = 1.0 / (noise + v)
+    for k in range(x.values.size + (x.bias != 0.0)):
+        value = x.bias if k == x.values.size else x.values[k]
+        j = streams.coordinate(x, k)
+        old, before = weights[j], sigma[j]
+        rank_one.absorb_coordinate(sigma, j, value, v, noise, shrink)
+        weights[j] = sigma[j] * (old / before + step * value)
+        if drift.size > 0:
+            drift[j] += (state.clock[ROUND] - 1.0) * (weights[j] - old)
+
+
+@numba.njit(**JIT)
+def _borrowed_state(state):
+    """Return a state whose arrays do not count references."""
+    covariance = Covariance(
+        state.covariance.kind,
+        streams.borrowed(state.covariance.values),
+        streams.borrowed(state.covariance.projected),
+        streams.borrowed(state.covariance.gain),
+    )
+    return LearnerState(
+        streams.borrowed(state.weights),
+        streams.borrowed(state.drift),
+        streams.borrowed(state.clock),
+        covariance,
+        streams.borrowed(state.scores),
+        streams.borrowed(state.parameters),
+        streams.borrowed(state.memory),
+    )
 
 
 @numba.njit(**RULE)
@@ -205,10 +276,13 @@ def binary_rounds(kernel, rows, order, labels, state, margins, losses):
     """Predict and learn rows one by one; return the numbers of mistakes and of updates.
 
     ``labels`` are ±1.0, in the order of the visits, as are ``margins`` and ``losses``, which
-    are written. A row of zeros teaches nothing: its round counts, and its score is 0.
+    are written. A row of zeros teaches nothing: its round counts, and its score is 0. So
+    does a row whose numbers are all below 1e-150, with whose square a rule would divide.
     """
     mistakes = 0
     updates = 0
+    rows = streams.borrowed_rows(rows)
+    state = _borrowed_state(state)
     for i in range(order.size):
         x = streams.row_of(rows, order[i])
         y = labels[i]
@@ -229,6 +303,8 @@ def multiclass_rounds(kernel, rows, order, labels, state, margins, losses):
     """As `binary_rounds`, with ``labels`` the numbers of the classes; ties go to the first."""
     mistakes = 0
     updates = 0
+    rows = streams.borrowed_rows(rows)
+    state = _borrowed_state(state)
     for i in range(order.size):
         x = streams.row_of(rows, order[i])
         y = labels[i]
@@ -243,6 +319,9 @@ def multiclass_rounds(kernel, rows, order, labels, state, margins, losses):
         mistakes += margin < 0.0 or (margin == 0.0 and state.memory[RIVAL] < y)
         updates += loss > 0.0
     return mistakes, updates
+
+
+_ROUNDS = {"binary": binary_rounds, "multiclass": multiclass_rounds}
 
 
 class UpdateRule(NamedTuple):
@@ -332,8 +411,8 @@ def register_rule(
 def _compiled_run(kernel: Callable, task: str) -> Callable:
     """Put the loop of a task around a kernel."""
     if not isinstance(kernel, numba.core.dispatcher.Dispatcher):
-        kernel = numba.njit(**RULE)(kernel)
-    rounds = binary_rounds if task == "binary" else multiclass_rounds
+        kernel = numba.njit(inline="always", nogil=True, error_model="numpy")(kernel)
+    rounds = _ROUNDS[task]
 
     @numba.njit(nogil=True, error_model="numpy")
     def run(rows, order, labels, state, margins, losses):
@@ -369,8 +448,32 @@ def registered_rules(task: str | None = None) -> dict[tuple[str, str], UpdateRul
 
 def find_rule(name: str, task: str) -> UpdateRule:
     """Return a rule of the register, or say which names there are."""
-    rules = registered_rules(task)
-    if (name, task) not in rules:
-        known = ", ".join(sorted(key[0] for key in rules))
-        raise ValueError(f"No {task} update rule is named {name!r}; there are: {known}.")
-    return rules[name, task]
+    if (name, task) not in _RULES:
+        known = registered_rules(task)
+        if (name, task) not in known:
+            names = ", ".join(sorted(key[0] for key in known))
+            raise ValueError(f"No {task} update rule is named {name!r}; there are: {names}.")
+    return _RULES[name, task]
+
+
+def sample_stream(task: str, bias: float = 0.0):
+    """Return arguments of a run over two rows, to compile a rule with."""
+    rows = streams.as_rows(np.array([[1.0, 0.0], [0.5, 2.0]]), bias)
+    order = streams.locked(np.arange(2, dtype=np.int64))
+    labels = np.array([1.0, -1.0]) if task == "binary" else np.array([0, 1], dtype=np.int64)
+    return rows, order, streams.locked(labels)
+
+
+def _warmup() -> None:
+    """Compile the words that rules are written in."""
+    rows, _, _ = sample_stream("binary")
+    x = streams.row_of(rows, 1)
+    state = new_state(2, 2, (1.0,), covariance_kind=rank_one.DIAGONAL, average=True)
+    score(x, new_state(2, 1, (1.0,)))
+    rival(0, x, state)
+    step_along(x, state, 0, 1.0)
+    scale_weights(state, 0.5)
+    v = variance(x, state)
+    confident_step(x, state, v, 0.1, 1.0, 0, 1)
+    dual_score(x, state, 0.0, v, 1.0)
+    dual_step(x, state, 0.0, v, 1.0, 1.0)

@@ -17,15 +17,20 @@ import numba
 import numpy as np
 
 from octavo.engine import streams
-from octavo.engine.rank_one import inflate
-from octavo.engine.streams import JIT, ROUND, SCALE, p_norm, squared_norm
+from octavo.engine.rank_one import DIAGONAL, inflate
+from octavo.engine.streams import JIT, ROUND, SCALE, WORD, p_norm, squared_norm
 from octavo.online.rules import (
     COUNT,
     NORM2,
     RULE,
     binary_rounds,
     confident_step,
+    dual_score,
+    dual_step,
+    find_rule,
+    new_state,
     register_rule,
+    sample_stream,
     scale_weights,
     score,
     step_along,
@@ -64,7 +69,7 @@ def _norm_after(state, estimate):
         state.memory[NORM2] = total * state.clock[SCALE] ** 2
 
 
-@numba.njit(**JIT)
+@numba.njit(**WORD)
 def _romma_step(y, x, state, margin, aggressive):
     """Find the shortest w with w·w_t ≥ ‖w_t‖² and y w·x ≥ 1; Li & Long (2002), section 3.
 
@@ -84,7 +89,7 @@ def _romma_step(y, x, state, margin, aggressive):
         _norm_after(state, 1.0 / s)
         return True
     gram = s * norm2 - margin * margin  # the determinant of the two constraints
-    if gram <= _PARALLEL * s * norm2:
+    if not _PARALLEL * s * norm2 < gram < np.inf:
         return False
     keep = (s * norm2 - margin) / gram
     step = norm2 * (1.0 - margin) / gram
@@ -152,15 +157,24 @@ def alma(y, x, state):
     alpha, big_b, big_c, p = state.parameters
     k = state.memory[COUNT] + 1.0
     norm = p_norm(x, p)
-    margin = y * _dual_score(x, state, p) / norm
+    f = _dual_score(x, state, p)
+    margin = y * f / norm
     gamma = big_b * np.sqrt(p - 1.0) / np.sqrt(k)
     loss = (1.0 - alpha) * gamma - margin
     if loss <= 0.0:
         return margin, 0.0
     eta = big_c / (np.sqrt(p - 1.0) * np.sqrt(k))
-    before = _local_power(x, state, p)
-    step_along(x, state, 0, eta * y / norm)
-    power = max(state.memory[NORM2] + _local_power(x, state, p) - before, 0.0)
+    step = eta * y / norm
+    inner = step / state.clock[SCALE]
+    power = state.memory[NORM2]  # Σ |z|^p of the unscaled vector
+    if p == 2.0:
+        power += inner * (2.0 * f / state.clock[SCALE] + inner * norm * norm)
+        step_along(x, state, 0, step)
+    else:
+        power -= _local_power(x, state, p)
+        step_along(x, state, 0, step)
+        power += _local_power(x, state, p)
+    power = max(power, 0.0)
     length = state.clock[SCALE] * power ** (1.0 / p)
     if length > 1.0:
         scale_weights(state, 1.0 / length)
@@ -238,17 +252,17 @@ def passive_aggressive_2(y, x, state):
 def second_order_perceptron(y, x, state):
     """SOP, Cesa-Bianchi et al. (2005), figure 3, written with w = Σθ.
 
-    Its score is θᵀΣ'x with Σ' = Σ - Σx xᵀΣ/(1 + v), that is f/(1 + v). A mistake adds y x to
-    θ. Parameter: 1 to absorb every row into Σ, 0 to absorb those of mistakes.
+    Its score is θᵀΣ'x with Σ' = Σ - Σx xᵀΣ/(1 + v). A mistake adds y x to θ. Parameter: 1 to
+    absorb every row into Σ, 0 to absorb those of mistakes.
     """
     f = score(x, state)
     v = variance(x, state)
-    margin = y * f / (1.0 + v)
+    margin = y * dual_score(x, state, f, v, 1.0)
     if is_mistake(margin, y):
-        confident_step(x, state, v, (y - f) / (1.0 + v), 1.0, 0, -1)
+        dual_step(x, state, f, v, y, 1.0)
         return margin, 1.0
     if state.parameters[0] == 1.0:
-        confident_step(x, state, v, -f / (1.0 + v), 1.0, 0, -1)
+        dual_step(x, state, f, v, 0.0, 1.0)
     return margin, 0.0
 
 
@@ -301,6 +315,8 @@ def soft_confidence_weighted_1(y, x, state):
     if loss <= 0.0 or v <= 0.0:
         return margin, 0.0
     alpha = min(state.parameters[1], _confidence_alpha(margin, v, phi))
+    if not alpha < np.inf:  # a variance so small that the step overflows
+        return margin, 0.0
     confident_step(x, state, v, alpha * y, _confidence_noise(alpha, v, phi), 0, -1)
     return margin, loss
 
@@ -327,6 +343,8 @@ def soft_confidence_weighted_2(y, x, state):
     root = np.sqrt(radicand)
     alpha = (root - margin * (2.0 * n + phi2 * v)) / (2.0 * n * (n + v * phi2))
     alpha = max(0.0, alpha)
+    if not alpha < np.inf:  # a variance so small that the step overflows
+        return margin, 0.0
     confident_step(x, state, v, alpha * y, _confidence_noise(alpha, v, phi), 0, -1)
     return margin, loss
 
@@ -353,18 +371,16 @@ def _narrow_noise(v, b):
 def narow(y, x, state):
     """NAROW, Orabona & Crammer (2010), written with w = Σθ.
 
-    Its score is θᵀΣ'x, that is f r/(v + r), and a margin below 1 adds y x to θ whatever r.
+    Its score is θᵀΣ'x with the Σ' of r, and a margin below 1 adds y x to θ whatever r.
     Parameter: b.
     """
     f = score(x, state)
     v = variance(x, state)
     r = _narrow_noise(v, state.parameters[0])
-    shrink = 1.0 if r == np.inf else r / (v + r)
-    margin = y * f * shrink
+    margin = y * dual_score(x, state, f, v, r)
     loss = max(0.0, 1.0 - margin)
     if loss > 0.0:
-        step = y if r == np.inf else (y * r - f) / (v + r)
-        confident_step(x, state, v, step, r, 0, -1)
+        dual_step(x, state, f, v, y, r)
     return margin, loss
 
 
@@ -501,3 +517,27 @@ for _name, _run in {
     "nherd": _nherd_pass,
 }.items():
     register_rule(_name, run=_run, second_order=True)
+
+
+def _warmup() -> None:
+    """Compile a pass of every rule."""
+    for name, parameters in {
+        "perceptron": (),
+        "romma": (0.0, 0.0),
+        "aromma": (0.0, 0.0),
+        "alma": (0.9, 1.0, 1.0, 2.0),
+        "ogd": (1.0, 1.0),
+        "pa": (),
+        "pa1": (1.0,),
+        "pa2": (1.0,),
+        "sop": (0.0,),
+        "iellip": (0.3, 0.1),
+        "scw1": (0.5, 1.0),
+        "scw2": (0.5, 1.0, 0.0),
+        "arow": (1.0,),
+        "narow": (1.0,),
+        "narow_release": (1.0,),
+        "nherd": (1.0,),
+    }.items():
+        state = new_state(2, 1, parameters, covariance_kind=DIAGONAL)
+        find_rule(name, "binary").run(*sample_stream("binary"), state, np.empty(2), np.empty(2))

@@ -18,15 +18,19 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from octavo.engine.streams import JIT, ROUND, SCALE, squared_norm
+from octavo.engine.rank_one import DIAGONAL
+from octavo.engine.streams import JIT, ROUND, SCALE, WORD, squared_norm
 from octavo.online.rules import (
     COUNT,
     NORM2,
     RULE,
     confident_step,
+    find_rule,
     multiclass_rounds,
+    new_state,
     register_rule,
     rival,
+    sample_stream,
     scale_weights,
     step_along,
     variance,
@@ -119,7 +123,7 @@ def _scale_pair(state, y, other, factor):
             state.weights[j + c] *= factor
 
 
-@numba.njit(**JIT)
+@numba.njit(**WORD)
 def _romma_step(y, other, x, state, margin, aggressive):
     """Take the step of Li & Long (2002) on the matrix W, whose row has squared norm 2s.
 
@@ -140,7 +144,7 @@ def _romma_step(y, other, x, state, margin, aggressive):
         _norm_after(state, 1.0 / s, False)
         return True
     gram = s * norm2 - margin * margin
-    if gram <= _PARALLEL * s * norm2:
+    if not _PARALLEL * s * norm2 < gram < np.inf:
         return False
     keep = (s * norm2 - margin) / gram
     step = norm2 * (1.0 - margin) / gram
@@ -254,6 +258,8 @@ def soft_confidence_weighted_1(y, x, state):
     if loss <= 0.0 or v <= 0.0:
         return margin, 0.0
     alpha = min(state.parameters[1], _confidence_alpha(margin, v, phi, release))
+    if not alpha < np.inf:  # a variance so small that the step overflows
+        return margin, 0.0
     confident_step(x, state, v, alpha, _confidence_noise(alpha, v, phi), y, other)
     return margin, loss
 
@@ -272,6 +278,8 @@ def soft_confidence_weighted_2(y, x, state):
     root = np.sqrt((phi2 * margin * v) ** 2 + 8.0 * n * v * phi2 * (n + v * phi2))
     alpha = (root - margin * (2.0 * n + phi2 * v)) / (2.0 * n * (n + v * phi2))
     alpha = max(0.0, alpha)
+    if not alpha < np.inf:  # a variance so small that the step overflows
+        return margin, 0.0
     confident_step(x, state, v, alpha, _confidence_noise(alpha, v, phi), y, other)
     return margin, loss
 
@@ -374,3 +382,24 @@ for _name, _run in {
     "arow": _arow_pass,
 }.items():
     register_rule(_name, task="multiclass", run=_run, second_order=True)
+
+
+def _warmup() -> None:
+    """Compile a pass of every rule."""
+    for name, parameters in {
+        "perceptron_max": (),
+        "perceptron_uniform": (),
+        "perceptron_proportional": (),
+        "romma": (0.0, 0.0),
+        "aromma": (0.0, 0.0),
+        "ogd": (1.0, 1.0),
+        "pa": (),
+        "pa1": (1.0,),
+        "pa2": (1.0,),
+        "scw1": (0.5, 1.0, 0.0),
+        "scw2": (0.5, 1.0, 0.0),
+        "arow": (1.0,),
+    }.items():
+        state = new_state(2, 2, parameters, covariance_kind=DIAGONAL)
+        stream = sample_stream("multiclass")
+        find_rule(name, "multiclass").run(*stream, state, np.empty(2), np.empty(2))

@@ -89,9 +89,9 @@ class SecondOrderPerceptron(SecondOrderMixin, BaseEstimator):
 
     Notes
     -----
-    Scores are divided by 1 + xᵀΣx, as the algorithm does; ``coef_`` is before that division,
-    which changes no prediction of two classes. More than two are learnt one against the
-    rest. `AROW` makes fewer mistakes on almost all data. On data in memory,
+    A row is scored as if the covariance had absorbed it, as the algorithm does: with a full
+    covariance that divides ``X @ coef_`` by 1 + xᵀΣx. More than two classes are learnt one
+    against the rest. `AROW` makes fewer mistakes on almost all data. On data in memory,
     `sklearn.linear_model.RidgeClassifier` uses the whole correlation of the features at once.
 
     References
@@ -138,8 +138,9 @@ class SecondOrderPerceptron(SecondOrderMixin, BaseEstimator):
     def _binary_rule(self):
         return "sop", (float(self.update_on == "all"),)
 
-    def _shrinkage(self, X):
-        return 1.0 / (1.0 + self._row_variances(X))
+    def _absorbed_share(self, X):
+        variances = self._row_variances(X)
+        return variances, 1.0 / (1.0 + variances)
 
 
 class ConfidenceWeighted(SecondOrderMixin, BaseEstimator):
@@ -649,10 +650,11 @@ class NAROW(SecondOrderMixin, BaseEstimator):
 
     Notes
     -----
-    With ``variant="dual"`` scores are multiplied by r/(xᵀΣx + r), as the algorithm does;
-    ``coef_`` is before that, which changes no prediction of two classes. More than two are
-    learnt one against the rest. ``variant="libol"`` often stops learning early and is here to
-    reproduce its table. On data in memory, prefer `sklearn.linear_model.LogisticRegression`.
+    With ``variant="dual"`` a row is scored as if the covariance had absorbed it, as the
+    algorithm does: with a full covariance that multiplies ``X @ coef_`` by r/(xᵀΣx + r). More
+    than two classes are learnt one against the rest. ``variant="libol"`` often stops learning
+    early and is here to reproduce its table. On data in memory, prefer
+    `sklearn.linear_model.LogisticRegression`.
 
     References
     ----------
@@ -701,10 +703,13 @@ class NAROW(SecondOrderMixin, BaseEstimator):
     def _binary_rule(self):
         return ("narow" if self.variant == "dual" else "narow_release"), (self.b,)
 
-    def _shrinkage(self, X):
+    def _absorbed_share(self, X):
         if self.variant != "dual":
             return None
-        return 1.0 / np.maximum(self.b * self._row_variances(X), 1.0)
+        variances = self._row_variances(X)
+        with np.errstate(divide="ignore"):
+            inverse = np.where(variances > 0.0, 1.0 / variances, 0.0)
+        return variances, inverse * np.maximum(1.0 - inverse / self.b, 0.0)
 
 
 class NHERD(SecondOrderMixin, BaseEstimator):
