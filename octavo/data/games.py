@@ -54,7 +54,7 @@ def make_games(
     >>> from octavo.data import make_games
     >>> games, skill = make_games(3, 10, n_teams=4, random_state=0)
     >>> games[0]
-    ([[8], [4], [9], [1]], [4, 1, 3, 2])
+    ([[6], [7], [8], [1]], [1, 4, 2, 3])
     """
     low, high = (n_teams, n_teams) if isinstance(n_teams, int) else n_teams
     if not 2 <= low <= high:

@@ -268,7 +268,8 @@ def faster_than_trueskill(run: Run) -> float:
         start = time.perf_counter()
         ranking.OnlineRanker().partial_fit(games)
         ours.append(time.perf_counter() - start)
-        environment, ratings = trueskill.TrueSkill(tau=0.0), {}
+        environment = trueskill.TrueSkill(tau=0.0)
+        ratings: dict[int, object] = {}
         start = time.perf_counter()
         for teams, ranks in games:
             groups = [[ratings.get(p, environment.create_rating()) for p in t] for t in teams]

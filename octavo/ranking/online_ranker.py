@@ -111,16 +111,16 @@ class OnlineRanker(CallbackSupportMixin, BaseEstimator):
         teams, a constant in [0, 1], or a function ``gamma(sigma_i, c, k)``.
     tau : float, default=0
         Skills drift: ``tau**2`` is added to a player's variance before each game.
-    inactivity : float, default=0
-        ``inactivity**2`` is added per unit of time since the player's last game, up to the
-        prior variance. Time is what `update` and `fit` are told, else the count of games.
     draw_margin : float, default=0.1
-        ε: performances closer than this are a tie (Thurstone-Mosteller; elsewhere it only
-        serves `predict_draw`).
+        Performances closer than this, the paper's ε, are a tie (Thurstone-Mosteller; elsewhere
+        it only serves `predict_draw`).
     k_factor : float, default=32
         Step of Elo.
     link : {"logistic", "normal"}, default="logistic"
         Winning probability of Elo: ``1 / (1 + 10 ** (-d / 400))`` or ``Φ(d / (√2 β))``.
+    inactivity : float, default=0
+        ``inactivity**2`` is added per unit of time since the player's last game, up to the
+        prior variance. Time is what `update` and `fit` are told, else the count of games.
     record_history : bool, default=False
         Keep every rating after every game in `history_`. Otherwise the state is two numbers
         a player, whatever the number of games.
@@ -158,9 +158,9 @@ class OnlineRanker(CallbackSupportMixin, BaseEstimator):
     >>> from octavo.ranking import OnlineRanker
     >>> ranker = OnlineRanker()
     >>> ranker.update([["ann", "bob"], ["eve"]], ranks=[2, 1]).rating("eve").mu.round(3)
-    np.float64(31.587)
+    np.float64(28.708)
     >>> ranker.predict_win([["eve"], ["ann"]]).round(3)
-    array([0.587, 0.413])
+    array([0.638, 0.362])
     """
 
     _parameter_constraints: dict[str, Any] = {

@@ -69,7 +69,7 @@ def _gamma(rules, sigma_i, c, k, i, q, table):
     return table[i, q]
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, inline="always")
 def _pair_terms(rules, mu_i, mu_q, c, outcome):
     """Return c δ_q/σ_i² and c² η_q/(γ_q σ_i²): Eq. (49)-(50) for BT, Algorithm 3 for TM.
 
@@ -162,7 +162,7 @@ def _elo_move(rules, mu, other_mu, score):
     return mu + rules.k_factor * (score - p)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, inline="always")
 def _duel(rules, i, j, score, mu, variance, table):
     """Play one game of one player against another, in place."""
     vi, vj = variance[i], variance[j]
@@ -176,15 +176,16 @@ def _duel(rules, i, j, score, mu, variance, table):
         mu[j] = _elo_move(rules, mj, mi, 1.0 - score)
         return
     # Two teams: full pairs, partial pairs and Plackett-Luce are one and the same.
-    c2 = vi + vj + 2.0 * rules.beta2
-    c = math.sqrt(c2)
+    c = math.sqrt(vi + vj + 2.0 * rules.beta2)
     shift, shrink = _pair_terms(rules, mi, mj, c, score)
     gi = _gamma(rules, math.sqrt(vi), c, 2, 0, 1, table)
     gj = _gamma(rules, math.sqrt(vj), c, 2, 1, 0, table)
-    mu[i] = mi + vi / c * shift
-    mu[j] = mj - vj / c * shift
-    variance[i] = vi * max(1.0 - gi * vi / c2 * shrink, rules.kappa)
-    variance[j] = vj * max(1.0 - gj * vj / c2 * shrink, rules.kappa)
+    si, sj = vi / c, vj / c
+    mu[i] = mi + si * shift
+    mu[j] = mj - sj * shift
+    shrink /= c
+    variance[i] = vi * max(1.0 - gi * si * shrink, rules.kappa)
+    variance[j] = vj * max(1.0 - gj * sj * shrink, rules.kappa)
 
 
 @numba.njit(cache=True)

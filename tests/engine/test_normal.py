@@ -6,6 +6,8 @@ from scipy import integrate, special
 
 from octavo.engine.normal import _above_threshold, _in_window, _log_add_exp, _sigmoid
 
+pytestmark = pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
+
 
 def moments_on(low, high):
     """Mean and one minus variance of a standard normal on an interval, by quadrature."""
