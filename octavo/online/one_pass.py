@@ -14,7 +14,7 @@ S. C. H. Hoi, J. Wang, P. Zhao. LIBOL: A Library for Online Learning Algorithms.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -39,6 +39,7 @@ from octavo.online.rules import (
 
 __all__ = ["CustomOnlineClassifier", "OnlineClassifierMixin", "SecondOrderMixin"]
 
+PIECE = 1 << 20  # rows learnt between two reports of progress
 FULL_LIMIT = 512  # features up to which covariance="auto" keeps the full matrix
 FULL_NUMBERS = 20_000 * 20_001 // 2  # numbers in the largest packed covariance that is allowed
 
@@ -64,7 +65,9 @@ def is_chunk_stream(X: Any) -> bool:
     """Tell an iterable of (X, y) chunks from a table."""
     if streams.is_sparse(X) or hasattr(X, "__array__") or hasattr(X, "shape"):
         return False
-    return isinstance(X, Iterable) and not isinstance(X, (str, bytes, dict))
+    if isinstance(X, Sequence):  # a table may be a list of rows
+        return len(X) == 0 or (isinstance(X[0], tuple) and len(X[0]) == 2 and np.ndim(X[0][0]) > 0)
+    return isinstance(X, Iterable) and not isinstance(X, dict)
 
 
 def without_repeats(X):
@@ -114,6 +117,23 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
     ``shuffle`` and ``random_state``. With two classes the binary rule learns; with more the
     multiclass one does, or, for a rule that has none, one binary learner per class (that
     class against the rest; the largest score wins).
+
+    Examples
+    --------
+    A learner that is a registered rule with one parameter:
+
+    >>> from sklearn.base import BaseEstimator
+    >>> from octavo.online import OnlineClassifierMixin
+    >>> class SlowPerceptron(OnlineClassifierMixin, BaseEstimator):
+    ...     def __init__(self, C=0.1, fit_intercept=True, average=False, n_epochs=1,
+    ...                  shuffle=False, random_state=None):
+    ...         self.C = C
+    ...         self.fit_intercept, self.average = fit_intercept, average
+    ...         self.n_epochs, self.shuffle, self.random_state = n_epochs, shuffle, random_state
+    ...     def _binary_rule(self):
+    ...         return "ogd", (self.C, 0.0)
+    >>> SlowPerceptron().fit([[1.0], [-1.0], [2.0]], [1, 0, 1]).n_mistakes_
+    1
     """
 
     _parameter_constraints: dict = {
@@ -169,9 +189,13 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
         X, y = self._validated(X, y, reset=True)
         self._start(np.unique(y) if classes is None else np.unique(classes))
         codes = encode_labels(y, self.classes_)
-        with FitProgress(self, self.n_epochs, X, y, step_name="epoch") as progress:
-            for _ in range(self.n_epochs):
-                self._learn(X, codes, rng.permutation(len(codes)) if self.shuffle else None)
+        n = len(codes)
+        starts = range(0, n, PIECE)
+        with FitProgress(self, self.n_epochs * len(starts), X, y, step_name="piece") as progress:
+            for _, start in itertools.product(range(self.n_epochs), starts):
+                if start == 0:
+                    order = rng.permutation(n) if self.shuffle else np.arange(n)
+                self._learn(X, codes, order[start : start + PIECE])
                 if progress.step():
                     break
         return self
@@ -438,6 +462,15 @@ class SecondOrderMixin(OnlineClassifierMixin):
 
     Besides those of `OnlineClassifierMixin` it has the parameters ``a`` (initial variance of
     a weight) and ``covariance``.
+
+    Examples
+    --------
+    >>> from octavo.online import AROW, SecondOrderMixin
+    >>> model = AROW(fit_intercept=False).fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+    >>> isinstance(model, SecondOrderMixin)
+    True
+    >>> model.predict_margin_variance([[1.0, 0.0]])
+    array([0.5])
     """
 
     _parameter_constraints: dict = {
@@ -484,7 +517,8 @@ class SecondOrderMixin(OnlineClassifierMixin):
             return scores * (1.0 - share * variances)
         lost = np.empty_like(scores)
         weights, covariance = self._weights(), np.atleast_2d(self.covariance_)
-        cubes = X.power(3) if streams.is_sparse(X) else np.power(X, 3, dtype=np.float64)
+        wide = X.astype(np.float64, copy=False)
+        cubes = wide.power(3) if streams.is_sparse(X) else wide**3
         for c, products in enumerate(weights * covariance):  # of w_j σ_j x_j³
             lost[:, c] = cubes @ products[: self.n_features_in_]
             lost[:, c] += products[self.n_features_in_ :].sum()
@@ -562,6 +596,11 @@ class CustomOnlineClassifier(SecondOrderMixin, BaseEstimator):
     Notes
     -----
     To use a published rule, take its own class, which checks its parameters.
+
+    References
+    ----------
+    .. [1] S. C. H. Hoi, J. Wang, P. Zhao. LIBOL: a library for online learning algorithms.
+       Journal of Machine Learning Research 15, 2014, section 3.2.
 
     Examples
     --------

@@ -1,11 +1,9 @@
 """Every learner beside the name and parameters of its transcription, and the data sets."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from octavo.data import DatasetNotFoundError, load_dataset
 from octavo.online import (
     ALMA,
     AROW,
@@ -87,12 +85,11 @@ def label_of(entry):
 
 def load(name):
     """Return one of the five data sets of the release, or skip."""
-    folder = os.environ.get("OCTAVO_DATA")
-    path = Path(folder or "", "libol", f"{name}.npz")
-    if folder is None or not path.exists():
-        pytest.skip(f"needs libol/{name}.npz in the folder named by OCTAVO_DATA")
-    with np.load(path) as archive:
-        return archive["X"].astype(np.float64), archive["y"]
+    try:
+        found = load_dataset(f"libol/{name}")
+    except DatasetNotFoundError as reason:
+        pytest.skip(str(reason))
+    return found.data, found.target
 
 
 def noisy_stream(n=120, d=7, n_classes=2, seed=0, sparsity=0.4):

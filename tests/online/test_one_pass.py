@@ -255,6 +255,12 @@ def test_impossible_parameters_are_refused(make, name):
         make().fit([[0.0], [1.0]], [0, 1])
 
 
+def test_a_table_without_labels_is_not_taken_for_a_stream():
+    for table in ([[1.0, 2.0], [3.0, 4.0]], [(1.0, 2.0), (3.0, 4.0)], np.eye(2)):
+        with pytest.raises(ValueError, match="requires y to be passed"):
+            AROW().fit(table)
+
+
 def test_streams_without_a_chunk_are_refused():
     with pytest.raises(ValueError, match="at least one"):
         AROW().fit(iter([]))
