@@ -498,7 +498,9 @@ class L1Path(L1Solutions):
                 "complete": "the path was asked for down to there",
                 "stalled": "the solver stalled there",
             }[self.status]
-            raise ValueError(f"lam={lam!r} is below {self.lam_end!r}, where the path ends: {reason}.")
+            raise ValueError(
+                f"lam={lam!r} is below {self.lam_end!r}, where the path ends: {reason}."
+            )
         return int(np.searchsorted(-self.lambdas, -lam, side="left"))
 
     def at(self, lam: float) -> np.ndarray:
@@ -554,6 +556,8 @@ def _trace(S, g, lam_min, grid, max_points, max_pivots):
         needed = ends[n_points, 1] + 2 * (k + 1) * max(len(grid) - n_points, 1)
         if needed > len(indices):
             indices, values = np.resize(indices, 2 * needed), np.resize(values, 2 * needed)
+    if len(grid) == 0:
+        lams[n_points - 1] = lam  # steps too short to keep may have followed
     ray = np.zeros(d)
     if status == INFEASIBLE:
         ray[place[ROWS, : k + 1]] = real[DY, : k + 1]

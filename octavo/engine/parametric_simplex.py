@@ -238,7 +238,9 @@ def trace_lp(
     m, n = A.shape
     limit = 50 * (m + n) + 1000 if max_pivots is None else max_pivots
     table = _Dictionary(A, b, c, b_star, c_star, seed)
-    current, lambdas, pieces, n_pivots = np.inf, [], [], 0
+    current, n_pivots = np.inf, 0
+    lambdas: list[float] = []
+    pieces: list[tuple[np.ndarray, ...]] = []
     while True:
         lam, second, is_row, index = _next_lambda(table.D, m, n, tol * table.slope_unit)
         if abs(lam - lam_min) <= 1e-12 * (lambdas[0] - lam_min if lambdas else 0.0):

@@ -115,16 +115,16 @@ def parametric_simplex(
 
     Examples
     --------
-    The largest x1 + x2 as the budget 2 + λ of the first constraint shrinks:
+    The least x1 + x2 that covers two demands, as both fall short by λ:
 
     >>> from octavo.graphical import parametric_simplex
     >>> path = parametric_simplex(
-    ...     [[1, 2], [3, 1]], [2, 6], [1, 1], b_star=[1, 0], c_star=[-1, -1]
+    ...     [[-1, -2], [-3, -1]], [-2, -3], [-1, -1], b_star=[1, 1], c_star=[0, 0]
     ... )
     >>> path.lambdas, path.status
-    (array([1., 0.]), 'optimal')
-    >>> path.at(0.0)
-    array([2., 0.])
+    (array([3. , 1.5, 0. ]), 'optimal')
+    >>> path.at(0.0), path.at(2.0)
+    (array([0.8, 0.6]), array([0.33333333, 0.        ]))
     """
     A, b, c = _check_program(A, b, c)
     b_star = _check_perturbation(b, b_star, "b", A.shape[0], "row", 1.0)
