@@ -17,7 +17,7 @@ _SUBMODULES = sorted(
     [path.parent.name for path in _HERE.glob("*/__init__.py")]
     + [path.stem for path in _HERE.glob("[a-z]*.py")]
 )
-__all__ = ["__version__", *_SUBMODULES]  # noqa: PLE0604
+__all__ = ["__version__", *_SUBMODULES]
 
 
 def __getattr__(name: str) -> Any:

@@ -62,10 +62,8 @@ Z = 8  # Sy
 DZ = 9  # direction of Sy
 WORK, WORK2 = 10, 11
 
-_kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _combine_rows(S, index, weight, k, out):
     """out = Σ_a weight[a] S[index[a]], four rows at a time: `out` is read k/4 times, not k."""
     d = S.shape[0]
@@ -96,7 +94,7 @@ def _row_products(M, x, k, out):
         out[a] = total
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _column_products(M, x, k, out):
     """out = M[:k, :k]' x."""
     for b in range(k):
@@ -107,7 +105,7 @@ def _column_products(M, x, k, out):
             out[b] += xa * row[b]
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _add_outer(M, x, y, k):
     """M[:k, :k] += x y'."""
     for a in range(k):
@@ -116,7 +114,7 @@ def _add_outer(M, x, y, k):
             row[b] += xa * y[b]
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _refresh(S, g, place, real, k, M, lam):
     """Stop the drift: compute r and z anew and correct β and y. Returns the error left over."""
     rows, columns, error, change = place[ROWS], place[COLUMNS], real[WORK], real[WORK2]
@@ -143,7 +141,7 @@ def _refresh(S, g, place, real, k, M, lam):
     return worst
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _dual_direction(S, place, real, k, M, is_row, index, side):
     """Direction of y on T, and of z = Sy, that the event asks for.
 
@@ -176,7 +174,7 @@ def _dual_direction(S, place, real, k, M, is_row, index, side):
     return size, slip
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _dual_ratio(place, real, k, size, bland):
     """How far y may go until a |z_j| reaches 1 or a y_t reaches 0, and which comes first.
 
@@ -212,7 +210,7 @@ def _dual_ratio(place, real, k, size, bland):
     return (theta if index >= 0 else -1.0), is_column, index, sign
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _change_inverse(S, place, real, k, M, t, side, p, j, q):
     """Update M = S[T,J]⁻¹ for one exchange. Returns the pivot.
 
@@ -251,18 +249,18 @@ def _change_inverse(S, place, real, k, M, t, side, p, j, q):
     return pivot
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _set_row(place, real, q, t, tau, y):
     place[ROWS, q], place[IN_ROWS, t], real[TAU, q], real[Y, q] = t, q, tau, y
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _set_column(place, real, p, j, sigma, beta):
     place[COLUMNS, p], place[IN_COLUMNS, j] = j, p
     real[SIGMA, p], real[BETA, p] = sigma, beta
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _exchange(S, place, real, k, M, is_row, index, side, theta, is_column, stopped, sign):
     """Move y by θ and exchange what the event brings for what stopped it. Returns k, pivot."""
     for a in range(k):
@@ -298,7 +296,7 @@ def _exchange(S, place, real, k, M, is_row, index, side, theta, is_column, stopp
     return k, pivot
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _primal_direction(S, place, real, k, M):
     """dβ_J/dλ = −S[T,J]⁻¹ τ_T and dr/dλ = −S dβ/dλ. Returns by how much r_T slips."""
     _row_products(M, real[TAU], k, real[DBETA])
@@ -310,7 +308,7 @@ def _primal_direction(S, place, real, k, M):
     return slip
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _primal_ratio(place, real, k, lam, bland):
     """How far λ may fall until a coefficient reaches 0 or a row becomes tight, and which.
 
@@ -344,7 +342,7 @@ def _primal_ratio(place, real, k, lam, bland):
     return delta, is_row, index, chosen
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _keep_point(tape_end, tape_index, tape_value, n_points, place, real, k, step):
     """Append β and y of the point that lies `step` below where the state stands."""
     end = tape_end[n_points, 1]
@@ -361,7 +359,7 @@ def _keep_point(tape_end, tape_index, tape_value, n_points, place, real, k, step
     tape_end[n_points + 1, 1] = end
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _walk(
     S, g, place, real, M, lams, ends, index_tape, value_tape,
     n_grid, max_points, max_pivots, lam_min,

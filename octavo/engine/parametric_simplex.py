@@ -26,10 +26,8 @@ __all__ = ["LPPath", "trace_lp"]
 _REFRESH_EVERY = 64
 _DOUBTFUL_PIVOT = 1e-7
 
-_kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _next_lambda(D, m, n, slope_tol):
     """Return the largest λ below which the dictionary is not optimal, and what fails there.
 
@@ -53,7 +51,7 @@ def _next_lambda(D, m, n, slope_tol):
     return lam, second, is_row, index
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _ratio(D, m, n, is_row, index, lam, second, tol):
     """Return the partner of the pivot: a column where a row fails, a row where a column does.
 
@@ -75,7 +73,7 @@ def _ratio(D, m, n, is_row, index, lam, second, tol):
     return partner
 
 
-@_kernel
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _pivot(D, row, column):
     """Exchange the basic variable of `row` and the nonbasic one of `column`."""
     inverse = 1.0 / D[row, column]
@@ -94,7 +92,7 @@ def _pivot(D, row, column):
 class LPPath:
     """The solutions of a parametric linear program, for every λ that was reached.
 
-    Attributes
+    Parameters
     ----------
     lambdas : ndarray of shape (n_pieces,)
         Breakpoints, decreasing. x = 0 is optimal above ``lambdas[0]``; ``lambdas[-1]`` is
@@ -106,15 +104,28 @@ class LPPath:
         Why the path ends: "optimal" when it reached `lam_min`.
     n_pivots : int
         Number of exchanges of the basis.
+    nonbasis : ndarray of shape (n_pieces, n_variables)
+        The variables that are zero on each piece.
+    primal : ndarray of shape (n_pieces, 2, n_constraints)
+        Intercept and slope in λ of the basic variables.
+    dual : ndarray of shape (n_pieces, 2, n_variables)
+        Intercept and slope in λ of the reduced costs of the others.
+
+    Examples
+    --------
+    >>> from octavo.graphical import parametric_simplex
+    >>> path = parametric_simplex([[-1.0], [1.0]], [-3.0, 1.0], [-1.0], b_star=[1.0, 0.0])
+    >>> path.at(2.5), path.lambdas, path.status
+    (array([0.5]), array([3., 2.]), 'infeasible')
     """
 
     lambdas: np.ndarray
     basis: np.ndarray
     status: str
     n_pivots: int
-    _nonbasis: np.ndarray
-    _primal: np.ndarray  # (n_pieces, 2, n_constraints): intercept and slope of the basic x
-    _dual: np.ndarray  # (n_pieces, 2, n_variables): intercept and slope of the reduced costs
+    nonbasis: np.ndarray
+    primal: np.ndarray
+    dual: np.ndarray
 
     def _piece(self, lam: float) -> int:
         if not lam >= self.lambdas[-1]:
@@ -128,19 +139,41 @@ class LPPath:
         return int(np.searchsorted(-self.lambdas, -lam, side="left"))
 
     def at(self, lam: float) -> np.ndarray:
-        """Return the optimal x at `lam`; ValueError below ``lambdas[-1]``."""
+        """Return the optimal x.
+
+        Parameters
+        ----------
+        lam : float
+            Any λ from ``lambdas[-1]`` on.
+
+        Returns
+        -------
+        ndarray of shape (n_variables,)
+            The solution.
+        """
         k = self._piece(lam)
-        n = self._nonbasis.shape[1]
+        n = self.nonbasis.shape[1]
         x = np.zeros(n + self.basis.shape[1])
-        x[self.basis[k]] = np.maximum(self._primal[k, 0] + lam * self._primal[k, 1], 0.0)
+        x[self.basis[k]] = np.maximum(self.primal[k, 0] + lam * self.primal[k, 1], 0.0)
         return x[:n]
 
     def dual_at(self, lam: float) -> np.ndarray:
-        """Return the optimal multipliers of the constraints at `lam`."""
+        """Return the optimal multipliers of the constraints.
+
+        Parameters
+        ----------
+        lam : float
+            Any λ from ``lambdas[-1]`` on.
+
+        Returns
+        -------
+        ndarray of shape (n_constraints,)
+            The dual solution.
+        """
         k = self._piece(lam)
-        n = self._nonbasis.shape[1]
+        n = self.nonbasis.shape[1]
         y = np.zeros(n + self.basis.shape[1])
-        y[self._nonbasis[k]] = np.maximum(-(self._dual[k, 0] + lam * self._dual[k, 1]), 0.0)
+        y[self.nonbasis[k]] = np.maximum(-(self.dual[k, 0] + lam * self.dual[k, 1]), 0.0)
         return y[n:]
 
 

@@ -16,8 +16,10 @@ import warnings
 from numbers import Real
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy.linalg import pinvh
 from sklearn.base import _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
@@ -25,6 +27,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from octavo.data.sparse_precision import make_sparse_precision
 from octavo.engine.l1_homotopy import L1Path, certificate, l1_path
+from octavo.engine.progress import FitProgress
 from octavo.graphical.clime_columns import (
     SHARED_CONSTRAINTS,
     SYMMETRIZE,
@@ -46,11 +49,18 @@ __all__ = ["CLIME", "ClimePath", "clime_path", "make_sparse_precision"]
 class ClimePath:
     """The CLIME estimate for every λ, as `clime_path` returns it.
 
-    Attributes
+    Parameters
     ----------
     columns : list of L1Path
         The path of each column on the scale that was solved: its breakpoints, its
         coefficients and its dual vectors.
+    problem : ColumnProblem
+        The matrix that was solved for, and the way back to the scale of the data.
+    symmetrize : {"min", "max", "average", "none"}, default="min"
+        How entries ij and ji become one.
+
+    Attributes
+    ----------
     lambdas_per_column : list of ndarray
         The breakpoints of each column, decreasing. They end at `lam_min`; or at the smallest
         feasible λ where that is larger; or where `n_lambdas` breakpoints were reached.
@@ -67,6 +77,15 @@ class ClimePath:
         Pivots of all columns together.
     location, covariance : ndarray
         Mean and covariance of the data.
+
+    Examples
+    --------
+    With 10 samples of 15 variables, S has no inverse, and λ cannot reach 0:
+
+    >>> from octavo.graphical import clime_path, make_sparse_precision
+    >>> path = clime_path(make_sparse_precision(15, 10, random_state=0).X, lam_min=0.0)
+    >>> path.status_per_column[0], round(float(path.smallest_feasible[0]), 3)
+    ('infeasible', 0.225)
     """
 
     def __init__(self, columns: list[L1Path], problem: ColumnProblem, symmetrize: str = "min"):
@@ -239,7 +258,7 @@ def clime_path(
     return ClimePath(columns, problem, symmetrize)
 
 
-class CLIME(EmpiricalCovariance):
+class CLIME(CallbackSupportMixin, EmpiricalCovariance):
     """Sparse precision matrix by constrained l1 minimisation (CLIME), exact at one λ.
 
     Column i of the estimate is the shortest β, in the l1 norm, that inverts the covariance S
@@ -366,6 +385,7 @@ class CLIME(EmpiricalCovariance):
         self.tol = tol
         self.n_jobs = n_jobs
 
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, *, is_cov=False):
         """Estimate the precision matrix.
@@ -386,10 +406,15 @@ class CLIME(EmpiricalCovariance):
         """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=1 if is_cov else 2)
         problem = as_problem(X, is_cov, self.standardize, self.ridge, self.assume_centered)
-        return self._fit_problem(problem, self.lam)
+        n_tasks = min(len(problem.S), 20 * effective_n_jobs(self.n_jobs))
+        with FitProgress(self, n_tasks, X, step_name="columns") as progress:
+            # No column can be left out: a callback's wish to stop is not heeded.
+            return self._fit_problem(problem, self.lam, n_tasks, progress.step)
 
-    def _fit_problem(self, problem, lam):
-        betas, lams, statuses, pivots, gaps, violations = zip(*solve_at(problem, lam, self.n_jobs))
+    def _fit_problem(self, problem, lam, n_tasks=None, after_task=None):
+        betas, lams, statuses, pivots, gaps, violations = zip(
+            *solve_at(problem, lam, self.n_jobs, n_tasks, after_task)
+        )
         self.beta_ = np.column_stack(betas)
         self.lam_per_column_ = np.array(lams)
         self.n_pivots_ = np.array(pivots)

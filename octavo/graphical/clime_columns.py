@@ -96,14 +96,19 @@ def as_problem(X, is_cov, standardize, ridge, assume_centered):
     return ColumnProblem(S, deviation, covariance, location, float(np.abs(S).max()))
 
 
-def map_columns(solve, d, n_jobs):
+def map_columns(solve, d, n_jobs, n_tasks=None, after_task=None):
     """Return [solve(0), ..., solve(d - 1)]; the kernels release the GIL, so threads do."""
-    n_tasks = min(d, 4 * effective_n_jobs(n_jobs))
-    tasks = Parallel(n_jobs=n_jobs, prefer="threads")(
+    n_tasks = min(d, 4 * effective_n_jobs(n_jobs)) if n_tasks is None else n_tasks
+    tasks = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
         delayed(lambda columns: [solve(i) for i in columns])(columns)
         for columns in np.array_split(np.arange(d), n_tasks)
     )
-    return [column for task in tasks for column in task]
+    found = []
+    for task in tasks:
+        found += task
+        if after_task is not None:
+            after_task()
+    return found
 
 
 def unit(d, i):
@@ -169,8 +174,8 @@ def infeasible_message(lam, columns, smallest, all_feasible):
     )
 
 
-def solve_at(problem, lam, n_jobs):
-    """Return for each column: β, y, the λ solved for, whether it stalled, and the pivots."""
+def solve_at(problem, lam, n_jobs, n_tasks, after_task):
+    """Return for each column: β, the λ solved for, status, pivots, duality gap, violation."""
     d, lams = len(problem.S), np.array([float(lam)])
 
     def solve(i):
@@ -188,4 +193,4 @@ def solve_at(problem, lam, n_jobs):
         gap, violation = certificate(problem.S, e, at, beta, y)
         return beta, at, result.status, result.n_pivots, gap, violation
 
-    return map_columns(solve, d, n_jobs)
+    return map_columns(solve, d, n_jobs, n_tasks, after_task)

@@ -12,6 +12,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import _fit_context
+from sklearn.callback import with_callbacks
 from sklearn.covariance import EmpiricalCovariance, empirical_covariance
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
@@ -19,6 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, validate_data
 
 from octavo.engine.l1_homotopy import l1_solutions
+from octavo.engine.progress import FitProgress
 from octavo.graphical.clime import CLIME
 from octavo.graphical.clime_columns import (
     SHARED_CONSTRAINTS,
@@ -58,11 +60,10 @@ def _default_lambdas(problem, n_samples, n_lambdas):
     return np.geomspace(highest, min(0.25 * theory, 0.5 * highest), n_lambdas)
 
 
-def _stars_instability(adjacencies):
+def _instability(share):
     """Return the mean of 2θ(1 − θ) over pairs, θ the share of subsamples with the edge."""
-    share = np.mean(adjacencies, axis=0)
-    upper = np.triu_indices(share.shape[0], 1)
-    return float(np.mean(2.0 * share[upper] * (1.0 - share[upper]))) if len(upper[0]) else 0.0
+    theta = share[np.triu_indices_from(share, 1)]
+    return float(np.mean(2.0 * theta * (1.0 - theta))) if theta.size else 0.0
 
 
 class CLIMECV(CLIME):
@@ -214,6 +215,7 @@ class CLIMECV(CLIME):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Choose λ and estimate the precision matrix from all rows.
@@ -233,10 +235,18 @@ class CLIMECV(CLIME):
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         problem = self._problem_of(X)
         self.lambdas_ = self._grid(problem, len(X))
-        choose = {"cv": self._choose_cv, "ebic": self._choose_ebic, "stars": self._choose_stars}
-        self.cv_results_, best = choose[self.selection](X, problem)
-        self.lam_ = float(self.lambdas_[best])
-        return self._fit_problem(problem, self.lam_)
+        choose, n_parts = {
+            "cv": lambda: (self._choose_cv, check_cv(self.cv).get_n_splits(X)),
+            "ebic": lambda: (self._choose_ebic, 1),
+            "stars": lambda: (self._choose_stars, self.stars_n_subsamples),
+        }[self.selection]()
+        with FitProgress(self, n_parts + 1, X, step_name="part") as progress:
+            # Part of the folds would choose another λ: a callback's wish to stop is not heeded.
+            self.cv_results_, best = choose(X, problem, progress.step)
+            self.lam_ = float(self.lambdas_[best])
+            self._fit_problem(problem, self.lam_)
+            progress.step()
+        return self
 
     def _problem_of(self, X):
         return as_problem(X, False, self.standardize, self.ridge, self.assume_centered)
@@ -269,7 +279,7 @@ class CLIMECV(CLIME):
                 beta[column.coefs.indices[piece], i] = column.coefs.data[piece]
             yield assemble(beta, self.symmetrize, self.psd, problem.deviation)[0]
 
-    def _choose_cv(self, X, problem):
+    def _choose_cv(self, X, problem, after_part):
         splits = list(check_cv(self.cv).split(X))
         losses = np.empty((len(splits), len(self.lambdas_)))
         for k, (train, test) in enumerate(splits):
@@ -277,13 +287,14 @@ class CLIMECV(CLIME):
             S = empirical_covariance(X[test] - fold.location, assume_centered=True)
             for a, precision in enumerate(self._estimates(fold)):
                 losses[k, a] = np.inf if precision is None else _loss(precision, S, self.loss)
+            after_part()
         mean = losses.mean(axis=0)
         with np.errstate(invalid="ignore"):
             results = {"mean_test_loss": mean, "std_test_loss": losses.std(axis=0)}
         results |= {f"split{k}_test_loss": row for k, row in enumerate(losses)}
         return self._chosen(results, mean)
 
-    def _choose_ebic(self, X, problem):
+    def _choose_ebic(self, X, problem, after_part):
         n, d = X.shape
         criterion, n_edges = np.full((2, len(self.lambdas_)), np.inf)
         for a, precision in enumerate(self._estimates(problem)):
@@ -293,23 +304,24 @@ class CLIMECV(CLIME):
                 penalty = np.log(n) + 4.0 * self.ebic_gamma * np.log(d)
                 fit = n * _loss(precision, problem.covariance, "likelihood")
                 criterion[a] = fit + n_edges[a] * penalty
+        after_part()
         return self._chosen({"ebic": criterion, "n_edges": n_edges}, criterion)
 
-    def _choose_stars(self, X, problem):
+    def _choose_stars(self, X, problem, after_part):
         rng, n = check_random_state(self.random_state), len(X)
         size = max(2, int(min(0.8 * n, 10 * np.sqrt(n))))
-        graphs: list[list[np.ndarray]] = [[] for _ in self.lambdas_]
+        counts = np.zeros((len(self.lambdas_), *problem.S.shape))
+        n_drawn = np.zeros(len(self.lambdas_))
         for _ in range(self.stars_n_subsamples):
             part = self._problem_of(X[rng.choice(n, size, replace=False)])
             for a, precision in enumerate(self._estimates(part)):
                 if precision is not None:
-                    graphs[a].append(edges(precision))
-        instability = np.array(
-            [
-                _stars_instability(drawn) if len(drawn) == self.stars_n_subsamples else np.nan
-                for drawn in graphs
-            ]
-        )
+                    counts[a] += edges(precision)
+                    n_drawn[a] += 1
+            after_part()
+        share = counts / self.stars_n_subsamples
+        instability = np.array([_instability(theta) for theta in share])
+        instability[n_drawn < self.stars_n_subsamples] = np.nan
         # The supremum over larger λ makes it grow as λ falls; nan only ever follows numbers.
         accepted = np.maximum.accumulate(instability) <= self.stars_threshold
         if not accepted.any():

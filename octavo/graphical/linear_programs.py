@@ -12,7 +12,7 @@ large-scale precision matrix estimation in R", JMLR 15:489-493, section 1.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -143,24 +143,12 @@ def parametric_simplex(
     return path
 
 
-@dataclass(frozen=True)
-class LPSolution:
+class LPSolution(NamedTuple):
     """Solution of  max c'x, Ax ≤ b, x ≥ 0.
 
-    Attributes
-    ----------
-    x : ndarray of shape (n_variables,)
-        The solution; nan unless the status is "optimal".
-    fun : float
-        c'x; inf where unbounded, -inf where infeasible.
-    status : {"optimal", "infeasible", "unbounded", "pivot limit"}
-        What became of it.
-    y : ndarray of shape (n_constraints,)
-        Multipliers of the constraints; nan unless the status is "optimal".
-    dual_gap : float
-        b'y − c'x.
-    n_pivots : int
-        Number of pivots.
+    `x` and the multipliers `y` of the constraints are nan unless the `status` is "optimal"
+    (the others are "infeasible", "unbounded" and "pivot limit"); `fun` is c'x, inf where
+    unbounded and -inf where infeasible; `dual_gap` is b'y − c'x.
     """
 
     x: np.ndarray

@@ -10,7 +10,6 @@ from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.covariance import empirical_covariance
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import check_estimator
 
 from octavo.graphical import CLIME, clime_path, make_sparse_precision
 
@@ -23,11 +22,6 @@ def shortest_by_highs(S, i, lam):
 
 def sample(d=20, n=100, seed=0, graph="random"):
     return make_sparse_precision(d, n, graph=graph, random_state=seed).X
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_checks():
-    check_estimator(CLIME())
 
 
 @pytest.mark.parametrize("standardize", [True, False])

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.covariance import empirical_covariance
 from sklearn.model_selection import KFold
-from sklearn.utils.estimator_checks import check_estimator
 
 from octavo.graphical import CLIME, CLIMECV, make_sparse_precision
 
@@ -13,11 +12,6 @@ LAMBDAS = [0.5, 0.3, 0.2, 0.1, 0.05]
 
 def sample(d=10, n=120, seed=0):
     return make_sparse_precision(d, n, graph="band", random_state=seed)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_checks():
-    check_estimator(CLIMECV())
 
 
 def gaussian_loss(precision, S):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from scipy.linalg import hadamard
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LinearRegression
-from sklearn.utils.estimator_checks import check_estimator
 
 from octavo.graphical import DantzigSelector
 
@@ -19,11 +18,6 @@ def data(n, d, seed=0, noise=0.3):
     coef = np.zeros(d)
     coef[:3] = [2.0, -1.0, 0.5]
     return X, X @ coef + 1.5 + noise * rng.standard_normal(n)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_checks():
-    check_estimator(DantzigSelector())
 
 
 @pytest.mark.parametrize(("n", "d"), [(50, 10), (20, 40)])

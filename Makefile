@@ -1,0 +1,54 @@
+# On a machine with python3, pip and make: `make demo` or `make test`. Nothing else is needed.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Data sets that are not part of octavo; claims and tests that need one say so when it is absent.
+export OCTAVO_DATA ?= $(firstword $(wildcard data ../shared/data))
+# One BLAS thread a process: the suite runs one process a core.
+THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+JOBS ?= auto
+BENCH ?=
+
+.PHONY: demo test test-all bench claims docs lint sync clean
+
+# A stamp a set of extras: installed once, again when the requirements change.
+$(VENV)/.stamp-%: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt hatchling editables
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		--no-build-isolation --editable ".$(if $(filter-out core,$*),[$*],)"
+	touch $@
+
+demo: $(VENV)/.stamp-core
+	$(BIN)/octavo reproduce --report octavo-report.html
+
+test: $(VENV)/.stamp-test
+	$(THREADS) $(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+test-all: $(VENV)/.stamp-test
+	$(THREADS) $(BIN)/python -m pytest -n $(JOBS)
+
+# All benchmarks, or some: make bench BENCH="online_ranker"
+bench: $(VENV)/.stamp-bench
+	$(BIN)/python -m benchmarks $(BENCH)
+
+# Full measurements of every claim, kept for the documentation.
+claims: $(VENV)/.stamp-bench
+	$(BIN)/octavo reproduce --full --json > docs/results/claims.json.new
+	mv docs/results/claims.json.new docs/results/claims.json
+
+docs: $(VENV)/.stamp-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "documentation: $(CURDIR)/docs/_build/html/index.html"
+
+lint: $(VENV)/.stamp-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python tools/sync.py --check
+
+sync: $(VENV)/.stamp-core
+	$(BIN)/python tools/sync.py
+
+clean:
+	rm -rf $(VENV) docs/_build docs/gallery docs/generated octavo-report.html

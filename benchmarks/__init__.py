@@ -1,0 +1,1 @@
+"""octavo beside its peers: the same problem, the same tolerance, one run."""

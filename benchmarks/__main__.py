@@ -1,0 +1,51 @@
+"""``python -m benchmarks [NAME ...]``: run all benchmarks, or those named."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import os
+import sys
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core each, before numpy loads
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.harness import ROOT, duration, record, run_contest
+
+
+def main() -> int:
+    known = sorted(p.stem.removeprefix("bench_") for p in (ROOT / "benchmarks").glob("bench_*.py"))
+    parser = argparse.ArgumentParser(prog="benchmarks", description="octavo beside its peers")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
+    parser.add_argument("--dry", action="store_true", help="do not write docs/benchmarks.md")
+    arguments = parser.parse_args()
+    console = Console()
+    for name in arguments.names or known:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            console.print(f"no benchmark {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
+            return 2
+        module = importlib.import_module(f"benchmarks.bench_{name}")
+        results = []
+        for contest in module.CONTESTS:
+            with console.status(f"{name}: {contest.name}"):
+                result = run_contest(contest)
+            results.append(result)
+            table = Table("solver", "time", "times octavo's", title=contest.problem)
+            for row in result["rows"]:
+                spread = f"{row['ratio']:.3g} [{row['low']:.3g}, {row['high']:.3g}]"
+                table.add_row(row["solver"], duration(row["seconds"], contest.unit), spread)
+            console.print(table)
+            for note in (result["agreement"], contest.target):
+                if note:
+                    console.print(f"  {note}")
+        if not arguments.dry:
+            record(name, results)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

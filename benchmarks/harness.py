@@ -1,0 +1,168 @@
+"""Run contests and record their ratios.
+
+A benchmark module ``bench_<method>.py`` binds ``CONTESTS``, a list of `Contest`. In each
+repeat every solver runs once, in an order that rotates, so that a slow spell of the machine
+hits all of them alike; the ratio is taken repeat by repeat.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "docs" / "results" / "bench.json"
+PAGE = ROOT / "docs" / "benchmarks.md"
+
+
+@dataclass
+class Contest:
+    """One problem and the solvers that meet on it.
+
+    Parameters
+    ----------
+    name : str
+        Short name, unique in its module.
+    problem : str
+        The problem with its size and tolerance, as the table shows it.
+    setup : callable
+        Returns the data, outside the clock.
+    solvers : dict of str to callable
+        Each takes the data and returns its answer. The first is octavo's.
+    agree : callable, optional
+        Takes (data, answers by name) and raises AssertionError unless all solved the same
+        problem to the same tolerance; returns a sentence on how closely they agree.
+    work : dict of str to float, optional
+        Units of work that a solver does, when not all do the same amount; times are then
+        compared per unit.
+    unit : str
+        What one unit of work is, such as "game".
+    repeats : int
+        How many times each solver runs.
+    target : str
+        The ratio aimed at, in words.
+    """
+
+    name: str
+    problem: str
+    setup: Callable[[], Any]
+    solvers: dict[str, Callable[[Any], Any]]
+    agree: Callable[[Any, dict[str, Any]], str] | None = None
+    work: dict[str, float] = field(default_factory=dict)
+    unit: str = ""
+    repeats: int = 5
+    target: str = ""
+
+
+def run_contest(contest: Contest) -> dict[str, Any]:
+    """Return times and ratios of one contest as plain data."""
+    data = contest.setup()
+    names = list(contest.solvers)
+    answers: dict[str, Any] = {}
+    for name in names:  # a first, untimed run: kernels compile, caches fill
+        answers[name] = contest.solvers[name](data)
+    agreement = contest.agree(data, answers) if contest.agree else ""
+    times: dict[str, list[float]] = {name: [] for name in names}
+    for repeat in range(contest.repeats):
+        for name in names[repeat % len(names) :] + names[: repeat % len(names)]:
+            gc.collect()
+            start = time.perf_counter()
+            contest.solvers[name](data)
+            elapsed = time.perf_counter() - start
+            times[name].append(elapsed / contest.work.get(name, 1.0))
+    ours = times[names[0]]
+    rows = []
+    for name in names:
+        ratios = [theirs / mine for theirs, mine in zip(times[name], ours)]
+        rows.append(
+            {
+                "solver": name,
+                "seconds": statistics.median(times[name]),
+                "ratio": statistics.median(ratios),
+                "low": min(ratios),
+                "high": max(ratios),
+            }
+        )
+    return {
+        "name": contest.name,
+        "problem": contest.problem,
+        "unit": contest.unit,
+        "repeats": contest.repeats,
+        "target": contest.target,
+        "agreement": agreement,
+        "rows": rows,
+    }
+
+
+def machine() -> str:
+    """Return the processor, cores, memory and versions in one line."""
+    import numpy
+    import scipy
+    import sklearn
+
+    processor = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        processor = lines[0].split(":")[1].strip() if lines else processor
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{processor}, {os.cpu_count()} cores, {memory:.0f} GiB; Python "
+        f"{platform.python_version()}, numpy {numpy.__version__}, scipy {scipy.__version__}, "
+        f"scikit-learn {sklearn.__version__}"
+    )
+
+
+def duration(seconds: float, unit: str) -> str:
+    """Return a time with the prefix that suits it, per unit of work where there is one."""
+    for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
+        if seconds >= scale or scale == 1e-9:
+            return f"{seconds / scale:.3g} {name}" + (f"/{unit}" if unit else "")
+    raise AssertionError
+
+
+def record(module: str, contests: list[dict[str, Any]]) -> None:
+    """Keep the results of one benchmark module and rewrite the page of all of them."""
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    kept[module] = {
+        "machine": machine(),
+        "date": f"{date.today():%Y-%m-%d}",
+        "contests": contests,
+    }
+    kept = dict(sorted(kept.items()))
+    RESULTS.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    PAGE.write_text(page(kept), encoding="utf-8")
+
+
+def page(kept: dict[str, Any]) -> str:
+    """Return the Markdown page of all recorded results."""
+    lines = [
+        "# Benchmarks",
+        "",
+        "Written by `make bench`. In each contest all solvers work on the same data in one run,",
+        "in rotating order; a ratio is the solver's time over octavo's in the same repeat (median,",
+        "with the smallest and largest). First calls, which compile, are not timed.",
+    ]
+    for module, entry in kept.items():
+        lines += ["", f"## {module}", "", f"{entry['date']}, {entry['machine']}"]
+        for contest in entry["contests"]:
+            lines += ["", f"**{contest['problem']}** ({contest['repeats']} repeats)", ""]
+            lines += ["| solver | time | times octavo's |", "|---|---|---|"]
+            for row in contest["rows"]:
+                spread = f"{row['ratio']:.3g} [{row['low']:.3g}, {row['high']:.3g}]"
+                time_text = duration(row["seconds"], contest["unit"])
+                lines.append(f"| {row['solver']} | {time_text} | {spread} |")
+            notes = [note for note in (contest["agreement"], contest["target"]) if note]
+            if notes:
+                lines += ["", " ".join(notes)]
+    return "\n".join(lines) + "\n"

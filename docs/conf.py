@@ -1,0 +1,59 @@
+"""Sphinx configuration; method pages are completed from the catalogue."""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import octavo  # noqa: E402
+
+project = "octavo"
+author = "the octavo developers"
+copyright = "2026, the octavo developers"
+version = release = octavo.__version__
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "method_pages",
+]
+exclude_patterns = ["_build", "generated/README*", "gallery/**/*.md5"]
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+html_theme = "pydata_sphinx_theme"
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_static_path = ["_static"]
+html_css_files = ["octavo.css"]
+html_title = "octavo"
+html_show_sourcelink = False
+templates_path = []
+myst_enable_extensions = ["dollarmath"]
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+numpydoc_xref_param_type = False
+# Warnings that say nothing about the pages: scikit-learn names in docstrings resolve there.
+nitpicky = False
+suppress_warnings = ["config.cache"]
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE.parent / "examples"),
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "download_all_examples": False,
+    "show_memory": False,
+    "plot_gallery": True,
+    "remove_config_comments": True,
+    "show_signature": False,
+}
+warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")

@@ -1,0 +1,207 @@
+"""What the pages take from the catalogue: records, claims, benchmarks, figures.
+
+The line ``.. octavo-method:: NAME`` at the end of a method's page becomes its record, API,
+claims with their verdicts (from ``docs/results/claims.json``), figures (drawn by the functions
+that the report uses) and benchmark (from ``docs/results/bench.json``). ``.. octavo-index::``
+becomes the list of all methods by room.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import re
+from pathlib import Path
+from types import FunctionType
+
+from octavo.catalogue import find_method, methods
+
+HERE = Path(__file__).parent
+
+
+def stored(name: str):
+    path = HERE / "results" / name
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def cell(text: object) -> str:
+    """Return text that is safe in a table of reStructuredText."""
+    if text == "-":  # alone it would begin a list
+        return "–"
+    return re.sub(r"([\\*`|])", r"\\\1", str(text))
+
+
+def table(header: list[str], rows: list[list[str]], widths: str) -> list[str]:
+    lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {widths}", ""]
+    for row in [header, *rows]:
+        lines += [f"   {'* -' if i == 0 else '  -'} {entry}" for i, entry in enumerate(row)]
+    return [*lines, ""]
+
+
+def record_lines(paper, method) -> list[str]:
+    peers = ", ".join(method.peers)
+    return [
+        *("At a glance", "-----------", ""),
+        f":Use it when: {cell(method.use_when)}",
+        f":Avoid it when: {cell(method.avoid_when)}",
+        f":scikit-learn offers: {cell(method.instead)}",
+        f":Compared with: {peers}",
+        rf":Paper: \ {cell(paper.reference)}",
+        "",
+    ]
+
+
+def api_names(method) -> list[tuple[str, str]]:
+    return [(method.room, member) for member in method.members] + [
+        ("plot", name) for name in method.plots
+    ]
+
+
+def api_lines(method) -> list[str]:
+    rows = []
+    for package, name in api_names(method):
+        thing = getattr(importlib.import_module(f"octavo.{package}"), name)
+        summary = (inspect.getdoc(thing) or "").splitlines()[0]
+        link = f":doc:`octavo.{package}.{name} </generated/{package}.{name}>`"
+        rows.append([link, summary])
+    lines = ["API", "---", "", *table(["name", "what it does"], rows, "40 60")]
+    lines += [".. toctree::", "   :hidden:", ""]
+    return [*lines, *[f"   /generated/{package}.{name}" for package, name in api_names(method)], ""]
+
+
+def own_members(cls: type) -> list[str]:
+    """Return the public methods that octavo itself defines, not those of scikit-learn."""
+    owners = [base for base in cls.__mro__ if base.__module__.startswith("octavo.")]
+    return sorted(
+        {
+            name
+            for owner in owners
+            for name, member in vars(owner).items()
+            if not name.startswith("_") and isinstance(member, (FunctionType, classmethod))
+        }
+    )
+
+
+def write_api_pages(app) -> None:
+    """Write one page per public name before Sphinx reads the sources."""
+    folder = HERE / "generated"
+    folder.mkdir(exist_ok=True)
+    for _, method in methods():
+        for package, name in api_names(method):
+            thing = getattr(importlib.import_module(f"octavo.{package}"), name)
+            title = f"octavo.{package}.{name}"
+            lines = [title, "=" * len(title), "", f".. currentmodule:: octavo.{package}", ""]
+            if inspect.isclass(thing):
+                members = ", ".join(own_members(thing))
+                lines += [f".. autoclass:: {name}"]
+                lines += [f"   :members: {members}", ""] if members else [""]
+            else:
+                lines += [f".. autofunction:: {name}", ""]
+            path = folder / f"{package}.{name}.rst"
+            text = "\n".join(lines)
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                path.write_text(text, encoding="utf-8")
+
+
+def claim_lines(paper, method) -> list[str]:
+    results = stored("claims.json") or []
+    rows = [
+        [
+            cell(r["says"]),
+            cell(r["where"]),
+            cell(r["published"]),
+            cell(r["measured"]),
+            f"**{r['verdict']}**" + (f" {cell(r['evidence'])}" if r["evidence"] else ""),
+        ]
+        for r in results
+        if r["paper"] == paper.key and r["method"] == method.name
+    ]
+    title = "What the paper claims, and what is measured"
+    if not rows:
+        return [title, "-" * len(title), "", f"Run ``octavo reproduce {paper.key}``.", ""]
+    header = ["claim", "where", "published", "measured", "verdict"]
+    intro = f"Full measurements, as ``octavo reproduce {paper.key} --full`` prints them."
+    return [title, "-" * len(title), "", intro, "", *table(header, rows, "26 13 11 16 34")]
+
+
+def figure_lines(paper, build: Path) -> list[str]:
+    import matplotlib.pyplot as plt
+
+    lines = []
+    for number, figure in enumerate(paper.figures):
+        path = build / f"{paper.key}-{number}.png"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            drawn = figure.draw()
+            drawn.savefig(path, dpi=110, bbox_inches="tight")
+            plt.close(drawn)
+        lines += [f".. figure:: /generated/figures/{path.name}", "   :width: 85%", ""]
+        lines += [f"   {figure.caption}", ""]
+    return lines
+
+
+def bench_lines(method) -> list[str]:
+    entry = (stored("bench.json") or {}).get(method.module)
+    lines = ["Speed", "-----", ""]
+    if entry is None:
+        return [*lines, f'Run ``make bench BENCH="{method.module}"``.', ""]
+    from benchmarks.harness import duration
+
+    lines += [f"{entry['date']}, {entry['machine']}.", ""]
+    for contest in entry["contests"]:
+        rows = [
+            [
+                cell(row["solver"]),
+                duration(row["seconds"], contest["unit"]),
+                f"{row['ratio']:.3g} [{row['low']:.3g}, {row['high']:.3g}]",
+            ]
+            for row in contest["rows"]
+        ]
+        lines += [f"**{cell(contest['problem'])}**", ""]
+        lines += table(["solver", "time", "times octavo's"], rows, "40 25 35")
+        lines += [cell(" ".join(filter(None, (contest["agreement"], contest["target"])))), ""]
+    return lines
+
+
+def method_lines(name: str) -> list[str]:
+    paper, method = find_method(name)
+    return [
+        *record_lines(paper, method),
+        *api_lines(method),
+        *claim_lines(paper, method),
+        *figure_lines(paper, HERE / "generated" / "figures"),
+        *bench_lines(method),
+    ]
+
+
+def index_lines() -> list[str]:
+    lines: list[str] = []
+    for room in sorted({method.room for _, method in methods()}):
+        rows = [
+            [f":doc:`{m.name} <methods/{m.module}>`", cell(m.task), cell(m.summary)]
+            for _, m in methods()
+            if m.room == room
+        ]
+        lines += [f"octavo.{room}", "-" * (len(room) + 7), ""]
+        lines += table(["method", "task", "what it does"], rows, "22 28 50")
+    return lines
+
+
+def complete_source(app, docname: str, source: list[str]) -> None:
+    """Replace the two markers by what the catalogue says, before the page is parsed."""
+    text = re.sub(
+        r"^\.\. octavo-method:: (\S+)$",
+        lambda match: "\n".join(method_lines(match[1])),
+        source[0],
+        flags=re.MULTILINE,
+    )
+    source[0] = re.sub(
+        r"^\.\. octavo-index::$", lambda _: "\n".join(index_lines()), text, flags=re.MULTILINE
+    )
+
+
+def setup(app):
+    app.connect("builder-inited", write_api_pages)
+    app.connect("source-read", complete_source)
+    return {"parallel_read_safe": False}

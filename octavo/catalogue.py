@@ -1,0 +1,202 @@
+"""The catalogue: one record per paper, one per method, found by discovery.
+
+A paper is a module in ``octavo/papers`` that binds ``PAPER = Paper(...)``. The records are
+the only place where a method is listed: the README table, the documentation's index,
+``octavo list``, ``octavo show`` and the conformance suite all read them here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from octavo.claims import Claim, Expectation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from octavo.claims import Run
+
+
+class UnknownNameError(LookupError):
+    """A name that no record carries; the message suggests the nearest ones."""
+
+    def __init__(self, kind: str, name: str, known: list[str]) -> None:
+        nearest = difflib.get_close_matches(name.lower(), [k.lower() for k in known], n=3)
+        spelled = [k for k in known if k.lower() in nearest]
+        hint = f"did you mean {' or '.join(spelled)}?" if spelled else f"known: {', '.join(known)}"
+        super().__init__(f"no {kind} is called {name!r}; {hint}")
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a user must know to choose a method.
+
+    Parameters
+    ----------
+    name : str
+        What the method is called here: usually its main class.
+    room : str
+        The package it lives in, below ``octavo``.
+    module : str
+        The module of that package; also the name of its docs page, test and benchmark.
+    members : tuple of str
+        Every public name that it brings: classes and functions.
+    task : str
+        What the user wants done, in a few words.
+    summary : str
+        What it does, in one sentence.
+    use_when, avoid_when : str
+        When it is the right choice, and when not.
+    instead : str
+        What scikit-learn offers for the same task.
+    peers : tuple of str
+        The packages that a user would otherwise pick; the benchmark runs beside them.
+    plots : tuple of str
+        The functions of `octavo.plot` that draw it.
+    """
+
+    name: str
+    room: str
+    module: str
+    members: tuple[str, ...]
+    task: str
+    summary: str
+    use_when: str
+    avoid_when: str
+    instead: str
+    peers: tuple[str, ...]
+    plots: tuple[str, ...]
+
+    def load(self, member: str) -> Any:
+        """Import one of the members."""
+        return getattr(importlib.import_module(f"octavo.{self.room}"), member)
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A picture of a paper: its caption and the function that draws it."""
+
+    caption: str
+    draw: Callable[[], Figure]
+
+
+@dataclass
+class Paper:
+    """A published document, the methods that came from it, and its claims.
+
+    Parameters
+    ----------
+    key : str
+        Short name used on the command line.
+    title, authors, venue : str
+        The reference.
+    year : int
+        Year of publication.
+    methods : tuple of Method
+        The methods that octavo takes from it.
+    """
+
+    key: str
+    title: str
+    authors: str
+    year: int
+    venue: str
+    methods: tuple[Method, ...]
+    claims: list[Claim] = field(default_factory=list, init=False)
+    figures: list[PaperFigure] = field(default_factory=list, init=False)
+
+    @property
+    def reference(self) -> str:
+        """The reference in one line."""
+        return f"{self.authors} ({self.year}). {self.title}. {self.venue}."
+
+    def claim(
+        self,
+        *,
+        says: str,
+        where: str,
+        published: float | str,
+        expect: Expectation,
+        seeds: tuple[int, ...] = (0,),
+        full_seeds: tuple[int, ...] | None = None,
+        method: str | None = None,
+        unit: str = "",
+    ) -> Callable[[Callable[[Run], float]], Callable[[Run], float]]:
+        """Register the decorated function as the measurement of a claim."""
+
+        def register(measure: Callable[[Run], float]) -> Callable[[Run], float]:
+            self.claims.append(
+                Claim(
+                    name=measure.__name__.replace("_", "-"),
+                    method=method or self.methods[0].name,
+                    says=says,
+                    where=where,
+                    published=published,
+                    expect=expect,
+                    measure=measure,
+                    seeds=seeds,
+                    full_seeds=full_seeds or seeds,
+                    unit=unit,
+                )
+            )
+            return measure
+
+        return register
+
+    def figure(self, caption: str) -> Callable[[Callable[[], Figure]], Callable[[], Figure]]:
+        """Register the decorated function as a picture for the report."""
+
+        def register(draw: Callable[[], Figure]) -> Callable[[], Figure]:
+            self.figures.append(PaperFigure(caption, draw))
+            return draw
+
+        return register
+
+
+@functools.cache
+def papers() -> tuple[Paper, ...]:
+    """Return every paper that has landed, in alphabetical order of its key."""
+    package = importlib.import_module("octavo.papers")
+    modules = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+    found = [importlib.import_module(f"octavo.papers.{name}").PAPER for name in modules]
+    return tuple(sorted(found, key=lambda paper: paper.key))
+
+
+def methods() -> Iterator[tuple[Paper, Method]]:
+    """Yield every method with the paper it comes from, room by room."""
+    pairs = [(paper, method) for paper in papers() for method in paper.methods]
+    yield from sorted(pairs, key=lambda pair: (pair[1].room, pair[1].name))
+
+
+def find_paper(key: str) -> Paper:
+    """Return the paper with that key, whatever the case."""
+    for paper in papers():
+        if paper.key.lower() == key.lower():
+            return paper
+    raise UnknownNameError("paper", key, [paper.key for paper in papers()])
+
+
+def find_method(name: str) -> tuple[Paper, Method]:
+    """Return the method of that name, or the one that brings a member of that name."""
+    for paper, method in methods():
+        if name.lower() in {alias.lower() for alias in (method.name, *method.members)}:
+            return paper, method
+    known = sorted({alias for _, m in methods() for alias in (m.name, *m.members)})
+    raise UnknownNameError("method", name, known)
+
+
+def markdown_table() -> str:
+    """Return the table of methods that the README shows."""
+    rows = ["| method | room | what it does | paper |", "|---|---|---|---|"]
+    rows += [
+        f"| `{method.name}` | `octavo.{method.room}` | {method.summary} "
+        f"| {paper.authors.split(',')[0].split(' and ')[0]} {paper.year} (`{paper.key}`) |"
+        for paper, method in methods()
+    ]
+    return "\n".join(rows)

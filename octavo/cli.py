@@ -1,0 +1,219 @@
+"""The command line: find a method, reproduce a paper, compile the kernels."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from octavo import __version__
+from octavo.catalogue import (
+    Paper,
+    UnknownNameError,
+    find_method,
+    find_paper,
+    methods,
+    papers,
+)
+from octavo.claims import Result, run_claim
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Published machine-learning methods, and the proof that they do what their papers say.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+# Piped output is not cut at 80 columns: a line of the table is a line of the file.
+out = Console() if sys.stdout.isatty() else Console(width=200)
+err = Console(stderr=True)
+
+COLOURS = {"reproduced": "green", "refuted": "red", "failed": "bold red"}
+
+
+def fail(message: str) -> NoReturn:
+    """Say what went wrong and leave with status 2."""
+    err.print(f"[bold red]error[/]: {escape(message)}", soft_wrap=True)
+    raise typer.Exit(2)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Published machine-learning methods, and the proof that they do what their papers say."""
+
+
+@app.command("list")
+def list_methods(
+    room: Annotated[str | None, typer.Option(help="Only this room, such as 'ranking'.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+) -> None:
+    """List every method: what it does and which paper it comes from."""
+    rooms = sorted({method.room for _, method in methods()})
+    if room is not None and room not in rooms:
+        fail(str(UnknownNameError("room", room, rooms)))
+    chosen = [(paper, method) for paper, method in methods() if room in (None, method.room)]
+    if as_json:
+        typer.echo(
+            json.dumps(
+                [
+                    {
+                        "name": method.name,
+                        "room": method.room,
+                        "members": method.members,
+                        "task": method.task,
+                        "summary": method.summary,
+                        "paper": paper.key,
+                    }
+                    for paper, method in chosen
+                ],
+                indent=1,
+            )
+        )
+        return
+    table = Table("method", "room", "what it does", "paper")
+    for paper, method in chosen:
+        table.add_row(f"[bold]{method.name}[/]", method.room, escape(method.summary), paper.key)
+    out.print(table)
+    out.print("octavo show NAME tells more; octavo reproduce PAPER measures its claims.")
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A method, class or function, such as OnlineRanker.")],
+) -> None:
+    """Show when to use a method, when not, how to import it and what its paper claims."""
+    try:
+        paper, method = find_method(name)
+    except UnknownNameError as error:
+        fail(str(error))
+    member = next((m for m in method.members if m.lower() == name.lower()), method.members[0])
+    first_line = (inspect.getdoc(method.load(member)) or "").splitlines()[0]
+    out.print(f"[bold]{method.name}[/]  {escape(method.summary)}", soft_wrap=True)
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    rows = [
+        ("import", f"from octavo.{method.room} import {member}    # {first_line}"),
+        ("also", ", ".join(m for m in method.members if m != member)),
+        ("task", method.task),
+        ("use it when", method.use_when),
+        ("avoid it when", method.avoid_when),
+        ("scikit-learn has", method.instead),
+        ("compared with", ", ".join(method.peers)),
+        ("plots", ", ".join(f"octavo.plot.{plot}" for plot in method.plots)),
+        ("paper", paper.reference),
+        ("claims", f"{len(paper.claims)}; run: octavo reproduce {paper.key}"),
+    ]
+    for label, text in rows:
+        if text:
+            table.add_row(label, escape(text))
+    out.print(table)
+
+
+def _results_table(outcomes: Sequence[tuple[Paper, Result]]) -> Table:
+    table = Table("paper", "claim", "where", "published", "measured", "verdict", show_lines=True)
+    for paper, result in outcomes:
+        colour = COLOURS.get(result.verdict, "yellow")
+        verdict = f"[{colour}]{result.verdict}[/]"
+        if result.verdict != "reproduced" and result.evidence:
+            verdict += f"\n{escape(result.evidence)}"
+        table.add_row(
+            paper.key,
+            escape(result.claim.says),
+            escape(result.claim.where),
+            escape(result.published_text),
+            escape(result.measured_text),
+            verdict,
+        )
+    return table
+
+
+def _run_claims(chosen: list[Paper], full: bool) -> list[tuple[Paper, Result]]:
+    todo = [(paper, claim) for paper in chosen for claim in paper.claims]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    outcomes = []
+    with Progress(*columns, TimeElapsedColumn(), console=err, transient=True) as bar:
+        task = bar.add_task("claims", total=len(todo))
+        for paper, claim in todo:
+            bar.update(task, description=f"{paper.key}: {claim.name}"[:48].ljust(48))
+            outcomes.append((paper, run_claim(claim, full=full)))
+            bar.advance(task)
+    return outcomes
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="PAPER...", help="Keys of papers; all by default.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="At the paper's size, not in seconds.")
+    ] = False,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report with figures.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Measure the claims of papers and print them beside the published figures.
+
+    The verdict is "reproduced", "refuted" (with the evidence) or "not measurable here" (with
+    the reason). The exit status is 1 when a claim failed to run.
+    """
+    try:
+        chosen = [find_paper(name) for name in names] if names else list(papers())
+    except UnknownNameError as error:
+        fail(str(error))
+    if report is not None and not report.resolve().parent.is_dir():
+        fail(f"cannot write {report}: the folder {report.resolve().parent} does not exist")
+    outcomes = _run_claims(chosen, full)
+    if as_json:
+        typer.echo(json.dumps([{"paper": p.key} | r.as_dict() for p, r in outcomes], indent=1))
+    else:
+        out.print(_results_table(outcomes))
+        counts = {
+            verdict: sum(result.verdict == verdict for _, result in outcomes)
+            for verdict in ("reproduced", "refuted", "not measurable here", "failed")
+        }
+        out.print(", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n) or "no claims")
+    if report is not None:
+        from octavo.report import write_report
+
+        with err.status("drawing the figures"):
+            write_report(report, chosen, outcomes, full=full)
+        err.print(f"report: {report.resolve()}", soft_wrap=True)
+    if any(result.verdict == "failed" for _, result in outcomes):
+        raise typer.Exit(1)
+
+
+@app.command()
+def warmup() -> None:
+    """Compile every kernel now, so that no first call has to wait."""
+    from octavo.engine.compiled import warm_all
+
+    with err.status("compiling") as status:
+        for module, seconds in warm_all():
+            status.update(f"compiled {module}")
+            out.print(f"{module}: {seconds:.1f} s")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

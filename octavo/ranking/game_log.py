@@ -1,0 +1,225 @@
+"""Games as users hand them in, checked, and as the flat arrays that are replayed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+class Game(NamedTuple):
+    """A checked game: teams as lists of ids, weights as a flat list or None."""
+
+    teams: list[list[Hashable]]
+    ranks: list[float]
+    weights: list[float] | None
+
+
+def _checked_numbers(values: Any, name: str, n: int) -> list[float]:
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a sequence of numbers, got {values!r}") from None
+    if len(numbers) != n:
+        raise ValueError(f"{name} must have one entry per team: {n} expected, got {len(numbers)}")
+    for value in numbers:
+        if math.isnan(value):
+            raise ValueError(f"{name} must not contain NaN, got {values!r}")
+    return numbers
+
+
+def checked_teams(teams: Any) -> list[list[Hashable]]:
+    if isinstance(teams, (str, bytes)) or not isinstance(teams, Iterable):
+        raise TypeError(f"teams must be a list of lists of player ids, got {teams!r}")
+    checked: list[list[Hashable]] = []
+    seen: set[Hashable] = set()
+    n_players = 0
+    for number, team in enumerate(teams):
+        if isinstance(team, (str, bytes)) or not isinstance(team, Iterable):
+            raise TypeError(
+                f"team {number} must be a list of player ids, got {team!r}; write [{team!r}]"
+            )
+        members = [player.item() if isinstance(player, np.generic) else player for player in team]
+        if not members:
+            raise ValueError(f"team {number} is empty: a team needs at least one player")
+        for player in members:
+            if player is None or player != player:
+                raise ValueError(f"team {number} has the player id {player!r}: not an identity")
+        seen.update(members)
+        n_players += len(members)
+        checked.append(members)
+    if len(seen) != n_players:
+        flat = [player for team in checked for player in team]
+        twice = next(player for player in flat if flat.count(player) > 1)
+        raise ValueError(f"player {twice!r} appears twice in one game")
+    return checked
+
+
+def _checked_weights(weights: Any, teams: list[list[Hashable]]) -> list[float] | None:
+    if weights is None:
+        return None
+    sizes = [len(team) for team in teams]
+    if len(weights) != len(sizes) or any(len(w) != n for w, n in zip(weights, sizes)):
+        raise ValueError(f"weights must have the shape of teams, one list a team: sizes {sizes}")
+    flat = [float(w) for team in weights for w in team]
+    if not all(math.isfinite(w) and w >= 0 for w in flat) or any(sum(w) <= 0 for w in weights):
+        raise ValueError(f"weights must be finite, >= 0 and not all zero in a team, got {weights}")
+    return flat
+
+
+def checked_game(teams: Any, ranks: Any, scores: Any, weights: Any) -> Game:
+    if ranks is not None and scores is not None:
+        raise ValueError("give ranks (smaller is better) or scores (larger is better), not both")
+    members = checked_teams(teams)
+    if len(members) < 2:
+        raise ValueError(f"a game needs at least two teams, got {len(members)}")
+    if ranks is not None:
+        places = _checked_numbers(ranks, "ranks", len(members))
+    elif scores is not None:
+        places = [-score for score in _checked_numbers(scores, "scores", len(members))]
+    else:
+        places = [float(place) for place in range(len(members))]
+    return Game(members, places, _checked_weights(weights, members))
+
+
+# --- flat arrays ------------------------------------------------------------------------------
+
+
+class GameLog(NamedTuple):
+    """Games as flat arrays: team t is ``players[team_ptr[t]:team_ptr[t + 1]]``."""
+
+    game_ptr: NDArray[np.int64]
+    team_ptr: NDArray[np.int64]
+    players: NDArray[np.int64]
+    weights: NDArray[np.float64]  # empty when every weight is one
+    ranks: NDArray[np.float64]
+    times: NDArray[np.float64]  # empty when games are counted instead
+
+
+@numba.njit(cache=True)
+def _first_repeat(game_ptr, team_ptr, players):
+    """Return the first game in which a player appears twice, or -1."""
+    for g in range(game_ptr.shape[0] - 1):
+        first, last = team_ptr[game_ptr[g]], team_ptr[game_ptr[g + 1]]
+        if last - first == 2:
+            if players[first] == players[first + 1]:
+                return g
+        else:
+            ordered = np.sort(players[first:last])
+            for a in range(1, ordered.shape[0]):
+                if ordered[a] == ordered[a - 1]:
+                    return g
+    return -1
+
+
+def _checked_pointer(pointer: ArrayLike, name: str, each: str) -> NDArray[Any]:
+    array = np.asarray(pointer)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.size < 1:
+        raise ValueError(
+            f"{name} must be a vector of integers with one more entry than there are {each}, "
+            f"got shape {array.shape} of {array.dtype}"
+        )
+    if array[0] != 0:
+        raise ValueError(f"{name} must begin with 0, got {array[0]}")
+    return array
+
+
+def _checked_column(values: ArrayLike | None, name: str, n: int, each: str) -> NDArray[Any] | None:
+    if values is None:
+        return None
+    array = np.asarray(values)
+    if array.shape != (n,) or array.dtype.kind not in "iufb":
+        raise ValueError(
+            f"{name} must be a vector of {n} numbers, one per {each}, got shape {array.shape} "
+            f"of {array.dtype}"
+        )
+    return array
+
+
+class FlatGames:
+    """A log of games in flat arrays, possibly memory-mapped, checked a chunk at a time.
+
+    Parameters
+    ----------
+    team_ptr, player_idx, ranks, game_ptr, weights, times
+        As in `OnlineRanker.fit`.
+    """
+
+    def __init__(
+        self,
+        team_ptr: ArrayLike,
+        player_idx: ArrayLike,
+        ranks: ArrayLike,
+        game_ptr: ArrayLike | None,
+        weights: ArrayLike | None,
+        times: ArrayLike | None,
+    ) -> None:
+        self.team_ptr = _checked_pointer(team_ptr, "team_ptr", "teams")
+        n_teams = self.team_ptr.size - 1
+        self.players = np.asarray(player_idx)
+        n_slots = int(self.team_ptr[-1])
+        if self.players.shape != (n_slots,) or self.players.dtype.kind not in "iu":
+            raise ValueError(
+                f"player_idx must be a vector of {n_slots} integers (the end of team_ptr), got "
+                f"shape {self.players.shape} of {self.players.dtype}"
+            )
+        if n_slots and self.players.min() < 0:
+            raise ValueError(f"player_idx must not be negative, got {self.players.min()}")
+        self.ranks = _checked_column(ranks, "ranks", n_teams, "team")
+        self.game_ptr = None
+        if game_ptr is not None:
+            self.game_ptr = _checked_pointer(game_ptr, "game_ptr", "games")
+            if self.game_ptr[-1] != n_teams:
+                raise ValueError(f"game_ptr must end with {n_teams} teams, got {self.game_ptr[-1]}")
+        elif n_teams % 2:
+            raise ValueError(
+                f"without game_ptr every game has two teams, but there are {n_teams} teams"
+            )
+        self.n_games = n_teams // 2 if self.game_ptr is None else self.game_ptr.size - 1
+        self.weights = _checked_column(weights, "weights", n_slots, "slot of player_idx")
+        self.times = _checked_column(times, "times", self.n_games, "game")
+        self.n_players = int(self.players.max()) + 1 if n_slots else 0
+
+    def chunk(self, start: int, stop: int) -> GameLog:
+        """Return games start..stop-1 as a log of its own, or say which of them is wrong."""
+        if self.game_ptr is None:
+            games = np.arange(2 * start, 2 * stop + 1, 2, dtype=np.int64)
+        else:
+            games = np.asarray(self.game_ptr[start : stop + 1], dtype=np.int64)
+        _refuse(np.diff(games) < 2, "game", start, "needs at least two teams")
+        first, last = int(games[0]), int(games[-1])
+        teams = np.asarray(self.team_ptr[first : last + 1], dtype=np.int64)
+        _refuse(np.diff(teams) < 1, "team", first, "is empty (team_ptr must increase)")
+        slots = slice(int(teams[0]), int(teams[-1]))
+        ranks = np.asarray(self.ranks[first:last], dtype=np.float64)  # type: ignore[index]
+        _refuse(np.isnan(ranks), "team", first, "has the rank NaN")
+        weights = times = np.empty(0)
+        if self.weights is not None:
+            weights = np.asarray(self.weights[slots], dtype=np.float64)
+            bad = ~(np.isfinite(weights) & (weights >= 0))
+            _refuse(bad, "slot", slots.start, "has a weight that is negative or not finite")
+            sums = np.add.reduceat(weights, teams[:-1] - slots.start)
+            _refuse(sums <= 0, "team", first, "has no positive weight")
+        if self.times is not None:
+            times = np.asarray(self.times[start:stop], dtype=np.float64)
+            _refuse(~np.isfinite(times), "game", start, "has a time that is not finite")
+        players = np.asarray(self.players[slots], dtype=np.int64)
+        log = GameLog(games - first, teams - slots.start, players, weights, ranks, times)
+        twice = _first_repeat(log.game_ptr, log.team_ptr, log.players)
+        if twice >= 0:
+            raise ValueError(f"game {start + twice}: a player appears twice in one game")
+        return log
+
+
+def _refuse(bad: NDArray[np.bool_], what: str, offset: int, why: str) -> None:
+    if bad.any():
+        raise ValueError(f"{what} {offset + int(np.argmax(bad))} {why}")
+
+
+def _warmup() -> None:
+    pointer = np.array([0, 2])
+    _first_repeat(pointer, np.array([0, 1, 2]), pointer)

@@ -1,0 +1,130 @@
+"""Every public thing has a record, and every record is complete."""
+
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from octavo.catalogue import Method, Paper, methods, papers
+from tests.conformance.discovery import (
+    PACKAGE,
+    declared_cases,
+    estimators,
+    members_of_records,
+    public_names,
+    rooms,
+)
+
+ROOT = PACKAGE.parent
+PAIRS = list(methods())
+each_method = pytest.mark.parametrize(
+    ("paper", "method"), PAIRS, ids=[method.name for _, method in PAIRS]
+)
+
+
+def test_every_public_name_of_a_room_is_in_one_record():
+    recorded = [member for _, method in PAIRS for member in method.members]
+    assert len(recorded) == len(set(recorded)), "a member is recorded twice"
+    public = {name for room in rooms() for name in public_names(room)}
+    assert public == set(recorded)
+
+
+def test_names_of_methods_and_papers_are_unique():
+    for names in ([m.name for _, m in PAIRS], [p.key for p in papers()]):
+        assert len(names) == len(set(names))
+
+
+@each_method
+def test_record_is_complete(paper: Paper, method: Method):
+    for field in ("task", "summary", "use_when", "avoid_when", "instead"):
+        assert len(getattr(method, field)) > 10, field
+    assert method.members, "no member"
+    assert method.peers, "no peer to compare with"
+    assert importlib.import_module(f"octavo.{method.room}.{method.module}")
+    for member in method.members:
+        assert method.load(member) is not None
+
+
+@each_method
+def test_method_has_a_claim(paper: Paper, method: Method):
+    assert any(claim.method == method.name for claim in paper.claims)
+
+
+@each_method
+def test_method_has_a_docs_page(paper: Paper, method: Method):
+    page = ROOT / "docs" / "methods" / f"{method.module}.rst"
+    text = page.read_text(encoding="utf-8")
+    assert f".. octavo-method:: {method.name}" in text
+
+
+@each_method
+def test_method_has_a_plot(paper: Paper, method: Method):
+    assert method.plots, "no plot"
+    assert set(method.plots) <= set(public_names("plot"))
+
+
+@each_method
+def test_method_has_a_benchmark(paper: Paper, method: Method):
+    assert (ROOT / "benchmarks" / f"bench_{method.module}.py").exists()
+
+
+@each_method
+def test_method_has_a_test_module(paper: Paper, method: Method):
+    assert (ROOT / "tests" / method.room / f"test_{method.module}.py").exists()
+
+
+@pytest.mark.parametrize("paper", papers(), ids=[paper.key for paper in papers()])
+def test_claims_are_well_formed(paper: Paper):
+    names = [claim.name for claim in paper.claims]
+    assert len(names) == len(set(names))
+    assert paper.figures, "no figure for the report"
+    for claim in paper.claims:
+        assert claim.expect.because, claim.name
+        assert claim.where, claim.name
+        assert claim.seeds, claim.name
+
+
+def test_every_plot_belongs_to_a_method():
+    used = {plot for _, method in PAIRS for plot in method.plots}
+    assert set(public_names("plot")) == used
+
+
+def test_non_table_estimators_declare_a_case():
+    declared = {case.name for case in declared_cases()}
+    for cls in estimators():
+        try:
+            tags = cls().__sklearn_tags__()
+        except TypeError:  # needs arguments: cannot be checked without a case
+            assert cls.__name__ in declared, cls
+            continue
+        assert tags.input_tags.two_d_array or cls.__name__ in declared, cls
+
+
+def test_derived_files_are_up_to_date():
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "sync.py"), "--check"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_vague_module_names():
+    vague = {"utils", "util", "helpers", "helper", "misc", "common"}
+    assert not [path for path in PACKAGE.rglob("*.py") if path.stem in vague]
+
+
+def test_public_members_are_in_the_modules_all():
+    for room in rooms():
+        for info in pkgutil.iter_modules([str(PACKAGE / room)]):
+            module = importlib.import_module(f"octavo.{room}.{info.name}")
+            for name in getattr(module, "__all__", []):
+                thing = getattr(module, name)
+                assert inspect.getdoc(thing), f"{room}.{info.name}.{name} has no docstring"
+
+
+def test_members_point_to_their_method():
+    assert members_of_records()
+    assert Path(ROOT / "README.md").exists()

@@ -1,0 +1,14 @@
+"""scikit-learn's own checks on every estimator whose input is a table."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tests.conformance.discovery import table_cases
+
+CASES = table_cases()
+INSTANCES = [case.make() for case in CASES]
+REASONS = {id(instance): case.expected_failures for instance, case in zip(INSTANCES, CASES)}
+
+
+@parametrize_with_checks(INSTANCES, expected_failed_checks=lambda e: REASONS.get(id(e), {}))
+def test_scikit_learn_check(estimator, check):
+    check(estimator)

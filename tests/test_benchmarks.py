@@ -1,0 +1,52 @@
+"""The benchmark harness: rotation, ratios per unit of work, the page it writes."""
+
+import importlib
+
+import pytest
+
+from benchmarks.harness import ROOT, Contest, duration, page, run_contest
+
+MODULES = sorted(path.stem for path in (ROOT / "benchmarks").glob("bench_*.py"))
+
+
+def test_solvers_rotate_and_ratios_are_per_unit(monkeypatch):
+    clock = iter(range(1000))
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))
+    calls = []
+    contest = Contest(
+        name="c",
+        problem="p",
+        setup=lambda: None,
+        solvers={"a": lambda _: calls.append("a"), "b": lambda _: calls.append("b")},
+        agree=lambda data, answers: "agreed",
+        work={"a": 2.0},
+        repeats=3,
+    )
+    result = run_contest(contest)
+    assert calls == ["a", "b", "a", "b", "b", "a", "a", "b"]
+    assert [row["ratio"] for row in result["rows"]] == [1.0, 2.0]
+    text = page({"c": {"machine": "m", "date": "d", "contests": [result]}})
+    assert "| b | 1 s | 2 [2, 2] |" in text
+
+
+def test_disagreement_stops_a_contest():
+    def agree(data, answers):
+        assert answers["a"] == answers["b"]
+
+    contest = Contest("c", "p", lambda: None, {"a": lambda _: 1, "b": lambda _: 2}, agree)
+    with pytest.raises(AssertionError):
+        run_contest(contest)
+
+
+def test_durations_read_well():
+    assert duration(2.0, "") == "2 s"
+    assert duration(4.5e-8, "game") == "45 ns/game"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_benchmarks_are_well_formed(name):
+    contests = importlib.import_module(f"benchmarks.{name}").CONTESTS
+    assert contests
+    for contest in contests:
+        assert len(contest.solvers) >= 2, "no peer"
+        assert set(contest.work) <= set(contest.solvers)

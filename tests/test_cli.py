@@ -1,0 +1,87 @@
+"""The command line, as a newcomer meets it."""
+
+import json
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from octavo import __version__, cli
+from octavo.catalogue import find_paper
+from octavo.claims import holds
+
+runner = CliRunner()
+
+
+def invoke(*arguments):
+    return runner.invoke(cli.app, list(arguments))
+
+
+@pytest.fixture
+def tiny_paper(monkeypatch):
+    """The catalogue with one paper of two fast claims."""
+    paper = find_paper("online-ranking")
+    kept = [claim for claim in paper.claims if claim.name in ("two-teams-exact", "halo-error")]
+    monkeypatch.setattr(paper, "claims", kept)
+    monkeypatch.setattr(paper, "figures", paper.figures[:1])
+    return paper
+
+
+def test_help_names_the_commands():
+    text = invoke("--help").output
+    for command in ("list", "show", "reproduce", "warmup"):
+        assert command in text
+    assert invoke("--version").output.strip() == __version__
+
+
+def test_list_shows_methods_and_filters_by_room():
+    assert "OnlineRanker" in invoke("list").output
+    listed = json.loads(invoke("list", "--room", "ranking", "--json").output)
+    assert {entry["room"] for entry in listed} == {"ranking"}
+    wrong = invoke("list", "--room", "rankin")
+    assert wrong.exit_code == 2
+    assert "did you mean ranking" in wrong.output
+
+
+def test_show_finds_any_member():
+    text = invoke("show", "posterior_moments_by_derivatives").output
+    assert "from octavo.ranking import posterior_moments_by_derivatives" in text
+    assert "avoid it when" in text
+    wrong = invoke("show", "OnlineRnker")
+    assert wrong.exit_code == 2
+    assert "did you mean OnlineRanker?" in wrong.output
+
+
+def test_reproduce_prints_a_table_and_writes_a_page_that_stands_alone(tiny_paper, tmp_path):
+    report = tmp_path / "report.html"
+    done = invoke("reproduce", "online-ranking", "--report", str(report))
+    assert done.exit_code == 0
+    assert "1 reproduced, 1 not measurable here" in done.output
+    page = report.read_text(encoding="utf-8")
+    assert "data:image/png;base64," in page
+    assert not re.search(r'(src|href)="(?!data:|#)', page)
+
+
+def test_reproduce_prints_json(tiny_paper):
+    entries = json.loads(invoke("reproduce", "online-ranking", "--json").stdout)
+    assert {entry["verdict"] for entry in entries} == {"reproduced", "not measurable here"}
+    assert all(entry["because"] for entry in entries)
+
+
+def test_a_claim_that_fails_to_run_sets_the_exit_status(tiny_paper):
+    @tiny_paper.claim(says="s", where="w", published="p", expect=holds(because="b"))
+    def broken(run):
+        raise RuntimeError("no luck")
+
+    done = invoke("reproduce", "online-ranking")
+    assert done.exit_code == 1
+    assert "no luck" in done.output
+
+
+def test_reproduce_refuses_before_it_works(tmp_path):
+    wrong = invoke("reproduce", "online-rnking")
+    assert wrong.exit_code == 2
+    assert "did you mean online-ranking" in wrong.output
+    nowhere = invoke("reproduce", "--report", str(tmp_path / "no" / "report.html"))
+    assert nowhere.exit_code == 2
+    assert "does not exist" in nowhere.output
