@@ -36,7 +36,7 @@ class DantzigSelector(RegressorMixin, BaseEstimator):
         Whether to centre the data and compute an intercept.
     tol : float, default=1e-9
         Duality gap, relative to max(1, ||β||₁), and violation of the constraints, relative to
-        the largest |X'y| / n, above which a `ConvergenceWarning` is given.
+        ||X'y||∞ / n, above which a `ConvergenceWarning` is given.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class DantzigSelector(RegressorMixin, BaseEstimator):
     intercept_ : float
         Intercept.
     path_ : L1Path
-        The coefficients for every λ from the largest |X'y| / n, where they are zero, down to
+        The coefficients for every λ from ||X'y||∞ / n, where they are zero, down to
         `lam`: ``path_.lambdas`` are the breakpoints, ``path_.at(lam)`` the coefficients.
     dual_gap_ : float
         ||β||₁ minus a lower bound on its optimum.

@@ -265,15 +265,18 @@ def few_pivots(run: Run) -> float:
 
 
 def recovery(matrices, truth, up_to=0.2):
-    """Return the area under the ROC curve of the edges up to a false positive rate."""
+    """Return the area under the ROC curve of the edges up to a false positive rate.
+
+    Paths need not be nested, so that the curve is the best found up to each rate.
+    """
     upper = np.triu_indices(len(truth), 1)
     true = truth[upper]
     found = np.array([matrix[upper] != 0 for matrix in matrices])
     false_rate = np.concatenate([[0.0], found[:, ~true].mean(axis=1), [1.0]])
     true_rate = np.concatenate([[0.0], found[:, true].mean(axis=1), [1.0]])
     order = np.lexsort([true_rate, false_rate])
-    grid = np.linspace(0.0, up_to, 201)
-    return float(np.interp(grid, false_rate[order], true_rate[order]).mean())
+    best = np.maximum.accumulate(true_rate[order])
+    return float(np.interp(np.linspace(0.0, up_to, 201), false_rate[order], best).mean())
 
 
 @lru_cache(maxsize=4)
@@ -287,7 +290,7 @@ def clime_and_glasso(d: int, seed: int, graph: str = "random"):
     drawn = data.make_sparse_precision(d, 200, graph=graph, random_state=seed)
     S = correlations(drawn.X)
     path = graphical.clime_path(drawn.X, 0.02, None)
-    ours = [path.precision(lam) for lam in np.geomspace(0.5, path.lam_reached, 40)]
+    ours = [path.precision(lam) for lam in np.geomspace(0.5, path.lam_reached, 20)]
     theirs = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -304,7 +307,8 @@ def add_comparison() -> None:
             ours, theirs, truth = clime_and_glasso(100 if run.full else 30, run.seed, graph)
             run.note(
                 "area under the ROC curve of the edges up to a false positive rate of 0.2: CLIME "
-                "less scikit-learn's graphical lasso, n = 200, d = 30 (quick) or 100 (full)"
+                "less scikit-learn's graphical lasso, n = 200, d = 30 (quick) or "
+                "100 (full), 20 points of each path"
             )
             return recovery(ours, truth) - recovery(theirs, truth)
 

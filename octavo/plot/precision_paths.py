@@ -185,7 +185,7 @@ def plot_graph_roc(
     Parameters
     ----------
     estimates : dict of str to sequence of arrays
-        For each method the precision matrices along its path.
+        For each method the precision matrices along its path, in its order.
     truth : array-like of shape (n_features, n_features)
         The true graph.
     ax : matplotlib axes, optional
@@ -202,7 +202,7 @@ def plot_graph_roc(
     for name, matrices in estimates.items():
         found = np.array([np.asarray(matrix)[upper] != 0 for matrix in matrices])
         rates = np.array([found[:, ~true].mean(axis=1), found[:, true].mean(axis=1)])
-        ax.plot(*rates[:, np.lexsort(rates[::-1])], marker=".", markersize=3, label=name)
+        ax.plot(*rates, marker=".", markersize=3, label=name)
     ax.set(xlabel="share of absent edges made up", ylabel="share of true edges found")
     ax.legend(frameon=False)
     return ax
