@@ -460,7 +460,8 @@ class L1Solutions:
     status : {"complete", "infeasible", "truncated", "stalled"}
         "infeasible": no λ below `lam_end` can be met. "truncated": the number of
         breakpoints that was asked for was reached. "stalled": the limit on pivots was
-        reached, or rounding errors could not be kept below 1e-8.
+        reached, rounding errors could not be kept below 1e-8, or S is scaled so badly that
+        it cannot be told whether a smaller λ is feasible.
     lam_end : float
         The smallest λ that was reached.
     n_pivots : int
@@ -559,6 +560,9 @@ def _trace(S, g, lam_min, grid, max_points, max_pivots):
     ray = np.zeros(d)
     if status == INFEASIBLE:
         ray[place[ROWS, : k + 1]] = real[DY, : k + 1]
+        support = np.flatnonzero(ray)
+        if np.abs(ray[support] @ S[support]).max() > 1e-11 * np.abs(ray).max():
+            status, ray = STALLED, np.zeros(d)  # no proof: S is too badly scaled to tell
     return lams[:n_points], ends[: n_points + 1], indices, values, status, lam, n_pivots, ray
 
 

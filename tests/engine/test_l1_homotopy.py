@@ -256,6 +256,17 @@ def test_long_paths_do_not_drift():
     assert_certified(S, unit(d, 0), path, path.lam_end, tol=1e-8)
 
 
+def test_infeasible_is_claimed_only_with_a_proof():
+    """Variances that span eleven orders of magnitude: a pivot of 1e-10 may be all there is."""
+    from sklearn.datasets import load_breast_cancer
+
+    S = np.cov(load_breast_cancer().data.T)  # regular: every λ is feasible
+    for i in range(5):
+        path = l1_path(S, unit(30, i))
+        assert path.status in ("complete", "stalled")
+        assert not path.ray.any()
+
+
 def test_certificate_cannot_be_fooled():
     S, g = correlations(50, 6, seed=2), unit(6, 0)
     path = l1_path(S, g)
