@@ -426,3 +426,19 @@ def times():
         "fastclime (paper)": (list(TABLE), list(TABLE.values())),
     }
     return plot.plot_time_by_size({**published, "octavo": (sizes, ours)}).figure
+
+
+@PAPER.figure("The Dantzig selector with 200 features and 50 samples", method="DantzigSelector")
+def dantzig_coefficients():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 200))
+    y = X[:, :4] @ [3.0, -2.0, 1.5, 1.0] + 0.5 * rng.standard_normal(50)
+    return plot.plot_l1_path(graphical.DantzigSelector(lam=0.1).fit(X, y).path_).figure
+
+
+@PAPER.figure("A production plan as every profit falls by λ", method="parametric_simplex")
+def plan():
+    rng = np.random.default_rng(0)
+    A, profit = rng.uniform(0.2, 1.0, (4, 5)), rng.uniform(1.0, 2.0, 5)
+    path = graphical.parametric_simplex(A, np.ones(4), profit, np.zeros(4), -np.ones(5))
+    return plot.plot_lp_path(path).figure
