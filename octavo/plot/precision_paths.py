@@ -88,10 +88,14 @@ def plot_lp_path(path: Any, *, names: Sequence[str] | None = None, ax: Axes | No
         The axes.
     """
     ax = ax or plt.subplots()[1]
-    values = np.array([path.at(lam) for lam in path.lambdas])
+    # Where a cost depends on λ the solution jumps: look just inside both ends of each segment.
+    ends = np.stack([path.lambdas[:-1], path.lambdas[1:]], axis=1)
+    inside = (ends + 1e-9 * (ends[:, ::-1] - ends)).ravel()
+    lambdas = inside if inside.size else path.lambdas
+    values = np.array([path.at(lam) for lam in lambdas])
     used = np.flatnonzero(np.abs(values).max(axis=0) > 0)
     shown = [f"x{j + 1}" if names is None else names[int(j)] for j in used]
-    _draw_lines(ax, path.lambdas, values[:, used], shown)
+    _draw_lines(ax, lambdas, values[:, used], shown)
     ax.set(ylabel="optimal x")
     if path.status != "optimal":
         ax.set_title(

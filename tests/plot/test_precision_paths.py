@@ -79,3 +79,16 @@ def test_times_are_drawn_on_two_logarithmic_axes():
     ax = plot.plot_time_by_size({"a": ([10, 20], [1.0, 4.0])})
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), [1.0, 4.0])
+
+
+def test_lp_path_is_drawn_with_its_jumps():
+    """max (2 - λ) x1 + (1 - λ/4) x2 on a simplex: x is constant, then jumps at λ = 4/3."""
+    from octavo.graphical import parametric_simplex
+    from octavo.plot import plot_lp_path
+
+    path = parametric_simplex([[1.0, 1.0]], [1.0], [2.0, 1.0], [0.0], [-1.0, -0.25])
+    ax = plot_lp_path(path)
+    line = next(line for line in ax.lines if line.get_label() == "x1")
+    lam, x = line.get_xdata(), line.get_ydata()
+    np.testing.assert_allclose(x[lam < 4 / 3], 1.0)
+    np.testing.assert_allclose(x[lam > 4 / 3], 0.0)
