@@ -44,7 +44,7 @@ def test_paths_that_never_leave_zero_are_drawn():
 def test_lp_path_draws_the_solution():
     path = parametric_simplex([[-1.0], [1.0]], [-3.0, 1.0], [-1.0], b_star=[1, 0])
     ax = plot.plot_lp_path(path, names=["only"])
-    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), [0.0, 1.0])
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), [0.0, 1.0], atol=1e-8)
     assert ax.get_title() == "infeasible below λ = 2"
 
 
