@@ -399,7 +399,9 @@ def figure_comparison():
     return online.compare_online(tuned, X, y, N_ORDERS, random_state=0), title
 
 
-@PAPER.figure("Sixteen learners along svmguide3: mistakes, updates and time (Figure 1)")
+@PAPER.figure(
+    "Sixteen learners along svmguide3: mistakes, updates and time (Figure 1)", method=HARNESS
+)
 def curves():
     import matplotlib.pyplot as plt
 
@@ -414,12 +416,14 @@ def curves():
     return figure
 
 
-@PAPER.figure("Final mistake rates, mean and standard deviation of 20 orders (Table 1)")
+@PAPER.figure(
+    "Final mistake rates, mean and standard deviation of 20 orders (Table 1)", method=FIRST
+)
 def final_rates():
     return plot.plot_final_rates(figure_comparison()[0]).figure
 
 
-@PAPER.figure("Weights of AROW on breast cancer against how sure it is of them")
+@PAPER.figure("Weights of AROW on breast cancer against how sure it is of them", method=SECOND)
 def confidence():
     from sklearn.datasets import load_breast_cancer
     from sklearn.preprocessing import scale
