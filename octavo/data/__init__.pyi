@@ -9,3 +9,6 @@ from octavo.data.formats import CorruptDatasetError as CorruptDatasetError
 from octavo.data.games import make_games as make_games
 from octavo.data.sparse_precision import SparsePrecision as SparsePrecision
 from octavo.data.sparse_precision import make_sparse_precision as make_sparse_precision
+from octavo.data.streams import ArffChunks as ArffChunks
+from octavo.data.streams import ArrayChunks as ArrayChunks
+from octavo.data.streams import LibsvmChunks as LibsvmChunks

@@ -1,4 +1,7 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.plot.online import plot_feature_confidence as plot_feature_confidence
+from octavo.plot.online import plot_final_rates as plot_final_rates
+from octavo.plot.online import plot_online_curves as plot_online_curves
 from octavo.plot.precision_paths import plot_edge_count as plot_edge_count
 from octavo.plot.precision_paths import plot_graph as plot_graph
 from octavo.plot.precision_paths import plot_graph_roc as plot_graph_roc
