@@ -84,7 +84,7 @@ OTHERS = {
     "octavo aggressive ROMMA": octavo_pass(ROMMA(aggressive=True, **PLAIN)),
     "octavo ALMA": octavo_pass(ALMA(**PLAIN)),
     "octavo OGD": octavo_pass(OGDClassifier(**PLAIN)),
-    "octavo PA-I, averaged": octavo_pass(PassiveAggressive(average=True, **PLAIN)),
+    "octavo PA-I, averaged": octavo_pass(PassiveAggressive("pa1", average=True, **PLAIN)),
     "scikit-learn Perceptron": scikit_learn_perceptron,
 }
 

@@ -453,7 +453,7 @@ class PassiveAggressive(OnlineClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    variant : {"pa", "pa1", "pa2"}, default="pa1"
+    variant : {"pa", "pa1", "pa2"}, default="pa"
         The full step; the step cut off at ``C``; the step shortened by ``1 / (2 C)`` in its
         denominator.
     C : float, default=1.0
@@ -522,7 +522,7 @@ class PassiveAggressive(OnlineClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        variant="pa1",
+        variant="pa",
         C=1.0,
         *,
         fit_intercept=True,

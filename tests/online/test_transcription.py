@@ -20,8 +20,8 @@ from tests.online.transcription import binary, exact_multiclass_cw, multiclass
 RELEASE = {
     "OnlinePerceptron()": (417, 417),
     "OGDClassifier()": (306, 641),
-    "PassiveAggressive(variant='pa')": (400, 719),
-    "PassiveAggressive()": (398, 737),
+    "PassiveAggressive()": (400, 719),
+    "PassiveAggressive(variant='pa1')": (398, 737),
     "PassiveAggressive(variant='pa2')": (398, 804),
     "ImprovedEllipsoid()": (418, 418),
     "ConfidenceWeighted()": (406, 715),
