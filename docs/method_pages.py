@@ -185,7 +185,8 @@ def index_lines() -> list[str]:
             for _, m in methods()
             if m.room == room
         ]
-        lines += [f"octavo.{room}", "-" * (len(room) + 7), ""]
+        about = inspect.getdoc(importlib.import_module(f"octavo.{room}")) or ""
+        lines += [f"octavo.{room}", "-" * (len(room) + 7), "", about, ""]
         lines += table(["method", "task", "what it does"], rows, "22 28 50")
     return lines
 
