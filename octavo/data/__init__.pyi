@@ -10,3 +10,8 @@ from octavo.data.games import make_games as make_games
 from octavo.data.hmms import make_hmm_sequences as make_hmm_sequences
 from octavo.data.proteins import ProteinHMM as ProteinHMM
 from octavo.data.proteins import protein_structure_hmm as protein_structure_hmm
+from octavo.data.sparse_precision import SparsePrecision as SparsePrecision
+from octavo.data.sparse_precision import make_sparse_precision as make_sparse_precision
+from octavo.data.streams import ArffChunks as ArffChunks
+from octavo.data.streams import ArrayChunks as ArrayChunks
+from octavo.data.streams import LibsvmChunks as LibsvmChunks

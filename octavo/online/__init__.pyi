@@ -1,1 +1,27 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.online.first_order import ALMA as ALMA
+from octavo.online.first_order import OGDClassifier as OGDClassifier
+from octavo.online.first_order import OnlinePerceptron as OnlinePerceptron
+from octavo.online.first_order import PassiveAggressive as PassiveAggressive
+from octavo.online.first_order import ROMMA as ROMMA
+from octavo.online.one_pass import CustomOnlineClassifier as CustomOnlineClassifier
+from octavo.online.one_pass import OnlineClassifierMixin as OnlineClassifierMixin
+from octavo.online.one_pass import SecondOrderMixin as SecondOrderMixin
+from octavo.online.progressive import OnlineComparison as OnlineComparison
+from octavo.online.progressive import OnlineTuning as OnlineTuning
+from octavo.online.progressive import ProgressiveTrace as ProgressiveTrace
+from octavo.online.progressive import compare_online as compare_online
+from octavo.online.progressive import libol_learners as libol_learners
+from octavo.online.progressive import progressive_evaluate as progressive_evaluate
+from octavo.online.progressive import tune_online as tune_online
+from octavo.online.rules import LearnerState as LearnerState
+from octavo.online.rules import UpdateRule as UpdateRule
+from octavo.online.rules import register_rule as register_rule
+from octavo.online.rules import registered_rules as registered_rules
+from octavo.online.second_order import AROW as AROW
+from octavo.online.second_order import ConfidenceWeighted as ConfidenceWeighted
+from octavo.online.second_order import ImprovedEllipsoid as ImprovedEllipsoid
+from octavo.online.second_order import NAROW as NAROW
+from octavo.online.second_order import NHERD as NHERD
+from octavo.online.second_order import SCW as SCW
+from octavo.online.second_order import SecondOrderPerceptron as SecondOrderPerceptron
