@@ -141,12 +141,12 @@ def fit_own(
         )
         better = run.expectations[0] > reached
         reached = np.where(better, run.expectations[0], reached)
-        best = run.params if best is None else _choose(better, run.params, best)
+        best = run.params if best is None else _better_of(better, run.params, best)
     assert best is not None
     return best
 
 
-def _choose(better: NDArray[np.bool_], one: HMMBank, other: HMMBank) -> HMMBank:
+def _better_of(better: NDArray[np.bool_], one: HMMBank, other: HMMBank) -> HMMBank:
     """Return the models of one bank where it is better, else those of the other."""
     mixed = [
         None if a is None else np.where(better.reshape(-1, *[1] * (a.ndim - 1)), a, b)
@@ -168,6 +168,7 @@ def fit_hmms(
     max_iter: int = 100,
     tol: float = 1e-5,
     reg_covar: float = 1e-3,
+    stationary_start: bool = False,
     random_state: Any = None,
 ) -> list[HMMParams]:
     """Fit one HMM to each sequence, or to each set of sequences, by Baum-Welch.
@@ -196,6 +197,10 @@ def fit_hmms(
     reg_covar : float, default=1e-3
         As in `HMMMixture`, but relative to the variance of all the data: an HMM of a single
         sequence easily shrinks around a few points, and then dominates what is made of it.
+    stationary_start : bool, default=False
+        Whether to replace the first state's probabilities in the end by those that the
+        transitions keep. A single sequence says nothing of them but its own first state, which
+        then sets apart HMMs that are alike in all else.
     random_state : int, RandomState instance or None, default=None
         Seeds the starts.
 
@@ -224,5 +229,16 @@ def fit_hmms(
     hmms: list[HMMParams] = []
     for part in parts_of_sets(data, n_states * max(n_states, shape.n_mix)):
         bank = fit_own(part, shape, n_init=n_init, max_iter=max_iter, tol=tol, noise=noise, rng=rng)
+        if stationary_start:
+            bank = bank._replace(start=np.array([stationary(trans) for trans in bank.trans]))
         hmms += unpack_hmms(bank)
     return hmms
+
+
+def stationary(trans: Floats) -> Floats:
+    """Return a distribution over states that the transitions keep."""
+    S = len(trans)
+    system = np.vstack([trans.T - np.eye(S), np.ones(S)])
+    found = np.linalg.lstsq(system, np.eye(S + 1)[S], rcond=None)[0]
+    found = np.maximum(found, 0.0)
+    return found / found.sum()

@@ -5,8 +5,8 @@ distributions over sequences and learns for each group a novel HMM that represen
 are needed, not the sequences they were learnt from; states need not correspond.
 
 Reference: E. Coviello, A. B. Chan and G. R. G. Lanckriet (2014), "Clustering Hidden Markov Models
-with Variational HEM", Journal of Machine Learning Research 15: Sections 3 and 5. The algorithm is in
-`octavo.sequence.vhem`, its variational bound in `octavo.sequence.hmm_divergence`.
+with Variational HEM", Journal of Machine Learning Research 15: Sections 3 and 5. The algorithm is
+in `octavo.sequence.vhem`, its variational bound in `octavo.sequence.hmm_divergence`.
 """
 
 from __future__ import annotations
@@ -324,8 +324,8 @@ class HMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, BaseEst
     --------
     >>> from octavo.sequence import HMMClustering, HMMParams
     >>> def hmm(mean, stay):
-    ...     trans = [[stay, 1 - stay], [1 - stay, stay]]
-    ...     return HMMParams([0.5, 0.5], trans, [[1], [1]], [[[mean]], [[mean + 4]]], [[[1]], [[1]]])
+    ...     trans, means = [[stay, 1 - stay], [1 - stay, stay]], [[[mean]], [[mean + 4]]]
+    ...     return HMMParams([0.5, 0.5], trans, [[1], [1]], means, [[[1]], [[1]]])
     >>> hmms = [hmm(0.0, 0.9), hmm(0.1, 0.9), hmm(0.0, 0.2), hmm(0.1, 0.2)]
     >>> model = HMMClustering(2, random_state=0).fit(hmms)
     >>> model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3]

@@ -155,9 +155,10 @@ def _choose(trans, score, linear, values, phi):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _backward(start_b, trans_b, start_r, trans_r, emit, tau, phi, first):  # type: ignore[no-untyped-def]
-    """Return L_HMM of one pair, Eq. (37); keep φ_t in phi[t - 2] and φ_1 in first if they have room.
+    """Return L_HMM of one pair, Eq. (37).
 
-    start_r is (1, S), so that the first position is chosen as all others are.
+    Keeps φ_t in phi[t - 2] and φ_1 in first where first has rows. start_r is (1, S), so that the
+    first position is chosen as all others are.
     """
     Sb, S = emit.shape
     ahead, score = np.zeros((Sb, S)), np.empty(S)

@@ -427,8 +427,8 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator)
         Returns
         -------
         logliks : ndarray of shape (n_sequences or n_groups, n_classes)
-            Sums over the sequences of a group; with ``length_normalized`` means over positions, then
-            over the sequences of a group.
+            Sums over the sequences of a group; with ``length_normalized`` means over positions,
+            then over the sequences of a group.
         """
         check_is_fitted(self, "class_hmms_")
         banks = [pack_hmms(hmms) for hmms in self.class_hmms_]

@@ -23,6 +23,7 @@ __all__ = ["HMMParams"]
 
 Floats = NDArray[np.float64]
 COVARIANCE_TYPES = ("diag", "full", "spherical")
+_ARRAYS = ("startprob", "transmat", "weights", "means", "covars")
 _SUM_TOLERANCE = 1e-6  # probabilities that add up to one within this are scaled silently
 _EIGEN_TOLERANCE = 1e-10  # relative size of a negative eigenvalue that is rounding
 
@@ -70,7 +71,7 @@ class HMMParams:
     covariance_type: str = "diag"
 
     def __post_init__(self) -> None:
-        for name in ("startprob", "transmat", "weights", "means", "covars"):
+        for name in _ARRAYS:
             value = getattr(self, name)
             if value is not None:
                 setattr(self, name, np.asarray(value, dtype=np.float64))
@@ -83,6 +84,15 @@ class HMMParams:
             f"HMMParams(n_states={S}, n_mix={M}, n_features={self.means.shape[-1]}, "
             f"covariance_type={self.covariance_type!r})"
         )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HMMParams):
+            return NotImplemented
+        return self.covariance_type == other.covariance_type and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def n_states(self) -> int:

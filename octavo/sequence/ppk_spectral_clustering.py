@@ -13,6 +13,7 @@ hierarchical EM as in Sections 4.2 and 5.1 of E. Coviello, A. B. Chan and G. R. 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -475,7 +476,7 @@ def check_levels(n_clusters: Any, n_hmms: int) -> list[int]:
     sizes = [n_clusters] if isinstance(n_clusters, Integral) else list(n_clusters)
     if not sizes or not all(isinstance(k, Integral) and k >= 1 for k in sizes):
         raise ValueError(f"n_clusters must be positive integers, got {n_clusters!r}")
-    if any(later >= before for before, later in zip(sizes, sizes[1:])):
+    if any(later >= before for before, later in pairwise(sizes)):
         raise ValueError(f"n_clusters must fall from level to level, got {n_clusters!r}")
     if sizes[0] > n_hmms:
         raise ValueError(f"n_clusters={sizes[0]} is more than the {n_hmms} HMMs")

@@ -97,7 +97,9 @@ def test_product_kernel_is_the_integral(power, full):
                 norm(means[i, 0], covars[i, 0] ** 0.5),
                 norm(centers[j, 0], spreads[j, 0] ** 0.5),
             )
-            exact, _ = integrate.quad(lambda y: (one.pdf(y) * other.pdf(y)) ** power, -40, 40)
+            exact, _ = integrate.quad(
+                lambda y, a=one, b=other: (a.pdf(y) * b.pdf(y)) ** power, -40, 40
+            )
             np.testing.assert_allclose(found[i, j], np.log(exact), atol=1e-8)
 
 

@@ -197,6 +197,9 @@ def test_fit_hmms_gives_every_sequence_a_model_that_explains_it():
     stacked = fit_hmms(np.concatenate(X), [100] * 12, n_states=2, random_state=0)
     np.testing.assert_array_equal(stacked[5].means, hmms[5].means)
     assert len(fit_hmms(X, groups=y, n_states=2, random_state=0, n_init=1)) == 4
+    still = fit_hmms(X, n_states=2, random_state=0, stationary_start=True)[5]
+    np.testing.assert_allclose(still.startprob @ still.transmat, still.startprob, atol=1e-9)
+    np.testing.assert_array_equal(still.transmat, hmms[5].transmat)
     words = [np.arange(6) % 3, np.arange(5) % 2]
     assert fit_hmms(words, n_states=2, emissions="discrete", n_init=1)[1].weights.shape == (2, 3)
 

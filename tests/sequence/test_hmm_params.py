@@ -129,6 +129,7 @@ def test_containers_are_plain_data():
     hmm = random_hmm(np.random.default_rng(7))
     same(pickle.loads(pickle.dumps(hmm)), hmm)
     same(copy.deepcopy(hmm), hmm)
+    assert copy.deepcopy(hmm) == hmm != random_hmm(np.random.default_rng(8))
     assert repr(hmm) == "HMMParams(n_states=2, n_mix=1, n_features=2, covariance_type='diag')"
     word = random_hmm(np.random.default_rng(7), kind="discrete", d=5)
     assert repr(word) == "HMMParams(n_states=2, n_symbols=5)"
