@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from octavo.engine.chains import sample_paths
@@ -36,7 +37,8 @@ def make_hmm_sequences(
     length: int = 100,
     noise: float = 0.1,
     random_state: int | np.random.RandomState | None = None,
-) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
+    return_models: bool = False,
+) -> Any:
     """Draw noisy sequences from the four three-state HMMs of a study of clustering.
 
     The study is Section 5.3 of Coviello, Chan and Lanckriet (2014). All HMMs start in any state
@@ -56,6 +58,8 @@ def make_hmm_sequences(
         Variance of the Gaussian noise that is added to every observation.
     random_state : int, RandomState instance or None, default=None
         Seeds the draw.
+    return_models : bool, default=False
+        Whether to return the HMMs too.
 
     Returns
     -------
@@ -63,6 +67,8 @@ def make_hmm_sequences(
         The sequences, class after class.
     y : ndarray of int
         The HMM that each came from.
+    models : list of (transmat, means, variance)
+        The four HMMs, without the noise; only if asked for.
 
     Examples
     --------
@@ -86,4 +92,8 @@ def make_hmm_sequences(
             states = sample_paths(np.zeros(3), logs, nodes, n_per_class, rng)
             clean = rng.normal(np.asarray(means)[states], np.sqrt(variance))
             sequences += list(rng.normal(clean, np.sqrt(noise))[..., None])
-    return sequences, np.repeat(np.arange(4), n_per_class)
+    labels = np.repeat(np.arange(4), n_per_class)
+    if not return_models:
+        return sequences, labels
+    models = [(np.array(a), np.array(m, float), float(v)) for a, m, v in _EXPERIMENTS[experiment]]
+    return sequences, labels, models

@@ -1,4 +1,10 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.plot.hmm_clusters import plot_bound_history as plot_bound_history
+from octavo.plot.hmm_clusters import plot_gmm_reduction as plot_gmm_reduction
+from octavo.plot.hmm_clusters import plot_hmm as plot_hmm
+from octavo.plot.hmm_clusters import plot_hmm_map as plot_hmm_map
+from octavo.plot.hmm_clusters import plot_hmm_tree as plot_hmm_tree
+from octavo.plot.hmm_clusters import plot_responsibilities as plot_responsibilities
 from octavo.plot.online import plot_feature_confidence as plot_feature_confidence
 from octavo.plot.online import plot_final_rates as plot_final_rates
 from octavo.plot.online import plot_online_curves as plot_online_curves

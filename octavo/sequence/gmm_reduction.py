@@ -29,7 +29,14 @@ from octavo.engine.progress import FitProgress
 from octavo.sequence.hmm_clustering import virtual_sequences
 from octavo.sequence.hmm_params import HMMBank, HMMParams, pack_hmms
 from octavo.sequence.hmm_starts import Shape
-from octavo.sequence.vhem import ANNEALING, FIRST_ITERATIONS, Collection, fit_vhem
+from octavo.sequence.vhem import (
+    ANNEALING,
+    FIRST_ITERATIONS,
+    Collection,
+    expect,
+    fit_vhem,
+    maximize,
+)
 
 __all__ = ["GMMReduction"]
 
@@ -228,9 +235,10 @@ class GMMReduction(CallbackSupportMixin, BaseEstimator):
         virtual = virtual_sequences(self.n_virtual, bank.size) * weights
         annealing = ANNEALING if self.anneal else ()
         steps = self.n_init * (self.max_iter + FIRST_ITERATIONS * len(annealing))
+        base = Collection(bank.widened(float(self.reg_covar)), weights, virtual, 1)
         with FitProgress(self, steps, mixture) as progress:
             run = fit_vhem(
-                Collection(bank.widened(float(self.reg_covar)), weights, virtual, 1),
+                base,
                 self.n_components,
                 Shape(1, 1, bank.kind),
                 n_init=self.n_init,
@@ -244,13 +252,16 @@ class GMMReduction(CallbackSupportMixin, BaseEstimator):
         self.responsibilities_ = run.expectations.share
         self.labels_ = self.responsibilities_.argmax(axis=1)
         mass = weights @ self.responsibilities_
-        self.weights_ = mass if self.weighting == "mass" else run.params.weights
-        means, covars = run.params.bank.gaussians()
+        # One more M-step, so that the Gaussians are exactly the moments of these assignments.
+        final = maximize(run.params, run.expectations, base)
+        self.weights_ = mass if self.weighting == "mass" else final.weights
+        means, covars = final.bank.gaussians()
         self.means_ = means.copy()
         self.covariances_ = covars[:, 0].copy() if bank.kind == "spherical" else covars.copy()
         self.covariance_type_ = bank.kind
-        self.lower_bound_, self.lower_bounds_history_ = run.objective, run.trace
-        self.n_iter_, self.converged_ = run.n_iter, run.converged
+        self.lower_bound_ = expect(final, base)[0]
+        self.lower_bounds_history_ = np.append(run.trace, self.lower_bound_)
+        self.n_iter_, self.converged_ = run.n_iter + 1, run.converged
         return self
 
     def to_gaussian_mixture(self) -> GaussianMixture:
