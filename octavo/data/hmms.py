@@ -15,7 +15,7 @@ _TRANSITIONS = np.array([[0.8, 0.1, 0.1], [0.2, 0.8, 0.0], [0.0, 0.2, 0.8]])
 _MEANS = np.array([1.0, 2.0, 3.0])
 # Two rows of the transition matrices are printed with sums of 0.6 and 1.1; their first and last
 # entries are changed here so that they add up to one.
-_EXPERIMENTS = {
+_EXPERIMENTS: dict[str, list[Any]] = {
     "means": [(_TRANSITIONS, m, 0.5) for m in ([1, 2, 3], [3, 2, 1], [1, 2, 2], [1, 3, 3])],
     "variances": [(_TRANSITIONS, _MEANS, v) for v in (0.5, 0.1, 1.0, 0.05)],
     "transitions": [

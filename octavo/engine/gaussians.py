@@ -35,7 +35,7 @@ class Moments(NamedTuple):
 
 
 @numba.njit(cache=True, nogil=True)
-def _diagonal_scores(means, variances, centers, precisions, constant, out):  # type: ignore[no-untyped-def]
+def _diagonal_scores(means, variances, centers, precisions, constant, out):
     """Fill out (n, k) with constant_j - ½ Σ_d [v_id + (m_id - c_jd)²] p_jd; v may be empty."""
     n, d = means.shape
     spread = variances.shape[0] > 0
@@ -52,7 +52,7 @@ def _diagonal_scores(means, variances, centers, precisions, constant, out):  # t
 
 
 @numba.njit(cache=True, nogil=True)
-def _diagonal_moments(weights, means, variances, shift, mass, first, second):  # type: ignore[no-untyped-def]
+def _diagonal_moments(weights, means, variances, shift, mass, first, second):
     """Add the moments of diagonal Gaussians, weighted, to mass, first and second."""
     n, d = means.shape
     spread = variances.shape[0] > 0
@@ -259,7 +259,7 @@ def _log_dets(covars: Floats) -> Floats:
 
 
 @numba.njit(cache=True, nogil=True)
-def _owned_scores(points, owner, centers, factors, constant, out):  # type: ignore[no-untyped-def]
+def _owned_scores(points, owner, centers, factors, constant, out):
     """Fill out (n, C) with constant - ½ |factor (point - center)|², both of the point's owner.
 
     factors are (G, C, d, d) lower triangular, or (G, C, 1, d) diagonals.
@@ -282,7 +282,7 @@ def _owned_scores(points, owner, centers, factors, constant, out):  # type: igno
 
 
 @numba.njit(cache=True, nogil=True)
-def _owned_moments(weights, points, owner, shift, mass, first, second):  # type: ignore[no-untyped-def]
+def _owned_moments(weights, points, owner, shift, mass, first, second):
     """Add the weighted moments of points to those of their owners; second is (G, C, d, d or 1)."""
     n, d = points.shape
     full = second.shape[3] == d and d > 1

@@ -221,7 +221,8 @@ def plot_hmm(
                 shrinkB=8,
             )
             ax.add_patch(arrow)
-    ax.scatter(*places.T, s=30 + 300 * np.asarray(hmm.startprob), color=colors, zorder=3)
+    size = 30 + 300 * np.asarray(hmm.startprob)
+    ax.scatter(places[:, 0], places[:, 1], s=size, color=colors, zorder=3)
     for s in range(S):
         stay = f"{float(hmm.transmat[s, s]):.2f}".lstrip("0")
         ax.annotate(stay, tuple(places[s]), (7, 7), textcoords="offset points", fontsize=8)
@@ -259,7 +260,7 @@ def plot_hmm_map(
     groups = np.zeros(n, dtype=int) if labels is None else np.asarray(labels)
     for name in np.unique(groups):
         some = points[groups == name]
-        ax.scatter(*some.T, s=20, label=None if labels is None else str(name))
+        ax.scatter(some[:, 0], some[:, 1], s=20, label=None if labels is None else str(name))
     if labels is not None:
         ax.legend(frameon=False, title="cluster")
     ax.set(xlabel="first axis", ylabel="second axis")

@@ -148,11 +148,12 @@ def fit_own(
 
 def _better_of(better: NDArray[np.bool_], one: HMMBank, other: HMMBank) -> HMMBank:
     """Return the models of one bank where it is better, else those of the other."""
-    mixed = [
-        None if a is None else np.where(better.reshape(-1, *[1] * (a.ndim - 1)), a, b)
-        for a, b in zip(one[:5], other[:5])
-    ]
-    return HMMBank(*mixed, *one[5:])  # type: ignore[arg-type]
+
+    def mix(a: Any, b: Any) -> Any:
+        return None if a is None else np.where(better.reshape(-1, *[1] * (a.ndim - 1)), a, b)
+
+    names = ("start", "trans", "weights", "means", "covars")
+    return one._replace(**{name: mix(getattr(one, name), getattr(other, name)) for name in names})
 
 
 def fit_hmms(

@@ -159,7 +159,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEst
     tau : int, default=10
         Length of the virtual sequences.
     n_init : int, default=5
-        Number of random starts of each stage.
+        Number of random starts of the final mixture.
     max_iter : int, default=100
         Largest number of iterations from one start.
     tol : float, default=1e-5
@@ -171,6 +171,8 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEst
     n_bootstraps : int, optional
         Instead of splitting the sequences, draw this many overlapping shards of ``shard_size``
         distinct sequences each: a little bootstrap, for data too large to be worked through.
+    base_n_init : int, default=1
+        Number of random starts of the HMMs of a shard.
     n_jobs : int, optional
         Number of joblib workers for shards of several HMMs; shards of one HMM are fitted together.
     random_state : int, RandomState instance or None, default=None
@@ -241,6 +243,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEst
         "reg_covar": [Interval(Real, 0, None, closed="left")],
         "anneal": ["boolean"],
         "n_bootstraps": [Interval(Integral, 1, None, closed="left"), None],
+        "base_n_init": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "emissions": [StrOptions({"gaussian", "discrete"})],
@@ -263,6 +266,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEst
         anneal: bool = True,
         *,
         n_bootstraps: int | None = None,
+        base_n_init: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
         emissions: str = "gaussian",
@@ -281,6 +285,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEst
         self.reg_covar = reg_covar
         self.anneal = anneal
         self.n_bootstraps = n_bootstraps
+        self.base_n_init = base_n_init
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.emissions = emissions
@@ -357,7 +362,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEst
                 data,
                 self.base_n_components,
                 shape,
-                n_init=self.n_init,
+                n_init=self.base_n_init,
                 max_iter=self.max_iter,
                 tol=self.tol,
                 noise=0.0 if discrete else float(self.reg_covar),

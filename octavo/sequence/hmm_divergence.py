@@ -103,7 +103,7 @@ def _discrete_scores(base: Floats, reduced: Floats) -> Floats:
 
 
 @numba.njit(cache=True, nogil=True)
-def _log_total(trans, score, row):  # type: ignore[no-untyped-def]
+def _log_total(trans, score, row):
     """Return log Σ_ρ trans[row, ρ] exp(score[ρ]) in logarithms throughout."""
     top = -np.inf
     for r in range(score.shape[0]):
@@ -119,7 +119,7 @@ def _log_total(trans, score, row):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _choose(trans, score, linear, values, phi):  # type: ignore[no-untyped-def]
+def _choose(trans, score, linear, values, phi):
     """Set values[ρ'] = log Σ_ρ trans[ρ', ρ] exp(score[ρ]); fill phi[ρ', ρ] where it has rows.
 
     linear is room for exp(score - max); sums that would underflow are taken in logarithms.
@@ -154,7 +154,7 @@ def _choose(trans, score, linear, values, phi):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _backward(start_b, trans_b, start_r, trans_r, emit, tau, phi, first):  # type: ignore[no-untyped-def]
+def _backward(start_b, trans_b, start_r, trans_r, emit, tau, phi, first):
     """Return L_HMM of one pair, Eq. (37).
 
     Keeps φ_t in phi[t - 2] and φ_1 in first where first has rows. start_r is (1, S), so that the
@@ -189,7 +189,7 @@ def _backward(start_b, trans_b, start_r, trans_r, emit, tau, phi, first):  # typ
 
 
 @numba.njit(cache=True, nogil=True)
-def _bounds(start_b, trans_b, start_r, trans_r, emit, tau, out):  # type: ignore[no-untyped-def]
+def _bounds(start_b, trans_b, start_r, trans_r, emit, tau, out):
     """Fill out (n, K) with L_HMM of all pairs; emit is (n, Sb, K, S)."""
     n, Sb = start_b.shape
     K, S = start_r.shape
@@ -205,9 +205,7 @@ def _bounds(start_b, trans_b, start_r, trans_r, emit, tau, out):  # type: ignore
 
 
 @numba.njit(cache=True, nogil=True)
-def _statistics(  # type: ignore[no-untyped-def]
-    start_b, trans_b, start_r, trans_r, emit, tau, share, start, trans, stay
-):
+def _statistics(start_b, trans_b, start_r, trans_r, emit, tau, share, start, trans, stay):
     """Add Eq. (23), weighted by share (n, K), to start (K, S) and trans (K, S, S).
 
     stay (n, Sb, K, S) receives the weighted ν̂; pairs without share are left alone.

@@ -100,13 +100,15 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator)
         Whether Bayes' rule takes the geometric mean of the likelihood over positions, as the
         paper does (footnote 12): otherwise long sequences make all probabilities zero or one.
     n_init : int, default=5
-        Number of random starts of each stage.
+        Number of random starts of the final mixtures.
     max_iter : int, default=100
         Largest number of iterations from one start.
     tol : float, default=1e-5
         Stop when the objective rises by less than this, relative to its size.
     reg_covar : float, default=1e-6
         As in `HMMMixture` and `HMMClustering`.
+    base_n_init : int, default=1
+        Number of random starts of the HMMs of a shard.
     n_jobs : int, optional
         Number of joblib workers for shards of several HMMs.
     random_state : int, RandomState instance or None, default=None
@@ -172,6 +174,7 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator)
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "reg_covar": [Interval(Real, 0, None, closed="left")],
+        "base_n_init": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "emissions": [StrOptions({"gaussian", "discrete"})],
@@ -195,6 +198,7 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator)
         tol: float = 1e-5,
         reg_covar: float = 1e-6,
         *,
+        base_n_init: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
         emissions: str = "gaussian",
@@ -214,6 +218,7 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator)
         self.max_iter = max_iter
         self.tol = tol
         self.reg_covar = reg_covar
+        self.base_n_init = base_n_init
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.emissions = emissions
@@ -352,7 +357,7 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator)
             data,
             self.base_n_components,
             shape,
-            n_init=self.n_init,
+            n_init=self.base_n_init,
             max_iter=self.max_iter,
             tol=self.tol,
             noise=self._noise(),
@@ -377,7 +382,11 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator)
         k = min(self.n_components, len(hmms))
         if self.estimator in ("ppk", "ppk_hybrid"):
             centers = "medoid" if self.estimator == "ppk" else "hybrid"
-            rules = {"max_iter": self.max_iter, "tol": self.tol, "reg_covar": self.reg_covar}
+            rules: dict[str, Any] = {
+                "max_iter": self.max_iter,
+                "tol": self.tol,
+                "reg_covar": self.reg_covar,
+            }
             spectral = PPKSpectralClustering(
                 k, tau=self.tau, centers=centers, random_state=rng, **rules
             ).fit(hmms)

@@ -294,7 +294,11 @@ class HMMBank(NamedTuple):
     def take(self, which: Any) -> HMMBank:
         """Return some of the models."""
         return HMMBank(
-            *(None if a is None else a[which] for a in self[:5]),  # type: ignore[arg-type]
+            self.start[which],
+            self.trans[which],
+            self.weights[which],
+            None if self.means is None else self.means[which],
+            None if self.covars is None else self.covars[which],
             self.kind,
             self.n_states[which],
             self.n_mix[which],

@@ -40,7 +40,7 @@ class BankStatistics(NamedTuple):
         if isinstance(self.emission, Moments) and isinstance(other.emission, Moments):
             both = self.emission.plus(other.emission)
         else:
-            both = self.emission + other.emission  # type: ignore[operator]
+            both = self.emission + other.emission
         return BankStatistics(self.start + other.start, self.trans + other.trans, both)
 
 

@@ -473,11 +473,12 @@ class PPKSpectralClustering(ClusterMixin, CallbackSupportMixin, BaseEstimator):
 
 def check_levels(n_clusters: Any, n_hmms: int) -> list[int]:
     """Return the numbers of clusters level by level, after checking that they fall."""
-    sizes = [n_clusters] if isinstance(n_clusters, Integral) else list(n_clusters)
-    if not sizes or not all(isinstance(k, Integral) and k >= 1 for k in sizes):
+    given = [n_clusters] if isinstance(n_clusters, Integral) else list(n_clusters)
+    if not given or not all(isinstance(k, Integral) and int(k) >= 1 for k in given):
         raise ValueError(f"n_clusters must be positive integers, got {n_clusters!r}")
+    sizes = [int(k) for k in given]
     if any(later >= before for before, later in pairwise(sizes)):
         raise ValueError(f"n_clusters must fall from level to level, got {n_clusters!r}")
     if sizes[0] > n_hmms:
         raise ValueError(f"n_clusters={sizes[0]} is more than the {n_hmms} HMMs")
-    return [int(k) for k in sizes]
+    return sizes

@@ -22,9 +22,7 @@ def hmm(mean, stay=0.8, var=1.0):
 
 
 HMMS = [hmm(0.0), hmm(0.2), hmm(9.0), hmm(9.3), hmm(30.0), hmm(30.2)]
-SEQUENCES = [
-    np.random.default_rng(n).normal(size=(n, 2)) + 5 * (n % 2) for n in (8, 5, 6, 9, 7, 4)
-]
+SEQUENCES = [np.random.default_rng(n).normal(size=(n, 2)) + 5 * (n % 2) for n in (8, 5, 6, 9, 7, 4)]
 LABELS = [n % 2 for n in (8, 5, 6, 9, 7, 4)]
 MIXTURE = ([0.2, 0.3, 0.5], [[0.0], [1.0], [9.0]], [[1.0], [1.0], [1.0]])
 
