@@ -471,7 +471,7 @@ def vicon_rand_index(run: Run) -> float:
     published=0.098,
     expect=at_least(0.0, because=SAMPLING),
     seeds=QUICK_SEEDS,
-    full_seeds=tuple(range(10)),
+    full_seeds=SEEDS,
 )
 def trees_beat_ppk(run: Run) -> float:
     run.note(WATCH)
@@ -485,7 +485,7 @@ def trees_beat_ppk(run: Run) -> float:
     published=0.222,
     expect=at_least(0.0, because=SAMPLING),
     seeds=QUICK_SEEDS,
-    full_seeds=tuple(range(10)),
+    full_seeds=SEEDS,
 )
 def trees_beat_em(run: Run) -> float:
     run.note(WATCH)
