@@ -7,7 +7,6 @@ the only place where a method is listed: the README table, the documentation's i
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import pkgutil
@@ -15,22 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from octavo._names import UnknownNameError
 from octavo.claims import Claim, Expectation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from octavo.claims import Run
-
-
-class UnknownNameError(LookupError):
-    """A name that no record carries; the message suggests the nearest ones."""
-
-    def __init__(self, kind: str, name: str, known: list[str]) -> None:
-        nearest = difflib.get_close_matches(name.lower(), [k.lower() for k in known], n=3)
-        spelled = [k for k in known if k.lower() in nearest]
-        hint = f"did you mean {' or '.join(spelled)}?" if spelled else f"known: {', '.join(known)}"
-        super().__init__(f"no {kind} is called {name!r}; {hint}")
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,13 @@ def mean_interval(values: list[float]) -> tuple[float, float, float]:
 
 
 def run_claim(claim: Claim, *, full: bool = False) -> Result:
-    """Measure a claim over its seeds and judge it; an exception becomes verdict "failed"."""
+    """Measure a claim over its seeds and judge it.
+
+    A missing data set becomes the verdict "not measurable here", as `NotMeasurable` does;
+    any other exception becomes "failed".
+    """
+    from octavo.data.datasets import DatasetNotFoundError  # numpy need not load with octavo
+
     seeds = claim.full_seeds if full else claim.seeds
     notes: list[str] = []
     values: list[float] = []
@@ -194,7 +200,7 @@ def run_claim(claim: Claim, *, full: bool = False) -> Result:
             run = Run(seed, full)
             values.append(float(claim.measure(run)))
             notes += [note for note in run.notes if note not in notes]
-    except NotMeasurable as reason:
+    except (NotMeasurable, DatasetNotFoundError) as reason:
         return result("not measurable here", None, None, str(reason))
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]

@@ -15,6 +15,7 @@ from octavo.claims import (
     run_claim,
     within,
 )
+from octavo.data import load_dataset
 
 METHOD = Method("M", "ranking", "m", ("M",), *["a long enough text"] * 5, ("peer",), ("plot",))
 
@@ -80,6 +81,20 @@ def test_not_measurable_and_failures_are_told_apart():
     assert failed.verdict == "failed"
     assert "ZeroDivisionError: oh (broken" in failed.evidence
     assert result_of(lambda run: math.nan, holds(because="b")).verdict == "failed"
+
+
+def test_a_missing_data_set_is_not_a_failure(tmp_path, monkeypatch):
+    def measure(run):
+        return float(load_dataset("uci/sonar").data.mean())
+
+    monkeypatch.setenv("OCTAVO_DATA", str(tmp_path))
+    monkeypatch.setenv("OCTAVO_CACHE", str(tmp_path))
+    result = result_of(measure, holds(because="b"))
+    assert result.verdict == "not measurable here"
+    assert "fetch_dataset('uci/sonar')" in result.evidence
+    (tmp_path / "uci").mkdir()
+    (tmp_path / "uci/sonar.csv").write_text("1,2,3")
+    assert result_of(measure, holds(because="b")).verdict == "failed"  # damage is not absence
 
 
 def test_full_runs_use_their_own_seeds_and_notes_are_kept():
