@@ -171,8 +171,8 @@ class CustomLoss:
     ...     lipschitz=1.0,
     ...     curvature_bound=1.0,
     ... )
-    >>> cosh.evaluate(np.array([1.0, 3.0]), np.array([1.0, -1.0]), order=0)[0].round(3)
-    np.float64(3.307)
+    >>> round(cosh.evaluate(np.array([1.0, 3.0]), np.array([1.0, -1.0]), order=0)[0], 3)
+    3.307
     """
 
     value: Callable[[Array, Array], Array]

@@ -114,11 +114,14 @@ def newton_linear(
     coef = np.zeros(d) if start is None else start.astype(float)
     tilt = np.zeros(d) if linear is None else linear
 
-    def objective(f: Array, margins: Array) -> float:
-        return loss.evaluate(margins, y, weight, order=0)[0] / n + 0.5 * alpha * f @ f + tilt @ f
+    def objective(f: Array, margins: Array) -> tuple[float, float]:
+        """Return the value, and how large its rounding error may be."""
+        data = loss.evaluate(margins, y, weight, order=0)[0] / n + 0.5 * alpha * float(f @ f)
+        tilted = float(tilt @ f)
+        return data + tilted, 1e-14 * (abs(data) + abs(tilted))
 
     margins = X @ coef
-    value = objective(coef, margins)
+    value, rounding = objective(coef, margins)
     gradient_norm = np.inf
     for iteration in range(max_iter + 1):
         _, slope, curvature = loss.evaluate(margins, y, weight)
@@ -131,14 +134,14 @@ def newton_linear(
         size = 1.0
         while size > 1e-10:
             trial, trial_margins = coef + size * step, margins + size * change
-            trial_value = objective(trial, trial_margins)
+            trial_value, trial_rounding = objective(trial, trial_margins)
             # Near the optimum the fall is below rounding; there a full Newton step is right.
-            if trial_value <= value + 1e-4 * size * fall + 1e-15 * abs(value):
+            if trial_value <= value + 1e-4 * size * fall + rounding:
                 break
             size *= 0.5
         else:
             break
-        coef, margins, value = trial, X @ trial, trial_value
+        coef, margins, value, rounding = trial, X @ trial, trial_value, trial_rounding
     return NewtonResult(coef, value, gradient_norm, iteration, gradient_norm <= tol)
 
 

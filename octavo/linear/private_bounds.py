@@ -95,8 +95,8 @@ def excess_objective_bound(
     >>> for method in ("output", "objective"):
     ...     noise = calibrate_perturbation(method, epsilon=0.1, **size)
     ...     print(round(excess_objective_bound(noise, n_features=105, delta=0.05, **size), 3))
-    164.238
-    14.12
+    164.062
+    12.904
     """
     _check(delta, n_samples=n_samples, n_features=n_features, alpha=alpha, data_norm=data_norm)
     if perturbation.noise_scale == 0:
@@ -156,7 +156,7 @@ def required_samples(
     >>> from octavo.linear import required_samples
     >>> need = dict(norm=10.0, excess=0.05, n_features=105, epsilon=0.1)
     >>> [round(required_samples(method, **need)) for method in ("output", "objective")]
-    [3591664, 1606237]
+    [35920989, 1606435]
     """
     _check(delta, norm=norm, excess=excess, n_features=n_features, epsilon=epsilon)
     if method not in ("objective", "output"):

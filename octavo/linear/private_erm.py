@@ -508,7 +508,7 @@ branch_, n_samples_public_, n_features_in_, feature_names_in_
     >>> X, y = np.array([[0.6, 0.8], [-1.0, 0.0]]), np.array([1, 0])
     >>> twin = PrivateLogisticRegression(epsilon=np.inf, alpha=0.1).fit(X, y)
     >>> twin.predict_proba(X).round(2).tolist()
-    [[0.17, 0.83], [0.83, 0.17]]
+    [[0.19, 0.81], [0.81, 0.19]]
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -615,7 +615,7 @@ branch_, n_samples_public_, n_features_in_, feature_names_in_
     >>> from octavo.linear import PrivateHuberSVM
     >>> X, y = np.array([[0.6, 0.8], [-1.0, 0.0]]), np.array([1, 0])
     >>> PrivateHuberSVM(epsilon=np.inf, alpha=0.1).fit(X, y).decision_function(X).round(2).tolist()
-    [1.34, -1.34]
+    [1.33, -1.33]
     """
 
     _parameter_constraints: dict[str, Any] = {

@@ -54,3 +54,16 @@ def test_more_features_than_the_limit():
     found = newton_linear(X, y, make_loss("log"), 1e-2)
     slope = -y / (1 + np.exp(y * (X @ found.coef)))
     assert np.linalg.norm(X.T @ slope / 60 + 1e-2 * found.coef) <= 1e-10
+
+
+def test_rounding_does_not_stall_the_line_search():
+    """A tilt makes the value much smaller than its terms; their rounding is what counts."""
+    rng = np.random.default_rng(2)
+    X = np.clip(rng.normal(size=(40, 1)), -1, 1)
+    y = np.where(X @ rng.normal(size=1) + 0.2 * rng.normal(size=40) > 0, 1.0, -1.0)
+    start = newton_linear(X, y, make_loss("log"), 0.05).coef
+    for tilt in np.linspace(-0.6, 0.6, 1001):
+        found = newton_linear(
+            X, y, make_loss("log"), 0.05, linear=np.array([tilt]), start=start, max_iter=30
+        )
+        assert found.converged, (tilt, found)

@@ -182,8 +182,8 @@ def log_density_ratio(
     >>> X, y = np.array([[0.6], [-1.0]]), np.array([1, 0])
     >>> other = np.array([[0.6], [1.0]])
     >>> model = PrivateLogisticRegression(epsilon=1.0, alpha=1.0)
-    >>> log_density_ratio(model, (X, y), (other, y), [[0.5], [4.0]]).round(3).tolist()
-    [0.408, -0.401]
+    >>> log_density_ratio(model, (X, y), (other, y), [[0.5], [-4.0]]).round(3).tolist()
+    [0.382, -0.382]
     """
     F = np.asarray(coef, dtype=float)
     pairs = neighbouring_pairs(estimator, data, neighbour)
@@ -283,8 +283,8 @@ def privacy_audit(
     >>> from octavo.linear import PrivateHuberSVM, privacy_audit, worst_case_neighbours
     >>> model = PrivateHuberSVM(epsilon=1.0, alpha=0.01)
     >>> worst = worst_case_neighbours(model, n_samples=1000)
-    >>> round(privacy_audit(model, worst.data, worst.neighbour, points=[worst.coef]), 2)
-    0.91
+    >>> round(privacy_audit(model, worst.data, worst.neighbour, points=[worst.coef]), 3)
+    0.905
     """
     if n_points < 2:
         raise ValueError(f"n_points must be at least 2, got {n_points}")
