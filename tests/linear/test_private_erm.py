@@ -94,7 +94,7 @@ def test_second_branch_by_hand(c):
 )
 def test_branches_meet_their_budget(n, alpha, epsilon, c, slack):
     """Whatever the branch: noise and change of volume together spend at most epsilon."""
-    public = dict(n_samples=n, alpha=alpha, epsilon=epsilon, curvature=c, slack=slack)
+    public = {"n_samples": n, "alpha": alpha, "epsilon": epsilon, "curvature": c, "slack": slack}
     power = 2 if slack == "paper" else 1
     threshold = c / np.expm1(epsilon / power)
     for branch in ("auto", "best", 1, 2):
@@ -115,7 +115,7 @@ def test_best_branch_moves_the_minimiser_least():
     """Displacement d·scale/(n(Λ+Δ)); between the two thresholds both branches are possible."""
     n, epsilon = 1000, 0.5
     for alpha in np.geomspace(0.3, 20, 60) / n:
-        public = dict(n_samples=n, alpha=alpha, epsilon=epsilon)
+        public = {"n_samples": n, "alpha": alpha, "epsilon": epsilon}
         moves = {}
         for branch in (1, 2, "best"):
             try:
@@ -128,7 +128,7 @@ def test_best_branch_moves_the_minimiser_least():
 
 def test_noise_blows_up_where_the_first_branch_ends():
     edge = 0.25 / np.expm1(0.25) / 1000
-    public = dict(n_samples=1000, epsilon=0.5)
+    public = {"n_samples": 1000, "epsilon": 0.5}
     inside = calibrate_perturbation("objective", alpha=edge * (1 + 1e-6), **public)
     outside = calibrate_perturbation("objective", alpha=edge * (1 - 1e-6), **public)
     assert (inside.branch, outside.branch) == (1, 2)
@@ -228,7 +228,7 @@ def test_released_models_follow_their_density_on_the_line(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_output_perturbation_adds_its_noise_to_the_minimiser(loss):
     X, y = problem(3)
-    common = dict(loss=loss, method="output", alpha=0.02)
+    common = {"loss": loss, "method": "output", "alpha": 0.02}
     exact = PrivateLinearClassifier(epsilon=np.inf, **common).fit(X, y).coef_[0]
     model = PrivateLinearClassifier(epsilon=0.7, random_state=8, **common).fit(X, y)
     assert model.noise_scale_ == pytest.approx(2 / (200 * 0.02 * 0.7))
@@ -251,7 +251,7 @@ def test_infinite_epsilon_is_logistic_regression(method):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_limits(method, loss):
     X, y = problem(5)
-    common = dict(method=method, loss=loss, random_state=0)
+    common = {"method": method, "loss": loss, "random_state": 0}
     exact = PrivateLinearClassifier(np.inf, alpha=0.05, method=method, loss=loss).fit(X, y)
     near = PrivateLinearClassifier(1e9, alpha=0.05, **common).fit(X, y)
     # Noise of norm d·2/(nΛε) at most moves the minimiser by that much.
@@ -266,7 +266,7 @@ def test_limits(method, loss):
 def test_a_norm_bound_is_a_change_of_units(method, B, loss, seed):
     """Records B times as large with Λ B² times as large give coefficients B times as small."""
     X, y = problem(seed, n=60)
-    common = dict(epsilon=0.9, loss=loss, method=method, random_state=seed)
+    common = {"epsilon": 0.9, "loss": loss, "method": method, "random_state": seed}
     unit = PrivateLinearClassifier(alpha=0.03, **common).fit(X, y)
     scaled = PrivateLinearClassifier(alpha=0.03 * B**2, data_norm=B, clip="clip", **common)
     scaled.fit(B * X, y)
@@ -298,9 +298,7 @@ def test_several_classes_share_the_budget():
     assert model.coef_.shape == (3, 4)
     assert model.epsilon_spent_ == 0.9
     source = NoiseSource(np.random.RandomState(2))
-    one = calibrate_perturbation(
-        "objective", n_samples=300, alpha=0.1, epsilon=0.3, curvature=1.0
-    )
+    one = calibrate_perturbation("objective", n_samples=300, alpha=0.1, epsilon=0.3, curvature=1.0)
     assert model.noise_scale_ == pytest.approx(one.noise_scale)
     for k, label in enumerate(labels):  # one stream of noise, class after class
         f = model.coef_[k]
@@ -348,13 +346,13 @@ def test_custom_loss_equals_the_built_in_one():
     ],
 )
 def test_custom_losses_that_break_their_word_are_refused(change, words):
-    loss = dict(
-        value=lambda p, y: np.logaddexp(0, -y * p),
-        slope=lambda p, y: -y / (1 + np.exp(np.clip(y * p, -700, 700))),
-        curvature=lambda p, y: 1 / (2 + 2 * np.cosh(np.clip(p, -700, 700))),
-        lipschitz=1.0,
-        curvature_bound=0.25,
-    )
+    loss = {
+        "value": lambda p, y: np.logaddexp(0, -y * p),
+        "slope": lambda p, y: -y / (1 + np.exp(np.clip(y * p, -700, 700))),
+        "curvature": lambda p, y: 1 / (2 + 2 * np.cosh(np.clip(p, -700, 700))),
+        "lipschitz": 1.0,
+        "curvature_bound": 0.25,
+    }
     X, y = problem()
     with pytest.raises(ValueError, match=words):
         PrivateLinearClassifier(loss=CustomLoss(**{**loss, **change})).fit(X, y)
@@ -419,16 +417,19 @@ def test_nothing_of_the_records_is_kept_but_through_the_noise(fit_intercept):
     X, y = problem()
     model = PrivateLogisticRegression(fit_intercept=fit_intercept).fit(X, y)
     fitted = set(vars(model)) - set(model.get_params())
-    noisy, public = {"coef_", "intercept_"}, {
-        "classes_",
-        "epsilon_spent_",
-        "epsilon_prime_",
-        "delta_reg_",
-        "noise_scale_",
-        "branch_",
-        "n_samples_public_",
-        "n_features_in_",
-    }
+    noisy, public = (
+        {"coef_", "intercept_"},
+        {
+            "classes_",
+            "epsilon_spent_",
+            "epsilon_prime_",
+            "delta_reg_",
+            "noise_scale_",
+            "branch_",
+            "n_samples_public_",
+            "n_features_in_",
+        },
+    )
     assert fitted == noisy | public
 
 
@@ -447,7 +448,7 @@ def test_clip_and_scale_treat_each_row_by_itself():
     clipped = X / np.maximum(norms / 1.5, 1)[:, None]
     scaled = 1.5 * X / norms[:, None]
     for clip, by_hand in (("clip", clipped), ("scale", scaled)):
-        common = dict(data_norm=1.5, fit_intercept=True, random_state=0)
+        common = {"data_norm": 1.5, "fit_intercept": True, "random_state": 0}
         model = PrivateLogisticRegression(clip=clip, **common).fit(X, y)
         expected = PrivateLogisticRegression(**common).fit(by_hand, y)
         np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-9)
@@ -558,7 +559,9 @@ def test_several_draws_are_single_draws():
     X, y = problem(14)
     noise = calibrate_perturbation("objective", n_samples=200, alpha=0.01, epsilon=0.5)
     source = NoiseSource(np.random.RandomState(0))
-    many = private_minimisers(X, y.astype(float), "logistic", 0.01, noise, n_draws=3, random_state=0)
+    many = private_minimisers(
+        X, y.astype(float), "logistic", 0.01, noise, n_draws=3, random_state=0
+    )
     single = [
         private_minimisers(X, y.astype(float), "logistic", 0.01, noise, random_state=source)[0]
         for _ in range(3)
