@@ -22,7 +22,7 @@ from scipy.optimize import differential_evolution, minimize
 from sklearn.utils import check_random_state, check_X_y
 
 from octavo.linear.perturbation import Loss, Perturbation, exact_minimiser
-from octavo.linear.private_erm import PrivateClassifier, one_vs_rest_targets
+from octavo.linear.private_classifier import PrivateClassifier, one_vs_rest_targets
 from octavo.linear.private_noise import NoiseSource
 
 __all__ = ["WorstCase", "log_density_ratio", "privacy_audit", "worst_case_neighbours"]

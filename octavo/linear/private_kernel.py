@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from octavo.linear.perturbation import CustomLoss
-from octavo.linear.private_erm import PrivateClassifier
+from octavo.linear.private_classifier import PrivateClassifier
 from octavo.linear.private_noise import NoiseSource
 
 __all__ = ["PrivateKernelClassifier", "random_fourier_map"]

@@ -240,8 +240,8 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             if X_public is None:
                 self._fit_private(X, np.asarray(y), source)
             else:
-                public = check_X_y(X_public, y_public, accept_sparse="csr", dtype=np.float64)
-                self._fit_public(X, np.asarray(y), *public, source)
+                shown, told = check_X_y(X_public, y_public, accept_sparse="csr", dtype=np.float64)
+                self._fit_public(X, np.asarray(y), shown, told, source)
         self.epsilon_spent_ = self.epsilon
         self.n_samples_public_ = X.shape[0]
         return self

@@ -74,14 +74,16 @@ def test_lemma_19_needs_the_first_branch():
 
 
 def test_sample_sizes_by_hand():
-    norm, excess, d, epsilon, delta, c = 4.0, 0.1, 20, 0.5, 0.05, 1.0
+    norm, excess, d, epsilon, delta, c = 4.0, 0.1, 20, 0.5, 0.05, 2.25
     spread = d * np.log(d / delta)
     learning = norm**2 * np.log(1 / delta) / excess**2
     common = {"norm": norm, "excess": excess, "n_features": d, "epsilon": epsilon, "curvature": c}
     output = required_samples("output", delta=delta, **common)
     assert output == pytest.approx(
         max(
-            learning, spread * norm / (excess * epsilon), spread * norm**2 / (excess**1.5 * epsilon)
+            learning,
+            spread * norm / (excess * epsilon),
+            spread * np.sqrt(c) * norm**2 / (excess**1.5 * epsilon),
         )
     )
     objective = required_samples("objective", delta=delta, constant=3.0, **common)
