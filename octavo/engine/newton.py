@@ -44,9 +44,9 @@ def _csr_gram(indptr, indices, data, curvature, out):
         if curvature[i] == 0.0:
             continue
         for a in range(indptr[i], indptr[i + 1]):
-            row, scaled = indices[a], curvature[i] * data[a]
+            row, scaled = out[indices[a]], curvature[i] * data[a]
             for b in range(indptr[i], a + 1):
-                out[row, indices[b]] += scaled * data[b]
+                row[np.uint32(indices[b])] += scaled * data[b]  # unsigned: no test for < 0
 
 
 def _hessian(X: Any, curvature: Array, alpha: float) -> Array:
@@ -114,34 +114,31 @@ def newton_linear(
     coef = np.zeros(d) if start is None else start.astype(float)
     tilt = np.zeros(d) if linear is None else linear
 
-    def objective(f: Array, margins: Array) -> tuple[float, float]:
-        """Return the value, and how large its rounding error may be."""
-        data = loss.evaluate(margins, y, weight, order=0)[0] / n + 0.5 * alpha * float(f @ f)
-        tilted = float(tilt @ f)
-        return data + tilted, 1e-14 * (abs(data) + abs(tilted))
+    def evaluate(f: Array) -> tuple[float, float, Array, Array]:
+        """Return the value, how large its rounding error may be, slopes and curvatures."""
+        total, slope, curvature = loss.evaluate(X @ f, y, weight)
+        data, tilted = total / n + 0.5 * alpha * float(f @ f), float(tilt @ f)
+        return data + tilted, 1e-14 * (abs(data) + abs(tilted)), slope, curvature
 
-    margins = X @ coef
-    value, rounding = objective(coef, margins)
+    value, rounding, slope, curvature = evaluate(coef)
     gradient_norm = np.inf
     for iteration in range(max_iter + 1):
-        _, slope, curvature = loss.evaluate(margins, y, weight)
         gradient = X.T @ slope / n + alpha * coef + tilt
         gradient_norm = float(np.linalg.norm(gradient))
         if gradient_norm <= tol or iteration == max_iter:
             break
         step = _newton_step(X, curvature, alpha, gradient)
-        change, fall = X @ step, float(gradient @ step)
-        size = 1.0
+        fall, size = float(gradient @ step), 1.0
         while size > 1e-10:
-            trial, trial_margins = coef + size * step, margins + size * change
-            trial_value, trial_rounding = objective(trial, trial_margins)
+            trial = coef + size * step
+            found = evaluate(trial)
             # Near the optimum the fall is below rounding; there a full Newton step is right.
-            if trial_value <= value + 1e-4 * size * fall + rounding:
+            if found[0] <= value + 1e-4 * size * fall + rounding:
                 break
             size *= 0.5
         else:
             break
-        coef, margins, value, rounding = trial, X @ trial, trial_value, trial_rounding
+        coef, (value, rounding, slope, curvature) = trial, found
     return NewtonResult(coef, value, gradient_norm, iteration, gradient_norm <= tol)
 
 

@@ -357,9 +357,9 @@ def worst_case_neighbours(
     bounds = [(-quarter, quarter), (0, 1), (0, 0.9), (-quarter, quarter), (-quarter, quarter)]
     bounds += [(-3, 3), (-3, 3)]
     found = differential_evolution(
-        loss, bounds, rng=check_random_state(random_state), maxiter=80, tol=1e-10, polish=False
+        loss, bounds, rng=check_random_state(random_state), maxiter=80, popsize=6, polish=False
     )
-    found = minimize(loss, found.x, method="Nelder-Mead", bounds=bounds, options={"maxfev": 2000})
+    found = minimize(loss, found.x, method="Nelder-Mead", bounds=bounds, options={"maxfev": 800})
     pair, coef = _adversary(estimator, n_samples, found.x)
     X = np.vstack([np.repeat(pair.shared, pair.weight.astype(int), axis=0), pair.own[0]])
     X2 = np.vstack([X[:-1], pair.own[1]])
