@@ -89,8 +89,8 @@ def _minimisers(pair: Pair) -> Array:
     for record, y in zip(pair.own, pair.own_y):
         X = np.vstack([np.repeat(pair.shared, pair.weight.astype(int), axis=0), record])
         targets = np.append(np.repeat(pair.shared_y, pair.weight.astype(int)), y)
-        still = np.zeros(X.shape[1])
-        found.append(exact_minimiser(X, targets, pair.loss, pair.alpha, still, None, pair.tol))
+        given = (X, targets, pair.loss, pair.alpha, pair.perturbation, pair.tol)
+        found.append(exact_minimiser(*given))
     return np.array(found)
 
 

@@ -53,8 +53,9 @@ class Perturbation(NamedTuple):
     """How a release is noised.
 
     Fields: method ("output" or "objective"), epsilon, epsilon_prime (what the noise itself may
-    spend), noise_scale (one over β), delta_reg (Δ, the penalty added to Λ) and branch (1 when
-    the slack is paid out of epsilon, 2 when it is paid by Δ).
+    spend), noise_scale (one over β), delta_reg (Δ, the penalty added to Λ), branch (1 when
+    the slack is paid out of epsilon, 2 when it is paid by Δ) and reach (2LB, how far one record
+    can move n times the gradient).
     """
 
     method: str
@@ -63,6 +64,7 @@ class Perturbation(NamedTuple):
     noise_scale: float
     delta_reg: float
     branch: int
+    reach: float
 
 
 def check_custom_loss(loss: CustomLoss) -> None:
@@ -150,7 +152,7 @@ def calibrate_perturbation(
     Returns
     -------
     perturbation : Perturbation
-        Named tuple (method, epsilon, epsilon_prime, noise_scale, delta_reg, branch).
+        Named tuple (method, epsilon, epsilon_prime, noise_scale, delta_reg, branch, reach).
 
     Examples
     --------
@@ -166,14 +168,14 @@ def calibrate_perturbation(
             "n_samples, alpha, epsilon and data_norm must be positive, got "
             f"{n_samples}, {alpha}, {epsilon} and {data_norm}"
         )
-    if math.isinf(epsilon):
-        return Perturbation(method, epsilon, epsilon, 0.0, 0.0, 1)
-    reach = 2.0 * lipschitz * data_norm  # how far one record can move n times the gradient
+    reach = 2.0 * lipschitz * data_norm
     if not math.isfinite(reach):
         raise ValueError(f"the loss must have a bounded slope, got lipschitz={lipschitz}")
+    if math.isinf(epsilon):
+        return Perturbation(method, epsilon, epsilon, 0.0, 0.0, 1, reach)
     if method == "output":
         sensitivity = reach / (n_samples * alpha)  # Corollary 8
-        return Perturbation(method, epsilon, epsilon, sensitivity / epsilon, 0.0, 1)
+        return Perturbation(method, epsilon, epsilon, sensitivity / epsilon, 0.0, 1, reach)
     bend = curvature * data_norm**2
     if not math.isfinite(bend):
         raise ValueError(
@@ -192,18 +194,27 @@ def calibrate_perturbation(
                 f"branch=1 needs n_samples * alpha > {need:g}, got {n_samples * alpha:g}; "
                 "use branch='auto'"
             )
-        return Perturbation(method, epsilon, left, reach / left, 0.0, 1)
+        return Perturbation(method, epsilon, left, reach / left, 0.0, 1, reach)
     penalty = bend / (n_samples * float(np.expm1(epsilon / (2.0 * power))))  # Λ + Δ
     delta = max(penalty - alpha, 0.0)
-    return Perturbation(method, epsilon, epsilon / 2, 2 * reach / epsilon, delta, 2)
+    return Perturbation(method, epsilon, epsilon / 2, 2 * reach / epsilon, delta, 2, reach)
 
 
 def exact_minimiser(
-    X: Any, y: Array, loss: Loss, alpha: float, tilt: Array, start: Array | None, tol: float
+    X: Any,
+    y: Array,
+    loss: Loss,
+    alpha: float,
+    perturbation: Perturbation,
+    tol: float,
+    *,
+    tilt: Array | None = None,
+    start: Array | None = None,
 ) -> Array:
     """Return argmin (1/n) Σ ℓ + (alpha/2)‖f‖² + tilt·f, or raise `ConvergenceError`."""
-    # Relative to the noise, which is the scale that the privacy loss is measured on.
-    goal = tol * max(1.0, float(np.linalg.norm(tilt)))
+    # Relative to what a record, or the noise, can do: the scales of the privacy loss.
+    noise = 0.0 if tilt is None else float(np.linalg.norm(tilt))
+    goal = tol * max(perturbation.reach / 2.0, noise)
     found = newton_linear(X, y, loss, alpha, linear=tilt, start=start, tol=goal, max_iter=500)
     if not found.converged:
         raise ConvergenceError(
@@ -248,7 +259,8 @@ def private_minimisers(
     n_draws : int, default=1
         How many models, with independent noise.
     tol : float, default=1e-10
-        Largest norm of the gradient, relative to that of the noise where this exceeds one.
+        Largest norm of the gradient, relative to that of one record (LB) or of the noise,
+        whichever is larger.
     random_state : None, int or RandomState, default=None
         None for secret noise.
 
@@ -269,16 +281,17 @@ def private_minimisers(
     chosen = private_loss(loss, h)
     source = noise_source(random_state)
     n, d = X.shape
-    still = np.zeros(d)
     if perturbation.method == "output":  # Algorithm 1
-        best = exact_minimiser(X, y, chosen, alpha, still, None, tol)
+        best = exact_minimiser(X, y, chosen, alpha, perturbation, tol)
         noise = [draw_noise(d, perturbation.noise_scale, source) for _ in range(n_draws)]
         return best + np.array(noise).reshape(n_draws, d)
     strength = alpha + perturbation.delta_reg
     # Several draws share their start; a single one begins with its own noise.
-    start = exact_minimiser(X, y, chosen, strength, still, None, tol) if n_draws > 1 else None
+    start = exact_minimiser(X, y, chosen, strength, perturbation, tol) if n_draws > 1 else None
     models = np.empty((n_draws, d))
     for k in range(n_draws):  # Algorithm 2
         b = draw_noise(d, perturbation.noise_scale, source)
-        models[k] = exact_minimiser(X, y, chosen, strength, b / n, start, tol)
+        models[k] = exact_minimiser(
+            X, y, chosen, strength, perturbation, tol, tilt=b / n, start=start
+        )
     return models

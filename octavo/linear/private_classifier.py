@@ -84,6 +84,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
     depends on the records other than through the noise.
     """
 
+    differentially_private = True
+
     _parameter_constraints: dict[str, Any] = {
         "epsilon": [Interval(Real, 0, None, closed="right")],
         "loss": [StrOptions(set(LOSS_NAMES)), CustomLoss],

@@ -53,8 +53,9 @@ class PrivateLinearClassifier(PrivateClassifier):
         Learn an intercept, as the coefficient of a constant feature; it is penalised and
         noised like the others, because it must be.
     tol : float, default=1e-10
-        Largest norm of the gradient that counts as a minimiser, relative to the noise where
-        that exceeds one. If it is not reached, fit raises `ConvergenceError`.
+        Largest norm of the gradient that counts as a minimiser, relative to the largest slope
+        times `data_norm`, or to the noise where that is larger. If it is not reached, fit
+        raises `ConvergenceError`.
     random_state : None, int or RandomState, default=None
         None draws the noise from the operating system's cryptographic generator. Anything
         else makes it reproducible, which is not private, and warns.

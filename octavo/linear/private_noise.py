@@ -35,7 +35,6 @@ class ReproducibleNoiseWarning(UserWarning):
 
     Examples
     --------
-    >>> import warnings
     >>> from octavo.linear import ReproducibleNoiseWarning
     >>> issubclass(ReproducibleNoiseWarning, UserWarning)
     True

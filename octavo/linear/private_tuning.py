@@ -65,7 +65,8 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     Parameters
     ----------
     estimators : estimator or list of estimators, default=None
-        Candidates: private classifiers, which have a parameter ``epsilon``; it is set to the
+        Candidates: private classifiers. Others than octavo's declare themselves by an attribute
+        ``differentially_private = True`` and have a parameter ``epsilon``, which is set to the
         selector's. None is `PrivateLogisticRegression`, and without a `param_grid` that with
         alpha 0.1, 0.01 and 0.001.
     epsilon : float, default=1.0
@@ -181,10 +182,13 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         found = []
         for estimator in given if isinstance(given, (list, tuple)) else [given]:
             parameters = estimator.get_params()
-            if "epsilon" not in parameters:
+            # Other estimators have an epsilon too, which means something else.
+            private = getattr(estimator, "differentially_private", False)
+            if not private or "epsilon" not in parameters:
                 raise ValueError(
-                    "candidates must be private classifiers with a parameter epsilon; "
-                    f"{type(estimator).__name__} has none"
+                    "candidates must be private classifiers: with a parameter epsilon, and an "
+                    "attribute differentially_private that is True; "
+                    f"{type(estimator).__name__} is not one"
                 )
             if parameters.get("ledger") is not None:
                 raise ValueError("give the ledger to the selector, not to its candidates")

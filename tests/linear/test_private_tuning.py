@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from octavo.linear import (
     PrivateHuberSVM,
@@ -29,6 +29,7 @@ class Spy(ClassifierMixin, BaseEstimator):
     """A private classifier in name, which remembers what it was given."""
 
     seen: list = []
+    differentially_private = True
 
     def __init__(self, answer=0, epsilon=1.0):
         self.answer = answer
@@ -260,8 +261,9 @@ def test_public_noise_is_the_private_noise():
 
 def test_bad_input():
     X, y = numbered(30)
-    with pytest.raises(ValueError, match="LogisticRegression has none"):
-        PrivateModelSelector(LogisticRegression()).fit(X, y)
+    for other in (LogisticRegression(), SGDClassifier(epsilon=0.5)):  # another epsilon
+        with pytest.raises(ValueError, match=f"{type(other).__name__} is not one"):
+            PrivateModelSelector(other).fit(X, y)
     with pytest.raises(ValueError, match="no candidates"):
         PrivateModelSelector([]).fit(X, y)
     with pytest.raises(ValueError, match="at least 31 records"):
