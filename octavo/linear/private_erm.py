@@ -88,7 +88,7 @@ class PrivateLinearClassifier(PrivateClassifier):
     delta_reg_ : float
         The penalty Δ that was added to alpha.
     noise_scale_ : float
-        The norm of the noise vector is Gamma(n_features, noise_scale_).
+        The norm of the noise vector is Gamma distributed with shape n_features and this scale.
     branch_ : int
         The branch taken.
     n_samples_public_ : int
