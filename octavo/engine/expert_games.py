@@ -252,6 +252,20 @@ def _leader_probabilities(rate, low, score, nodes, node_weights, weights, i):
 
 
 @numba.njit(cache=True, error_model="numpy")
+def _leader_rows(scores, rates, nodes, node_weights, out):
+    """Fill each row with the probabilities that its perturbed scores lead."""
+    for t in range(scores.shape[0]):
+        score = scores[t]
+        low = _lowest(score)
+        if rates[t] == math.inf:
+            total = _leaders(0.0, low, score, out, t)
+        else:
+            total = _leader_probabilities(rates[t], low, score, nodes, node_weights, out, t)
+        for k in range(out.shape[1]):
+            out[t, k] /= total
+
+
+@numba.njit(cache=True, error_model="numpy")
 def _perturbed_leader(rate, low, score, noise, t, weights, i):
     """Put all weight on the expert that leads after its score is lowered by noise / rate."""
     best, best_value = -1, math.inf
@@ -599,6 +613,15 @@ def play_many(
     return Played(losses, weights if keep_weights else np.empty((0, 0, 0)), record, flags)
 
 
+def leader_probabilities(
+    scores: NDArray[np.float64], rates: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return P(k minimises scores[t] - ξ / rates[t]) for every row t, ξ exponential."""
+    out = np.empty(scores.shape)
+    _leader_rows(np.ascontiguousarray(scores), rates, *quadrature(scores.shape[1]), out)
+    return out
+
+
 def next_weights(
     rule: GameRule,
     game: Game,
@@ -622,3 +645,4 @@ def _warmup() -> None:
     play(rule, new_game(rule, 2), losses)
     play_many(rule, new_game(rule, 2), losses[None])
     next_weights(rule, new_game(rule, 2))
+    leader_probabilities(losses, np.ones(2))

@@ -169,7 +169,11 @@ class ExpertStrategy(BaseEstimator, ABC):
         return {**game._asdict(), **self._extra_state()}
 
     def _extra_state(self) -> dict[str, Any]:
+        """Return what the strategy remembers beside the game."""
         return {"warned": self._warned}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self._warned = bool(state["warned"])
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Go on from a state that `get_state` returned.
@@ -193,7 +197,7 @@ class ExpertStrategy(BaseEstimator, ABC):
         if [a.shape for a in fresh] != [a.shape for a in game]:
             raise ValueError(f"the state is not one of a {type(self).__name__}")
         self._game = game
-        self._warned = bool(state["warned"])
+        self._restore(state)
         return self
 
     # --- playing ------------------------------------------------------------------------------
@@ -225,7 +229,7 @@ class ExpertStrategy(BaseEstimator, ABC):
             )
 
     def _noise(self, n_rounds: int, n_experts: int) -> NDArray[np.float64] | None:
-        """Return fresh perturbations where the strategy plays at random."""
+        """Return perturbations where the strategy plays at random."""
         return None
 
     def _advance(
