@@ -29,7 +29,7 @@ from octavo.engine.exponential import _exp_nonpositive
 
 # How a strategy finds its weights. The first five are exponential weights and differ in the
 # learning rate; Follow-the-Leader is HEDGE with an infinite one.
-HEDGE, ADAHEDGE, DOUBLING, FLIPFLOP, CBMS, VARIATION, NORMAL, PERTURBED = range(8)
+HEDGE, ADAHEDGE, DOUBLING, FLIPFLOP, SECOND_ORDER, VARIATION, NORMAL, PERTURBED = range(8)
 FLIP, FLOP = 0, 1
 # Places in a game's memory.
 (
@@ -48,7 +48,7 @@ FLIP, FLOP = 0, 1
     N_MEMORY,
 ) = range(13)
 # Cesa-Bianchi, Mansour and Stoltz (2007), Section 4.2: minimises 2/C + (e - 2)(√2 + 1) C.
-CBMS_FACTOR = math.sqrt(2.0 * (math.sqrt(2.0) - 1.0) / (math.e - 2.0))
+SECOND_ORDER_FACTOR = math.sqrt(2.0 * (math.sqrt(2.0) - 1.0) / (math.e - 2.0))
 _MAX_NODES = 48
 # Sums and minima may be taken in any order, and no score or loss is NaN: nothing else is relaxed.
 _REGROUP = {"reassoc", "nsz"}
@@ -129,12 +129,12 @@ def _rate(rule, memory, scale):
         return math.inf
     if rule.kind == DOUBLING:
         return memory[RATE]
-    if rule.kind == CBMS:
+    if rule.kind == SECOND_ORDER:
         if memory[RANGE] == 0.0:
             return math.inf
         rate = 1.0 / _power_of_two_above(memory[RANGE])
         if memory[VARIANCE] > 0.0:
-            rate = min(rate, CBMS_FACTOR * math.sqrt(rule.log_k / memory[VARIANCE]))
+            rate = min(rate, SECOND_ORDER_FACTOR * math.sqrt(rule.log_k / memory[VARIANCE]))
         return rate
     return rule.rate
 
@@ -283,21 +283,16 @@ def _perturbed_leader(rate, low, score, noise, t, weights, i):
 
 @numba.njit(cache=True, error_model="numpy")
 def _weigh(rule, memory, rate, low, score, noise, t, nodes, node_weights, weights, i):
-    """Fill the weights of round t in row i; return their sum before the division."""
+    """Fill row i with the weights of round t, not yet divided by their sum; return the sum."""
     if noise.shape[0] > 0:
         return _perturbed_leader(rate, low, score, noise, t, weights, i)
     if rule.kind == NORMAL:
-        total = _normal_weights(memory, low, score, weights, i)
-    elif rate == math.inf:
-        total = _leaders(rule.tie_tol, low, score, weights, i)
-    elif rule.kind == PERTURBED:
-        total = _leader_probabilities(rate, low, score, nodes, node_weights, weights, i)
-    else:
-        total = _exponentials(rate, low, score, weights, i)
-    inverse = 1.0 / total
-    for k in range(weights.shape[1]):
-        weights[i, k] *= inverse
-    return total
+        return _normal_weights(memory, low, score, weights, i)
+    if rate == math.inf:
+        return _leaders(rule.tie_tol, low, score, weights, i)
+    if rule.kind == PERTURBED:
+        return _leader_probabilities(rate, low, score, nodes, node_weights, weights, i)
+    return _exponentials(rate, low, score, weights, i)
 
 
 # --- one round --------------------------------------------------------------------------------
@@ -341,29 +336,48 @@ def _relative_losses_of_some(losses, t, score, relative):
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
-def _mean_and_variance(weights, i, relative):
-    mean = 0.0
+def _divide_and_average(weights, i, total, relative):
+    """Divide the weights by their sum and return the mean loss under them."""
+    mean, inverse = 0.0, 1.0 / total
     for k in range(relative.shape[0]):
-        mean += weights[i, k] * relative[k]
-    variance = 0.0
-    for k in range(relative.shape[0]):
-        variance += weights[i, k] * (relative[k] - mean) * (relative[k] - mean)
-    return mean, variance
+        w = weights[i, k] * inverse
+        weights[i, k] = w
+        mean += w * relative[k]
+    return mean
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP_FINITE)
-def _add_losses(excess, relative):
-    """Add a round to the excesses; return how much the best total rose and if leaders fell."""
-    low, fallen = math.inf, -math.inf
+def _add_losses(weights, i, relative, mean, excess):
+    """Add a round to the excesses.
+
+    Return the variance of the losses under the weights, how much the best total rose, and
+    whether a leader fell behind; the rise is still to be taken off.
+    """
+    variance, low, fallen = 0.0, math.inf, -math.inf
     for k in range(excess.shape[0]):
+        variance += weights[i, k] * (relative[k] - mean) * (relative[k] - mean)
         new = excess[k] + relative[k]
         low = min(low, new)
         fallen = max(fallen, new if excess[k] == 0.0 else -math.inf)
         excess[k] = new
-    if low != 0.0:
-        for k in range(excess.shape[0]):
-            excess[k] -= low
-    return low, fallen > low
+    return variance, low, fallen > low
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
+def _lower(excess, rise):
+    for k in range(excess.shape[0]):
+        excess[k] -= rise
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
+def _lower_and_sum(excess, rise, rate):
+    """Take the rise off the excesses and return the sum of their exponentials."""
+    total = 0.0
+    for k in range(excess.shape[0]):
+        new = excess[k] - rise
+        excess[k] = new
+        total += _exp_nonpositive(-rate * new)
+    return total
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
@@ -401,7 +415,7 @@ def _adapt(rule, memory, gap, variance, spread, size, excess, handicap):
         memory[GAP] += gap
         if memory[GAP] > rule.flop_limit * memory[FLIP_GAP]:
             memory[REGIME] = FLIP
-    elif rule.kind <= CBMS:
+    elif rule.kind <= SECOND_ORDER:
         memory[GAP] += gap
         memory[BLOCK_GAP] += gap
     if rule.kind == DOUBLING and memory[BLOCK_GAP] * memory[RATE] > rule.log_k:
@@ -435,7 +449,7 @@ def _play(rule, game, losses, awake, scales, noise, nodes, node_weights, weights
     score = excess if plain else scratch
     keep = weights.shape[0] == n_rounds
     no_mask = np.empty((0, 0), dtype=np.bool_)
-    mixes = rule.kind <= CBMS
+    mixes = rule.kind <= SECOND_ORDER
     for t in range(n_rounds):
         i = t if keep else 0
         if rule.drop:
@@ -454,28 +468,33 @@ def _play(rule, game, losses, awake, scales, noise, nodes, node_weights, weights
             low, spread = _relative_losses_of_some(losses, t, score, relative)
         else:
             low, spread = _relative_losses(losses, t, relative)
-        mean, variance = _mean_and_variance(weights, i, relative)
+        mean = _divide_and_average(weights, i, total, relative)
         if guarded:
             _rest(losses, t, relative, awake, low, mean, excess)
             _fill_scores(excess, handicap, no_mask, t, score)
             low_score = _lowest(score)
             if mixes and rate < math.inf:
                 total = _sum_exponentials(rate, low_score, score)
-        rise, fell = _add_losses(excess, relative)
+        variance, rise, fell = _add_losses(weights, i, relative, mean, excess)
         gap, mix = math.nan, math.nan
-        if rule.kind == VARIATION:
-            _second_order_step(rate, memory[ROUNDS] + 1.0, losses, t, handicap, means)
-        elif mixes:
-            new_low = 0.0
-            if not plain:
+        if mixes and rate < math.inf:
+            if plain:
+                new_total = _lower_and_sum(excess, rise, rate)
+                step = rise
+            else:
+                _lower(excess, rise)
                 _fill_scores(excess, handicap, no_mask, t, score)
                 new_low = _lowest(score)
-            step = rise + (new_low - low_score)
-            if rate == math.inf:
-                gap, mix = _gap_of_leaders(weights, i, relative, step), step
-            else:
-                mix = step - math.log(_sum_exponentials(rate, new_low, score) / total) / rate
-                gap = max(mean - mix, 0.0)  # rounding may break Jensen's inequality
+                new_total = _sum_exponentials(rate, new_low, score)
+                step = rise + (new_low - low_score)
+            mix = step - math.log(new_total / total) / rate
+            gap = max(mean - mix, 0.0)  # rounding may break Jensen's inequality
+        else:
+            _lower(excess, rise)
+            if mixes:  # the rate is infinite: the mix loss is the rise of the best total
+                gap, mix = _gap_of_leaders(weights, i, relative, rise), rise
+        if rule.kind == VARIATION:
+            _second_order_step(rate, memory[ROUNDS] + 1.0, losses, t, handicap, means)
         memory[REGRET] += mean - rise
         flags[t, 0] = np.int8(memory[REGIME])
         flags[t, 1] = np.int8(fell)
@@ -514,7 +533,8 @@ def _next_weights(rule, game, awake, scale, nodes, node_weights, weights):
     no_noise = np.empty((0, 0))
     rate = _rate(rule, memory, scale)
     low = _lowest(score)
-    _weigh(rule, memory, rate, low, score, no_noise, 0, nodes, node_weights, weights, 0)
+    total = _weigh(rule, memory, rate, low, score, no_noise, 0, nodes, node_weights, weights, 0)
+    _divide_and_average(weights, 0, total, np.zeros(score.shape[0]))
 
 
 # --- whole games ------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def _double_of(typing_context, x):
 
 
 @numba.njit(cache=True, fastmath={"contract"})
-def _exp_nonpositive(x: float) -> float:
+def _exp_nonpositive(x):
     """Return e**x for x <= 0, minus infinity included."""
     y = max(x, _LOWEST)
     t = y * _LOG2_E + _ROUND
@@ -57,7 +57,7 @@ def _exp_nonpositive(x: float) -> float:
     middle = (_C6 + _C7 * r) + (_C8 + _C9 * r) * r2  # a shorter chain of dependent operations
     high = (_C10 + _C11 * r) + (_C12 + _C13 * r) * r2
     p = (low + middle * r4 + high * (r4 * r4)) * r2 + r  # the first term left out is 4e-18
-    power = _double_of((_bits_of(t) + 1023) << 52)
+    power = _double_of((_bits_of(t) + 1023) << 52)  # type: ignore[call-arg,var-annotated]
     value = power + power * p
     return value if x >= _LOWEST else 0.0
 

@@ -74,7 +74,7 @@ class Trace:
     >>> from octavo.online import AdaHedge
     >>> trace = AdaHedge().run([[0, 1], [0, 1], [1, 0], [0, 1]])
     >>> trace.regret_.round(3)
-    array([0.5, 0.5, 1.2, 1.2])
+    array([0.5  , 0.7  , 0.615, 0.87 ])
     """
 
     rule: GameRule
@@ -243,9 +243,9 @@ class Trace:
         n_experts = self.losses_.shape[-1]
         rule = GameRule(HEDGE, math.log(n_experts), drop=self.rule.drop)
         runner = play_many if self.losses_.ndim == 3 else play
-        return runner(
-            rule, new_game(rule, n_experts), self.losses_, keep_weights=False
-        ).record[..., 7]
+        return runner(rule, new_game(rule, n_experts), self.losses_, keep_weights=False).record[
+            ..., 7
+        ]
 
     def bounds(self) -> Bounds:
         """Return every bound on the regret that is proven for the strategy.

@@ -263,17 +263,15 @@ class _ExpertEnsemble(CallbackSupportMixin, _BaseComposition):
         """Mean loss of each expert over the rows of which it said something."""
         check_is_fitted(self)
         rows = self._expert_rows
-        return np.divide(
-            self._expert_sums, rows, out=np.full(rows.shape, np.nan), where=rows > 0
-        )
+        return np.divide(self._expert_sums, rows, out=np.full(rows.shape, np.nan), where=rows > 0)
 
     def _combined(self, X: Array) -> Array:
         """Return the combination of what the experts say of new rows."""
         said = self._advice(X)
-        silent = np.isnan(said) if said.ndim == 2 else np.isnan(said).any(axis=2)
+        silent = np.asarray(np.isnan(said.reshape(*said.shape[:2], -1)).any(axis=2))
         if silent.all(axis=1).any():
-            row = int(np.argmax(silent.all(axis=1)))
-            raise ValueError(f"no expert says anything about row {row}")
+            first = int(np.argmax(silent.all(axis=1)))
+            raise ValueError(f"no expert says anything about row {first}")
         weights = np.where(silent, 0.0, self.weights_)
         for row in np.flatnonzero(silent.any(axis=1)):
             played = hasattr(self.strategy_, "_game")
@@ -636,9 +634,7 @@ class ExpertEnsembleClassifier(ClassifierMixin, _ExpertEnsemble):
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def partial_fit(
-        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None
-    ) -> Self:
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Go on with more rows.
 
         Parameters

@@ -14,7 +14,15 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from octavo.engine.expert_games import CBMS_FACTOR, FLIP, FLOP, HEDGE, GameRule, new_game, play
+from octavo.engine.expert_games import (
+    FLIP,
+    FLOP,
+    HEDGE,
+    SECOND_ORDER_FACTOR,
+    GameRule,
+    new_game,
+    play,
+)
 from octavo.engine.game_trace import Bounds, Trace
 from octavo.online.expert_strategy import checked_losses
 
@@ -113,8 +121,8 @@ def cbms_bounds(trace: Trace) -> Bounds:
     mantissa, exponent = np.frexp(span)
     power = np.where(span > 0, np.ldexp(1.0, exponent - (mantissa == 0.5)), 0.0)
     root = np.sqrt(trace.cumulative_variance_ * log_k)
-    mixed = np.maximum(power * log_k, root / CBMS_FACTOR)
-    gaps = (math.e - 2.0) * (math.sqrt(2.0) + 1.0) * (CBMS_FACTOR * root + power / 2.0)
+    mixed = np.maximum(power * log_k, root / SECOND_ORDER_FACTOR)
+    gaps = (math.e - 2.0) * (math.sqrt(2.0) + 1.0) * (SECOND_ORDER_FACTOR * root + power / 2.0)
     return {"second order": mixed + gaps + 2.0 * power}
 
 
