@@ -515,7 +515,7 @@ def _play_many(rule, start, losses, scales, nodes, node_weights, weights, out, f
     """Play one game after the other, each from the same start."""
     no_mask, no_noise = np.empty((0, 0), dtype=np.bool_), np.empty((0, 0))
     for g in range(losses.shape[0]):
-        game = (start[0].copy(), start[1].copy(), start[2].copy(), start[3].copy())
+        game = Game(start[0].copy(), start[1].copy(), start[2].copy(), start[3].copy())
         row = weights[g if weights.shape[0] == losses.shape[0] else 0]
         _play(
             rule, game, losses[g], no_mask, scales, no_noise, nodes, node_weights, row,
@@ -559,6 +559,11 @@ _NO_TABLE = np.empty((0, 0))
 _NO_ROW = np.empty(0)
 
 
+def _plain(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an array of the one kind for which the kernels are compiled, copied if need be."""
+    return np.require(array, requirements=("C", "W"))
+
+
 @lru_cache(maxsize=64)
 def quadrature(n_experts: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return nodes and weights on [0, 1] for the probabilities of perturbed leaders.
@@ -588,7 +593,7 @@ def play(
     """
     n_rounds, n_experts = losses.shape
     guarded = awake is not None or rule.drop
-    losses = losses.copy() if guarded else np.ascontiguousarray(losses)
+    losses = losses.copy(order="C") if guarded else _plain(losses)
     weights = np.empty((n_rounds if keep_weights else 1, n_experts))
     record, flags = np.empty((n_rounds, 8)), np.empty((n_rounds, 2), dtype=np.int8)
     _play(
@@ -616,7 +621,7 @@ def play_many(
 ) -> Played:
     """Play many games, an array of shape (n_games, n_rounds, n_experts), from one start."""
     n_games, n_rounds, n_experts = losses.shape
-    losses = np.ascontiguousarray(losses)
+    losses = _plain(losses)
     weights = np.empty((n_games, n_rounds, n_experts) if keep_weights else (1, 1, n_experts))
     record = np.empty((n_games, n_rounds, 8))
     flags = np.empty((n_games, n_rounds, 2), dtype=np.int8)
@@ -638,7 +643,7 @@ def leader_probabilities(
 ) -> NDArray[np.float64]:
     """Return P(k minimises scores[t] - ξ / rates[t]) for every row t, ξ exponential."""
     out = np.empty(scores.shape)
-    _leader_rows(np.ascontiguousarray(scores), rates, *quadrature(scores.shape[1]), out)
+    _leader_rows(_plain(scores), _plain(rates), *quadrature(scores.shape[1]), out)
     return out
 
 

@@ -209,7 +209,7 @@ class ExpertStrategy(BaseEstimator, ABC):
                 f"awake must be a boolean array of shape {shape}, got shape {mask.shape} of "
                 f"dtype {mask.dtype}"
             )
-        return np.ascontiguousarray(mask)
+        return np.require(mask, requirements=["C", "W"])
 
     def _check_somebody_plays(
         self, losses: NDArray[np.float64], awake: NDArray[np.bool_] | None, dropped: Any
@@ -337,6 +337,7 @@ class ExpertStrategy(BaseEstimator, ABC):
         self._check_rule(array)
         self._check_somebody_plays(array, mask, False)
         self._tune(array)
+        self._start(array.shape[1])  # raises, if it must, while the old game is still there
         self._forget()
         self._begin(array.shape[1])
         return self._trace(self._advance(array, mask, keep_weights=keep_weights))
@@ -351,6 +352,7 @@ class ExpertStrategy(BaseEstimator, ABC):
             raise ValueError("awake and drop_infinite are for a single game, got many")
         self._check_rule(losses)
         self._tune(losses)
+        self._start(losses.shape[2])
         self._forget()
         self._begin(losses.shape[2])
         scales = self._scales(0, losses.shape[1])

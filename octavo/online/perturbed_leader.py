@@ -94,7 +94,7 @@ def fpl_probabilities(cum_losses: ArrayLike, eps: ArrayLike) -> Array:
     rates = np.broadcast_to(np.asarray(eps, dtype=float), rows.shape[:1])
     if not (rates > 0).all():
         raise ValueError(f"eps must be positive, got {eps!r}")
-    return leader_probabilities(rows, np.ascontiguousarray(rates)).reshape(totals.shape)
+    return leader_probabilities(rows, rates).reshape(totals.shape)
 
 
 class PROTConstants(NamedTuple):
@@ -679,6 +679,9 @@ class PROT(_PerturbedLeader):
         super()._begin(n_experts)
         self._last_gamma = math.inf
         self.gamma_ok_ = True
+
+    def _tune(self, losses: Array) -> None:
+        gamma_values(self.gamma, 0, losses.shape[-2])  # refused while the old game is still there
 
     def _gamma(self, first: int, n_rounds: int) -> Array:
         return gamma_values(self.gamma, first, n_rounds, self._last_gamma)

@@ -7,6 +7,7 @@ import pickle
 import warnings
 from decimal import Decimal
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from scipy.optimize import brentq
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from octavo import plot
 from octavo.data import make_expert_game
 from octavo.online import (
     CBMS,
@@ -848,6 +850,52 @@ def test_helpers_refuse_nonsense():
         regret_of_fixed_eta([[0, 1]], [0.0])
     with pytest.raises(ValueError, match="NaN"):
         data_bounds([[0, np.nan]])
+
+
+@each_strategy
+def test_layout_and_type_of_the_losses_do_not_matter(strategy):
+    losses = np.round(random_losses(3, 30, 3) * 8)
+    expected = strategy.run(losses).weights_
+    fixed = losses.copy()
+    fixed.flags.writeable = False
+    wide = np.zeros((30, 6))
+    wide[:, ::2] = losses
+    forms = [fixed, np.asfortranarray(losses), wide[:, ::2], losses.astype(int), losses.tolist()]
+    for form in forms:
+        np.testing.assert_array_equal(strategy.run(form).weights_, expected)
+    stream = clone(strategy).reset(3)
+    for t in range(30):
+        stream.update(np.broadcast_to(wide[t, ::2], (3,)))
+    np.testing.assert_array_equal(stream.weights(), strategy.weights())
+
+
+def test_a_bad_prior_leaves_the_game_alone():
+    strategy = Hedge(1.0, prior=[1.0, 2.0, 3.0])
+    strategy.run(random_losses(0, 5, 3))
+    before = strategy.weights()
+    with pytest.raises(ValueError, match="prior must have shape"):
+        strategy.run(random_losses(0, 5, 2))
+    np.testing.assert_array_equal(strategy.weights(), before)
+
+
+def test_pictures_show_the_trace():
+    losses = make_expert_game(1, 120)
+    trace = FlipFlop().run(losses)
+    ax = plot.plot_regret({"FlipFlop": trace, "AdaHedge": AdaHedge().run(losses)}, top=9.0)
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), trace.regret_)
+    assert ax.get_ylim()[1] == 9.0
+    ax = plot.plot_learning_rate(trace)
+    drawn = ax.lines[0].get_ydata()
+    np.testing.assert_array_equal(np.isnan(drawn), np.isinf(trace.eta_))
+    bands = sum(patch.get_width() for patch in ax.patches)
+    assert bands == pytest.approx(np.isinf(trace.eta_).sum())
+    ax = plot.plot_expert_weights(trace, ["one", "two"])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "two"]
+    ax = plot.plot_regret_bounds(trace, ["lemma 12, flop"])
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), trace.bounds()["lemma 12, flop"])
+    ax = plot.plot_fixed_eta_regret([0.1, 1.0], [2.0, 3.0], leader=4.0)
+    assert ax.lines[1].get_ydata() == [4.0]
+    plt.close("all")
 
 
 def test_copies_are_independent():

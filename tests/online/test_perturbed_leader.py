@@ -5,6 +5,7 @@ import math
 import pickle
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from octavo import plot
 from octavo.data import fbm
 from octavo.online import (
     CBMS,
@@ -473,6 +475,37 @@ def test_ways_to_write_gamma(gamma):
 def test_bad_gamma(gamma, words):
     with pytest.raises(ValueError, match=words):
         PROT(gamma, v0=100.0).run(growing_losses(0, 20))
+
+
+def test_a_bad_gamma_leaves_the_game_alone():
+    player = PROT(v0=100.0)
+    player.run(growing_losses(0, 10))
+    before = player.weights()
+    with pytest.raises(ValueError, match="gamma must lie"):
+        player.set_params(gamma=lambda t: 2.0 * t).run(growing_losses(0, 20))
+    np.testing.assert_array_equal(player.set_params(gamma="t**-0.5").weights(), before)
+
+
+@quiet
+def test_pictures_show_the_game():
+    prices = 100 + fbm(60, 0.3, 0)
+    run = trade_zero_sum(prices, AdaHedge(), cost=0.001)
+    ax = plot.plot_trading(run)
+    np.testing.assert_allclose(ax.lines[2].get_ydata(), np.cumsum(run.gain))
+    np.testing.assert_allclose(ax.lines[3].get_ydata(), run.net)
+    np.testing.assert_allclose(ax.lines[4].get_ydata(), run.trace.volume_)
+    found = game_diagnostics(growing_losses(0, 50), 0.05)
+    ax = plot.plot_fluctuation(found)
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), found.fluctuation)
+    assert len(ax.lines[2].get_ydata()) == found.exceeds.sum()
+    trace = PROT().run(growing_losses(0, 50))
+    ax = plot.plot_normalized_regret({"PROT": trace})
+    drawn = ax.lines[0].get_ydata()
+    np.testing.assert_array_equal(np.isnan(drawn), trace.normalized_regret_ <= 0)
+    ax = plot.plot_leader_probability({"PROT": trace})
+    totals = np.cumsum(trace.losses_, axis=0)
+    assert ax.lines[0].get_ydata()[10] == trace.weights_[11, np.argmin(totals[10])]
+    plt.close("all")
 
 
 def test_gamma_may_not_rise_between_rounds():
