@@ -1,10 +1,13 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
-from octavo.plot.privacy import plot_decision_regions as plot_decision_regions
-from octavo.plot.privacy import plot_error_by_epsilon as plot_error_by_epsilon
-from octavo.plot.privacy import plot_error_by_penalty as plot_error_by_penalty
-from octavo.plot.privacy import plot_error_by_size as plot_error_by_size
-from octavo.plot.privacy import plot_privacy_budget as plot_privacy_budget
-from octavo.plot.privacy import plot_privacy_loss as plot_privacy_loss
+from octavo.plot.experts import plot_expert_weights as plot_expert_weights
+from octavo.plot.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
+from octavo.plot.experts import plot_learning_rate as plot_learning_rate
+from octavo.plot.experts import plot_regret as plot_regret
+from octavo.plot.experts import plot_regret_bounds as plot_regret_bounds
+from octavo.plot.perturbed_leaders import plot_fluctuation as plot_fluctuation
+from octavo.plot.perturbed_leaders import plot_leader_probability as plot_leader_probability
+from octavo.plot.perturbed_leaders import plot_normalized_regret as plot_normalized_regret
+from octavo.plot.perturbed_leaders import plot_trading as plot_trading
 from octavo.plot.ratings import plot_calibration as plot_calibration
 from octavo.plot.ratings import plot_error_by_experience as plot_error_by_experience
 from octavo.plot.ratings import plot_head_to_head as plot_head_to_head
