@@ -9,7 +9,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 JOBS ?= auto
 BENCH ?=
 
-.PHONY: demo test test-all bench claims docs lint sync clean
+.PHONY: demo test test-all bench claims docs lint sync clean clean-cache
 
 # A stamp a set of extras: installed once, again when the requirements change.
 $(VENV)/.stamp-%: pyproject.toml constraints.txt
@@ -50,5 +50,8 @@ lint: $(VENV)/.stamp-lint
 sync: $(VENV)/.stamp-core
 	$(BIN)/python tools/sync.py
 
-clean:
+clean-cache:
+	find octavo -name '*.nb[ci]' -delete
+
+clean: clean-cache
 	rm -rf $(VENV) docs/_build docs/gallery docs/generated octavo-report.html

@@ -125,11 +125,13 @@ def claim_lines(paper, method) -> list[str]:
     return [title, "-" * len(title), "", intro, "", *table(header, rows, "26 13 11 16 34")]
 
 
-def figure_lines(paper, build: Path) -> list[str]:
+def figure_lines(paper, method, build: Path) -> list[str]:
     import matplotlib.pyplot as plt
 
     lines = []
     for number, figure in enumerate(paper.figures):
+        if figure.method != method.name:
+            continue
         path = build / f"{paper.key}-{number}.png"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -170,7 +172,7 @@ def method_lines(name: str) -> list[str]:
         *record_lines(paper, method),
         *api_lines(method),
         *claim_lines(paper, method),
-        *figure_lines(paper, HERE / "generated" / "figures"),
+        *figure_lines(paper, method, HERE / "generated" / "figures"),
         *bench_lines(method),
     ]
 
@@ -183,7 +185,8 @@ def index_lines() -> list[str]:
             for _, m in methods()
             if m.room == room
         ]
-        lines += [f"octavo.{room}", "-" * (len(room) + 7), ""]
+        about = inspect.getdoc(importlib.import_module(f"octavo.{room}")) or ""
+        lines += [f"octavo.{room}", "-" * (len(room) + 7), "", about, ""]
         lines += table(["method", "task", "what it does"], rows, "22 28 50")
     return lines
 

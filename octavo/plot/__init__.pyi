@@ -1,4 +1,26 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.plot.experts import plot_expert_weights as plot_expert_weights
+from octavo.plot.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
+from octavo.plot.experts import plot_learning_rate as plot_learning_rate
+from octavo.plot.experts import plot_regret as plot_regret
+from octavo.plot.experts import plot_regret_bounds as plot_regret_bounds
+from octavo.plot.online import plot_feature_confidence as plot_feature_confidence
+from octavo.plot.online import plot_final_rates as plot_final_rates
+from octavo.plot.online import plot_online_curves as plot_online_curves
+from octavo.plot.paths import plot_decoding_gain as plot_decoding_gain
+from octavo.plot.paths import plot_decoding_tradeoff as plot_decoding_tradeoff
+from octavo.plot.paths import plot_path_family as plot_path_family
+from octavo.plot.paths import plot_posterior_path as plot_posterior_path
+from octavo.plot.perturbed_leaders import plot_fluctuation as plot_fluctuation
+from octavo.plot.perturbed_leaders import plot_leader_probability as plot_leader_probability
+from octavo.plot.perturbed_leaders import plot_normalized_regret as plot_normalized_regret
+from octavo.plot.perturbed_leaders import plot_trading as plot_trading
+from octavo.plot.precision_paths import plot_edge_count as plot_edge_count
+from octavo.plot.precision_paths import plot_graph as plot_graph
+from octavo.plot.precision_paths import plot_graph_roc as plot_graph_roc
+from octavo.plot.precision_paths import plot_l1_path as plot_l1_path
+from octavo.plot.precision_paths import plot_lp_path as plot_lp_path
+from octavo.plot.precision_paths import plot_time_by_size as plot_time_by_size
 from octavo.plot.privacy import plot_decision_regions as plot_decision_regions
 from octavo.plot.privacy import plot_error_by_epsilon as plot_error_by_epsilon
 from octavo.plot.privacy import plot_error_by_penalty as plot_error_by_penalty
