@@ -51,6 +51,8 @@ FLIP, FLOP = 0, 1
 SECOND_ORDER_FACTOR = math.sqrt(2.0 * (math.sqrt(2.0) - 1.0) / (math.e - 2.0))
 _MAX_NODES = 48
 # Sums and minima may be taken in any order, and no score or loss is NaN: nothing else is relaxed.
+# A loop that is so compiled must not both add up and fill another array: whether it is then
+# vectorised would depend on where the arrays lie in memory, and with it the last bits of the sum.
 _REGROUP = {"reassoc", "nsz"}
 _REGROUP_FINITE = {"reassoc", "nsz", "nnan"}
 
@@ -142,11 +144,11 @@ def _rate(rule, memory, scale):
 @numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
 def _exponentials(rate, low, score, weights, i):
     """Fill row i with e^(-rate (score - low)) and return its sum."""
+    for k in range(score.shape[0]):
+        weights[i, k] = _exp_nonpositive(rate * (low - score[k]))
     total = 0.0
     for k in range(score.shape[0]):
-        p = _exp_nonpositive(rate * (low - score[k]))
-        weights[i, k] = p
-        total += p
+        total += weights[i, k]
     return total
 
 
@@ -338,11 +340,12 @@ def _relative_losses_of_some(losses, t, score, relative):
 @numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
 def _divide_and_average(weights, i, total, relative):
     """Divide the weights by their sum and return the mean loss under them."""
-    mean, inverse = 0.0, 1.0 / total
+    inverse = 1.0 / total
     for k in range(relative.shape[0]):
-        w = weights[i, k] * inverse
-        weights[i, k] = w
-        mean += w * relative[k]
+        weights[i, k] *= inverse
+    mean = 0.0
+    for k in range(relative.shape[0]):
+        mean += weights[i, k] * relative[k]
     return mean
 
 
@@ -353,9 +356,11 @@ def _add_losses(weights, i, relative, mean, excess):
     Return the variance of the losses under the weights, how much the best total rose, and
     whether a leader fell behind; the rise is still to be taken off.
     """
-    variance, low, fallen = 0.0, math.inf, -math.inf
+    variance = 0.0
     for k in range(excess.shape[0]):
         variance += weights[i, k] * (relative[k] - mean) * (relative[k] - mean)
+    low, fallen = math.inf, -math.inf
+    for k in range(excess.shape[0]):
         new = excess[k] + relative[k]
         low = min(low, new)
         fallen = max(fallen, new if excess[k] == 0.0 else -math.inf)
@@ -492,7 +497,8 @@ def _play(rule, game, losses, awake, scales, noise, nodes, node_weights, weights
         else:
             _lower(excess, rise)
             if mixes:  # the rate is infinite: the mix loss is the rise of the best total
-                gap, mix = _gap_of_leaders(weights, i, relative, rise), rise
+                mix = rise - low_score  # which is positive if the leader has just been dropped
+                gap = _gap_of_leaders(weights, i, relative, mix)
         if rule.kind == VARIATION:
             _second_order_step(rate, memory[ROUNDS] + 1.0, losses, t, handicap, means)
         memory[REGRET] += mean - rise
