@@ -1,0 +1,4 @@
+# Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.sequence.pattern_automaton import Boundary as Boundary
+from octavo.sequence.pattern_automaton import PatternAutomaton as PatternAutomaton
+from octavo.sequence.pattern_automaton import observed_patterns as observed_patterns
