@@ -53,7 +53,9 @@ def stack_labels(y: Any, lengths: ArrayLike | None = None, *, name: str = "y") -
         flat = y.tolist() if isinstance(y, np.ndarray) else list(y)
         sizes = check_lengths(lengths, len(flat), name=name)
     for row, label in enumerate(flat):
-        _check_label(label, f"{name}: {locate(row, sizes)}")
+        complaint = _complaint(label)
+        if complaint:
+            raise ValueError(f"{name}: {locate(row, sizes)}: {complaint}")
     return LabelStack([_plain(label) for label in flat], sizes)
 
 
@@ -61,15 +63,15 @@ def _plain(label: Any) -> Hashable:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _check_label(label: Any, where: str) -> None:
+def _complaint(label: Any) -> str:
+    """Return what is wrong with a label, or nothing."""
     if isinstance(label, (str, int)):
-        return
+        return ""
     try:
         hash(label)
     except TypeError:
-        raise ValueError(f"{where}: labels must be hashable, got {label!r}") from None
-    if label is None or label != label:
-        raise ValueError(f"{where}: {label!r} is not a label")
+        return f"labels must be hashable, got {label!r}"
+    return f"{label!r} is not a label" if label is None or label != label else ""
 
 
 def classes_of(labels: Iterable[Hashable]) -> NDArray[Any]:
