@@ -7,3 +7,4 @@ from octavo.data.datasets import list_datasets as list_datasets
 from octavo.data.datasets import load_dataset as load_dataset
 from octavo.data.formats import CorruptDatasetError as CorruptDatasetError
 from octavo.data.games import make_games as make_games
+from octavo.data.high_order_markov import make_high_order_markov as make_high_order_markov

@@ -6,7 +6,8 @@ Maximises a concave log-likelihood L less a Gaussian and, if asked, a Laplace pr
 
 The Gaussian part makes F strongly concave, so that any supergradient g at x bounds how far x is
 from the optimum: F* - F(x) ≤ ½ Σ_k σ_k² g_k². With l1 > 0 the problem is solved in the positive
-and negative parts of x, which makes it smooth with bounds.
+and negative parts of x, which makes it smooth with bounds. Where the σ_k differ, x is measured
+in units of them, so that a tight prior on some weights does not slow the others down.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ Likelihood = Callable[[Floats], tuple[float, Floats]]
 class PenalizedFit(NamedTuple):
     """The maximiser and how good it is.
 
-    ``gradient_norm`` is the largest entry of the smallest supergradient, divided by the size of
-    the problem; ``gap_bound`` bounds F* - F(x); ``trace`` has F after every iteration.
+    ``gradient_norm`` is the largest entry of the smallest supergradient, each in units of its
+    σ_k relative to the largest, divided by the size of the problem; ``gap_bound`` bounds
+    F* - F(x); ``trace`` has F after every iteration.
     """
 
     x: Floats
@@ -74,20 +76,22 @@ def maximize_penalized(
     fit : PenalizedFit
         The maximiser with its certificate.
     """
-    precision = 1.0 / sigma**2
+    precision, unit = 1.0 / sigma**2, _units(sigma)
+    lasso = l1 * unit / size
 
     def smooth(x: Floats) -> tuple[float, Floats]:
         value, gradient = likelihood(x)
         return value - 0.5 * float(precision @ (x * x)), gradient - precision * x
 
-    def cost(x: Floats) -> tuple[float, Floats]:
-        value, gradient = smooth(x)
-        return -value / size, -gradient / size
+    def cost(z: Floats) -> tuple[float, Floats]:
+        value, gradient = smooth(unit * z)
+        return -value / size, -unit * gradient / size
 
     def split_cost(parts: Floats) -> tuple[float, Floats]:
-        value, gradient = cost(parts[: start.size] - parts[start.size :])
-        lasso = l1 / size
-        return value + lasso * parts.sum(), np.concatenate([gradient, -gradient]) + lasso
+        plus, minus = parts.reshape(2, -1)
+        value, gradient = cost(plus - minus)
+        slopes = np.concatenate([gradient + lasso, lasso - gradient])
+        return value + float(lasso @ (plus + minus)), slopes
 
     trace: list[float] = []
 
@@ -96,14 +100,15 @@ def maximize_penalized(
         if step is not None and step():
             raise StopIteration
 
-    lasso = l1 > 0
-    first = np.concatenate([np.maximum(start, 0), np.maximum(-start, 0)]) if lasso else start
+    first = start / unit
+    if l1 > 0:
+        first = np.concatenate([np.maximum(first, 0), np.maximum(-first, 0)])
     found = minimize(
-        split_cost if lasso else cost,
+        split_cost if l1 > 0 else cost,
         first,
         jac=True,
         method="L-BFGS-B",
-        bounds=[(0, None)] * first.size if lasso else None,
+        bounds=[(0, None)] * first.size if l1 > 0 else None,
         callback=after,
         options={
             "maxiter": max_iter,
@@ -113,14 +118,21 @@ def maximize_penalized(
             "ftol": 0.0,
         },
     )
-    x = found.x[: start.size] - found.x[start.size :] if lasso else found.x
+    x = unit * (found.x[: start.size] - found.x[start.size :] if l1 > 0 else found.x)
     value, gradient = smooth(x)
     slope = smallest_supergradient(x, gradient, l1)
-    norm = float(np.abs(slope).max(initial=0.0)) / size
+    norm = float(np.abs(unit * slope).max(initial=0.0)) / size
     with np.errstate(invalid="ignore"):
         gap = 0.5 * float(np.sum(np.where(slope == 0, 0.0, sigma**2 * slope**2)))
     objective = value - l1 * float(np.abs(x).sum())
     return PenalizedFit(x, objective, norm, gap, int(found.nit), norm <= tol, np.array(trace))
+
+
+def _units(sigma: Floats) -> Floats:
+    """Return σ relative to the largest finite one; 1 where there is no prior."""
+    finite = np.isfinite(sigma)
+    largest = sigma[finite].max() if finite.any() else 1.0
+    return np.where(finite, np.where(finite, sigma, 0.0) / largest, 1.0)
 
 
 def smallest_supergradient(x: Floats, gradient: Floats, l1: float) -> Floats:

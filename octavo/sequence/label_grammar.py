@@ -10,12 +10,14 @@ such r only, out of whole groups of histories (`octavo.engine.chain_lanes.Groupe
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.chain_lanes import GroupedEdges
+from octavo.engine.chains import Edges
 from octavo.engine.sequences import locate
 from octavo.sequence.pattern_automaton import Boundary, Pattern, PatternAutomaton
 
@@ -141,6 +143,15 @@ class LabelGrammar:
         end = pairs[self._last_pair] if self.marked else np.zeros(self.n_states)
         return Potentials(start, self._edges._replace(score=pairs[self._edge_pair]), end)
 
+    def single(self, edges: GroupedEdges) -> Edges:
+        """Return the transitions of `potentials` from single states, for decoding."""
+        plain, origin = self._single
+        return plain._replace(score=edges.score[origin])
+
+    @cached_property
+    def _single(self) -> tuple[Edges, Codes]:
+        return self._edges.expanded()
+
     def expected(self, pairs: Floats, starts: Floats, ends: Floats) -> Floats:
         """Return the expected number of each pattern from the marginals of an engine."""
         n_pairs = self.automaton.suffix_matrix.shape[1]
@@ -154,6 +165,18 @@ class LabelGrammar:
         """Return the chain's state at each label of stacked sequences."""
         before = self.automaton.walk(codes, lengths, self._begin)
         return self.place[self.automaton.delta[before, codes]]
+
+    def scored(self, weights: Floats, codes: Codes, lengths: Codes) -> Floats:
+        """Return the weights of all patterns that end at each label; END belongs to the last."""
+        automaton = self.automaton
+        width = len(automaton.labels)
+        pairs = automaton.suffix_matrix.T @ weights
+        before = automaton.walk(codes, lengths, self._begin)
+        scores = pairs[before * width + codes]
+        if self.marked:
+            last = np.cumsum(lengths) - 1
+            scores[last] += pairs[automaton.delta[before[last], codes[last]] * width + width - 1]
+        return scores
 
     def counted(self, codes: Codes, lengths: Codes, weight: Floats) -> Floats:
         """Return how often each pattern occurs, each sequence counting by its weight."""

@@ -29,8 +29,6 @@ def stack_labels(y: Any, lengths: ArrayLike | None = None, *, name: str = "y") -
     With ``lengths``, y is flat; without, it is a list of sequences of labels, or one flat
     sequence of labels that are neither lists nor arrays.
     """
-    if y is None:
-        raise ValueError(f"{name} is missing: this model needs the labels of its sequences")
     if isinstance(y, str) or not hasattr(y, "__len__"):
         raise ValueError(f"{name} must be a list of label sequences, got {y!r}")
     flat: list[Hashable]
@@ -38,7 +36,7 @@ def stack_labels(y: Any, lengths: ArrayLike | None = None, *, name: str = "y") -
         counts = []
         flat = []
         for q, part in enumerate(y):
-            if np.ndim(part) == 0 or len(part) == 0:
+            if (isinstance(part, np.ndarray) and part.ndim == 0) or len(part) == 0:
                 raise ValueError(f"{name}: sequence {q} is empty")
             if isinstance(part, np.ndarray) and part.ndim != 1:
                 raise ValueError(
