@@ -1,4 +1,5 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.data.citations import make_citations as make_citations
 from octavo.data.datasets import DatasetInfo as DatasetInfo
 from octavo.data.datasets import DatasetNotFoundError as DatasetNotFoundError
 from octavo.data.datasets import convert_libol as convert_libol

@@ -155,7 +155,7 @@ class LabelGrammar:
     def expected(self, pairs: Floats, starts: Floats, ends: Floats) -> Floats:
         """Return the expected number of each pattern from the marginals of an engine."""
         n_pairs = self.automaton.suffix_matrix.shape[1]
-        counts = np.bincount(self._edge_pair, pairs, minlength=n_pairs)
+        counts = np.bincount(self._edge_pair, pairs, minlength=n_pairs).astype(np.float64)
         counts[self._first_pair] += starts[self.first]
         if self.marked:
             counts[self._last_pair] += ends

@@ -9,7 +9,8 @@ positions and the length of each sequence.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -64,7 +65,7 @@ def read_table(
     items = _items(X, lengths)
     if items is not None:
         flat, counts, listed = items
-        values, found = _vectorised(flat, counts, names)
+        values, found = vectorize(flat, names, lambda row: locate(row, counts))
         return Table(values, counts, listed, found)
     if lengths is None and isinstance(X, (list, tuple)) and any(sp.issparse(x) for x in X):
         return _stacked_sparse(X)
@@ -152,20 +153,17 @@ def _items(X: Any, lengths: ArrayLike | None) -> tuple[list[Any], NDArray[np.int
     return [item for part in X for item in part], counts, True
 
 
-def _features(
-    item: Any, row: int, lengths: NDArray[np.int64]
-) -> Iterable[tuple[str, float]]:
-    """Yield the features of one position."""
+def _features(item: Any, where: Callable[[], str]) -> Iterable[tuple[str, float]]:
+    """Yield the features of one position; ``where`` says which one it is."""
     if not isinstance(item, Mapping):
         if isinstance(item, str) or not isinstance(item, (list, tuple, set, frozenset)):
-            where = locate(row, lengths)
-            raise ValueError(f"X: {where}: expected a dictionary of features, got {item!r}")
+            raise ValueError(f"X: {where()}: expected a dictionary of features, got {item!r}")
         item = dict.fromkeys(item, 1.0)
     for name, value in item.items():
         if isinstance(value, str):
             yield f"{name}={value}", 1.0
         elif isinstance(value, Mapping):
-            for inner, number in _features(value, row, lengths):
+            for inner, number in _features(value, where):
                 yield f"{name}:{inner}", number
         elif isinstance(value, (list, tuple, set, frozenset)):
             for word in value:
@@ -173,39 +171,43 @@ def _features(
         elif isinstance(value, (Real, np.bool_)):
             if not math.isfinite(value):
                 raise ValueError(
-                    f"X has {value} (NaN or infinity) at {locate(row, lengths)}, feature {name!r}"
+                    f"X has {value} (NaN or infinity) at {where()}, feature {name!r}"
                 )
             yield str(name), float(value)
         else:
             raise ValueError(
-                f"X: {locate(row, lengths)}: feature {name!r} must be a number, a string or a list "
-                f"of strings, got {value!r}"
+                f"X: {where()}: feature {name!r} must be a number, a string or a list of strings, "
+                f"got {value!r}"
             )
 
 
-def _vectorised(
-    items: list[Any], lengths: NDArray[np.int64], names: NDArray[Any] | None
+def vectorize(
+    items: list[Any], names: NDArray[Any] | None, where: Callable[[int], str]
 ) -> tuple[sp.csr_array, NDArray[Any]]:
-    """Return the features of all positions as a sparse table, and their names."""
+    """Return the features of all items as a sparse table, and their names.
+
+    Features that are not among ``names`` are ignored; None takes all. ``where`` tells in words
+    which item is meant.
+    """
     place: dict[str, int] = {}
     if names is not None:
         place = {name: i for i, name in enumerate(names.tolist())}
     rows, columns, values = [], [], []
     for row, item in enumerate(items):
-        for name, value in _features(item, row, lengths):
+        for name, value in _features(item, partial(where, row)):
             column = place.get(name) if names is not None else place.setdefault(name, len(place))
             if column is not None:
                 rows.append(row)
                 columns.append(column)
                 values.append(value)
-    where = np.array(columns, dtype=np.int64)
+    chosen = np.array(columns, dtype=np.int64)
     if names is None:  # the order of names must not depend on the order of sequences
         names = np.array(sorted(place), dtype=object)
         rank = np.empty(len(place), dtype=np.int64)
         rank[[place[name] for name in names]] = np.arange(len(place))
-        where = rank[where]
+        chosen = rank[chosen]
     shape = (len(items), names.size)
-    table = sp.coo_array((np.array(values, dtype=np.float64), (rows, where)), shape=shape)
+    table = sp.coo_array((np.array(values, dtype=np.float64), (rows, chosen)), shape=shape)
     return table.tocsr(), names
 
 
@@ -275,7 +277,8 @@ def _window_items(
             found: dict[str, float] = {}
             for shift in range(-before, after + 1):
                 if start <= row + shift < stop:
-                    for name, value in _features(items[row + shift], row + shift, lengths):
+                    place = partial(locate, row + shift, lengths)
+                    for name, value in _features(items[row + shift], place):
                         found[name if shift == 0 else f"{shift:+d}:{name}"] = value
             part.append(found)
         wide += [part] if listed else part
