@@ -9,3 +9,5 @@ from octavo.data.datasets import load_dataset as load_dataset
 from octavo.data.formats import CorruptDatasetError as CorruptDatasetError
 from octavo.data.games import make_games as make_games
 from octavo.data.high_order_markov import make_high_order_markov as make_high_order_markov
+from octavo.data.proteins import ProteinHMM as ProteinHMM
+from octavo.data.proteins import protein_structure_hmm as protein_structure_hmm

@@ -11,6 +11,7 @@ its probabilities, for a random field its potentials. The functions:
   positions and of neighbouring pairs;
 - `best_paths`, `k_best_paths`: paths of largest score; `blended_paths`: the best paths of many
   weighted blends of potentials, in one pass;
+- `path_scores`: the score of given paths;
 - `sample_paths`: independent draws from exp(score)/Z.
 
 Shapes, everywhere the same. Sequences are stacked: ``nodes`` is (N, K), N the sum of
@@ -36,11 +37,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chain_kernels import (
     _TINY,
+    _below_top,
     _best,
     _best_blends,
     _k_best,
     _marginals,
     _partitions,
+    _path_scores,
     _sample,
 )
 from octavo.engine.sequences import check_lengths, locate
@@ -192,7 +195,7 @@ def _refuse_above(values: Floats, name: str, lengths: NDArray[np.int64] | None) 
 def _linear(chain: _Chains) -> tuple[Any, Floats, bool]:
     """Return exp(trans - shift), the shift of each step, and whether no entry is tiny."""
     scores = chain.scores
-    flat = scores.reshape(scores.shape[0], -1)
+    flat = scores.reshape(scores.shape[0], math.prod(scores.shape[1:]))
     shift = flat.max(axis=1) if flat.shape[1] else np.zeros(flat.shape[0])
     shift = np.where(shift > -np.inf, shift, 0.0)
     linear = np.exp(scores - shift.reshape(-1, *[1] * (scores.ndim - 1)))
@@ -220,13 +223,21 @@ def log_partition(
     chains, ptr, grid = _checked(start, trans, nodes, lengths)
     result = np.empty((len(chains), ptr.size - 1))
     for chain, log_z in zip(chains, result):
-        _partitions(chain.start, *_prepared(chain), chain.nodes, ptr, log_z)
+        rows = np.empty(chain.nodes.shape)
+        _partitions(*_prepared(chain, ptr, rows), log_z)
     return result if grid else result[0]
 
 
-def _prepared(chain: _Chains) -> tuple[Any, Any, Floats, bool]:
+def _prepared(
+    chain: _Chains, ptr: NDArray[np.int64], rows: Floats
+) -> tuple[Floats, Any, Any, Floats, bool, Floats, NDArray[np.int64], Floats, Floats]:
+    """Return what sums over paths take, with exp(nodes - largest of the position) in rows."""
     linear, shift, safe = _linear(chain)
-    return linear, chain.trans, shift, safe
+    tops = np.empty(rows.shape[0])
+    if safe:
+        _below_top(chain.nodes, rows, tops)
+        np.exp(rows, out=rows)
+    return chain.start, linear, chain.trans, shift, safe, chain.nodes, ptr, tops, rows
 
 
 def chain_marginals(
@@ -275,13 +286,26 @@ def chain_marginals(
     log_z = np.empty((G, n_sequences))
     which = {"sequence": 1, "step": 2}.get(str(pairs), 0)
     for chain, mine, joint, z in zip(chains, rows, together, log_z):
-        _marginals(chain.start, *_prepared(chain), chain.nodes, ptr, log, mine, joint, which, z)
+        in_logs = np.empty(n_sequences, dtype=bool)
+        _marginals(*_prepared(chain, ptr, mine), log, joint, which, z, in_logs)
+        _convert(mine, ptr, in_logs, log)
     found = None
     if pairs is not None:
         found = together.reshape(G, *([] if pairs == "total" else [choices[pairs]]), *tail)
     if grid:
         return ChainMarginals(rows, found, log_z)
     return ChainMarginals(rows[0], None if found is None else found[0], log_z[0])
+
+
+def _convert(rows: Floats, ptr: NDArray[np.int64], in_logs: NDArray[np.bool_], log: bool) -> None:
+    """Turn the rows of sequences that are not as wanted into, or out of, logarithms."""
+    with np.errstate(divide="ignore"):
+        if in_logs.any() or not log:
+            for q in np.flatnonzero(in_logs != log):
+                mine = rows[ptr[q] : ptr[q + 1]]
+                (np.log if log else np.exp)(mine, out=mine)
+        else:
+            np.log(rows, out=rows)
 
 
 def _room(longest: int, shape: tuple[int, ...], max_bytes: int) -> tuple[Floats, Floats]:
@@ -328,6 +352,44 @@ def best_paths(
         varies = chain.scores.shape[0] > 1
         _best(chain.start, chain.trans, varies, chain.nodes, ptr, *room, path, score)
     return BestPaths(states, scores) if grid else BestPaths(states[0], scores[0])
+
+
+def path_scores(
+    start: ArrayLike,
+    trans: Any,
+    nodes: ArrayLike,
+    states: ArrayLike,
+    lengths: ArrayLike | None = None,
+) -> Floats:
+    """Return the score of a given path of each sequence.
+
+    Parameters
+    ----------
+    start, trans, nodes, lengths : array-like
+        As the module tells.
+    states : array-like of int of shape (N,)
+        The paths, stacked; the same for all points of a grid.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_sequences,)
+        -inf where the path is forbidden.
+    """
+    chains, ptr, grid = _checked(start, trans, nodes, lengths)
+    path, K = np.ascontiguousarray(states), chains[0].nodes.shape[1]
+    if path.shape != (ptr[-1],) or path.dtype.kind not in "iu":
+        raise ValueError(f"states must be {ptr[-1]} integers, got shape {path.shape}, {path.dtype}")
+    bad = np.flatnonzero((path < 0) | (path >= K))
+    if bad.size:
+        at = locate(int(bad[0]), np.diff(ptr))
+        raise ValueError(f"states must be 0..{K - 1}, got {path[bad[0]]} at {at}")
+    scores = np.empty((len(chains), ptr.size - 1))
+    for chain, score in zip(chains, scores):
+        varies = chain.scores.shape[0] > 1
+        _path_scores(
+            chain.start, chain.trans, varies, chain.nodes, ptr, path.astype(np.int64), score
+        )
+    return scores if grid else scores[0]
 
 
 def blended_paths(

@@ -1,4 +1,8 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.plot.paths import plot_decoding_gain as plot_decoding_gain
+from octavo.plot.paths import plot_decoding_tradeoff as plot_decoding_tradeoff
+from octavo.plot.paths import plot_path_family as plot_path_family
+from octavo.plot.paths import plot_posterior_path as plot_posterior_path
 from octavo.plot.ratings import plot_calibration as plot_calibration
 from octavo.plot.ratings import plot_error_by_experience as plot_error_by_experience
 from octavo.plot.ratings import plot_head_to_head as plot_head_to_head

@@ -1,4 +1,4 @@
-"""Sequences: decoding and clustering of hidden Markov models, tagging and segmentation."""
+"""Hidden Markov models, random fields and other models of sequences."""
 
 from octavo._lazy import lazy_exports
 

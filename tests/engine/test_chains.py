@@ -152,6 +152,23 @@ def test_best_paths_equal_enumeration(
 
 @each_form
 @each_case
+def test_path_scores_are_the_definition(seed, K, lengths, varying, forbidden, scale, sparse):
+    chain = start, trans, nodes = random_chain(
+        np.random.default_rng(seed), K, lengths, varying=varying, forbidden=forbidden, scale=scale
+    )
+    pick = np.random.default_rng(seed + 100)
+    chosen, wanted = [], []
+    for _, _, paths, score in each_sequence(*chain, lengths):
+        at = pick.integers(len(paths))
+        chosen.append(paths[at])
+        wanted.append(score[at])
+    used = as_edges(trans) if sparse else trans
+    found = ch.path_scores(start, used, nodes, np.concatenate(chosen), lengths)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@each_form
+@each_case
 def test_k_best_paths_equal_enumeration(seed, K, lengths, varying, forbidden, scale, sparse):
     chain = start, trans, nodes = random_chain(
         np.random.default_rng(seed), K, lengths, varying=varying, forbidden=forbidden, scale=scale
@@ -296,6 +313,16 @@ def test_wide_state_spaces():
         np.testing.assert_array_equal(states, (290 + 7 * np.arange(50)) % K)
 
 
+def test_single_positions_need_no_transitions():
+    nodes = np.log([[0.2, 0.8], [0.6, 0.4]])
+    for trans in (np.empty((0, 2, 2)), np.zeros((2, 2))):
+        found = ch.chain_marginals(np.zeros(2), trans, nodes, [1, 1], pairs="step")
+        np.testing.assert_allclose(found.nodes, np.exp(nodes))
+        assert found.pairs.shape == (0, 2, 2)
+        assert ch.best_paths(np.zeros(2), trans, nodes, [1, 1]).states.tolist() == [1, 0]
+        assert ch.k_best_paths(np.zeros(2), trans, nodes, 2, [1, 1]).states[1].tolist() == [0, 1]
+
+
 def test_marginals_go_where_they_are_told():
     room = np.empty((4, 2))
     found = ch.chain_marginals(np.zeros(2), np.zeros((2, 2)), np.zeros((4, 2)), out=room)
@@ -323,6 +350,10 @@ def test_bad_potentials_are_named():
         ch.best_paths(start, np.full((2, 2), np.nan), nodes)
     with pytest.raises(ValueError, match="nodes must be"):
         ch.best_paths(start, trans, np.zeros(2))
+    with pytest.raises(ValueError, match=r"states must be 0..1, got 2 at sequence 1, position 1"):
+        ch.path_scores(start, trans, nodes, [0, 0, 0, 2, 0], [2, 3])
+    with pytest.raises(ValueError, match="states must be 5 integers"):
+        ch.path_scores(start, trans, nodes, [0.0, 0, 0, 0, 0], [2, 3])
     with pytest.raises(ValueError, match="k must be at least 1"):
         ch.k_best_paths(start, trans, nodes, 0)
     with pytest.raises(ValueError, match="pairs must be"):
