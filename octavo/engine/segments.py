@@ -25,16 +25,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.engine.chain_kernels import (
-    _degree,
-    _edge,
-    _insert,
-    _log_into,
-    _log_out_of,
-    _max_push,
-    _normalise_log,
-    _origin,
-)
+from octavo.engine.chain_kernels import _insert
 from octavo.engine.chain_lanes import _RANGE, _TINY, GroupedEdges, _exponential
 from octavo.engine.sequences import check_lengths
 
@@ -294,11 +285,47 @@ def _sums(start, edges, end, scores, block, ptr, share, marginals, out, log_z): 
 
 
 # --- sums, in logarithms ------------------------------------------------------------------------
+# Where every state is looked at by itself, transitions are (indptr, source, score) from single
+# states.
+
+
+@numba.njit(cache=True)
+def _log_into(trans, a, u, enter):  # type: ignore[no-untyped-def]
+    """Set enter[u, k] = log Σ_i exp(a[u, i] + score(i, k))."""
+    indptr, source, score = trans
+    for k in range(enter.shape[1]):
+        top, total = -np.inf, 0.0
+        for e in range(indptr[k], indptr[k + 1]):
+            top = max(top, a[u, source[e]] + score[e])
+        if top > -np.inf:
+            for e in range(indptr[k], indptr[k + 1]):
+                total += math.exp(a[u, source[e]] + score[e] - top)
+            top += math.log(total)
+        enter[u, k] = top
+
+
+@numba.njit(cache=True)
+def _log_out_of(trans, ahead, top, b, u):  # type: ignore[no-untyped-def]
+    """Set b[u, i] = log Σ_k exp(score(i, k) + ahead[k]); top is room for K numbers."""
+    indptr, source, score = trans
+    K = ahead.shape[0]
+    top[:] = -np.inf
+    for k in range(K):
+        for e in range(indptr[k], indptr[k + 1]):
+            top[source[e]] = max(top[source[e]], score[e] + ahead[k])
+    b[u] = 0.0
+    for k in range(K):
+        for e in range(indptr[k], indptr[k + 1]):
+            i = source[e]
+            if top[i] > -np.inf:
+                b[u, i] += math.exp(score[e] + ahead[k] - top[i])
+    for i in range(K):
+        b[u, i] = top[i] + math.log(b[u, i]) if top[i] > -np.inf else -np.inf
 
 
 @numba.njit(cache=True)
 def _filter_logs(start, trans, end, scores, column, a, enter):  # type: ignore[no-untyped-def]
-    """Do what `_filter` does in logarithms; trans is (indptr, source, (1, E))."""
+    """Do what `_filter` does in logarithms."""
     T, L, _ = scores.shape
     K = start.shape[0]
     for j in range(T + 1):
@@ -317,8 +344,10 @@ def _filter_logs(start, trans, end, scores, column, a, enter):  # type: ignore[n
             a[j, q] = top
         if j == T:
             break
-        for q in range(K):
-            enter[j, q] = start[q] if j == 0 else _log_into(trans, 0, q, a[j])
+        if j == 0:
+            enter[0] = start
+        else:
+            _log_into(trans, a, j, enter)
     top, total = -np.inf, 0.0
     for q in range(K):
         top = max(top, a[T, q] + end[q])
@@ -332,6 +361,7 @@ def _filter_logs(start, trans, end, scores, column, a, enter):  # type: ignore[n
 @numba.njit(cache=True)
 def _smooth_logs(start, trans, end, scores, column, a, enter, log_z, out):  # type: ignore[no-untyped-def]
     """Do what `_smooth` does in logarithms, for one sequence of share 1."""
+    indptr, source, score = trans
     segments, pairs, starts, ends = out
     T, L, _ = scores.shape
     K = start.shape[0]
@@ -357,15 +387,35 @@ def _smooth_logs(start, trans, end, scores, column, a, enter, log_z, out):  # ty
             for q in range(K):
                 starts[q] = math.exp(start[q] + ahead[q] - log_z)
             break
-        _log_out_of(trans, 0, ahead, top, b[u])
+        _log_out_of(trans, ahead, top, b, u)
         for k in range(K):
-            for n in range(_degree(trans, k)):
-                i, score, e = _edge(trans, 0, k, n)
+            for e in range(indptr[k], indptr[k + 1]):
                 if ahead[k] > -np.inf:
-                    pairs[e] += math.exp(a[u, i] + score + ahead[k] - log_z)
+                    pairs[e] += math.exp(a[u, source[e]] + score[e] + ahead[k] - log_z)
 
 
 # --- paths --------------------------------------------------------------------------------------
+
+
+@numba.njit(cache=True)
+def _best_into(trans, delta, u, enter):  # type: ignore[no-untyped-def]
+    """Set enter[u, k] = max_i delta[u, i] + score(i, k)."""
+    indptr, source, score = trans
+    for k in range(enter.shape[1]):
+        enter[u, k] = -np.inf
+        for e in range(indptr[k], indptr[k + 1]):
+            enter[u, k] = max(enter[u, k], delta[u, source[e]] + score[e])
+
+
+@numba.njit(cache=True)
+def _origin(trans, delta, u, k):  # type: ignore[no-untyped-def]
+    """Return the state that attains enter[u, k]."""
+    indptr, source, score = trans
+    best, where = -np.inf, -1
+    for e in range(indptr[k], indptr[k + 1]):
+        if delta[u, source[e]] + score[e] > best:
+            best, where = delta[u, source[e]] + score[e], source[e]
+    return where
 
 
 @numba.njit(cache=True, nogil=True)
@@ -382,13 +432,13 @@ def _best_segments(start, trans, end, scores, column, ptr, out):  # type: ignore
             for q in range(K):
                 delta[j, q] = -np.inf
                 for d in range(min(L, j)):
-                    score = mine[j - 1 - d, d, column[q]] + enter[j - 1 - d, q]
-                    if score > delta[j, q]:
-                        delta[j, q], length[j, q] = score, d + 1
+                    worth = mine[j - 1 - d, d, column[q]] + enter[j - 1 - d, q]
+                    if worth > delta[j, q]:
+                        delta[j, q], length[j, q] = worth, d + 1
             if j == 0:
                 enter[0] = start
             elif j < T:
-                _max_push(trans, 0, delta[j], enter[j])
+                _best_into(trans, delta, j, enter)
         at = 0
         for q in range(K):
             if delta[T, q] + end[q] > delta[T, at] + end[at]:
@@ -400,13 +450,14 @@ def _best_segments(start, trans, end, scores, column, ptr, out):  # type: ignore
             first[ptr[n] + count[n]], state[ptr[n] + count[n]] = u, at
             count[n] += 1
             if u > 0:
-                at = _origin(trans, 0, at, delta[u])
+                at = _origin(trans, delta, u, at)
             j = u
 
 
 @numba.njit(cache=True, nogil=True)
 def _k_best_segments(start, trans, end, scores, column, ptr, k, out):  # type: ignore[no-untyped-def]
     """Fill (first, state, count, score), each with a leading axis of the k best."""
+    indptr, source, score = trans
     first, state, count, best = out
     K, L = start.shape[0], scores.shape[1]
     for n in range(ptr.shape[0] - 1):
@@ -419,8 +470,8 @@ def _k_best_segments(start, trans, end, scores, column, ptr, k, out):  # type: i
                 for d in range(min(L, j)):
                     u = j - 1 - d
                     for r in range(k):
-                        score = mine[u, d, column[q]] + enter[u, q, r]
-                        if not _insert(score, d * k + r, delta[j, q], length[j, q]):
+                        worth = mine[u, d, column[q]] + enter[u, q, r]
+                        if not _insert(worth, d * k + r, delta[j, q], length[j, q]):
                             break
             if j == T:
                 break
@@ -428,12 +479,11 @@ def _k_best_segments(start, trans, end, scores, column, ptr, k, out):  # type: i
                 if j == 0:
                     enter[0, q, 0] = start[q]
                     continue
-                for e in range(_degree(trans, q)):
-                    i, score, _ = _edge(trans, 0, q, e)
+                for e in range(indptr[q], indptr[q + 1]):
+                    i = source[e]
                     for r in range(k):
-                        if not _insert(
-                            delta[j, i, r] + score, i * k + r, enter[j, q], origin[j, q]
-                        ):
+                        worth = delta[j, i, r] + score[e]
+                        if not _insert(worth, i * k + r, enter[j, q], origin[j, q]):
                             break
         last, come = np.full(k, -np.inf), np.full(k, -1)
         for q in range(K):
@@ -456,13 +506,17 @@ def _k_best_segments(start, trans, end, scores, column, ptr, k, out):  # type: i
 @numba.njit(cache=True)
 def _draw(chance, uniform):  # type: ignore[no-untyped-def]
     """Return an index drawn with log probabilities up to a constant."""
-    _normalise_log(chance)
-    found = -1
+    top, total, found = -np.inf, 0.0, -1
+    for i in range(chance.shape[0]):
+        top = max(top, chance[i])
+    for i in range(chance.shape[0]):
+        total += math.exp(chance[i] - top)
+    left = uniform * total
     for i in range(chance.shape[0]):
         if chance[i] > -np.inf:
             found = i
-            uniform -= math.exp(chance[i])
-            if uniform < 0.0:
+            left -= math.exp(chance[i] - top)
+            if left < 0.0:
                 break
     return found
 
@@ -470,6 +524,7 @@ def _draw(chance, uniform):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def _sample_segments(start, trans, end, scores, column, ptr, uniforms, out):  # type: ignore[no-untyped-def]
     """Fill (first, state, count, log_z), the first three with a leading axis of samples."""
+    indptr, source, score = trans
     first, state, count, log_z = out
     K, L = start.shape[0], scores.shape[1]
     for n in range(ptr.shape[0] - 1):
@@ -486,9 +541,8 @@ def _sample_segments(start, trans, end, scores, column, ptr, uniforms, out):  # 
                     before[:] = a[T] + end
                 else:
                     before[:] = -np.inf
-                    for e in range(_degree(trans, at)):
-                        i, score, _ = _edge(trans, 0, at, e)
-                        before[i] = a[j, i] + score
+                    for e in range(indptr[at], indptr[at + 1]):
+                        before[source[e]] = a[j, source[e]] + score[e]
                 at = _draw(before, row[0])
                 reach = min(L, j)
                 chance = np.empty(reach)
@@ -519,9 +573,9 @@ class _Problem(NamedTuple):
         return np.searchsorted(self.column, np.arange(self.scores.shape[2] + 1))
 
     def plain(self) -> tuple[tuple[Codes, Codes, Floats], Codes]:
-        """Return transitions from single states, as (indptr, source, (1, E)), and their origin."""
+        """Return transitions from single states, and which edge each comes from."""
         single, origin = self.edges.expanded()
-        return (single.indptr, single.source, single.score[None, :]), origin
+        return (single.indptr, single.source, single.score), origin
 
 
 def _checked(
