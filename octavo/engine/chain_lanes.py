@@ -82,7 +82,7 @@ class TiedMarginals(NamedTuple):
 
 
 @numba.njit(cache=True)
-def _outgoing(indptr, source):  # type: ignore[no-untyped-def]
+def _outgoing(indptr, source):
     """Return the edges by source, single states and then groups: pointer, target and number."""
     K, E = indptr.shape[0] - 1, source.shape[0]
     pointer = np.zeros(2 * K + 1, np.int64)
@@ -100,7 +100,7 @@ def _outgoing(indptr, source):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _load(nodes, ptr, lanes, factor, log_z, trusted):  # type: ignore[no-untyped-def]
+def _load(nodes, ptr, lanes, factor, log_z, trusted):
     """Fill factor (T, C, lanes) with exp(nodes - their maximum), 0 after a sequence's end."""
     C = nodes.shape[1]
     factor[:] = 0.0
@@ -124,13 +124,17 @@ def _load(nodes, ptr, lanes, factor, log_z, trusted):  # type: ignore[no-untyped
 
 
 @numba.njit(cache=True)
-def _forward(start, indptr, source, weight, parent, column, end, factor, size, alpha, inverse, least):  # type: ignore[no-untyped-def]
+def _forward(start, edges, column, end, factor, size, alpha, inverse, least):
     """Fill alpha (T, 2K, lanes) with P(state | positions so far), then the sums over groups."""
+    indptr, source, weight, parent = edges
     K = column.shape[0]
     sums, total = np.empty(_LANES), np.empty(_LANES)
     for b in range(_LANES):
         least[b] = 1.0
     for t in range(size[0]):
+        ends_here = False
+        for b in range(size.shape[0]):
+            ends_here |= t == size[b] - 1
         for b in range(_LANES):
             total[b] = 0.0
         for j in range(K):
@@ -144,9 +148,10 @@ def _forward(start, indptr, source, weight, parent, column, end, factor, size, a
             now, f = alpha[t, j], factor[t, column[j]]
             for b in range(_LANES):
                 now[b] = sums[b] * f[b]
-            for b in range(size.shape[0]):
-                if t == size[b] - 1:
-                    now[b] *= end[j]
+            if ends_here:
+                for b in range(size.shape[0]):
+                    if t == size[b] - 1:
+                        now[b] *= end[j]
             for b in range(_LANES):
                 total[b] += now[b]
         for b in range(_LANES):
@@ -165,7 +170,7 @@ def _forward(start, indptr, source, weight, parent, column, end, factor, size, a
 
 
 @numba.njit(cache=True)
-def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ratio, shared):  # type: ignore[no-untyped-def]
+def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ratio, shared):
     """Fill ratio with what an edge into a state is worth, and shared with node marginals.
 
     The marginal of an edge i → j at t is alpha[t-1, i] weight ratio[t, j].
@@ -175,9 +180,11 @@ def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ra
     beta, pulled = np.zeros((K, _LANES)), np.empty((2 * K, _LANES))
     shared[:] = 0.0
     for t in range(size[0] - 1, -1, -1):
+        ends_here = False
         for b in range(size.shape[0]):
             if t == size[b] - 1:
                 beta[:, b] = 1.0
+                ends_here = True
         for j in range(K):
             now, f, r, g = alpha[t, j], factor[t, column[j]], ratio[t, j], shared[t, column[j]]
             for b in range(_LANES):
@@ -185,9 +192,10 @@ def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ra
                 future = beta[j, b] if now[b] > 0.0 else 0.0
                 g[b] += now[b] * future
                 r[b] = future * f[b] * inverse[t, b]
-            for b in range(size.shape[0]):
-                if t == size[b] - 1:
-                    r[b] *= end[j]
+            if ends_here:
+                for b in range(size.shape[0]):
+                    if t == size[b] - 1:
+                        r[b] *= end[j]
         if t == 0:
             break
         for i in range(2 * K):
@@ -209,7 +217,7 @@ def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ra
 
 
 @numba.njit(cache=True)
-def _add_edges(indptr, source, weight, size, share, alpha, ratio, pairs):  # type: ignore[no-untyped-def]
+def _add_edges(indptr, source, weight, size, share, alpha, ratio, pairs):
     """Add the marginals of all edges, each sequence by its share."""
     sums = np.empty(_LANES)
     for j in range(indptr.shape[0] - 1):
@@ -228,7 +236,7 @@ def _add_edges(indptr, source, weight, size, share, alpha, ratio, pairs):  # typ
 
 
 @numba.njit(cache=True, nogil=True)
-def _tied(start, indptr, source, weight, parent, nodes, column, end, ptr, order, share, out):  # type: ignore[no-untyped-def]
+def _tied(start, indptr, source, weight, parent, nodes, column, end, ptr, order, share, out):
     """Fill the arrays of ``out`` group by group; return which sequences can be trusted."""
     shared, pairs, starts, ends, log_z = out
     n, C, K = ptr.shape[0] - 1, nodes.shape[1], column.shape[0]
@@ -243,9 +251,8 @@ def _tied(start, indptr, source, weight, parent, nodes, column, end, ptr, order,
         size = ptr[lanes + 1] - ptr[lanes]
         T = size[0]
         _load(nodes, ptr, lanes, factor[:T], log_z, trusted)
-        _forward(
-            start, indptr, source, weight, parent, column, end, factor, size, alpha, inverse, least
-        )
+        edges = (indptr, source, weight, parent)
+        _forward(start, edges, column, end, factor, size, alpha, inverse, least)
         own = np.zeros(lanes.shape[0])
         for b in range(lanes.shape[0]):
             q = lanes[b]
@@ -368,9 +375,7 @@ def _exponential(scores: Floats) -> tuple[Floats, float, bool]:
     return np.exp(below), shift, bool(np.all((below > -_RANGE) | (below == -np.inf)))
 
 
-def _one(  # type: ignore[no-untyped-def]
-    start, edges, origin, nodes, column, end, rows, share, q, out: TiedMarginals
-) -> None:
+def _one(start, edges, origin, nodes, column, end, rows, share, q, out: TiedMarginals) -> None:
     """Do one sequence with `chain_marginals`."""
     wide = nodes[rows][:, column]
     wide[-1] += end

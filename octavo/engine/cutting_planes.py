@@ -34,7 +34,7 @@ class CutFit(NamedTuple):
 
 
 @numba.njit(cache=True)
-def _simplex_qp(gram, linear, weight, tol, max_steps):  # type: ignore[no-untyped-def]
+def _simplex_qp(gram, linear, weight, tol, max_steps):
     """Maximise linear·weight - ½ weight·gram·weight over the simplex, two weights at a time."""
     slope = linear - gram @ weight
     for _ in range(max_steps):

@@ -64,7 +64,7 @@ class Segmentations(NamedTuple):
 
 
 @numba.njit(cache=True)
-def _gather(a, parent, extended):  # type: ignore[no-untyped-def]
+def _gather(a, parent, extended):
     """Set extended (2K,) to the numbers of states and the sums of their groups."""
     K = a.shape[0]
     for k in range(K):
@@ -75,7 +75,7 @@ def _gather(a, parent, extended):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _spread(pulled, parent, out):  # type: ignore[no-untyped-def]
+def _spread(pulled, parent, out):
     """Set out (K,) to what comes to a state itself and to all groups around it."""
     K = out.shape[0]
     for k in range(K):
@@ -85,7 +85,7 @@ def _spread(pulled, parent, out):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _extend(j, scores, block, enter, offset, alive, out):  # type: ignore[no-untyped-def]
+def _extend(j, scores, block, enter, offset, alive, out):
     """Fill out with the sums over segments that end before position j; return their scale.
 
     enter[u] e^offset[u] enters at position u. The scale is NaN where a state's sum may be too
@@ -122,7 +122,7 @@ def _extend(j, scores, block, enter, offset, alive, out):  # type: ignore[no-unt
 
 
 @numba.njit(cache=True)
-def _filter(start, edges, end, scores, block, a, scale, enter, offset, alive, extended):  # type: ignore[no-untyped-def]
+def _filter(start, edges, end, scores, block, a, scale, enter, offset, alive, extended):
     """Fill a[j] with what ends before position j; return log Z, NaN where it is not to be trusted.
 
     a[j] is normalised and has the factor e^scale[j]; enter[u] has e^offset[u].
@@ -169,7 +169,7 @@ def _filter(start, edges, end, scores, block, a, scale, enter, offset, alive, ex
 
 
 @numba.njit(cache=True)
-def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, share, out):  # type: ignore[no-untyped-def]
+def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, share, out):
     """Fill the marginals of segments and add to the totals; return False if a factor overflows."""
     indptr, source, weight, shift, parent = edges
     segments, pairs, starts, ends = out
@@ -226,7 +226,7 @@ def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, sh
 
 
 @numba.njit(cache=True)
-def _normalise_future(future, past, offset, b, level, u):  # type: ignore[no-untyped-def]
+def _normalise_future(future, past, offset, b, level, u):
     """Set b[u] to the future of states that can be reached, at most 1, and level[u] to its log."""
     top = 0.0
     for q in range(future.shape[0]):
@@ -240,7 +240,7 @@ def _normalise_future(future, past, offset, b, level, u):  # type: ignore[no-unt
 
 
 @numba.njit(cache=True, nogil=True)
-def _sums(start, edges, end, scores, block, ptr, share, marginals, out, log_z):  # type: ignore[no-untyped-def]
+def _sums(start, edges, end, scores, block, ptr, share, marginals, out, log_z):
     """Fill out and log_z sequence by sequence; return which can be trusted."""
     segments, pairs, starts, ends = out
     n, K, C = ptr.shape[0] - 1, start.shape[0], scores.shape[2]
@@ -254,9 +254,7 @@ def _sums(start, edges, end, scores, block, ptr, share, marginals, out, log_z): 
     trusted = np.ones(n, np.bool_)
     for q in range(n):
         mine = scores[ptr[q] : ptr[q + 1]]
-        log_z[q] = _filter(
-            start, edges, end, mine, block, a, scale, enter, offset, alive, extended
-        )
+        log_z[q] = _filter(start, edges, end, mine, block, a, scale, enter, offset, alive, extended)
         trusted[q] = log_z[q] == log_z[q]
         if not marginals or not trusted[q] or log_z[q] == -np.inf:
             continue
@@ -290,7 +288,7 @@ def _sums(start, edges, end, scores, block, ptr, share, marginals, out, log_z): 
 
 
 @numba.njit(cache=True)
-def _log_into(trans, a, u, enter):  # type: ignore[no-untyped-def]
+def _log_into(trans, a, u, enter):
     """Set enter[u, k] = log Σ_i exp(a[u, i] + score(i, k))."""
     indptr, source, score = trans
     for k in range(enter.shape[1]):
@@ -305,7 +303,7 @@ def _log_into(trans, a, u, enter):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _log_out_of(trans, ahead, top, b, u):  # type: ignore[no-untyped-def]
+def _log_out_of(trans, ahead, top, b, u):
     """Set b[u, i] = log Σ_k exp(score(i, k) + ahead[k]); top is room for K numbers."""
     indptr, source, score = trans
     K = ahead.shape[0]
@@ -324,7 +322,7 @@ def _log_out_of(trans, ahead, top, b, u):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _filter_logs(start, trans, end, scores, column, a, enter):  # type: ignore[no-untyped-def]
+def _filter_logs(start, trans, end, scores, column, a, enter):
     """Do what `_filter` does in logarithms."""
     T, L, _ = scores.shape
     K = start.shape[0]
@@ -337,9 +335,7 @@ def _filter_logs(start, trans, end, scores, column, a, enter):  # type: ignore[n
                 top = max(top, scores[j - 1 - d, d, column[q]] + enter[j - 1 - d, q])
             if top > -np.inf:
                 for d in range(min(L, j)):
-                    total += math.exp(
-                        scores[j - 1 - d, d, column[q]] + enter[j - 1 - d, q] - top
-                    )
+                    total += math.exp(scores[j - 1 - d, d, column[q]] + enter[j - 1 - d, q] - top)
                 top += math.log(total)
             a[j, q] = top
         if j == T:
@@ -359,7 +355,7 @@ def _filter_logs(start, trans, end, scores, column, a, enter):  # type: ignore[n
 
 
 @numba.njit(cache=True)
-def _smooth_logs(start, trans, end, scores, column, a, enter, log_z, out):  # type: ignore[no-untyped-def]
+def _smooth_logs(start, trans, end, scores, column, a, enter, log_z, out):
     """Do what `_smooth` does in logarithms, for one sequence of share 1."""
     indptr, source, score = trans
     segments, pairs, starts, ends = out
@@ -398,7 +394,7 @@ def _smooth_logs(start, trans, end, scores, column, a, enter, log_z, out):  # ty
 
 
 @numba.njit(cache=True)
-def _best_into(trans, delta, u, enter):  # type: ignore[no-untyped-def]
+def _best_into(trans, delta, u, enter):
     """Set enter[u, k] = max_i delta[u, i] + score(i, k)."""
     indptr, source, score = trans
     for k in range(enter.shape[1]):
@@ -408,7 +404,7 @@ def _best_into(trans, delta, u, enter):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _origin(trans, delta, u, k):  # type: ignore[no-untyped-def]
+def _came_from(trans, delta, u, k):
     """Return the state that attains enter[u, k]."""
     indptr, source, score = trans
     best, where = -np.inf, -1
@@ -419,7 +415,7 @@ def _origin(trans, delta, u, k):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _best_segments(start, trans, end, scores, column, ptr, out):  # type: ignore[no-untyped-def]
+def _best_segments(start, trans, end, scores, column, ptr, out):
     """Fill (first, state, count, score): the segments of each sequence, last one first."""
     first, state, count, best = out
     K, L = start.shape[0], scores.shape[1]
@@ -450,12 +446,12 @@ def _best_segments(start, trans, end, scores, column, ptr, out):  # type: ignore
             first[ptr[n] + count[n]], state[ptr[n] + count[n]] = u, at
             count[n] += 1
             if u > 0:
-                at = _origin(trans, delta, u, at)
+                at = _came_from(trans, delta, u, at)
             j = u
 
 
 @numba.njit(cache=True, nogil=True)
-def _k_best_segments(start, trans, end, scores, column, ptr, k, out):  # type: ignore[no-untyped-def]
+def _k_best_segments(start, trans, end, scores, column, ptr, k, out):
     """Fill (first, state, count, score), each with a leading axis of the k best."""
     indptr, source, score = trans
     first, state, count, best = out
@@ -504,7 +500,7 @@ def _k_best_segments(start, trans, end, scores, column, ptr, k, out):  # type: i
 
 
 @numba.njit(cache=True)
-def _draw(chance, uniform):  # type: ignore[no-untyped-def]
+def _draw(chance, uniform):
     """Return an index drawn with log probabilities up to a constant."""
     top, total, found = -np.inf, 0.0, -1
     for i in range(chance.shape[0]):
@@ -522,7 +518,7 @@ def _draw(chance, uniform):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _sample_segments(start, trans, end, scores, column, ptr, uniforms, out):  # type: ignore[no-untyped-def]
+def _sample_segments(start, trans, end, scores, column, ptr, uniforms, out):
     """Fill (first, state, count, log_z), the first three with a leading axis of samples."""
     indptr, source, score = trans
     first, state, count, log_z = out
@@ -632,7 +628,7 @@ def _all_sums(problem: _Problem, share: Floats, marginals: bool) -> SegmentMargi
     return out
 
 
-def _one_in_logs(  # type: ignore[no-untyped-def]
+def _one_in_logs(
     problem: _Problem, trans, origin, q: int, share: float, marginals: bool, out: SegmentMarginals
 ) -> None:
     rows = slice(problem.ptr[q], problem.ptr[q + 1])
@@ -825,7 +821,10 @@ def sample_segmentations(
     trans, _ = problem.plain()
     args = (start, trans, end, problem.scores, problem.column, problem.ptr)
     _sample_segments(*args, uniforms, (*out, log_z))
-    return [_segmentations(problem.ptr, *(part[r] for part in out), log_z) for r in range(n_samples)]
+    return [
+        _segmentations(problem.ptr, out[0][r], out[1][r], out[2][r], log_z)
+        for r in range(n_samples)
+    ]
 
 
 def _warmup() -> None:

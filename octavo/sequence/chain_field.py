@@ -8,6 +8,7 @@ all weights together; its gradient is counted less expected features.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,9 +134,7 @@ class ChainField:
         start, edges, end = self.potentials(weights)
         return tied_marginals(start, edges, nodes, column, data.lengths, end=end, weight=share)
 
-    def expected(
-        self, weights: Floats, data: ChainData, share: Floats
-    ) -> tuple[Floats, Floats]:
+    def expected(self, weights: Floats, data: ChainData, share: Floats) -> tuple[Floats, Floats]:
         """Return log Z of each sequence, and the expected features of all by their shares."""
         found = self.marginals(weights, data, share)
         pattern = self.grammar.expected(found.pairs, found.starts, found.ends)
@@ -191,9 +190,7 @@ class ChainField:
             wide[np.cumsum(part.lengths) - 1] += end
             yield (start, plain, wide), part.lengths
 
-    def best(
-        self, weights: Floats, data: ChainData, loss: float = 0.0
-    ) -> tuple[Codes, Floats]:
+    def best(self, weights: Floats, data: ChainData, loss: float = 0.0) -> tuple[Codes, Floats]:
         """Return the labels of largest score of each sequence, and the scores.
 
         A loss adds that much for every position whose label differs from the data's.
@@ -245,11 +242,11 @@ class FieldLikelihood:
         self.field, self.share, self.pool = field, share, pool
         self.counted = field.counted(data, share)
         n_parts = min(effective_n_jobs(pool.n_jobs), data.lengths.size)
-        cuts = np.linspace(0, data.lengths.sum(), n_parts + 1)[1:-1]
-        cuts = [0, *np.searchsorted(np.cumsum(data.lengths), cuts).tolist(), data.lengths.size]
-        bounds = sorted(set(cuts))
+        goals = np.linspace(0, data.lengths.sum(), n_parts + 1)[1:-1]
+        cuts = np.searchsorted(np.cumsum(data.lengths), goals).tolist()
+        bounds = sorted({0, *cuts, data.lengths.size})
         self.parts = [
-            (data.part(first, last), share[first:last]) for first, last in zip(bounds, bounds[1:])
+            (data.part(first, last), share[first:last]) for first, last in pairwise(bounds)
         ]
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
@@ -257,9 +254,7 @@ class FieldLikelihood:
         if len(self.parts) == 1:
             found = [self.field.expected(weights, *self.parts[0])]
         else:
-            found = self.pool(
-                delayed(self.field.expected)(weights, *part) for part in self.parts
-            )
+            found = self.pool(delayed(self.field.expected)(weights, *part) for part in self.parts)
         total = sum(float(share @ log_z) for (log_z, _), (_, share) in zip(found, self.parts))
         gradient = self.counted - sum(expected for _, expected in found)
         return float(self.counted @ weights) - total, gradient

@@ -98,9 +98,7 @@ def fit_margin(
     )
 
 
-def prior_sigmas(
-    field: Any, sigma: float, by_order: dict[int, float] | None
-) -> Floats:
+def prior_sigmas(field: Any, sigma: float, by_order: dict[int, float] | None) -> Floats:
     """Return the standard deviation of every weight's prior: that of its pattern's order."""
     chosen = by_order or {}
 

@@ -145,7 +145,7 @@ class HighOrderCRF(PatternModel):
     >>> X, y = make_high_order_markov(60, order=2, sigma=0.5, random_state=0)
     >>> first, second = (HighOrderCRF(order).fit(X[:40], y[:40]) for order in (1, 2))
     >>> round(first.score(X[40:], y[40:]), 3), round(second.score(X[40:], y[40:]), 3)
-    (0.0, 0.0)
+    (0.578, 0.675)
     """
 
     def __init__(
@@ -328,10 +328,12 @@ class HighOrderCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
         y : list of label sequences, or flat sequence of labels
             The true labels.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
         loss : float, default=1.0
             What a wrong label adds.
 
@@ -351,8 +353,10 @@ class HighOrderCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
 
         Returns
         -------
@@ -370,10 +374,12 @@ class HighOrderCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
         patterns : sequence of tuple
             Any patterns of labels, of the model or not.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
 
         Returns
         -------
@@ -387,7 +393,10 @@ class HighOrderCRF(PatternModel):
         # Observing all patterns, most with zero weights, makes the marginals those of states.
         field = ChainField(grammar, self.n_features_in_, np.arange(len(all_patterns)))
         n_own, observed = len(self.patterns_), self._field.observed
-        pattern, transition = np.zeros(len(all_patterns)), np.zeros(field.blocks.shapes["transition"])
+        pattern, transition = (
+            np.zeros(len(all_patterns)),
+            np.zeros(field.blocks.shapes["transition"]),
+        )
         pattern[:n_own] = list(self.pattern_coef_.values())
         transition[:, observed] = self.transition_coef_
         weights = field.blocks.join(coef=self.coef_, pattern=pattern, transition=transition)
@@ -401,10 +410,12 @@ class HighOrderCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
         y : list of label sequences, or flat sequence of labels
             The true labels; one that was never seen in training counts as an error.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
 
         Returns
         -------
@@ -423,10 +434,12 @@ class HighOrderCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
         y : list of label sequences, or flat sequence of labels
             Labels that were seen in training.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
 
         Returns
         -------
@@ -446,10 +459,12 @@ class HighOrderCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
         k : int
             How many; a short sequence may have fewer.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
 
         Returns
         -------
@@ -481,12 +496,14 @@ class HighOrderCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
         n_samples : int, default=1
             How many of each sequence.
         random_state : int, RandomState instance or None, default=None
             Source of randomness.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
 
         Returns
         -------

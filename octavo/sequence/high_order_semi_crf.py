@@ -164,7 +164,7 @@ class HighOrderSemiCRF(PatternModel):
     >>> X, segments = make_citations(60, random_state=0)
     >>> model = HighOrderSemiCRF(2, segment_features=["length"]).fit(X[:40], segments[:40])
     >>> round(model.score(X[40:], segments[40:]), 2)
-    0.0
+    0.86
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -521,10 +521,12 @@ class HighOrderSemiCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
         segments : list of lists of (start, stop, label)
             The true segments.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
         loss : float, default=1.0
             What a position with a wrong label adds.
 
@@ -549,8 +551,10 @@ class HighOrderSemiCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
 
         Returns
         -------
@@ -571,10 +575,12 @@ class HighOrderSemiCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
         patterns : sequence of tuple
             Any patterns of segment labels, of the model or not.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
 
         Returns
         -------
@@ -597,7 +603,10 @@ class HighOrderSemiCRF(PatternModel):
             n_custom=own.n_custom,
         )
         parts = dict(own.blocks.split(self._weights))
-        pattern, transition = np.zeros(len(everything)), np.zeros((self.n_features_in_, len(everything)))
+        pattern, transition = (
+            np.zeros(len(everything)),
+            np.zeros((self.n_features_in_, len(everything))),
+        )
         pattern[: len(self.patterns_)] = parts["pattern"]
         transition[:, own.observed] = parts["transition"]
         weights = field.blocks.join(**{**parts, "pattern": pattern, "transition": transition})
@@ -614,10 +623,12 @@ class HighOrderSemiCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
         segments : list of lists of (start, stop, label)
             The true segments.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
 
         Returns
         -------
@@ -633,10 +644,12 @@ class HighOrderSemiCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
         segments : list of lists of (start, stop, label)
             Segments with labels that were seen in training.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
 
         Returns
         -------
@@ -645,9 +658,9 @@ class HighOrderSemiCRF(PatternModel):
             label follows itself though it may not.
         """
         data = self._with_segments(X, segments, lengths)
-        sizes = data.stop - data.start  # type: ignore[operator]
-        sequence = np.repeat(np.arange(data.lengths.size), data.counts)  # type: ignore[arg-type]
-        again = (data.codes[1:] == data.codes[:-1]) & (sequence[1:] == sequence[:-1])  # type: ignore[index]
+        sizes = data.stop - data.start
+        sequence = np.repeat(np.arange(data.lengths.size), data.counts)
+        again = (data.codes[1:] == data.codes[:-1]) & (sequence[1:] == sequence[:-1])
         impossible = np.zeros(data.lengths.size, dtype=bool)
         impossible[sequence[sizes > self.max_segment_length_]] = True
         if impossible.any():
@@ -676,10 +689,12 @@ class HighOrderSemiCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
         k : int
             How many; a short sequence may have fewer.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
 
         Returns
         -------
@@ -710,12 +725,14 @@ class HighOrderSemiCRF(PatternModel):
 
         Parameters
         ----------
-        X, lengths : sequences
+        X : sequences
             Observations, as in `fit`.
         n_samples : int, default=1
             How many of each sequence.
         random_state : int, RandomState instance or None, default=None
             Source of randomness.
+        lengths : array-like of int, optional
+            Lengths of the sequences of a stacked X.
 
         Returns
         -------
@@ -725,10 +742,6 @@ class HighOrderSemiCRF(PatternModel):
         if n_samples < 1:
             raise ValueError(f"n_samples must be at least 1, got {n_samples}")
         data, _ = self._data(X, lengths)
-        found = self._field.sample(
-            self._weights, data, n_samples, check_random_state(random_state)
-        )
+        found = self._field.sample(self._weights, data, n_samples, check_random_state(random_state))
         self._refuse_impossible(found[0].score, data)
-        return [
-            [self._segments(one, q) for one in found] for q in range(data.lengths.size)
-        ]
+        return [[self._segments(one, q) for one in found] for q in range(data.lengths.size)]

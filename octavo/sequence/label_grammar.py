@@ -62,7 +62,7 @@ class LabelGrammar:
         self.automaton = PatternAutomaton(alphabet, patterns, complete=complete)
         self.n_labels, self.marked, self.allow_repeat = len(labels), marked, allow_repeat
         self.patterns = self.automaton.patterns
-        self._begin = self.automaton.delta[0, self.n_labels] if marked else 0
+        self._begin = int(self.automaton.delta[0, self.n_labels]) if marked else 0
         self._order_states()
         self._join()
 
@@ -115,8 +115,8 @@ class LabelGrammar:
             whole, alone = whole & ~repeats, alone & ~repeats
         parts = []
         for chosen, shift in ((whole, np.where(self.span > 1, K, 0)), (alone, np.zeros(K, int))):
-            k, y = np.nonzero(chosen)
-            parts.append((k + shift[k], y, representative[k, y]))
+            own_state, y = np.nonzero(chosen)
+            parts.append((own_state + shift[own_state], y, representative[own_state, y]))
         source, label, state = (np.concatenate(column) for column in zip(*parts))
         target = self.place[automaton.delta[state, label]]
         order = np.lexsort((source, target))

@@ -12,6 +12,7 @@ a backward variable depends only on the longest suffix among the first (Lemma 1c
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Hashable, Sequence
 from enum import Enum
 from functools import cached_property
@@ -30,13 +31,24 @@ Pattern = tuple[Hashable, ...]
 
 
 class Boundary(Enum):
-    """Marks that stand in patterns for the beginning and the end of a sequence."""
+    """Marks that stand in patterns for the beginning and the end of a sequence.
+
+    Examples
+    --------
+    >>> from octavo.sequence import Boundary, observed_patterns
+    >>> (Boundary.BEGIN, "a") in observed_patterns([["a", "b"]], 1, boundary_labels=True)
+    True
+    """
 
     BEGIN = "begin"
     END = "end"
 
     def __repr__(self) -> str:
         return self.name
+
+
+# Two values, not to be called.
+Boundary.__signature__ = inspect.Signature()  # type: ignore[assignment, method-assign]
 
 
 def observed_patterns(
@@ -142,7 +154,7 @@ def count_windows(
 
 
 @numba.njit(cache=True)
-def _walk(delta, codes, ptr, start, states):  # type: ignore[no-untyped-def]
+def _walk(delta, codes, ptr, start, states):
     """Fill states with the state before each label; every sequence begins in ``start``."""
     for q in range(ptr.shape[0] - 1):
         at = start
@@ -238,7 +250,7 @@ class PatternAutomaton:
         return len(self.states)
 
     def _incidence(self, owner: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return (pattern, state) for each state that has the pattern's owner among its suffixes."""
+        """Return (pattern, state) for each state with the pattern's owner among its suffixes."""
         order = np.argsort(owner, kind="stable")
         order = order[owner[order] >= 0]
         first = np.searchsorted(owner[order], np.arange(self.n_states + 1))

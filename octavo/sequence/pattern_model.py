@@ -50,7 +50,10 @@ class PatternModel(CallbackSupportMixin, BaseEstimator):
         "max_order": [Interval(Integral, 0, None, closed="left")],
         "min_pattern_count": [Interval(Integral, 1, None, closed="left")],
         "C": [None, Interval(Real, 0, None, closed="neither")],
-        "sigma": [Interval(Real, 0, None, closed="neither"), Interval(Real, 0, None, closed="right")],
+        "sigma": [
+            Interval(Real, 0, None, closed="neither"),
+            Interval(Real, 0, None, closed="right"),
+        ],
         "sigma_by_order": [None, dict],
         "l1": [Interval(Real, 0, None, closed="left")],
         "transition_features": [StrOptions({"patterns"}), "array-like"],
@@ -81,7 +84,7 @@ class PatternModel(CallbackSupportMixin, BaseEstimator):
                     f"transition_features lists {len(given)} patterns, more than "
                     f"max_patterns={self.max_patterns}"
                 )
-            return [z if isinstance(z, str) else tuple(z) for z in given]  # type: ignore[misc]
+            return [z if isinstance(z, str) else tuple(z) for z in given]
         return list(
             observed_patterns(
                 labels,
@@ -142,7 +145,7 @@ class PatternModel(CallbackSupportMixin, BaseEstimator):
     def _train(self, data: Any, share: Floats, X: Any, y: Any) -> None:
         """Find the weights of the field by the chosen solver; warn if it did not converge."""
         sigma = prior_sigmas(self._field, self._sigma(), self.sigma_by_order)
-        limits = {"tol": self.tol, "max_iter": self.max_iter}
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         with FitProgress(self, self.max_iter, X, y) as progress:
             if self.solver == "lbfgs":
                 found = fit_likelihood(

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.chain_lanes import GroupedEdges
 from octavo.engine.segments import (
-    SegmentMarginals,
     Segmentations,
+    SegmentMarginals,
     best_segmentations,
     k_best_segmentations,
     sample_segmentations,
@@ -28,6 +29,7 @@ from octavo.sequence.label_grammar import LabelGrammar
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Problem = tuple[Floats, GroupedEdges, Floats, Floats, Codes, Codes]
 _CELLS = 1 << 22  # scores of segments that are held at once
 
 
@@ -42,10 +44,10 @@ class SegmentData(NamedTuple):
     values: Any
     lengths: Codes
     custom: Any = None
-    counts: Codes | None = None
-    start: Codes | None = None
-    stop: Codes | None = None
-    codes: Codes | None = None
+    counts: Any = None
+    start: Any = None
+    stop: Any = None
+    codes: Any = None
 
     def part(self, first: int, last: int) -> SegmentData:
         """Return sequences first .. last - 1."""
@@ -59,7 +61,7 @@ class SegmentData(NamedTuple):
             return SegmentData(self.values[a:b], self.lengths[first:last], custom)
         own = np.concatenate([[0], np.cumsum(self.counts)])
         rows = slice(own[first], own[last])
-        segments = (part[rows] for part in (self.start, self.stop, self.codes))  # type: ignore[index]
+        segments = (part[rows] for part in (self.start, self.stop, self.codes))
         return SegmentData(
             self.values[a:b],
             self.lengths[first:last],
@@ -86,14 +88,12 @@ class SegmentData(NamedTuple):
     @property
     def rows(self) -> Codes:
         """The stacked row at which each segment begins."""
-        assert self.counts is not None
         return np.repeat(np.cumsum(self.lengths) - self.lengths, self.counts) + self.start
 
     @property
     def labels(self) -> Codes:
         """The code of every position."""
-        assert self.codes is not None
-        return np.repeat(self.codes, self.stop - self.start)  # type: ignore[operator]
+        return np.repeat(self.codes, self.stop - self.start)
 
 
 class SegmentField:
@@ -157,7 +157,7 @@ class SegmentField:
         base = np.asarray(data.values @ parts["coef"])
         if loss:
             base += loss * (data.labels[:, None] != np.arange(self.grammar.n_labels))
-        label_of = slice(None)
+        label_of: Any = slice(None)
         if self._ends is not None:
             label_of = self.grammar.column
             observed = np.asarray(data.values @ parts["transition"])
@@ -178,9 +178,7 @@ class SegmentField:
             scores += np.asarray(data.custom @ parts["segment"]).reshape(n, L, -1)[..., label_of]
         return scores
 
-    def _problem(
-        self, weights: Floats, data: SegmentData, loss: float = 0.0
-    ) -> tuple[Any, ...]:
+    def _problem(self, weights: Floats, data: SegmentData, loss: float = 0.0) -> Problem:
         """Return what the functions of the engine take."""
         start, edges, end = self.grammar.potentials(self.blocks.split(weights)["pattern"])
         scores = self.scores(weights, data, loss)
@@ -209,9 +207,7 @@ class SegmentField:
             return segments
         return np.add.reduceat(segments, self._first_of_label, axis=2)
 
-    def expected(
-        self, weights: Floats, data: SegmentData, share: Floats
-    ) -> tuple[Floats, Floats]:
+    def expected(self, weights: Floats, data: SegmentData, share: Floats) -> tuple[Floats, Floats]:
         """Return log Z of each sequence, and the expected features of all by their shares."""
         log_z, total = [], np.zeros(self.blocks.size)
         for first, last in data.runs(self._positions):
@@ -241,8 +237,6 @@ class SegmentField:
 
     def counted(self, data: SegmentData, share: Floats) -> Floats:
         """Return the features of the segments of all sequences, by their shares."""
-        assert data.counts is not None
-        assert data.codes is not None
         total = np.zeros(self.blocks.size)
         for first, last in data.runs(self._positions):
             part, own = data.part(first, last), share[first:last]
@@ -278,9 +272,7 @@ class SegmentField:
         ]
         return self._joined(found)
 
-    def most_violating(
-        self, weights: Floats, data: SegmentData
-    ) -> tuple[SegmentData, Floats]:
+    def most_violating(self, weights: Floats, data: SegmentData) -> tuple[SegmentData, Floats]:
         """Return the segments that maximise score plus Hamming loss, and the losses."""
         found = self.best(weights, data, loss=1.0)
         worst = data._replace(
@@ -310,9 +302,7 @@ class SegmentField:
     def _joined(self, parts: list[Segmentations]) -> Segmentations:
         counts = np.concatenate([np.diff(part.ptr) for part in parts])
         ptr = np.concatenate([[0], np.cumsum(counts)])
-        start, stop, state, score = (
-            np.concatenate(column) for column in list(zip(*parts))[1:]
-        )
+        start, stop, state, score = (np.concatenate(column) for column in list(zip(*parts))[1:])
         return Segmentations(ptr, start, stop, self.grammar.column[state], score)
 
 

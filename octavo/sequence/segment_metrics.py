@@ -152,7 +152,7 @@ def approximate_randomization(
     >>> half = [["a", "a"]] * 12
     >>> test = approximate_randomization("accuracy", truth, truth, half, random_state=0)
     >>> test.difference, round(test.pvalue, 4)
-    (0.5, 0.0007)
+    (0.5, 0.0003)
     """
     if not len(y_true) == len(y_a) == len(y_b) or len(y_true) == 0:
         raise ValueError(
@@ -163,9 +163,7 @@ def approximate_randomization(
         raise ValueError(f"n_shuffles must be at least 1, got {n_shuffles}")
     rng = check_random_state(random_state)
     if isinstance(metric, str):
-        observed, differences = _shuffled_counts(
-            metric, y_true, y_a, y_b, n_shuffles, outside, rng
-        )
+        observed, differences = _shuffled_counts(metric, y_true, y_a, y_b, n_shuffles, outside, rng)
     else:
         observed = float(metric(y_true, y_a)) - float(metric(y_true, y_b))
         differences = np.empty(n_shuffles)

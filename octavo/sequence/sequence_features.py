@@ -170,9 +170,7 @@ def _features(item: Any, where: Callable[[], str]) -> Iterable[tuple[str, float]
                 yield f"{name}={word}", 1.0
         elif isinstance(value, (Real, np.bool_)):
             if not math.isfinite(value):
-                raise ValueError(
-                    f"X has {value} (NaN or infinity) at {where()}, feature {name!r}"
-                )
+                raise ValueError(f"X has {value} (NaN or infinity) at {where()}, feature {name!r}")
             yield str(name), float(value)
         else:
             raise ValueError(

@@ -101,7 +101,7 @@ def test_best_segmentations_against_enumeration(seed, scale, L):
     problem, matrix = random_problem(seed, L=L, scale=scale)
     best = sg.best_segmentations(*problem)
     several = sg.k_best_segmentations(*problem, 5)
-    for q, (row, _, paths, scores) in enumerate(enumerated(problem, matrix)):
+    for q, (row, _, _, scores) in enumerate(enumerated(problem, matrix)):
         mine = best.of(q)
         order = np.sort(scores[scores > -np.inf])[::-1]
         if order.size == 0:

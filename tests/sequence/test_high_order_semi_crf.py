@@ -116,9 +116,7 @@ def test_everything_against_enumeration(problem):
     np.testing.assert_allclose(model.predict_marginals([X])[0], marginals, atol=1e-10)
     np.testing.assert_allclose(model.pattern_marginals([X], asked)[0], patterns, atol=1e-10)
     best = model.kbest([X], 5)[0]
-    np.testing.assert_allclose(
-        [lp for _, lp in best], np.sort(log_p)[::-1][: len(best)], atol=1e-9
-    )
+    np.testing.assert_allclose([lp for _, lp in best], np.sort(log_p)[::-1][: len(best)], atol=1e-9)
     assert len({tuple(path) for path, _ in best}) == min(5, len(paths))
     top = tuple(model.predict([X])[0])
     assert log_p[paths.index(top)] == pytest.approx(log_p.max(), abs=1e-9)
@@ -344,7 +342,10 @@ def test_bad_options_say_which():
     for parameters, words in [
         ({"max_segment_length": 1}, "sequence 0, position 0: a segment of 2 positions is longer"),
         ({"segment_features": ["size"]}, "'size'"),
-        ({"segment_features": lambda x, a, b: [1.0] * b}, r"sequence 0, segment \(0, 2\): expected 1"),
+        (
+            {"segment_features": lambda x, a, b: [1.0] * b},
+            r"sequence 0, segment \(0, 2\): expected 1",
+        ),
         ({"segment_features": lambda x, a, b: {"f": object()}}, r"sequence 0, segment \(0, 1\)"),
         ({"allow_repeat": "yes"}, "'allow_repeat'"),
     ]:

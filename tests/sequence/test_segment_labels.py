@@ -1,5 +1,7 @@
 """Segments to labels and tags and back."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,7 +38,7 @@ def test_bio_and_back(segments):
 def test_runs_and_back(labels):
     segments = labels_to_segments(labels)
     assert segments_to_labels(segments) == labels
-    assert all(one[2] != other[2] for one, other in zip(segments, segments[1:]))
+    assert all(one[2] != other[2] for one, other in itertools.pairwise(segments))
 
 
 def test_tags_that_begin_inside():

@@ -78,7 +78,9 @@ def test_p_values_of_exchangeable_systems_are_uniform_at_most():
     for _ in range(200):
         truth = [["a"] * 4 for _ in range(15)]
         one, two = random_system(rng, truth, 0.3), random_system(rng, truth, 0.3)
-        test = approximate_randomization("accuracy", truth, one, two, 199, random_state=rng.integers(10**6))
+        test = approximate_randomization(
+            "accuracy", truth, one, two, 199, random_state=rng.integers(10**6)
+        )
         values.append(test.pvalue)
     for level in (0.05, 0.2, 0.5):
         found = np.mean(np.array(values) <= level)
