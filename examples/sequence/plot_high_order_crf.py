@@ -12,7 +12,7 @@ from octavo.data import make_high_order_markov
 from octavo.plot import plot_accuracy_by_order, plot_label_marginals, plot_top_patterns
 from octavo.sequence import HighOrderCRF, window_features
 
-X, y = make_high_order_markov(300, order=3, sigma=0.5, random_state=0)
+X, y = make_high_order_markov(300, order=3, sigma=0.3, random_state=0)
 X = window_features(X)  # the observations before and after, too
 models = {order: HighOrderCRF(order, tol=1e-4).fit(X[:200], y[:200]) for order in (1, 2, 3, 4)}
 accuracy = {order: model.score(X[200:], y[200:]) for order, model in models.items()}

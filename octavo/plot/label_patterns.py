@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 __all__ = [
@@ -156,6 +157,7 @@ def plot_label_marginals(
     if tokens is not None:
         ax.set_xticks(range(len(values)), [str(t) for t in tokens], rotation=60, ha="right")
     else:
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_xlabel("position")
     return ax
 

@@ -67,15 +67,25 @@ class ChainData(NamedTuple):
         codes = None if self.codes is None else self.codes[rows]
         return ChainData(self.values[rows], self.lengths[first:last], codes)
 
-    def parts(self, cells: int) -> Iterator[ChainData]:
-        """Yield runs of sequences of about that many positions."""
-        first, held = 0, 0
-        for q, length in enumerate(self.lengths.tolist()):
-            if held and held + length > cells:
-                yield self.part(first, q)
-                first, held = q, 0
-            held += length
-        yield self.part(first, self.lengths.size)
+    def runs(self, positions: int) -> Iterator[tuple[int, int]]:
+        """Yield (first, last) of runs of sequences of about that many positions."""
+        yield from runs_of(self.lengths, positions)
+
+    def parts(self, positions: int) -> Iterator[ChainData]:
+        """Yield those runs."""
+        for first, last in self.runs(positions):
+            yield self.part(first, last)
+
+
+def runs_of(lengths: Codes, positions: int) -> Iterator[tuple[int, int]]:
+    """Yield (first, last) of runs of sequences of about that many positions."""
+    first, held = 0, 0
+    for q, length in enumerate(lengths.tolist()):
+        if held and held + length > positions:
+            yield first, q
+            first, held = q, 0
+        held += length
+    yield first, lengths.size
 
 
 class ChainField:
@@ -101,6 +111,11 @@ class ChainField:
         ends = grammar.automaton.state_matrix[:, grammar.states] if observed.size else None
         self._ends = None if ends is None else ends[observed].tocsr()
         self._first_of_label = np.searchsorted(grammar.column, np.arange(grammar.n_labels))
+
+    @property
+    def _positions(self) -> int:
+        """How many positions are treated at once where every state has a score of its own."""
+        return max(1, _CELLS // self.grammar.n_states)
 
     # --- scores -----------------------------------------------------------------------------
 
@@ -129,13 +144,26 @@ class ChainField:
     def marginals(
         self, weights: Floats, data: ChainData, share: Floats | None = None
     ) -> TiedMarginals:
-        """Return marginals of positions (of states where patterns are observed) and totals."""
+        """Return marginals of positions (of states where patterns are observed) and totals.
+
+        All sequences at once: for many, take `label_marginals` or `log_partition`.
+        """
         nodes, column = self.nodes(weights, data.values)
         start, edges, end = self.potentials(weights)
         return tied_marginals(start, edges, nodes, column, data.lengths, end=end, weight=share)
 
     def expected(self, weights: Floats, data: ChainData, share: Floats) -> tuple[Floats, Floats]:
         """Return log Z of each sequence, and the expected features of all by their shares."""
+        if self._ends is None:
+            return self._expected(weights, data, share)
+        found = [
+            self._expected(weights, data.part(first, last), share[first:last])
+            for first, last in data.runs(self._positions)
+        ]
+        log_z, features = zip(*found)
+        return np.concatenate(log_z), np.sum(features, axis=0)
+
+    def _expected(self, weights: Floats, data: ChainData, share: Floats) -> tuple[Floats, Floats]:
         found = self.marginals(weights, data, share)
         pattern = self.grammar.expected(found.pairs, found.starts, found.ends)
         states = found.nodes * np.repeat(share, data.lengths)[:, None]
@@ -144,6 +172,20 @@ class ChainField:
         if self._ends is not None:
             parts["transition"] = data.values.T @ (self._ends @ states.T).T
         return found.log_partition, self.blocks.join(**parts)
+
+    def _runs(self, data: ChainData) -> Iterator[ChainData]:
+        return data.parts(self._positions) if self._ends is not None else iter([data])
+
+    def label_marginals(self, weights: Floats, data: ChainData) -> Floats:
+        """Return the marginals of labels (N, n_labels)."""
+        found = [self.by_label(self.marginals(weights, p).nodes) for p in self._runs(data)]
+        return np.concatenate(found)
+
+    def log_partition(self, weights: Floats, data: ChainData) -> Floats:
+        """Return log Z of each sequence."""
+        return np.concatenate(
+            [self.marginals(weights, part).log_partition for part in self._runs(data)]
+        )
 
     def counted(self, data: ChainData, share: Floats) -> Floats:
         """Return the features of the labels of all sequences, by their shares."""
@@ -164,14 +206,16 @@ class ChainField:
 
     def path_scores(self, weights: Floats, data: ChainData) -> Floats:
         """Return the score of the labels of each sequence."""
-        assert data.codes is not None
-        nodes, column = self.nodes(weights, data.values)
-        states = self.grammar.walk(data.codes, data.lengths)
-        scores = nodes[np.arange(states.size), column[states]]
-        scores += self.grammar.scored(
-            self.blocks.split(weights)["pattern"], data.codes, data.lengths
-        )
-        return np.add.reduceat(scores, np.cumsum(data.lengths) - data.lengths)
+        pattern = self.blocks.split(weights)["pattern"]
+        found = []
+        for part in self._runs(data):
+            assert part.codes is not None
+            nodes, column = self.nodes(weights, part.values)
+            states = self.grammar.walk(part.codes, part.lengths)
+            scores = nodes[np.arange(states.size), column[states]]
+            scores += self.grammar.scored(pattern, part.codes, part.lengths)
+            found.append(np.add.reduceat(scores, np.cumsum(part.lengths) - part.lengths))
+        return np.concatenate(found)
 
     # --- paths ------------------------------------------------------------------------------
 
@@ -181,7 +225,7 @@ class ChainField:
         """Yield (start, transitions, nodes) and lengths of runs of sequences."""
         start, edges, end = self.potentials(weights)
         plain = self.grammar.single(edges)
-        for part in data.parts(max(1, _CELLS // self.grammar.n_states)):
+        for part in data.parts(self._positions):
             nodes, column = self.nodes(weights, part.values)
             wide = nodes[:, column]
             if loss:

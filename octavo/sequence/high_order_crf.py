@@ -104,7 +104,7 @@ class HighOrderCRF(PatternModel):
     gradient_norm_ : float
         What tol was compared with; NaN for "max_margin".
     duality_gap_ : float
-        The objective is at most this much below its optimum.
+        The objective is at most this much below its optimum; inf where weights have no prior.
     n_features_in_ : int
         Number of features of an observation.
     feature_names_ : ndarray or None
@@ -364,8 +364,8 @@ class HighOrderCRF(PatternModel):
             Rows add up to one; columns in the order of `classes_`.
         """
         table = self._read(X, lengths)
-        found = self._field.marginals(self._weights, ChainData(table.values, table.lengths))
-        return self._as_given(self._field.by_label(found.nodes), table)
+        data = ChainData(table.values, table.lengths)
+        return self._as_given(self._field.label_marginals(self._weights, data), table)
 
     def pattern_marginals(
         self, X: Any, patterns: Sequence[Pattern], lengths: ArrayLike | None = None
@@ -400,10 +400,13 @@ class HighOrderCRF(PatternModel):
         pattern[:n_own] = list(self.pattern_coef_.values())
         transition[:, observed] = self.transition_coef_
         weights = field.blocks.join(coef=self.coef_, pattern=pattern, transition=transition)
-        states = field.marginals(weights, ChainData(table.values, table.lengths)).nodes
         rows = [all_patterns.index(z) for z in asked]
         ends = grammar.automaton.state_matrix[:, grammar.states].tocsr()[rows]
-        return self._as_given((ends @ states.T).T, table)
+        found = [
+            (ends @ field.marginals(weights, part).nodes.T).T
+            for part in ChainData(table.values, table.lengths).parts(field._positions)
+        ]
+        return self._as_given(np.concatenate(found), table)
 
     def score(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> float:
         """Return the fraction of positions whose label is predicted.
@@ -449,7 +452,7 @@ class HighOrderCRF(PatternModel):
         table = self._read(X, lengths)
         codes = encode_labels(match_labels(y, table), self.classes_)
         data = ChainData(table.values, table.lengths, codes)
-        log_z = self._field.marginals(self._weights, data).log_partition
+        log_z = self._field.log_partition(self._weights, data)
         return self._field.path_scores(self._weights, data) - log_z
 
     def kbest(
@@ -474,7 +477,7 @@ class HighOrderCRF(PatternModel):
         table = self._read(X, lengths)
         data = ChainData(table.values, table.lengths)
         codes, scores = self._field.k_best(self._weights, data, k)
-        log_z = self._field.marginals(self._weights, data).log_partition
+        log_z = self._field.log_partition(self._weights, data)
         parts = [split_sequences(row, table.lengths) for row in codes]
         return [
             [

@@ -129,7 +129,7 @@ class HighOrderSemiCRF(PatternModel):
     gradient_norm_ : float
         What tol was compared with; NaN for "max_margin".
     duality_gap_ : float
-        The objective is at most this much below its optimum.
+        The objective is at most this much below its optimum; inf where weights have no prior.
     n_features_in_ : int
         Number of features of an observation.
     feature_names_ : ndarray or None

@@ -215,6 +215,8 @@ def match_labels(y: Any, table: Table, *, name: str = "y") -> LabelStack:
     """Return labels after checking that every sequence has as many as positions."""
     if y is None:
         raise ValueError(f"{name} is missing: this model learns from labelled sequences")
+    if table.listed and hasattr(y, "__len__") and not isinstance(y, str):
+        y = [list(part) if isinstance(part, tuple) else part for part in y]
     nested = hasattr(y, "__len__") and len(y) and all(isinstance(p, (list, np.ndarray)) for p in y)
     if nested or table.listed:
         if not nested and len(table.lengths) == 1:

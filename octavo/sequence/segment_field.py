@@ -24,7 +24,7 @@ from octavo.engine.segments import (
     segment_marginals,
     segment_partition,
 )
-from octavo.sequence.chain_field import Blocks
+from octavo.sequence.chain_field import Blocks, runs_of
 from octavo.sequence.label_grammar import LabelGrammar
 
 Floats = NDArray[np.float64]
@@ -77,13 +77,7 @@ class SegmentData(NamedTuple):
 
     def runs(self, positions: int) -> Iterator[tuple[int, int]]:
         """Yield (first, last) of those runs."""
-        first, held = 0, 0
-        for q, length in enumerate(self.lengths.tolist()):
-            if held and held + length > positions:
-                yield first, q
-                first, held = q, 0
-            held += length
-        yield first, self.lengths.size
+        yield from runs_of(self.lengths, positions)
 
     @property
     def rows(self) -> Codes:

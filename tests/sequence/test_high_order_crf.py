@@ -510,6 +510,28 @@ def test_features_in_the_style_of_crfsuite():
     np.testing.assert_allclose(unseen, model.predict_marginals([[{"n": 2}]])[0])
 
 
+def test_memory_is_bounded_by_runs_of_sequences(markov, monkeypatch):
+    X, y = markov
+    whole = HighOrderCRF(2, observation_order=1).fit(X, y)
+    monkeypatch.setattr("octavo.sequence.chain_field._CELLS", 300)
+    parts = HighOrderCRF(2, observation_order=1).fit(X, [tuple(labels) for labels in y])
+    assert parts.objective_ == pytest.approx(whole.objective_, rel=1e-8)
+    assert np.array_equal(np.concatenate(parts.predict(X)), np.concatenate(whole.predict(X)))
+    for one, other in zip(
+        parts.pattern_marginals(X, [(0, 1)]), whole.pattern_marginals(X, [(0, 1)])
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+    np.testing.assert_allclose(parts.score_sequences(X, y), whole.score_sequences(X, y), atol=1e-2)
+
+
+def test_no_prior_at_all(markov):
+    X, y = markov
+    model = HighOrderCRF(0, sigma=np.inf).fit(X, y)
+    assert model.gradient_norm_ <= model.tol
+    assert model.objective_ == pytest.approx(model.score_sequences(X, y).sum())
+    assert model.duality_gap_ == np.inf  # nothing bounds it without a prior
+
+
 def test_windows_look_at_neighbours(markov):
     X, y = markov
     wide = window_features(X, before=1, after=1)
