@@ -38,13 +38,14 @@ class GroupedEdges(NamedTuple):
 
     As `Edges`; but a ``source`` of K + k stands for the states k, k + 1, .., k + span[k] - 1, all
     with the same score. Groups are nested or disjoint. No two edges into a state may share a
-    source state.
+    source state. ``parents`` may hold `parent`, so that it is not computed again.
     """
 
     indptr: NDArray[np.int64]
     source: NDArray[np.int64]
     score: Floats
     span: NDArray[np.int64]
+    parents: NDArray[np.int64] | None = None
 
     def expanded(self) -> tuple[Edges, NDArray[np.int64]]:
         """Return the same transitions from single states, and which edge each comes from."""
@@ -60,6 +61,8 @@ class GroupedEdges(NamedTuple):
     @property
     def parent(self) -> NDArray[np.int64]:
         """The smallest group around each state's own group; -1 where there is none."""
+        if self.parents is not None:
+            return self.parents
         parent = np.full(self.span.size, -1, dtype=np.int64)
         around: list[int] = []
         for k, size in enumerate(self.span.tolist()):

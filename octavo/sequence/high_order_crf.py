@@ -97,9 +97,9 @@ class HighOrderCRF(PatternModel):
     n_iter_ : int
         Iterations done.
     objective_ : float
-        Penalised log-likelihood Σ log P - Σ λ²/(2σ²) - l1 Σ |λ|; for "max_margin", minus the
+        Penalised log-likelihood Σ log P - Σ λ²/(2σ²) - l1 ‖λ‖₁; for "max_margin", minus the
         penalised hinge loss.
-    objective_trace_ : ndarray of shape (n_iter_,)
+    objective_trace_ : ndarray of shape (n_iterations,)
         The objective after every iteration.
     gradient_norm_ : float
         What tol was compared with; NaN for "max_margin".

@@ -110,7 +110,7 @@ class HighOrderSemiCRF(PatternModel):
         Patterns whose weight depends on the observation.
     transition_coef_ : ndarray of shape (n_features, n_observed_patterns)
         How.
-    length_coef_ : ndarray of shape (max_segment_length_, n_labels)
+    length_coef_ : ndarray of shape (max_length, n_labels)
         Weights of lengths; empty without "length".
     first_coef_, last_coef_ : ndarray of shape (n_features, n_labels)
         Weights of first and last observations; empty without "boundary".
@@ -124,7 +124,7 @@ class HighOrderSemiCRF(PatternModel):
         Iterations done.
     objective_ : float
         Penalised log-likelihood; for "max_margin", minus the penalised hinge loss.
-    objective_trace_ : ndarray of shape (n_iter_,)
+    objective_trace_ : ndarray of shape (n_iterations,)
         The objective after every iteration.
     gradient_norm_ : float
         What tol was compared with; NaN for "max_margin".
@@ -584,8 +584,9 @@ class HighOrderSemiCRF(PatternModel):
 
         Returns
         -------
-        marginals : list of ndarray (T_i, max_segment_length_, n_patterns), or one stacked
-            Entry [u, d, i] belongs to pattern i with the last segment u .. u + d.
+        marginals : list of ndarray (T_i, L, n_patterns), or one stacked
+            Entry [u, d, i] belongs to pattern i with the last segment u .. u + d; L is
+            `max_segment_length_`.
         """
         data, table = self._data(X, lengths)
         asked = [tuple(z) for z in patterns]
@@ -654,7 +655,7 @@ class HighOrderSemiCRF(PatternModel):
         Returns
         -------
         log_probability : ndarray of shape (n_sequences,)
-            -inf where a segment is longer than max_segment_length_, with a warning, and where a
+            -inf where a segment is longer than `max_segment_length_`, with a warning, and where a
             label follows itself though it may not.
         """
         data = self._with_segments(X, segments, lengths)

@@ -122,6 +122,7 @@ class LabelGrammar:
         order = np.lexsort((source, target))
         indptr = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=K))])
         self._edges = GroupedEdges(indptr, source[order], np.zeros(source.size), self.span)
+        self._edges = self._edges._replace(parents=self._edges.parent)
         self._edge_pair = (state * len(automaton.labels) + label)[order]
         labels = np.arange(n)
         self.first: Codes = self.place[automaton.delta[self._begin, labels]]

@@ -92,6 +92,7 @@ def small_models(draw):
     return model, described, rng.normal(size=(T, 2)), L, allow_repeat
 
 
+@pytest.mark.filterwarnings("ignore:neighbouring segments")
 @settings(deadline=None, max_examples=80)
 @given(small_models())
 def test_everything_against_enumeration(problem):

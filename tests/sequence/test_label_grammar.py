@@ -98,6 +98,10 @@ def test_groups_are_intervals_that_share_their_last_label():
             history = grammar.automaton.states[grammar.states[other]]
             assert (history[-len(own) :] == own) == (other in members)
     assert np.all(np.diff(grammar.column) >= 0)
+    edges = grammar.potentials(np.zeros(3)).edges
+    alone = edges._replace(parents=None).parent
+    np.testing.assert_array_equal(edges.parent, alone)
+    np.testing.assert_array_equal(alone, grammar.parent)
 
 
 @pytest.mark.parametrize(
