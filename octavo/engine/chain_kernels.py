@@ -13,6 +13,7 @@ from numba.extending import overload
 _TINY = 1e-140  # a product of two numbers above it is far from underflow
 _LOST = 1e-250  # a sum above it has lost less than one rounding to terms that underflow
 _NARROW = 24  # up to so many states, scalars in registers beat vectors in memory
+NO_PAIRS, TOTAL, BY_SEQUENCE, EACH, ALONG = range(5)  # which pair marginals are kept
 # Sums of probabilities may be taken in any order: all terms are positive and finite.
 _SUMS: Any = {"fastmath": {"reassoc", "contract"}}
 
@@ -336,7 +337,7 @@ def _filter_scaled(start, linear, shift, nodes, step, tops, rows):
 
 
 @numba.njit(cache=True)
-def _smooth_scaled(linear, varies, step, rows, exact, pairs, by_step):
+def _smooth_scaled(linear, varies, step, rows, exact, pairs, kind, path):
     """Turn the rows of `_filter_scaled` into marginals; add pair marginals to pairs.
 
     P(s_t | x) = P(s_t | x up to t) Σ_j trans P(s_{t+1} = j | x) / P(s_{t+1} = j | x up to t).
@@ -350,8 +351,11 @@ def _smooth_scaled(linear, varies, step, rows, exact, pairs, by_step):
         for j in range(K):
             ratio[j] = rows[t, j] / pushed[j] if rows[t, j] > 0.0 else 0.0
         _pull(linear, s, ratio, pulled)
-        if pairs.shape[0] > 0:
-            _add_pairs(linear, s, rows, t - 1, ratio, pairs, step + t - 1 if by_step else 0)
+        if kind == ALONG:
+            weight = max(0.0, _score_between(linear, s, path[t - 1], path[t]))
+            pairs[step + t - 1, 0] = rows[t - 1, path[t - 1]] * weight * ratio[path[t]]
+        elif kind != NO_PAIRS:
+            _add_pairs(linear, s, rows, t - 1, ratio, pairs, step + t - 1 if kind == EACH else 0)
         total = 0.0
         for i in range(K):
             joint = rows[t - 1, i] * pulled[i]
@@ -408,7 +412,7 @@ def _log_push(linear, trans, shift, s, rows, n, weight, out):
 
 
 @numba.njit(cache=True)
-def _smooth_log(linear, trans, shift, step, rows, pairs, by_step):
+def _smooth_log(linear, trans, shift, step, rows, pairs, kind, path):
     """Turn the rows of `_filter_log` into log marginals; add pair marginals to pairs."""
     T, K = rows.shape
     pushed, ratio, pulled = np.empty(K), np.empty(K), np.empty(K)
@@ -432,8 +436,11 @@ def _smooth_log(linear, trans, shift, step, rows, pairs, by_step):
         else:
             for i in range(K):
                 pulled[i] = math.log(pulled[i]) + shift[s] + top if pulled[i] > 0 else -np.inf
-        if pairs.shape[0] > 0:
-            _add_log_pairs(trans, s, rows, t - 1, ratio, pairs, step + t - 1 if by_step else 0)
+        if kind == ALONG:
+            score = _score_between(trans, s, path[t - 1], path[t])
+            pairs[step + t - 1, 0] = math.exp(rows[t - 1, path[t - 1]] + score + ratio[path[t]])
+        elif kind != NO_PAIRS:
+            _add_log_pairs(trans, s, rows, t - 1, ratio, pairs, step + t - 1 if kind == EACH else 0)
         for i in range(K):
             rows[t - 1, i] += pulled[i]
         _normalise_log(rows, t - 1)
@@ -466,25 +473,40 @@ def _partitions(start, linear, trans, shift, safe, nodes, ptr, tops, rows, log_z
 
 @numba.njit(cache=True, nogil=True)
 def _marginals(
-    start, linear, trans, shift, safe, nodes, ptr, tops, rows, log, pairs, pairs_of, log_z, in_logs
+    start,
+    linear,
+    trans,
+    shift,
+    safe,
+    nodes,
+    ptr,
+    tops,
+    rows,
+    log,
+    pairs,
+    kind,
+    path,
+    log_z,
+    in_logs,
 ):
     """Fill rows, pairs and log_z sequence by sequence; rows holds exp(nodes - tops) at first.
 
-    pairs_of: 0 total, 1 by sequence, 2 by step. in_logs[q] tells that the rows of a sequence are
-    left as logarithms; ``log`` asks for rows whose logarithms are accurate.
+    ``kind`` says which pairs are kept. in_logs[q] tells that the rows of a sequence are left as
+    logarithms; ``log`` asks for rows whose logarithms are accurate.
     """
-    own = np.zeros((min(pairs.shape[0], 1), pairs.shape[1]))
+    by_step = kind in (EACH, ALONG)
+    own = np.zeros((1, pairs.shape[1]))
     for q in range(ptr.shape[0] - 1):
-        block, step = nodes[ptr[q] : ptr[q + 1]], ptr[q] - q
-        mine, target = rows[ptr[q] : ptr[q + 1]], pairs if pairs_of == 2 else own
+        first, last, step = ptr[q], ptr[q + 1], ptr[q] - q
+        block, mine, top = nodes[first:last], rows[first:last], tops[first:last]
+        target, states = pairs if by_step else own, path[first:last]
         own[:] = 0.0
         trusted = False
         if safe:
-            top = tops[ptr[q] : ptr[q + 1]]
             log_z[q], trusted = _filter_scaled(start, linear, shift, block, step, top, mine)
             if trusted and log_z[q] > -np.inf:
                 trusted = _smooth_scaled(
-                    linear, shift.shape[0] > 1, step, mine, log, target, pairs_of == 2
+                    linear, shift.shape[0] > 1, step, mine, log, target, kind, states
                 )
                 if not trusted:
                     own[:] = 0.0
@@ -493,12 +515,12 @@ def _marginals(
         if not trusted:
             log_z[q] = _filter_log(start, linear, trans, shift, block, step, mine)
             if log_z[q] > -np.inf:
-                _smooth_log(linear, trans, shift, step, mine, target, pairs_of == 2)
+                _smooth_log(linear, trans, shift, step, mine, target, kind, states)
         if log_z[q] == -np.inf:
             in_logs[q] = False
             mine[:] = 0.0
-        elif pairs.shape[0] > 0 and pairs_of < 2:
-            pairs[q if pairs_of == 1 else 0] += own[0]
+        elif kind in (TOTAL, BY_SEQUENCE):
+            pairs[q if kind == BY_SEQUENCE else 0] += own[0]
 
 
 # --- best paths ---------------------------------------------------------------------------------
@@ -554,25 +576,36 @@ def _blend_push(trans, s, weight, free, rows, n):
     """
     _, K, G = rows.shape
     for j in range(K):
+        first = 0  # the loops over blends are short: none is spent on filling with -inf
+        while first < K and trans[s, first, j] == -np.inf:
+            first += 1
+        m = trans[s, first, j] if first < K else 0.0
         for g in range(G):
-            rows[n, j, g] = -np.inf
+            rows[n, j, g] = rows[n - 1, first, g] + weight[g] * m if first < K else -np.inf
         for i in range(K):
             m = trans[s, i, j]
-            if m > -np.inf:
+            if m == -np.inf:
+                for g in free:
+                    rows[n, j, g] = max(rows[n, j, g], rows[n - 1, i, g])
+            elif i != first:
                 for g in range(G):
                     new = rows[n - 1, i, g] + weight[g] * m
                     rows[n, j, g] = new if new > rows[n, j, g] else rows[n, j, g]
-            else:
-                for g in free:
-                    rows[n, j, g] = max(rows[n, j, g], rows[n - 1, i, g])
 
 
 @numba.njit(cache=True)
 def _blend_nodes(nodes, position, weights, rows, n):
     """Add Σ_f weights[f, g] nodes[f, position, j] to rows[n, j, g]; weight zero means no term."""
     _, K, G = rows.shape
-    for f in range(nodes.shape[0]):
-        for j in range(K):
+    F = nodes.shape[0]
+    for j in range(K):
+        x = nodes[0, position, j]
+        if F == 2 and x > -np.inf and nodes[1, position, j] > -np.inf:  # the usual case at once
+            y = nodes[1, position, j]
+            for g in range(G):
+                rows[n, j, g] += weights[0, g] * x + weights[1, g] * y
+            continue
+        for f in range(F):
             x = nodes[f, position, j]
             if x > -np.inf:
                 for g in range(G):
@@ -743,7 +776,8 @@ def _warmup() -> None:
         chain = start, linear, trans, shift, True, nodes, ptr, np.zeros(3), rows
         _below_top(nodes, rows, np.zeros(3))
         _partitions(*chain, score)
-        _marginals(*chain, False, np.zeros((1, 4)), 0, score, np.zeros(1, np.bool_))
+        states[:] = 0
+        _marginals(*chain, False, np.zeros((1, 4)), TOTAL, states, score, np.zeros(1, np.bool_))
         _best(start, trans, False, nodes, ptr, rows, rows, states, score)
         _path_scores(start, trans, False, nodes, ptr, states, score)
         _k_best(start, trans, False, nodes, ptr, 1, states[None], score[None])

@@ -37,6 +37,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chain_kernels import (
     _TINY,
+    ALONG,
+    BY_SEQUENCE,
+    EACH,
+    NO_PAIRS,
+    TOTAL,
     _below_top,
     _best,
     _best_blends,
@@ -247,7 +252,7 @@ def chain_marginals(
     lengths: ArrayLike | None = None,
     *,
     log: bool = False,
-    pairs: str | None = None,
+    pairs: str | ArrayLike | None = None,
     out: Floats | None = None,
 ) -> ChainMarginals:
     """Return the marginals of every position, and of neighbouring pairs if asked.
@@ -258,10 +263,11 @@ def chain_marginals(
         As the module tells.
     log : bool, default=False
         Return the logarithms of the node marginals, accurate however small they are.
-    pairs : {None, "total", "sequence", "step"}, default=None
+    pairs : {None, "total", "sequence", "step"} or array-like of int, default=None
         Marginals of (s_t, s_{t+1}): summed over all sequences, over each sequence, or every
         step on its own. Shape (K, K), or (E,) for `Edges`; with a leading axis of sequences or
-        of the S steps for the last two.
+        of the S steps for the last two. Given the states of a path, the marginals of its S
+        steps only.
     out : ndarray of shape (N, K), optional
         Where to write the node marginals, C-contiguous float64, not overlapping ``nodes``.
 
@@ -272,29 +278,55 @@ def chain_marginals(
     """
     chains, ptr, grid = _checked(start, trans, nodes, lengths)
     G, n_sequences = len(chains), ptr.size - 1
-    rows = np.empty((G, *chains[0].nodes.shape)) if out is None else out.reshape(G, ptr[-1], -1)
-    choices: dict[str | None, int] = {
-        None: 0,
-        "total": 1,
-        "sequence": n_sequences,
-        "step": int(ptr[-1]) - n_sequences,
-    }
-    if pairs not in choices:
-        raise ValueError(f"pairs must be None, 'total', 'sequence' or 'step', got {pairs!r}")
+    shape = (G, *chains[0].nodes.shape)
+    if out is None:
+        rows = np.empty(shape)
+    elif out.shape != shape[not grid :] or out.dtype != np.float64 or not out.flags.c_contiguous:
+        raise ValueError(f"out must be C-contiguous float64 of shape {shape[not grid :]}")
+    else:
+        rows = out.reshape(shape)
     tail = chains[0].scores.shape[1:]
-    together = np.zeros((G, choices[pairs], int(np.prod(tail))))
+    kind, count, path = _wanted_pairs(pairs, ptr, chains[0].nodes.shape[1])
+    together = np.zeros((G, count, 1 if kind == ALONG else math.prod(tail)))
     log_z = np.empty((G, n_sequences))
-    which = {"sequence": 1, "step": 2}.get(str(pairs), 0)
     for chain, mine, joint, z in zip(chains, rows, together, log_z):
         in_logs = np.empty(n_sequences, dtype=bool)
-        _marginals(*_prepared(chain, ptr, mine), log, joint, which, z, in_logs)
+        _marginals(*_prepared(chain, ptr, mine), log, joint, kind, path, z, in_logs)
         _convert(mine, ptr, in_logs, log)
     found = None
-    if pairs is not None:
-        found = together.reshape(G, *([] if pairs == "total" else [choices[pairs]]), *tail)
+    if kind != NO_PAIRS:
+        found = together.reshape(G, *{TOTAL: tail, ALONG: (count,)}.get(kind, (count, *tail)))
     if grid:
         return ChainMarginals(rows, found, log_z)
     return ChainMarginals(rows[0], None if found is None else found[0], log_z[0])
+
+
+def _wanted_pairs(
+    pairs: str | ArrayLike | None, ptr: NDArray[np.int64], K: int
+) -> tuple[int, int, NDArray[np.int64]]:
+    """Return which pair marginals are wanted, how many rows they take, and along which path."""
+    nothing = np.empty(0, dtype=np.int64)
+    steps, n_sequences = int(ptr[-1]) - (ptr.size - 1), ptr.size - 1
+    if pairs is None:
+        return NO_PAIRS, 0, nothing
+    if not isinstance(pairs, str):
+        return ALONG, steps, _checked_states(pairs, ptr, K)
+    counts = {"total": (TOTAL, 1), "sequence": (BY_SEQUENCE, n_sequences), "step": (EACH, steps)}
+    if pairs not in counts:
+        raise ValueError(f"pairs must be None, 'total', 'sequence' or 'step', got {pairs!r}")
+    return (*counts[pairs], nothing)
+
+
+def _checked_states(states: ArrayLike, ptr: NDArray[np.int64], K: int) -> NDArray[np.int64]:
+    """Return stacked paths as integers, or say where one is not a state."""
+    path = np.ascontiguousarray(states)
+    if path.shape != (ptr[-1],) or path.dtype.kind not in "iu":
+        raise ValueError(f"states must be {ptr[-1]} integers, got shape {path.shape}, {path.dtype}")
+    bad = np.flatnonzero((path < 0) | (path >= K))
+    if bad.size:
+        at = locate(int(bad[0]), np.diff(ptr))
+        raise ValueError(f"states must be 0..{K - 1}, got {path[bad[0]]} at {at}")
+    return path.astype(np.int64)
 
 
 def _convert(rows: Floats, ptr: NDArray[np.int64], in_logs: NDArray[np.bool_], log: bool) -> None:
@@ -376,19 +408,11 @@ def path_scores(
         -inf where the path is forbidden.
     """
     chains, ptr, grid = _checked(start, trans, nodes, lengths)
-    path, K = np.ascontiguousarray(states), chains[0].nodes.shape[1]
-    if path.shape != (ptr[-1],) or path.dtype.kind not in "iu":
-        raise ValueError(f"states must be {ptr[-1]} integers, got shape {path.shape}, {path.dtype}")
-    bad = np.flatnonzero((path < 0) | (path >= K))
-    if bad.size:
-        at = locate(int(bad[0]), np.diff(ptr))
-        raise ValueError(f"states must be 0..{K - 1}, got {path[bad[0]]} at {at}")
+    path = _checked_states(states, ptr, chains[0].nodes.shape[1])
     scores = np.empty((len(chains), ptr.size - 1))
     for chain, score in zip(chains, scores):
         varies = chain.scores.shape[0] > 1
-        _path_scores(
-            chain.start, chain.trans, varies, chain.nodes, ptr, path.astype(np.int64), score
-        )
+        _path_scores(chain.start, chain.trans, varies, chain.nodes, ptr, path, score)
     return scores if grid else scores[0]
 
 

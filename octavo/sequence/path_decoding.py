@@ -28,7 +28,6 @@ from octavo.sequence.posterior_risks import (
     gain_matrix,
     log_prior_marginals,
     loss_matrix,
-    path_pairs,
     risks_of_each,
 )
 from octavo.sequence.transform_decoding import variables_of
@@ -348,16 +347,18 @@ def path_risks_of_each(
     truth: NDArray[np.int64] | None = None,
 ) -> dict[str, Floats]:
     """Return the risks of every sequence's path, computing the posteriors they need."""
-    found = chain_marginals(scores.start, scores.trans, scores.emission, scores.lengths)
+    found = chain_marginals(
+        scores.start, scores.trans, scores.emission, scores.lengths, pairs=states
+    )
     require_possible(scores, found.log_partition)
+    assert found.pairs is not None
     prior = np.exp(log_prior_marginals(scores))
     loss: Any = point.loss
     if loss is not None and np.ndim(loss) == 4:  # a loss on pairs has no point loss
         loss = None
     cost = loss_matrix(scores.start.size, loss, point.class_weight, point.labels)
-    xi = path_pairs(scores, states)
     return risks_of_each(
-        scores, found.log_partition, found.nodes, xi, prior, states, k, cost, truth
+        scores, found.log_partition, found.nodes, found.pairs, prior, states, k, cost, truth
     )
 
 

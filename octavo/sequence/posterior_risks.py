@@ -299,22 +299,12 @@ def step_rows(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def path_pairs(scores: HMMScores, states: NDArray[np.int64]) -> Floats:
-    """Return the pair marginals along a path, for dense or sparse transitions."""
+    """Return the pair marginals along a path, without those of all other pairs."""
     pairs = chain_marginals(
-        scores.start, scores.trans, scores.emission, scores.lengths, pairs="step"
+        scores.start, scores.trans, scores.emission, scores.lengths, pairs=states
     ).pairs
     assert pairs is not None
-    before = step_rows(scores.lengths)
-    steps = np.arange(before.size)
-    if not isinstance(scores.trans, Edges):
-        return pairs[steps, states[before], states[before + 1]]
-    K = scores.start.size
-    targets = np.repeat(np.arange(K), np.diff(scores.trans.indptr))
-    code = targets * K + scores.trans.source
-    order = np.argsort(code)
-    wanted = states[before + 1] * K + states[before]
-    at = np.minimum(np.searchsorted(code[order], wanted), code.size - 1)
-    return np.where(code[order[at]] == wanted, pairs[steps, order[at]], 0.0)
+    return pairs
 
 
 def risks_of_each(

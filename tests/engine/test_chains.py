@@ -108,6 +108,11 @@ def test_sums_equal_enumeration(seed, K, lengths, varying, forbidden, scale, spa
     pairs = {kind: result.pairs for kind, result in found.items()}
     if sparse:
         pairs = {kind: pair_matrix(value, used, K) for kind, value in pairs.items()}
+    some = np.random.default_rng(seed + 200).integers(K, size=sum(lengths))
+    along = [
+        ch.chain_marginals(start, used, nodes, lengths, log=log, pairs=some).pairs
+        for log in (False, True)
+    ]
     log_z = ch.log_partition(start, used, nodes, lengths)
     summed = np.zeros((K, K))
     for q, (rows, steps, paths, score) in enumerate(each_sequence(*chain, lengths)):
@@ -127,6 +132,11 @@ def test_sums_equal_enumeration(seed, K, lengths, varying, forbidden, scale, spa
         np.testing.assert_allclose(pairs["step"][steps], xi, atol=1e-12)
         np.testing.assert_allclose(pairs["sequence"][q], xi.sum(axis=0), atol=1e-12)
         summed += xi.sum(axis=0)
+        mine = some[rows]
+        for found_along in along:
+            np.testing.assert_allclose(
+                found_along[steps], xi[np.arange(T - 1), mine[:-1], mine[1:]], atol=1e-12
+            )
     np.testing.assert_allclose(pairs["total"], summed, atol=1e-12)
 
 
@@ -328,6 +338,9 @@ def test_marginals_go_where_they_are_told():
     found = ch.chain_marginals(np.zeros(2), np.zeros((2, 2)), np.zeros((4, 2)), out=room)
     assert np.shares_memory(found.nodes, room)
     np.testing.assert_allclose(room, 0.5)
+    for wrong in (np.empty((4, 3)), np.empty((2, 4)).T, np.empty((4, 2), np.float32)):
+        with pytest.raises(ValueError, match="out must be"):
+            ch.chain_marginals(np.zeros(2), np.zeros((2, 2)), np.zeros((4, 2)), out=wrong)
 
 
 # --- bad input ----------------------------------------------------------------------------------
