@@ -1,6 +1,7 @@
 """The spirit of scikit-learn's checks for estimators whose input is not a table."""
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
@@ -39,6 +40,25 @@ def test_fit_returns_self_and_leaves_parameters_alone(case):
     before = copy.deepcopy(estimator.get_params(deep=False))
     assert case.fit(estimator) is estimator
     same(estimator.get_params(deep=False), before)
+
+
+def input_data(case):
+    """Return the data that stands at the top of a case's module; fit works on it."""
+    module = inspect.getmodule(case.fit)
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if name.isupper() and name != "CASES" and not callable(value)
+    }
+
+
+@each_case
+def test_fit_does_not_change_its_input(case):
+    data = input_data(case)
+    assert data, "put the input of fit at the top of the case's module, in capitals"
+    before = copy.deepcopy(data)
+    case.query(case.fit(case.make()))
+    same(data, before)
 
 
 @each_case
