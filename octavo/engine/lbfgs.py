@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 Floats = NDArray[np.float64]
+_HISTORY = 2_000_000  # numbers that may be kept of past steps: more cost more than they save
 Likelihood = Callable[[Floats], tuple[float, Floats]]
 
 
@@ -113,7 +114,7 @@ def maximize_penalized(
         options={
             "maxiter": max_iter,
             "maxfun": 20 * max_iter,
-            "maxcor": 20,
+            "maxcor": int(np.clip(_HISTORY // first.size, 5, 20)),
             "gtol": tol,
             "ftol": 0.0,
         },
