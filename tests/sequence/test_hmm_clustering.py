@@ -404,6 +404,25 @@ def test_discrete_hmms_of_hmmlearn_are_clustered():
     assert found.cluster_hmms_[0].weights.shape == (2, 4)
 
 
+def test_whole_mixtures_are_clustered_as_hmms_of_one_state():
+    """Mixtures of two kinds that share their components, in any order, but not the weights."""
+    rng = np.random.default_rng(26)
+    places = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0]])
+    mixtures = []
+    for kind in (0, 0, 0, 1, 1, 1):
+        weights = np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]])[kind]
+        order = rng.permutation(4)
+        X = places[rng.choice(4, 400, p=weights)] + rng.normal(size=(400, 2))
+        mixture = GaussianMixture(4, means_init=places[order], random_state=0).fit(X)
+        mixtures.append(HMMParams.from_gaussian_mixture(mixture))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # one state: nothing is lost with tau=1
+        model = HMMClustering(2, covariance_type="full", tau=1, n_init=3, random_state=0)
+        model.fit(mixtures)
+    assert rand_score([0, 0, 0, 1, 1, 1], model.labels_) == 1.0
+    assert model.cluster_hmms_[0].means.shape == (1, 4, 2)
+
+
 def test_an_empty_cluster_is_given_to_the_hmm_explained_worst():
     """Starts on two equal HMMs leave a cluster empty; the third group must get it."""
     from octavo.engine.em import climb
