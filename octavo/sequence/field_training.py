@@ -16,7 +16,7 @@ from joblib import Parallel
 from numpy.typing import NDArray
 
 from octavo.engine.cutting_planes import minimize_by_cuts
-from octavo.engine.lbfgs import maximize_penalized
+from octavo.engine.penalized_likelihood import maximize_penalized
 from octavo.sequence.chain_field import FieldLikelihood
 
 Floats = NDArray[np.float64]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from octavo.engine.lbfgs import maximize_penalized, smallest_supergradient
+from octavo.engine.penalized_likelihood import maximize_penalized, smallest_supergradient
 
 
 def quadratic(rng, d=6):
