@@ -145,31 +145,30 @@ def _forward(start, edges, column, end, factor, size, alpha, inverse, least):
                 sums[b] = start[j] if t == 0 else 0.0
             if t > 0:
                 for e in range(indptr[j], indptr[j + 1]):
-                    w, before = weight[e], alpha[t - 1, source[e]]
+                    w, i = weight[e], source[e]
                     for b in range(_LANES):
-                        sums[b] += w * before[b]
-            now, f = alpha[t, j], factor[t, column[j]]
+                        sums[b] += w * alpha[t - 1, i, b]
+            c = column[j]
             for b in range(_LANES):
-                now[b] = sums[b] * f[b]
+                alpha[t, j, b] = sums[b] * factor[t, c, b]
             if ends_here:
                 for b in range(size.shape[0]):
                     if t == size[b] - 1:
-                        now[b] *= end[j]
+                        alpha[t, j, b] *= end[j]
             for b in range(_LANES):
-                total[b] += now[b]
+                total[b] += alpha[t, j, b]
         for b in range(_LANES):
             inverse[t, b] = 1.0 / total[b] if total[b] > 0.0 else 0.0
         for j in range(K):
-            now = alpha[t, j]
             for b in range(_LANES):
-                now[b] *= inverse[t, b]
-                least[b] = min(least[b], now[b] if now[b] > 0.0 else 1.0)
-                alpha[t, K + j, b] = now[b]
+                p = alpha[t, j, b] * inverse[t, b]
+                least[b] = min(least[b], p if p > 0.0 else 1.0)
+                alpha[t, j, b] = alpha[t, K + j, b] = p
         for j in range(K - 1, -1, -1):
             if parent[j] >= 0:
-                around, own = alpha[t, K + parent[j]], alpha[t, K + j]
+                i = K + parent[j]
                 for b in range(_LANES):
-                    around[b] += own[b]
+                    alpha[t, i, b] += alpha[t, K + j, b]
 
 
 @numba.njit(cache=True)
@@ -181,6 +180,7 @@ def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ra
     pointer, target, number = out
     K = column.shape[0]
     beta, pulled = np.zeros((K, _LANES)), np.empty((2 * K, _LANES))
+    sums = np.empty(_LANES)
     shared[:] = 0.0
     for t in range(size[0] - 1, -1, -1):
         ends_here = False
@@ -189,34 +189,34 @@ def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ra
                 beta[:, b] = 1.0
                 ends_here = True
         for j in range(K):
-            now, f, r, g = alpha[t, j], factor[t, column[j]], ratio[t, j], shared[t, column[j]]
+            c = column[j]
             for b in range(_LANES):
                 # A state that cannot be reached may have a boundless future: leave it out.
-                future = beta[j, b] if now[b] > 0.0 else 0.0
-                g[b] += now[b] * future
-                r[b] = future * f[b] * inverse[t, b]
+                future = beta[j, b] if alpha[t, j, b] > 0.0 else 0.0
+                shared[t, c, b] += alpha[t, j, b] * future
+                ratio[t, j, b] = future * factor[t, c, b] * inverse[t, b]
             if ends_here:
                 for b in range(size.shape[0]):
                     if t == size[b] - 1:
-                        r[b] *= end[j]
+                        ratio[t, j, b] *= end[j]
         if t == 0:
             break
         for i in range(2 * K):
-            sums = pulled[i]
             for b in range(_LANES):
                 sums[b] = 0.0
             for n in range(pointer[i], pointer[i + 1]):
-                w, r = weight[number[n]], ratio[t, target[n]]
+                w, j = weight[number[n]], target[n]
                 for b in range(_LANES):
-                    sums[b] += w * r[b]
-        for i in range(K):
-            own = pulled[K + i]
-            if parent[i] >= 0:
-                around = pulled[K + parent[i]]
-                for b in range(_LANES):
-                    own[b] += around[b]
+                    sums[b] += w * ratio[t, j, b]
             for b in range(_LANES):
-                beta[i, b] = pulled[i, b] + own[b]
+                pulled[i, b] = sums[b]
+        for i in range(K):
+            if parent[i] >= 0:
+                k = K + parent[i]
+                for b in range(_LANES):
+                    pulled[K + i, b] += pulled[k, b]
+            for b in range(_LANES):
+                beta[i, b] = pulled[i, b] + pulled[K + i, b]
 
 
 @numba.njit(cache=True)
@@ -229,9 +229,8 @@ def _add_edges(indptr, source, weight, size, share, alpha, ratio, pairs):
             for b in range(_LANES):
                 sums[b] = 0.0
             for t in range(1, size[0]):
-                before, r = alpha[t - 1, i], ratio[t, j]
                 for b in range(_LANES):
-                    sums[b] += before[b] * r[b]
+                    sums[b] += alpha[t - 1, i, b] * ratio[t, j, b]
             total = 0.0
             for b in range(share.shape[0]):
                 total += share[b] * sums[b]
