@@ -32,10 +32,10 @@ test-all: $(VENV)/.stamp-test
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python -m benchmarks $(BENCH)
 
-# Full measurements of every claim, kept for the documentation.
+# Full measurements of claims, kept for the documentation: make claims PAPERS="libol fastclime"
+PAPERS ?=
 claims: $(VENV)/.stamp-bench
-	$(BIN)/octavo reproduce --full --json > docs/results/claims.json.new
-	mv docs/results/claims.json.new docs/results/claims.json
+	$(BIN)/python tools/claims.py --full $(PAPERS)
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -121,7 +121,9 @@ def claim_lines(paper, method) -> list[str]:
     if not rows:
         return [title, "-" * len(title), "", f"Run ``octavo reproduce {paper.key}``.", ""]
     header = ["claim", "where", "published", "measured", "verdict"]
-    intro = f"Full measurements, as ``octavo reproduce {paper.key} --full`` prints them."
+    full = all(r.get("full", True) for r in results if r["paper"] == paper.key)
+    size, flag = ("Full", " --full") if full else ("Quick", "")
+    intro = f"{size} measurements, as ``octavo reproduce {paper.key}{flag}`` prints them."
     return [title, "-" * len(title), "", intro, "", *table(header, rows, "26 13 11 16 34")]
 
 

@@ -576,25 +576,36 @@ def _blend_push(trans, s, weight, free, rows, n):
     """
     _, K, G = rows.shape
     for j in range(K):
+        first = 0  # the loops over blends are short: none is spent on filling with -inf
+        while first < K and trans[s, first, j] == -np.inf:
+            first += 1
+        m = trans[s, first, j] if first < K else 0.0
         for g in range(G):
-            rows[n, j, g] = -np.inf
+            rows[n, j, g] = rows[n - 1, first, g] + weight[g] * m if first < K else -np.inf
         for i in range(K):
             m = trans[s, i, j]
-            if m > -np.inf:
+            if m == -np.inf:
+                for g in free:
+                    rows[n, j, g] = max(rows[n, j, g], rows[n - 1, i, g])
+            elif i != first:
                 for g in range(G):
                     new = rows[n - 1, i, g] + weight[g] * m
                     rows[n, j, g] = new if new > rows[n, j, g] else rows[n, j, g]
-            else:
-                for g in free:
-                    rows[n, j, g] = max(rows[n, j, g], rows[n - 1, i, g])
 
 
 @numba.njit(cache=True)
 def _blend_nodes(nodes, position, weights, rows, n):
     """Add Σ_f weights[f, g] nodes[f, position, j] to rows[n, j, g]; weight zero means no term."""
     _, K, G = rows.shape
-    for f in range(nodes.shape[0]):
-        for j in range(K):
+    F = nodes.shape[0]
+    for j in range(K):
+        x = nodes[0, position, j]
+        if F == 2 and x > -np.inf and nodes[1, position, j] > -np.inf:  # the usual case at once
+            y = nodes[1, position, j]
+            for g in range(G):
+                rows[n, j, g] += weights[0, g] * x + weights[1, g] * y
+            continue
+        for f in range(F):
             x = nodes[f, position, j]
             if x > -np.inf:
                 for g in range(G):

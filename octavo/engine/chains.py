@@ -278,7 +278,13 @@ def chain_marginals(
     """
     chains, ptr, grid = _checked(start, trans, nodes, lengths)
     G, n_sequences = len(chains), ptr.size - 1
-    rows = np.empty((G, *chains[0].nodes.shape)) if out is None else out.reshape(G, ptr[-1], -1)
+    shape = (G, *chains[0].nodes.shape)
+    if out is None:
+        rows = np.empty(shape)
+    elif out.shape != shape[not grid :] or out.dtype != np.float64 or not out.flags.c_contiguous:
+        raise ValueError(f"out must be C-contiguous float64 of shape {shape[not grid :]}")
+    else:
+        rows = out.reshape(shape)
     tail = chains[0].scores.shape[1:]
     kind, count, path = _wanted_pairs(pairs, ptr, chains[0].nodes.shape[1])
     together = np.zeros((G, count, 1 if kind == ALONG else math.prod(tail)))
@@ -289,8 +295,7 @@ def chain_marginals(
         _convert(mine, ptr, in_logs, log)
     found = None
     if kind != NO_PAIRS:
-        shape = {TOTAL: tail, ALONG: (count,)}.get(kind, (count, *tail))
-        found = together.reshape(G, *shape)
+        found = together.reshape(G, *{TOTAL: tail, ALONG: (count,)}.get(kind, (count, *tail)))
     if grid:
         return ChainMarginals(rows, found, log_z)
     return ChainMarginals(rows[0], None if found is None else found[0], log_z[0])

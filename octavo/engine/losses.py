@@ -1,9 +1,10 @@
 """Losses of a linear prediction: value, two derivatives, and the constants that bounds need.
 
 A loss is a function of the prediction p and the target y: y is -1 or +1 for the
-classification losses and a real number for ``squared`` and ``quantile``. Derivatives are with
-respect to p. `LOSSES` names those that are built in; `SmoothLoss` evaluates them on arrays,
-and the scalar kernels ``_value``, ``_slope`` and ``_curvature`` serve compiled loops.
+classification losses and a real number for ``squared``, ``quantile`` and ``smooth_absolute``.
+Derivatives are with respect to p. `LOSSES` names those that are built in; `SmoothLoss` evaluates
+them on arrays, and the scalar kernels ``_value``, ``_slope`` and ``_curvature`` serve compiled
+loops.
 """
 
 from __future__ import annotations
@@ -18,16 +19,19 @@ from numpy.typing import NDArray
 
 from octavo.engine.normal import _sigmoid
 
-LOG, HUBER, SMOOTH_HINGE, SQUARED_HINGE, SQUARED, HINGE, QUANTILE = range(7)
+LOG, HUBER, SMOOTH_HINGE, SQUARED_HINGE, SQUARED, HINGE, QUANTILE, SMOOTH_ABSOLUTE = range(8)
 
 Array = NDArray[np.float64]
 
 
 @numba.njit(cache=True)
 def _value(code, h, p, y):
-    """Return the loss; h is the half-width of a smoothed hinge or the quantile's level."""
+    """Return the loss; h is the half-width of a smoothed kink or the quantile's level."""
     if code == SQUARED:
         return 0.5 * (p - y) ** 2
+    if code == SMOOTH_ABSOLUTE:
+        r = abs(p - y)
+        return r if r >= h else 0.5 * (r * r / h + h)
     if code == QUANTILE:
         return h * (y - p) if y > p else (1.0 - h) * (p - y)
     z = y * p
@@ -52,6 +56,8 @@ def _slope(code, h, p, y):
     """Return the first derivative; at a kink, the derivative on the side of no loss."""
     if code == SQUARED:
         return p - y
+    if code == SMOOTH_ABSOLUTE:
+        return min(1.0, max(-1.0, (p - y) / h))
     if code == QUANTILE:
         return -h if y > p else (1.0 - h if y < p else 0.0)
     z = y * p
@@ -78,6 +84,8 @@ def _curvature(code, h, p, y):
         return 1.0
     if code in (QUANTILE, HINGE):
         return 0.0
+    if code == SMOOTH_ABSOLUTE:
+        return 1.0 / h if abs(p - y) <= h else 0.0
     z = y * p
     if code == LOG:
         s = _sigmoid(z)
@@ -120,7 +128,7 @@ class SmoothLoss:
     code : int
         What the kernels call it.
     h : float
-        Half-width of a smoothed hinge, or level of the quantile loss.
+        Half-width of a smoothed kink, or level of the quantile loss.
     lipschitz : float
         Largest absolute slope; infinite for squared losses.
     curvature_bound : float
@@ -146,7 +154,34 @@ class SmoothLoss:
 
 @dataclass(frozen=True)
 class CustomLoss:
-    """A loss of the user's own: vectorised functions of (p, y), and its constants."""
+    """A loss of your own: a convex function of the prediction p and the target y.
+
+    Parameters
+    ----------
+    value, slope, curvature : callable
+        Vectorised functions of (p, y): the loss and its first and second derivatives with
+        respect to p. They are best defined in a module, so that a model can be pickled.
+    lipschitz : float
+        Largest absolute slope.
+    curvature_bound : float
+        Largest second derivative; infinite where there is a kink.
+    name : str, default="custom"
+        What to call it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.engine.losses import CustomLoss
+    >>> cosh = CustomLoss(
+    ...     value=lambda p, y: np.log(np.cosh(p - y)),
+    ...     slope=lambda p, y: np.tanh(p - y),
+    ...     curvature=lambda p, y: 1 / np.cosh(p - y) ** 2,
+    ...     lipschitz=1.0,
+    ...     curvature_bound=1.0,
+    ... )
+    >>> round(cosh.evaluate(np.array([1.0, 3.0]), np.array([1.0, -1.0]), order=0)[0], 3)
+    3.307
+    """
 
     value: Callable[[Array, Array], Array]
     slope: Callable[[Array, Array], Array]
@@ -174,6 +209,7 @@ LOSSES = {
     "squared": SQUARED,
     "hinge": HINGE,
     "quantile": QUANTILE,
+    "smooth_absolute": SMOOTH_ABSOLUTE,
 }
 
 
@@ -186,6 +222,7 @@ def make_loss(name: str, h: float = 0.5) -> SmoothLoss:
         SMOOTH_HINGE: 3.0 / (4.0 * h),
         SQUARED_HINGE: 2.0,
         SQUARED: 1.0,
+        SMOOTH_ABSOLUTE: 1.0 / h,
     }
     code = LOSSES[name]
     return SmoothLoss(name, code, h, lipschitz.get(code, 1.0), curvature.get(code, math.inf))

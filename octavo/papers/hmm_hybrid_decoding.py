@@ -86,7 +86,8 @@ def decoded(seed: int, full: bool, family: str):
     X, _, lengths = proteins(seed, full)
     model = data.protein_structure_hmm()
     if family.startswith("hybrid"):
-        return sequence.HybridDecoder(model, family).decode_family(X, ALPHAS, lengths)
+        paths = sequence.HybridDecoder(model, family).decode_family(X, ALPHAS, lengths)
+        return paths.astype(np.int8)
     decoder = sequence.HybridDecoder(model, family, k=2)
     bounds = [0, *range(167 * 3_000, X.size, 167 * 3_000), X.size]  # pairs take K² a position
     return np.concatenate(

@@ -5,6 +5,8 @@ from octavo.sequence.gmm_reduction import GMMReduction as GMMReduction
 from octavo.sequence.hierarchical_hmm_clustering import HMMLevel as HMMLevel
 from octavo.sequence.hierarchical_hmm_clustering import HierarchicalHMMClustering as HierarchicalHMMClustering
 from octavo.sequence.hierarchical_hmm_mixture import HierarchicalHMMMixture as HierarchicalHMMMixture
+from octavo.sequence.high_order_crf import HighOrderCRF as HighOrderCRF
+from octavo.sequence.high_order_semi_crf import HighOrderSemiCRF as HighOrderSemiCRF
 from octavo.sequence.hmm_clustering import HMMClustering as HMMClustering
 from octavo.sequence.hmm_divergence import clustering_loglik as clustering_loglik
 from octavo.sequence.hmm_divergence import hmm_distance_matrix as hmm_distance_matrix
@@ -19,6 +21,9 @@ from octavo.sequence.hybrid_decoding import HybridDecoderCV as HybridDecoderCV
 from octavo.sequence.hybrid_decoding import asymptotic_risks as asymptotic_risks
 from octavo.sequence.path_decoding import decode as decode
 from octavo.sequence.path_decoding import decode_path_family as decode_path_family
+from octavo.sequence.pattern_automaton import Boundary as Boundary
+from octavo.sequence.pattern_automaton import PatternAutomaton as PatternAutomaton
+from octavo.sequence.pattern_automaton import observed_patterns as observed_patterns
 from octavo.sequence.posterior_risks import Posteriors as Posteriors
 from octavo.sequence.posterior_risks import hmm_posteriors as hmm_posteriors
 from octavo.sequence.posterior_risks import path_risks as path_risks
@@ -27,5 +32,14 @@ from octavo.sequence.ppk_spectral_clustering import PPKSpectralClustering as PPK
 from octavo.sequence.ppk_spectral_clustering import hmm_ppk as hmm_ppk
 from octavo.sequence.ppk_spectral_clustering import ppk_compactness as ppk_compactness
 from octavo.sequence.sampled_hmm_clustering import SampledHMMClustering as SampledHMMClustering
+from octavo.sequence.segment_labels import EndMarkEncoder as EndMarkEncoder
+from octavo.sequence.segment_labels import bio_to_segments as bio_to_segments
+from octavo.sequence.segment_labels import labels_to_segments as labels_to_segments
+from octavo.sequence.segment_labels import segments_to_bio as segments_to_bio
+from octavo.sequence.segment_labels import segments_to_labels as segments_to_labels
+from octavo.sequence.segment_metrics import RandomizationTest as RandomizationTest
+from octavo.sequence.segment_metrics import approximate_randomization as approximate_randomization
+from octavo.sequence.segment_metrics import segment_f1 as segment_f1
+from octavo.sequence.sequence_features import window_features as window_features
 from octavo.sequence.transform_decoding import TransformedVariables as TransformedVariables
 from octavo.sequence.transform_decoding import transformed_variables as transformed_variables

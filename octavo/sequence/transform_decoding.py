@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chain_kernels import _degree, _edge
-from octavo.engine.chains import Edges
+from octavo.engine.chains import Edges, log_partition
 from octavo.engine.sequences import locate
 from octavo.sequence.hmm_model import HMMScores, checked_hmm, require_possible
 
@@ -102,6 +102,9 @@ def variables_of(scores: HMMScores, mu: float, transform: str) -> TransformedVar
     model = np.exp(scores.start), np.exp(trans), np.exp(scores.emission)
     lost = _brushe(*model, ptr, float(mu), normalise, forward, backward)
     if lost >= 0:
+        require_possible(
+            scores, log_partition(scores.start, scores.trans, scores.emission, scores.lengths)
+        )
         remedy = (
             "use 'power', which never does"
             if normalise

@@ -461,6 +461,7 @@ GLASS = npz(X=np.ones((3, 9)), y=np.ones(3, int))
             "for 2 letters of 16 pixels",
         ),
     ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 30 else "content",
 )
 def test_damage_is_named_with_its_file(name, content, words, places, shrink):
     shrink(name, 3)

@@ -338,6 +338,9 @@ def test_marginals_go_where_they_are_told():
     found = ch.chain_marginals(np.zeros(2), np.zeros((2, 2)), np.zeros((4, 2)), out=room)
     assert np.shares_memory(found.nodes, room)
     np.testing.assert_allclose(room, 0.5)
+    for wrong in (np.empty((4, 3)), np.empty((2, 4)).T, np.empty((4, 2), np.float32)):
+        with pytest.raises(ValueError, match="out must be"):
+            ch.chain_marginals(np.zeros(2), np.zeros((2, 2)), np.zeros((4, 2)), out=wrong)
 
 
 # --- bad input ----------------------------------------------------------------------------------

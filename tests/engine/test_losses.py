@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from octavo.engine.losses import LOSSES, CustomLoss, _curvature, _slope, _value, make_loss
 from octavo.engine.newton import newton_linear
 
-SMOOTH = ["log", "huber", "smooth_hinge", "squared_hinge", "squared"]
+SMOOTH = ["log", "huber", "smooth_hinge", "squared_hinge", "squared", "smooth_absolute"]
 
 
 @settings(max_examples=200, deadline=None)
@@ -25,7 +25,8 @@ def test_derivatives_are_those_of_the_value(name, p, y, h):
     args = (loss.code, loss.h)
     slope = (_value(*args, p + step, y) - _value(*args, p - step, y)) / (2 * step)
     np.testing.assert_allclose(_slope(*args, p, y), slope, atol=1e-4)
-    if not any(abs(abs(1 - y * p) - edge) < 2 * step for edge in (0.0, h)):  # away from kinks
+    u = p - y if name == "smooth_absolute" else 1 - y * p
+    if not any(abs(abs(u) - edge) < 2 * step for edge in (0.0, h)):  # away from kinks
         curvature = (_slope(*args, p + step, y) - _slope(*args, p - step, y)) / (2 * step)
         np.testing.assert_allclose(_curvature(*args, p, y), curvature, atol=1e-4)
     assert abs(_slope(*args, p, y)) <= loss.lipschitz + 1e-12
@@ -51,6 +52,15 @@ def test_hinge_and_quantile_by_hand():
     assert _value(quantile.code, 0.9, 1.0, 3.0) == pytest.approx(1.8)
     assert _value(quantile.code, 0.9, 3.0, 1.0) == pytest.approx(0.2)
     assert quantile.lipschitz == 0.9
+
+
+def test_smooth_absolute_is_the_absolute_error_outside_its_band():
+    """Above it inside by h/2 at most, so that a smoothed objective bounds the true one."""
+    loss = make_loss("smooth_absolute", 0.2)
+    for r in (-3.0, -0.2, 0.2, 1.7):
+        assert _value(loss.code, loss.h, r, 0.0) == abs(r)
+    for r in np.linspace(-0.2, 0.2, 21):
+        assert -1e-16 <= _value(loss.code, loss.h, r, 0.0) - abs(r) <= 0.1 + 1e-15
 
 
 def test_log_loss_does_not_overflow():
