@@ -2,9 +2,9 @@
 Clusters of hidden Markov models
 ================================
 
-Each of 32 noisy sequences came from one of four HMMs that differ in the variance of their
-emissions. Every sequence gets an HMM of its own, and `HMMClustering` groups those HMMs, with a new
-HMM as the centre of each group. The sequences are not used again.
+Each of 32 noisy sequences of 400 positions came from one of four HMMs that differ in the variance
+of their emissions. Every sequence gets an HMM of its own, and `HMMClustering` groups those HMMs,
+with a new HMM as the centre of each group. The sequences are not used again.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ from octavo.sequence import (
     hmm_distance_matrix,
 )
 
-X, y = make_hmm_sequences("variances", n_per_class=8, noise=0.1, random_state=0)
+X, y = make_hmm_sequences("variances", n_per_class=8, length=400, random_state=0)
 hmms = fit_hmms(X, n_states=3, stationary_start=True, random_state=0)
 model = HMMClustering(4, random_state=0).fit(hmms)
 print(f"Rand index: {rand_score(y, model.labels_):.2f}, bound {model.score(hmms):.2f}")

@@ -148,6 +148,25 @@ def _draw_ellipse(ax: Axes, mean: Any, cov: Any, color: Any, alpha: float) -> No
     )
 
 
+def _draw_transitions(ax: Axes, places: Any, transmat: Any, smallest: float) -> None:
+    for a, b in np.argwhere(transmat >= smallest):
+        if a == b:
+            continue
+        chance = float(transmat[a, b])
+        arrow = FancyArrowPatch(
+            tuple(places[a]),
+            tuple(places[b]),
+            connectionstyle="arc3,rad=0.2",
+            arrowstyle="-|>",
+            mutation_scale=8 + 8 * chance,
+            linewidth=0.5 + 3 * chance,
+            color="0.3",
+            shrinkA=8,
+            shrinkB=8,
+        )
+        ax.add_patch(arrow)
+
+
 def plot_hmm(
     hmm: Any,
     *,
@@ -204,23 +223,7 @@ def plot_hmm(
                 )
         ax.set(xlabel="value (mean ± 2 sd)", yticks=-np.arange(S), ylim=(-S + 0.4, 0.6))
         ax.set_yticklabels([f"state {s}" for s in range(S)])
-    for a in range(S):
-        for b in range(S):
-            chance = float(hmm.transmat[a, b])
-            if a == b or chance < smallest:
-                continue
-            arrow = FancyArrowPatch(
-                tuple(places[a]),
-                tuple(places[b]),
-                connectionstyle="arc3,rad=0.2",
-                arrowstyle="-|>",
-                mutation_scale=8 + 8 * chance,
-                linewidth=0.5 + 3 * chance,
-                color="0.3",
-                shrinkA=8,
-                shrinkB=8,
-            )
-            ax.add_patch(arrow)
+    _draw_transitions(ax, places, np.asarray(hmm.transmat), smallest)
     size = 30 + 300 * np.asarray(hmm.startprob)
     ax.scatter(places[:, 0], places[:, 1], s=size, color=colors, zorder=3)
     for s in range(S):

@@ -103,132 +103,122 @@ def _discrete_scores(base: Floats, reduced: Floats) -> Floats:
 
 
 @numba.njit(cache=True, nogil=True)
-def _log_total(trans, score, row):
-    """Return log Σ_ρ trans[row, ρ] exp(score[ρ]) in logarithms throughout."""
+def _log_total(chances, score):
+    """Return log Σ_ρ chances[ρ] exp(score[ρ]) in logarithms throughout."""
     top = -np.inf
     for r in range(score.shape[0]):
-        if trans[row, r] > 0.0:
-            top = max(top, math.log(trans[row, r]) + score[r])
+        if chances[r] > 0.0:
+            top = max(top, math.log(chances[r]) + score[r])
     if top == -np.inf:
         return top
     total = 0.0
     for r in range(score.shape[0]):
-        if trans[row, r] > 0.0:
-            total += math.exp(math.log(trans[row, r]) + score[r] - top)
+        if chances[r] > 0.0:
+            total += math.exp(math.log(chances[r]) + score[r] - top)
     return top + math.log(total)
 
 
 @numba.njit(cache=True, nogil=True)
-def _choose(trans, score, linear, values, phi):
-    """Set values[ρ'] = log Σ_ρ trans[ρ', ρ] exp(score[ρ]); fill phi[ρ', ρ] where it has rows.
-
-    linear is room for exp(score - max); sums that would underflow are taken in logarithms.
-    """
+def _keep_choices(chances, score, value, phi):
+    """Set phi[ρ] = chances[ρ] exp(score[ρ] - value); uniform where no choice is possible."""
     S = score.shape[0]
-    top = -np.inf
     for r in range(S):
-        top = max(top, score[r])
-    for r in range(S):
-        linear[r] = math.exp(score[r] - top) if top > -np.inf else 0.0
-    for before in range(trans.shape[0]):
-        total = 0.0
-        for r in range(S):
-            total += trans[before, r] * linear[r]
-        if total > _LOST:
-            values[before] = top + math.log(total)
-            if phi.shape[0] > 0:
-                for r in range(S):
-                    phi[before, r] = trans[before, r] * linear[r] / total
-            continue
-        values[before] = _log_total(trans, score, before)
-        if phi.shape[0] > 0:
-            for r in range(S):
-                if values[before] == -np.inf:
-                    phi[before, r] = 1.0 / S  # no choice is possible: never reached
-                elif trans[before, r] > 0.0:
-                    phi[before, r] = math.exp(
-                        math.log(trans[before, r]) + score[r] - values[before]
-                    )
-                else:
-                    phi[before, r] = 0.0
+        if value == -np.inf:
+            phi[r] = 1.0 / S  # never reached
+        elif chances[r] > 0.0:
+            phi[r] = math.exp(math.log(chances[r]) + score[r] - value)
+        else:
+            phi[r] = 0.0
 
 
 @numba.njit(cache=True, nogil=True)
-def _backward(start_b, trans_b, start_r, trans_r, emit, tau, phi, first):
-    """Return L_HMM of one pair, Eq. (37).
+def _backward(start_b, trans_b, chances, emit, j, tau, room, keep, phi):
+    """Return L_HMM of one base model and reduced model j, Eq. (37).
 
-    Keeps φ_t in phi[t - 2] and φ_1 in first where first has rows. start_r is (1, S), so that the
-    first position is chosen as all others are.
+    chances (S + 1, S) are the reduced model's transitions and, last, its start. emit is (Sb, K, S).
+    room holds (Sb, S), (Sb, S), (S,) and (S,) numbers. With keep, phi[t - 1, β, ρ', ρ] becomes φ_t;
+    φ_1 does not depend on ρ', and stands in phi[0, β, 0].
     """
-    Sb, S = emit.shape
-    ahead, score = np.zeros((Sb, S)), np.empty(S)
-    linear, values = np.empty(S), np.empty((Sb, S))
-    keep = first.shape[0] > 0
-    for t in range(tau - 1, 0, -1):
-        for b in range(Sb):
-            for r in range(S):
-                score[r] = emit[b, r] + ahead[b, r]
-            _choose(trans_r, score, linear, values[b], phi[t - 1, b] if keep else first[:0])
-        for b in range(Sb):
-            ahead[b] = 0.0
-            for c in range(Sb):
-                a = trans_b[b, c]
-                if a > 0.0:
-                    for r in range(S):
-                        ahead[b, r] += a * values[c, r]
-    total = 0.0
+    ahead, values, linear, score = room
+    Sb, S = ahead.shape
     for b in range(Sb):
-        if start_b[b] == 0.0 and not keep:
-            continue
         for r in range(S):
-            score[r] = emit[b, r] + ahead[b, r]
-        _choose(start_r, score, linear, values[b], first[b : b + 1])
-        if start_b[b] > 0.0:
-            total += start_b[b] * values[b, 0]
+            ahead[b, r] = 0.0
+    for t in range(tau - 1, -1, -1):
+        before, last = (0, S) if t > 0 else (S, S + 1)  # rows of chances
+        for c in range(Sb):
+            top = -np.inf
+            for r in range(S):
+                score[r] = emit[c, j, r] + ahead[c, r]
+                top = max(top, score[r])
+            for r in range(S):
+                linear[r] = math.exp(score[r] - top) if top > -np.inf else 0.0
+            for row in range(before, last):
+                total = 0.0
+                for r in range(S):
+                    total += chances[row, r] * linear[r]
+                if total > _LOST:
+                    values[c, row - before] = top + math.log(total)
+                    if keep:
+                        for r in range(S):
+                            phi[t, c, row - before, r] = chances[row, r] * linear[r] / total
+                else:  # terms may have been lost to underflow: again in logarithms
+                    value = _log_total(chances[row], score)
+                    values[c, row - before] = value
+                    if keep:
+                        _keep_choices(chances[row], score, value, phi[t, c, row - before])
+        if t > 0:
+            for b in range(Sb):
+                for r in range(S):
+                    ahead[b, r] = 0.0
+                for c in range(Sb):
+                    a = trans_b[b, c]
+                    if a > 0.0:  # never 0 · (-inf)
+                        for r in range(S):
+                            ahead[b, r] += a * values[c, r]
+    total = 0.0
+    for c in range(Sb):
+        if start_b[c] > 0.0:
+            total += start_b[c] * values[c, 0]
     return total
 
 
 @numba.njit(cache=True, nogil=True)
-def _bounds(start_b, trans_b, start_r, trans_r, emit, tau, out):
-    """Fill out (n, K) with L_HMM of all pairs; emit is (n, Sb, K, S)."""
-    n, Sb = start_b.shape
-    K, S = start_r.shape
-    own = np.empty((Sb, S))
-    no_phi, nothing = np.empty((0, 0, 0, 0)), np.empty((0, S))
-    for i in range(n):
-        for j in range(K):
-            for b in range(Sb):
-                own[b] = emit[i, b, j]
+def _bounds(start_b, trans_b, chances, emit, tau, out):
+    """Fill out (n, K) with L_HMM of all pairs; emit is (n, Sb, K, S), chances (K, S + 1, S)."""
+    Sb, S = start_b.shape[1], chances.shape[2]
+    room = (np.empty((Sb, S)), np.empty((Sb, S)), np.empty(S), np.empty(S))
+    phi = np.empty((0, 0, 0, 0))
+    for i in range(start_b.shape[0]):
+        for j in range(chances.shape[0]):
             out[i, j] = _backward(
-                start_b[i], trans_b[i], start_r[j : j + 1], trans_r[j], own, tau, no_phi, nothing
+                start_b[i], trans_b[i], chances[j], emit[i], j, tau, room, False, phi
             )
 
 
 @numba.njit(cache=True, nogil=True)
-def _statistics(start_b, trans_b, start_r, trans_r, emit, tau, share, start, trans, stay):
+def _statistics(start_b, trans_b, chances, emit, tau, share, start, trans, stay):
     """Add Eq. (23), weighted by share (n, K), to start (K, S) and trans (K, S, S).
 
     stay (n, Sb, K, S) receives the weighted ν̂; pairs without share are left alone.
     """
     n, Sb = start_b.shape
-    K, S = start_r.shape
-    own = np.empty((Sb, S))
-    phi, first = np.empty((max(tau - 1, 0), Sb, S, S)), np.empty((Sb, S))
+    K, S = start.shape
+    room = (np.empty((Sb, S)), np.empty((Sb, S)), np.empty(S), np.empty(S))
+    phi = np.empty((tau, Sb, S, S))
     here, flow = np.empty((S, Sb)), np.empty((S, Sb))
     for i in range(n):
         for j in range(K):
             w = share[i, j]
             if w == 0.0:
                 continue
-            for b in range(Sb):
-                own[b] = emit[i, b, j]
-            _backward(start_b[i], trans_b[i], start_r[j : j + 1], trans_r[j], own, tau, phi, first)
+            _backward(start_b[i], trans_b[i], chances[j], emit[i], j, tau, room, True, phi)
             for b in range(Sb):
                 for r in range(S):
-                    here[r, b] = w * start_b[i, b] * first[b, r]  # ν_1
+                    here[r, b] = w * start_b[i, b] * phi[0, b, 0, r]  # ν_1
                     start[j, r] += here[r, b]
                     stay[i, b, j, r] += here[r, b]
-            for t in range(tau - 1):
+            for t in range(1, tau):
                 for r in range(S):
                     for c in range(Sb):
                         flow[r, c] = 0.0
@@ -279,8 +269,13 @@ def expected_logliks(base: HMMBank, reduced: HMMBank, tau: int) -> Floats:
     for part in blocks(base, reduced):
         mine = base.take(part)
         emit = np.ascontiguousarray(pair_scores(mine, reduced).states)
-        _bounds(mine.start, mine.trans, reduced.start, reduced.trans, emit, tau, out[part])
+        _bounds(mine.start, mine.trans, _chances(reduced), emit, tau, out[part])
     return out
+
+
+def _chances(reduced: HMMBank) -> Floats:
+    """Return transitions with the start as one more row, (K, S + 1, S)."""
+    return np.concatenate([reduced.trans, reduced.start[:, None]], axis=1)
 
 
 class PairStatistics(NamedTuple):
@@ -317,9 +312,7 @@ def pair_statistics(base: HMMBank, reduced: HMMBank, tau: int, share: Floats) ->
     start, trans = np.zeros((K, S)), np.zeros((K, S, S))
     stay = np.zeros(scores.states.shape)
     emit = np.ascontiguousarray(scores.states)
-    _statistics(
-        base.start, base.trans, reduced.start, reduced.trans, emit, tau, share, start, trans, stay
-    )
+    _statistics(base.start, base.trans, _chances(reduced), emit, tau, share, start, trans, stay)
     if base.means is None:
         return PairStatistics(start, trans, stay)
     weights = stay[:, :, None] * base.weights[..., None, None]
