@@ -174,15 +174,8 @@ class ClusterModel(NamedTuple):
             raise ValueError("the timing holds no pass over the data")
         seconds = np.concatenate([phase.busy[phase.shares > 0] for phase in sweeps])
         read = np.concatenate([phase.shares[phase.shares > 0] for phase in sweeps])
-        deviations = [
-            np.log(own) - np.log(own).mean()
-            for phase in sweeps
-            if (own := phase.busy[phase.shares > 0] / phase.shares[phase.shares > 0]).size > 1
-        ]
-        freedom = sum(own.size - 1 for own in deviations)
-        spread = math.sqrt(sum(float(own @ own) for own in deviations) / freedom) if freedom else 0
         latency, per_byte = _tree_costs(timing.phases)
-        return cls(float(read.sum() / seconds.sum()), spread, latency, per_byte)
+        return cls(float(read.sum() / seconds.sum()), _spread(sweeps), latency, per_byte)
 
     def predict(
         self,
@@ -225,6 +218,21 @@ class ClusterModel(NamedTuple):
         weight = min(rounds, 1) if pipelined else rounds
         communication = 2 * (rounds * self.latency + weight * vector)
         return ClusterTime(median, slowest, communication, n_passes * (slowest + communication))
+
+
+def _spread(sweeps: Sequence[PhaseTiming]) -> float:
+    """Return how much nodes differ: the standard deviation of log times, robust to hiccups.
+
+    A phase of m nodes has m - 1 degrees of freedom, whence the factor on its deviations.
+    """
+    deviations = []
+    for phase in sweeps:
+        own = np.log(phase.busy[phase.shares > 0] / phase.shares[phase.shares > 0])
+        if own.size > 1:
+            deviations.append((own - own.mean()) * math.sqrt(own.size / (own.size - 1)))
+    if not deviations:
+        return 0.0
+    return float(1.4826 * np.median(np.abs(np.concatenate(deviations))))
 
 
 def _tree_costs(phases: Sequence[PhaseTiming]) -> tuple[float, float]:

@@ -34,7 +34,8 @@ def plot_suboptimality(
     """
     ax = ax or plt.subplots()[1]
     for name, (passes, objectives) in curves.items():
-        gap = np.maximum(np.asarray(objectives, dtype=float) / best - 1, 1e-16)
+        gap = np.asarray(objectives, dtype=float) / best - 1
+        gap[gap <= 0] = np.nan  # the optimum itself has no place on a logarithmic axis
         ax.semilogy(passes, gap, marker="o", markersize=3, label=name)
     ax.set(xlabel="passes over the data", ylabel="objective above the optimum (relative)")
     ax.legend(frameon=False)
