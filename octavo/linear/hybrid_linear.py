@@ -238,7 +238,7 @@ class HybridLinearClassifier(ShardedClassifier, _HybridLinear):
         bytes that moved: ``timing_.summary()``, ``timing_.total()``, ``timing_.phases``.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X has them.
 
     See Also
@@ -488,7 +488,7 @@ class HybridLinearRegressor(ShardedRegressor, _HybridLinear):
         bytes that moved.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X has them.
 
     See Also

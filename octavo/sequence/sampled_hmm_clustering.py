@@ -133,7 +133,7 @@ class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, 
         Probabilities of the clusters.
     lower_bound_ : float
         Log-likelihood of the sequences that were drawn.
-    lower_bounds_history_ : ndarray of shape (n_iter_ + 1,)
+    lower_bounds_history_ : ndarray of shape (`n_iter_` + 1,)
         Its value at the start and after each iteration; it never falls.
     n_iter_ : int
         Number of iterations of the best start.
