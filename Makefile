@@ -9,7 +9,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 JOBS ?= auto
 BENCH ?=
 
-.PHONY: demo test test-all bench claims docs lint sync clean
+.PHONY: demo test test-all bench claims docs lint sync clean clean-cache
 
 # A stamp a set of extras: installed once, again when the requirements change.
 $(VENV)/.stamp-%: pyproject.toml constraints.txt
@@ -32,10 +32,10 @@ test-all: $(VENV)/.stamp-test
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python -m benchmarks $(BENCH)
 
-# Full measurements of every claim, kept for the documentation.
+# Full measurements of claims, kept for the documentation: make claims PAPERS="libol fastclime"
+PAPERS ?=
 claims: $(VENV)/.stamp-bench
-	$(BIN)/octavo reproduce --full --json > docs/results/claims.json.new
-	mv docs/results/claims.json.new docs/results/claims.json
+	$(BIN)/python tools/claims.py --full $(PAPERS)
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
@@ -50,5 +50,8 @@ lint: $(VENV)/.stamp-lint
 sync: $(VENV)/.stamp-core
 	$(BIN)/python tools/sync.py
 
-clean:
+clean-cache:
+	find octavo -name '*.nb[ci]' -delete
+
+clean: clean-cache
 	rm -rf $(VENV) docs/_build docs/gallery docs/generated octavo-report.html

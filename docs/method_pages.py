@@ -121,15 +121,19 @@ def claim_lines(paper, method) -> list[str]:
     if not rows:
         return [title, "-" * len(title), "", f"Run ``octavo reproduce {paper.key}``.", ""]
     header = ["claim", "where", "published", "measured", "verdict"]
-    intro = f"Full measurements, as ``octavo reproduce {paper.key} --full`` prints them."
+    full = all(r.get("full", True) for r in results if r["paper"] == paper.key)
+    size, flag = ("Full", " --full") if full else ("Quick", "")
+    intro = f"{size} measurements, as ``octavo reproduce {paper.key}{flag}`` prints them."
     return [title, "-" * len(title), "", intro, "", *table(header, rows, "26 13 11 16 34")]
 
 
-def figure_lines(paper, build: Path) -> list[str]:
+def figure_lines(paper, method, build: Path) -> list[str]:
     import matplotlib.pyplot as plt
 
     lines = []
     for number, figure in enumerate(paper.figures):
+        if figure.method != method.name:
+            continue
         path = build / f"{paper.key}-{number}.png"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -170,7 +174,7 @@ def method_lines(name: str) -> list[str]:
         *record_lines(paper, method),
         *api_lines(method),
         *claim_lines(paper, method),
-        *figure_lines(paper, HERE / "generated" / "figures"),
+        *figure_lines(paper, method, HERE / "generated" / "figures"),
         *bench_lines(method),
     ]
 
@@ -183,7 +187,8 @@ def index_lines() -> list[str]:
             for _, m in methods()
             if m.room == room
         ]
-        lines += [f"octavo.{room}", "-" * (len(room) + 7), ""]
+        about = inspect.getdoc(importlib.import_module(f"octavo.{room}")) or ""
+        lines += [f"octavo.{room}", "-" * (len(room) + 7), "", about, ""]
         lines += table(["method", "task", "what it does"], rows, "22 28 50")
     return lines
 

@@ -70,9 +70,10 @@ class Method:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A picture of a paper: its caption and the function that draws it."""
+    """A picture of a paper: its caption, the method that it shows, and what draws it."""
 
     caption: str
+    method: str
     draw: Callable[[], Figure]
 
 
@@ -139,11 +140,13 @@ class Paper:
 
         return register
 
-    def figure(self, caption: str) -> Callable[[Callable[[], Figure]], Callable[[], Figure]]:
-        """Register the decorated function as a picture for the report."""
+    def figure(
+        self, caption: str, *, method: str | None = None
+    ) -> Callable[[Callable[[], Figure]], Callable[[], Figure]]:
+        """Register the decorated function as a picture for the report and a method's page."""
 
         def register(draw: Callable[[], Figure]) -> Callable[[], Figure]:
-            self.figures.append(PaperFigure(caption, draw))
+            self.figures.append(PaperFigure(caption, method or self.methods[0].name, draw))
             return draw
 
         return register

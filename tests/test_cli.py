@@ -49,7 +49,7 @@ def test_show_finds_any_member():
     assert "avoid it when" in text
     wrong = invoke("show", "OnlineRnker")
     assert wrong.exit_code == 2
-    assert "did you mean OnlineRanker?" in wrong.output
+    assert "did you mean OnlineRanker" in wrong.output
 
 
 def test_reproduce_prints_a_table_and_writes_a_page_that_stands_alone(tiny_paper, tmp_path):

@@ -1,4 +1,5 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.data.citations import make_citations as make_citations
 from octavo.data.clicks import make_clicks as make_clicks
 from octavo.data.datasets import DatasetInfo as DatasetInfo
 from octavo.data.datasets import DatasetNotFoundError as DatasetNotFoundError
@@ -6,6 +7,17 @@ from octavo.data.datasets import convert_libol as convert_libol
 from octavo.data.datasets import fetch_dataset as fetch_dataset
 from octavo.data.datasets import list_datasets as list_datasets
 from octavo.data.datasets import load_dataset as load_dataset
+from octavo.data.expert_games import make_expert_game as make_expert_game
 from octavo.data.formats import CorruptDatasetError as CorruptDatasetError
+from octavo.data.fractional_brownian import fbm as fbm
 from octavo.data.games import make_games as make_games
+from octavo.data.high_order_markov import make_high_order_markov as make_high_order_markov
+from octavo.data.hmms import make_hmm_sequences as make_hmm_sequences
+from octavo.data.proteins import ProteinHMM as ProteinHMM
+from octavo.data.proteins import protein_structure_hmm as protein_structure_hmm
+from octavo.data.sparse_precision import SparsePrecision as SparsePrecision
+from octavo.data.sparse_precision import make_sparse_precision as make_sparse_precision
 from octavo.data.splice_sites import make_splice_sites as make_splice_sites
+from octavo.data.streams import ArffChunks as ArffChunks
+from octavo.data.streams import ArrayChunks as ArrayChunks
+from octavo.data.streams import LibsvmChunks as LibsvmChunks

@@ -169,8 +169,9 @@ def load_dataset(name: str, *, fetch: bool = False) -> Bunch:
         ``numeric`` (the other features, floats), ``nominal`` (the words), ``categories`` (a list
         a nominal feature), ``missing`` (boolean) and ``raw`` (the cells as the file has them).
 
-        ``"adult"`` has ``train``, ``"letters"`` has ``lengths`` and ``folds`` a word, and
-        ``"survival/flchain"`` has ``chapter``.
+        ``"adult"`` has ``train``, ``"letters"`` has ``lengths`` and ``folds`` a word,
+        ``"series/..."`` have ``lengths`` and ``train`` a series, and ``"survival/flchain"`` has
+        ``chapter``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Readers of the formats that data sets are kept in: CSV, ARFF, npz, and pickled arrays.
+"""Readers of the formats that data sets are kept in: CSV, ARFF, ts, npz, and pickled arrays.
 
 A text table stays text until its columns are asked for as numbers or as codes, so that an
 error can name the file, the line and the value. Nothing that is read is ever executed.
@@ -221,6 +221,42 @@ def _attribute(text: str) -> tuple[str, str]:
     else:
         name, _, kind = text.partition(" ")
     return name, kind.strip()
+
+
+def read_series(path: Path) -> tuple[list[NDArray[np.float64]], list[str], list[str]]:
+    """Read a .ts file of labelled multivariate series without time stamps.
+
+    Returns the series, each of shape (n_positions, n_dimensions), their labels, and the labels
+    that the file declares.
+    """
+    lines = read_text(path).splitlines()
+    declared: list[str] = []
+    series: list[NDArray[np.float64]] = []
+    labels: list[str] = []
+    inside = False
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if not inside:
+            inside = text.lower() == "@data"
+            if text.lower().startswith("@classlabel true"):
+                declared = text.split()[2:]
+            continue
+        if not text:
+            continue
+        *dimensions, label = text.split(":")
+        try:
+            columns = [np.array(part.split(","), dtype=np.float64) for part in dimensions]
+            series.append(np.stack(columns, axis=1))
+        except ValueError as error:
+            raise CorruptDatasetError(f"{path}, line {number}: {error}") from error
+        labels.append(label.strip())
+        if labels[-1] not in declared:
+            raise CorruptDatasetError(
+                f"{path}, line {number}: expected one of {', '.join(declared)}, got {label!r}"
+            )
+    if not series:
+        raise CorruptDatasetError(f"{path} has no series after @data; it is damaged or cut short")
+    return series, labels, declared
 
 
 def text_columns(table: Table) -> list[int]:

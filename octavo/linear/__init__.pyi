@@ -1,4 +1,8 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.linear.audit import WorstCase as WorstCase
+from octavo.linear.audit import log_density_ratio as log_density_ratio
+from octavo.linear.audit import privacy_audit as privacy_audit
+from octavo.linear.audit import worst_case_neighbours as worst_case_neighbours
 from octavo.linear.cluster_costs import ClusterModel as ClusterModel
 from octavo.linear.cluster_costs import ClusterTime as ClusterTime
 from octavo.linear.cluster_costs import PassCounts as PassCounts
@@ -17,4 +21,26 @@ from octavo.linear.hybrid_linear import HybridLinearRegressor as HybridLinearReg
 from octavo.linear.online_baselines import OvercompleteSGD as OvercompleteSGD
 from octavo.linear.online_baselines import ParallelMiniBatchSGD as ParallelMiniBatchSGD
 from octavo.linear.online_baselines import RepeatedOnlineAveraging as RepeatedOnlineAveraging
+from octavo.linear.perturbation import ConvergenceError as ConvergenceError
+from octavo.linear.perturbation import CustomLoss as CustomLoss
+from octavo.linear.perturbation import Perturbation as Perturbation
+from octavo.linear.perturbation import calibrate_perturbation as calibrate_perturbation
+from octavo.linear.perturbation import private_minimisers as private_minimisers
+from octavo.linear.privacy_ledger import LedgerEntry as LedgerEntry
+from octavo.linear.privacy_ledger import PrivacyBudgetError as PrivacyBudgetError
+from octavo.linear.privacy_ledger import PrivacyLedger as PrivacyLedger
+from octavo.linear.private_bounds import excess_objective_bound as excess_objective_bound
+from octavo.linear.private_bounds import noise_norm_bound as noise_norm_bound
+from octavo.linear.private_bounds import required_samples as required_samples
+from octavo.linear.private_bounds import selection_excess_bound as selection_excess_bound
+from octavo.linear.private_erm import PrivateHuberSVM as PrivateHuberSVM
+from octavo.linear.private_erm import PrivateLinearClassifier as PrivateLinearClassifier
+from octavo.linear.private_erm import PrivateLogisticRegression as PrivateLogisticRegression
+from octavo.linear.private_kernel import PrivateKernelClassifier as PrivateKernelClassifier
+from octavo.linear.private_kernel import random_fourier_map as random_fourier_map
+from octavo.linear.private_noise import ReproducibleNoiseWarning as ReproducibleNoiseWarning
+from octavo.linear.private_noise import draw_noise as draw_noise
+from octavo.linear.private_noise import exponential_mechanism as exponential_mechanism
+from octavo.linear.private_noise import selection_probabilities as selection_probabilities
+from octavo.linear.private_tuning import PrivateModelSelector as PrivateModelSelector
 from octavo.linear.sharded_objective import confidence_average as confidence_average

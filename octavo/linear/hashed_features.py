@@ -70,7 +70,7 @@ class ConjunctionHasher(TransformerMixin, BaseEstimator):
         Part of the distinct features that share their bucket with an earlier one.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, where X has them; otherwise columns are called x0, x1, ...
 
     See Also
@@ -363,7 +363,7 @@ class WeightedDegreeFeatures(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        features : csr_array of shape (n_sequences, n_features_out_)
+        features : csr_array of shape (n_sequences, `n_features_out_`)
             Rows of about degree × length entries.
         """
         check_is_fitted(self)

@@ -239,7 +239,7 @@ class HybridLinearClassifier(ShardedClassifier, _HybridLinear):
         bytes that moved: ``timing_.summary()``, ``timing_.total()``, ``timing_.phases``.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X has them.
 
     See Also
@@ -489,7 +489,7 @@ class HybridLinearRegressor(ShardedRegressor, _HybridLinear):
         bytes that moved.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X has them.
 
     See Also

@@ -134,7 +134,7 @@ class RepeatedOnlineAveraging(ShardedClassifier):
         Where the time went.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X has them.
 
     See Also
@@ -261,7 +261,7 @@ class OvercompleteSGD(ShardedClassifier):
         Where the time went.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X has them.
 
     See Also
@@ -400,7 +400,7 @@ class ParallelMiniBatchSGD(ShardedClassifier):
         Where the time went.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X has them.
 
     See Also

@@ -215,6 +215,31 @@ class FlatGames:
         return log
 
 
+def indexed_pairs(
+    winner: ArrayLike, loser: ArrayLike, draw: ArrayLike | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[Hashable, int]]:
+    """Return one-on-one games between labelled players as slots, ranks and an index of labels."""
+    first = np.asarray(winner, dtype=object).ravel()
+    second = np.asarray(loser, dtype=object).ravel()
+    if first.size != second.size:
+        raise ValueError(
+            f"winner and loser must have one length, got {first.size} and {second.size}"
+        )
+    tie = np.zeros(first.size, dtype=bool) if draw is None else np.asarray(draw, dtype=bool)
+    if tie.shape != first.shape:
+        raise ValueError(f"draw must have {first.size} entries, got shape {tie.shape}")
+    labels = np.stack([first, second], axis=1).ravel()
+    index: dict[Hashable, int] = {}
+    places = np.empty(labels.size, dtype=np.int64)
+    for slot, label in enumerate(labels):
+        if label is None or label != label:
+            raise ValueError(f"game {slot // 2} has the player label {label!r}")
+        places[slot] = index.setdefault(label, len(index))
+    ranks = np.zeros(labels.size)
+    ranks[1::2] = ~tie
+    return places, ranks, index
+
+
 def _refuse(bad: NDArray[np.bool_], what: str, offset: int, why: str) -> None:
     if bad.any():
         raise ValueError(f"{what} {offset + int(np.argmax(bad))} {why}")

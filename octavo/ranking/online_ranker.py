@@ -34,6 +34,7 @@ from octavo.ranking.game_log import (
     GameLog,
     checked_game,
     checked_teams,
+    indexed_pairs,
 )
 from octavo.ranking.prequential import PrequentialTrace, pair_predictions
 from octavo.ranking.rating_json import SavedRatings, ratings_of_json, ratings_to_json
@@ -43,7 +44,6 @@ from octavo.ranking.rating_updates import (
     GLICKO,
     INVERSE_K,
     MODELS,
-    PL,
     SIGMA_OVER_C,
     TABLE,
     TM,
@@ -56,6 +56,7 @@ from octavo.ranking.rating_updates import (
     _order_probability,
     _replay,
     _replay_duels,
+    _tabulated_gamma,
     _team_sums,
     _win_matrix,
 )
@@ -387,15 +388,8 @@ class OnlineRanker(CallbackSupportMixin, BaseEstimator):
         _drift(rules, players, now, variance, self._state.last_time)
         team_mean, team_variance = np.empty(k), np.empty(k)
         _team_sums(first, last, *arrays, mu, variance, team_mean, team_variance)
-        if rules.model == PL:
-            c = np.full((k, k), math.sqrt(team_variance.sum() + k * rules.beta2))
-        else:
-            c = np.sqrt(team_variance[:, None] + team_variance[None, :] + 2.0 * rules.beta2)
         gamma = cast("Callable[[float, float, int], float]", self.gamma)
-        sigma = np.sqrt(team_variance)
-        table = np.array([[float(gamma(sigma[i], c[i, q], k)) for q in range(k)] for i in range(k)])
-        if not (np.isfinite(table).all() and (table >= 0).all()):
-            raise ValueError(f"gamma must return finite numbers >= 0, got {table.tolist()}")
+        table = _tabulated_gamma(rules, gamma, team_variance)
         if before[0].size:
             before[0][first:last], before[1][first:last] = team_mean, team_variance
         _game(rules, first, last, *arrays, log.ranks, mu, variance, table)
@@ -578,25 +572,8 @@ class OnlineRanker(CallbackSupportMixin, BaseEstimator):
         self : OnlineRanker
             The ranker.
         """
-        first = np.asarray(winner, dtype=object).ravel()
-        second = np.asarray(loser, dtype=object).ravel()
-        if first.size != second.size:
-            raise ValueError(
-                f"winner and loser must have one length, got {first.size} and {second.size}"
-            )
-        tie = np.zeros(first.size, dtype=bool) if draw is None else np.asarray(draw, dtype=bool)
-        if tie.shape != first.shape:
-            raise ValueError(f"draw must have {first.size} entries, got shape {tie.shape}")
-        labels = np.stack([first, second], axis=1).ravel()
-        index: dict[Hashable, int] = {}
-        places = np.empty(labels.size, dtype=np.int64)
-        for slot, label in enumerate(labels):
-            if label is None or label != label:
-                raise ValueError(f"game {slot // 2} has the player label {label!r}")
-            places[slot] = index.setdefault(label, len(index))
-        ranks = np.zeros(labels.size)
-        ranks[1::2] = ~tie
-        self.fit(np.arange(labels.size + 1), places, ranks)
+        places, ranks, index = indexed_pairs(winner, loser, draw)
+        self.fit(np.arange(places.size + 1), places, ranks)
         self._ids, self._index = list(index), index
         return self
 

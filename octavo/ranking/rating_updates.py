@@ -344,6 +344,24 @@ def _glicko_period(rules, one, other, score, state):
             state.mu[j] += q * state.variance[j] * pull[j]
 
 
+def _tabulated_gamma(
+    rules: RatingRules,
+    gamma: Callable[[float, float, int], float],
+    variance: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return γ of a user's function for every ordered pair of a game's teams."""
+    k = variance.size
+    if rules.model == PL:
+        c = np.full((k, k), math.sqrt(variance.sum() + k * rules.beta2))
+    else:
+        c = np.sqrt(variance[:, None] + variance[None, :] + 2.0 * rules.beta2)
+    sigma = np.sqrt(variance)
+    table = np.array([[float(gamma(sigma[i], c[i, q], k)) for q in range(k)] for i in range(k)])
+    if not (np.isfinite(table).all() and (table >= 0).all()):
+        raise ValueError(f"gamma must return finite numbers >= 0, got {table.tolist()}")
+    return table
+
+
 # --- predictions, in arrays -------------------------------------------------------------------
 
 

@@ -211,6 +211,47 @@ def test_survival(places, shrink):
     assert flchain.chapter.tolist() == ["Blood", "?", "External Causes"]
 
 
+TS = """#a remark
+@problemName tiny
+@classLabel true left right
+@data
+1,2,3:4,5,6:left
+
+7:8:right
+"""
+
+
+def test_series_of_different_lengths(places, shrink):
+    shrink("series/basic-motions", 7, 2)
+    put(places.data, "series/basic-motions_train.ts.gz", gzip.compress(TS.encode()))
+    test = TS.replace("7:8:right", "").replace("left\n", "right\n")
+    put(places.data, "series/basic-motions_test.ts.gz", gzip.compress(test.encode()))
+    series = load_dataset("series/basic-motions")
+    assert_array_equal(series.data[:4], [[1, 4], [2, 5], [3, 6], [7, 8]])
+    assert_array_equal(series.lengths, [3, 1, 3])
+    assert_array_equal(series.train, [True, True, False])
+    assert_array_equal(series.target, [0, 0, 0, 1, 1, 1, 1])
+    assert series.target_names == ["left", "right"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (TS.replace("4,5,6", "4,5"), "line 5: all input arrays must have the same shape"),
+        (TS.replace("4,5,6", "4,x,6"), "line 5: could not convert string to float"),
+        (TS.replace("8:right", "8:up"), "line 7: expected one of left, right, got 'up'"),
+        (TS[: TS.index("@data")], "no series after @data"),
+        (TS.replace("7:8:right", "7:right"), "expected 2 dimensions everywhere"),
+    ],
+)
+def test_damaged_series(places, shrink, text, words):
+    shrink("series/basic-motions", 7, 2)
+    put(places.data, "series/basic-motions_train.ts.gz", gzip.compress(text.encode()))
+    put(places.data, "series/basic-motions_test.ts.gz", gzip.compress(TS.encode()))
+    with pytest.raises(CorruptDatasetError, match=words):
+        load_dataset("series/basic-motions")
+
+
 def test_letters(places, shrink):
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 2, (5, 12), dtype=np.uint8)
@@ -420,6 +461,7 @@ GLASS = npz(X=np.ones((3, 9)), y=np.ones(3, int))
             "for 2 letters of 16 pixels",
         ),
     ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 30 else "content",
 )
 def test_damage_is_named_with_its_file(name, content, words, places, shrink):
     shrink(name, 3)

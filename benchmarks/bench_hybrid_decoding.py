@@ -1,0 +1,128 @@
+"""HybridDecoder beside hmmlearn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.harness import Contest
+from octavo.data import protein_structure_hmm
+from octavo.sequence import HybridDecoder, simulate_hmm
+
+ALPHAS = np.linspace(0.0, 1.0, 20)
+
+
+def hmmlearn_model(model, implementation="log"):
+    from hmmlearn.hmm import CategoricalHMM
+
+    theirs = CategoricalHMM(model.startprob.size, implementation=implementation)
+    theirs.startprob_, theirs.transmat_ = model.startprob, model.transmat
+    theirs.emissionprob_, theirs.n_features = model.emissionprob, model.emissionprob.shape[1]
+    return theirs
+
+
+def proteins(n_sequences=1_000, length=200):
+    model = protein_structure_hmm()
+    lengths = np.full(n_sequences, length)
+    X, _ = simulate_hmm(model, lengths, rng=0)
+    return model, X[:, None], lengths
+
+
+def one_long():
+    return proteins(1, 200_000)
+
+
+def octavo_viterbi(data):
+    model, X, lengths = data
+    return HybridDecoder(hmmlearn_model(model), "viterbi").predict(X, lengths)
+
+
+def hmmlearn_viterbi(data):
+    model, X, lengths = data
+    return hmmlearn_model(model).decode(X, lengths, algorithm="viterbi")[1]
+
+
+def octavo_posterior(data):
+    model, X, lengths = data
+    return HybridDecoder(hmmlearn_model(model)).predict_proba(X, lengths)
+
+
+def hmmlearn_posterior(implementation):
+    def solve(data):
+        model, X, lengths = data
+        return hmmlearn_model(model, implementation).predict_proba(X, lengths)
+
+    return solve
+
+
+def octavo_grid(data):
+    model, X, lengths = data
+    return HybridDecoder(hmmlearn_model(model)).decode_family(X, ALPHAS, lengths)
+
+
+def octavo_calls(data):
+    model, X, lengths = data
+    theirs = hmmlearn_model(model)
+    return np.stack([HybridDecoder(theirs, alpha=a).predict(X, lengths) for a in ALPHAS])
+
+
+def same_paths(_, answers):
+    ours, *others = answers.values()
+    share = min(np.mean(ours == other) for other in others)
+    assert share == 1.0
+    return "All paths are equal."
+
+
+def same_posteriors(_, answers):
+    ours, *others = answers.values()
+    gap = max(np.abs(ours - other).max() for other in others)
+    assert gap < 1e-9
+    return f"Posteriors differ by {gap:.1e} at most."
+
+
+CONTESTS = [
+    Contest(
+        name="viterbi",
+        problem="Viterbi, 6 states, 1,000 sequences of 200 positions of the protein model",
+        setup=proteins,
+        solvers={"octavo": octavo_viterbi, "hmmlearn": hmmlearn_viterbi},
+        agree=same_paths,
+        work={"octavo": 200_000, "hmmlearn": 200_000},
+        unit="position",
+        target="Aim: at most 1.2 times hmmlearn's time.",
+    ),
+    Contest(
+        name="viterbi, one sequence",
+        problem="Viterbi, 6 states, one sequence of 200,000 positions",
+        setup=one_long,
+        solvers={"octavo": octavo_viterbi, "hmmlearn": hmmlearn_viterbi},
+        agree=same_paths,
+        work={"octavo": 200_000, "hmmlearn": 200_000},
+        unit="position",
+        target="Aim: at most 1.2 times hmmlearn's time.",
+    ),
+    Contest(
+        name="posterior",
+        problem="Posterior marginals, 6 states, 1,000 sequences of 200 positions",
+        setup=proteins,
+        solvers={
+            "octavo": octavo_posterior,
+            "hmmlearn, scaling": hmmlearn_posterior("scaling"),
+            "hmmlearn, log (its default)": hmmlearn_posterior("log"),
+        },
+        agree=same_posteriors,
+        work=dict.fromkeys(["octavo", "hmmlearn, scaling", "hmmlearn, log (its default)"], 200_000),
+        unit="position",
+        target="Aim: at most 1.2 times hmmlearn's time.",
+    ),
+    Contest(
+        name="alpha grid",
+        problem="20 values of alpha, 6 states, 1,000 sequences of 200 positions",
+        setup=proteins,
+        solvers={"octavo decode_family()": octavo_grid, "octavo, 20 calls": octavo_calls},
+        agree=same_paths,
+        work={"octavo decode_family()": 4_000_000, "octavo, 20 calls": 4_000_000},
+        unit="position and alpha",
+        repeats=3,
+        target="Aim: five times faster than 20 calls. No other package has these decoders.",
+    ),
+]

@@ -1,0 +1,180 @@
+"""EM and variational EM: climb an objective until it hardly rises, from one start or several.
+
+A method brings two functions of its parameters, any object whatever:
+
+- ``expect(params) -> (objective, expectations)``: the E-step and the objective it makes tight;
+- ``maximize(params, expectations) -> params``: the M-step.
+
+`climb` alternates them, keeps the trace of the objective and checks that it never falls, which
+is the certificate of EM; `best_of` keeps the best of several climbs; `warn_unless_converged`
+tells the user the last relative rise where ``max_iter`` came first::
+
+    with FitProgress(self, n_init * max_iter, X) as progress:
+        run = best_of(
+            climb(expect, maximize, start(rng), max_iter=max_iter, tol=tol, progress=progress)
+            for _ in range(n_init)
+        )
+    warn_unless_converged(run, self, max_iter=max_iter, tol=tol)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+SLACK = 1e-9  # relative fall that rounding may cause
+
+
+class Steps(Protocol):
+    """What counts steps and may ask to stop: a `FitProgress`."""
+
+    def step(self) -> bool:
+        """Report a finished step; return whether to stop."""
+        ...
+
+
+class Climb(NamedTuple):
+    """Where a climb ended.
+
+    ``params`` with the ``expectations`` and the ``objective`` that belong to them; ``trace``, the
+    objective at the start and after each of ``n_iter`` iterations; whether the last rise was
+    below ``tol``; whether a callback ``stopped`` it; and the largest ``fall`` of the objective,
+    zero but for rounding.
+    """
+
+    params: Any
+    expectations: Any
+    objective: float
+    trace: NDArray[np.float64]
+    n_iter: int
+    converged: bool
+    stopped: bool
+    fall: float
+
+    @property
+    def rise(self) -> float:
+        """The last rise of the objective, relative to its size."""
+        if self.n_iter == 0:
+            return np.inf
+        return _relative(self.trace[-1] - self.trace[-2], self.trace[-1])
+
+
+def _relative(change: float, value: float) -> float:
+    if not np.isfinite(value) or not np.isfinite(change):
+        return np.inf
+    return change / abs(value) if value else (np.inf if change else 0.0)
+
+
+def climb(
+    expect: Callable[[Any], tuple[float, Any]],
+    maximize: Callable[[Any, Any], Any],
+    params: Any,
+    *,
+    max_iter: int,
+    tol: float,
+    progress: Steps | None = None,
+    monotone: bool = True,
+) -> Climb:
+    """Alternate E-steps and M-steps until the objective rises by less than tol, relatively.
+
+    Parameters
+    ----------
+    expect, maximize : callable
+        The two steps; see the module.
+    params : object
+        Where to start.
+    max_iter : int
+        The largest number of M-steps.
+    tol : float
+        Stop when the rise is at most ``tol * abs(objective)``.
+    progress : FitProgress, optional
+        Stepped once an iteration.
+    monotone : bool, default=True
+        Whether theory says that the objective cannot fall. Where it falls by more than rounding
+        all the same, the climb ends at the better parameters with a warning; otherwise it goes
+        on.
+
+    Returns
+    -------
+    climb : Climb
+        Where it ended.
+    """
+    objective, expectations = expect(params)
+    trace = [float(objective)]
+    converged = stopped = False
+    fall = 0.0
+    while len(trace) <= max_iter and not (converged or stopped):
+        trial = maximize(params, expectations)
+        value, found = expect(trial)
+        if np.isnan(value):
+            raise FloatingPointError(f"the objective became NaN in iteration {len(trace)}")
+        rise = value - objective
+        fall = max(fall, -rise) if np.isfinite(rise) else fall
+        if monotone and rise < -SLACK * max(1.0, abs(objective)):
+            warnings.warn(
+                f"the objective fell by {-rise:.3g} from {objective:.10g} in iteration "
+                f"{len(trace)}, which EM cannot do: stopped before it. Badly scaled input?",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+            break
+        params, objective, expectations = trial, value, found
+        trace.append(float(value))
+        converged = abs(_relative(rise, value)) <= tol
+        stopped = progress is not None and progress.step()
+    history = np.array(trace)
+    return Climb(
+        params, expectations, trace[-1], history, history.size - 1, converged, stopped, fall
+    )
+
+
+def best_of(climbs: Iterable[Climb]) -> Climb:
+    """Return the climb of largest objective; one that a callback stopped is the last.
+
+    Parameters
+    ----------
+    climbs : iterable of Climb
+        Made as they are asked for, one a restart.
+
+    Returns
+    -------
+    best : Climb
+        The first of the best.
+    """
+    best: Climb | None = None
+    for one in climbs:
+        if best is None or one.objective > best.objective:
+            best = one
+        if one.stopped:
+            break
+    if best is None:
+        raise ValueError("there must be at least one start")
+    return best
+
+
+def warn_unless_converged(run: Climb, estimator: Any, *, max_iter: int, tol: float) -> None:
+    """Warn with the last relative rise where max_iter ended the climb.
+
+    Parameters
+    ----------
+    run : Climb
+        What `climb` or `best_of` returned.
+    estimator : object
+        Its class is named in the message.
+    max_iter, tol : int, float
+        The limits that were set.
+    """
+    if run.converged or run.stopped:
+        return
+    warnings.warn(
+        f"{type(estimator).__name__} did not converge in {run.n_iter} iterations: the objective "
+        f"still rose by {run.rise:.3g}, relatively (tol={tol:g}). Raise max_iter={max_iter} or "
+        "tol.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

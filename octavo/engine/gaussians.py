@@ -1,0 +1,381 @@
+"""Algebra of many Gaussians at once: expected log densities, weighted moments, product kernels.
+
+A set of Gaussians is a pair (means, covars): means (n, d) and covars (n, d), the variances of
+diagonal Gaussians, or (n, d, d), full matrices; covars None is a set of points.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+_LOG_2PI = math.log(2.0 * math.pi)
+_PAIRS = 1 << 20  # numbers in the temporary matrices of one block of pairs
+
+
+class Moments(NamedTuple):
+    """Weighted moments about given points, additive over parts of the data.
+
+    ``mass`` (k,) is Σ w, ``first`` (k, d) is Σ w (x - shift), and ``second`` (k, d) or (k, d, d)
+    is Σ w [Σ_x + (x - shift)(x - shift)ᵀ], or its diagonal.
+    """
+
+    mass: Floats
+    first: Floats
+    second: Floats
+
+    def plus(self, other: Moments) -> Moments:
+        """Return the moments of both parts together."""
+        return Moments(*(mine + theirs for mine, theirs in zip(self, other)))
+
+
+@numba.njit(cache=True, nogil=True)
+def _diagonal_scores(means, variances, centers, precisions, constant, out):
+    """Fill out (n, k) with constant_j - ½ Σ_d [v_id + (m_id - c_jd)²] p_jd; v may be empty."""
+    n, d = means.shape
+    spread = variances.shape[0] > 0
+    for i in range(n):
+        for j in range(centers.shape[0]):
+            total = 0.0
+            for c in range(d):
+                gap = means[i, c] - centers[j, c]
+                total += gap * gap * precisions[j, c]
+            if spread:
+                for c in range(d):
+                    total += variances[i, c] * precisions[j, c]
+            out[i, j] = constant[j] - 0.5 * total
+
+
+@numba.njit(cache=True, nogil=True)
+def _diagonal_moments(weights, means, variances, shift, mass, first, second):
+    """Add the moments of diagonal Gaussians, weighted, to mass, first and second."""
+    n, d = means.shape
+    spread = variances.shape[0] > 0
+    for i in range(n):
+        for j in range(shift.shape[0]):
+            w = weights[i, j]
+            if w == 0.0:
+                continue
+            mass[j] += w
+            for c in range(d):
+                gap = means[i, c] - shift[j, c]
+                first[j, c] += w * gap
+                second[j, c] += w * gap * gap
+            if spread:
+                for c in range(d):
+                    second[j, c] += w * variances[i, c]
+
+
+def diagonals(covars: Floats) -> Floats:
+    """Return the variances of covariances of either form."""
+    return covars if covars.ndim == 2 else np.ascontiguousarray(np.einsum("ndd->nd", covars))
+
+
+def inverse_factors(spreads: Floats) -> tuple[Floats, Floats]:
+    """Return the inverses of the Cholesky factors of full matrices, and their log determinants.
+
+    Parameters
+    ----------
+    spreads : ndarray of shape (k, d, d)
+        Positive definite; `numpy.linalg.LinAlgError` is raised where one is not.
+
+    Returns
+    -------
+    inverse : ndarray of shape (k, d, d)
+        L⁻¹, where LLᵀ is the matrix.
+    log_det : ndarray of shape (k,)
+        Log determinants.
+    """
+    factor = np.linalg.cholesky(spreads)
+    log_det = 2.0 * np.log(np.einsum("kdd->kd", factor)).sum(axis=1)
+    return np.linalg.inv(factor), log_det
+
+
+def expected_log_density(
+    means: Floats,
+    covars: Floats | None,
+    centers: Floats,
+    spreads: Floats,
+    *,
+    noise: float = 0.0,
+) -> Floats:
+    """Return E log N(y; center_j, spread_j) for y drawn from N(mean_i, covar_i + noise I).
+
+    Parameters
+    ----------
+    means, covars : ndarray
+        The n Gaussians that y comes from; they may be singular. See the module.
+    centers, spreads : ndarray
+        The k Gaussians whose log density is averaged; positive definite.
+    noise : float, default=0
+        A variance that all n Gaussians have on top.
+
+    Returns
+    -------
+    scores : ndarray of shape (n, k)
+        -½ [d log 2π + log|S| + tr(S⁻¹ C) + (m - c)ᵀ S⁻¹ (m - c)].
+    """
+    n, d = means.shape
+    out = np.empty((n, centers.shape[0]))
+    if spreads.ndim == 2:
+        variances = np.empty((0, d)) if covars is None else diagonals(covars)
+        precisions = 1.0 / spreads
+        constant = d * _LOG_2PI + np.log(spreads).sum(axis=1) + noise * precisions.sum(axis=1)
+        _diagonal_scores(means, variances, centers, precisions, -0.5 * constant, out)
+        return out
+    inverse, log_det = inverse_factors(spreads)
+    for j, (white, center) in enumerate(zip(inverse, centers)):
+        gap = (means - center) @ white.T
+        out[:, j] = np.einsum("nd,nd->n", gap, gap)
+        if covars is not None:
+            precision = white.T @ white
+            if covars.ndim == 2:
+                out[:, j] += covars @ np.diagonal(precision)
+            else:
+                out[:, j] += covars.reshape(n, -1) @ precision.ravel()
+    traces = (inverse**2).sum(axis=(1, 2))
+    return -0.5 * (d * _LOG_2PI + log_det + noise * traces + out)
+
+
+def weighted_moments(
+    weights: Floats, means: Floats, covars: Floats | None, shift: Floats, *, full: bool
+) -> Moments:
+    """Return the weighted moments of n Gaussians for each of k columns of weights.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n, k)
+        Not negative.
+    means, covars : ndarray
+        The Gaussians; see the module.
+    shift : ndarray of shape (k, d)
+        Points about which the moments are taken; near the weighted means they lose no digits.
+    full : bool
+        Whether second moments are matrices or their diagonals.
+
+    Returns
+    -------
+    moments : Moments
+        Add those of further parts with `Moments.plus`.
+    """
+    n, d = means.shape
+    k = shift.shape[0]
+    mass, first = np.zeros(k), np.zeros((k, d))
+    second = np.zeros((k, d, d) if full else (k, d))
+    if not full:
+        variances = np.empty((0, d)) if covars is None else diagonals(covars)
+        _diagonal_moments(weights, means, variances, shift, mass, first, second)
+        return Moments(mass, first, second)
+    for j in range(k):
+        used = np.flatnonzero(weights[:, j])
+        w = weights[used, j]
+        gap = means[used] - shift[j]
+        mass[j], first[j] = w.sum(), w @ gap
+        second[j] = (w[:, None] * gap).T @ gap
+        if covars is not None and covars.ndim == 2:
+            second[j] += np.diag(w @ covars[used])
+        elif covars is not None:
+            second[j] += (w @ covars[used].reshape(used.size, -1)).reshape(d, d)
+    return Moments(mass, first, second)
+
+
+def moments_to_gaussians(moments: Moments, shift: Floats) -> tuple[Floats, Floats]:
+    """Return means and covariances of the weighted mixtures; those without mass become NaN.
+
+    Parameters
+    ----------
+    moments : Moments
+        About ``shift``.
+    shift : ndarray of shape (k, d)
+        The points that the moments were taken about.
+
+    Returns
+    -------
+    means, covars : ndarray
+        Covariances about the new means, symmetric, never with a negative variance.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        move = moments.first / moments.mass[:, None]
+        if moments.second.ndim == 2:
+            covars = np.maximum(moments.second / moments.mass[:, None] - move**2, 0.0)
+            return shift + move, covars
+        covars = moments.second / moments.mass[:, None, None]
+    covars -= move[:, :, None] * move[:, None, :]
+    covars = 0.5 * (covars + covars.transpose(0, 2, 1))
+    index = np.arange(shift.shape[1])
+    covars[:, index, index] = np.maximum(covars[:, index, index], 0.0)
+    return shift + move, covars
+
+
+def log_product_kernel(
+    means: Floats, covars: Floats, centers: Floats, spreads: Floats, power: float
+) -> Floats:
+    """Return log ∫ N(y; m_i, C_i)^λ N(y; c_j, S_j)^λ dy for all pairs.
+
+    Parameters
+    ----------
+    means, covars, centers, spreads : ndarray
+        Two sets of Gaussians of the same form, positive definite.
+    power : float
+        λ; one half gives the Bhattacharyya affinity.
+
+    Returns
+    -------
+    log_kernel : ndarray of shape (n, k)
+        In the form of Σ + Σ', which no inverse of a difference of large numbers spoils.
+    """
+    n, d = means.shape
+    k = centers.shape[0]
+    out = np.empty((n, k))
+    mine, theirs = _log_dets(covars), _log_dets(spreads)
+    block = max(1, _PAIRS // (k * covars[0].size))
+    for first in range(0, n, block):
+        rows = slice(first, min(first + block, n))
+        total = covars[rows, None] + spreads[None]
+        gap = means[rows, None] - centers[None]
+        if covars.ndim == 2:
+            log_det, far = np.log(total).sum(axis=2), (gap**2 / total).sum(axis=2)
+        else:
+            factor = np.linalg.cholesky(total)
+            log_det = 2.0 * np.log(np.einsum("nkdd->nkd", factor)).sum(axis=2)
+            far = (np.linalg.solve(factor, gap[..., None])[..., 0] ** 2).sum(axis=2)
+        both = mine[rows, None] + theirs
+        out[rows] = 0.5 * ((1.0 - power) * both - log_det - power * far)
+    return out + 0.5 * d * ((1.0 - 2.0 * power) * _LOG_2PI - math.log(power))
+
+
+def _log_dets(covars: Floats) -> Floats:
+    if covars.ndim == 2:
+        return np.log(covars).sum(axis=1)
+    return 2.0 * np.log(np.einsum("ndd->nd", np.linalg.cholesky(covars))).sum(axis=1)
+
+
+# --- every point with Gaussians of its own --------------------------------------------------------
+
+
+@numba.njit(cache=True, nogil=True)
+def _owned_scores(points, owner, centers, factors, constant, out):
+    """Fill out (n, C) with constant - ½ |factor (point - center)|², both of the point's owner.
+
+    factors are (G, C, d, d) lower triangular, or (G, C, 1, d) diagonals.
+    """
+    n, d = points.shape
+    full = factors.shape[2] == d
+    for i in range(n):
+        g = owner[i]
+        for j in range(centers.shape[1]):
+            total = 0.0
+            for a in range(d):
+                if full:
+                    white = 0.0
+                    for b in range(a + 1):
+                        white += factors[g, j, a, b] * (points[i, b] - centers[g, j, b])
+                else:
+                    white = factors[g, j, 0, a] * (points[i, a] - centers[g, j, a])
+                total += white * white
+            out[i, j] = constant[g, j] - 0.5 * total
+
+
+@numba.njit(cache=True, nogil=True)
+def _owned_moments(weights, points, owner, shift, mass, first, second):
+    """Add the weighted moments of points to those of their owners; second is (G, C, d, d or 1)."""
+    n, d = points.shape
+    full = second.shape[3] == d and d > 1
+    for i in range(n):
+        g = owner[i]
+        for j in range(shift.shape[1]):
+            w = weights[i, j]
+            if w == 0.0:
+                continue
+            mass[g, j] += w
+            for a in range(d):
+                gap = points[i, a] - shift[g, j, a]
+                first[g, j, a] += w * gap
+                if full:
+                    for b in range(d):
+                        second[g, j, a, b] += w * gap * (points[i, b] - shift[g, j, b])
+                else:
+                    second[g, j, a, 0] += w * gap * gap
+
+
+def owned_log_density(
+    points: Floats,
+    owner: NDArray[np.int64],
+    centers: Floats,
+    spreads: Floats,
+    *,
+    noise: float = 0.0,
+) -> Floats:
+    """Return the log density of each point under the C Gaussians of the group that it belongs to.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        The points.
+    owner : ndarray of int of shape (n,)
+        The group of each.
+    centers, spreads : ndarray of shape (G, C, d), and (G, C, d) or (G, C, d, d)
+        The Gaussians of the G groups.
+    noise : float, default=0
+        As in `expected_log_density`.
+
+    Returns
+    -------
+    scores : ndarray of shape (n, C)
+        Expected log densities.
+    """
+    G, C, d = centers.shape
+    if spreads.ndim == 3:
+        log_det = np.log(spreads).sum(axis=2)
+        factors = np.sqrt(1.0 / spreads)[:, :, None]
+    else:
+        inverse, log_dets = inverse_factors(spreads.reshape(-1, d, d))
+        factors, log_det = inverse.reshape(spreads.shape), log_dets.reshape(G, C)
+    traces = (factors**2).sum(axis=(2, 3))
+    constant = -0.5 * (d * _LOG_2PI + log_det + noise * traces)
+    out = np.empty((points.shape[0], C))
+    _owned_scores(points, owner, centers, factors, constant, out)
+    return out
+
+
+def owned_moments(
+    weights: Floats, points: Floats, owner: NDArray[np.int64], shift: Floats, *, full: bool
+) -> Moments:
+    """Return the weighted moments of the points of each group about C shifts of the group.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n, C)
+        Not negative.
+    points, owner : ndarray
+        As in `owned_log_density`.
+    shift : ndarray of shape (G, C, d)
+        Points about which the moments are taken.
+    full : bool
+        Whether second moments are matrices or their diagonals.
+
+    Returns
+    -------
+    moments : Moments
+        Of the G·C Gaussians.
+    """
+    G, C, d = shift.shape
+    mass, first = np.zeros((G, C)), np.zeros((G, C, d))
+    second = np.zeros((G, C, d, d if full else 1))
+    _owned_moments(weights, points, owner, shift, mass, first, second)
+    tail = (d, d) if full else (d,)
+    return Moments(mass.ravel(), first.reshape(-1, d), second.reshape(-1, *tail))
+
+
+def _warmup() -> None:
+    x, w = np.zeros((2, 2)), np.ones((2, 2))
+    expected_log_density(x, w, x, w)
+    weighted_moments(w, x, w, x, full=False)
+    owner = np.zeros(2, dtype=np.int64)
+    owned_log_density(x, owner, x[None], w[None])
+    owned_moments(w, x, owner, x[None], full=False)

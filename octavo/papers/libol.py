@@ -1,0 +1,433 @@
+"""Hoi, Wang and Zhao (2014): LIBOL, a library for online learning algorithms."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from octavo import data, online, plot
+from octavo.catalogue import Method, Paper
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+
+PAPER = Paper(
+    key="libol",
+    title="LIBOL: A Library for Online Learning Algorithms",
+    authors="S. C. H. Hoi, J. Wang and P. Zhao",
+    year=2014,
+    venue="Journal of Machine Learning Research 15",
+    methods=(
+        Method(
+            name="AROW",
+            room="online",
+            module="second_order",
+            members=(
+                "AROW",
+                "SCW",
+                "ConfidenceWeighted",
+                "NAROW",
+                "NHERD",
+                "SecondOrderPerceptron",
+                "ImprovedEllipsoid",
+                "SecondOrderMixin",
+            ),
+            task="classify a stream in one pass without tuning a learning rate",
+            summary="One-pass linear classifiers that know how sure they are of each weight: "
+            "AROW, SCW, CW, NAROW, NHERD, SOP, IELLIP.",
+            use_when="Examples arrive one after the other (text, clicks, logs), the model must be "
+            "usable after each, and memory is constant: AROW first, SCW if its two parameters can "
+            "be tuned.",
+            avoid_when="All data are at hand and many passes are affordable; or the classes are "
+            "not linearly related to the features.",
+            instead="SGDClassifier.partial_fit learns from a stream, with a learning rate to "
+            "tune; LogisticRegression fits data in memory.",
+            peers=("scikit-learn", "river"),
+            plots=("plot_feature_confidence",),
+        ),
+        Method(
+            name="PassiveAggressive",
+            room="online",
+            module="first_order",
+            members=(
+                "PassiveAggressive",
+                "OnlinePerceptron",
+                "ROMMA",
+                "ALMA",
+                "OGDClassifier",
+                "OnlineClassifierMixin",
+            ),
+            task="classify a stream in one pass at the speed of reading it",
+            summary="One-pass linear classifiers that keep a weight vector alone: perceptrons, "
+            "ROMMA, ALMA, online gradient descent, PA, PA-I, PA-II.",
+            use_when="Rows are many, sparse and high-dimensional, and each must cost no more than "
+            "its nonzeros.",
+            avoid_when="Labels are noisy: a second-order learner such as AROW makes fewer "
+            "mistakes at a few times the cost.",
+            instead="SGDClassifier with learning_rate='pa1' or 'pa2' takes the same steps as "
+            "PA-I and PA-II; Perceptron is there too.",
+            peers=("scikit-learn", "river"),
+            plots=("plot_final_rates",),
+        ),
+        Method(
+            name="compare_online",
+            room="online",
+            module="progressive",
+            members=(
+                "compare_online",
+                "progressive_evaluate",
+                "tune_online",
+                "libol_learners",
+                "OnlineComparison",
+                "OnlineTuning",
+                "ProgressiveTrace",
+                "CustomOnlineClassifier",
+                "register_rule",
+                "registered_rules",
+                "LearnerState",
+                "UpdateRule",
+            ),
+            task="compare update rules along a stream, or try one of your own",
+            summary="Predict, score, then learn: mistakes, updates and time of many online "
+            "learners over many random orders; a new rule is one function.",
+            use_when="You want to know which online learner suits your stream, or to set a new "
+            "update rule beside the known ones.",
+            avoid_when="The data have no order and the question is accuracy on unseen rows: "
+            "cross-validate instead.",
+            instead="cross_validate judges batch learners; there is no predict-then-learn loop.",
+            peers=("river",),
+            plots=("plot_online_curves",),
+        ),
+    ),
+)
+
+FIRST = "PassiveAggressive"
+SECOND = "AROW"
+HARNESS = "compare_online"
+SEEDS = (0, 1, 2)
+FULL_SEEDS = tuple(range(10))
+N_ORDERS = 20
+TABLE_1 = {  # svmguide3: mistake rate, its standard deviation, updates
+    "Perceptron": (0.332, 0.012, 412.4),
+    "ROMMA": (0.329, 0.019, 409.3),
+    "aROMMA": (0.328, 0.018, 500.1),
+    "ALMA": (0.230, 0.006, 592.9),
+    "OGD": (0.237, 0.003, 636.5),
+    "PA": (0.318, 0.013, 721.1),
+    "PA1": (0.236, 0.002, 763.4),
+    "PA2": (0.253, 0.007, 1131.5),
+    "SOP": (0.297, 0.012, 369.1),
+    "IELLIP": (0.332, 0.013, 412.7),
+    "CW": (0.299, 0.011, 704.6),
+    "NHERD": (0.217, 0.007, 1150.5),
+    "AROW": (0.222, 0.004, 1219.5),
+    "NAROW": (0.276, 0.042, 1193.8),
+    "SCW": (0.206, 0.004, 593.4),
+    "SCW2": (0.212, 0.009, 802.0),
+}
+FIRST_ORDER = tuple(TABLE_1)[:8]
+TUNED = (
+    "parameters tuned as the paper does, on one random order of the rows that are then judged; "
+    f"then {N_ORDERS} random orders"
+)
+TOLERANCE = (
+    "20 orders leave a standard error of up to 0.004 on either side, and the one order that "
+    "parameters are tuned on may choose another grid point"
+)
+
+
+@lru_cache(maxsize=512)
+def run_of(name: str, seed: int) -> tuple[float, float, dict[str, Any]]:
+    """Return the mistake rate, the updates and the parameters of one line of Table 1."""
+    table = data.load_dataset("libol/svmguide3")
+    learner = online.libol_learners()[name]
+    tuning = online.tune_online(
+        learner, table.data, table.target, protocol="libol", random_state=seed
+    )
+    [row] = online.compare_online(
+        {name: tuning.estimator},
+        table.data,
+        table.target,
+        N_ORDERS,
+        random_state=1000 + seed,
+        ticks=1,
+    ).table()
+    return row["mistake_rate"], row["n_updates"], tuning.params
+
+
+def rate_of(run: Run, name: str) -> float:
+    """Return a mistake rate on svmguide3."""
+    run.note(TUNED)
+    return run_of(name, run.seed)[0]
+
+
+def claim_rate(name: str) -> Callable[[Run], float]:
+    """Enter the mistake rate of one algorithm on svmguide3 as a claim."""
+    published = TABLE_1[name][0]
+    expect = within(0.01, published, because=TOLERANCE)
+    if name == "NAROW":  # the mean alone would say little: see the note
+        expect = dataclasses.replace(expect, by_mean=False)
+
+    def measure(run: Run) -> float:
+        if name == "NAROW":
+            run.note(
+                "as released it makes no step on rows of small variance, and its rate varies "
+                "by 0.05 to 0.1 from order to order; NAROW(variant='dual'), as its authors "
+                "wrote it, is at 0.23 with a spread below 0.01"
+            )
+        rate = rate_of(run, name)
+        params = run_of(name, run.seed)[2]
+        if params and run.seed == 0:
+            run.note("seed 0 chose " + ", ".join(f"{k} = {v:g}" for k, v in params.items()))
+        return rate
+
+    measure.__name__ = f"rate_of_{name.lower()}"
+    return PAPER.claim(
+        says=f"{name} errs in {published:.1%} of the examples of svmguide3",
+        where="Table 1",
+        published=published,
+        expect=expect,
+        seeds=SEEDS,
+        full_seeds=FULL_SEEDS,
+        method=FIRST if name in FIRST_ORDER else SECOND,
+    )(measure)
+
+
+for _name in TABLE_1:
+    claim_rate(_name)
+
+
+@PAPER.claim(
+    says="SCW errs least of all sixteen on svmguide3",
+    where="Table 1: 0.206, the next is 0.212 (SCW2)",
+    published=0.006,
+    expect=at_least(0.0, because="the whole 95 % interval over seeds must lie above 0"),
+    seeds=SEEDS,
+    full_seeds=FULL_SEEDS,
+    method=SECOND,
+)
+def scw_errs_least(run: Run) -> float:
+    best = min(rate_of(run, name) for name in TABLE_1 if name != "SCW")
+    return best - rate_of(run, "SCW")
+
+
+@PAPER.claim(
+    says="SCW errs less than the best first-order algorithm on svmguide3",
+    where="Table 1: 0.206 against 0.230 (ALMA)",
+    published=0.024,
+    expect=at_least(0.0, because="the whole 95 % interval over seeds must lie above 0"),
+    seeds=SEEDS,
+    full_seeds=FULL_SEEDS,
+    method=SECOND,
+)
+def second_order_wins(run: Run) -> float:
+    return min(rate_of(run, name) for name in FIRST_ORDER) - rate_of(run, "SCW")
+
+
+@PAPER.claim(
+    says="SCW needs half the updates of AROW on svmguide3",
+    where="Table 1: 593.4 against 1219.5",
+    published=0.487,
+    expect=within(0.1, 0.487, because="the parameters tuned move updates by a tenth or two"),
+    seeds=SEEDS,
+    full_seeds=FULL_SEEDS,
+    method=SECOND,
+)
+def scw_updates_half_as_often(run: Run) -> float:
+    run.note(TUNED)
+    return run_of("SCW", run.seed)[1] / run_of("AROW", run.seed)[1]
+
+
+@PAPER.claim(
+    says="The demo prints 0.3318 mistakes per example for the perceptron on svmguide3",
+    where="Section 3.1: 0.3318 ± 0.0118 over 20 orders",
+    published=0.3318,
+    expect=within(0.0053, 0.3318, because="two standard errors of a mean of 20 orders"),
+    seeds=SEEDS,
+    full_seeds=FULL_SEEDS,
+    method=FIRST,
+)
+def perceptron_demo(run: Run) -> float:
+    return rate_of(run, "Perceptron")
+
+
+@PAPER.claim(
+    says="The library has 16 binary and 13 multiclass algorithms",
+    where="Section 3",
+    published="29",
+    expect=holds(because="counted: each makes a pass over a small stream and updates"),
+    method=HARNESS,
+)
+def twenty_nine_algorithms(run: Run) -> float:
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    counts = []
+    for task, labels in (("binary", y % 2), ("multiclass", y)):
+        learners = online.libol_learners(task)
+        fitted = [learner.fit(X[:200] / 16, labels[:200]) for learner in learners.values()]
+        assert all(model.n_updates_ > 0 for model in fitted)
+        counts.append(len(fitted))
+    run.note(f"{counts[0]} binary and {counts[1]} multiclass")
+    return float(counts == [16, 13])
+
+
+@PAPER.claim(
+    says="SCW errs in 6.0 % of ijcnn1",
+    where="Table 1",
+    published=0.060,
+    expect=within(0.01, 0.060, because=TOLERANCE),
+    method=SECOND,
+)
+def scw_on_ijcnn1(run: Run) -> float:
+    raise NotMeasurable("the data set ijcnn1 is on no package index; see the stand-in claims")
+
+
+STAND_IN = (
+    "stand-in for ijcnn1: 141,691 rows (quick: a tenth) of 22 features from make_classification, "
+    "10 % positive, 5 % of the labels wrong; parameters tuned on the first tenth"
+)
+
+
+@lru_cache(maxsize=32)
+def ijcnn1_stand_in(seed: int, full: bool):
+    """Return a stream of the size and imbalance of ijcnn1."""
+    from sklearn.datasets import make_classification
+
+    return make_classification(
+        n_samples=141_691 if full else 14_169,
+        n_features=22,
+        n_informative=13,
+        n_redundant=4,
+        n_clusters_per_class=2,
+        weights=[0.9],
+        flip_y=0.05,
+        class_sep=1.2,
+        random_state=seed,
+    )
+
+
+def stand_in_rate(run: Run, name: str) -> float:
+    """Return the mistake rate on the stand-in after the prefix that parameters are tuned on."""
+    run.note(STAND_IN)
+    X, y = ijcnn1_stand_in(run.seed, run.full)
+    tuning = online.tune_online(online.libol_learners()[name], X, y)
+    order = np.arange(tuning.n_rows, len(y))
+    return float(
+        online.progressive_evaluate(tuning.estimator, X, y, order, ticks=1).mistake_rate[-1]
+    )
+
+
+@PAPER.claim(
+    says="On ijcnn1 SCW errs less than AROW",
+    where="Table 1: 0.060 against 0.082",
+    published=0.022,
+    expect=at_least(0.0, because="the whole 95 % interval over seeds must lie above 0"),
+    seeds=(0, 1, 2, 3, 4),
+    method=SECOND,
+)
+def scw_beats_arow_on_a_large_stream(run: Run) -> float:
+    return stand_in_rate(run, "AROW") - stand_in_rate(run, "SCW")
+
+
+@PAPER.claim(
+    says="On ijcnn1 AROW errs less than the perceptron",
+    where="Table 1: 0.082 against 0.106",
+    published=0.024,
+    expect=at_least(0.0, because="the whole 95 % interval over seeds must lie above 0"),
+    seeds=(0, 1, 2, 3, 4),
+    method=SECOND,
+)
+def arow_beats_the_perceptron_on_a_large_stream(run: Run) -> float:
+    return stand_in_rate(run, "Perceptron") - stand_in_rate(run, "AROW")
+
+
+def seconds_of_a_pass(run: Run, name: str) -> float:
+    """Return the time of one pass over 141,691 rows of 22 features, best of three."""
+    X, y = ijcnn1_stand_in(0, True)
+    learner = online.libol_learners()[name]
+    learner.fit(X[:100], np.arange(100) % 2)
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        learner.fit(X, y)
+        times.append(time.perf_counter() - start)
+    run.note("141,691 x 22 stand-in, validation of the input included, best of three")
+    return min(times)
+
+
+@PAPER.claim(
+    says="A pass of the perceptron over ijcnn1 takes 5.67 s",
+    where="Table 1, MATLAB on a machine of 2012",
+    published=5.668,
+    unit="s",
+    expect=at_most(5.668 / 10, because="ten times faster, more than a machine of today explains"),
+    method=FIRST,
+)
+def perceptron_time(run: Run) -> float:
+    return seconds_of_a_pass(run, "Perceptron")
+
+
+@PAPER.claim(
+    says="A pass of SCW over ijcnn1 takes 7.92 s",
+    where="Table 1, MATLAB on a machine of 2012",
+    published=7.921,
+    unit="s",
+    expect=at_most(7.921 / 10, because="ten times faster, more than a machine of today explains"),
+    method=SECOND,
+)
+def scw_time(run: Run) -> float:
+    return seconds_of_a_pass(run, "SCW")
+
+
+@lru_cache(maxsize=1)
+def figure_comparison():
+    """Return all sixteen on svmguide3, or on the stand-in where that is absent, and a title."""
+    try:
+        table = data.load_dataset("libol/svmguide3")
+        X, y, title = table.data, table.target, "svmguide3"
+    except data.DatasetNotFoundError:
+        X, y = ijcnn1_stand_in(0, False)
+        X, y, title = X[:3000], y[:3000], "stand-in"
+    tuned = {
+        name: online.tune_online(learner, X, y, protocol="libol", random_state=0).estimator
+        for name, learner in online.libol_learners().items()
+    }
+    return online.compare_online(tuned, X, y, N_ORDERS, random_state=0), title
+
+
+@PAPER.figure(
+    "Sixteen learners along svmguide3: mistakes, updates and time (Figure 1)", method=HARNESS
+)
+def curves():
+    import matplotlib.pyplot as plt
+
+    comparison, title = figure_comparison()
+    figure, axes = plt.subplots(1, 3, figsize=(14, 4.2))
+    for ax, value in zip(axes, ("mistake_rate", "n_updates", "cpu_time")):
+        plot.plot_online_curves(comparison, value, ax=ax)
+        if value != "n_updates":
+            ax.get_legend().remove()
+    axes[0].set_title(title)
+    figure.tight_layout()
+    return figure
+
+
+@PAPER.figure(
+    "Final mistake rates, mean and standard deviation of 20 orders (Table 1)", method=FIRST
+)
+def final_rates():
+    return plot.plot_final_rates(figure_comparison()[0]).figure
+
+
+@PAPER.figure("Weights of AROW on breast cancer against how sure it is of them", method=SECOND)
+def confidence():
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.preprocessing import scale
+
+    table = load_breast_cancer()
+    model = online.AROW().fit(scale(table.data), table.target)
+    return plot.plot_feature_confidence(model, feature_names=list(table.feature_names)).figure

@@ -1,0 +1,46 @@
+"""Measure the claims of papers and keep the results for the documentation.
+
+``python tools/claims.py [--full] [PAPER ...]`` replaces the rows of those papers (all by default)
+in ``docs/results/claims.json``, from which the methods' pages are written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "docs" / "results" / "claims.json"
+
+
+def main() -> int:
+    """Run the claims and rewrite the file after each paper."""
+    sys.path.insert(0, str(ROOT))
+    from octavo.catalogue import find_paper, papers
+    from octavo.claims import run_claim
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("papers", nargs="*", metavar="PAPER", help="keys of papers")
+    parser.add_argument("--full", action="store_true", help="measure at the paper's size")
+    arguments = parser.parse_args()
+    chosen = [find_paper(key) for key in arguments.papers] or list(papers())
+    failed = False
+    for paper in chosen:
+        rows = []
+        for claim in paper.claims:
+            result = run_claim(claim, full=arguments.full)
+            failed |= result.verdict == "failed"
+            rows.append({"paper": paper.key, "full": arguments.full} | result.as_dict())
+            print(f"{paper.key} {claim.name}: {result.measured_text}, {result.verdict}", flush=True)
+        kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
+        kept = [row for row in kept if row["paper"] != paper.key] + rows
+        kept.sort(key=lambda row: row["paper"])
+        text = json.dumps(kept, indent=1, ensure_ascii=False)
+        RESULTS.write_text(text + "\n", encoding="utf-8")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
