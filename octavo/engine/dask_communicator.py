@@ -1,8 +1,8 @@
 """Map/reduce over the workers of a Dask cluster.
 
 Shards stay pinned to workers: a path is opened there, an array is sent once. The results of a
-phase meet in a tree of tasks that Dask runs where the data lie; vectors that go out are
-replicated by Dask from worker to worker. Nothing here speaks to a socket.
+phase meet in a tree of tasks that Dask runs where the data lie; vectors that go out pass from
+worker to worker the same way. Nothing here speaks to a socket.
 
 A worker that dies takes its sites with it. Their shards are opened on workers that live, what
 they remembered is rebuilt, and the phase goes on; a shard that is lost again and again is named
@@ -14,8 +14,9 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 Parts = dict[tuple[int, int], Report]  # pieces of the reduction tree, as `fold` has them
 
-_INLINE = 1 << 16  # bytes of arguments that travel with a task; larger ones are replicated once
+_INLINE = 1 << 16  # bytes of arguments that travel with a task; larger ones go by `_Payload`
 _POLL = 0.25  # seconds between looks at whether the workers are alive
 # By worker as well: several workers may share a process.
 _SITES: dict[tuple[str, str, int], tuple[Site, threading.Lock]] = {}
@@ -106,6 +107,57 @@ def _count_paused(dask_scheduler: Any) -> tuple[int, int]:
 
 def _array_shard(X: Any, y: Any, weight: Any, name: str) -> ArrayShard:
     return ArrayShard.of(X, np.asarray(y), weight, name)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+class _Payload:
+    """Arguments on their way to workers: small ones with the task, large ones from hand to hand.
+
+    Each worker takes them over from one of those before it, so that they spread as a binary tree.
+    The first task carries the data themselves and can be repeated wherever it ran.
+    """
+
+    def __init__(self, client: Any, value: Any) -> None:
+        self._client, self._value = client, value
+        self._inline = value is None or nbytes(value) <= _INLINE
+        self._relays: dict[str, Future] = {}
+
+    def at(self, address: str) -> Any:
+        """Return what a task at a worker is given: the value, or a future that lies there."""
+        if self._inline:
+            return self._value
+        if not self._relays:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # that a task is large: once a phase
+                self._first = self._client.submit(_same, self._value, pure=False)
+        if address not in self._relays:
+            before = list(self._relays.values())
+            source = before[(len(before) - 1) // 2] if before else self._first
+            self._relays[address] = self._client.submit(
+                _same, source, workers=[address], pure=False
+            )
+        return self._relays[address]
+
+    def arrived_at(self, address: str) -> bool:
+        """Whether a worker has them; true for small ones."""
+        return address not in self._relays or self._relays[address].status == "finished"
+
+
+class _Task(NamedTuple):
+    """What is asked of the sites in a phase."""
+
+    function: Callable[..., Any]
+    args: _Payload
+    restore: _Payload
+    combine: Combine
+    name: str
+
+    def arrived_at(self, address: str) -> bool:
+        """Whether a worker has all it needs."""
+        return self.args.arrived_at(address) and self.restore.arrived_at(address)
 
 
 class DaskShard(Shard):
@@ -289,24 +341,24 @@ class DaskCommunicator(Communicator):
             return self._client.scatter(shard, workers=[address], hash=False, timeout=self.timeout)
         return shard
 
-    def _submit(self, ranks: Sequence[int], address: str, task: tuple[Any, ...]) -> Future:
-        function, args, restore, combine, name = task
+    def _submit(self, ranks: Sequence[int], address: str, task: _Task) -> Future:
         assert self._client is not None
         shards = {}
         for rank in ranks:
             there = self._opened[rank] and address == self._place[rank]
             shards[rank] = None if there else self._opener(rank, address)
+        fresh = any(shard is not None for shard in shards.values())
         self._phase += 1
         return self._client.submit(
             _at_worker,
             self._pool,
             len(self._shards),
             shards,
-            function,
-            args,
-            restore,
-            combine,
-            key=f"{name}-{self._pool}-{self._phase}-{ranks[0]}",
+            task.function,
+            task.args.at(address),
+            task.restore.at(address) if fresh else None,
+            task.combine,
+            key=f"{task.name}-{self._pool}-{self._phase}-{ranks[0]}",
             workers=[address],
         )
 
@@ -341,38 +393,54 @@ class DaskCommunicator(Communicator):
         waiting = list(everyone)
         deadline = time.monotonic() + self.timeout
         while True:
-            task = (function, self._outgoing(args), self._outgoing(restore), combine, name)
-            if race and self.copies > 1:
-                leaves.update(self._race(waiting, task, deadline))
+            report: Report | None = None
+            cause: BaseException | None = None
+            args_out, restore_out = (_Payload(self._client, value) for value in (args, restore))
+            task = _Task(function, args_out, restore_out, combine, name)
+            try:
+                leaves.update(self._ask(waiting, task, deadline, race and self.copies > 1))
+            except OSError as error:  # a worker died while data were sent to it
+                cause = error
             else:
-                for ranks, address in self._groups(waiting):
-                    leaves[tuple(ranks)] = self._submit(ranks, address, task)
-            report, cause = self._await(leaves, combine, deadline, name)
+                report, cause = self._await(leaves, combine, deadline, name)
             if report is not None and not report.lost:
                 break
-            # When nothing is known to be lost, it was lost on the way: all is asked for again.
-            lost = set(report.lost if report is not None else self._gone(leaves)) or set(everyone)
-            broken = [group for group in leaves if lost & set(group)]
-            waiting = sorted(rank for group in broken for rank in group)
-            for group in broken:
-                del leaves[group]
-            self._blame(lost, failures, cause)
-            self._move(sorted(lost))
+            lost = set(report.lost if report is not None else self._gone(leaves))
+            waiting = self._to_repeat(leaves, lost, task)
+            self._blame(lost or set(waiting), failures, cause)
+            self._move(sorted(lost or waiting))
         for rank in everyone:
             self._opened[rank] = True
         moved = report.moved + sent * len(set(self._place)) + nbytes(report.value)
         self._record(name, start, report._replace(moved=moved), sent)
         return report.value
 
-    def _outgoing(self, value: Any) -> Any:
-        """Return small values as they are, large ones as data replicated on all workers."""
-        assert self._client is not None
-        if value is None or nbytes(value) <= _INLINE:
-            return value
-        (future,) = self._client.scatter(
-            [value], broadcast=True, hash=False, timeout=min(self.timeout, 60)
-        )
-        return future
+    def _ask(self, ranks: list[int], task: _Task, deadline: float, race: bool) -> Leaves:
+        """Set workers to work on some ranks."""
+        if race:
+            return self._race(ranks, task, deadline)
+        return {
+            tuple(group): self._submit(group, address, task)
+            for group, address in self._groups(ranks)
+        }
+
+    def _to_repeat(self, leaves: Leaves, lost: set[int], task: _Task) -> list[int]:
+        """Drop what will not come, and return its ranks.
+
+        That is every group with a lost rank, and those whose arguments were to pass through a
+        worker that died. When nothing is known to be lost, it was lost on the way: all of it.
+        """
+        broken = [
+            group
+            for group, future in leaves.items()
+            if not lost
+            or lost & set(group)
+            or (future.status != "finished" and not task.arrived_at(self._place[group[0]]))
+        ]
+        for group in broken:
+            del leaves[group]
+        kept = {rank for group in leaves for rank in group}
+        return [rank for rank in range(len(self._shards)) if rank not in kept]
 
     def _await(
         self, leaves: Leaves, combine: Combine, deadline: float, name: str
@@ -457,7 +525,7 @@ class DaskCommunicator(Communicator):
                 f"{self.retries + 1} times in one phase (killed, or out of memory)"
             ) from cause
 
-    def _race(self, ranks: Sequence[int], task: tuple[Any, ...], deadline: float) -> Leaves:
+    def _race(self, ranks: Sequence[int], task: _Task, deadline: float) -> Leaves:
         """Start each shard's pass, and copies of those still running where workers are idle.
 
         Returns the first of each shard to finish; the shard stays where that was.

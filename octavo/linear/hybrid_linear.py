@@ -66,13 +66,16 @@ class _HybridLinear(ShardedLinearModel):
         with self._training(X, y, sample_weight) as training:
             total = self.n_online_passes + self.max_iter
             with FitProgress(self, total, X, y) as progress:
-                state = None
-                for _ in range(self.n_online_passes):
+                state, limit, passes = None, self.max_iter, 0
+                while passes < self.n_online_passes:
                     state = online_average(training.comm, training.task, self.eta, self.G0, state)
+                    passes += 1
                     if progress.step(**self._weights(state.w)):
+                        limit = 0  # a callback asked to stop
                         break
-                self._store_online(state)
-                self._batch(training, self._start, progress)
+                w = self._store_online(state)
+                self.n_passes_ = passes
+                self._batch(training, w, limit, progress)
         return self
 
     def _weights(self, w: Array) -> dict[str, Any]:
@@ -80,12 +83,14 @@ class _HybridLinear(ShardedLinearModel):
             return {"coef_": w[None, :-1], "intercept_": w[-1:]}
         return {"coef_": w[:-1], "intercept_": float(w[-1])}
 
-    def _store_online(self, state: OnlineState | None) -> None:
+    def _store_online(self, state: OnlineState | None) -> Array:
+        """Keep what the online passes found; return where the batch phase starts."""
         d = self.n_features_in_
-        self._start = np.zeros(d + 1) if state is None else state.w
+        w = np.zeros(d + 1) if state is None else state.w
         G = np.full(d + 1, float(self.G0)) if state is None else state.G
-        self.online_coef_, self.online_intercept_ = self._start[:-1].copy(), float(self._start[-1])
+        self.online_coef_, self.online_intercept_ = w[:-1].copy(), float(w[-1])
         self.G_, self._G_intercept = G[:-1].copy(), float(G[-1])
+        return w
 
     def _penalty(self) -> Array:
         penalty = np.full(self.n_features_in_ + 1, float(self.alpha))
@@ -93,7 +98,7 @@ class _HybridLinear(ShardedLinearModel):
             penalty[-1] = 0.0
         return penalty
 
-    def _batch(self, training: Training, w: Array, progress: FitProgress) -> None:
+    def _batch(self, training: Training, w: Array, limit: int, progress: FitProgress) -> None:
         """Minimise Eq. (1); a loss with a kink is smoothed less and less."""
         objective = ShardedObjective(training.comm, training.task, self._penalty())
         kinked = training.task.code != training.task.step_code
@@ -101,7 +106,7 @@ class _HybridLinear(ShardedLinearModel):
         n_iter, gap = 0, 0.0
         while True:
             result = lbfgs(
-                objective, w, memory=self.memory, max_iter=self.max_iter - n_iter, tol=self.tol,
+                objective, w, memory=self.memory, max_iter=limit - n_iter, tol=self.tol,
                 gtol=self.gtol, precondition=self.precondition is not None,
                 on_step=lambda x, _: progress.step(**self._weights(x)),
             )  # fmt: skip
@@ -115,29 +120,25 @@ class _HybridLinear(ShardedLinearModel):
             if not kinked or finished or not result.converged:
                 break
             objective.task = task._replace(h=max(_NARROWER * task.h, _NARROWEST))
-        self._conclude(training, objective, result, value, gap)
         self.n_iter_, self.objective_path_ = n_iter, np.array(path)
+        self._conclude(objective, result, value, gap)
 
     def _conclude(
-        self,
-        training: Training,
-        objective: ShardedObjective,
-        result: LBFGSResult,
-        value: float,
-        gap: float,
+        self, objective: ShardedObjective, result: LBFGSResult, value: float, gap: float
     ) -> None:
+        """Store the result with its certificate, and warn when it is not an optimum."""
         self._store(result.x)
         self.objective_, self.smoothing_gap_ = float(value), float(gap)
         self.gradient_norm_ = float(np.abs(result.gradient).max())
-        self.n_passes_ = self.n_online_passes + objective.n_sweeps
+        self.n_passes_ += objective.n_sweeps
         if self.alpha == 0 and self.loss == "log" and objective.separated():
             message = (
                 "alpha=0 and the classes are separable: the likelihood has no maximum, and the "
-                f"weights grow without bound (here for {result.n_iter} iterations). Set alpha > 0."
+                f"weights grow without bound (here for {self.n_iter_} iterations). Set alpha > 0."
             )
-        elif not result.converged and result.reason != "callback":
+        elif self.n_iter_ and not result.converged and result.reason != "callback":
             message = (
-                f"L-BFGS stopped after {self.max_iter} iterations before it converged: the "
+                f"L-BFGS stopped after {self.n_iter_} iterations before it converged: the "
                 f"largest entry of the gradient is {self.gradient_norm_:.3g}, and the objective, "
                 f"{value:.6g}, should fall by another {result.decrement:.2g}. Increase max_iter "
                 "or tol."

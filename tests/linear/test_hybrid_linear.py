@@ -502,7 +502,11 @@ def test_a_callback_can_stop_the_fit():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         model.fit(X, y)
-    assert model.n_iter_ <= 1
+    assert model.n_iter_ == 0, "asked to stop after the online pass"
+    assert model.n_passes_ == 2
+    np.testing.assert_array_equal(model.coef_[0], model.online_coef_)
+    model.set_params(n_online_passes=0).fit(X, y)
+    assert model.n_iter_ == 1
 
 
 # --- bad input -----------------------------------------------------------------------------------
