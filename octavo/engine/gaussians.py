@@ -180,7 +180,7 @@ def weighted_moments(
         if covars is not None and covars.ndim == 2:
             second[j] += np.diag(w @ covars[used])
         elif covars is not None:
-            second[j] += (w @ covars[used].reshape(used.size, -1)).reshape(d, d)
+            second[j] += (w @ covars[used].reshape(used.size, d * d)).reshape(d, d)
     return Moments(mass, first, second)
 
 

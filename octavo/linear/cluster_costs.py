@@ -175,7 +175,7 @@ class ClusterModel(NamedTuple):
         seconds = np.concatenate([phase.busy[phase.shares > 0] for phase in sweeps])
         read = np.concatenate([phase.shares[phase.shares > 0] for phase in sweeps])
         latency, per_byte = _tree_costs(timing.phases)
-        return cls(float(read.sum() / seconds.sum()), _spread(sweeps), latency, per_byte)
+        return cls(float(read.sum() / seconds.sum()), _unevenness(sweeps), latency, per_byte)
 
     def predict(
         self,
@@ -220,7 +220,7 @@ class ClusterModel(NamedTuple):
         return ClusterTime(median, slowest, communication, n_passes * (slowest + communication))
 
 
-def _spread(sweeps: Sequence[PhaseTiming]) -> float:
+def _unevenness(sweeps: Sequence[PhaseTiming]) -> float:
     """Return how much nodes differ: the standard deviation of log times, robust to hiccups.
 
     A phase of m nodes has m - 1 degrees of freedom, whence the factor on its deviations.

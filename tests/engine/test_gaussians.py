@@ -145,3 +145,14 @@ def test_owned_forms_are_the_plain_ones_group_by_group(full, d):
         part = ga.weighted_moments(weights[mine], points[mine], None, centers[g], full=full)
         for found, exact in zip(moments, part):
             np.testing.assert_allclose(found[g * C : (g + 1) * C], exact, atol=1e-12)
+
+
+def test_moments_of_a_component_without_weight_are_zero():
+    """Found by chance: no sample of a block weighs on a component, with full covariances."""
+    weights = np.array([[1.0, 0.0], [2.0, 0.0]])
+    covars = np.stack([np.eye(2)] * 2)
+    moments = ga.weighted_moments(weights, np.eye(2), covars, np.zeros((2, 2)), full=True)
+    for part in moments:
+        if isinstance(part, np.ndarray) and part.shape[:1] == (2,):
+            assert not np.any(part[1])
+            assert np.any(part[0])
