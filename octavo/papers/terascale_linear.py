@@ -82,7 +82,7 @@ def ads(seed: int, full: bool):
     """Return hashed clicks and those of a later day."""
     sizes = (300_000, 100_000) if full else (8_000, 4_000)
     X, y, later, y_later = data.make_clicks(*sizes, random_state=seed)
-    hasher = linear.ConjunctionHasher(n_bits=22 if full else 16).fit(X)
+    hasher = linear.ConjunctionHasher(n_bits=20 if full else 16).fit(X)
     return hasher.transform(X), y, hasher.transform(later), y_later
 
 
