@@ -20,6 +20,7 @@ def main() -> int:
     sys.path.insert(0, str(ROOT))
     from octavo.catalogue import find_paper, papers
     from octavo.claims import run_claim
+    from octavo.data.datasets import _folders
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="keys of papers")
@@ -32,7 +33,10 @@ def main() -> int:
         for claim in paper.claims:
             result = run_claim(claim, full=arguments.full)
             failed |= result.verdict == "failed"
-            rows.append({"paper": paper.key, "full": arguments.full} | result.as_dict())
+            row = {"paper": paper.key, "full": arguments.full} | result.as_dict()
+            for folder in _folders().values():  # where data lie here says nothing to a reader
+                row["evidence"] = row["evidence"].replace(f" ({folder})", "")
+            rows.append(row)
             print(f"{paper.key} {claim.name}: {result.measured_text}, {result.verdict}", flush=True)
         kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
         kept = [row for row in kept if row["paper"] != paper.key] + rows

@@ -78,7 +78,7 @@ class Rating(NamedTuple):
 
 
 class LeaderboardRow(NamedTuple):
-    """One line of a leaderboard; ``score`` is the skill that is almost surely exceeded."""
+    """One line of a leaderboard; score is the skill that is almost surely exceeded."""
 
     player: Hashable
     mu: float
