@@ -140,7 +140,7 @@ def propose(optimizer: AskTell, n: int | None, bounds: Bounds | None) -> np.ndar
     if bounds is None or bounds.handling == "project":
         return X
     for _ in range(REDRAWS):
-        outside = ((X < bounds.low) | (X > bounds.high)).any(axis=1)
+        outside = ((bounds.low > X) | (bounds.high < X)).any(axis=1)
         if not outside.any():
             return X
         X[outside] = optimizer.ask(int(outside.sum()))

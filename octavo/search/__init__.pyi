@@ -3,7 +3,7 @@ from octavo.search.adaptation_sampling import MannWhitney as MannWhitney
 from octavo.search.adaptation_sampling import weighted_mannwhitneyu as weighted_mannwhitneyu
 from octavo.search.double_pole import DoublePole as DoublePole
 from octavo.search.fitness_shaping import rank_utilities as rank_utilities
-from octavo.search.minimize_nes import minimize_nes as minimize_nes
+from octavo.search.natural_evolution import minimize_nes as minimize_nes
 from octavo.search.nes_search_cv import NESSearchCV as NESSearchCV
 from octavo.search.radial_nes import GaussianRadial as GaussianRadial
 from octavo.search.radial_nes import HillClimberXNES as HillClimberXNES

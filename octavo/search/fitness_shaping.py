@@ -30,7 +30,7 @@ def rank_utilities(n: int, kind: Any = "log") -> np.ndarray:
     --------
     >>> from octavo.search import rank_utilities
     >>> print(rank_utilities(4).round(3))
-    [ 0.48   0.02  -0.25  -0.25 ]
+    [ 0.48  0.02 -0.25 -0.25]
     """
     k = np.arange(1, n + 1)
     if isinstance(kind, str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ def default_popsize(d: int) -> int:
 
 def positive(name: str, value: Any) -> float:
     """Return a parameter that must be a positive finite number."""
-    if not (np.isscalar(value) and np.isfinite(value) and value > 0):
+    if not isinstance(value, Real) or not 0 < float(value) < np.inf:
         raise ValueError(f"{name} must be a positive number; got {value!r}.")
     return float(value)
 
@@ -33,7 +33,7 @@ class GaussianSearch(AskTell):
     ) -> None:
         super().__init__(x0, random_state)
         self.popsize = default_popsize(self.n_dims) if popsize is None else popsize
-        if not isinstance(self.popsize, Integral) or self.popsize < SMALLEST_POPULATION:
+        if self.popsize != int(self.popsize) or self.popsize < SMALLEST_POPULATION:
             raise ValueError(
                 f"popsize must be an integer of at least {SMALLEST_POPULATION}; got {popsize!r}."
             )

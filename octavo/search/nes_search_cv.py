@@ -84,7 +84,7 @@ class NESSearchCV(BaseSearchCV):
     >>> space = {"C": (1e-2, 1e3, "log"), "gamma": (1e-4, 1e1, "log")}
     >>> search = NESSearchCV(SVC(), space, n_generations=5, random_state=0).fit(X, y)
     >>> print(round(search.best_score_, 2))
-    0.98
+    0.99
     """
 
     def __init__(

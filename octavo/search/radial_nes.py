@@ -236,10 +236,12 @@ class RadialNES(GaussianSearch):
         `moved`.
     popsize : int, optional
         Points in a generation, by default 4 + ⌊3 ln d⌋.
-    lr_mu, lr_tau : float, default=1.0, 0.1
-        Learning rates of the centre and of the radial parameters.
+    lr_mu : float, default=1.0
+        Learning rate of the centre.
     lr_sigma, lr_B : float, optional
         Learning rates of scale and shape, by default (9 + 3 ln d) / (5 d √d).
+    lr_tau : float, default=0.1
+        Learning rate of the radial parameters.
     utilities : {"log", "linear"} or array-like of shape (popsize,), default="log"
         Utilities of the ranks.
     random_state : int, RandomState instance or None, default=None
@@ -346,14 +348,16 @@ class RadialNES(GaussianSearch):
         return self.mean_ + self.sigma_ * (S @ self.B_.T)
 
     def _locate(self, X: np.ndarray) -> np.ndarray:
-        return np.linalg.solve(self.B_, (X - self.mean_).T / self.sigma_).T
+        return np.linalg.solve(self.sigma_ * self.B_, (X - self.mean_).T).T
 
     def _learn(self, X: np.ndarray, ranks: np.ndarray) -> None:
         d, fisher = self.n_dims, self._fisher
         S, u = self._coordinates(X), self._utilities_of(ranks)
         r2 = np.sum(S**2, axis=1)
         weighted = u * self.radial_.weight(r2, d)
-        self.mean_ = self.mean_ + self.lr_mu * self.sigma_ * (self.B_ @ (weighted @ S)) / fisher.mean
+        self.mean_ = (
+            self.mean_ + self.lr_mu * self.sigma_ * (self.B_ @ (weighted @ S)) / fisher.mean
+        )
         # In a basis of unit length the scale is the coefficient of I / √d in M.
         scale = (weighted @ r2 - d * u.sum()) / (2 * np.sqrt(d)) / np.sqrt(fisher.scale)
         step, step_tau = radial_natural_gradient(
@@ -385,8 +389,8 @@ class HillClimberXNES(RadialNES):
 
     One point a step: a better one becomes the centre and pulls the shape towards its direction;
     the scale follows the rule that a fifth of the steps should succeed. A lucky draw from the
-    Cauchy tail is kept, which carries the search out of a bad optimum. The paper cites its update
-    without printing it; the one here is ours, and experimental.
+    Cauchy tail is kept instead of being averaged away. The paper cites its update without
+    printing it; the one here is ours, and experimental.
 
     Parameters
     ----------

@@ -125,7 +125,9 @@ class SearchGradient(GaussianSearch):
         self.learning_rate = positive("learning_rate", learning_rate)
         self.raw = utilities is None
         d = self.n_dims
-        sigma, B = (positive("sigma0", sigma0), np.eye(d)) if cov0 is None else scale_and_shape(cov0, d)
+        sigma, B = (
+            (positive("sigma0", sigma0), np.eye(d)) if cov0 is None else scale_and_shape(cov0, d)
+        )
         self._set_cov(sigma**2 * B @ B.T)
 
     def _set_cov(self, cov: np.ndarray) -> None:

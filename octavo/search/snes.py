@@ -80,7 +80,8 @@ class SNES(GaussianSearch):
     >>> for _ in range(500):
     ...     X = search.ask()
     ...     _ = search.tell(X, np.sum(X**2, axis=1))
-    >>> print(f"{search.best_f_:.0e}")
+    >>> print(search.best_f_ < 1e-3)
+    True
     """
 
     def __init__(

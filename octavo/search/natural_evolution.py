@@ -35,7 +35,7 @@ class _History:
 
     def as_dict(self) -> dict[str, np.ndarray]:
         columns = np.array(self.rows).T
-        return {name: column for name, column in zip(TRACKED, columns)}
+        return dict(zip(TRACKED, columns))
 
 
 def _new_start(
@@ -137,6 +137,7 @@ def minimize_nes(
     >>> from octavo.search import minimize_nes
     >>> result = minimize_nes(rosen, np.zeros(4), 0.5, ftarget=1e-9, random_state=0)
     >>> print(result.x.round(3), result.message)
+    [1. 1. 1. 1.] the target value was reached
     """
     rng = check_random_state(random_state)
     x0 = np.array(x0, dtype=float, ndmin=1)
