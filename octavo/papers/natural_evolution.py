@@ -193,13 +193,16 @@ def sphere_speed_up(run: Run) -> float:
     where="Section 3.2, Figure 3 right (d = 10)",
     published="adaptive reaches the optimum",
     expect=at_most(1.0, because="evaluations of the adaptive rate over those of the large one"),
-    seeds=MANY,
+    seeds=FEW,
+    full_seeds=MANY,
 )
 def adaptation_on_rosenbrock(run: Run) -> float:
-    adaptive = solved(evaluations(rosenbrock, run.seed, adapt=True))
-    large = evaluations(rosenbrock, run.seed, lr_sigma=0.5, lr_B=0.5, budget=200_000)
-    run.note("the large rate is η = 0.5 for scale and shape; its budget is 200,000 evaluations")
-    return adaptive / large.nfev
+    budget = 200_000
+    adaptive = evaluations(rosenbrock, run.seed, adapt=True, budget=budget)
+    large = evaluations(rosenbrock, run.seed, lr_sigma=0.5, lr_B=0.5, budget=budget)
+    spent = [r.nfev if r.fun <= TARGET else budget for r in (adaptive, large)]
+    run.note("the large rate is η = 0.5 for scale and shape; a run that fails counts 200,000")
+    return spent[0] / spent[1]
 
 
 def ratio_to_cma(run: Run, f: Any, **options: Any) -> float:

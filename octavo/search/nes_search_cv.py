@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 
 from octavo.engine.ask_tell import Bounds, propose
 from octavo.search.gaussian_search import default_popsize
@@ -122,6 +122,12 @@ class NESSearchCV(BaseSearchCV):
         self.sigma0 = sigma0
         self.random_state = random_state
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).target_tags
+        tags.target_tags.multi_output = inner.multi_output
+        return tags
+
     def _run_search(self, evaluate_candidates: Callable) -> None:
         names, low, high, log = check_space(self.param_space)
         d = len(names)
@@ -140,5 +146,6 @@ class NESSearchCV(BaseSearchCV):
             values = np.where(log, np.exp(values), values)
             candidates = [dict(zip(names, map(float, row))) for row in values]
             scores = evaluate_candidates(candidates)[f"mean_test_{metric}"][-len(U) :]
-            search.tell(U, -np.asarray(scores, dtype=float))
+            if not np.isnan(scores).all():  # else there is nothing to learn from
+                search.tell(U, -np.asarray(scores, dtype=float))
         self.search_ = search
