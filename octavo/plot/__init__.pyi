@@ -47,3 +47,8 @@ from octavo.plot.ratings import plot_head_to_head as plot_head_to_head
 from octavo.plot.ratings import plot_leaderboard as plot_leaderboard
 from octavo.plot.ratings import plot_rating_history as plot_rating_history
 from octavo.plot.ratings import plot_win_curves as plot_win_curves
+from octavo.plot.search import plot_run_lengths as plot_run_lengths
+from octavo.plot.search import plot_search_distributions as plot_search_distributions
+from octavo.plot.search import plot_search_progress as plot_search_progress
+from octavo.plot.search import plot_search_rate as plot_search_rate
+from octavo.plot.search import plot_success_rate as plot_success_rate

@@ -1,0 +1,452 @@
+"""Wierstra and five others (2014): natural evolution strategies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from octavo import plot, search
+from octavo.catalogue import Method, Paper
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAPER = Paper(
+    key="natural-evolution",
+    title="Natural Evolution Strategies",
+    authors="D. Wierstra, T. Schaul, T. Glasmachers, Y. Sun, J. Peters and J. Schmidhuber",
+    year=2014,
+    venue="Journal of Machine Learning Research 15",
+    methods=(
+        Method(
+            name="minimize_nes",
+            room="search",
+            module="natural_evolution",
+            members=(
+                "minimize_nes",
+                "XNES",
+                "SNES",
+                "RadialNES",
+                "HillClimberXNES",
+                "GaussianRadial",
+                "StudentRadial",
+                "radial_natural_gradient",
+                "SearchGradient",
+                "CanonicalNES",
+                "gaussian_log_derivatives",
+                "rank_utilities",
+                "weighted_mannwhitneyu",
+                "MannWhitney",
+                "NESSearchCV",
+                "DoublePole",
+            ),
+            task="minimise a function known only through its values",
+            summary="Black-box search that follows the natural gradient of a Gaussian: xNES, SNES, "
+            "self-tuned rates, restarts.",
+            use_when="Only values are to be had, they are noisy, rugged or fail at times, and some "
+            "thousand evaluations are affordable: simulators, controllers, hyper-parameters.",
+            avoid_when="Derivatives exist, or fewer than a hundred evaluations are affordable.",
+            instead="RandomizedSearchCV for hyper-parameters; nothing for functions.",
+            peers=("cma",),
+            plots=(
+                "plot_search_progress",
+                "plot_search_rate",
+                "plot_search_distributions",
+                "plot_run_lengths",
+                "plot_success_rate",
+            ),
+        ),
+    ),
+)
+
+DIMS = 10
+TARGET = 1e-8
+FEW = (0, 1, 2, 3, 4)
+MANY = tuple(range(20))
+
+
+def sphere(X: np.ndarray) -> np.ndarray:
+    """The sum of squares."""
+    return np.sum(X**2, axis=1)
+
+
+def rosenbrock(X: np.ndarray) -> np.ndarray:
+    """The bent valley."""
+    ahead, behind = X[:, 1:], X[:, :-1]
+    return np.sum(100 * (ahead - behind**2) ** 2 + (1 - behind) ** 2, axis=1)
+
+
+def rotated_ellipsoid(rng: np.random.Generator, d: int = DIMS) -> Any:
+    """Return a quadratic of condition 10⁶ in random axes."""
+    axes = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    weights = 10 ** (6 * np.arange(d) / (d - 1))
+    return lambda X: ((X @ axes) ** 2) @ weights
+
+
+def evaluations(f: Any, seed: int, *, budget: int = 200_000, d: int = DIMS, **options: Any) -> Any:
+    """Return a run from a normal start with unit scale."""
+    x0 = np.random.default_rng(1000 + seed).normal(size=d)
+    return search.minimize_nes(
+        f, x0, 1.0, ftarget=TARGET, max_evals=budget, vectorized=True, random_state=seed, **options
+    )
+
+
+def solved(result: Any) -> float:
+    if result.fun > TARGET:
+        raise NotMeasurable(f"the target was not reached within {result.nfev:,} evaluations")
+    return float(result.nfev)
+
+
+@PAPER.claim(
+    says="xNES does the same whatever affine coordinates its function is written in",
+    where="Section 3.3",
+    published="invariant",
+    expect=holds(because="points agree to 1e-12 times the condition number of the map"),
+    seeds=FEW,
+)
+def affine_invariance(run: Run) -> float:
+    rng = np.random.default_rng(run.seed)
+    d = 6
+    T, b = rng.normal(size=(d, d)) + 3 * np.eye(d), rng.normal(size=d)
+    straight = search.XNES(rng.normal(size=d), random_state=run.seed)
+    inverse = np.linalg.inv(T)
+    bent = search.XNES(inverse @ (straight.mean_ - b), random_state=run.seed)
+    bent.sigma_ = abs(np.linalg.det(inverse)) ** (1 / d)
+    bent.B_[:] = inverse / bent.sigma_
+    worst = 0.0
+    for _ in range(50):
+        Z, Y = straight.ask(), bent.ask()
+        worst = max(worst, float(abs(Y @ T.T + b - Z).max() / abs(Z).max()))
+        straight.tell(Z, rosenbrock(Z))
+        bent.tell(Y, rosenbrock(Z))
+    run.note(f"largest relative difference {worst:.1e}")
+    return float(worst < 1e-12 * np.linalg.cond(T))
+
+
+@PAPER.claim(
+    says="Fitness shaping makes the search blind to increasing transformations of its function",
+    where="Section 3.1",
+    published="invariant",
+    expect=holds(because="an identity: not one bit may differ"),
+    seeds=FEW,
+)
+def rank_invariance(run: Run) -> float:
+    def last(f: Any) -> Any:
+        x0 = np.ones(5)
+        return search.minimize_nes(
+            f, x0, adapt=True, max_evals=2000, vectorized=True, random_state=run.seed
+        ).mean
+
+    plain, bent = last(rosenbrock), last(lambda X: np.log1p(np.cbrt(rosenbrock(X))))
+    return float(np.array_equal(plain, bent))
+
+
+@PAPER.claim(
+    says="The plain search gradient fails to locate the minimum of z² precisely",
+    where="Section 2.2, Figure 1 (η = 0.01, λ = 10)",
+    published="σ does not approach 0",
+    expect=at_least(
+        1e3, because="xNES with as many evaluations ends at a scale a thousand times smaller"
+    ),
+    seeds=MANY,
+)
+def plain_gradient_fails(run: Run) -> float:
+    scales = []
+    plain = search.SearchGradient([1.0], popsize=10, learning_rate=0.01, random_state=run.seed)
+    natural = search.XNES([1.0], popsize=10, random_state=run.seed)
+    for player, generations in ((plain, 1000), (natural, 100)):
+        for _ in range(generations):
+            X = player.ask()
+            player.tell(X, X[:, 0] ** 2)
+        scales.append(np.sqrt(player.sigma2_))
+    run.note("the plain gradient was given ten times the evaluations of xNES")
+    return float(scales[0] / scales[1])
+
+
+@PAPER.claim(
+    says="On the sphere adaptation sampling finds that a large learning rate pays",
+    where="Section 3.2, Figure 3 left (d = 10)",
+    published="η rises from 0.1 towards 1",
+    expect=at_least(0.5, because="half way to one, on the logarithmic axis two thirds and more"),
+    seeds=MANY,
+)
+def rate_rises_on_the_sphere(run: Run) -> float:
+    return float(evaluations(sphere, run.seed, adapt=True).history["eta_sigma"].max())
+
+
+@PAPER.claim(
+    says="Adaptation sampling speeds up the sphere most",
+    where="Section 5.2, Figure 5 (f1)",
+    published="fewer evaluations",
+    expect=at_least(2.0, because="the figure shows a factor of several in 10 dimensions"),
+    seeds=MANY,
+)
+def sphere_speed_up(run: Run) -> float:
+    plain, adaptive = (solved(evaluations(sphere, run.seed, adapt=a)) for a in (False, True))
+    return plain / adaptive
+
+
+@PAPER.claim(
+    says="A fixed large learning rate fails on Rosenbrock's function, an adaptive one does not",
+    where="Section 3.2, Figure 3 right (d = 10)",
+    published="adaptive reaches the optimum",
+    expect=at_most(1.0, because="evaluations of the adaptive rate over those of the large one"),
+    seeds=FEW,
+    full_seeds=MANY,
+)
+def adaptation_on_rosenbrock(run: Run) -> float:
+    budget = 200_000
+    adaptive = evaluations(rosenbrock, run.seed, adapt=True, budget=budget)
+    large = evaluations(rosenbrock, run.seed, lr_sigma=0.5, lr_B=0.5, budget=budget)
+    spent = [r.nfev if r.fun <= TARGET else budget for r in (adaptive, large)]
+    run.note("the large rate is η = 0.5 for scale and shape; a run that fails counts 200,000")
+    return spent[0] / spent[1]
+
+
+def ratio_to_cma(run: Run, f: Any, **options: Any) -> float:
+    """Return our evaluations over those of CMA-ES from the same starts."""
+    try:
+        import cma
+    except ImportError:
+        raise NotMeasurable("the package cma is not installed") from None
+    x0 = np.random.default_rng(1000 + run.seed).normal(size=DIMS)
+    theirs = cma.fmin(
+        lambda x: float(f(np.asarray(x)[None])[0]),
+        x0,
+        1.0,
+        {"ftarget": TARGET, "verbose": -9, "seed": run.seed + 1, "maxfevals": 200_000},
+    )
+    return solved(evaluations(f, run.seed, **options)) / float(theirs[3])
+
+
+@PAPER.claim(
+    says="On ill-conditioned functions xNES needs a few times the evaluations of CMA-ES",
+    where="Section 5.2 (18 of 54 functions significantly worse than BIPOP-CMA-ES)",
+    published="slower",
+    expect=within(1.0, 2.0, because="twice, as measured on a rotated ellipsoid in three runs"),
+    seeds=FEW,
+    full_seeds=MANY,
+)
+def ellipsoid_beside_cma(run: Run) -> float:
+    return ratio_to_cma(run, rotated_ellipsoid(np.random.default_rng(run.seed)))
+
+
+@PAPER.claim(
+    says="With adaptation sampling the sphere costs no more than with CMA-ES",
+    where="Section 5.2, Figure 5 (f1)",
+    published="among the best",
+    expect=at_most(1.5, because="within a factor of 1.5 of CMA-ES, the best of its year"),
+    seeds=FEW,
+    full_seeds=MANY,
+)
+def adaptive_sphere_beside_cma(run: Run) -> float:
+    return ratio_to_cma(run, sphere, adapt=True)
+
+
+def pole_evaluations(n_units: int, method: str, seed: int, adapt: bool = False) -> float:
+    """Return evaluations until success, restarts included."""
+    task = search.DoublePole(n_units)
+    result = search.minimize_nes(
+        task,
+        np.zeros(task.n_weights),
+        method=method,
+        adapt=adapt,
+        ftarget=-task.max_steps,
+        max_evals=50_000,
+        restarts=1000,
+        vectorized=True,
+        random_state=seed,
+    )
+    return float(result.nfev) if result.fun <= -task.max_steps else np.inf
+
+
+def pole_median(run: Run, n_units: int, method: str, adapt: bool = False) -> float:
+    n_runs = 100 if run.full else 20
+    lengths = [
+        pole_evaluations(n_units, method, 10_000 * run.seed + k, adapt) for k in range(n_runs)
+    ]
+    run.note(f"median of {n_runs} runs, {int(np.isinf(lengths).sum())} failed within 50,000")
+    return float(np.median(lengths))
+
+
+@PAPER.claim(
+    says="xNES balances two poles without velocities in about 200 evaluations, n = 1",
+    where="Section 5.4, Figure 8",
+    published=200,
+    expect=at_most(410, because="CoSyNE's 410, the best before, must be beaten"),
+    seeds=(0,),
+    full_seeds=(0, 1, 2),
+)
+def double_pole_xnes(run: Run) -> float:
+    return pole_median(run, 1, "xnes")
+
+
+@PAPER.claim(
+    says="SNES balances two poles without velocities in about 200 evaluations, n = 1",
+    where="Section 5.4, Figure 8",
+    published=200,
+    expect=at_most(410, because="CoSyNE's 410, the best before, must be beaten"),
+    seeds=(0,),
+    full_seeds=(0, 1, 2),
+)
+def double_pole_snes(run: Run) -> float:
+    return pole_median(run, 1, "snes")
+
+
+@PAPER.claim(
+    says="xNES-as balances them slightly faster than xNES",
+    where="Section 5.4, Figure 8 left",
+    published="slightly faster",
+    expect=at_most(1.0, because="the ratio of the medians"),
+    seeds=(0,),
+    full_seeds=(0, 1, 2, 3, 4),
+)
+def double_pole_adaptive(run: Run) -> float:
+    return pole_median(run, 1, "xnes", adapt=True) / pole_median(run, 1, "xnes")
+
+
+@PAPER.claim(
+    says="With more units SNES needs fewer evaluations than xNES",
+    where="Section 5.4, Figure 8 right (n = 4)",
+    published="SNES quickly outperforms xNES",
+    expect=at_most(1.0, because="the ratio of the medians of SNES and xNES"),
+    seeds=(0,),
+    full_seeds=(0, 1, 2),
+)
+def separable_wins_with_size(run: Run) -> float:
+    if not run.full:
+        raise NotMeasurable("takes a minute; run it in full")
+    return pole_median(run, 4, "snes") / pole_median(run, 4, "xnes")
+
+
+@PAPER.claim(
+    says="SNES solves the task with up to 32 units, 1,120 weights",
+    where="Section 5.4, Figure 8 right",
+    published="solved",
+    expect=holds(because="three runs within 50,000 evaluations each"),
+    seeds=(0,),
+    full_seeds=(0, 1, 2),
+)
+def double_pole_of_32_units(run: Run) -> float:
+    if not run.full:
+        raise NotMeasurable("takes minutes; run it in full")
+    return float(np.isfinite(pole_evaluations(32, "snes", run.seed)))
+
+
+def bbob_run(problem: Any, adapt: bool) -> bool:
+    """Search a problem of the suite within 10⁵ d evaluations; return whether it was solved."""
+    d = problem.dimension
+    search.minimize_nes(
+        problem,
+        np.random.default_rng(problem.index).uniform(-4, 4, size=d),
+        2.0,
+        adapt=adapt,
+        max_evals=100_000 * d,
+        restarts=1000,
+        callback=lambda _: bool(problem.final_target_hit),
+        random_state=problem.index,
+    )
+    return bool(problem.final_target_hit)
+
+
+def bbob_share(run: Run, d: int, adapt: bool = False) -> float:
+    """Return the share of instances of BBOB's unimodal functions that are solved to 1e-8."""
+    try:
+        import cocoex
+    except ImportError:
+        raise NotMeasurable("the package coco-experiment is not installed") from None
+    if not run.full:
+        raise NotMeasurable("takes minutes; run it in full")
+    chosen = f"dimensions:{d} function_indices:1,2,8,9,10,11,12,13,14"
+    unsolved: dict[int, int] = {}
+    total = 0
+    for problem in cocoex.Suite("bbob", "instances:1-15", chosen):
+        total += 1
+        if not bbob_run(problem, adapt):
+            unsolved[problem.id_function] = unsolved.get(problem.id_function, 0) + 1
+    told = ", ".join(f"f{f}: {n} of 15" for f, n in unsolved.items())
+    run.note(f"not solved: {told or 'none'}")
+    return 1 - sum(unsolved.values()) / total
+
+
+@PAPER.claim(
+    says="xNES solves BBOB's unimodal functions in 5 dimensions",
+    where="Section 5.2, Figure 5 (f1, f2, f8 to f14)",
+    published="to 1e-8 within 10⁵ d evaluations",
+    expect=at_least(1.0, because="all 15 instances of nine functions"),
+)
+def bbob_in_5_dimensions(run: Run) -> float:
+    return bbob_share(run, 5)
+
+
+@PAPER.claim(
+    says="xNES solves BBOB's unimodal functions in 20 dimensions",
+    where="Section 5.2, Figure 5 (f1, f2, f8 to f14)",
+    published="to 1e-8 within 10⁵ d evaluations",
+    expect=at_least(1.0, because="all 15 instances of nine functions"),
+)
+def bbob_in_20_dimensions(run: Run) -> float:
+    return bbob_share(run, 20)
+
+
+@PAPER.claim(
+    says="xNES-as beats all entrants of BBOB-2009 on f115 and, in small budgets, f18, f118, f119",
+    where="Section 5.2",
+    published="best",
+    expect=holds(because="needs the entrants' run lengths"),
+)
+def best_of_2009(run: Run) -> float:
+    raise NotMeasurable("the data of the 2009 entrants are not to be had here")
+
+
+@PAPER.claim(
+    says="A heavy tail improves the (1+1) hill climber on highly multimodal functions",
+    where="Section 3.5",
+    published="improves",
+    expect=at_least(0.0, because="difference in the share of runs that find Rastrigin's optimum"),
+    seeds=(0, 1, 2),
+    full_seeds=tuple(range(10)),
+)
+def heavy_tails_help(run: Run) -> float:
+    def share(radial: Any) -> float:
+        found = 0
+        for k in range(20):
+            x0 = np.random.default_rng(100 * run.seed + k).uniform(-5, 5, size=2)
+            climber = search.HillClimberXNES(x0, radial=radial, random_state=100 * run.seed + k)
+            for _ in range(2000):
+                X = climber.ask()
+                climber.tell(X, np.sum(X**2 - 10 * np.cos(2 * np.pi * X) + 10, axis=1))
+            found += climber.best_f_ < 1e-6
+        return found / 20
+
+    run.note("two dimensions, scale 1, 2,000 evaluations, Cauchy beside Gaussian steps")
+    return share(search.StudentRadial(1.0)) - share(search.GaussianRadial())
+
+
+@PAPER.figure("Best value and scale on the 10-dimensional Rosenbrock function (Figure 3)")
+def progress_figure() -> Figure:
+    import matplotlib.pyplot as plt
+
+    figure, (above, below) = plt.subplots(2, 1, figsize=(7, 6.5), layout="constrained")
+    results = {
+        "xNES": evaluations(rosenbrock, 0),
+        "xNES-as": evaluations(rosenbrock, 0, adapt=True),
+    }
+    plot.plot_search_progress(results, ax=above)
+    plot.plot_search_rate(results, ax=below)
+    return figure
+
+
+@PAPER.figure("Success at balancing two poles, one unit (Figure 8, left)")
+def pole_figure() -> Figure:
+    import matplotlib.pyplot as plt
+
+    lengths = {
+        "xNES": [pole_evaluations(1, "xnes", k) for k in range(30)],
+        "SNES": [pole_evaluations(1, "snes", k) for k in range(30)],
+    }
+    figure, ax = plt.subplots(layout="constrained")
+    plot.plot_success_rate(lengths, ax=ax)
+    return figure

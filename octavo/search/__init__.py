@@ -1,0 +1,5 @@
+"""Search without derivatives: optimisers that see a function only through its values."""
+
+from octavo._lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
