@@ -88,7 +88,7 @@ CONTESTS = [
     ),
     Contest(
         name="quadratic forms",
-        problem="Distribution functions of 50 sums of 5 noncentral chi-squares of either sign, 1e-8",
+        problem="Distribution functions of 50 sums of 5 noncentral chi-squares of either sign",
         setup=forms,
         solvers={"octavo quadform_cdf": by_inversion, "scipy quad, Imhof": by_quadrature},
         agree=same_cdf,

@@ -278,9 +278,8 @@ def quadform_cdf(
     finite = np.isfinite(flat)
     cdf = (flat > 0).astype(float)
     shape = (int(finite.sum()), len(a))
-    cdf[finite] = quadratic_form_cdf(
-        flat[finite], *(np.broadcast_to(part, shape) for part in (a, b, c)), tol
-    )[0]
+    a, b, c = (np.broadcast_to(part, shape) for part in (a, b, c))
+    cdf[finite] = quadratic_form_cdf(flat[finite], a, b, c, tol)[0]
     return float(cdf[0]) if where.ndim == 0 else cdf.reshape(where.shape)
 
 

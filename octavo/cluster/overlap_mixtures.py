@@ -262,7 +262,7 @@ def make_overlap_mixture(
         weights = draw_weights(K, min_weight, rng)
         means = rng.uniform(*mean_range, size=(K, p))
         covs = draw_covariances(K, p, shape, max_eccentricity, rng)
-        forms = pair_forms(*check_mixture(weights, means, covs)[:2], np.linalg.cholesky(covs))
+        forms = pair_forms(weights, means, check_mixture(weights, means, covs)[3])
         mixture = GaussianMixtureSpec(weights, means, covs)
         scales = _fit_scales(forms, target, shape, K)
         if scales is None:

@@ -146,8 +146,8 @@ def quadratic_form_cdf(
         How far the last halving of the step moved each of them.
     """
     cdf, error = np.empty(len(t)), np.empty(len(t))
-    parts = (np.ascontiguousarray(part, dtype=float) for part in (t, a, b, c))
-    _all_cdf(*parts, tol, cdf, error)
+    t, a, b, c = (np.ascontiguousarray(part, dtype=float) for part in (t, a, b, c))
+    _all_cdf(t, a, b, c, tol, cdf, error)
     return cdf, error
 
 

@@ -44,7 +44,8 @@ def plot_mixture(
     if X is not None:
         labels = np.zeros(len(X), dtype=int) if y is None else np.asarray(y)
         colours = ["0.6" if label < 0 else f"C{label % 10}" for label in labels]
-        ax.scatter(*np.asarray(X)[:, pair].T, c=colours, s=6, alpha=0.6, linewidths=0)
+        across, up = np.asarray(X)[:, pair].T
+        ax.scatter(across, up, c=colours, s=6, alpha=0.6, linewidths=0)
     for k, (mean, cov) in enumerate(zip(mixture.means, mixture.covariances)):
         values, vectors = np.linalg.eigh(cov[np.ix_(pair, pair)])
         angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
