@@ -34,7 +34,17 @@ STEPS = 60
 
 
 class OverlapNotReached(ValueError):
-    """No mixture with the wanted overlap was found; the message tells the nearest."""
+    """No mixture with the wanted overlap was found; the message tells the nearest.
+
+    Examples
+    --------
+    >>> from octavo.cluster import OverlapNotReached, make_overlap_mixture
+    >>> try:
+    ...     make_overlap_mixture(3, 50, bar_omega=0.95, max_tries=1, random_state=0)
+    ... except OverlapNotReached as problem:
+    ...     print("no mixture with bar_omega=0.95" in str(problem))
+    True
+    """
 
 
 def draw_weights(K: int, min_weight: float | None, rng: np.random.RandomState) -> np.ndarray:
