@@ -18,6 +18,10 @@ from octavo.plot.label_patterns import plot_accuracy_by_order as plot_accuracy_b
 from octavo.plot.label_patterns import plot_label_marginals as plot_label_marginals
 from octavo.plot.label_patterns import plot_pattern_automaton as plot_pattern_automaton
 from octavo.plot.label_patterns import plot_top_patterns as plot_top_patterns
+from octavo.plot.mixtures import plot_mixture as plot_mixture
+from octavo.plot.mixtures import plot_overlap_map as plot_overlap_map
+from octavo.plot.mixtures import plot_parallel_distribution as plot_parallel_distribution
+from octavo.plot.mixtures import plot_referee as plot_referee
 from octavo.plot.online import plot_feature_confidence as plot_feature_confidence
 from octavo.plot.online import plot_final_rates as plot_final_rates
 from octavo.plot.online import plot_online_curves as plot_online_curves

@@ -1,0 +1,16 @@
+# Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.cluster.component_overlap import GaussianMixtureSpec as GaussianMixtureSpec
+from octavo.cluster.component_overlap import OverlapMap as OverlapMap
+from octavo.cluster.component_overlap import gaussian_overlap as gaussian_overlap
+from octavo.cluster.component_overlap import overlap_of_clustering as overlap_of_clustering
+from octavo.cluster.component_overlap import overlap_of_fit as overlap_of_fit
+from octavo.cluster.component_overlap import quadform_cdf as quadform_cdf
+from octavo.cluster.overlap_mixtures import OverlapNotReached as OverlapNotReached
+from octavo.cluster.overlap_mixtures import make_overlap_blobs as make_overlap_blobs
+from octavo.cluster.overlap_mixtures import make_overlap_dataset as make_overlap_dataset
+from octavo.cluster.overlap_mixtures import make_overlap_mixture as make_overlap_mixture
+from octavo.cluster.partition_agreement import classification_accuracy as classification_accuracy
+from octavo.cluster.partition_agreement import classification_proportion as classification_proportion
+from octavo.cluster.partition_agreement import variation_of_information as variation_of_information
+from octavo.cluster.referee import ClusteringReferee as ClusteringReferee
+from octavo.cluster.referee import ExternalClusterer as ExternalClusterer

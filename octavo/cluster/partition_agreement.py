@@ -1,0 +1,117 @@
+"""How well two partitions of the same points agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics.cluster import contingency_matrix
+
+from octavo._names import UnknownNameError
+
+__all__ = ["classification_accuracy", "classification_proportion", "variation_of_information"]
+
+
+def _table(labels_true: Any, labels_pred: Any) -> np.ndarray:
+    labels_true, labels_pred = np.asarray(labels_true), np.asarray(labels_pred)
+    if labels_true.ndim != 1 or labels_true.shape != labels_pred.shape:
+        raise ValueError(
+            f"both partitions must label the same points; got shapes {labels_true.shape} and "
+            f"{labels_pred.shape}."
+        )
+    if labels_true.size == 0:
+        raise ValueError("there are no points.")
+    return np.asarray(contingency_matrix(labels_true, labels_pred), dtype=float)
+
+
+def variation_of_information(labels_true: Any, labels_pred: Any) -> float:
+    """Return H(true | pred) + H(pred | true) in nats: a distance, zero for equal partitions.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n_samples,)
+        Two partitions.
+
+    Returns
+    -------
+    distance : float
+        Between zero and log(n_samples).
+
+    Examples
+    --------
+    >>> from octavo.cluster import variation_of_information
+    >>> print(round(variation_of_information([0, 0, 1, 1], [0, 1, 0, 1]), 4))
+    1.3863
+    """
+    joint = _table(labels_true, labels_pred)
+    joint /= joint.sum()
+    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
+    i, j = np.nonzero(joint)
+    p = joint[i, j]
+    return float(max(0.0, -np.sum(p * (np.log(p / rows[i]) + np.log(p / columns[j])))))
+
+
+def classification_accuracy(labels_true: Any, labels_pred: Any) -> float:
+    """Return the share of points in matching groups, groups matched one to one at best.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n_samples,)
+        Two partitions.
+
+    Returns
+    -------
+    accuracy : float
+        One for equal partitions, whatever their labels.
+
+    Examples
+    --------
+    >>> from octavo.cluster import classification_accuracy
+    >>> print(classification_accuracy([0, 0, 1, 1], [1, 1, 0, 1]))
+    0.75
+    """
+    table = _table(labels_true, labels_pred)
+    rows, columns = linear_sum_assignment(-table)
+    return float(table[rows, columns].sum() / table.sum())
+
+
+def classification_proportion(labels_true: Any, labels_pred: Any) -> float:
+    """Return the share of points that are in the majority of their predicted group (purity).
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n_samples,)
+        Two partitions.
+
+    Returns
+    -------
+    proportion : float
+        At least `classification_accuracy`; one too when groups are split.
+
+    Examples
+    --------
+    >>> from octavo.cluster import classification_proportion
+    >>> print(classification_proportion([0, 0, 1, 1], [0, 1, 2, 2]))
+    1.0
+    """
+    table = _table(labels_true, labels_pred)
+    return float(table.max(axis=0).sum() / table.sum())
+
+
+def named_metric(name: str) -> Any:
+    """Return an agreement measure by name."""
+    from sklearn import metrics
+
+    known = {
+        "adjusted_rand": metrics.adjusted_rand_score,
+        "rand": metrics.rand_score,
+        "normalized_mutual_info": metrics.normalized_mutual_info_score,
+        "adjusted_mutual_info": metrics.adjusted_mutual_info_score,
+        "variation_of_information": variation_of_information,
+        "classification_accuracy": classification_accuracy,
+        "classification_proportion": classification_proportion,
+    }
+    if name not in known:
+        raise UnknownNameError("metric", name, sorted(known))
+    return known[name]

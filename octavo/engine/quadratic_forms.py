@@ -1,0 +1,156 @@
+"""Distribution of quadratic forms in normal variables, many at a time.
+
+D = Σ a Z² + b Z + c with independent standard normal Z covers weighted sums of noncentral
+chi-squares, normal parts (a = 0) and everything between, without a division that fails
+where a is small. Its moment generating function is
+
+    M(s) = Π (1 - 2 a s)^(-1/2) exp(c s + b² s² / (2 (1 - 2 a s))),
+
+whose singularities lie on the real axis. P(D ≤ t) is an integral of M(s) exp(-s t) / s along
+the imaginary axis (Gil-Pelaez), where it oscillates. Here the path is turned towards the side
+on which the integrand decays, about which nothing changes as long as no singularity is
+crossed, and the integral is summed by a double exponential rule: some eighty points give
+ten digits where Imhof's form needs thousands, or fails (one or two dimensions).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+TURN = math.pi / 8  # of the path; below π/4, so that normal parts decay on it too
+GROWTH = 3.0  # of the integrand's logarithm, beyond which a turned path is given up
+REACH = 4.0  # of the rule on either side: u runs from 1e-19 to 1e+19 standard units
+HALVINGS = 8  # of the first step, 0.2
+
+
+@njit(cache=True)
+def _direction(t, a, b, c):
+    """Return the side on which exp(s w) decays far out, and the size of D - t."""
+    far, near, variance = -t, -t, 0.0
+    for k in range(len(a)):
+        far += c[k]
+        near += a[k] + c[k]
+        variance += 2 * a[k] ** 2 + b[k] ** 2
+        if a[k] != 0 and b[k] != 0:
+            far -= b[k] ** 2 / (4 * a[k])
+    size = math.sqrt(variance + near**2) if variance > 0 else 0.0
+    return (1.0 if far > 0 else -1.0), size
+
+
+@njit(cache=True)
+def _integrand(s, t, a, b, c):
+    """Return Im M(s) exp(-s t), or infinity where it grows."""
+    product = 1.0 + 0.0j
+    exponent = -s * t
+    for k in range(len(a)):
+        gap = 1.0 - 2.0 * a[k] * s
+        exponent += s * (c[k] + 0.5 * b[k] ** 2 * s / gap)
+        product /= np.sqrt(gap)  # the principal root of each factor: paths cross no cut
+    if exponent.real > GROWTH:
+        return math.inf
+    value = product * np.exp(exponent)
+    return value.imag if value.imag == value.imag else 0.0
+
+
+@njit(cache=True)
+def _side(direction, t, a, b, c, step, shift, sign, negligible):
+    """Add the rule's terms from the middle outwards, until they no longer matter."""
+    total, quiet, k = 0.0, 0, 0
+    while total < math.inf:
+        tau = sign * (k + shift) * step
+        if abs(tau) > REACH:
+            return total
+        term = _integrand(direction * math.exp(math.pi / 2 * math.sinh(tau)), t, a, b, c)
+        term *= step * math.pi / 2 * math.cosh(tau)
+        total += term
+        quiet = quiet + 1 if abs(term) < negligible * step else 0
+        if quiet >= 4:
+            return total
+        k += 1
+    return total
+
+
+@njit(cache=True)
+def _along(turn, size, t, a, b, c, tol):
+    """Return P(D ≤ t) by a path turned by that angle, and how far the last halving moved it.
+
+    Both are infinite if the integrand grows on that path.
+    """
+    direction = complex(-math.sin(turn), math.cos(turn)) / size
+    step, small = 0.2, 0.01 * tol
+    total = _side(direction, t, a, b, c, step, 0, 1, small)
+    total += _side(direction, t, a, b, c, step, 1, -1, small)
+    moved = math.inf
+    for _ in range(HALVINGS):
+        between = _side(direction, t, a, b, c, step, 0.5, 1, small)
+        between += _side(direction, t, a, b, c, step, 0.5, -1, small)
+        if total + between == math.inf:
+            return math.inf, math.inf
+        moved = abs(between - total) / (2 * math.pi)
+        total = (total + between) / 2
+        step /= 2
+        if moved <= tol:
+            break
+    cdf = 0.5 - (turn + total) / math.pi
+    return min(1.0, max(0.0, cdf)), moved
+
+
+@njit(cache=True)
+def _one_cdf(t, a, b, c, tol):
+    """Return P(D ≤ t) of one form, and how far the last halving of the step moved it.
+
+    Parts of a form that are nearly normal may make the integrand grow on the side where it
+    decays in the end: then the other side is tried, and last the axis, where it never grows.
+    """
+    side, size = _direction(t, a, b, c)
+    if size == 0:
+        return (1.0 if c.sum() <= t else 0.0), 0.0
+    best, moved = _along(side * TURN, size, t, a, b, c, tol)
+    for turn in (-side * TURN, 0.0):
+        if moved <= tol:
+            break
+        other, error = _along(turn, size, t, a, b, c, tol)
+        if error < moved:
+            best, moved = other, error
+    return best, moved
+
+
+@njit(cache=True)
+def _all_cdf(t, a, b, c, tol, cdf, error):
+    for i in range(len(t)):
+        cdf[i], error[i] = _one_cdf(t[i], a[i], b[i], c[i], tol)
+
+
+def quadratic_form_cdf(
+    t: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray, tol: float = 1e-9
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return P(Σ a Z² + b Z + c ≤ t) for many forms, and estimates of the error.
+
+    Parameters
+    ----------
+    t : ndarray of shape (m,)
+        Where.
+    a, b, c : ndarray of shape (m, p)
+        Coefficients of the forms.
+    tol : float
+        Halve the step of the rule until that moves an answer by less than this.
+
+    Returns
+    -------
+    cdf : ndarray of shape (m,)
+        The probabilities.
+    error : ndarray of shape (m,)
+        How far the last halving of the step moved each of them.
+    """
+    cdf, error = np.empty(len(t)), np.empty(len(t))
+    t, a, b, c = (np.ascontiguousarray(part, dtype=float) for part in (t, a, b, c))
+    _all_cdf(t, a, b, c, tol, cdf, error)
+    return cdf, error
+
+
+def _warmup() -> None:
+    one = np.ones((1, 1))
+    quadratic_form_cdf(np.ones(1), one, one, one)
