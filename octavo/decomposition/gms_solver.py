@@ -1,0 +1,423 @@
+"""The convex problem behind the geometric median subspace, solved to a certificate.
+
+``min Σ‖Qxᵢ‖ + λ‖Q‖²_F`` over symmetric Q of trace one. Its solution is a robust inverse
+covariance, up to scale: rows on a low-dimensional subspace are in its kernel, whatever the other
+rows do. `gms_precision` solves it by iteratively reweighted least squares and bounds from below
+what any Q can reach.
+
+Reference: Zhang and Lerman (2014), "A novel M-estimator for robust PCA", JMLR 15:749-808,
+Sections 2.8, 4 and 5.1.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from octavo.engine.weighted_scatter import (
+    advance,
+    row_blocks,
+    row_norms,
+    scatter_factor,
+    span,
+    upper_factor,
+    whitened_scatter,
+)
+
+__all__ = ["GMSPrecision", "gms_precision"]
+
+Array = NDArray[np.float64]
+
+RELATIVE_DELTA = 1e-11  # of the median norm: the error it leaves is of the same order (Fig. 3)
+RELAXATION = 1.25  # of a step near the solution; the majoriser overestimates the curvature
+STALL = 10  # iterations without progress after which rounding is all that is left
+ROUNDING = 1e-6  # the residual below which a lack of progress is rounding
+
+
+class GMSPrecision(NamedTuple):
+    """A solution of the convex problem.
+
+    ``precision`` of shape (n_features, n_features), of trace one; its ``objective`` and the
+    ``objective_path`` of the iterations; ``residuals`` ‖Qxᵢ‖ and ``weights`` 1 / max(‖Qxᵢ‖, δ) of
+    the rows; ``delta``; ``n_iter``; whether it ``converged``; ``duality_gap``, the objective less
+    a lower bound on every Q's; ``certificate_gap`` ‖G − cI‖_F / c, with G the derivative and c the
+    objective, zero at the solution; and ``kernel`` of shape (n_features, k), the directions in
+    which Q is exactly zero, by decreasing spread of the rows there.
+    """
+
+    precision: Array
+    objective: float
+    objective_path: Array
+    residuals: Array
+    weights: Array
+    delta: float
+    n_iter: int
+    converged: bool
+    duality_gap: float
+    certificate_gap: float
+    kernel: Array
+
+
+class Descent(NamedTuple):
+    """Where the iterations ended: a factor Z of the precision, the path, and how well."""
+
+    Z: Array
+    path: list[float]
+    residual: float
+    converged: bool
+
+
+def smooth_weight(delta: float) -> Callable[[Array], Array]:
+    """Return the weights of Eq. (40) as a function of the residuals."""
+    return lambda r: 1.0 / np.maximum(r, delta)
+
+
+def off_identity(B: Array, c: float) -> float:
+    """Return ‖B / c − I‖_F of a symmetric B whose upper triangle is given."""
+    diagonal = np.diagonal(B)
+    off_diagonal = np.einsum("ij,ij->", B, B) - diagonal @ diagonal
+    return float(np.sqrt(max(2.0 * off_diagonal, 0.0) + ((diagonal - c) ** 2).sum()) / c)
+
+
+def next_factor(X: Any, Z: Array, B: Array, c: float, weights: Array, lam: float, relax: bool):
+    """Return the factor of the next precision, from the scatter B of the whitened rows.
+
+    An over-relaxed step takes (1 − θ) c I + θ B for B: at B = cI, the solution, they agree.
+    """
+    if relax:
+        B = np.asfortranarray(RELAXATION * B)
+        np.einsum("ii->i", B)[:] += (1.0 - RELAXATION) * c
+    U = upper_factor(B)
+    if U is None:  # far from the solution of badly scaled data: no shortcut through B
+        U = scatter_factor(X, Z, weights)
+        if lam:
+            U = np.linalg.qr(np.vstack([U, np.sqrt(2.0 * lam) * Z]), mode="r")
+    return advance(Z, np.asfortranarray(U))
+
+
+def descend(
+    X: Any,
+    delta: float,
+    *,
+    lam: float = 0.0,
+    max_iter: int = 500,
+    tol: float = 1e-10,
+    Z: Array | None = None,
+    step: Callable[[], bool] | None = None,
+) -> Descent:
+    """Minimise the smoothed objective by reweighted least squares, Eq. (40) and Eq. (42).
+
+    Near the solution steps are over-relaxed; where that ever raises the objective by more than
+    rounding, plain steps, which cannot, finish the work.
+    """
+    n_features = X.shape[1]
+    Z = np.asfortranarray(np.eye(n_features) / np.sqrt(n_features)) if Z is None else Z
+    weight = smooth_weight(delta)
+    path: list[float] = []
+    best, best_Z, since, plain = np.inf, Z, 0, False
+    for _ in range(max_iter):
+        B, r = whitened_scatter(X, Z, weight)
+        weights = weight(r)
+        value, c = r.sum(), float(weights @ (r * r))
+        if lam:
+            gram = Z.T @ Z
+            squared_norm = float(np.einsum("ij,ij->", gram, gram))
+            value, c = value + lam * squared_norm, c + 2.0 * lam * squared_norm
+            B = np.asfortranarray(B + 2.0 * lam * np.triu(gram))
+        path.append(float(value))
+        residual = off_identity(B, c)
+        since = 0 if residual < 0.9 * best else since + 1
+        if residual < best:
+            best, best_Z = residual, Z
+        plain |= len(path) > 1 and path[-1] > path[-2] * (1.0 + 1e-12)
+        if residual <= tol or (since >= STALL and best <= ROUNDING):
+            return Descent(best_Z, path, best, True)
+        if step is not None and step():
+            break
+        Z = next_factor(X, Z, B, c, weights, lam, residual < 0.5 and not plain)
+    return Descent(Z, path, best, False)
+
+
+def zero_map(X: Array, Q: Array, zero: NDArray[np.bool_]) -> Array:
+    """Return T(Q) of Eq. (39): a step that keeps the rows marked `zero` in the kernel.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The rows.
+    Q : ndarray of shape (n_features, n_features)
+        The precision before the step.
+    zero : ndarray of shape (n_samples,)
+        Which rows have Qx = 0.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+        The precision after the step, exactly zero on the span of those rows.
+    """
+    basis, _ = _kernel_split(X[zero])
+    outside = basis[1]
+    Y = X[~zero] @ outside
+    w = 1.0 / np.linalg.norm(X[~zero] @ Q, axis=1)
+    # P (Σ w x xᵀ)⁻¹ P is the limit of Eq. (40), which weighs the zero rows infinitely: the
+    # inverse of the scatter within the complement.
+    A = (Y.T * w) @ Y
+    inverse = np.linalg.inv(A)
+    return outside @ (inverse / np.trace(inverse)) @ outside.T
+
+
+def _kernel_split(rows: Array) -> tuple[tuple[Array, Array], float]:
+    """Return bases of the span of some rows and of its complement, and how far off it they lie."""
+    values, vectors = np.linalg.eigh(rows.T @ rows)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    rank = int((values > 1e-12 * values[0]).sum())
+    inside, outside = vectors[:, :rank], vectors[:, rank:]
+    scale = np.linalg.norm(rows, axis=1).max()
+    off = np.abs(rows @ outside).max() / scale if outside.shape[1] else 0.0
+    return (inside, outside), float(off)
+
+
+def settle_kernel(X: Any, found: Descent, delta: float, max_iter: int, tol: float):
+    """Solve the rest exactly where some rows have reached Qx = 0, up to the smoothing.
+
+    Eq. (40) leaves such rows at ‖Qx‖ < δ. Here they span the kernel, and Eq. (39), which is
+    Eq. (40) on the complement, gives Q there. Returns None where there is no such kernel, or
+    where the objective would not fall.
+    """
+    Z = found.Z
+    r = whitened_scatter(X, Z, smooth_weight(delta))[1]
+    zero = np.flatnonzero(r < delta)
+    if not zero.size:
+        return None
+    rows = X[zero].toarray() if issparse(X) else np.asarray(X[zero], dtype=np.float64)
+    (inside, outside), off = _kernel_split(rows)
+    others = np.setdiff1d(np.arange(len(r)), zero)
+    if off > 1e-9 or outside.shape[1] == 0 or len(others) < outside.shape[1]:
+        return None
+    reduced = np.asarray(X[others] @ outside, dtype=np.float64)
+    Q = outside.T @ (Z @ Z.T) @ outside
+    start = np.linalg.cholesky(Q[::-1, ::-1] / np.trace(Q))[::-1, ::-1]  # upper triangular
+    try:
+        rest = descend(
+            reduced, delta, max_iter=max_iter, tol=tol, Z=np.asfortranarray(np.triu(start))
+        )
+    except np.linalg.LinAlgError:  # the other rows do not span the complement
+        return None
+    values = whitened_scatter(reduced, rest.Z, smooth_weight(delta))[1]
+    if values.sum() > r.sum() * (1.0 + 1e-12):
+        return None
+    return outside @ (rest.Z @ rest.Z.T) @ outside.T, inside, float(values.sum())
+
+
+class Certificate(NamedTuple):
+    """What proves a solution: a lower bound on the objective, and how far G is from cI."""
+
+    bound: float
+    gap: float
+
+
+def dual_certificate(X: Any, Q: Array, smooth_Q: Array, delta: float, lam: float) -> Certificate:
+    """Bound the objective from below by unit vectors uᵢ, one a row.
+
+    With ‖uᵢ‖ ≤ 1, Σ‖Qxᵢ‖ ≥ ⟨Q, M⟩ for M = sym(Σ uᵢxᵢᵀ), and over positive semidefinite Q of trace
+    one, among which the solution is (Lemma 14), ⟨Q, M⟩ is at least the smallest eigenvalue of M.
+    At the solution uᵢ = Qxᵢ/‖Qxᵢ‖ makes M = cI. Rows of the kernel take uᵢ from the smoothed
+    solution; as these lie inside the ball, a linear term Kxᵢ removes the rounding that is left.
+    """
+    n_features = len(Q)
+    M, S = np.zeros((n_features, n_features)), np.zeros((n_features, n_features))
+    inner = []
+    for _, block in row_blocks(X):
+        R, smooth = block @ Q, block @ smooth_Q
+        r, s = np.linalg.norm(R, axis=1), np.linalg.norm(smooth, axis=1)
+        zero = (s < delta) | (r < 0.1 * s)  # in the kernel, or smoothed towards it
+        unit = R / np.where(r > 0.0, r, 1.0)[:, None]
+        U = np.where(zero[:, None], smooth / np.maximum(s, delta)[:, None], unit)
+        M += np.asarray((block.T @ U).T if issparse(block) else U.T @ block)
+        if zero.any():
+            rows = block[zero].toarray() if issparse(block) else block[zero]
+            S += rows.T @ rows
+            inner.append((rows, U[zero]))
+    M = (M + M.T) / 2.0
+    if lam:
+        return _penalised_certificate(M, Q, lam)
+    c = float(np.einsum("ij,ij->", M, Q))
+    plain = Certificate(np.linalg.eigvalsh(M)[0], np.linalg.norm(M - c * np.eye(n_features)) / c)
+    if not inner:
+        return plain
+    values, V = np.linalg.eigh(S)
+    sums = values[:, None] + values[None, :]
+    usable = sums > 1e-10 * values[-1]
+    wanted = V.T @ (c * np.eye(n_features) - M) @ V
+    K = V @ np.where(usable, 2.0 * wanted / np.where(usable, sums, 1.0), 0.0) @ V.T
+    largest = max(np.linalg.norm(U + rows @ K, axis=1).max() for rows, U in inner)
+    corrected = M + (K @ S + S @ K) / 2.0
+    off = np.linalg.norm(corrected - c * np.eye(n_features)) / c
+    bound = np.linalg.eigvalsh(corrected)[0] / max(1.0, largest)
+    return Certificate(bound, off) if bound > plain.bound else plain
+
+
+def _penalised_certificate(M: Array, Q: Array, lam: float) -> Certificate:
+    """Return the bound max over c of c − ‖cI − M‖²/(4λ), and how far M + 2λQ is from cI."""
+    identity = np.eye(len(Q))
+    c = (2.0 * lam + np.trace(M)) / len(Q)
+    bound = c - np.linalg.norm(c * identity - M) ** 2 / (4.0 * lam)
+    G = M + 2.0 * lam * Q
+    level = float(np.einsum("ij,ij->", G, Q))
+    return Certificate(bound, np.linalg.norm(G - level * identity) / level)
+
+
+def resolve_delta(delta: float | str, norms: Array) -> float:
+    """Return δ: as given, or a small share of the median norm."""
+    return RELATIVE_DELTA * float(np.median(norms)) if delta == "auto" else float(delta)
+
+
+def solve_precision(
+    X: Any,
+    delta: float,
+    *,
+    lam: float,
+    max_iter: int,
+    tol: float,
+    exact: bool,
+    step: Callable[[], bool] | None = None,
+) -> GMSPrecision:
+    """Solve for rows that are not zero and span the space; see `gms_precision`."""
+    found = descend(X, delta, lam=lam, max_iter=max_iter, tol=tol, step=step)
+    smooth_Q = found.Z @ found.Z.T
+    Q, kernel = smooth_Q, np.zeros((len(smooth_Q), 0))
+    settled = None if lam or not exact else settle_kernel(X, found, delta, max_iter, tol)
+    if settled is not None:
+        Q, kernel, _ = settled
+        Q = (Q + Q.T) / 2.0
+    residuals = np.empty(X.shape[0])
+    for rows, block in row_blocks(X):
+        residuals[rows] = np.linalg.norm(block @ Q, axis=1)
+    objective = float(residuals.sum() + lam * np.einsum("ij,ij->", Q, Q))
+    proof = dual_certificate(X, Q, smooth_Q, delta, lam)
+    return GMSPrecision(
+        Q,
+        objective,
+        np.array(found.path),
+        residuals,
+        smooth_weight(delta)(residuals),
+        delta,
+        len(found.path),
+        found.converged,
+        max(objective - float(proof.bound), 0.0),
+        float(proof.gap),
+        kernel,
+    )
+
+
+def warn_unless_converged(found: GMSPrecision, max_iter: int) -> None:
+    """Say how far from optimal a solution may be, if the iterations ended early."""
+    if not found.converged:
+        warnings.warn(
+            f"not converged after {max_iter} iterations: the objective {found.objective:.6g} may "
+            f"be above the smallest by up to {found.duality_gap:.3g} (duality gap). Raise "
+            "max_iter; convergence is slow where there are few outliers, for which "
+            "variant='gms2' and variant='egms' are made.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def drop_zero_rows(X: Any, norms: Array) -> tuple[Any, Array]:
+    """Return the rows that are not zero and which they are; a warning counts the others."""
+    kept = np.flatnonzero(norms > 0.0)
+    if len(kept) == len(norms):
+        return X, kept
+    warnings.warn(
+        f"{len(norms) - len(kept)} of {len(norms)} rows are zero; they say nothing of a "
+        "subspace and are left out.",
+        UserWarning,
+        stacklevel=3,
+    )
+    if len(kept) == 0:
+        raise ValueError("X has no row that is not zero; at least one is needed.")
+    return X[kept], kept
+
+
+@validate_params(
+    {
+        "X": ["array-like", "sparse matrix"],
+        "reg": [Interval(Real, 0, None, closed="left")],
+        "delta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "exact": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def gms_precision(X, *, reg=0.0, delta="auto", tol=1e-10, max_iter=500, exact=True):
+    """Minimise Σ‖Qxᵢ‖ + reg ‖Q‖²_F over symmetric Q of trace one.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows, taken as they are: centre them first where the subspace does not pass through
+        zero. Arrays mapped from a file are read block by block.
+    reg : float, default=0.0
+        The penalty λ of Eq. (42).
+    delta : float or "auto", default="auto"
+        Residuals below δ are smoothed (Section 2.8). "auto" takes 1e-11 of the median norm.
+    tol : float, default=1e-10
+        Stop when the stationarity equation holds to this, relatively, or to rounding.
+    max_iter : int, default=500
+        The largest number of iterations.
+    exact : bool, default=True
+        Where rows reach Qx = 0 up to the smoothing, put them into the kernel exactly, by the map
+        of Eq. (39). False returns the minimiser of the smoothed objective.
+
+    Returns
+    -------
+    GMSPrecision
+        A named tuple: `precision`, `objective`, `objective_path`, `residuals`, `weights`,
+        `delta`, `n_iter`, `converged`, `duality_gap`, `certificate_gap` and `kernel`.
+
+    References
+    ----------
+    .. [1] Zhang and Lerman (2014). A novel M-estimator for robust PCA. JMLR 15:749-808.
+
+    Examples
+    --------
+    >>> from octavo.decomposition import gms_precision, make_outlier_subspace
+    >>> sample = make_outlier_subspace(60, 60, 8, 2, random_state=0)
+    >>> found = gms_precision(sample.X)
+    >>> found.kernel.shape, found.duality_gap < 1e-8 * found.objective
+    ((8, 2), True)
+    """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    norms = row_norms(X)
+    X, kept = drop_zero_rows(X, norms)
+    delta = resolve_delta(delta, norms[kept])
+    basis = span(X)
+    if basis is None:
+        found = solve_precision(X, delta, lam=reg, max_iter=max_iter, tol=tol, exact=exact)
+    else:
+        reduced = np.asarray(X @ basis, dtype=np.float64)
+        found = solve_precision(reduced, delta, lam=reg, max_iter=max_iter, tol=tol, exact=exact)
+        found = found._replace(
+            precision=basis @ found.precision @ basis.T, kernel=basis @ found.kernel
+        )
+    warn_unless_converged(found, max_iter)
+    return expand_rows(found, kept, len(norms))
+
+
+def expand_rows(found: GMSPrecision, kept: NDArray[np.int64], n_samples: int) -> GMSPrecision:
+    """Give the rows that were left out the residual 0 and the weight 0."""
+    if len(kept) == n_samples:
+        return found
+    residuals, weights = np.zeros(n_samples), np.zeros(n_samples)
+    residuals[kept], weights[kept] = found.residuals, found.weights
+    return found._replace(residuals=residuals, weights=weights)
