@@ -25,6 +25,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from octavo.engine.weighted_scatter import (
     advance,
+    off_identity,
     row_blocks,
     row_norms,
     scatter_factor,
@@ -40,6 +41,7 @@ Array = NDArray[np.float64]
 RELATIVE_DELTA = 1e-11  # of the median norm: the error it leaves is of the same order (Fig. 3)
 RELAXATION = 1.25  # of a step near the solution; the majoriser overestimates the curvature
 STALL = 10  # iterations without progress after which rounding is all that is left
+LOOK = 100  # iterations after which the certificate is tried
 ROUNDING = 1e-6  # the residual below which a lack of progress is rounding
 
 
@@ -74,18 +76,12 @@ class Descent(NamedTuple):
     path: list[float]
     residual: float
     converged: bool
+    stopped: bool = False
 
 
 def smooth_weight(delta: float) -> Callable[[Array], Array]:
     """Return the weights of Eq. (40) as a function of the residuals."""
     return lambda r: 1.0 / np.maximum(r, delta)
-
-
-def off_identity(B: Array, c: float) -> float:
-    """Return ‖B / c − I‖_F of a symmetric B whose upper triangle is given."""
-    diagonal = np.diagonal(B)
-    off_diagonal = np.einsum("ij,ij->", B, B) - diagonal @ diagonal
-    return float(np.sqrt(max(2.0 * off_diagonal, 0.0) + ((diagonal - c) ** 2).sum()) / c)
 
 
 def next_factor(X: Any, Z: Array, B: Array, c: float, weights: Array, lam: float, relax: bool):
@@ -142,7 +138,7 @@ def descend(
         if residual <= tol or (since >= STALL and best <= ROUNDING):
             return Descent(best_Z, path, best, True)
         if step is not None and step():
-            break
+            return Descent(Z, path, best, False, True)
         Z = next_factor(X, Z, B, c, weights, lam, residual < 0.5 and not plain)
     return Descent(Z, path, best, False)
 
@@ -215,7 +211,7 @@ def settle_kernel(X: Any, found: Descent, delta: float, max_iter: int, tol: floa
     values = whitened_scatter(reduced, rest.Z, smooth_weight(delta))[1]
     if values.sum() > r.sum() * (1.0 + 1e-12):
         return None
-    return outside @ (rest.Z @ rest.Z.T) @ outside.T, inside, float(values.sum())
+    return outside @ (rest.Z @ rest.Z.T) @ outside.T, inside
 
 
 class Certificate(NamedTuple):
@@ -291,19 +287,39 @@ def solve_precision(
     exact: bool,
     step: Callable[[], bool] | None = None,
 ) -> GMSPrecision:
-    """Solve for rows that are not zero and span the space; see `gms_precision`."""
-    found = descend(X, delta, lam=lam, max_iter=max_iter, tol=tol, step=step)
+    """Solve for rows that are not zero and span the space; see `gms_precision`.
+
+    Where few rows are off the kernel the iterations slow down long after the kernel is found:
+    now and then it is looked at whether the certificate already holds.
+    """
+    Z, path = None, []
+    for budget in (LOOK, 2 * LOOK, max_iter):
+        found = descend(
+            X, delta, lam=lam, max_iter=min(budget, max_iter - len(path)), tol=tol, Z=Z, step=step
+        )
+        Z, path = found.Z, path + found.path
+        solution = _with_certificate(X, found, delta, lam, max_iter, tol, exact)
+        if solution.converged or len(path) >= max_iter or found.stopped:
+            break
+    return solution._replace(objective_path=np.array(path), n_iter=len(path))
+
+
+def _with_certificate(
+    X: Any, found: Descent, delta: float, lam: float, max_iter: int, tol: float, exact: bool
+) -> GMSPrecision:
+    """Put what has reached the kernel there, and bound how far from optimal the solution is."""
     smooth_Q = found.Z @ found.Z.T
     Q, kernel = smooth_Q, np.zeros((len(smooth_Q), 0))
     settled = None if lam or not exact else settle_kernel(X, found, delta, max_iter, tol)
     if settled is not None:
-        Q, kernel, _ = settled
+        Q, kernel = settled
         Q = (Q + Q.T) / 2.0
     residuals = np.empty(X.shape[0])
     for rows, block in row_blocks(X):
         residuals[rows] = np.linalg.norm(block @ Q, axis=1)
     objective = float(residuals.sum() + lam * np.einsum("ij,ij->", Q, Q))
     proof = dual_certificate(X, Q, smooth_Q, delta, lam)
+    gap = max(objective - float(proof.bound), 0.0)
     return GMSPrecision(
         Q,
         objective,
@@ -312,8 +328,8 @@ def solve_precision(
         smooth_weight(delta)(residuals),
         delta,
         len(found.path),
-        found.converged,
-        max(objective - float(proof.bound), 0.0),
+        found.converged or gap <= tol * objective,
+        gap,
         float(proof.gap),
         kernel,
     )
@@ -328,7 +344,7 @@ def warn_unless_converged(found: GMSPrecision, max_iter: int) -> None:
             "max_iter; convergence is slow where there are few outliers, for which "
             "variant='gms2' and variant='egms' are made.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -341,7 +357,7 @@ def drop_zero_rows(X: Any, norms: Array) -> tuple[Any, Array]:
         f"{len(norms) - len(kept)} of {len(norms)} rows are zero; they say nothing of a "
         "subspace and are left out.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     if len(kept) == 0:
         raise ValueError("X has no row that is not zero; at least one is needed.")

@@ -101,7 +101,9 @@ def with_artificial_outliers(X: Array, delta: float | str, rng: Any, solve: Solv
     Y = np.vstack([X.toarray() if issparse(X) else X, added])
     Y /= np.linalg.norm(Y, axis=1, keepdims=True)
     found = solve(Y, resolve_delta(delta, np.ones(1)), lam=0.0)
-    own = found._replace(residuals=found.residuals[: X.shape[0]], weights=found.weights[: X.shape[0]])
+    own = found._replace(
+        residuals=found.residuals[: X.shape[0]], weights=found.weights[: X.shape[0]]
+    )
     return spectrum(own)
 
 

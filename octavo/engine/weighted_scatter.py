@@ -27,18 +27,21 @@ from scipy.sparse import issparse
 Array = NDArray[np.float64]
 Weight = Callable[[Array], Array]
 
-BLOCK_BYTES = 1 << 22  # of one block of rows: a few of these fit into the cache
+BLOCK_BYTES = 1 << 19  # of one block of rows: a few of these fit into the cache of a core
+TALL_BLOCK_BYTES = 1 << 23  # where every block is factorised together with a square matrix
 # Below this ratio of the diagonal of a Cholesky factor, half of the digits are gone.
 THIN = 1e-6
 
 
-def row_blocks(X: Any) -> Iterator[tuple[slice, Any]]:
+def row_blocks(X: Any, n_bytes: int | None = None) -> Iterator[tuple[slice, Any]]:
     """Yield slices of rows and the blocks they stand for, dense ones as float64.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
         The rows; sparse ones by rows (CSR).
+    n_bytes : int, optional
+        About how large a block is.
 
     Yields
     ------
@@ -48,7 +51,7 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, Any]]:
         The rows.
     """
     n_samples, n_features = X.shape
-    step = max(64, BLOCK_BYTES // (8 * max(n_features, 1)))
+    step = max(256, (n_bytes or BLOCK_BYTES) // (8 * max(n_features, 1)))
     for start in range(0, n_samples, step):
         rows = slice(start, min(start + step, n_samples))
         block = X[rows]
@@ -123,7 +126,7 @@ def scatter_factor(X: Any, Z: Array, weights: Array, *, triangular: bool = True)
     thin. Columns of dependent data come out with zeros on the diagonal.
     """
     U = np.zeros((0, X.shape[1]))
-    for rows, block in row_blocks(X):
+    for rows, block in row_blocks(X, TALL_BLOCK_BYTES):
         Y = whiten(block, Z, triangular) * np.sqrt(weights[rows])
         U = np.linalg.qr(np.vstack([U, Y.T]), mode="r")
     return U
@@ -138,8 +141,8 @@ def upper_factor(B: Array) -> Array | None:
     return U if diagonal.min() > THIN * diagonal.max() else None
 
 
-def advance(Z: Array, U: Array, *, triangular: bool = True) -> Array:
-    """Return ``Z U⁻¹`` scaled to unit Frobenius norm, so that the next precision has trace 1."""
+def advance(Z: Array, U: Array, *, triangular: bool = True, unit_trace: bool = True) -> Array:
+    """Return ``Z U⁻¹``, scaled so that the next precision has trace one where that is asked for."""
     if triangular:
         inverse, singular = dtrtri(U)
         if singular:
@@ -147,7 +150,14 @@ def advance(Z: Array, U: Array, *, triangular: bool = True) -> Array:
         moved = np.triu(dtrmm(1.0, Z, inverse))
     else:
         moved = solve_triangular(U, Z.T, trans="T").T
-    return np.asfortranarray(moved / np.linalg.norm(moved))
+    return np.asfortranarray(moved / np.linalg.norm(moved) if unit_trace else moved)
+
+
+def off_identity(B: Array, c: float) -> float:
+    """Return ``‖B / c − I‖_F`` of a symmetric B of which the upper triangle is given."""
+    diagonal = np.diagonal(B)
+    off_diagonal = np.einsum("ij,ij->", B, B) - diagonal @ diagonal
+    return float(np.sqrt(max(2.0 * off_diagonal, 0.0) + ((diagonal - c) ** 2).sum()) / c)
 
 
 def symmetric(upper: Array) -> Array:
@@ -176,7 +186,7 @@ def span(X: Any, tol: float = 1e-10) -> Array | None:
         values, vectors = np.linalg.svd(dense, full_matrices=False)[1:]
         return vectors[values > tol * values[0]].T
     U = np.zeros((0, n_features))
-    for _, block in row_blocks(X):
+    for _, block in row_blocks(X, TALL_BLOCK_BYTES):
         dense = block.toarray() if issparse(block) else block
         U = np.linalg.qr(np.vstack([U, dense]), mode="r")
     # The estimate is within a small factor; anything near the threshold is looked at closely.
