@@ -27,7 +27,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.data.outlier_subspaces import make_outlier_subspace
-from octavo.decomposition.geometric_median import geometric_median
 from octavo.decomposition.gms_solver import (
     drop_zero_rows,
     expand_rows,
@@ -43,6 +42,7 @@ from octavo.decomposition.gms_variants import (
     reaper,
     with_artificial_outliers,
 )
+from octavo.decomposition.robust_centre import geometric_median
 from octavo.decomposition.robust_precision import RobustPrecision
 from octavo.engine.progress import FitProgress
 from octavo.engine.weighted_scatter import row_norms, span

@@ -221,45 +221,67 @@ class Certificate(NamedTuple):
     gap: float
 
 
-def dual_certificate(X: Any, Q: Array, smooth_Q: Array, delta: float, lam: float) -> Certificate:
-    """Bound the objective from below by unit vectors uᵢ, one a row.
+def dual_certificate(
+    X: Any, Q: Array, smooth_Q: Array, delta: float, lam: float, tol: float
+) -> Certificate:
+    """Bound the objective from below by vectors uᵢ of norm at most one, one a row.
 
-    With ‖uᵢ‖ ≤ 1, Σ‖Qxᵢ‖ ≥ ⟨Q, M⟩ for M = sym(Σ uᵢxᵢᵀ), and over positive semidefinite Q of trace
-    one, among which the solution is (Lemma 14), ⟨Q, M⟩ is at least the smallest eigenvalue of M.
-    At the solution uᵢ = Qxᵢ/‖Qxᵢ‖ makes M = cI. Rows of the kernel take uᵢ from the smoothed
-    solution; as these lie inside the ball, a linear term Kxᵢ removes the rounding that is left.
+    Σ‖Qxᵢ‖ ≥ ⟨Q, M⟩ for M = sym(Σ uᵢxᵢᵀ), and over positive semidefinite Q of trace one, among which
+    the solution is (Lemma 14), ⟨Q, M⟩ is at least the smallest eigenvalue of M. At the solution
+    uᵢ = Qxᵢ/‖Qxᵢ‖ makes M = cI; short of it, terms Kxᵢ bring M to cI and lengthen the uᵢ a little,
+    first for the rows of the kernel, which lie inside the ball, then for all.
     """
     n_features = len(Q)
-    M, S = np.zeros((n_features, n_features)), np.zeros((n_features, n_features))
-    inner = []
+    M, S, inner = np.zeros_like(Q), np.zeros_like(Q), np.zeros_like(Q)
     for _, block in row_blocks(X):
-        R, smooth = block @ Q, block @ smooth_Q
-        r, s = np.linalg.norm(R, axis=1), np.linalg.norm(smooth, axis=1)
-        zero = (s < delta) | (r < 0.1 * s)  # in the kernel, or smoothed towards it
-        unit = R / np.where(r > 0.0, r, 1.0)[:, None]
-        U = np.where(zero[:, None], smooth / np.maximum(s, delta)[:, None], unit)
+        U, zero = _unit_vectors(block, Q, smooth_Q, delta)
         M += np.asarray((block.T @ U).T if issparse(block) else U.T @ block)
+        S += (block.T @ block).toarray() if issparse(block) else block.T @ block
         if zero.any():
-            rows = block[zero].toarray() if issparse(block) else block[zero]
-            S += rows.T @ rows
-            inner.append((rows, U[zero]))
+            rows = block[zero]
+            inner += (rows.T @ rows).toarray() if issparse(rows) else rows.T @ rows
     M = (M + M.T) / 2.0
     if lam:
         return _penalised_certificate(M, Q, lam)
-    c = float(np.einsum("ij,ij->", M, Q))
-    plain = Certificate(np.linalg.eigvalsh(M)[0], np.linalg.norm(M - c * np.eye(n_features)) / c)
-    if not inner:
+    level = float(np.einsum("ij,ij->", M, Q))
+    target = level * np.eye(n_features)
+    plain = Certificate(float(np.linalg.eigvalsh(M)[0]), float(np.linalg.norm(M - target) / level))
+    if level - plain.bound <= tol * level:
         return plain
+    K = correction(inner, target - M)
+    by_kernel = M + (K @ inner + inner @ K) / 2.0
+    K_all = correction(S, target - by_kernel)
+    by_all = by_kernel + (K_all @ S + S @ K_all) / 2.0
+    longest = np.ones(2)
+    for _, block in row_blocks(X):
+        U, zero = _unit_vectors(block, Q, smooth_Q, delta)
+        U += (block @ K) * zero[:, None]
+        longest[0] = max(longest[0], np.linalg.norm(U, axis=1).max())
+        longest[1] = max(longest[1], np.linalg.norm(U + block @ K_all, axis=1).max())
+    bounds = [
+        float(np.linalg.eigvalsh(matrix)[0] / length)
+        for matrix, length in ((by_kernel, longest[0]), (by_all, longest[1]))
+    ]
+    off = float(np.linalg.norm(by_kernel - target) / level)
+    return Certificate(max(plain.bound, *bounds), min(plain.gap, off))
+
+
+def _unit_vectors(block: Any, Q: Array, smooth_Q: Array, delta: float):
+    """Return a vector of norm at most one for each row, and which rows are in the kernel."""
+    R, smooth = block @ Q, block @ smooth_Q
+    r, s = np.linalg.norm(R, axis=1), np.linalg.norm(smooth, axis=1)
+    zero = (s < delta) | (r < 0.1 * s)  # in the kernel, or smoothed towards it
+    unit = R / np.where(r > 0.0, r, 1.0)[:, None]
+    return np.where(zero[:, None], smooth / np.maximum(s, delta)[:, None], unit), zero
+
+
+def correction(S: Array, wanted: Array) -> Array:
+    """Return the symmetric K with sym(KS) = wanted, as far as S reaches."""
     values, V = np.linalg.eigh(S)
     sums = values[:, None] + values[None, :]
-    usable = sums > 1e-10 * values[-1]
-    wanted = V.T @ (c * np.eye(n_features) - M) @ V
-    K = V @ np.where(usable, 2.0 * wanted / np.where(usable, sums, 1.0), 0.0) @ V.T
-    largest = max(np.linalg.norm(U + rows @ K, axis=1).max() for rows, U in inner)
-    corrected = M + (K @ S + S @ K) / 2.0
-    off = np.linalg.norm(corrected - c * np.eye(n_features)) / c
-    bound = np.linalg.eigvalsh(corrected)[0] / max(1.0, largest)
-    return Certificate(bound, off) if bound > plain.bound else plain
+    usable = sums > 1e-14 * max(values[-1], np.finfo(float).tiny)
+    turned = V.T @ wanted @ V
+    return V @ np.where(usable, 2.0 * turned / np.where(usable, sums, 1.0), 0.0) @ V.T
 
 
 def _penalised_certificate(M: Array, Q: Array, lam: float) -> Certificate:
@@ -318,7 +340,7 @@ def _with_certificate(
     for rows, block in row_blocks(X):
         residuals[rows] = np.linalg.norm(block @ Q, axis=1)
     objective = float(residuals.sum() + lam * np.einsum("ij,ij->", Q, Q))
-    proof = dual_certificate(X, Q, smooth_Q, delta, lam)
+    proof = dual_certificate(X, Q, smooth_Q, delta, lam, tol)
     gap = max(objective - float(proof.bound), 0.0)
     return GMSPrecision(
         Q,

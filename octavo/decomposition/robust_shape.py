@@ -65,8 +65,9 @@ def _fixed_point(
     """Iterate Σ ← Σᵢ w(xᵢᵀΣ⁻¹xᵢ) xᵢxᵢᵀ / level, with Σ⁻¹ = ZZᵀ."""
     n_features = X.shape[1]
     Z = np.asfortranarray(np.eye(n_features) / np.sqrt(np.mean(row_norms(X) ** 2) / n_features))
-    residual, converged, singular = np.inf, False, False
-    for iteration in range(1, max_iter + 1):
+    residual, converged, singular, n_iter = np.inf, False, False, 0
+    for _ in range(max_iter):
+        n_iter += 1
         B, t = whitened_scatter(X, Z, weight, squared=True)
         residual = off_identity(B, level)
         converged = residual <= tol
@@ -78,7 +79,7 @@ def _fixed_point(
         U = scatter_factor(X, Z, weight(t)) if U is None else U
         Z = advance(Z, np.asfortranarray(U / np.sqrt(level)), unit_trace=scaled)
     root = solve_triangular(Z, np.eye(n_features))
-    return RobustShape(root.T @ root, t, residual, iteration, converged, singular)
+    return RobustShape(root.T @ root, t, residual, n_iter, converged, singular)
 
 
 def _rows(X: Any, what: str) -> Any:
@@ -162,9 +163,8 @@ def tyler_shape(X, *, tol=1e-10, max_iter=1000):
     >>> import numpy as np
     >>> from octavo.decomposition import tyler_shape
     >>> X = np.random.default_rng(0).standard_t(1.0, (4000, 2)) * [2.0, 1.0]
-    >>> tyler_shape(X).scatter.round(1)
-    array([[ 0.8, -0. ],
-           [-0. ,  0.2]])
+    >>> np.diag(tyler_shape(X).scatter).round(1)
+    array([0.8, 0.2])
     """
     rows = _rows(X, "Tyler's estimator")
     level = rows.shape[0] / rows.shape[1]

@@ -53,7 +53,7 @@ def geometric_median(X, *, tol=1e-10, max_iter=2000):
     --------
     >>> from octavo.decomposition import geometric_median
     >>> geometric_median([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [50.0, 50.0]]).round(6)
-    array([1., 1.])
+    array([0.788675, 0.788675])
     """
     X = check_array(X, dtype=np.float64)
     median = np.median(X, axis=0)
@@ -71,7 +71,7 @@ def geometric_median(X, *, tol=1e-10, max_iter=2000):
         # A row is the median when the pull of the others does not exceed its own weight.
         imbalance = max(size - here, 0.0) / len(X)
         if imbalance <= tol or not w.size:
-            return median
+            return X[np.argmin(r)].copy() if here else median
         median = median + (1.0 - here / size) * pull / w.sum()
         if imbalance < 1e-4:
             median = _at_a_row(X, median, scale)
