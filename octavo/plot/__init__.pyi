@@ -47,3 +47,9 @@ from octavo.plot.ratings import plot_head_to_head as plot_head_to_head
 from octavo.plot.ratings import plot_leaderboard as plot_leaderboard
 from octavo.plot.ratings import plot_rating_history as plot_rating_history
 from octavo.plot.ratings import plot_win_curves as plot_win_curves
+from octavo.plot.subspaces import plot_background as plot_background
+from octavo.plot.subspaces import plot_objective_descent as plot_objective_descent
+from octavo.plot.subspaces import plot_precision_spectrum as plot_precision_spectrum
+from octavo.plot.subspaces import plot_recovery_map as plot_recovery_map
+from octavo.plot.subspaces import plot_residual_histogram as plot_residual_histogram
+from octavo.plot.subspaces import plot_shape_ellipses as plot_shape_ellipses
