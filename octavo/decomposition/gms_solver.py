@@ -267,12 +267,21 @@ def dual_certificate(
 
 
 def _unit_vectors(block: Any, Q: Array, smooth_Q: Array, delta: float):
-    """Return a vector of norm at most one for each row, and which rows are in the kernel."""
-    R, smooth = block @ Q, block @ smooth_Q
-    r, s = np.linalg.norm(R, axis=1), np.linalg.norm(smooth, axis=1)
-    zero = (s < delta) | (r < 0.1 * s)  # in the kernel, or smoothed towards it
-    unit = R / np.where(r > 0.0, r, 1.0)[:, None]
-    return np.where(zero[:, None], smooth / np.maximum(s, delta)[:, None], unit), zero
+    """Return a vector of norm at most one for each row, and which rows are in the kernel.
+
+    Where Q is exactly zero the smoothed solution, which is not quite, gives the direction.
+    """
+    R = np.asarray(block @ Q)
+    r = np.linalg.norm(R, axis=1)
+    low = np.flatnonzero((r < 10.0 * delta) | (r < 1e-12 * row_norms(block)))
+    smooth = np.asarray(block[low] @ smooth_Q)
+    s = np.linalg.norm(smooth, axis=1)
+    inside = (s < delta) | (r[low] < 0.1 * s)  # in the kernel, or smoothed towards it
+    R /= np.where(r > 0.0, r, 1.0)[:, None]
+    R[low[inside]] = (smooth / np.maximum(s, delta)[:, None])[inside]
+    zero = np.zeros(len(r), dtype=bool)
+    zero[low[inside]] = True
+    return R, zero
 
 
 def correction(S: Array, wanted: Array) -> Array:

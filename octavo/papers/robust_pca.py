@@ -160,11 +160,8 @@ def add_table_4() -> None:
         )(recover)
 
         def clock(run: Run, size=size) -> float:
-            sample = drawn(size, run.seed)
-            fit(sample.X, size[3])
-            start = time.perf_counter()
-            fit(sample.X, size[3])
-            return time.perf_counter() - start
+            X = drawn(size, run.seed).X
+            return shortest(lambda: fit(X, size[3]), 5)
 
         clock.__name__ = f"seconds_{label}"
         PAPER.claim(
@@ -244,8 +241,7 @@ def rivals(sample, d):
 )
 def beats_rivals(run: Run) -> float:
     margins = []
-    sizes = list(SIZES) if run.full else list(SIZES)[:3]
-    for size in sizes:
+    for size in list(SIZES)[: 4 if run.full else 2]:
         sample = drawn(size, run.seed)
         errors = rivals(sample, size[3])
         ours = error(fit(sample.X, size[3]).components_, sample)
@@ -288,21 +284,26 @@ def certified(run: Run) -> float:
     return max(gaps)
 
 
+def shortest(job, repeats) -> float:
+    """Return the shortest of several times, after a first run that is not timed."""
+    job()
+    taken = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        job()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+@lru_cache(maxsize=8)
 def times(size, seed):
     """Return seconds of GMS, PCP and outlier pursuit, all to a relative duality gap of 1e-6."""
     X = drawn(size, seed).X
-    jobs = {
-        "GMS": lambda: fit(X, size[3], tol=1e-6),
-        "PCP": lambda: decomposition.principal_component_pursuit(X, tol=1e-6),
-        "OP": lambda: decomposition.outlier_pursuit(X, tol=1e-6),
+    return {
+        "GMS": shortest(lambda: fit(X, size[3], tol=1e-6), 5),
+        "PCP": shortest(lambda: decomposition.principal_component_pursuit(X, tol=1e-6), 2),
+        "OP": shortest(lambda: decomposition.outlier_pursuit(X, tol=1e-6), 2),
     }
-    taken = {}
-    for name, job in jobs.items():
-        job()
-        start = time.perf_counter()
-        job()
-        taken[name] = time.perf_counter() - start
-    return taken
 
 
 BOTH = "both are octavo's, in one run, to a relative duality gap of 1e-6"
@@ -374,7 +375,7 @@ def add_few_outliers() -> None:
             where="Section 6.2, case (b)",
             published=published,
             expect=expect,
-            seeds=(0,) if name == "egms" else SEEDS,
+            seeds=(0,) if "egms" in name else SEEDS,
             full_seeds=SEEDS,
         )(measure)
 
@@ -401,7 +402,8 @@ def reduced_by_pca(run: Run) -> float:
     where="Section 6.2, case (a): (100, 100, 100, 20)",
     published=2.1e-10,
     expect=at_most(1e-8, because="exact recovery"),
-    seeds=SEEDS,
+    seeds=(0, 1),
+    full_seeds=SEEDS,
 )
 def barely_enough_outliers(run: Run) -> float:
     sample = drawn((100, 100, 100, 20), run.seed)
@@ -670,7 +672,7 @@ def film(seed, n_frames=200, height=24, width=32):
     seeds=(0, 1, 2),
 )
 def video_background(run: Run) -> float:
-    frames, truth, _ = film(run.seed, 600 if run.full else 200)
+    frames, truth, _ = film(run.seed, 600 if run.full else 120)
     start = time.perf_counter()
     model = fit(frames, 3, variant="gms2", random_state=0, tol=1e-6)
     ours = time.perf_counter() - start

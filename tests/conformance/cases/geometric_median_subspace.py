@@ -1,0 +1,19 @@
+"""GeometricMedianSubspace in each of its variants."""
+
+from octavo.decomposition import GeometricMedianSubspace
+from tests.conformance.discovery import Case
+
+CASES = [
+    Case(make=GeometricMedianSubspace),
+    Case(make=lambda: GeometricMedianSubspace(variant="gms2", random_state=0)),
+    Case(make=lambda: GeometricMedianSubspace(1, variant="egms")),
+    Case(make=lambda: GeometricMedianSubspace(1, variant="reaper", spherize=True)),
+    Case(
+        make=lambda: GeometricMedianSubspace(center="geometric_median"),
+        expected_failures={
+            "check_estimator_sparse_tag": "sparse rows cannot be centred; center=None takes them",
+            "check_estimator_sparse_array": "sparse rows cannot be centred; fit says so",
+            "check_estimator_sparse_matrix": "sparse rows cannot be centred; fit says so",
+        },
+    ),
+]
