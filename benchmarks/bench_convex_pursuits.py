@@ -59,7 +59,7 @@ CONTESTS = [
         },
         agree=near_truth,
         repeats=3,
-        target="The inexact ALM proves nothing about its answer; aim: at most three times its time.",
+        target="The inexact ALM proves nothing of its answer; aim: at most three times its time.",
     ),
     Contest(
         name="cvxpy",

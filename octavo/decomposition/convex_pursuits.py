@@ -84,7 +84,7 @@ def _split(
             best = Pursuit(L, X - L, len(values), objective, gap, iteration, done)
         if best.converged:
             break
-        mu = _balanced(mu, np.linalg.norm(off), mu * np.linalg.norm(S - previous))
+        mu = _balanced(mu, float(np.linalg.norm(off)), mu * float(np.linalg.norm(S - previous)))
     assert best is not None
     return best._replace(n_iter=iteration)
 

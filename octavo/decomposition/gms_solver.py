@@ -30,6 +30,7 @@ from octavo.engine.weighted_scatter import (
     row_norms,
     scatter_factor,
     span,
+    triangle,
     upper_factor,
     whitened_scatter,
 )
@@ -96,7 +97,7 @@ def next_factor(X: Any, Z: Array, B: Array, c: float, weights: Array, lam: float
     if U is None:  # far from the solution of badly scaled data: no shortcut through B
         U = scatter_factor(X, Z, weights)
         if lam:
-            U = np.linalg.qr(np.vstack([U, np.sqrt(2.0 * lam) * Z]), mode="r")
+            U = triangle(np.vstack([U, np.sqrt(2.0 * lam) * Z]))
     return advance(Z, np.asfortranarray(U))
 
 
@@ -300,7 +301,7 @@ def _penalised_certificate(M: Array, Q: Array, lam: float) -> Certificate:
     bound = c - np.linalg.norm(c * identity - M) ** 2 / (4.0 * lam)
     G = M + 2.0 * lam * Q
     level = float(np.einsum("ij,ij->", G, Q))
-    return Certificate(bound, np.linalg.norm(G - level * identity) / level)
+    return Certificate(float(bound), float(np.linalg.norm(G - level * identity) / level))
 
 
 def resolve_delta(delta: float | str, norms: Array) -> float:
@@ -323,7 +324,8 @@ def solve_precision(
     Where few rows are off the kernel the iterations slow down long after the kernel is found:
     now and then it is looked at whether the certificate already holds.
     """
-    Z, path = None, []
+    Z: Array | None = None
+    path: list[float] = []
     for budget in (LOOK, 2 * LOOK, max_iter):
         found = descend(
             X, delta, lam=lam, max_iter=min(budget, max_iter - len(path)), tol=tol, Z=Z, step=step
@@ -379,7 +381,7 @@ def warn_unless_converged(found: GMSPrecision, max_iter: int) -> None:
         )
 
 
-def drop_zero_rows(X: Any, norms: Array) -> tuple[Any, Array]:
+def drop_zero_rows(X: Any, norms: Array) -> tuple[Any, NDArray[np.intp]]:
     """Return the rows that are not zero and which they are; a warning counts the others."""
     kept = np.flatnonzero(norms > 0.0)
     if len(kept) == len(norms):
@@ -461,7 +463,7 @@ def gms_precision(X, *, reg=0.0, delta="auto", tol=1e-10, max_iter=500, exact=Tr
     return expand_rows(found, kept, len(norms))
 
 
-def expand_rows(found: GMSPrecision, kept: NDArray[np.int64], n_samples: int) -> GMSPrecision:
+def expand_rows(found: GMSPrecision, kept: NDArray[np.intp], n_samples: int) -> GMSPrecision:
     """Give the rows that were left out the residual 0 and the weight 0."""
     if len(kept) == n_samples:
         return found

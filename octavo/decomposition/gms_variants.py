@@ -94,7 +94,7 @@ def plain_gms(X: Any, delta: float, lam: float, solve: Solve) -> Spectrum:
     return spectrum(solve(X, delta, lam=lam), lam)
 
 
-def with_artificial_outliers(X: Array, delta: float | str, rng: Any, solve: Solve) -> Spectrum:
+def with_artificial_outliers(X: Any, delta: float | str, rng: Any, solve: Solve) -> Spectrum:
     """GMS2 (Section 5.1): add 2D Gaussian rows, scale every row to norm one, solve."""
     n_features = X.shape[1]
     added = rng.standard_normal((2 * n_features, n_features))

@@ -119,6 +119,11 @@ def whitened_scatter(
     return B, residuals
 
 
+def triangle(M: Array) -> Array:
+    """Return the upper triangular factor of a QR decomposition."""
+    return np.asarray(np.linalg.qr(M, mode="r"))
+
+
 def scatter_factor(X: Any, Z: Array, weights: Array, *, triangular: bool = True) -> Array:
     """Return the upper triangular U with ``UᵀU = Σ w y yᵀ`` by orthogonal factorisation.
 
@@ -128,7 +133,7 @@ def scatter_factor(X: Any, Z: Array, weights: Array, *, triangular: bool = True)
     U = np.zeros((0, X.shape[1]))
     for rows, block in row_blocks(X, TALL_BLOCK_BYTES):
         Y = whiten(block, Z, triangular) * np.sqrt(weights[rows])
-        U = np.linalg.qr(np.vstack([U, Y.T]), mode="r")
+        U = triangle(np.vstack([U, Y.T]))
     return U
 
 
@@ -188,7 +193,7 @@ def span(X: Any, tol: float = 1e-10) -> Array | None:
     U = np.zeros((0, n_features))
     for _, block in row_blocks(X, TALL_BLOCK_BYTES):
         dense = block.toarray() if issparse(block) else block
-        U = np.linalg.qr(np.vstack([U, dense]), mode="r")
+        U = triangle(np.vstack([U, dense]))
     # The estimate is within a small factor; anything near the threshold is looked at closely.
     if len(U) == n_features and dtrcon(U, norm="1", uplo="U")[0] > 1e3 * tol:
         return None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 import warnings
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from octavo import data, decomposition, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import Expectation, NotMeasurable, Run, at_least, at_most, holds, within
 
 PAPER = Paper(
     key="robust-pca",
@@ -344,7 +345,7 @@ def add_few_outliers() -> None:
     """Register what Section 6.2 says of case (b), where GMS fails, and of the remedies."""
     exact = "exact recovery: what δ and rounding leave"
     fails = "failure is read as an error of one or more"
-    rows = [
+    rows: list[tuple[str, dict[str, Any], float | str, Expectation, str]] = [
         ("gms", {}, 3.4, at_least(1.0, because=fails), "GMS fails"),
         ("gms2", {"variant": "gms2", "random_state": 0}, 1.2e-10, at_most(1e-8, because=exact),
          "GMS2 recovers the subspace"),
