@@ -232,43 +232,64 @@ def dual_certificate(
     uᵢ = Qxᵢ/‖Qxᵢ‖ makes M = cI; short of it, terms Kxᵢ bring M to cI and lengthen the uᵢ a little,
     first for the rows of the kernel, which lie inside the ball, then for all.
     """
-    n_features = len(Q)
     M, S, inner = np.zeros_like(Q), np.zeros_like(Q), np.zeros_like(Q)
-    for _, block in row_blocks(X):
+    kernel_rows = []
+    for rows, block in row_blocks(X):
         U, zero = _unit_vectors(block, Q, smooth_Q, delta)
         M += np.asarray((block.T @ U).T if issparse(block) else U.T @ block)
-        S += (block.T @ block).toarray() if issparse(block) else block.T @ block
-        if zero.any():
-            rows = block[zero]
-            inner += (rows.T @ rows).toarray() if issparse(rows) else rows.T @ rows
+        S += _gram(block)
+        if zero.size:
+            kernel_rows.append((rows, zero))
+            inner += _gram(block[zero])
     M = (M + M.T) / 2.0
     if lam:
         return _penalised_certificate(M, Q, lam)
     level = float(np.einsum("ij,ij->", M, Q))
-    target = level * np.eye(n_features)
-    plain = Certificate(float(np.linalg.eigvalsh(M)[0]), float(np.linalg.norm(M - target) / level))
-    if level - plain.bound <= tol * level:
-        return plain
-    K = correction(inner, target - M)
-    by_kernel = M + (K @ inner + inner @ K) / 2.0
-    K_all = correction(S, target - by_kernel)
-    by_all = by_kernel + (K_all @ S + S @ K_all) / 2.0
-    longest = np.ones(2)
+    target, K = level * np.eye(len(Q)), np.zeros_like(Q)
+    proof = Certificate(float(np.linalg.eigvalsh(M)[0]), float(np.linalg.norm(M - target) / level))
+    if level - proof.bound > tol * level and kernel_rows:
+        K = correction(inner, target - M)
+        M = M + (K @ inner + inner @ K) / 2.0
+        longest = _longest_in_kernel(X, kernel_rows, smooth_Q, K, delta)
+        bound = float(np.linalg.eigvalsh(M)[0]) / longest
+        off = float(np.linalg.norm(M - target) / level)
+        proof = Certificate(max(proof.bound, bound), min(proof.gap, off))
+    if level - proof.bound > tol * level:
+        K_all = correction(S, target - M)
+        M = M + (K_all @ S + S @ K_all) / 2.0
+        longest = _longest(X, Q, smooth_Q, K, K_all, delta)
+        proof = proof._replace(bound=max(proof.bound, float(np.linalg.eigvalsh(M)[0]) / longest))
+    return proof
+
+
+def _longest_in_kernel(X: Any, kernel_rows: list, smooth_Q: Array, K: Array, delta: float) -> float:
+    """Return the largest norm of u + Kx over the rows of the kernel, or one."""
+    longest = 1.0
+    for rows, zero in kernel_rows:
+        part = X[rows][zero]
+        smooth = np.asarray(part @ smooth_Q)
+        s = np.maximum(np.linalg.norm(smooth, axis=1, keepdims=True), delta)
+        longest = max(longest, float(np.linalg.norm(smooth / s + part @ K, axis=1).max()))
+    return longest
+
+
+def _longest(X: Any, Q: Array, smooth_Q: Array, K: Array, K_all: Array, delta: float) -> float:
+    """Return the largest norm of u + K_all x, and + Kx in the kernel, over all rows, or one."""
+    longest = 1.0
     for _, block in row_blocks(X):
         U, zero = _unit_vectors(block, Q, smooth_Q, delta)
-        U += (block @ K) * zero[:, None]
-        longest[0] = max(longest[0], np.linalg.norm(U, axis=1).max())
-        longest[1] = max(longest[1], np.linalg.norm(U + block @ K_all, axis=1).max())
-    bounds = [
-        float(np.linalg.eigvalsh(matrix)[0] / length)
-        for matrix, length in ((by_kernel, longest[0]), (by_all, longest[1]))
-    ]
-    off = float(np.linalg.norm(by_kernel - target) / level)
-    return Certificate(max(plain.bound, *bounds), min(plain.gap, off))
+        U[zero] += block[zero] @ K
+        longest = max(longest, float(np.linalg.norm(U + block @ K_all, axis=1).max()))
+    return longest
+
+
+def _gram(rows: Any) -> Array:
+    product = rows.T @ rows
+    return product.toarray() if issparse(product) else np.asarray(product, dtype=np.float64)
 
 
 def _unit_vectors(block: Any, Q: Array, smooth_Q: Array, delta: float):
-    """Return a vector of norm at most one for each row, and which rows are in the kernel.
+    """Return a vector of norm at most one for each row, and the numbers of those in the kernel.
 
     Where Q is exactly zero the smoothed solution, which is not quite, gives the direction.
     """
@@ -280,9 +301,7 @@ def _unit_vectors(block: Any, Q: Array, smooth_Q: Array, delta: float):
     inside = (s < delta) | (r[low] < 0.1 * s)  # in the kernel, or smoothed towards it
     R /= np.where(r > 0.0, r, 1.0)[:, None]
     R[low[inside]] = (smooth / np.maximum(s, delta)[:, None])[inside]
-    zero = np.zeros(len(r), dtype=bool)
-    zero[low[inside]] = True
-    return R, zero
+    return R, low[inside]
 
 
 def correction(S: Array, wanted: Array) -> Array:

@@ -157,6 +157,16 @@ def _left_side(inliers: Array) -> float:
     return _solution(inliers).objective if filled else 0.0
 
 
+@validate_params(
+    {
+        "X": ["array-like"],
+        "inlier_mask": ["array-like"],
+        "basis": ["array-like"],
+        "n_starts": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def subspace_recovery_conditions(X, inlier_mask, basis, *, n_starts=20, random_state=None):
     """Check what guarantees that the subspace of the inliers is recovered exactly.
 
@@ -195,47 +205,65 @@ def subspace_recovery_conditions(X, inlier_mask, basis, *, n_starts=20, random_s
     rng = check_random_state(random_state)
     root = np.sqrt(2.0)
     left = _left_side(inliers)
-    spread = np.linalg.matrix_rank(off)
-    values, Q = np.zeros(off.shape[1]), None
-    if spread == off.shape[1]:
-        Q = _solution(off).precision
-        values = np.linalg.eigvalsh(Q)
-    rank = int((values > FULL_RANK * values[-1]).sum()) if Q is not None else int(spread)
-    full = rank == off.shape[1]
-    right_10 = right_11 = np.inf
-    if full and Q is not None:
-        R = off @ Q
-        unit = R / np.linalg.norm(R, axis=1, keepdims=True)
-        right_10 = root * np.linalg.norm(unit.T @ off, 2)  # Eq. (10)
-        right_11 = root * np.linalg.norm(unit.T @ along, 2)  # Eq. (11)
-    right_6 = root * _least_absolute(off, rng, n_starts) if spread == off.shape[1] else 0.0
+    rank, right_10, right_11 = _oracle(along, off)
+    spans = np.linalg.matrix_rank(off) == off.shape[1]
+    right_6 = root * _least_absolute(off, rng, n_starts) if spans else 0.0
     low = root * _largest_absolute(along, rng, n_starts)
     # Σ|vᵀx| ≤ √N ‖Xv‖, and is at most the sum of the norms.
     high = root * min(
         np.sqrt(len(along)) * np.linalg.norm(along, 2), np.linalg.norm(along, axis=1).sum()
     )
+    full = rank == off.shape[1]
     holds_6 = True if left > right_6 else None
     holds_7 = True if left > high else (False if left <= low else None)
-    holds_10, holds_11 = bool(left > right_10), bool(left > right_11)
+    holds_10, holds_11 = left > right_10, left > right_11
     guaranteed = full and ((holds_10 or holds_6 is True) and (holds_11 or holds_7 is True))
     return RecoveryConditions(
         left,
         float(right_6),
         float(low),
         float(high),
-        float(right_10),
-        float(right_11),
+        right_10,
+        right_11,
         rank,
         holds_6,
         holds_7,
         full,
         holds_10,
         holds_11,
-        bool(left >= right_10 / root),
+        left >= right_10 / root,
         True if guaranteed else None,
     )
 
 
+def _oracle(along: Array, off: Array) -> tuple[int, float, float]:
+    """Return the rank of the minimiser of Eq. (8), and the right sides of (10) and (11)."""
+    spread = int(np.linalg.matrix_rank(off))
+    if spread < off.shape[1]:
+        return spread, np.inf, np.inf
+    Q = _solution(off).precision
+    values = np.linalg.eigvalsh(Q)
+    rank = int((values > FULL_RANK * values[-1]).sum())
+    if rank < off.shape[1]:
+        return rank, np.inf, np.inf
+    R = off @ Q
+    unit = R / np.linalg.norm(R, axis=1, keepdims=True)
+    root = np.sqrt(2.0)
+    return (
+        rank,
+        float(root * np.linalg.norm(unit.T @ off, 2)),  # Eq. (10)
+        float(root * np.linalg.norm(unit.T @ along, 2)),  # Eq. (11)
+    )
+
+
+@validate_params(
+    {
+        "X": ["array-like"],
+        "n_trials": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def uniqueness_check(X, *, n_trials=200, random_state=None):
     """Look for two hyperplanes that together hold all rows, against condition (14).
 
