@@ -161,7 +161,7 @@ class GeometricMedianSubspace(
     `principal_component_pursuit` is the method. One row of enormous norm can still draw the
     subspace towards it; `spherize=True` prevents that.
 
-    When less outliers than 1.5 times the dimensions beyond the subspace are seen, a warning
+    When fewer outliers than 1.5 times the dimensions beyond the subspace are seen, a warning
     says so: Q then has too large a kernel, and "gms2", "egms" or `reg="bisect"` are better.
 
     References
@@ -449,6 +449,6 @@ class GeometricMedianSubspace(
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.center is None
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

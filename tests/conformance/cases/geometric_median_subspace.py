@@ -8,12 +8,5 @@ CASES = [
     Case(make=lambda: GeometricMedianSubspace(variant="gms2", random_state=0)),
     Case(make=lambda: GeometricMedianSubspace(1, variant="egms")),
     Case(make=lambda: GeometricMedianSubspace(1, variant="reaper", spherize=True)),
-    Case(
-        make=lambda: GeometricMedianSubspace(center="geometric_median"),
-        expected_failures={
-            "check_estimator_sparse_tag": "sparse rows cannot be centred; center=None takes them",
-            "check_estimator_sparse_array": "sparse rows cannot be centred; fit says so",
-            "check_estimator_sparse_matrix": "sparse rows cannot be centred; fit says so",
-        },
-    ),
+    Case(make=lambda: GeometricMedianSubspace(center="geometric_median")),
 ]
