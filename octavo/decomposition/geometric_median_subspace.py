@@ -255,7 +255,7 @@ class GeometricMedianSubspace(
         self._check_rank(reduced.shape[1])
         with FitProgress(self, None, X) as progress:
             result = self._solve(reduced, progress.step)
-        warn_unless_converged(result.found, self.max_iter)
+        warn_unless_converged(result.found)
         vectors = result.vectors if basis is None else basis @ result.vectors
         self._store(result, with_signs(vectors).T, expand_rows(result.found, kept, X.shape[0]))
         self._warn_if_few_outliers(rows)

@@ -202,8 +202,8 @@ def settle_kernel(X: Any, found: Descent, delta: float, max_iter: int, tol: floa
         return None
     reduced = np.asarray(X[others] @ outside, dtype=np.float64)
     Q = outside.T @ (Z @ Z.T) @ outside
-    start = np.linalg.cholesky(Q[::-1, ::-1] / np.trace(Q))[::-1, ::-1]  # upper triangular
     try:
+        start = np.linalg.cholesky(Q[::-1, ::-1] / np.trace(Q))[::-1, ::-1]  # upper triangular
         rest = descend(
             reduced, delta, max_iter=max_iter, tol=tol, Z=np.asfortranarray(np.triu(start))
         )
@@ -387,12 +387,12 @@ def _with_certificate(
     )
 
 
-def warn_unless_converged(found: GMSPrecision, max_iter: int) -> None:
+def warn_unless_converged(found: GMSPrecision) -> None:
     """Say how far from optimal a solution may be, if the iterations ended early."""
     if not found.converged:
         warnings.warn(
-            f"not converged after {max_iter} iterations: the objective {found.objective:.6g} may "
-            f"be above the smallest by up to {found.duality_gap:.3g} (duality gap). Raise "
+            f"not converged after {found.n_iter} iterations: the objective {found.objective:.6g} "
+            f"may be above the smallest by up to {found.duality_gap:.3g} (duality gap). Raise "
             "max_iter; convergence is slow where there are few outliers, for which "
             "variant='gms2' and variant='egms' are made.",
             ConvergenceWarning,
@@ -402,6 +402,11 @@ def warn_unless_converged(found: GMSPrecision, max_iter: int) -> None:
 
 def drop_zero_rows(X: Any, norms: Array) -> tuple[Any, NDArray[np.intp]]:
     """Return the rows that are not zero and which they are; a warning counts the others."""
+    if not np.isfinite(norms).all():
+        raise ValueError(
+            f"norms of {int((~np.isfinite(norms)).sum())} rows overflow; divide X by a constant, "
+            "which does not change the result."
+        )
     kept = np.flatnonzero(norms > 0.0)
     if len(kept) == len(norms):
         return X, kept
@@ -478,7 +483,7 @@ def gms_precision(X, *, reg=0.0, delta="auto", tol=1e-10, max_iter=500, exact=Tr
         found = found._replace(
             precision=basis @ found.precision @ basis.T, kernel=basis @ found.kernel
         )
-    warn_unless_converged(found, max_iter)
+    warn_unless_converged(found)
     return expand_rows(found, kept, len(norms))
 
 

@@ -62,12 +62,12 @@ def spectrum(found: GMSPrecision, lam: float = 0.0) -> Spectrum:
     Within the kernel all eigenvalues are zero: the order there is that of the spread of the
     rows, which is what the smoothed problem gives.
     """
-    values, vectors = np.linalg.eigh(found.precision)
-    k = found.kernel.shape[1]
-    values = np.maximum(values, 0.0)
-    values[:k] = 0.0
-    vectors[:, :k] = found.kernel
-    return Spectrum(vectors, values, found, lam)
+    kernel = found.kernel
+    k = kernel.shape[1]
+    outside = np.linalg.qr(kernel, mode="complete")[0][:, k:] if k else np.eye(len(kernel))
+    values, vectors = np.linalg.eigh(outside.T @ found.precision @ outside)
+    values = np.r_[np.zeros(k), np.maximum(values, 0.0)]
+    return Spectrum(np.hstack([kernel, outside @ vectors]), values, found, lam)
 
 
 def dimension_by_gap(values: Array) -> int:

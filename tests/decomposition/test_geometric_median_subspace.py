@@ -389,6 +389,16 @@ def test_float32_is_kept_by_transform_and_solved_in_double():
     np.testing.assert_allclose(model.precision_, double.precision_, atol=1e-9)
 
 
+def test_directions_are_orthonormal_beside_a_nearly_singular_complement():
+    """A huge row is all but in the kernel; its direction must not mix with that."""
+    sample = make_outlier_subspace(100, 60, 8, 2, outliers="haystack", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = GeometricMedianSubspace(2).fit(np.vstack([sample.X, 1e7 * np.ones(8)]))
+    np.testing.assert_allclose(model.eigenvectors_ @ model.eigenvectors_.T, np.eye(8), atol=1e-12)
+    assert np.isfinite(model.duality_gap_)
+
+
 def test_transform_and_back():
     sample = make_outlier_subspace(100, 60, 8, 2, random_state=0)
     model = GeometricMedianSubspace(2, center="mean").fit(sample.X)
@@ -467,6 +477,7 @@ BAD = [
     ({}, np.array([[1.0, np.inf], [0.0, 1.0]]), "infinity"),
     ({"n_components": 2}, np.outer(np.arange(1, 9), [1.0, 2.0, 3.0]), "dimension of what"),
     ({"center": "mean"}, np.ones((5, 3)), "all 5 rows are equal"),
+    ({}, 1e200 * np.random.default_rng(0).standard_normal((9, 3)), "norms of 9 rows overflow"),
 ]
 
 
