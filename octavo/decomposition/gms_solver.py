@@ -71,9 +71,10 @@ class GMSPrecision(NamedTuple):
 
 
 class Descent(NamedTuple):
-    """Where the iterations ended: a factor Z of the precision, the path, and how well."""
+    """Where the iterations ended: a factor Z of the precision with its residuals, the path."""
 
     Z: Array
+    residuals: Array
     path: list[float]
     residual: float
     converged: bool
@@ -120,7 +121,7 @@ def descend(
     Z = np.asfortranarray(np.eye(n_features) / np.sqrt(n_features)) if Z is None else Z
     weight = smooth_weight(delta)
     path: list[float] = []
-    best, best_Z, since, plain = np.inf, Z, 0, False
+    best, best_Z, best_r, since, plain = np.inf, Z, np.zeros(0), 0, False
     for _ in range(max_iter):
         B, r = whitened_scatter(X, Z, weight)
         weights = weight(r)
@@ -134,14 +135,14 @@ def descend(
         residual = off_identity(B, c)
         since = 0 if residual < 0.9 * best else since + 1
         if residual < best:
-            best, best_Z = residual, Z
+            best, best_Z, best_r = residual, Z, r
         plain |= len(path) > 1 and path[-1] > path[-2] * (1.0 + 1e-12)
         if residual <= tol or (since >= STALL and best <= ROUNDING):
-            return Descent(best_Z, path, best, True)
+            return Descent(best_Z, best_r, path, best, True)
         if step is not None and step():
-            return Descent(Z, path, best, False, True)
+            return Descent(Z, r, path, best, False, True)
         Z = next_factor(X, Z, B, c, weights, lam, residual < 0.5 and not plain)
-    return Descent(Z, path, best, False)
+    return Descent(Z, whitened_scatter(X, Z, weight)[1], path, best, False)
 
 
 def zero_map(X: Array, Q: Array, zero: NDArray[np.bool_]) -> Array:
@@ -190,8 +191,7 @@ def settle_kernel(X: Any, found: Descent, delta: float, max_iter: int, tol: floa
     Eq. (40) on the complement, gives Q there. Returns None where there is no such kernel, or
     where the objective would not fall.
     """
-    Z = found.Z
-    r = whitened_scatter(X, Z, smooth_weight(delta))[1]
+    Z, r = found.Z, found.residuals
     zero = np.flatnonzero(r < delta)
     if not zero.size:
         return None
@@ -209,8 +209,7 @@ def settle_kernel(X: Any, found: Descent, delta: float, max_iter: int, tol: floa
         )
     except np.linalg.LinAlgError:  # the other rows do not span the complement
         return None
-    values = whitened_scatter(reduced, rest.Z, smooth_weight(delta))[1]
-    if values.sum() > r.sum() * (1.0 + 1e-12):
+    if rest.residuals.sum() > r.sum() * (1.0 + 1e-12):
         return None
     return outside @ (rest.Z @ rest.Z.T) @ outside.T, inside
 
