@@ -679,19 +679,23 @@ def film(seed, n_frames=200, height=24, width=32):
 def video_background(run: Run) -> float:
     frames, truth, _ = film(run.seed, 600 if run.full else 120)
     start = time.process_time()
-    model = fit(frames, 3, variant="gms2", random_state=0, tol=1e-6)
+    basis = top_directions(frames, 200)  # the paper reduces to 200 dimensions first
+    model = fit(frames @ basis.T, 3, variant="gms2", random_state=0, tol=1e-6)
     ours = time.process_time() - start
     start = time.process_time()
     split = decomposition.principal_component_pursuit(frames, tol=1e-4)
     theirs = time.process_time() - start
     from sklearn.metrics import roc_auc_score
 
-    left = np.abs(frames - model.inverse_transform(model.transform(frames)))
+    still = model.inverse_transform(model.transform(frames @ basis.T)) @ basis
+    left = np.abs(frames - still)
     areas = [roc_auc_score(truth.ravel(), rest.ravel()) for rest in (left, np.abs(split.sparse))]
     run.note(
         "the surveillance videos cannot be had; a simulated film of a square that crosses a still "
         "scene of drifting light stands in, 24 by 32 pixels"
     )
+    if run.full:
+        run.note("a first full run left out the paper's reduction to 200 dimensions and gave 8.8")
     run.note(
         f"seed {run.seed}: area under the ROC curve {areas[0]:.3f} (GMS2), {areas[1]:.3f} (PCP)"
     )
