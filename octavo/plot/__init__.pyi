@@ -56,3 +56,9 @@ from octavo.plot.search import plot_search_distributions as plot_search_distribu
 from octavo.plot.search import plot_search_progress as plot_search_progress
 from octavo.plot.search import plot_search_rate as plot_search_rate
 from octavo.plot.search import plot_success_rate as plot_success_rate
+from octavo.plot.subspaces import plot_background as plot_background
+from octavo.plot.subspaces import plot_objective_descent as plot_objective_descent
+from octavo.plot.subspaces import plot_precision_spectrum as plot_precision_spectrum
+from octavo.plot.subspaces import plot_recovery_map as plot_recovery_map
+from octavo.plot.subspaces import plot_residual_histogram as plot_residual_histogram
+from octavo.plot.subspaces import plot_shape_ellipses as plot_shape_ellipses

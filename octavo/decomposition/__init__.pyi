@@ -1,0 +1,21 @@
+# Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.decomposition.convex_pursuits import Pursuit as Pursuit
+from octavo.decomposition.convex_pursuits import outlier_pursuit as outlier_pursuit
+from octavo.decomposition.convex_pursuits import principal_component_pursuit as principal_component_pursuit
+from octavo.decomposition.geometric_median_subspace import GeometricMedianSubspace as GeometricMedianSubspace
+from octavo.decomposition.geometric_median_subspace import make_outlier_subspace as make_outlier_subspace
+from octavo.decomposition.gms_solver import GMSPrecision as GMSPrecision
+from octavo.decomposition.gms_solver import gms_precision as gms_precision
+from octavo.decomposition.recovery import RecoveryConditions as RecoveryConditions
+from octavo.decomposition.recovery import UniquenessCheck as UniquenessCheck
+from octavo.decomposition.recovery import required_inlier_ratio as required_inlier_ratio
+from octavo.decomposition.recovery import required_sample_size as required_sample_size
+from octavo.decomposition.recovery import subspace_recovery_conditions as subspace_recovery_conditions
+from octavo.decomposition.recovery import uniqueness_check as uniqueness_check
+from octavo.decomposition.robust_centre import geometric_median as geometric_median
+from octavo.decomposition.robust_precision import RobustPrecision as RobustPrecision
+from octavo.decomposition.robust_shape import RobustShape as RobustShape
+from octavo.decomposition.robust_shape import maronna_scatter as maronna_scatter
+from octavo.decomposition.robust_shape import tyler_shape as tyler_shape
+from octavo.decomposition.rotational_pca import R1Subspace as R1Subspace
+from octavo.decomposition.rotational_pca import r1_pca as r1_pca

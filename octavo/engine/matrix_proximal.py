@@ -1,0 +1,58 @@
+"""Proximal maps of matrix norms: entries, rows and singular values shrunk towards zero.
+
+Each returns ``argmin ½‖Z − M‖²_F + τ ‖Z‖`` for its norm, in closed form.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+Array = NDArray[np.float64]
+
+# Squaring M to get its singular vectors loses those below this share of the largest.
+SQUARE_ROOT_OF_ROUNDING = 1e-6
+
+
+def soft_threshold(M: Array, tau: float) -> Array:
+    """Shrink every entry by `tau`: the map of the sum of absolute values."""
+    return M - np.clip(M, -tau, tau)
+
+
+def shrink_rows(M: Array, tau: float) -> Array:
+    """Shrink the norm of every row by `tau`: the map of the sum of the rows' norms."""
+    norms = np.linalg.norm(M, axis=1, keepdims=True)
+    return M * np.maximum(1.0 - tau / np.maximum(norms, np.finfo(float).tiny), 0.0)
+
+
+def shrink_singular_values(M: Array, tau: float) -> tuple[Array, Array]:
+    """Shrink every singular value by `tau`: the map of the nuclear norm.
+
+    Parameters
+    ----------
+    M : ndarray of shape (n, m)
+        The matrix.
+    tau : float
+        The threshold.
+
+    Returns
+    -------
+    Z : ndarray of shape (n, m)
+        The matrix after shrinking.
+    values : ndarray
+        Its singular values that are not zero, increasing.
+    """
+    if M.shape[0] < M.shape[1]:
+        Z, values = shrink_singular_values(M.T, tau)
+        return Z.T, values
+    gram = M.T @ M
+    bound = np.sqrt(np.linalg.norm(gram))  # at least the largest singular value
+    if tau <= SQUARE_ROOT_OF_ROUNDING * bound:
+        U, sigma, Vt = np.linalg.svd(M, full_matrices=False)
+        kept = sigma > tau
+        values = sigma[kept] - tau
+        return (U[:, kept] * values) @ Vt[kept], values[::-1]
+    squares, V = eigh(gram, subset_by_value=(tau * tau, np.inf), driver="evr", check_finite=False)
+    sigma = np.sqrt(squares)
+    return ((M @ V) * (1.0 - tau / sigma)) @ V.T, sigma - tau
