@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from sklearn.cluster import AgglomerativeClustering, KMeans
 
 from octavo.cluster import ClusteringReferee, make_overlap_mixture
-from octavo.plot import plot_mixture, plot_overlap_map, plot_parallel_distribution
+from octavo.plot import plot_mixture, plot_overlap_map, plot_parallel_distribution, plot_referee
 
 mixture = make_overlap_mixture(5, 4, max_omega=0.05, random_state=3)
 overlap = mixture.overlap_map()
@@ -36,5 +36,5 @@ referee = ClusteringReferee(
 )
 referee.run()
 print(referee.summary().pivot(index="overlap", columns="clusterer", values="median").round(2))
-referee.plot()
+plot_referee(referee)
 plt.show()

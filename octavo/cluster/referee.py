@@ -244,25 +244,6 @@ class ClusteringReferee:
             groups.setdefault(tuple(row[key] for key in keys), []).append(row["score"])
         return _frame([dict(zip(keys, key)) | _spread(v) for key, v in groups.items()])
 
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw scores against overlap; see `octavo.plot.plot_referee`.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; new axes by default.
-        **options : dict
-            Handed to `octavo.plot.plot_referee`.
-
-        Returns
-        -------
-        ax : matplotlib axes
-            The axes.
-        """
-        from octavo.plot import plot_referee
-
-        return plot_referee(self.records_, ax=ax, **options)
-
 
 def _spread(scores: list[float]) -> dict[str, float]:
     seen = np.array(scores)[np.isfinite(scores)]

@@ -264,7 +264,7 @@ def referee_figure() -> Figure:
     )
     referee.run()
     figure, ax = plt.subplots(layout="constrained")
-    referee.plot(ax=ax)
+    plot.plot_referee(referee, ax=ax)
     return figure
 
 

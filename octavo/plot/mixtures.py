@@ -87,15 +87,13 @@ def plot_overlap_map(overlap: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_referee(
-    records: Sequence[Any], *, metric: str | None = None, ax: Axes | None = None
-) -> Axes:
+def plot_referee(referee: Any, *, metric: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw median scores against overlap, with bands between the quartiles.
 
     Parameters
     ----------
-    records : list of dict
-        ``records_`` of a `ClusteringReferee`.
+    referee : ClusteringReferee
+        One that has run.
     metric : str, optional
         Which metric; the first by default.
     ax : matplotlib axes, optional
@@ -107,6 +105,7 @@ def plot_referee(
         The axes.
     """
     ax = ax or plt.subplots()[1]
+    records = referee.records_
     metric = metric or records[0]["metric"]
     names = list(dict.fromkeys(row["clusterer"] for row in records))
     overlaps = sorted({row["overlap"] for row in records})

@@ -128,3 +128,10 @@ def test_public_members_are_in_the_modules_all():
 def test_members_point_to_their_method():
     assert members_of_records()
     assert Path(ROOT / "README.md").exists()
+
+
+def test_no_public_name_is_also_a_module():
+    """Importing such a module would put it in the place of the name it defines."""
+    for room in [*rooms(), "plot", "data"]:
+        modules = {info.name for info in pkgutil.iter_modules([str(PACKAGE / room)])}
+        assert not modules & set(public_names(room)), room
