@@ -246,7 +246,7 @@ def solve_edges(
             rho, u = rho * factor, u / factor
     state = JointState(Z, rho * u, -rho * u)
     slope = rho * u
-    return _finished(problem, Theta, state, slope, iteration, converged, likelihood)
+    return finished(problem, Theta, state, slope, iteration, converged, likelihood)
 
 
 def solve_nodes(
@@ -294,7 +294,7 @@ def solve_nodes(
             rho, u_Theta, u_Z, u_V = rho * factor, u_Theta / factor, u_Z / factor, u_V / factor
     state = JointState(Z, rho * u_Z, rho * u_Theta, V, rho * u_V)
     slope = node_slope(problem, -rho * u_Z, -rho * u_V)
-    return _finished(problem, Theta, state, slope, iteration, converged, MATRICES)
+    return finished(problem, Theta, state, slope, iteration, converged, MATRICES)
 
 
 def _cold_start(problem: JointProblem, penalty: PerturbedNodes | CohubNodes | None) -> JointState:
@@ -315,7 +315,7 @@ def _cold_start(problem: JointProblem, penalty: PerturbedNodes | CohubNodes | No
     return JointState(Z, zero, zero, V, np.zeros_like(V))
 
 
-def _finished(
+def finished(
     problem: JointProblem,
     Theta: Array,
     state: JointState,
