@@ -79,8 +79,9 @@ class JointState(NamedTuple):
 class JointSolution(NamedTuple):
     """Precision matrices, their V, state to start again from, and the certificate.
 
-    ``V`` is exact: V + Vᵀ equals what is penalised; None for penalties on edges. The duality gap
-    is the objective less the dual value, infinite where the dual point is not feasible.
+    ``V``, None for penalties on edges, has exact zero columns; V + Vᵀ is what is penalised up to
+    the tolerance. The duality gap is the objective less the dual value, infinite where the dual
+    point is not feasible.
     """
 
     precisions: Array
@@ -330,12 +331,8 @@ def finished(
     if not np.isfinite(value):
         value, precisions = objective(problem, Theta, state.V, likelihood.log_det), Theta
     gap = value - dual_value(problem, slope, likelihood.log_det)
-    V = None
-    if isinstance(problem.penalty, (PerturbedNodes, CohubNodes)):
-        assert state.V is not None
-        V = state.V
     block = np.arange(Theta.shape[-1])
-    return JointSolution(precisions, V, state, value, gap, n_iter, converged, [block])
+    return JointSolution(precisions, state.V, state, value, gap, n_iter, converged, [block])
 
 
 # --- blocks ---------------------------------------------------------------------------------------

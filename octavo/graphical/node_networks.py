@@ -91,9 +91,9 @@ def detect_nodes(norms, n_deviations=5.5, how="any"):
 
     Notes
     -----
-    A norm can exceed the mean of p norms by at most (p − 1)/sqrt(p) standard deviations, so that
-    nothing is ever found among 32 variables or fewer with the paper's 5.5, and two equal columns
-    only among 63 or more. Rank the scores instead where p is small.
+    One of p norms exceeds their mean by sqrt(p − 1) standard deviations at most, so that with the
+    paper's 5.5 nothing is ever found among 31 variables or fewer, and two equal columns only
+    among 63 or more. Rank the scores instead where there are few variables.
 
     Examples
     --------
@@ -140,9 +140,9 @@ def node_network_metrics(
     >>> import numpy as np
     >>> from octavo.graphical import node_network_metrics
     >>> truth = np.array([[[2.0, 0.5], [0.5, 2.0]], [[2.0, 0.0], [0.0, 2.0]]])
-    >>> node_network_metrics(truth + 0.1, truth)
-    NodeNetworkMetrics(positive_edges=2, true_positive_edges=1, positive_nodes=0,
-    true_positive_nodes=0, error=0.2)
+    >>> metrics = node_network_metrics(truth + 0.1, truth)
+    >>> metrics.positive_edges, metrics.true_positive_edges, round(metrics.error, 6)
+    (2, 1, 0.2)
     """
     estimate, truth = np.asarray(precisions, float), np.asarray(true_precisions, float)
     if estimate.shape != truth.shape or truth.ndim != 3:
@@ -161,5 +161,5 @@ def node_network_metrics(
         int((positive & true).sum()),
         len(found),
         len(found & set(np.asarray(true_nodes, dtype=int).tolist())),
-        float(round(error, 12)),
+        float(error),
     )
