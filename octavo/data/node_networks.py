@@ -123,7 +123,7 @@ def make_node_perturbed_networks(
     >>> from octavo.data import make_node_perturbed_networks
     >>> networks = make_node_perturbed_networks(30, 40, random_state=0)
     >>> networks.X.shape, networks.perturbed_nodes.tolist(), networks.cohub_nodes.tolist()
-    ((80, 30), [2, 28], [10, 13])
+    ((80, 30), [1, 12], [18, 19])
     """
     rng = check_random_state(random_state)
     sizes = np.broadcast_to(np.asarray(n_samples, dtype=int), (n_networks,))

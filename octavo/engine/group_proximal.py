@@ -35,6 +35,12 @@ def column_norms(A: Array, q: float) -> Array:
     return np.abs(A).max(axis=-2, initial=0.0)
 
 
+def _ratio(radius: Array | float, norms: Array) -> Array:
+    """Return min(1, radius / norm); 1 for a norm of zero, where nothing needs to be scaled."""
+    largest = np.maximum(norms, radius)
+    return np.where(largest > 0.0, radius / np.where(largest > 0.0, largest, 1.0), 1.0)
+
+
 def soft_threshold(A: Array, threshold: Array | float) -> Array:
     """Return the proximal map of the weighted l1 norm; an infinite threshold gives zero."""
     return A - np.clip(A, -threshold, threshold)
@@ -59,8 +65,7 @@ def project_columns(A: Array, radius: float, s: float) -> Array:
     if s == np.inf:
         return np.clip(A, -radius, radius)
     if s == 2:
-        norms = np.maximum(column_norms(A, 2), np.finfo(float).tiny)
-        return A * np.minimum(1.0, radius / norms)[..., None, :]
+        return A * _ratio(radius, column_norms(A, 2))[..., None, :]
     return soft_threshold(A, l1_ball_threshold(A, radius)[..., None, :])
 
 
@@ -69,9 +74,7 @@ def shrink_columns(A: Array, threshold: float, q: float) -> Array:
     if q == 1:
         return soft_threshold(A, threshold)
     if q == 2:
-        norms = column_norms(A, 2)
-        keep = 1.0 - threshold / np.maximum(norms, np.finfo(float).tiny)
-        return A * np.where(norms > threshold, keep, 0.0)[..., None, :]
+        return A * (1.0 - _ratio(threshold, column_norms(A, 2)))[..., None, :]
     theta = l1_ball_threshold(A, threshold)[..., None, :]
     return np.clip(A, -theta, theta)  # A less its projection on the l1 ball
 
@@ -83,8 +86,7 @@ def scale_into_balls(G: Array, radius: float, s: float) -> Array:
     multiplied by the smaller of the factors that columns i and j need.
     """
     stacked = G.reshape(*G.shape[:-3], -1, G.shape[-1])
-    norms = np.maximum(column_norms(stacked, s), np.finfo(float).tiny)
-    factor = np.minimum(1.0, radius / norms)
+    factor = _ratio(radius, column_norms(stacked, s))
     both = np.minimum(factor[..., :, None], factor[..., None, :])
     return G * both[..., None, :, :]
 
@@ -92,10 +94,7 @@ def scale_into_balls(G: Array, radius: float, s: float) -> Array:
 def shrink_together(A: Array, weights: Array, group: Array) -> Array:
     """Return the proximal map of Σ w_k |a_k| + g ‖a‖₂ for each entry; axis 0 is the group."""
     Z = soft_threshold(A, weights)
-    norms = np.sqrt(np.einsum("k...,k...->...", Z, Z))
-    keep = 1.0 - group / np.maximum(norms, np.finfo(float).tiny)
-    Z *= np.where(norms > group, keep, 0.0)
-    return Z
+    return Z * (1.0 - _ratio(group, np.sqrt(np.einsum("k...,k...->...", Z, Z))))
 
 
 def fuse(A: Array, weights: Array, fusion: Array) -> Array:

@@ -16,6 +16,7 @@ from octavo.graphical.node_joint_glasso import CohubNodeJointGraphicalLasso as C
 from octavo.graphical.node_joint_glasso import NodeScreening as NodeScreening
 from octavo.graphical.node_joint_glasso import PerturbedNodeJointGraphicalLasso as PerturbedNodeJointGraphicalLasso
 from octavo.graphical.node_joint_glasso import node_screening_conditions as node_screening_conditions
+from octavo.graphical.node_joint_glasso_cv import NodeJointGraphicalLassoCV as NodeJointGraphicalLassoCV
 from octavo.graphical.node_networks import NodeNetworkMetrics as NodeNetworkMetrics
 from octavo.graphical.node_networks import NodePerturbedNetworks as NodePerturbedNetworks
 from octavo.graphical.node_networks import detect_nodes as detect_nodes
