@@ -164,7 +164,9 @@ class JointNetworkEstimator(CallbackSupportMixin, BaseEstimator):
         rows, groups = rows_and_groups(self, X, groups, reset=False)
         unknown = np.setdiff1d(groups, self.groups_)
         if len(unknown):
-            raise ValueError(f"groups has {unknown[0]!r}, which fit has not seen: {self.groups_}.")
+            raise ValueError(
+                f"groups has {unknown.tolist()[0]!r}, which fit has not seen: {self.groups_}."
+            )
         total, p = 0.0, rows.shape[1]
         for k, label in enumerate(self.groups_):
             part = (rows[groups == label] - self.locations_[k]) / self.scales_[k]

@@ -76,7 +76,7 @@ def by_group(X, groups, *, assume_centered, standardize) -> NetworkSamples:
     few = sizes < 2
     if few.any():
         raise ValueError(
-            f"Every group needs at least 2 samples: group {labels[few][0]!r} has "
+            f"Every group needs at least 2 samples: group {labels[few].tolist()[0]!r} has "
             f"{sizes[few][0]} sample."
         )
     K, p = len(labels), X.shape[1]
@@ -92,7 +92,7 @@ def by_group(X, groups, *, assume_centered, standardize) -> NetworkSamples:
             if len(flat):
                 raise ValueError(
                     f"standardize=True needs variables that vary: variable {flat[0]} is constant "
-                    f"in group {labels[k]!r}."
+                    f"in group {labels.tolist()[k]!r}."
                 )
             rows = rows / scales[k]
         S[k] = rows.T @ rows / len(rows)

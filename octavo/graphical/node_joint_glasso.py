@@ -271,10 +271,10 @@ class PerturbedNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
     Not for a single group, for which `sklearn.covariance.GraphicalLasso` is there, nor where the
     networks differ in scattered edges: use `FusedJointGraphicalLasso` then.
 
-    V is not unique, its scores are: they attain the norm. Rank `node_scores_` rather
-    than trust the threshold of `perturbed_nodes_`, which finds nothing among 31 variables or
-    fewer. A hub that both networks share can get a score too where its estimates
-    are noisy.
+    V is not unique where several attain the norm, as they often do with ``norm=inf``; scores are
+    those of the one found. Rank `node_scores_` rather than trust the threshold of
+    `perturbed_nodes_`, which finds nothing among 31 variables or fewer. A hub that the networks
+    share can get a score too where its estimates are noisy.
 
     References
     ----------

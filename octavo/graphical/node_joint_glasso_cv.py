@@ -321,9 +321,7 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
             self.lam1s_ = self._grid(self.lam1s, "lam1s")
         if isinstance(self.lam2s, Integral):
             lowest = self.lam1s_[-1]
-            self.lam2s_ = default_lam2s(
-                samples, self.penalty, self.norm, lowest, self.lam2s, scale
-            )
+            self.lam2s_ = default_lam2s(samples, self.penalty, self.norm, lowest, self.lam2s, scale)
         else:
             self.lam2s_ = self._grid(self.lam2s, "lam2s")
 
@@ -380,8 +378,10 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
             if len(fold.n) != len(samples.n) or len(np.unique(groups[test])) != len(samples.n):
                 raise ValueError(f"Fold {number} lacks rows of some group: use fewer folds.")
             S = np.array(
-                [self._held_out(fold, k, rows[test][groups[test] == label])
-                 for k, label in enumerate(fold.labels)]
+                [
+                    self._held_out(fold, k, rows[test][groups[test] == label])
+                    for k, label in enumerate(fold.labels)
+                ]
             )
             for i, j, solution in self._path(fold):
                 scores[number, i, j] = gaussian_score(S, solution.precisions).sum()
@@ -412,8 +412,9 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         shape, (K, p) = (len(self.lam1s_), len(self.lam2s_)), samples.S.shape[:2]
         edges, nodes = np.zeros((*shape, K, p, p)), np.zeros((*shape, p))
         for _ in range(self.n_subsamples):
-            kept = np.concatenate([self._half(np.flatnonzero(groups == label), rng)
-                                   for label in samples.labels])
+            kept = np.concatenate(
+                [self._half(np.flatnonzero(groups == label), rng) for label in samples.labels]
+            )
             half = self._samples(rows[kept], groups[kept])
             for i, j, solution in self._path(half):
                 edges[i, j] += without_diagonals(solution.precisions) != 0

@@ -87,7 +87,9 @@ def test_zero_columns_and_zero_thresholds(q):
 
 
 def test_infinite_thresholds_forbid():
-    np.testing.assert_array_equal(soft_threshold(np.array([3.0, -2.0]), np.array([np.inf, 1])), [0, -1])
+    np.testing.assert_array_equal(
+        soft_threshold(np.array([3.0, -2.0]), np.array([np.inf, 1])), [0, -1]
+    )
 
 
 @settings(deadline=None)
@@ -130,9 +132,7 @@ def test_fusing_many_agrees_with_cvxpy():
     weights = np.full((5, 3), 0.3)
     X = cp.Variable((5, 3))
     pairs = sum(cp.abs(X[k] - X[l]) @ fusion for k in range(5) for l in range(k + 1, 5))
-    problem = cp.Problem(
-        cp.Minimize(0.5 * cp.sum_squares(X - A) + 0.3 * cp.sum(cp.abs(X)) + pairs)
-    )
+    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(X - A) + 0.3 * cp.sum(cp.abs(X)) + pairs))
     problem.solve(solver="CLARABEL")
     np.testing.assert_allclose(fuse(A, weights, fusion), X.value, atol=1e-6)
 

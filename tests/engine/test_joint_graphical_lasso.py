@@ -154,8 +154,13 @@ def test_a_large_penalty_on_differences_pools_the_networks(q):
     n = SIZES[:3]
     S = covariances(n, 5)
     found = solve(S, n, 1.0, 1e4, "perturbed", q).precisions
-    pooled = solve((n[:, None, None] * S).sum(0, keepdims=True) / n.sum(), n.sum(keepdims=True),
-                   3.0, 0.0, "separate").precisions
+    pooled = solve(
+        (n[:, None, None] * S).sum(0, keepdims=True) / n.sum(),
+        n.sum(keepdims=True),
+        3.0,
+        0.0,
+        "separate",
+    ).precisions
     np.testing.assert_allclose(found, np.repeat(pooled, 3, axis=0), atol=1e-6)
 
 
