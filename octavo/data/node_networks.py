@@ -37,7 +37,7 @@ def _attach(n_features, n_links, rng):
     adjacency = np.zeros((n_features, n_features), dtype=bool)
     ends = list(range(min(n_links, n_features)))
     for node in range(n_links, n_features):
-        chosen = set()
+        chosen: set[int] = set()
         while len(chosen) < n_links:
             chosen.add(ends[rng.randint(len(ends))])
         for other in chosen:

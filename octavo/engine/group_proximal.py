@@ -1,4 +1,4 @@
-"""Proximal maps and balls of norms over groups of entries: columns, or one entry of several matrices.
+"""Proximal maps and balls of norms over groups: columns, or one entry of several matrices.
 
 ``shrink_columns(A, t, q)`` is the proximal map of t Σ_j ‖A_j‖_q for q in {1, 2, inf}: soft
 thresholding, group shrinkage, and what is left of a column after its projection on an l1 ball.

@@ -26,6 +26,7 @@ from octavo.engine.group_proximal import Array, soft_threshold
 from octavo.engine.network_penalties import (
     CohubNodes,
     FusedEdges,
+    GroupedEdges,
     NetworkPenalty,
     PerturbedNodes,
     transposed,
@@ -63,6 +64,9 @@ class Settings(NamedTuple):
     max_iter: int = 1000
 
 
+DEFAULT = Settings()
+
+
 class JointState(NamedTuple):
     """Where a solver stands, and can start again: copies and their multipliers.
 
@@ -72,8 +76,8 @@ class JointState(NamedTuple):
     Z: Array
     dual_Z: Array
     dual_Theta: Array
-    V: Array | None = None
-    dual_V: Array | None = None
+    V: Any = None
+    dual_V: Any = None
 
 
 class JointSolution(NamedTuple):
@@ -85,7 +89,7 @@ class JointSolution(NamedTuple):
     """
 
     precisions: Array
-    V: Array | None
+    V: Any
     state: JointState
     objective: float
     duality_gap: float
@@ -141,7 +145,7 @@ SCALARS = Likelihood(expand_scalars, log_det_scalars)
 # --- the certificate ------------------------------------------------------------------------------
 
 
-def objective(problem: JointProblem, Theta: Array, V: Array | None, log_det=log_det) -> float:
+def objective(problem: JointProblem, Theta: Array, V: Any, log_det=log_det) -> float:
     """Return the objective at Θ; with V, Ω_q is bounded by the decomposition nearest to V."""
     logs = log_det(Theta)
     if not np.isfinite(logs).all():
@@ -152,7 +156,6 @@ def objective(problem: JointProblem, Theta: Array, V: Array | None, log_det=log_
     fit = (problem.n * ((problem.S * Theta).reshape(len(Theta), -1).sum(axis=1) - logs)).sum()
     l1 = (np.where(forbidden, 0.0, problem.weights) * np.abs(Theta)).sum()
     if isinstance(problem.penalty, (PerturbedNodes, CohubNodes)):
-        assert V is not None
         return float(fit + l1 + problem.penalty.value(Theta, V))
     return float(fit + l1 + problem.penalty.value(Theta))
 
@@ -347,10 +350,10 @@ def screened_blocks(problem: JointProblem) -> list[NDArray[np.intp]]:
     """
     nS = problem.S * problem.n[:, None, None]
     if isinstance(problem.penalty, (PerturbedNodes, CohubNodes)):
-        joined = (np.abs(nS) > problem.weights).any(axis=0)
+        free = np.abs(nS) > problem.weights
     else:
-        joined = (problem.penalty.prox(nS, problem.weights, 1.0) != 0).any(axis=0)
-    return connected_blocks(joined)
+        free = problem.penalty.prox(nS, problem.weights, 1.0) != 0
+    return connected_blocks(np.logical_or.reduce(free))
 
 
 def solve_singletons(problem: JointProblem, which: NDArray[np.intp], settings: Settings):
@@ -362,9 +365,13 @@ def solve_singletons(problem: JointProblem, which: NDArray[np.intp], settings: S
         theta = n / (n * S + weights)
         fit = n * (S * theta - np.log(theta)) + weights * theta
         return theta, float(fit.sum()), 0.0, 0, True
-    lam = penalty.lam / 2.0 if isinstance(penalty, PerturbedNodes) else np.diagonal(penalty.lam)
-    lam = np.broadcast_to(lam, (problem.S.shape[1],))[which]  # Ω_q of a number t is |t|/2
-    scalars = JointProblem(S, problem.n, weights, FusedEdges(lam))
+    tie: FusedEdges | GroupedEdges
+    if isinstance(penalty, PerturbedNodes):  # Ω_q of a number t is |t|/2
+        tie = FusedEdges(np.full(len(which), penalty.lam / 2.0))
+    else:
+        assert isinstance(penalty, (FusedEdges, GroupedEdges))
+        tie = type(penalty)(np.diagonal(penalty.lam)[which])
+    scalars = JointProblem(S, problem.n, weights, tie)
     tight = settings._replace(tol=min(settings.tol, 1e-8), max_iter=max(settings.max_iter, 1000))
     done = solve_edges(scalars, tight, likelihood=SCALARS)
     return done.precisions, done.objective, done.duality_gap, done.n_iter, done.converged
@@ -382,7 +389,7 @@ def solve_block(problem: JointProblem, settings: Settings, start=None, on_check=
 
 def joint_graphical_lasso(
     problem: JointProblem,
-    settings: Settings = Settings(),
+    settings: Settings = DEFAULT,
     *,
     start: JointState | None = None,
     screening: bool = True,
@@ -396,7 +403,7 @@ def joint_graphical_lasso(
     ----------
     problem : JointProblem
         What is minimised.
-    settings : Settings
+    settings : Settings, optional
         Tolerance and limits. `rho` is relative to the mean of the sample sizes.
     start : JointState, optional
         State of the solution of a similar problem, on all variables.

@@ -8,6 +8,8 @@ the duality gap is what tells. `octavo.engine.joint_graphical_lasso` has the met
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from octavo.engine.group_proximal import soft_threshold
@@ -17,8 +19,8 @@ from octavo.engine.joint_graphical_lasso import (
     JointProblem,
     JointState,
     Settings,
-    finished,
     expand,
+    finished,
     node_slope,
 )
 from octavo.engine.network_penalties import PerturbedNodes, transposed
@@ -49,7 +51,7 @@ def solve_paper(problem: JointProblem, settings: Settings, start=None, on_check=
         With the same certificate as the default solver.
     """
     K, p, _ = problem.S.shape
-    penalty = problem.penalty
+    penalty: Any = problem.penalty
     Theta = np.repeat(np.eye(p)[None], K, axis=0)
     n_V = len(penalty.targets(Theta))
     one = np.repeat(np.eye(p)[None], n_V, axis=0)

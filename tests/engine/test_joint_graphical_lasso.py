@@ -198,6 +198,17 @@ def test_screening_is_exact(kind, q, K):
     assert apart.duality_gap <= 1e-5
 
 
+@pytest.mark.parametrize("tie", [FusedEdges, GroupedEdges])
+def test_screening_is_exact_where_diagonals_are_tied(tie):
+    n = SIZES[:3]
+    S = block_covariances(n)
+    problem = JointProblem(S, n, as_weights(1.2, S), tie(np.ones((9, 9))))
+    whole = joint_graphical_lasso(problem, TIGHT, screening=False)
+    apart = joint_graphical_lasso(problem, TIGHT)
+    assert min(len(block) for block in apart.blocks) == 1
+    np.testing.assert_allclose(apart.precisions, whole.precisions, atol=1e-6)
+
+
 def test_threads_do_not_change_the_answer():
     S = block_covariances(SIZES[:2])
     one = solve(S, SIZES[:2], 1.2, 3.0, "perturbed")

@@ -242,7 +242,7 @@ def test_groups_with_different_variables(rows):
 def test_values_that_are_no_numbers(rows, value):
     X = rows.X.copy()
     X[0, 0] = value
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         CohubNodeJointGraphicalLasso().fit(X, groups=rows.groups)
 
 

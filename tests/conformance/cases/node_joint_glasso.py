@@ -13,7 +13,7 @@ def bad(option, value):
     return [
         (
             "NaN",
-            lambda m: m.fit(np.where(X == X[0, 0], np.nan, X), groups=GROUPS),
+            lambda m: m.fit(np.full_like(X, np.nan), groups=GROUPS),
             ValueError,
             "NaN",
         ),
