@@ -18,6 +18,12 @@ from octavo.plot.label_patterns import plot_accuracy_by_order as plot_accuracy_b
 from octavo.plot.label_patterns import plot_label_marginals as plot_label_marginals
 from octavo.plot.label_patterns import plot_pattern_automaton as plot_pattern_automaton
 from octavo.plot.label_patterns import plot_top_patterns as plot_top_patterns
+from octavo.plot.node_networks import plot_edge_recovery as plot_edge_recovery
+from octavo.plot.node_networks import plot_network_difference as plot_network_difference
+from octavo.plot.node_networks import plot_networks as plot_networks
+from octavo.plot.node_networks import plot_node_scores as plot_node_scores
+from octavo.plot.node_networks import plot_penalty_surface as plot_penalty_surface
+from octavo.plot.node_networks import plot_screening_speed as plot_screening_speed
 from octavo.plot.online import plot_feature_confidence as plot_feature_confidence
 from octavo.plot.online import plot_final_rates as plot_final_rates
 from octavo.plot.online import plot_online_curves as plot_online_curves
