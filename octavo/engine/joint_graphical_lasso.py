@@ -22,7 +22,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from octavo.engine.graph_blocks import connected_blocks
-from octavo.engine.group_proximal import Array, soft_threshold
+from octavo.engine.group_proximal import Array
 from octavo.engine.network_penalties import (
     CohubNodes,
     FusedEdges,
@@ -248,9 +248,8 @@ def solve_edges(
             break
         if _may_adapt(iteration) and (factor := now.balance()) != 1.0:
             rho, u = rho * factor, u / factor
-    state = JointState(Z, rho * u, -rho * u)
-    slope = rho * u
-    return finished(problem, Theta, state, slope, iteration, converged, likelihood)
+    state = JointState(Z, rho * u, rho * u)
+    return finished(problem, Theta, state, rho * u, iteration, converged, likelihood)
 
 
 def solve_nodes(
@@ -261,43 +260,42 @@ def solve_nodes(
 ) -> JointSolution:
     """Solve with a penalty on nodes.
 
-    The copies Θ (likelihood), Z (l1 norm) and V (column norms) make one block; the other is
-    their meeting point (T, T, U), which satisfies the linear constraints exactly.
+    The copies Θ (likelihood) and V (column norms) make one block. The other is their meeting
+    point (T, U), which carries the l1 norm and satisfies the linear constraints exactly.
     """
     S, n, weights, penalty = problem
     assert isinstance(penalty, (PerturbedNodes, CohubNodes))
     nS, rho = S * n[:, None, None], settings.rho
     if start is None or start.V is None:
         start = _cold_start(problem, penalty)
-    T, U = start.Z, start.V
-    u_Theta, u_Z, u_V = (d / rho for d in (start.dual_Theta, start.dual_Z, start.dual_V))
+    T, U = start.Z, penalty.decompose(start.Z, start.V)
+    u_Theta, u_V = start.dual_Theta / rho, start.dual_V / rho
     iteration, converged, a = 0, False, RELAXATION
     for iteration in range(1, settings.max_iter + 1):
         Theta = expand(T - u_Theta - nS / rho, n, rho)
-        Z = soft_threshold(T - u_Z, weights / rho)
         V = penalty.column_prox(U - u_V, 1.0 / rho)
         A = a * Theta + (1.0 - a) * T + u_Theta
-        B = a * Z + (1.0 - a) * T + u_Z
         C = a * V + (1.0 - a) * U + u_V
         T_old, U_old = T, U
-        T, U = penalty.meet(A + B, C)
-        u_Theta, u_Z, u_V = A - T, B - T, C - U
+        T, U = penalty.meet(A, C, weights / rho)
+        u_Theta, u_V = A - T, C - U
         if iteration % CHECK_EVERY and iteration < settings.max_iter:
             continue
-        moved = _norm(T - T_old)
         now = Residuals(
-            _norm(Theta - T, Z - T, V - U),
-            max(_norm(Theta, Z, V), _norm(T, T, U)),
-            rho * float(np.sqrt(2.0 * moved**2 + _norm(U - U_old) ** 2)),
-            rho * _norm(u_Theta, u_Z, u_V),
+            _norm(Theta - T, V - U),
+            max(_norm(Theta, V), _norm(T, U)),
+            rho * _norm(T - T_old, U - U_old),
+            rho * _norm(u_Theta, u_V),
         )
-        converged = now.small(settings.tol, 2 * T.size + U.size)
+        converged = now.small(settings.tol, T.size + U.size)
         if converged or (on_check is not None and on_check()):
             break
         if _may_adapt(iteration) and (factor := now.balance()) != 1.0:
-            rho, u_Theta, u_Z, u_V = rho * factor, u_Theta / factor, u_Z / factor, u_V / factor
-    state = JointState(Z, rho * u_Z, rho * u_Theta, V, rho * u_V)
-    slope = node_slope(problem, -rho * u_Z, -rho * u_V)
+            rho, u_Theta, u_V = rho * factor, u_Theta / factor, u_V / factor
+    # The condition of the meeting point: Γ = rho (u_Theta ± u_V/2) is a subgradient of the l1 norm.
+    dual_Z = rho * (u_Theta + penalty.spread(u_V, len(S)) / 2.0)
+    state = JointState(T, dual_Z, rho * u_Theta, V, rho * u_V)
+    slope = node_slope(problem, dual_Z, -rho * u_V)
     return finished(problem, Theta, state, slope, iteration, converged, MATRICES)
 
 

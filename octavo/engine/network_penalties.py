@@ -12,6 +12,7 @@ graphical models", JMLR 15:445-488, sections 2.2 and 3.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations
 from typing import Self
 
@@ -27,6 +28,7 @@ from octavo.engine.group_proximal import (
     shrink_columns,
     shrink_together,
     soft_threshold,
+    soft_threshold_tied,
 )
 
 Index = NDArray[np.intp]
@@ -131,6 +133,7 @@ class GroupedEdges:
 # --- penalties on nodes ---------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=64)
 def pair_indices(n_networks: int) -> tuple[Index, Index]:
     """Return the first and the second of each pair k < l, in lexicographic order."""
     first, second = np.triu_indices(n_networks, 1)
@@ -161,16 +164,15 @@ class PerturbedNodes:
         """Return T_q of every V."""
         return shrink_columns(A, self.lam * step, self.q)
 
-    def meet(self, total: Array, C: Array) -> tuple[Array, Array]:
-        """Return the nearest (T, U) with T^k − T^l = U + Uᵀ.
+    def meet(self, A: Array, C: Array, thresholds: Array) -> tuple[Array, Array]:
+        """Return (T, U), T^k − T^l = U + Uᵀ, that minimise ½‖T − A‖² + ½‖U − C‖² + Σ w |T|.
 
-        `total` is the sum of the two copies that T meets, `C` the copy that U meets: with
-        M = 2I + (K I − 11ᵀ)/4,  M T = total ± (C + Cᵀ)/4,  U = (T^k − T^l)/2 + (C − Cᵀ)/2.
+        U = (T^k − T^l)/2 + (C − Cᵀ)/2, and with it each entry of the T has the quadratic
+        ½ tᵀMt − rᵀt, M = (1 + K/4) I − 11ᵀ/4 and r = A ± (C + Cᵀ)/4.
         """
-        K = len(total)
-        rhs = total + self.spread((C + transposed(C)) / 4.0, K)
-        # M = (2 + K/4) I − 11ᵀ/4 has an inverse of the same form.
-        T = (rhs + rhs.sum(axis=0) / 8.0) / (2.0 + K / 4.0)
+        K = len(A)
+        R = A + self.spread((C + transposed(C)) / 4.0, K)
+        T = soft_threshold_tied(R, thresholds, 1.0 + K / 4.0, 0.25)
         return T, self.targets(T) / 2.0 + (C - transposed(C)) / 2.0
 
     def groups(self, V: Array) -> Array:
@@ -222,14 +224,14 @@ class CohubNodes:
         A = without_diagonals(A)
         return shrink_columns(self.groups(A), self.lam * step, self.q).reshape(A.shape)
 
-    def meet(self, total: Array, C: Array) -> tuple[Array, Array]:
-        """Return the nearest (T, U) with offdiag T^k = U^k + (U^k)ᵀ.
+    def meet(self, A: Array, C: Array, thresholds: Array) -> tuple[Array, Array]:
+        """Return (T, U), offdiag T = U + Uᵀ, that minimise ½‖T − A‖² + ½‖U − C‖² + Σ w |T|.
 
-        Off the diagonal 2.25 T = total + (C + Cᵀ)/4; on it T = total/2.
+        Off the diagonal 1.25 T = soft(A + (C + Cᵀ)/4, w); on it T = soft(A, w).
         """
-        T = (total + (C + transposed(C)) / 4.0) / 2.25
+        T = soft_threshold(A + (C + transposed(C)) / 4.0, thresholds) / 1.25
         i = np.arange(T.shape[-1])
-        T[..., i, i] = total[..., i, i] / 2.0
+        T[:, i, i] = soft_threshold(A[:, i, i], thresholds[:, i, i])
         return T, without_diagonals(T / 2.0 + (C - transposed(C)) / 2.0)
 
     def groups(self, V: Array) -> Array:

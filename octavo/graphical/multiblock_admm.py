@@ -127,6 +127,6 @@ def _solution(problem, now, duals, n_iter, converged):
     if not isinstance(penalty, PerturbedNodes):
         V = penalty.targets(V)  # without the diagonals, which are free
     dual_V = F + transposed(F)  # λ ∂‖V_j‖ ∋ F − G, and G = −Fᵀ at the optimum
-    state = JointState(Z, -Q, np.zeros_like(Q), V, -dual_V)
+    state = JointState(Z, Q, Q + penalty.spread(dual_V / 2.0, len(Q)), V, -dual_V)
     slope = node_slope(problem, Q, dual_V)
     return finished(problem, Theta, state, slope, n_iter, converged, MATRICES)

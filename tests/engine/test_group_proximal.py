@@ -15,6 +15,7 @@ from octavo.engine.group_proximal import (
     shrink_columns,
     shrink_together,
     soft_threshold,
+    soft_threshold_tied,
 )
 
 QS = (1, 2, np.inf)
@@ -149,3 +150,19 @@ def test_shrinking_together_minimises_its_definition(seed):
         return 0.5 * ((X - A) ** 2).sum() + (weights * np.abs(X)).sum() + joint
 
     assert smallest(objective, X, 20) >= objective(X) - 1e-13
+
+
+@settings(deadline=None)
+@given(seeds, st.integers(1, 8))
+def test_tied_thresholds_satisfy_their_optimality_conditions(seed, K):
+    """αt − β Σt − r is minus a subgradient of Σ w |t|."""
+    rng = np.random.default_rng(seed)
+    R, weights = 2 * rng.standard_normal((K, 30)), rng.uniform(0, 2, (K, 30))
+    weights[0, :5] = np.inf
+    alpha, beta = 1.0 + K / 4.0, 0.25
+    T = soft_threshold_tied(R, weights, alpha, beta)
+    slope = R + beta * T.sum(axis=0) - alpha * T
+    assert (np.abs(slope) <= weights + 1e-12).all()
+    free = T != 0
+    np.testing.assert_allclose(slope[free], np.sign(T[free]) * weights[free], atol=1e-12)
+    assert not T[0, :5].any()
