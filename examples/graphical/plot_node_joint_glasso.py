@@ -2,8 +2,8 @@
 Which variable changed its relations?
 =====================================
 
-Two groups of samples, sixty variables. Two variables have their relations to all others rewired in one
-of the groups, two others are hubs in both. Compared edge by edge, the networks differ a
+Two groups of samples, sixty variables. Two variables have their relations to all others rewired
+in one of the groups, two others are hubs in both. Compared edge by edge, the networks differ a
 little everywhere; compared node by node, the two that changed stand out.
 """
 
