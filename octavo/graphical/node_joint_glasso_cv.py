@@ -42,10 +42,10 @@ __all__ = ["NodeJointGraphicalLassoCV"]
 
 
 def default_lam1s(samples, count, scale):
-    """Return penalties from where no edge is left down to a twentieth of that."""
+    """Return penalties from where no edge is left down to a hundredth of that."""
     size = without_diagonals(np.abs(samples.S)) * samples.n[:, None, None]
     highest = max(float(size.max()) / scale, 1e-3)
-    return np.geomspace(highest, highest / 20.0, count)
+    return np.geomspace(highest, highest / 100.0, count)
 
 
 def default_lam2s(samples, kind, norm, lam1, count, scale):
@@ -68,7 +68,7 @@ def default_lam2s(samples, kind, norm, lam1, count, scale):
     else:
         highest = float(column_norms(M, dual_exponent(norm)).max(initial=0.0))
     highest = max(highest / scale, 1e-3)
-    return np.geomspace(highest, highest / 20.0, count)
+    return np.geomspace(highest, highest / 100.0, count)
 
 
 class NodeJointGraphicalLassoCV(JointNetworkEstimator):
@@ -81,10 +81,10 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         `FusedJointGraphicalLasso` or `GroupJointGraphicalLasso`.
     lam1s : int or array-like of shape (n_lam1s,), default=5
         Values of lam1 to choose from, or how many to place between the one that leaves no edge
-        and a twentieth of it.
+        and a hundredth of it.
     lam2s : int or array-like of shape (n_lam2s,), default=5
-        Values of lam2 to choose from, or how many to place below the one that leaves about no
-        perturbed node, or no hub.
+        Values of lam2 to choose from, or how many to place between the one that leaves about no
+        perturbed node, or no hub, and a hundredth of it.
     selection : {"cv", "ebic", "stability"}, default="cv"
         "cv": the largest held-out Σ_k [log det Θ^k − tr(S^k Θ^k)], the mean over folds. "ebic": the
         smallest extended Bayesian information criterion. "stability": the densest networks whose
