@@ -269,11 +269,12 @@ def solve_nodes(
     if start is None or start.V is None:
         start = _cold_start(problem, penalty)
     T, U = start.Z, penalty.decompose(start.Z, start.V)
-    u_Theta, u_V = start.dual_Theta / rho, start.dual_V / rho
+    g = penalty.stiffness
+    u_Theta, u_V = start.dual_Theta / rho, start.dual_V / (g * rho)
     iteration, converged, a = 0, False, RELAXATION
     for iteration in range(1, settings.max_iter + 1):
         Theta = expand(T - u_Theta - nS / rho, n, rho)
-        V = penalty.column_prox(U - u_V, 1.0 / rho)
+        V = penalty.column_prox(U - u_V, 1.0 / (g * rho))
         A = a * Theta + (1.0 - a) * T + u_Theta
         C = a * V + (1.0 - a) * U + u_V
         T_old, U_old = T, U
@@ -284,18 +285,19 @@ def solve_nodes(
         now = Residuals(
             _norm(Theta - T, V - U),
             max(_norm(Theta, V), _norm(T, U)),
-            rho * _norm(T - T_old, U - U_old),
-            rho * _norm(u_Theta, u_V),
+            rho * _norm(T - T_old, g * (U - U_old)),
+            rho * _norm(u_Theta, g * u_V),
         )
         converged = now.small(settings.tol, T.size + U.size)
         if converged or (on_check is not None and on_check()):
             break
         if _may_adapt(iteration) and (factor := now.balance()) != 1.0:
             rho, u_Theta, u_V = rho * factor, u_Theta / factor, u_V / factor
-    # The condition of the meeting point: Γ = rho (u_Theta ± u_V/2) is a subgradient of the l1 norm.
-    dual_Z = rho * (u_Theta + penalty.spread(u_V, len(S)) / 2.0)
-    state = JointState(T, dual_Z, rho * u_Theta, V, rho * u_V)
-    slope = node_slope(problem, dual_Z, -rho * u_V)
+    # The condition of the meeting point: dual_Θ ± dual_V/2 is a subgradient of the l1 norm.
+    dual_V = g * rho * u_V
+    dual_Z = rho * u_Theta + penalty.spread(dual_V, len(S)) / 2.0
+    state = JointState(T, dual_Z, rho * u_Theta, V, dual_V)
+    slope = node_slope(problem, dual_Z, -dual_V)
     return finished(problem, Theta, state, slope, iteration, converged, MATRICES)
 
 
