@@ -22,6 +22,12 @@ from octavo.plot.mixtures import plot_mixture as plot_mixture
 from octavo.plot.mixtures import plot_overlap_map as plot_overlap_map
 from octavo.plot.mixtures import plot_parallel_distribution as plot_parallel_distribution
 from octavo.plot.mixtures import plot_referee as plot_referee
+from octavo.plot.node_networks import plot_edge_recovery as plot_edge_recovery
+from octavo.plot.node_networks import plot_network_difference as plot_network_difference
+from octavo.plot.node_networks import plot_networks as plot_networks
+from octavo.plot.node_networks import plot_node_scores as plot_node_scores
+from octavo.plot.node_networks import plot_penalty_surface as plot_penalty_surface
+from octavo.plot.node_networks import plot_screening_speed as plot_screening_speed
 from octavo.plot.online import plot_feature_confidence as plot_feature_confidence
 from octavo.plot.online import plot_final_rates as plot_final_rates
 from octavo.plot.online import plot_online_curves as plot_online_curves

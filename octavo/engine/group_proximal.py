@@ -1,0 +1,213 @@
+"""Proximal maps and balls of norms over groups: columns, or one entry of several matrices.
+
+``shrink_columns(A, t, q)`` is the proximal map of t Σ_j ‖A_j‖_q for q in {1, 2, inf}: soft
+thresholding, group shrinkage, and what is left of a column after its projection on an l1 ball.
+``fuse`` and ``shrink_together`` act on one entry of K matrices at a time: the fused and the group
+penalty, each with an l1 penalty beside it.
+
+References: Duchi and Singer (2009), "Efficient online and batch learning using forward backward
+splitting", JMLR 10:2899-2934, section 5; Danaher, Wang and Witten (2014), "The joint graphical
+lasso", JRSS B 76:373-397, section 3.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+NORMS = (1, 2, np.inf)
+
+
+def dual_exponent(q: float) -> float:
+    """Return s with 1/s + 1/q = 1."""
+    return {1: np.inf, 2: 2, np.inf: 1}[q]
+
+
+def column_norms(A: Array, q: float) -> Array:
+    """Return the q norms of the columns of one or several matrices."""
+    if q == 1:
+        return np.abs(A).sum(axis=-2)
+    if q == 2:
+        return np.sqrt(np.einsum("...ij,...ij->...j", A, A))
+    return np.abs(A).max(axis=-2, initial=0.0)
+
+
+def _ratio(radius: Array | float, norms: Array) -> Array:
+    """Return min(1, radius / norm); 1 for a norm of zero, where nothing needs to be scaled."""
+    largest = np.maximum(norms, radius)
+    return np.where(largest > 0.0, radius / np.where(largest > 0.0, largest, 1.0), 1.0)
+
+
+def soft_threshold(A: Array, threshold: Array | float) -> Array:
+    """Return the proximal map of the weighted l1 norm; an infinite threshold gives zero."""
+    return A - np.clip(A, -threshold, threshold)
+
+
+def l1_ball_threshold(A: Array, radius: float) -> Array:
+    """Return by column the θ for which soft thresholding at θ projects on the l1 ball.
+
+    It is zero for columns inside the ball.
+    """
+    size = np.abs(A)
+    ordered = -np.sort(-size, axis=-2)
+    excess = np.cumsum(ordered, axis=-2) - radius
+    count = np.arange(1, A.shape[-2] + 1)[:, None]
+    last = np.maximum((ordered * count > excess).sum(axis=-2, keepdims=True), 1)
+    theta = np.take_along_axis(excess, last - 1, axis=-2)[..., 0, :] / last[..., 0, :]
+    return np.maximum(theta, 0.0)
+
+
+def project_columns(A: Array, radius: float, s: float) -> Array:
+    """Project every column on the ball of the s norm."""
+    if s == np.inf:
+        return np.clip(A, -radius, radius)
+    if s == 2:
+        return A * _ratio(radius, column_norms(A, 2))[..., None, :]
+    return soft_threshold(A, l1_ball_threshold(A, radius)[..., None, :])
+
+
+def shrink_columns(A: Array, threshold: float, q: float) -> Array:
+    """Return T_q: the proximal map of threshold · Σ_j ‖A_j‖_q, by Moreau's decomposition."""
+    if q == 1:
+        return soft_threshold(A, threshold)
+    if q == 2:
+        return A * (1.0 - _ratio(threshold, column_norms(A, 2)))[..., None, :]
+    theta = l1_ball_threshold(A, threshold)[..., None, :]
+    return np.clip(A, -theta, theta)  # A less its projection on the l1 ball
+
+
+def scale_into_balls(G: Array, radius: float, s: float) -> Array:
+    """Scale symmetric matrices so that their columns lie in a ball and they stay symmetric.
+
+    `G` has shape (..., m, p, p); the m parts of a column together make its s norm. Entry ij is
+    multiplied by the smaller of the factors that columns i and j need.
+    """
+    stacked = G.reshape(*G.shape[:-3], -1, G.shape[-1])
+    factor = _ratio(radius, column_norms(stacked, s))
+    both = np.minimum(factor[..., :, None], factor[..., None, :])
+    return G * both[..., None, :, :]
+
+
+def shrink_together(A: Array, weights: Array, group: Array) -> Array:
+    """Return the proximal map of Σ w_k |a_k| + g ‖a‖₂ for each entry; axis 0 is the group."""
+    Z = soft_threshold(A, weights)
+    return Z * (1.0 - _ratio(group, np.sqrt(np.einsum("k...,k...->...", Z, Z))))
+
+
+def fuse(A: Array, weights: Array, fusion: Array) -> Array:
+    """Return the proximal map of Σ w_k |a_k| + f Σ_{k<l} |a_k − a_l| for each entry.
+
+    Axis 0 is the group. The weights of one entry must be equal in all members for thresholding
+    after fusing to be exact.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n_members, ...)
+        What is mapped.
+    weights : ndarray of the shape of A
+        Weights of the l1 norm; infinite ones give zero.
+    fusion : ndarray of the shape of A[0]
+        Weight of the differences.
+
+    Returns
+    -------
+    ndarray of the shape of A
+        The minimiser plus half the squared distance from A.
+    """
+    flat = np.ascontiguousarray(A).reshape(len(A), -1)
+    out = np.empty_like(flat)
+    _fuse_entries(flat, np.ascontiguousarray(fusion).reshape(-1), out)
+    return soft_threshold(out.reshape(A.shape), weights)
+
+
+@numba.njit(cache=True)
+def _fuse_entries(A, fusion, out):
+    """Fuse every column of A (members × entries).
+
+    The differences of sorted values sum to Σ_i (2i − K + 1) a_(i), and the map keeps the order:
+    what remains is the isotonic regression of a_(i) − f (2i − K + 1), i = 0 .. K − 1.
+    """
+    K, m = A.shape
+    order = np.empty(K, np.int64)
+    level = np.empty(K)
+    size = np.empty(K, np.int64)
+    for j in range(m):
+        f = fusion[j]
+        if K == 2:
+            mean = 0.5 * (A[0, j] + A[1, j])
+            half = 0.5 * (A[0, j] - A[1, j])
+            half = half - f if half > f else (half + f if half < -f else 0.0)
+            out[0, j] = mean + half
+            out[1, j] = mean - half
+            continue
+        for k in range(K):  # insertion sort
+            i = k
+            while i > 0 and A[order[i - 1], j] > A[k, j]:
+                order[i] = order[i - 1]
+                i -= 1
+            order[i] = k
+        n_levels = 0
+        for i in range(K):  # pool adjacent violators
+            level[n_levels] = A[order[i], j] - f * (2 * i - K + 1)
+            size[n_levels] = 1
+            n_levels += 1
+            while n_levels > 1 and level[n_levels - 2] >= level[n_levels - 1]:
+                total = size[n_levels - 2] + size[n_levels - 1]
+                level[n_levels - 2] = (
+                    level[n_levels - 2] * size[n_levels - 2]
+                    + level[n_levels - 1] * size[n_levels - 1]
+                ) / total
+                size[n_levels - 2] = total
+                n_levels -= 1
+        i = 0
+        for b in range(n_levels):
+            for _ in range(size[b]):
+                out[order[i], j] = level[b]
+                i += 1
+
+
+def soft_threshold_tied(R: Array, weights: Array, alpha: float, beta: float) -> Array:
+    """Minimise ½ tᵀ(αI − β11ᵀ)t − rᵀt + Σ_k w_k |t_k| for each entry; axis 0 is the group.
+
+    Needs α > β K > 0. Given s = Σ t the solution is t_k = soft(r_k + β s, w_k)/α, and s is the
+    root of a decreasing, piecewise linear function of one variable.
+    """
+    flat = np.ascontiguousarray(R).reshape(len(R), -1)
+    out = np.empty_like(flat)
+    _tied_entries(flat, np.ascontiguousarray(weights).reshape(len(R), -1), alpha, beta, out)
+    return out.reshape(R.shape)
+
+
+@numba.njit(cache=True)
+def _tied_entries(R, weights, alpha, beta, out):
+    """Find s by Newton's method, kept inside a bracket; in the right piece one step is exact."""
+    K, m = R.shape
+    for j in range(m):
+        s, low, high = 0.0, -np.inf, np.inf
+        for _ in range(100):
+            total, size, count = 0.0, 0.0, 0
+            for k in range(K):
+                v = R[k, j] + beta * s
+                w = weights[k, j]
+                t = (v - w if v > w else (v + w if v < -w else 0.0)) / alpha
+                out[k, j] = t
+                total += t
+                size += abs(t)
+                count += t != 0.0
+            if abs(total - s) <= 1e-15 * (size + abs(s)):
+                break
+            if total > s:
+                low = s
+            else:
+                high = s
+            s += (total - s) / (1.0 - beta * count / alpha)
+            if s <= low or s >= high:
+                s = 0.5 * (low + high)
+
+
+def _warmup() -> None:
+    fuse(np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(1))
+    soft_threshold_tied(np.zeros((2, 1)), np.zeros((2, 1)), 1.5, 0.25)
