@@ -1,0 +1,5 @@
+"""Robust PCA, separable NMF, slow features and source separation."""
+
+from octavo._lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
