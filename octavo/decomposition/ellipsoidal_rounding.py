@@ -60,9 +60,11 @@ def contact_points(coordinates, found: Ellipsoid, active_tol: float) -> np.ndarr
     """Return the indices of points of contact, in increasing order, equal ones once.
 
     Of points within `active_tol` of each other, in the norm of the ellipsoid, the one with the
-    largest weight stands for all.
+    largest weight stands for all. Where the ellipsoid did not converge, every point with weight
+    is taken for one of contact.
     """
-    active = np.flatnonzero((found.weights > 0) & (found.contact >= 1.0 - active_tol))
+    touches = (found.contact >= 1.0 - active_tol) | (not found.converged)  # as well as is known
+    active = np.flatnonzero((found.weights > 0) & touches)
     active = active[np.argsort(-found.weights[active], kind="stable")]
     round_ = coordinates[active] @ cholesky(found.shape, lower=True)  # ellipsoid -> unit ball
     kept: list[int] = []

@@ -145,10 +145,10 @@ def xray_anchors(
         How many to choose.
     policy : {"max", "dist", "greedy", "rand"}, default="max"
         Which residual R_i gives the direction in which the next anchor is sought: the longest
-        one ("max"), the one with the longest positive part of its products with all points
-        ("dist"), a random one ("rand"). "greedy" chooses the anchor a_j directly, by the longest
-        positive part of its products with all residuals over its own length. "dist" and
-        "greedy" cost a product of X with its transpose for each anchor.
+        one ("max"); the one with the longest positive part of its products with all points
+        ("dist"); that of the point whose products with all residuals have the longest positive
+        part, over its own length ("greedy"); a random one ("rand"). "dist" and "greedy" cost a
+        product of X with its transpose for each anchor.
     random_state : int, RandomState instance or None, default=None
         For "rand".
     step : callable, optional
@@ -183,13 +183,9 @@ def xray_anchors(
         lengths[~allowed] = 0.0  # their direction may lead to no point that can be chosen
         if lengths.max() <= _RANK_TOL**2 * norms.max():
             raise _exhausted(n_components, k, X.shape)
-        if policy == "greedy":
-            score = _positive_part_sums(X, weights, targets)[1]
-            score = np.divide(score, norms, out=np.zeros_like(score), where=norms > 0)
-        else:
-            i = _residual(policy, X, weights, targets, lengths, rng)
-            residual = dense_rows(X, [i])[0] - weights[i] @ anchors
-            score = np.divide(X @ residual, sums, out=np.zeros_like(sums), where=allowed)
+        i = _residual(policy, X, weights, targets, lengths, norms, rng)
+        residual = dense_rows(X, [i])[0] - weights[i] @ anchors
+        score = np.divide(X @ residual, sums, out=np.zeros_like(sums), where=allowed)
         score[~allowed] = -np.inf
         score[chosen] = -np.inf
         j = int(score.argmax())
@@ -209,14 +205,15 @@ def _exhausted(n_components, k, shape) -> ValueError:
     )
 
 
-def _residual(policy, X, weights, targets, lengths, rng) -> int:
+def _residual(policy, X, weights, targets, lengths, norms, rng) -> int:
     """Return which residual gives the direction."""
     if policy == "max":
         return int(lengths.argmax())
-    if policy == "dist":
-        sizes = _positive_part_sums(X, weights, targets)[0]
-        return int(np.where(lengths > 0, sizes, -np.inf).argmax())
-    return int(rng.choice(np.flatnonzero(lengths > _RANK_TOL * lengths.max())))
+    if policy == "rand":
+        return int(rng.choice(np.flatnonzero(lengths > _RANK_TOL * lengths.max())))
+    by_row, by_column = _positive_part_sums(X, weights, targets)
+    sizes = by_row if policy == "dist" else by_column / np.where(norms > 0, norms, 1.0)
+    return int(np.where(lengths > 0, sizes, -np.inf).argmax())
 
 
 def _refit(X, chosen, weights) -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ Sun and Freund (2004) around it; and the convex program as it stands, through cv
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -268,9 +269,7 @@ def cutting_plane(
         chosen[outside] = True
 
 
-def convex_program(
-    points: Floats, weights: Floats, stop: Stop, **_: object
-) -> tuple[Floats, int]:
+def convex_program(points: Floats, weights: Floats, stop: Stop, **_: object) -> tuple[Floats, int]:
     """Return the dual weights of Q(S) as cvxpy solves it: the reference, slow and from scratch."""
     try:
         import cvxpy as cp
@@ -279,7 +278,11 @@ def convex_program(
     shape = cp.Variable((points.shape[1],) * 2, PSD=True)
     inside = cp.sum(cp.multiply(points @ shape, points), axis=1) <= 1
     problem = cp.Problem(cp.Maximize(cp.log_det(shape)), [inside])
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # how accurate it is, our gap tells
+        problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+    if inside.dual_value is None:
+        raise RuntimeError(f"cvxpy found no ellipsoid: {problem.status}")
     found = np.asarray(inside.dual_value, dtype=float)
     found[found < 1e-7 * found.max()] = 0.0  # an interior-point method leaves no weight at zero
     return found / found.sum(), int(problem.solver_stats.num_iters or 0)
