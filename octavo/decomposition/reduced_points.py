@@ -56,9 +56,9 @@ def reduced_points(X, n_dimensions: int, *, solver="auto", random_state=None) ->
     if sparse.issparse(X) and (solver == "full" or n_dimensions == least):
         solver = "covariance_eigh"  # a full SVD would make X dense, ARPACK finds fewer than all
     found = _SOLVERS[solver](X, n_dimensions, random_state)
-    if solver == "covariance_eigh" and found.sizes[-1] <= _SQUARED * found.sizes[0]:
-        if not sparse.issparse(X):
-            found = _by_svd(X, n_dimensions, random_state)
+    is_poor = solver == "covariance_eigh" and found.sizes[-1] <= _SQUARED * found.sizes[0]
+    if is_poor and not sparse.issparse(X):
+        found = _by_svd(X, n_dimensions, random_state)
     return _of_full_rank(found, X)
 
 
@@ -114,7 +114,7 @@ _SOLVERS = {
 def warn_of_smaller_rank(asked: int, rank: int) -> None:
     """Say that the points are reduced to fewer dimensions than asked for."""
     warnings.warn(
-        f"reduced_dim={asked} exceeds the rank of X, which is {rank}: reduced to {rank} dimensions.",
+        f"reduced_dim={asked} exceeds the rank of X, which is {rank}, and is lowered to it.",
         UserWarning,
         stacklevel=3,
     )

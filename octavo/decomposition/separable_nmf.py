@@ -201,7 +201,8 @@ def xray_anchors(
 def _exhausted(n_components, k, shape) -> ValueError:
     return ValueError(
         f"n_components={n_components} exceeds the rays that X needs: all points whose sum is "
-        f"positive are non-negative combinations of {k} (n_samples={shape[0]}, n_features={shape[1]})."
+        f"positive are non-negative combinations of {k} (n_samples={shape[0]}, "
+        f"n_features={shape[1]})."
     )
 
 
@@ -340,9 +341,9 @@ class XRay(AnchorFactorization):
     Notes
     -----
     Do not use "dist" and "greedy" on more than some ten thousand points: each anchor costs a
-    product of X with its transpose. Unlike `SuccessiveProjection`, XRAY can choose more anchors than
-    the rank of X, where the cone has that many rays. The rules of "dist" and "greedy" follow [1]_
-    as [2]_ retells it.
+    product of X with its transpose. Unlike `SuccessiveProjection`, XRAY can choose more anchors
+    than the rank of X, where the cone has that many rays. The rules of "dist" and "greedy" are
+    those of [1]_ as far as [2]_ retells them.
 
     References
     ----------

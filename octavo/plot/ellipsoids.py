@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -33,7 +33,7 @@ def _surface(shape: np.ndarray, center: np.ndarray) -> np.ndarray:
 def plot_contact_ellipsoid(
     points: ArrayLike,
     L: ArrayLike,
-    active: Sequence[int],
+    active: ArrayLike,
     *,
     center: ArrayLike | None = None,
     ax: Axes | None = None,
@@ -46,7 +46,7 @@ def plot_contact_ellipsoid(
         Points, such as `EllipsoidalRoundingNMF.reduced_points_`.
     L : array-like of shape (2, 2) or (3, 3)
         The ellipsoid {x: (x - center)ᵀ L (x - center) ≤ 1}.
-    active : sequence of int
+    active : array-like of int
         Indices of the points of contact.
     center : array-like, optional
         Centre of the ellipsoid; the origin by default, and then the mirror images of the points
@@ -100,7 +100,7 @@ def plot_contact_values(model: Any, *, ax: Axes | None = None) -> Axes:
         The axes.
     """
     ax = ax or plt.subplots()[1]
-    ax.hist(model.contact_values_, bins=np.linspace(0, 1, 51), color="0.7")
+    ax.hist(model.contact_values_, bins=np.linspace(0, 1, 51).tolist(), color="0.7")
     ax.plot(
         model.contact_values_[model.candidate_indices_],
         np.ones(len(model.candidate_indices_)),
@@ -172,6 +172,6 @@ def plot_anchor_words(model: Any, *, n_words: int = 5, ax: Axes | None = None) -
     table = ax.table([[*row, *[""] * (width - len(row))] for row in rows], colLabels=header)
     table.scale(1, 1.3)
     for i in range(len(rows)):
-        table[i + 1, 0].get_text().set_weight("bold")
+        table[i + 1, 0].get_text().set_fontweight("bold")
     ax.set_axis_off()
     return ax

@@ -11,7 +11,8 @@ def test_separable_sample():
     np.testing.assert_allclose(sample.X, sample.weights @ sample.basis, atol=1e-14)
     np.testing.assert_array_equal(sample.X[sample.anchors], sample.basis)
     np.testing.assert_allclose(sample.weights.sum(axis=1), 1.0)
-    assert 0 <= sample.basis.min() and sample.basis.max() <= 1
+    assert sample.basis.min() >= 0
+    assert sample.basis.max() <= 1
 
 
 def test_noise_alone_differs_and_has_its_size():

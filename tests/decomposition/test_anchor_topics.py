@@ -76,7 +76,8 @@ def test_new_documents_are_labelled_as_old_ones(corpus):
 def test_top_words_are_the_heaviest_without_the_anchor(corpus):
     model = AnchorTopics(3).fit(corpus.counts)
     for anchor, topic, words in zip(model.anchor_indices_, model.topics_, model.top_words(4)):
-        assert len(words) == 4 and anchor not in words
+        assert len(words) == 4
+        assert anchor not in words
         rest = np.delete(topic, [anchor, *words])
         assert topic[words].min() >= rest.max()
 

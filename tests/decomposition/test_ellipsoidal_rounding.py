@@ -75,7 +75,8 @@ def test_algorithm_2_raises_the_dimension():
     X = make_separable(300, 40, n_components=6, random_state=1).X
     model = EllipsoidalRoundingNMF(6, reduced_dim=2).fit(X)
     few = len(ellipsoidal_candidates(X, 2).candidates)
-    assert few < 6 and model.reduced_dim_ > 2
+    assert few < 6
+    assert model.reduced_dim_ > 2
     assert len(model.candidate_indices_) >= 6
     below = ellipsoidal_candidates(X, model.reduced_dim_ - 1)
     assert len(below.candidates) < 6  # it stops as soon as it can

@@ -235,7 +235,7 @@ def test_rank_deficiency_is_told():
 @pytest.mark.parametrize("cls", [SuccessiveProjection, XRay])
 def test_bad_input(cls):
     X = np.random.default_rng(0).random((6, 4))
-    with pytest.raises(ValueError, match="Negative values in data .* smallest is -1"):
+    with pytest.raises(ValueError, match=r"Negative values in data .* smallest is -1"):
         cls(2, strict=True).fit(X - np.eye(6, 4) * (1 + X))
     model = cls(2, strict=True).fit(X)
     with pytest.raises(ValueError, match="Negative values"):

@@ -193,7 +193,9 @@ def test_whitening_and_start():
 def test_steps_run_out():
     points = np.random.default_rng(7).standard_normal((500, 6))
     found = enclosing_ellipsoid(points, Stop.at_gap(1e-9, 6, 3), method="fw")
-    assert found.n_iter == 3 and not found.converged and found.gap > 1e-9
+    assert found.n_iter == 3
+    assert not found.converged
+    assert found.gap > 1e-9
     assert np.einsum("ij,jk,ik->i", points, found.shape, points).max() <= 1 + 1e-12
 
 

@@ -1,4 +1,4 @@
-"""AnchorTopics weighs words by their rarity, and the tables of the checks have none that is rare."""
+"""AnchorTopics weighs words by their rarity; in the tables of the checks no word is rare."""
 
 from octavo.decomposition import AnchorTopics
 from tests.conformance.discovery import Case
