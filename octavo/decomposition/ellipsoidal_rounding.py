@@ -245,7 +245,7 @@ class EllipsoidalRoundingNMF(AnchorFactorization):
     --------
     >>> from octavo.data import make_separable
     >>> from octavo.decomposition import EllipsoidalRoundingNMF
-    >>> sample = make_separable(500, 50, n_components=5, noise=0.05, random_state=0)
+    >>> sample = make_separable(500, 50, n_components=5, noise=0.02, random_state=0)
     >>> model = EllipsoidalRoundingNMF(5).fit(sample.X)
     >>> sorted(model.anchor_indices_.tolist()) == sorted(sample.anchors.tolist())
     True

@@ -7,8 +7,9 @@ With w_i = p_iᵀ Ω(u)⁻¹ p_i, the matrix L = Ω(u)⁻¹ / max w encloses eve
 -log det exceeds the least one by d log(max w / d) at most: that is the duality gap.
 
 Three solvers: Frank-Wolfe with away steps (Todd and Yıldırım 2007), which discards points that
-cannot touch the ellipsoid (the bound of Harman and Pronzato 2007); the cutting-plane strategy of
-Sun and Freund (2004) around it; and the convex program as it stands, through cvxpy.
+cannot touch the ellipsoid (the bound of Harman and Pronzato 2007) and takes Newton steps where it
+creeps; the cutting-plane strategy of Sun and Freund (2004) around it; and the convex program as it
+stands, through cvxpy.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, qr, solve_triangular, svdvals
 
+from octavo.engine.nonnegative_least_squares import nonnegative_least_squares
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Solver = Callable[..., "tuple[Floats, int]"]
@@ -29,6 +32,8 @@ Solver = Callable[..., "tuple[Floats, int]"]
 _FEW_POINTS = 2_000  # with no more, a fresh factorisation costs less than the steps between
 _STEPS_MANY, _STEPS_FEW = 50, 500  # steps from one fresh factorisation to the next
 _LOOSE = 0.1  # a round of cutting planes is solved to this share of the last one's violation
+_CREEP = 0.5  # Newton steps follow where a round of steps leaves more than this of the violation
+_NEWTON_POINTS = 400  # most points for Newton steps, which cost their number cubed
 SHRINK, EXPAND = 0.9999, 5.0  # θ and η of Algorithm 3
 
 
@@ -160,6 +165,55 @@ def may_touch(w: Floats, d: int) -> NDArray[np.bool_]:
     return w >= d * least * (1.0 - 1e-9)  # a margin for rounding
 
 
+def violation(w: Floats, u: Floats, stop: Stop) -> float:
+    """Return how far w is from optimal, as a multiple of what `stop` allows."""
+    d = float(u @ w)  # Σ u w = d for any weights
+    above, below = w.max() / d - 1.0, 1.0 - w[u > 0].min() / d
+    return float(max(above / stop.excess, below / stop.slack))
+
+
+def newton_steps(points: Floats, u: Floats, stop: Stop, max_steps: int = 20) -> tuple[Floats, int]:
+    """Maximise log det Ω(v) - d Σ v over v ≥ 0, whose maximum lies on the simplex, by Newton.
+
+    The gradient is w - d, the Hessian -H with H_ij = (p_iᵀ Ω⁻¹ p_j)², and H u = w: the model
+    around u is least at the v ≥ 0 that minimises ½ vᵀ H v - (2 w - d)ᵀ v, a non-negative
+    least-squares problem.
+    """
+    d = points.shape[1]
+    for step in range(max_steps):
+        w, half = leverages(points, u)
+        if violation(w, u, stop) <= 1.0:
+            return u, step
+        used = (u > 0) | (w > d)
+        z = points[used] @ half
+        target = 2.0 * w[used] - d
+        v = np.zeros_like(u)
+        v[used] = nonnegative_least_squares((z @ z.T) ** 2, target[None, :]).weights[0]
+        better = _along(points, u, v)
+        if better is None:
+            return u, step
+        u = better
+    return u, max_steps
+
+
+def _along(points: Floats, u: Floats, v: Floats) -> Floats | None:
+    """Return the weights nearest to v on the way from u that raise log det Ω, on the simplex."""
+    now = _log_det(points, u)
+    now -= 1e-14 * (1.0 + abs(now))  # near the end the rise is lost in rounding
+    for halvings in range(20):
+        trial = u + 0.5**halvings * (v - u)
+        trial /= trial.sum()
+        if _log_det(points, trial) > now:
+            return trial
+    return None
+
+
+def _log_det(points: Floats, u: Floats) -> float:
+    used = u > 0
+    sign, value = np.linalg.slogdet((points[used] * u[used, None]).T @ points[used])
+    return float(value) if sign > 0 else -np.inf
+
+
 def frank_wolfe(
     points: Floats,
     weights: Floats,
@@ -192,20 +246,27 @@ def frank_wolfe(
     """
     d = points.shape[1]
     alive, near, u = np.arange(len(points)), points, weights.copy()
-    n_iter, is_fresh = 0, False
+    n_iter, before = 0, np.inf
     while True:
         w, half = leverages(near, u)
-        met = w.max() <= d * (1.0 + stop.excess) and w[u > 0].min() >= d * (1.0 - stop.slack)
-        if met or n_iter >= stop.max_iter or is_fresh or (step is not None and step()):
+        now = violation(w, u, stop)
+        if now <= 1.0 or n_iter >= stop.max_iter or (step is not None and step()):
             break
         if eliminate:
             keep = may_touch(w, d) | (u > 0)
             if keep.mean() < 0.8:  # copying pays
                 alive, near, u, w = alive[keep], near[keep], u[keep], w[keep]
+        creeps, before = now > _CREEP * before, now
+        if creeps and ((u > 0) | (w > d)).sum() <= _NEWTON_POINTS:
+            u, done = newton_steps(near, u, stop, min(20, stop.max_iter - n_iter))
+            n_iter += done
+            if done:
+                continue
         budget = _STEPS_FEW if len(near) <= _FEW_POINTS else _STEPS_MANY
         budget = min(budget, stop.max_iter - n_iter)
         done = _away_steps(near, u, half @ half.T, w, stop.excess, stop.slack, budget)
-        is_fresh = done == 0  # what is left is rounding
+        if done == 0:  # what is left is rounding
+            break
         n_iter += done
         u /= u.sum()
     found = np.zeros(len(points))

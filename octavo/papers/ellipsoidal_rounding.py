@@ -639,7 +639,7 @@ def recovery_curves():
 
 @PAPER.figure("The points that the ellipsoid touches, in three dimensions (compare Figure 2)")
 def touching_ellipsoid():
-    sample = data.make_separable(200, 30, n_components=3, noise=0.03, random_state=0)
+    sample = data.make_separable(200, 30, n_components=3, noise=0.01, random_state=0)
     model = decomposition.EllipsoidalRoundingNMF(3).fit(sample.X)
     return plot.plot_contact_ellipsoid(
         model.reduced_points_, model.ellipsoid_, model.candidate_indices_

@@ -14,6 +14,8 @@ from octavo.engine.ellipsoid import (
     greedy_start,
     leverages,
     may_touch,
+    newton_steps,
+    violation,
     whiten,
 )
 
@@ -130,6 +132,27 @@ def test_quadratic_regression_has_its_textbook_design():
     x = np.linspace(-1, 1, 201)
     found = solved(np.column_stack([np.ones_like(x), x, x**2]))
     np.testing.assert_allclose(found.weights[[0, 100, 200]], 1 / 3, atol=1e-4)
+
+
+@each_fast
+def test_cubic_regression_on_a_fine_grid(method):
+    """Neighbours differ by 1e-3: steps creep, and Newton's must follow. The design is ±1, ±1/√5."""
+    x = np.linspace(-1, 1, 2_001)
+    found = solved(np.vander(x, 4), method, gap=1e-10)
+    assert found.gap <= 1e-10
+    assert found.n_iter < 10_000
+    for place in (-1, -np.sqrt(0.2), np.sqrt(0.2), 1):
+        # ±1/√5 is no point of the grid: its two neighbours share the weight.
+        assert found.weights[np.abs(x - place) <= 1e-3].sum() == pytest.approx(0.25, abs=1e-4)
+
+
+def test_newton_steps_are_exact():
+    points = np.random.default_rng(8).standard_normal((60, 4))
+    start, stop = greedy_start(points), Stop.at_gap(1e-11, 4, 100_000)
+    u, n_steps = newton_steps(points, start, stop, max_steps=50)
+    assert n_steps < 50
+    assert violation(leverages(points, u)[0], u, stop) <= 1.0
+    np.testing.assert_allclose(u, solved(points, gap=1e-10).weights, atol=1e-4)
 
 
 @settings(max_examples=30, deadline=None)
