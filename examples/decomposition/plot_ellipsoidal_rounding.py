@@ -15,7 +15,8 @@ from octavo.plot import plot_contact_ellipsoid, plot_contact_values, plot_recove
 
 sample = make_separable(200, 30, n_components=3, noise=0.01, random_state=0)
 model = EllipsoidalRoundingNMF(3).fit(sample.X)
-print("anchors", sorted(model.anchor_indices_.tolist()), "planted", sorted(sample.anchors.tolist()))
+purity = sample.weights[model.anchor_indices_].max(axis=1)
+print(f"rows {model.anchor_indices_.tolist()}, pure to {purity.min():.1%}")
 print(f"duality gap {model.duality_gap_:.0e}, error {model.reconstruction_err_:.2f}")
 plot_contact_ellipsoid(model.reduced_points_, model.ellipsoid_, model.candidate_indices_)
 
