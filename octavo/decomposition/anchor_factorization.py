@@ -10,6 +10,7 @@ separability", JMLR 15:1011-1039, Assumption 1-a, equation (3), Corollary 10.
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -34,6 +36,8 @@ __all__ = ["ScaledRows", "noise_bound", "nonnegative_weights", "scale_rows"]
 
 SPARSE = ("csr", "csc")
 _BLOCK = 1 << 22  # entries of the largest block that is made dense
+_HUGE = 1e75  # fourth powers stay finite
+_WEIGHTS_TOL = 1e-8  # relative violation above which weights are not called optimal
 
 
 class ScaledRows(NamedTuple):
@@ -51,6 +55,17 @@ def refuse_negative(X, whom: str) -> None:
         raise ValueError(
             f"Negative values in data passed to {whom} with strict=True: the smallest is "
             f"{values.min():.6g}. Use strict=False if they are noise."
+        )
+
+
+def refuse_extremes(X) -> None:
+    """Raise ValueError where squares of the entries of X would overflow or vanish."""
+    values = X.data if sparse.issparse(X) else X
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    if largest > _HUGE or 0 < largest < 1.0 / _HUGE:
+        raise ValueError(
+            f"The largest entry of X in magnitude is {largest:.3g}, and its square leaves the "
+            f"range of floating point; rescale X to lie between {1.0 / _HUGE:.0e} and {_HUGE:.0e}."
         )
 
 
@@ -109,6 +124,7 @@ def nonnegative_weights(X, components, *, strict=False) -> np.ndarray:
     [[2.0, 1.0], [0.0, 3.0]]
     """
     X = check_array(X, accept_sparse=SPARSE, dtype=np.float64)
+    refuse_extremes(X)
     components = check_array(components, dtype=np.float64, input_name="components")
     if X.shape[1] != components.shape[1]:
         raise ValueError(
@@ -122,7 +138,15 @@ def nonnegative_weights(X, components, *, strict=False) -> np.ndarray:
 def fit_weights(X, components: np.ndarray) -> NonnegativeFit:
     """Return the weights with their certificate; X may be sparse."""
     targets = np.asarray(safe_sparse_dot(X, components.T))
-    return nonnegative_least_squares(components @ components.T, targets)
+    found = nonnegative_least_squares(components @ components.T, targets)
+    if not found.violation <= _WEIGHTS_TOL:
+        warnings.warn(
+            f"The conditions of optimality of the non-negative weights are violated by "
+            f"{found.violation:.3g}, relative to the largest product of data and components.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return found
 
 
 def noise_bound(basis, weights) -> float:
@@ -212,6 +236,7 @@ class AnchorFactorization(
             Fitted estimator.
         """
         X = validate_data(self, X, accept_sparse=SPARSE, dtype=np.float64)
+        refuse_extremes(X)
         if sparse.issparse(X):
             X = X.tocsr()
         if self.strict:

@@ -27,7 +27,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from octavo.decomposition.anchor_factorization import SPARSE, fit_weights
+from octavo.decomposition.anchor_factorization import SPARSE, fit_weights, refuse_extremes
 from octavo.decomposition.ellipsoidal_rounding import (
     SELECTORS,
     is_zero,
@@ -205,7 +205,7 @@ class AnchorTopics(
             self.anchor_indices_
         ]
         self.contributions_ = self._contributions(A)
-        self.labels_ = self._strongest(A, self.contributions_)
+        self.labels_ = self._strongest(self.contributions_)
         words = A.T.tocsr() if sparse.issparse(A) else A.T
         self.topics_ = fit_weights(words, self.contributions_.T).weights.T
         return self
@@ -213,6 +213,7 @@ class AnchorTopics(
     def _counts(self, X, reset):
         X = validate_data(self, X, accept_sparse=SPARSE, dtype=np.float64, reset=reset)
         check_non_negative(X, type(self).__name__)
+        refuse_extremes(X)
         return X.tocsr() if sparse.issparse(X) else X
 
     def _choose_words(self, A, reduced, step):
@@ -244,7 +245,7 @@ class AnchorTopics(
             return A[:, self.anchor_indices_] if columns is None else columns.toarray()
         return np.asarray(A @ self.directions_.T) @ self.directions_[:, self.anchor_indices_]
 
-    def _strongest(self, A, contributions) -> np.ndarray:
+    def _strongest(self, contributions) -> np.ndarray:
         """Return the largest contribution of each document, -1 where there is none."""
         labels = contributions.argmax(axis=1)
         labels[~(contributions > 0).any(axis=1)] = -1
@@ -291,7 +292,7 @@ class AnchorTopics(
         ndarray of shape (n_samples,)
             Topics; -1 for documents without any contribution.
         """
-        return self._strongest(X, self.transform(X))
+        return self._strongest(self.transform(X))
 
     def fit_predict(self, X, y=None):
         """Find topics and return the topic of each document.

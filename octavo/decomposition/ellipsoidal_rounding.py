@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from octavo.decomposition.anchor_factorization import SPARSE, AnchorFactorization
+from octavo.decomposition.anchor_factorization import SPARSE, AnchorFactorization, refuse_extremes
 from octavo.decomposition.reduced_points import (
     SVD_SOLVERS,
     Reduced,
@@ -124,6 +124,7 @@ def ellipsoidal_candidates(
         raise ValueError(f"svd_solver must be one of {SVD_SOLVERS}, got {svd_solver!r}.")
     if n_dimensions < 1:
         raise ValueError(f"n_dimensions must be at least 1, got {n_dimensions}.")
+    refuse_extremes(X)
     X = X.tocsr() if sparse.issparse(X) else X
     if is_zero(X):
         raise rank_error(n_dimensions, 0, X.shape)
@@ -179,7 +180,8 @@ class EllipsoidalRoundingNMF(AnchorFactorization):
         nearer to each other than this, in the norm of the ellipsoid, count as one.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
         How the data are reduced. "auto" takes eigenvectors of the smaller Gram matrix where
-        that is small and accurate enough, ARPACK for larger sparse data, LAPACK for dense ones.
+        that is small and accurate enough, LAPACK for dense data where `reduced_dim` is large,
+        and else ARPACK.
     axis : {"samples", "features"}, default="samples"
         Choose rows (prototypes, pure pixels) or columns (anchor words).
     normalize : bool, default=False

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
+from octavo.decomposition.anchor_factorization import refuse_extremes
 from octavo.engine.ellipsoid import SOLVERS, Stop, enclosing_ellipsoid
 
 __all__ = ["EllipsoidResult", "min_volume_ellipsoid"]
@@ -107,6 +108,7 @@ def min_volume_ellipsoid(
         if not value > 0:
             raise ValueError(f"{name} must be greater than 0, got {value!r}.")
     x = check_array(points, dtype=np.float64, input_name="points")
+    refuse_extremes(x)
     d = x.shape[1]
     if centered:
         found = enclosing_ellipsoid(x, Stop.at_gap(tol, d, max_iter), method=method)

@@ -37,7 +37,7 @@ def reduced_points(X, n_dimensions: int, *, solver="auto", random_state=None) ->
         How many singular vectors; fewer are returned where the rank of X is smaller.
     solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}
         How they are found; "auto" takes the eigenvectors of the smaller Gram matrix where that
-        is small and accurate, ARPACK for other sparse matrices, LAPACK's SVD for dense ones.
+        is small and accurate, LAPACK's SVD for dense X where many are wanted, and else ARPACK.
     random_state : int, RandomState instance or None
         For "arpack" and "randomized".
 
@@ -49,10 +49,7 @@ def reduced_points(X, n_dimensions: int, *, solver="auto", random_state=None) ->
     least = min(X.shape)
     n_dimensions = min(n_dimensions, least)
     if solver == "auto":
-        small = least <= _SMALL
-        solver = "covariance_eigh" if small else "arpack" if sparse.issparse(X) else "full"
-        if solver == "covariance_eigh" and not sparse.issparse(X) and 4 * n_dimensions > least:
-            solver = "full"  # no cheaper by squares
+        solver = _fitting_solver(sparse.issparse(X), least, n_dimensions)
     if sparse.issparse(X) and (solver == "full" or n_dimensions == least):
         solver = "covariance_eigh"  # a full SVD would make X dense, ARPACK finds fewer than all
     found = _SOLVERS[solver](X, n_dimensions, random_state)
@@ -60,6 +57,13 @@ def reduced_points(X, n_dimensions: int, *, solver="auto", random_state=None) ->
     if is_poor and not sparse.issparse(X):
         found = _by_svd(X, n_dimensions, random_state)
     return _of_full_rank(found, X)
+
+
+def _fitting_solver(is_sparse: bool, least: int, n_dimensions: int) -> str:
+    """Return the cheapest solver that is exact."""
+    if not is_sparse and 4 * n_dimensions > least:
+        return "full"
+    return "covariance_eigh" if least <= _SMALL else "arpack"
 
 
 def _of_full_rank(found: Reduced, X) -> Reduced:

@@ -26,6 +26,7 @@ from octavo.decomposition.anchor_factorization import (
     SPARSE,
     AnchorFactorization,
     dense_rows,
+    refuse_extremes,
 )
 from octavo.engine.nonnegative_least_squares import nonnegative_least_squares
 
@@ -40,6 +41,7 @@ _RANK_TOL = 1e-7  # of the largest norm: XRAY's residuals come from squares, sqr
 
 def _as_points(X, n_components):
     X = check_array(X, accept_sparse=SPARSE, dtype=np.float64)
+    refuse_extremes(X)
     if not 1 <= n_components <= X.shape[0]:
         raise ValueError(
             f"n_components must be between 1 and the number of points {X.shape[0]}, got "

@@ -202,8 +202,9 @@ def test_rank_is_told():
         (np.full((4, 3), np.inf), {}, "infinity"),
         (np.eye(4), {"selector": "best"}, "'selector'"),
         (np.eye(4), {"active_tol": 0.0}, "'active_tol'"),
+        (1e200 * np.eye(4), {}, "rescale X"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_bad_input(X, options, words):
     with pytest.raises(ValueError, match=words):

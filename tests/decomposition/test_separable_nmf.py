@@ -273,8 +273,11 @@ def test_negative_noise_is_allowed():
         (lambda: nonnegative_weights(-np.ones((3, 2)), np.ones((1, 2)), strict=True), "Negative"),
         (lambda: noise_bound(np.eye(2), np.ones((3, 3))), "one column for each of the 2 rows"),
         (lambda: noise_bound(np.eye(2), [[np.nan, 0.0]]), "NaN"),
+        (lambda: successive_projection(1e200 * np.eye(2), 2), "rescale X"),
+        (lambda: xray_anchors(1e-200 * np.eye(2), 2), "rescale X"),
+        (lambda: nonnegative_weights(1e200 * np.eye(2), np.eye(2)), "rescale X"),
     ],
-    ids=range(8),
+    ids=range(11),
 )
 def test_bad_calls(call, words):
     with pytest.raises(ValueError, match=words):
