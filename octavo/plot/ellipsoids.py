@@ -169,7 +169,8 @@ def plot_anchor_words(model: Any, *, n_words: int = 5, ax: Axes | None = None) -
     ]
     width = max(len(row) for row in rows)
     header = ["anchor word", *map(str, range(1, width))]
-    table = ax.table([[*row, *[""] * (width - len(row))] for row in rows], colLabels=header)
+    cells = [[*row, *[""] * (width - len(row))] for row in rows]
+    table = ax.table(cells, colLabels=header, loc="center", cellLoc="center")
     table.scale(1, 1.3)
     for i in range(len(rows)):
         table[i + 1, 0].get_text().set_fontweight("bold")
