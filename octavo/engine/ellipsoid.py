@@ -111,8 +111,9 @@ def whiten(points: Floats) -> tuple[Floats, Floats]:
     Raises ValueError where the points do not span their space: no ellipsoid is least then.
     """
     m, d = points.shape
-    scale = np.abs(points).max(initial=0.0)
-    r = qr(points / scale, mode="r", check_finite=False)[0][:d] if scale > 0 else np.zeros((1, d))
+    scale = np.abs(points).max(axis=0)
+    scale[scale == 0] = 1.0  # columns may be in any units: rank is judged without them
+    r = qr(points / scale, mode="r", check_finite=False)[0][:d]
     sizes = svdvals(r)
     rank = int((sizes > sizes[0] * max(m, d) * np.finfo(float).eps).sum())
     if rank < d:
@@ -120,7 +121,7 @@ def whiten(points: Floats) -> tuple[Floats, Floats]:
             f"{m} points span {rank} of {d} dimensions: an ellipsoid of least volume around them "
             "would be flat. Reduce the dimension first."
         )
-    r *= scale / np.sqrt(m)
+    r = r * scale / np.sqrt(m)
     return np.ascontiguousarray(solve_triangular(r, points.T, trans=1).T), r
 
 
