@@ -19,6 +19,10 @@ from octavo.data.outlier_subspaces import OutlierSubspace as OutlierSubspace
 from octavo.data.outlier_subspaces import make_outlier_subspace as make_outlier_subspace
 from octavo.data.proteins import ProteinHMM as ProteinHMM
 from octavo.data.proteins import protein_structure_hmm as protein_structure_hmm
+from octavo.data.separable import AnchorCorpus as AnchorCorpus
+from octavo.data.separable import SeparableSample as SeparableSample
+from octavo.data.separable import make_anchor_corpus as make_anchor_corpus
+from octavo.data.separable import make_separable as make_separable
 from octavo.data.sparse_precision import SparsePrecision as SparsePrecision
 from octavo.data.sparse_precision import make_sparse_precision as make_sparse_precision
 from octavo.data.splice_sites import make_splice_sites as make_splice_sites

@@ -1,7 +1,17 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.decomposition.anchor_factorization import ScaledRows as ScaledRows
+from octavo.decomposition.anchor_factorization import noise_bound as noise_bound
+from octavo.decomposition.anchor_factorization import nonnegative_weights as nonnegative_weights
+from octavo.decomposition.anchor_factorization import scale_rows as scale_rows
+from octavo.decomposition.anchor_topics import AnchorTopics as AnchorTopics
 from octavo.decomposition.convex_pursuits import Pursuit as Pursuit
 from octavo.decomposition.convex_pursuits import outlier_pursuit as outlier_pursuit
 from octavo.decomposition.convex_pursuits import principal_component_pursuit as principal_component_pursuit
+from octavo.decomposition.ellipsoidal_rounding import EllipsoidalRoundingNMF as EllipsoidalRoundingNMF
+from octavo.decomposition.ellipsoidal_rounding import Rounding as Rounding
+from octavo.decomposition.ellipsoidal_rounding import ellipsoidal_candidates as ellipsoidal_candidates
+from octavo.decomposition.enclosing_ellipsoid import EllipsoidResult as EllipsoidResult
+from octavo.decomposition.enclosing_ellipsoid import min_volume_ellipsoid as min_volume_ellipsoid
 from octavo.decomposition.geometric_median_subspace import GeometricMedianSubspace as GeometricMedianSubspace
 from octavo.decomposition.geometric_median_subspace import make_outlier_subspace as make_outlier_subspace
 from octavo.decomposition.gms_solver import GMSPrecision as GMSPrecision
@@ -19,3 +29,7 @@ from octavo.decomposition.robust_shape import maronna_scatter as maronna_scatter
 from octavo.decomposition.robust_shape import tyler_shape as tyler_shape
 from octavo.decomposition.rotational_pca import R1Subspace as R1Subspace
 from octavo.decomposition.rotational_pca import r1_pca as r1_pca
+from octavo.decomposition.separable_nmf import SuccessiveProjection as SuccessiveProjection
+from octavo.decomposition.separable_nmf import XRay as XRay
+from octavo.decomposition.separable_nmf import successive_projection as successive_projection
+from octavo.decomposition.separable_nmf import xray_anchors as xray_anchors

@@ -3,6 +3,10 @@ from octavo.plot.distributed import plot_node_times as plot_node_times
 from octavo.plot.distributed import plot_speedup as plot_speedup
 from octavo.plot.distributed import plot_suboptimality as plot_suboptimality
 from octavo.plot.distributed import plot_time_split as plot_time_split
+from octavo.plot.ellipsoids import plot_anchor_words as plot_anchor_words
+from octavo.plot.ellipsoids import plot_contact_ellipsoid as plot_contact_ellipsoid
+from octavo.plot.ellipsoids import plot_contact_values as plot_contact_values
+from octavo.plot.ellipsoids import plot_recovery as plot_recovery
 from octavo.plot.experts import plot_expert_weights as plot_expert_weights
 from octavo.plot.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
 from octavo.plot.experts import plot_learning_rate as plot_learning_rate
