@@ -1,0 +1,138 @@
+"""Dependence by the copula: kernel distance to independence, Hoeffding's Φ, Schweizer-Wolff.
+
+Each is a distance of the empirical copula from the independence copula Π(u) = ∏uⱼ, so it
+does not change when any variable is transformed monotonically.
+
+References: Poczos, Ghahramani and Schneider (2012), "Copula-based kernel dependency
+measures", ICML; Gaisser, Ruppert and Schmid (2010), "A multivariate version of Hoeffding's
+Phi-square", Journal of Multivariate Analysis 101:2571-2586; Schweizer and Wolff (1981), "On
+nonparametric measures of dependence for random variables", Annals of Statistics 9:879-885;
+Wolff (1980), "N-dimensional measures of dependence", Stochastica 4:175-188; Kirshner and
+Poczos (2008), "ICA and ISA using Schweizer-Wolff measure of dependence", ICML.
+"""
+
+from __future__ import annotations
+
+from math import factorial, prod
+
+import numpy as np
+from scipy.special import erf
+from scipy.stats import qmc
+
+from octavo.engine.copula import copula_at, grid_copula
+from octavo.engine.pair_sums import PairKernel, self_sum
+
+GRID_POINTS = 4_000_000  # of the unit cube, whatever its dimension
+COARSEST_GRID = 16  # points an axis below which quasi-random points are better
+RANDOM_POINTS = 4096
+
+
+def uniform_embedding(U: np.ndarray, scale: float) -> np.ndarray:
+    """Return E k(u, V) of the Gaussian kernel for V uniform on the cube, at the rows of U."""
+    root = scale * np.sqrt(2.0)
+    ends = erf((1.0 - U) / root) + erf(U / root)
+    return (scale * np.sqrt(np.pi / 2.0) * ends).prod(axis=1)
+
+
+def uniform_norm(d: int, scale: float) -> float:
+    """Return E k(V, V') of the Gaussian kernel for V and V' uniform on the d-cube."""
+    tail = np.exp(-0.5 / scale**2)
+    line = scale * np.sqrt(np.pi / 2.0) * erf(1.0 / (scale * np.sqrt(2.0)))
+    return float((2.0 * (line - scale**2 * (1.0 - tail))) ** d)
+
+
+def squared_copula_discrepancy(U: np.ndarray, scale: float) -> float:
+    """Return MMD² between the empirical copula and the uniform distribution.
+
+    The uniform side is integrated in closed form instead of sampled.
+    """
+    n, d = U.shape
+    within = self_sum(PairKernel("gaussian", scale), U) / n**2
+    return float(within - 2.0 * uniform_embedding(U, scale).mean() + uniform_norm(d, scale))
+
+
+def hoeffding_constant(d: int) -> float:
+    """Return h(d), which makes Φ² of comonotone variables 1; h(2) = 90."""
+    halves = prod(i + 0.5 for i in range(d + 1))
+    return 1.0 / (2.0 / ((d + 1) * (d + 2)) - factorial(d) / (2**d * halves) + 3.0**-d)
+
+
+def corner_volumes(U: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return ∏ⱼ (1 − max(uⱼ, vⱼ)), the volume of the cube above both points."""
+    volumes = np.ones((len(U), len(V)))
+    for u, v in zip(U.T, V.T):
+        volumes *= np.minimum.outer(1.0 - u, 1.0 - v)
+    return volumes
+
+
+def hoeffding_integral(U: np.ndarray) -> float:
+    """Return ∫(Cₙ − Π)² over the unit cube for the empirical copula Cₙ, in closed form."""
+    n, d = U.shape
+    squares = self_sum(PairKernel("corner volumes", function=corner_volumes), U) / n**2
+    cross = 2.0 ** (1 - d) * (1.0 - U**2).prod(axis=1).mean()
+    return float(squares - cross + 3.0**-d)
+
+
+def upper_integral(d: int) -> float:
+    """Return ∫(M − Π) for M(u) = min u, the copula of comonotone variables."""
+    return 1.0 / (d + 1) - 2.0**-d
+
+
+def upper_maximum(d: int) -> float:
+    """Return max(M − Π) for M(u) = min u; at u = d^(−1/(d−1)) on the diagonal."""
+    return (d - 1) * d ** (-d / (d - 1))
+
+
+def grid_size(n: int, d: int) -> int:
+    """Return the points an axis at which n points of the d-cube are compared; 0 for random."""
+    size = min(n, int(GRID_POINTS ** (1.0 / d) + 1e-9))
+    return size if size >= min(n, COARSEST_GRID) else 0
+
+
+def grid_products(d: int, size: int) -> np.ndarray:
+    """Return Π at the points (i₁, …, i_d) / size."""
+    axis = np.arange(1, size + 1) / size
+    products = axis
+    for _ in range(d - 1):
+        products = np.multiply.outer(products, axis)
+    return products
+
+
+def grid_minima(d: int, size: int) -> np.ndarray:
+    """Return M at the points (i₁, …, i_d) / size."""
+    axis = np.arange(1, size + 1) / size
+    minima = axis
+    for _ in range(d - 1):
+        minima = np.minimum.outer(minima, axis)
+    return minima
+
+
+def schweizer_wolff(U: np.ndarray, norm: str = "l1") -> float:
+    """Return the L₁ (σ) or L∞ (κ) distance of the empirical copula from Π, 1 if comonotone.
+
+    Parameters
+    ----------
+    U : ndarray of shape (n_samples, n_features)
+        Pseudo-observations.
+    norm : {"l1", "linf"}, default="l1"
+        The mean (Schweizer and Wolff's σ) or the largest (κ) absolute difference.
+
+    Returns
+    -------
+    float
+        The distance over that of comonotone variables: on the n × … × n grid where that has
+        at most four million points, on a coarser grid, or above five variables at 4096
+        quasi-random points.
+    """
+    n, d = U.shape
+    size = grid_size(n, d)
+    if size:
+        gap = np.abs(grid_copula(U, size) - grid_products(d, size))
+        most = grid_minima(d, size) - grid_products(d, size)
+    else:
+        points = qmc.Sobol(d, scramble=False).random(RANDOM_POINTS)
+        gap = np.abs(copula_at(U, points) - points.prod(axis=1))
+        most = points.min(axis=1) - points.prod(axis=1)
+    if norm == "l1":
+        return float(gap.sum() / most.sum())
+    return float(gap.max() / upper_maximum(d))
