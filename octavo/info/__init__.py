@@ -1,0 +1,5 @@
+"""Entropies, mutual informations, divergences, association and kernels, all from samples."""
+
+from octavo._lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
