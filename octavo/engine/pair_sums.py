@@ -222,9 +222,9 @@ def unbiased_inner(moments: PairMoments) -> float:
     product, rows, *_ = off_diagonal(moments)
     totals = rows.sum(axis=1)
     cross = float(rows[0] @ rows[1])
-    return (
-        product + totals[0] * totals[1] / ((n - 1) * (n - 2)) - 2.0 * cross / (n - 2)
-    ) / (n * (n - 3))
+    return (product + totals[0] * totals[1] / ((n - 1) * (n - 2)) - 2.0 * cross / (n - 2)) / (
+        n * (n - 3)
+    )
 
 
 def centred_product_sum(

@@ -72,7 +72,7 @@ def test_gaussian_values(rho):
 
 
 def test_three_gaussian_variables():
-    """∏U of d equicorrelated Gaussians is an orthant probability, 1/8 + 3 asin(r)/(4π) for d = 3."""
+    """E∏U of equicorrelated Gaussians is an orthant probability: 1/8 + 3 asin(r)/(4π)."""
     rho, n, repeats = 0.5, 1000, 60
     # P(Z_j ≤ X_j for all j) with Z independent of X: X − Z has correlation ρ/2.
     orthant = 1 / 8 + 3 / (4 * np.pi) * np.arcsin(rho / 2)

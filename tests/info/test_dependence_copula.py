@@ -151,9 +151,7 @@ def test_gaussian_copula_values(rho):
 def test_kappa_of_a_gaussian_copula_is_reached_at_the_centre():
     rho = 0.6
     grid = np.linspace(0.05, 0.95, 19)
-    gaps = [
-        [gaussian_values.gaussian_copula(u, v, rho) - u * v for u in grid] for v in grid
-    ]
+    gaps = [[gaussian_values.gaussian_copula(u, v, rho) - u * v for u in grid] for v in grid]
     assert np.max(gaps) == pytest.approx(gaps[9][9])
     assert 4 * gaps[9][9] == pytest.approx(gaussian_values.blomqvist(rho), abs=1e-5)
 

@@ -37,7 +37,9 @@ def by_loops(X, Y, exponent=1.0):
     return (matrices[0] * matrices[1]).mean()
 
 
-@pytest.mark.parametrize(("d", "e", "exponent"), [(1, 1, 1.0), (2, 3, 1.0), (1, 1, 0.5), (1, 2, 1.7)])
+@pytest.mark.parametrize(
+    ("d", "e", "exponent"), [(1, 1, 1.0), (2, 3, 1.0), (1, 1, 0.5), (1, 2, 1.7)]
+)
 def test_covariance_is_the_definition(d, e, exponent):
     X, Y = pair(30, d, e)
     found = squared_distance_covariance(X, Y, exponent)

@@ -40,10 +40,7 @@ def bach_jordan(kernels, samples, kappa):
     Ks = [H @ kernel_block(k, X, X) @ H for k, X in zip(kernels, samples)]
     diagonal = [(K + 0.5 * n * kappa * np.eye(n)) @ (K + 0.5 * n * kappa * np.eye(n)) for K in Ks]
     left = np.block(
-        [
-            [diagonal[i] if i == j else Ks[i] @ Ks[j] for j in range(len(Ks))]
-            for i in range(len(Ks))
-        ]
+        [[diagonal[i] if i == j else Ks[i] @ Ks[j] for j in range(len(Ks))] for i in range(len(Ks))]
     )
     values = eigh(left, block_diag(*diagonal), eigvals_only=True)
     return -0.5 * np.log(values[0]), -0.5 * np.log(values).sum()
@@ -119,10 +116,7 @@ def test_joint_hsic_of_three_by_loops():
     joint = np.mean([Ks[0][i, j] * Ks[1][i, j] * Ks[2][i, j] for i, j in pairs])
     apart = np.prod([K.mean() for K in Ks])
     cross = np.mean(
-        [
-            Ks[0][i, a] * Ks[1][i, b] * Ks[2][i, c]
-            for i, a, b, c in product(range(n), repeat=4)
-        ]
+        [Ks[0][i, a] * Ks[1][i, b] * Ks[2][i, c] for i, a, b, c in product(range(n), repeat=4)]
     )
     assert hilbert_schmidt(kernels, samples) == pytest.approx(joint + apart - 2 * cross)
 
@@ -168,9 +162,7 @@ def test_lancaster_sees_a_three_way_interaction_without_pairwise_dependence():
     z = x * y + 0.1 * rng.standard_normal((n, 1))
     kernels = [PairKernel("gaussian")] * 3
     found = lancaster_interaction(kernels, [x, y, z])
-    shuffled = [
-        lancaster_interaction(kernels, [x, y, rng.permutation(z)]) for _ in range(20)
-    ]
+    shuffled = [lancaster_interaction(kernels, [x, y, rng.permutation(z)]) for _ in range(20)]
     assert found > 5 * max(shuffled)
 
 

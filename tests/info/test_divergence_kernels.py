@@ -134,9 +134,7 @@ def test_energy_distance_of_columns_is_the_square_of_scipys():
 def test_unbiased_energy_distance_has_the_gaussian_mean():
     rng = np.random.default_rng(6)
     runs = [
-        energy_statistic(
-            rng.normal(0, 1, (100, 1)), rng.normal(0.7, 1.4, (80, 1)), unbiased=True
-        )
+        energy_statistic(rng.normal(0, 1, (100, 1)), rng.normal(0.7, 1.4, (80, 1)), unbiased=True)
         for _ in range(300)
     ]
     truth = gaussian_values.energy(0, 1, 0.7, 1.4)
