@@ -76,6 +76,11 @@ from octavo.info.functional import entropy as entropy
 from octavo.info.functional import find_estimator as find_estimator
 from octavo.info.functional import list_estimators as list_estimators
 from octavo.info.functional import mutual_info as mutual_info
+from octavo.info.gradient_free import SearchResult as SearchResult
+from octavo.info.gradient_free import optimize_estimate as optimize_estimate
+from octavo.info.image_registration import ImageRegistration as ImageRegistration
+from octavo.info.image_registration import register_images as register_images
+from octavo.info.image_registration import registration_profile as registration_profile
 from octavo.info.mutual_info_knn import KSGMutualInformation as KSGMutualInformation
 from octavo.info.quadratic_kde import CauchySchwarzDivergence as CauchySchwarzDivergence
 from octavo.info.quadratic_kde import CauchySchwarzInformation as CauchySchwarzInformation
