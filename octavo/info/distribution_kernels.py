@@ -13,20 +13,14 @@ import math
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from octavo.info.density_powers import log_enclosed, log_power_mean
 from octavo.info.entropy_knn import KNN_CONSTRAINTS
 from octavo.info.estimators import DistributionKernel
-from octavo.info.samples import Floats
+from octavo.info.samples import Floats, same_sample
 
 __all__ = ["BhattacharyyaKernel", "ProbabilityProductKernel"]
-
-
-def same_sample(X: Floats, Y: Floats) -> bool:
-    """Tell whether two samples are the same, as on the diagonal of a Gram matrix."""
-    return X is Y or (X.shape == Y.shape and bool(np.array_equal(X, Y)))
 
 
 def probability_product(
@@ -68,8 +62,7 @@ class ProbabilityProductKernel(DistributionKernel):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from octavo.info import ProbabilityProductKernel
+    >>>     >>> from octavo.info import ProbabilityProductKernel
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(1, 1, size=(5000, 1))  # 0.220
     >>> print(f"{ProbabilityProductKernel().estimate(X, Y):.2f}")
@@ -117,8 +110,7 @@ class BhattacharyyaKernel(DistributionKernel):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from octavo.info import BhattacharyyaKernel
+    >>>     >>> from octavo.info import BhattacharyyaKernel
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(2, 1, size=(5000, 1))  # exp(-1/2) = 0.607
     >>> print(f"{BhattacharyyaKernel().estimate(X, Y):.2f}")

@@ -1,9 +1,9 @@
 """Divergences and cross-entropy of two distributions, from nearest neighbours in both samples.
 
 Each point of X is asked for its k-th neighbour in its own sample and in the other one. The ratio of
-the two distances tells the ratio of the densities there; means of powers and logarithms of it give
-the divergences of Kullback and Leibler, Rényi, Tsallis, Hellinger, Bhattacharyya, Pearson,
-Sharma-Mittal and Bregman, and the L2 distance.
+the two distances tells the ratio of the densities there. Means of its logarithm give the divergence
+of Kullback and Leibler, means of powers of both densities the L2 and Bregman divergences; those of
+order α are in ``divergence_alpha``.
 
 References: Wang, Kulkarni and Verdú (2009), "Divergence estimation for multidimensional densities
 via k-nearest-neighbor distances", IEEE Transactions on Information Theory 55; Póczos and Schneider
@@ -30,22 +30,14 @@ from octavo.info.samples import Floats
 __all__ = [
     "AdaptiveKLDivergence",
     "BregmanDivergence",
-    "Chi2Divergence",
-    "FDivergence",
     "GrowingKnnKLDivergence",
-    "KnnBhattacharyyaDistance",
     "KnnCrossEntropy",
-    "KnnHellingerDistance",
     "KnnKLDivergence",
     "KnnL2Divergence",
-    "KnnRenyiDivergence",
-    "KnnSharmaMittalDivergence",
-    "KnnTsallisDivergence",
     "SymmetricBregmanDivergence",
 ]
 
 CLIPPED: dict[str, Any] = {**KNN_CONSTRAINTS, "clip": ["boolean"]}
-ORDER = [Interval(Real, None, None, closed="neither")]
 
 
 def kl_from_enclosed(log_u: Floats, log_v: Floats, k: int, t: int) -> float:
@@ -66,7 +58,7 @@ def l2_squared(log_u: Floats, log_v: Floats, k: int) -> float:
     return math.exp(own) - 2.0 * math.exp(mixed) + math.exp(other)
 
 
-class _KnnDivergence(DivergenceEstimator):
+class KnnDivergence(DivergenceEstimator):
     """Both searches of a pair, and clipping at zero."""
 
     cost = "O((N + M) log(N + M))"
@@ -80,14 +72,14 @@ class _KnnDivergence(DivergenceEstimator):
 
     def _enclosed(self, X, Y, k=None, t=None):
         k = self.k if k is None else k
-        settings = {"jitter": self.jitter, "n_jobs": self.n_jobs}
-        return log_enclosed(X, k, **settings), log_enclosed(X, t or k, Y=Y, **settings)
+        search: dict[str, Any] = {"jitter": self.jitter, "n_jobs": self.n_jobs}
+        return log_enclosed(X, k, **search), log_enclosed(X, t or k, Y=Y, **search)
 
     def _clipped(self, value):
         return max(0.0, value) if self.clip else value
 
 
-class KnnKLDivergence(_KnnDivergence):
+class KnnKLDivergence(KnnDivergence):
     """Kullback-Leibler divergence from the k-th neighbours in both samples.
 
     Raw estimates can be negative where the divergence is small. For densities that differ much in
@@ -131,10 +123,11 @@ class KnnKLDivergence(_KnnDivergence):
         self.n_jobs = n_jobs
 
     def _estimate(self, X, Y):
-        return self._clipped(kl_from_enclosed(*self._enclosed(X, Y), self.k, self.k))
+        log_u, log_v = self._enclosed(X, Y)
+        return self._clipped(kl_from_enclosed(log_u, log_v, self.k, self.k))
 
 
-class GrowingKnnKLDivergence(_KnnDivergence):
+class GrowingKnnKLDivergence(KnnDivergence):
     """Kullback-Leibler divergence with neighbours √N in X and √M in Y.
 
     The neighbour grows with the sample, as the proof of strong consistency asks: less variance and
@@ -179,7 +172,8 @@ class GrowingKnnKLDivergence(_KnnDivergence):
 
     def _estimate(self, X, Y):
         k, t = math.isqrt(X.shape[0]), math.isqrt(Y.shape[0])
-        return self._clipped(kl_from_enclosed(*self._enclosed(X, Y, k, t), k, t))
+        log_u, log_v = self._enclosed(X, Y, k, t)
+        return self._clipped(kl_from_enclosed(log_u, log_v, k, t))
 
 
 def adaptive_kl(X: Floats, Y: Floats, log_u: Floats, log_v: Floats, n_jobs: int | None) -> float:
@@ -210,7 +204,7 @@ def adaptive_kl(X: Floats, Y: Floats, log_u: Floats, log_v: Floats, n_jobs: int 
     return float((digamma(own) - digamma(other)).mean() + math.log(m / n))
 
 
-class AdaptiveKLDivergence(_KnnDivergence):
+class AdaptiveKLDivergence(KnnDivergence):
     """Kullback-Leibler divergence with the same radius in both samples, point by point.
 
     Around each x the larger of the two distances to the k-th neighbours is used for both
@@ -254,10 +248,11 @@ class AdaptiveKLDivergence(_KnnDivergence):
         self.n_jobs = n_jobs
 
     def _estimate(self, X, Y):
-        return self._clipped(adaptive_kl(X, Y, *self._enclosed(X, Y), self.n_jobs))
+        log_u, log_v = self._enclosed(X, Y)
+        return self._clipped(adaptive_kl(X, Y, log_u, log_v, self.n_jobs))
 
 
-class KnnL2Divergence(_KnnDivergence):
+class KnnL2Divergence(KnnDivergence):
     """L2 distance of two densities, or its square, from the k-th neighbours.
 
     Depends on the units of the data, unlike the other divergences here: scale them first.
@@ -305,360 +300,9 @@ class KnnL2Divergence(_KnnDivergence):
     def _estimate(self, X, Y):
         if not (self.squared or self.clip):
             raise ValueError("clip=False needs squared=True: a negative square has no root.")
-        square = self._clipped(l2_squared(*self._enclosed(X, Y), self.k))
-        return square if self.squared else math.sqrt(square)
-
-
-class _AlphaDivergence(_KnnDivergence):
-    """Functions of ∫ p^α q^(1-α)."""
-
-    assumptions = "densities with ∫p^α q^(1-α) finite, k > |α - 1|; no ties"
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**CLIPPED, "alpha": ORDER}
-    alpha: float
-
-    def _log_integral(self, X, Y, alpha):
-        check_order(alpha, "alpha", "the Kullback-Leibler divergence")
         log_u, log_v = self._enclosed(X, Y)
-        a = alpha - 1.0
-        return log_power_mean(log_u, self.k, a, log_v=log_v, b=-a, name=f"alpha={alpha:g}")
-
-
-class KnnRenyiDivergence(_AlphaDivergence):
-    """Rényi divergence of order α from the k-th neighbours in both samples.
-
-    For α well above 1 it hangs on where q is thin, and may be infinite: two normals need
-    αΣ_q + (1-α)Σ_p positive definite.
-
-    Parameters
-    ----------
-    alpha : float, default=0.8
-        The order, not 1.
-    k : int, default=5
-        The neighbour; above abs(α - 1).
-    clip : bool, default=False
-        Whether negative estimates become 0.
-    jitter : float, default=0.0
-        Noise that breaks ties, in standard deviations of each column.
-    n_jobs : int, default=None
-        Threads of the search; -1 for all.
-
-    References
-    ----------
-    .. [1] Póczos and Schneider (2011). On the estimation of α-divergences. AISTATS.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from octavo.info import KnnRenyiDivergence
-    >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(1, 1, size=(5000, 1))  # α/2 = 0.4
-    >>> print(f"{KnnRenyiDivergence().estimate(X, Y):.2f}")
-    0.41
-    """
-
-    measure, method = "renyi", "knn"
-    estimates = "log ∫p^α q^(1-α) / (α - 1)"
-
-    def __init__(self, alpha=0.8, k=5, clip=False, jitter=0.0, n_jobs=None):
-        self.alpha = alpha
-        self.k = k
-        self.clip = clip
-        self.jitter = jitter
-        self.n_jobs = n_jobs
-
-    def _estimate(self, X, Y):
-        return self._clipped(self._log_integral(X, Y, self.alpha) / (self.alpha - 1.0))
-
-
-class KnnTsallisDivergence(_AlphaDivergence):
-    """Tsallis divergence of order α from the k-th neighbours in both samples.
-
-    A monotone function of the Rényi divergence of the same order.
-
-    Parameters
-    ----------
-    alpha : float, default=0.8
-        The order, not 1.
-    k : int, default=5
-        The neighbour; above abs(α - 1).
-    clip : bool, default=False
-        Whether negative estimates become 0.
-    jitter : float, default=0.0
-        Noise that breaks ties, in standard deviations of each column.
-    n_jobs : int, default=None
-        Threads of the search; -1 for all.
-
-    References
-    ----------
-    .. [1] Póczos and Schneider (2011). On the estimation of α-divergences. AISTATS.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from octavo.info import KnnTsallisDivergence
-    >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(1, 1, size=(5000, 1))  # 0.384
-    >>> print(f"{KnnTsallisDivergence().estimate(X, Y):.2f}")
-    0.40
-    """
-
-    measure, method = "tsallis", "knn"
-    estimates = "(∫p^α q^(1-α) - 1) / (α - 1)"
-
-    def __init__(self, alpha=0.8, k=5, clip=False, jitter=0.0, n_jobs=None):
-        self.alpha = alpha
-        self.k = k
-        self.clip = clip
-        self.jitter = jitter
-        self.n_jobs = n_jobs
-
-    def _estimate(self, X, Y):
-        log_integral = self._log_integral(X, Y, self.alpha)
-        return self._clipped(math.expm1(log_integral) / (self.alpha - 1.0))
-
-
-class KnnSharmaMittalDivergence(_AlphaDivergence):
-    """Sharma-Mittal divergence from the k-th neighbours in both samples.
-
-    The family of two orders that holds the Rényi (β to 1), Tsallis (β = α) and Kullback-Leibler
-    divergences.
-
-    Parameters
-    ----------
-    alpha : float, default=0.8
-        The order, not 1.
-    beta : float, default=0.6
-        The degree, not 1.
-    k : int, default=5
-        The neighbour; above abs(α - 1).
-    clip : bool, default=False
-        Whether negative estimates become 0.
-    jitter : float, default=0.0
-        Noise that breaks ties, in standard deviations of each column.
-    n_jobs : int, default=None
-        Threads of the search; -1 for all.
-
-    References
-    ----------
-    .. [1] Nielsen and Nock (2012). A closed-form expression for the Sharma-Mittal entropy of
-       exponential families. Journal of Physics A 45.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from octavo.info import KnnSharmaMittalDivergence
-    >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(1, 1, size=(5000, 1))  # 0.370
-    >>> print(f"{KnnSharmaMittalDivergence().estimate(X, Y):.2f}")
-    0.38
-    """
-
-    measure, method = "sharma_mittal", "knn"
-    estimates = "[(∫p^α q^(1-α))^((1-β)/(1-α)) - 1] / (β - 1)"
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **_AlphaDivergence._parameter_constraints,
-        "beta": ORDER,
-    }
-
-    def __init__(self, alpha=0.8, beta=0.6, k=5, clip=False, jitter=0.0, n_jobs=None):
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
-        self.clip = clip
-        self.jitter = jitter
-        self.n_jobs = n_jobs
-
-    def _estimate(self, X, Y):
-        check_order(self.beta, "beta", "the Rényi divergence")
-        log_integral = self._log_integral(X, Y, self.alpha)
-        power = log_integral * (1.0 - self.beta) / (1.0 - self.alpha)
-        return self._clipped(math.expm1(power) / (self.beta - 1.0))
-
-
-class KnnBhattacharyyaDistance(_AlphaDivergence):
-    """Bhattacharyya distance from the k-th neighbours in both samples.
-
-    Symmetric in truth, not in the estimate: X is where the mean is taken.
-
-    Parameters
-    ----------
-    k : int, default=5
-        The neighbour.
-    clip : bool, default=False
-        Whether negative estimates become 0.
-    jitter : float, default=0.0
-        Noise that breaks ties, in standard deviations of each column.
-    n_jobs : int, default=None
-        Threads of the search; -1 for all.
-
-    References
-    ----------
-    .. [1] Póczos and Schneider (2011). On the estimation of α-divergences. AISTATS.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from octavo.info import KnnBhattacharyyaDistance
-    >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(2, 1, size=(5000, 1))  # 1/2
-    >>> print(f"{KnnBhattacharyyaDistance().estimate(X, Y):.2f}")
-    0.50
-    """
-
-    measure, method = "bhattacharyya", "knn"
-    estimates = "-log ∫√(p q)"
-    assumptions = "densities; no ties"
-    _parameter_constraints: ClassVar[dict[str, Any]] = CLIPPED
-
-    def __init__(self, k=5, clip=False, jitter=0.0, n_jobs=None):
-        self.k = k
-        self.clip = clip
-        self.jitter = jitter
-        self.n_jobs = n_jobs
-
-    def _estimate(self, X, Y):
-        return self._clipped(-self._log_integral(X, Y, 0.5))
-
-
-class KnnHellingerDistance(_AlphaDivergence):
-    """Hellinger distance from the k-th neighbours in both samples.
-
-    The root of 1 - ∫√(pq), where estimates of the integral above 1 count as 1: distances near
-    zero come out as zero about half of the time.
-
-    Parameters
-    ----------
-    k : int, default=5
-        The neighbour.
-    squared : bool, default=False
-        Whether to return 1 - ∫√(pq), which may be negative, instead of its root.
-    jitter : float, default=0.0
-        Noise that breaks ties, in standard deviations of each column.
-    n_jobs : int, default=None
-        Threads of the search; -1 for all.
-
-    References
-    ----------
-    .. [1] Póczos and Schneider (2011). On the estimation of α-divergences. AISTATS.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from octavo.info import KnnHellingerDistance
-    >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(2, 1, size=(5000, 1))  # 0.627
-    >>> print(f"{KnnHellingerDistance().estimate(X, Y):.2f}")
-    0.63
-    """
-
-    measure, method = "hellinger", "knn"
-    estimates = "√(1 - ∫√(p q))"
-    assumptions = "densities; no ties"
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**KNN_CONSTRAINTS, "squared": ["boolean"]}
-
-    def __init__(self, k=5, squared=False, jitter=0.0, n_jobs=None):
-        self.k = k
-        self.squared = squared
-        self.jitter = jitter
-        self.n_jobs = n_jobs
-
-    def _estimate(self, X, Y):
-        square = -math.expm1(self._log_integral(X, Y, 0.5))
-        return square if self.squared else math.sqrt(max(0.0, square))
-
-
-class Chi2Divergence(_AlphaDivergence):
-    """Pearson χ² divergence from the k-th neighbours in both samples.
-
-    Finite only where q has tails as heavy as those of p: two normals need 2Σ_p⁻¹ - Σ_q⁻¹ positive
-    definite. It hangs on the few points where q is thin; prefer Kullback-Leibler or Hellinger
-    where any divergence will do.
-
-    Parameters
-    ----------
-    k : int, default=5
-        The neighbour; 2 or more, 3 or more for a finite variance.
-    clip : bool, default=False
-        Whether negative estimates become 0.
-    jitter : float, default=0.0
-        Noise that breaks ties, in standard deviations of each column.
-    n_jobs : int, default=None
-        Threads of the search; -1 for all.
-
-    References
-    ----------
-    .. [1] Póczos and Schneider (2011). On the estimation of α-divergences. AISTATS.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from octavo.info import Chi2Divergence
-    >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.normal(0.5, 1, size=(5000, 1)), rng.normal(size=(5000, 1))  # e^(1/4) - 1 = 0.284
-    >>> print(f"{Chi2Divergence().estimate(X, Y):.1f}")
-    0.2
-    """
-
-    measure, method = "chi2", "knn"
-    estimates = "χ² = ∫p²/q - 1"
-    assumptions = "densities with ∫p²/q finite, k >= 2; no ties"
-    _parameter_constraints: ClassVar[dict[str, Any]] = CLIPPED
-
-    def __init__(self, k=5, clip=False, jitter=0.0, n_jobs=None):
-        self.k = k
-        self.clip = clip
-        self.jitter = jitter
-        self.n_jobs = n_jobs
-
-    def _estimate(self, X, Y):
-        return self._clipped(math.expm1(self._log_integral(X, Y, 2.0)))
-
-
-class FDivergence(DivergenceEstimator):
-    """Any f-divergence of distributions that lie close, by its second-order expansion.
-
-    D_f = ∫ q f(p/q) is f''(1)/2 times the χ² divergence, up to terms of third order in p/q - 1:
-    good where the distributions are near each other, and no further.
-
-    Parameters
-    ----------
-    curvature : float, default=1.0
-        f''(1): 1 for Kullback-Leibler, 1/4 for squared Hellinger as 1 - ∫√(pq), 2 for χ².
-    chi2 : DivergenceEstimator, default=None
-        What estimates the χ² divergence; None for ``Chi2Divergence()``.
-
-    References
-    ----------
-    .. [1] Nielsen and Nock (2014). On the chi square and higher-order chi distances for
-       approximating f-divergences. IEEE Signal Processing Letters 21.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from octavo.info import FDivergence
-    >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.normal(0.5, 1, size=(5000, 1)), rng.normal(size=(5000, 1))  # KL 0.125
-    >>> print(f"{FDivergence().estimate(X, Y):.1f}")
-    0.1
-    """
-
-    measure, method = "f", "chi2"
-    estimates = "∫ q f(p/q) ≈ f''(1)/2 χ²"
-    cost = "that of χ²"
-    assumptions = "p close to q; those of χ²"
-    meta = True
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "curvature": [Interval(Real, 0, None, closed="neither")],
-        "chi2": [DivergenceEstimator, None],
-    }
-
-    def __init__(self, curvature=1.0, chi2=None):
-        self.curvature = curvature
-        self.chi2 = chi2
-
-    def _estimate(self, X, Y):
-        chi2 = Chi2Divergence() if self.chi2 is None else self.chi2
-        return 0.5 * self.curvature * chi2.estimate(X, Y)
+        square = self._clipped(l2_squared(log_u, log_v, self.k))
+        return square if self.squared else math.sqrt(square)
 
 
 def bregman(X: Floats, Y: Floats, k: int, alpha: float, **search: Any) -> float:
@@ -673,7 +317,7 @@ def bregman(X: Floats, Y: Floats, k: int, alpha: float, **search: Any) -> float:
     return other + own / a - alpha / a * mixed
 
 
-class BregmanDivergence(_KnnDivergence):
+class BregmanDivergence(KnnDivergence):
     """Bregman divergence of order α from the k-th neighbours; not symmetric.
 
     With α = 2 it is ∫(p-q)². It depends on the units of the data: scale them first.

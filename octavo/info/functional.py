@@ -90,6 +90,7 @@ class EstimatorTable(tuple[EstimatorRecord, ...]):
 
 
 def _leaves(cls: type) -> Iterator[type]:
+    derived: type
     for derived in cls.__subclasses__():
         yield from _leaves(derived)
         if vars(derived).get("measure") and not inspect.isabstract(derived):

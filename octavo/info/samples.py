@@ -184,3 +184,8 @@ def as_columns(X: Any, Y: Any = None, *, min_columns: int = 2) -> Floats:
             f"Association needs at least {min_columns} variables, got {columns.shape[1]}."
         )
     return columns
+
+
+def same_sample(X: Floats, Y: Floats) -> bool:
+    """Tell whether two samples are the same, as on the diagonal of a Gram matrix."""
+    return X is Y or (X.shape == Y.shape and bool(np.array_equal(X, Y)))
