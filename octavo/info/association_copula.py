@@ -134,13 +134,13 @@ def column_ranks(X: np.ndarray, name: str) -> np.ndarray:
     return pseudo_observations(not_constant(X, name))
 
 
-def corner_ranks(X: np.ndarray, p: float) -> np.ndarray:
-    """Return the pseudo-observations, if a corner of edge p holds enough of each column."""
+def corner_ranks(X: np.ndarray, share: float) -> np.ndarray:
+    """Return the pseudo-observations, if a corner of that edge holds enough of each column."""
     n = len(X)
-    if p * (n + 1) <= 2.0:
+    if share * (n + 1) <= 2.0:
         raise ValueError(
-            f"p={p:g} leaves fewer than two of {n} samples in the tail of a variable; the least p "
-            f"is {2 / (n + 1):.3g}."
+            f"share={share:g} leaves fewer than two of {n} samples in the tail of a variable; the "
+            f"least is {2 / (n + 1):.3g}."
         )
     return column_ranks(X, "Spearman's rho")
 
@@ -270,12 +270,12 @@ class SpearmanRho4(AssociationEstimator):
 class ConditionalSpearman(AssociationEstimator):
     """Spearman's ρ of the corner where all variables are small, or all large.
 
-    For p = 1 it is ρ1; smaller p look at extremes only. Gaussian variables keep little of
+    A share of 1 gives ρ1; smaller ones look at extremes only. Gaussian variables keep little of
     their association there, while markets in a crash gain.
 
     Parameters
     ----------
-    p : float, default=0.5
+    share : float, default=0.5
         Edge of the corner: the share of each variable's smallest or largest values.
     tail : {"lower", "upper"}, default="lower"
         The corner.
@@ -292,38 +292,38 @@ class ConditionalSpearman(AssociationEstimator):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.exponential(size=(5000, 2)) / rng.gamma(0.5, size=(5000, 1))  # large together
     >>> for tail in ("lower", "upper"):
-    ...     print(f"{ConditionalSpearman(p=0.3, tail=tail).estimate(X):.1f}")
+    ...     print(f"{ConditionalSpearman(share=0.3, tail=tail).estimate(X):.1f}")
     0.4
     0.8
     """
 
     measure, method = "conditional_spearman", "copula"
-    estimates = "∫ (C - Π) / ∫ (M - Π) over a corner of edge p"
+    estimates = "∫ (C - Π) / ∫ (M - Π) over a corner"
     cost = "O(N d log N)"
     assumptions = "i.i.d.; continuous variables; many samples in the corner"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "p": [Interval(Real, 0, 1, closed="right")],
+        "share": [Interval(Real, 0, 1, closed="right")],
         "tail": [StrOptions({"lower", "upper"})],
     }
 
-    def __init__(self, p=0.5, tail="lower"):
-        self.p = p
+    def __init__(self, share=0.5, tail="lower"):
+        self.share = share
         self.tail = tail
 
     def _estimate(self, X):
-        return conditional_spearman(corner_ranks(X, self.p), self.p, self.tail)
+        return conditional_spearman(corner_ranks(X, self.share), self.share, self.tail)
 
 
 class LowerTailSpearman(AssociationEstimator):
     """Lower tail dependence: Spearman's ρ of the lower corner as the corner shrinks.
 
-    The conditional ρ of the share p of each variable's smallest values, p → 0: 0 where
+    The conditional ρ of a share of each variable's smallest values as it shrinks: 0 where
     extremes come apart (Gaussian variables), positive where they come together. Few points
     lie in the corner, so thousands of samples are needed.
 
     Parameters
     ----------
-    p : float, default=None
+    share : float, default=None
         Edge of the corner; None for N^(−1/2), which shrinks while the points in it grow.
 
     References
@@ -343,31 +343,31 @@ class LowerTailSpearman(AssociationEstimator):
     """
 
     measure, method = "spearman_lower_tail", "copula"
-    estimates = "limit of the lower conditional ρ as p → 0"
+    estimates = "limit of the lower conditional ρ as its share → 0"
     cost = "O(N d log N)"
     assumptions = "i.i.d.; continuous variables; thousands of samples"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "p": [Interval(Real, 0, 1, closed="right"), None]
+        "share": [Interval(Real, 0, 1, closed="right"), None]
     }
 
-    def __init__(self, p=None):
-        self.p = p
+    def __init__(self, share=None):
+        self.share = share
 
     def _estimate(self, X):
-        p = self.p or len(X) ** -0.5
-        return conditional_spearman(corner_ranks(X, p), p, "lower")
+        share = self.share or len(X) ** -0.5
+        return conditional_spearman(corner_ranks(X, share), share, "lower")
 
 
 class UpperTailSpearman(AssociationEstimator):
     """Upper tail dependence: Spearman's ρ of the upper corner as the corner shrinks.
 
-    The conditional ρ of the share p of each variable's largest values, p → 0: 0 where
+    The conditional ρ of a share of each variable's largest values as it shrinks: 0 where
     extremes come apart (Gaussian variables), positive where they come together. Few points
     lie in the corner, so thousands of samples are needed.
 
     Parameters
     ----------
-    p : float, default=None
+    share : float, default=None
         Edge of the corner; None for N^(−1/2), which shrinks while the points in it grow.
 
     References
@@ -387,19 +387,19 @@ class UpperTailSpearman(AssociationEstimator):
     """
 
     measure, method = "spearman_upper_tail", "copula"
-    estimates = "limit of the upper conditional ρ as p → 0"
+    estimates = "limit of the upper conditional ρ as its share → 0"
     cost = "O(N d log N)"
     assumptions = "i.i.d.; continuous variables; thousands of samples"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "p": [Interval(Real, 0, 1, closed="right"), None]
+        "share": [Interval(Real, 0, 1, closed="right"), None]
     }
 
-    def __init__(self, p=None):
-        self.p = p
+    def __init__(self, share=None):
+        self.share = share
 
     def _estimate(self, X):
-        p = self.p or len(X) ** -0.5
-        return conditional_spearman(corner_ranks(X, p), p, "upper")
+        share = self.share or len(X) ** -0.5
+        return conditional_spearman(corner_ranks(X, share), share, "upper")
 
 
 class BlomqvistBeta(AssociationEstimator):

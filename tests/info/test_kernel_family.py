@@ -209,10 +209,10 @@ def test_impossible_statistics_are_named():
         HSIC(unbiased=True).estimate(X[:3])
     with pytest.raises(ValueError, match="block_size=40 is more than"):
         BlockMMD(block_size=40).estimate(X, X)
-    with pytest.raises(ValueError, match="least p is"):
-        ConditionalSpearman(p=0.01).estimate(X)
-    with pytest.raises(ValueError, match="least p is"):
-        LowerTailSpearman(p=0.05).estimate(X)
+    with pytest.raises(ValueError, match="the least is"):
+        ConditionalSpearman(share=0.01).estimate(X)
+    with pytest.raises(ValueError, match="the least is"):
+        LowerTailSpearman(share=0.05).estimate(X)
     with pytest.raises(ValueError, match="more samples than features"):
         GeneralizedVariance().estimate(joint(3, 3))
     with pytest.raises(ValueError, match="positive semidefinite"):
@@ -231,7 +231,7 @@ def test_impossible_statistics_are_named():
         MMD(bandwidth="mean"),
         EnergyDistance(exponent=2.0),
         DistanceCovariance(exponent=0),
-        ConditionalSpearman(p=1.5),
+        ConditionalSpearman(share=1.5),
         ConditionalSpearman(tail="middle"),
         LowRankHSIC(max_rank=0),
         ExpectedKernel(bandwidth="median"),
