@@ -185,7 +185,7 @@ def pair_moments(
             rows[m, here] += block.sum(axis=1)
             if here != there:
                 rows[m, there] += block.sum(axis=0)
-            squares[m] += weight * np.vdot(block, block)
+            squares[m] += weight * np.einsum("ij,ij->", block, block)
             joint = block if joint is None else np.multiply(joint, block, out=joint)
         product += weight * float(joint.sum())  # type: ignore[union-attr]
     diagonal = np.array([kernel_diagonal(k, X) for k, X in zip(kernels, samples)])
