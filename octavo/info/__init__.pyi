@@ -1,4 +1,8 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.info.accuracy import AccuracyRow as AccuracyRow
+from octavo.info.accuracy import AccuracyTable as AccuracyTable
+from octavo.info.accuracy import accuracy_table as accuracy_table
+from octavo.info.accuracy import standard_error as standard_error
 from octavo.info.analytical import QuickTest as QuickTest
 from octavo.info.analytical import analytical_value as analytical_value
 from octavo.info.analytical import quick_test as quick_test

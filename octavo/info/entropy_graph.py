@@ -94,10 +94,21 @@ def mst_lengths(X: Floats) -> Floats:
     return lengths
 
 
-# log β(d, α) at α = 0, 0.1, ..., 1 by `mst_constant`, with a million points a dimension; the
-# standard errors are below 0.002 (1 - α).
+# log β(d, α) at α = 0, 0.1, ..., 1 by `mst_constant`, from a million points for d = 2 down to
+# 240,000 for d = 6; the standard errors are below 0.0025 (1 - α).
 _GRID = np.linspace(0.0, 1.0, 11)
-_LOG_CONSTANTS: dict[int, tuple[float, ...]] = {}
+_LOG_CONSTANTS: dict[int, tuple[float, ...]] = {
+    2: (-0.6824, -0.6440, -0.6006, -0.5518, -0.4971, -0.4358,
+        -0.3673, -0.2906, -0.2048, -0.1084, 0.0),
+    3: (-1.0666, -0.9877, -0.9041, -0.8155, -0.7214, -0.6212,
+        -0.5142, -0.3998, -0.2768, -0.1440, 0.0),
+    4: (-1.2850, -1.1836, -1.0775, -0.9665, -0.8500, -0.7277,
+        -0.5988, -0.4627, -0.3183, -0.1646, 0.0),
+    5: (-1.3795, -1.2685, -1.1529, -1.0323, -0.9063, -0.7744,
+        -0.6360, -0.4904, -0.3367, -0.1737, 0.0),
+    6: (-1.3857, -1.2740, -1.1577, -1.0363, -0.9095, -0.7769,
+        -0.6377, -0.4915, -0.3372, -0.1739, 0.0),
+}  # fmt: skip
 
 
 def _log_mst_constant(d: int, alpha: float) -> float:
@@ -190,7 +201,7 @@ class MSTRenyiEntropy(EntropyEstimator):
     >>> from octavo.info import MSTRenyiEntropy
     >>> X = np.random.default_rng(0).uniform(size=(2000, 2))  # entropy 0 at every order
     >>> print(f"{MSTRenyiEntropy(alpha=0.5).estimate(X):.2f}")
-    0.02
+    0.01
     """
 
     measure, method = "renyi", "mst"
@@ -223,8 +234,9 @@ class MSTRenyiEntropy(EntropyEstimator):
 
 # --- Voronoi cells --------------------------------------------------------------------------------
 
-# E log of the volume of a typical Poisson-Voronoi cell over its mean, by simulation.
-_LOG_CELL = {2: 0.0, 3: 0.0}
+# E log of the volume of a typical Poisson-Voronoi cell over its mean, by simulation of 1.2 and 0.3
+# million cells; the standard errors are below 0.0003.
+_LOG_CELL = {2: -0.1480, 3: -0.0938}
 
 
 def _ridge_areas(vertices: Floats, ridges: list[list[int]]) -> Floats:
@@ -305,7 +317,7 @@ class VoronoiEntropy(EntropyEstimator):
     >>> from octavo.info import VoronoiEntropy
     >>> X = np.random.default_rng(0).normal(size=(5000, 2))  # entropy log 2πe = 2.838
     >>> print(f"{VoronoiEntropy().estimate(X):.1f}")
-    2.7
+    2.8
     """
 
     measure, method = "shannon", "voronoi"
@@ -411,6 +423,7 @@ class KDPartitionEntropy(EntropyEstimator):
     cost = "O(N log N)"
     assumptions = "a density on (nearly) the bounding box of the sample"
     density = True
+    bounded_support = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "level": [Interval(Real, 0, None, closed="neither")]
     }

@@ -79,10 +79,13 @@ class _SpacingEntropy(EntropyEstimator):
     }
     m: int | None
 
+    def _window(self, n):
+        return math.isqrt(n)
+
     def _sorted(self, X, clamped=True):
         """Return the ordered sample and m, after checks; a spacing of zero is an error."""
         x = np.sort(X[:, 0])
-        m = math.isqrt(x.size) if self.m is None else self.m
+        m = self._window(x.size) if self.m is None else self.m
         if not 2 * m < x.size:
             raise ValueError(f"m={m} must be less than half of the {x.size} samples.")
         spacings = clamped_spacings(x, m) if clamped else x[m:] - x[:-m]
@@ -167,13 +170,13 @@ class EbrahimiEntropy(_SpacingEntropy):
 class VanEsEntropy(_SpacingEntropy):
     """Shannon entropy of one variable from one-sided m-spacings (van Es 1992).
 
-    Its bias from the width of the spacings is removed exactly, so that m may be small. The same
-    number as scipy's "van es".
+    Its bias from the randomness of the spacings is removed exactly, so that m may be small; what is
+    left grows with m. The same number as scipy's "van es" for the same window.
 
     Parameters
     ----------
     m : int, default=None
-        The spacing, less than N/2; None for the root of N, rounded down.
+        The spacing, less than N/2; None for the cube root of N, rounded down.
 
     References
     ----------
@@ -193,6 +196,9 @@ class VanEsEntropy(_SpacingEntropy):
 
     def __init__(self, m=None):
         self.m = m
+
+    def _window(self, n):
+        return max(1, int(np.cbrt(n)))
 
     def _estimate(self, X):
         return van_es(*self._sorted(X, clamped=False))

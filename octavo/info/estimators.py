@@ -16,7 +16,7 @@ To add one:
    and their kin find it; lower case, words joined by ``_``), ``estimates`` (the quantity as a
    formula), ``cost``, ``assumptions``; ``meta = True`` where it holds other estimators,
    ``density = True`` where constant or linearly dependent columns must be refused,
-   ``dimensions`` where the number of columns is limited,
+   ``dimensions`` where the number of columns is limited, ``bounded_support`` where it is assumed,
    ``preferred = True`` on exactly one of several methods for a measure: the default one.
 4. Declare ``_parameter_constraints``. A parameter called ``mult`` says that factors or terms that
    depend on the dimension alone may be skipped. What is random takes ``random_state``.
@@ -94,6 +94,8 @@ class SampleEstimator(BaseEstimator, ABC):
         Whether constant and linearly dependent columns are refused.
     dimensions : tuple of int or None
         The numbers of columns that a sample may have; None for any.
+    bounded_support : bool
+        Whether a bounded support is assumed.
 
     Examples
     --------
@@ -112,6 +114,7 @@ class SampleEstimator(BaseEstimator, ABC):
     preferred: ClassVar[bool] = False
     density: ClassVar[bool] = False
     dimensions: ClassVar[tuple[int, ...] | None] = None
+    bounded_support: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
     def _right_dimension(self, X: Floats) -> Floats:

@@ -54,6 +54,23 @@ class Normal:
     def __repr__(self) -> str:
         return f"Normal(mean={self.mean.tolist()}, cov={self.cov.tolist()})"
 
+    def log_density(self, X: Floats) -> Floats:
+        """Return the logarithm of the density at points.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            The points.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n,)
+            -inf outside of the support.
+        """
+        white = np.linalg.solve(np.linalg.cholesky(self.cov), (X - self.mean).T)
+        constant = self.d * math.log(2 * math.pi) + self.log_det
+        return -0.5 * (constant + np.einsum("dn,dn->n", white, white))
+
     def sample(self, n: int, random_state: Any = None) -> Floats:
         """Draw n points.
 
@@ -118,6 +135,22 @@ class Uniform:
     def __repr__(self) -> str:
         return f"Uniform(low={self.low.tolist()}, high={self.high.tolist()})"
 
+    def log_density(self, X: Floats) -> Floats:
+        """Return the logarithm of the density at points.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            The points.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n,)
+            -inf outside of the support.
+        """
+        inside = ((self.low <= X) & (self.high >= X)).all(axis=1)
+        return np.where(inside, -math.log(self.volume), -np.inf)
+
     def sample(self, n: int, random_state: Any = None) -> Floats:
         """Draw n points.
 
@@ -175,6 +208,22 @@ class Exponential:
 
     def __repr__(self) -> str:
         return f"Exponential(rate={self.rate.tolist()})"
+
+    def log_density(self, X: Floats) -> Floats:
+        """Return the logarithm of the density at points.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            The points.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n,)
+            -inf outside of the support.
+        """
+        inside = (X >= 0).all(axis=1)
+        return np.where(inside, np.log(self.rate).sum() - X @ self.rate, -np.inf)
 
     def sample(self, n: int, random_state: Any = None) -> Floats:
         """Draw n points.

@@ -19,6 +19,11 @@ from octavo.plot.hmm_clusters import plot_hmm as plot_hmm
 from octavo.plot.hmm_clusters import plot_hmm_map as plot_hmm_map
 from octavo.plot.hmm_clusters import plot_hmm_tree as plot_hmm_tree
 from octavo.plot.hmm_clusters import plot_responsibilities as plot_responsibilities
+from octavo.plot.information import plot_accuracy as plot_accuracy
+from octavo.plot.information import plot_bias_map as plot_bias_map
+from octavo.plot.information import plot_dependence_matrix as plot_dependence_matrix
+from octavo.plot.information import plot_distribution_gram as plot_distribution_gram
+from octavo.plot.information import plot_estimate_by_size as plot_estimate_by_size
 from octavo.plot.label_patterns import plot_accuracy_by_order as plot_accuracy_by_order
 from octavo.plot.label_patterns import plot_label_marginals as plot_label_marginals
 from octavo.plot.label_patterns import plot_pattern_automaton as plot_pattern_automaton
