@@ -312,6 +312,7 @@ class CorrentropyIndependence(MutualInformationEstimator):
     estimates = "max over a, b of |correntropy coefficient of (a x + b, y)|"
     cost = "O(N²) for each shift"
     assumptions = "i.i.d.; two real variables"
+    dimensions = (1,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {**BANDWIDTH, "shifts": [tuple, list]}
 
     def __init__(self, bandwidth=1.0, shifts=(0.0,)):

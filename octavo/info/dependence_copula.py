@@ -193,6 +193,7 @@ class CopulaKernelDependence(MutualInformationEstimator):
     estimates = "MMD(copula, uniform)"
     cost = "O(N² d)"
     assumptions = "i.i.d.; one continuous variable a group"
+    dimensions = (1,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "bandwidth": KERNEL_CONSTRAINTS["bandwidth"],
         "squared": ["boolean"],
@@ -242,6 +243,7 @@ class HoeffdingPhi(MutualInformationEstimator):
     estimates = "√(h(d) ∫ (C - Π)²), C the copula, Π independence"
     cost = "O(N² d)"
     assumptions = "i.i.d.; one continuous variable a group"
+    dimensions = (1,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "squared": ["boolean"],
         "mult": ["boolean"],
@@ -292,6 +294,7 @@ class SchweizerWolffSigma(MutualInformationEstimator):
     estimates = "∫ |C - Π| / ∫ (M - Π), M comonotone"
     cost = "O(N²) for two variables, at most 4·10⁶ points for more"
     assumptions = "i.i.d.; one continuous variable a group"
+    dimensions = (1,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {"mult": ["boolean"]}
 
     def __init__(self, mult=True):
@@ -337,6 +340,7 @@ class SchweizerWolffKappa(MutualInformationEstimator):
     estimates = "max |C - Π| / max (M - Π), M comonotone"
     cost = "O(N²) for two variables, at most 4·10⁶ points for more"
     assumptions = "i.i.d.; one continuous variable a group"
+    dimensions = (1,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {"mult": ["boolean"]}
 
     def __init__(self, mult=True):
