@@ -80,11 +80,13 @@ def _tree(Y: Floats, contents: tuple[Hashable, ...]) -> cKDTree:
     return tree
 
 
-def _by_tree(X: Floats, tree: cKDTree, k: int, p: float, workers: int, own: bool) -> Floats:
+def _by_tree(
+    X: Floats, tree: cKDTree, k: int, p: float, workers: int, own_tree: cKDTree | None
+) -> Floats:
     ranks = range(1, k + 1)
-    if not own:
+    if own_tree is None:
         return tree.query(X, k=ranks, p=p, workers=workers)[0]
-    order = tree.indices  # asking leaf by leaf finds the nodes in the processor's cache
+    order = own_tree.indices  # asking leaf by leaf finds the nodes in the processor's cache
     distances = np.empty((X.shape[0], k))
     distances[order] = tree.query(X[order], k=ranks, p=p, workers=workers)[0]
     return distances
@@ -156,7 +158,8 @@ def neighbour_distances(
         if X.shape[1] > TREE_DIMENSIONS and p == 2.0:
             kept = _by_blocks(X, target, k + own, own)
         else:
-            kept = _by_tree(X, _tree(target, searched), k + own, p, workers, own)
+            tree = _tree(target, searched)
+            kept = _by_tree(X, tree, k + own, p, workers, _STORE.get(("tree", asked)))
         kept = kept[:, own:]  # the nearest is the point itself, or its equal
         kept.flags.writeable = False
         _STORE.put(key, kept, kept.base.nbytes if kept.base is not None else kept.nbytes)

@@ -187,8 +187,9 @@ def standard_error(estimator: Any, p: Family, q: Family | None = None, n: int = 
 class AccuracyRow(NamedTuple):
     """One estimator against the truth: what it is, ``n``, ``truth``, ``bias``, ``deviation``.
 
-    ``theory`` is the efficient standard error (nan where it is not known), ``family`` what the
-    samples were drawn from, ``n_repeats`` how many estimates there were.
+    ``theory`` is the efficient standard error (nan where it is not known), ``bias_order`` the order
+    of the bias that is known and not removed, ``family`` what the samples were drawn from,
+    ``n_repeats`` how many estimates there were.
     """
 
     kind: str
@@ -201,12 +202,14 @@ class AccuracyRow(NamedTuple):
     bias: float
     deviation: float
     theory: float
+    bias_order: float
     n_repeats: int
 
     @property
     def within(self) -> bool:
-        """Whether the bias is no larger than the deviation, up to the error of the mean."""
-        return abs(self.bias) <= self.deviation * (1.0 + 2.0 / math.sqrt(self.n_repeats))
+        """Whether the bias is no larger than expected: its order, the deviation, its own error."""
+        noise = self.deviation * (1.0 + 2.0 / math.sqrt(self.n_repeats))
+        return abs(self.bias) <= noise + self.bias_order
 
 
 class AccuracyTable(tuple[AccuracyRow, ...]):
@@ -262,6 +265,7 @@ def _row(cls: type[Any], n: int, n_repeats: int, random_state: int) -> AccuracyR
             result.bias,
             result.deviation,
             error,
+            estimator.bias_order(n),
             n_repeats,
         )
     return None

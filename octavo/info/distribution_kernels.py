@@ -62,7 +62,8 @@ class ProbabilityProductKernel(DistributionKernel):
 
     Examples
     --------
-    >>>     >>> from octavo.info import ProbabilityProductKernel
+    >>> import numpy as np
+    >>> from octavo.info import ProbabilityProductKernel
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(1, 1, size=(5000, 1))  # 0.220
     >>> print(f"{ProbabilityProductKernel().estimate(X, Y):.2f}")
@@ -110,7 +111,8 @@ class BhattacharyyaKernel(DistributionKernel):
 
     Examples
     --------
-    >>>     >>> from octavo.info import BhattacharyyaKernel
+    >>> import numpy as np
+    >>> from octavo.info import BhattacharyyaKernel
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(2, 1, size=(5000, 1))  # exp(-1/2) = 0.607
     >>> print(f"{BhattacharyyaKernel().estimate(X, Y):.2f}")

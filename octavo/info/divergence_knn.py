@@ -176,7 +176,9 @@ class GrowingKnnKLDivergence(KnnDivergence):
         return self._clipped(kl_from_enclosed(log_u, log_v, k, t))
 
 
-def adaptive_kl(X: Floats, Y: Floats, log_u: Floats, log_v: Floats, n_jobs: int | None) -> float:
+def adaptive_kl(
+    X: Floats, Y: Floats, log_u: Floats, log_v: Floats, k: int, n_jobs: int | None
+) -> float:
     """Return the divergence from the numbers of neighbours within one radius for both samples.
 
     Parameters
@@ -185,22 +187,25 @@ def adaptive_kl(X: Floats, Y: Floats, log_u: Floats, log_v: Floats, n_jobs: int 
         The samples.
     log_u, log_v : ndarray of shape (N,)
         `log_enclosed` of X in itself and in Y.
+    k : int
+        The neighbour that these were taken with.
     n_jobs : int or None
         Threads.
 
     Returns
     -------
     value : float
-        mean ψ(k_i) - ψ(t_i) + log M/(N-1), where k_i and t_i points of X and of Y lie within
-        the larger of the two distances from x_i.
+        mean ψ(k_i) - ψ(t_i) + log M/(N-1). The larger of the two distances is the radius. The
+        sample that it comes from counts k; the other counts its points within it, and one more:
+        ψ(c + 1) of a Poisson number c has nearly the mean log E c.
     """
     n, m, d = X.shape[0] - 1, Y.shape[0], X.shape[1]
-    volume = log_ball_volume(d)
-    radii = np.maximum(log_u - math.log(n), log_v - math.log(m))
-    # The logarithm and its inverse round: the neighbour that sets the radius must stay inside.
-    radii = np.exp((radii - volume) / d) * (1.0 + 1e-12)
-    own = count_within(X, radii, workers=n_workers(n_jobs))
-    other = count_within(X, radii, Y=Y, workers=n_workers(n_jobs))
+    own_volume, other_volume = log_u - math.log(n), log_v - math.log(m)
+    from_own = own_volume >= other_volume
+    radii = np.exp((np.maximum(own_volume, other_volume) - log_ball_volume(d)) / d)
+    workers = n_workers(n_jobs)
+    own = np.where(from_own, k, 1 + count_within(X, radii, workers=workers))
+    other = np.where(from_own, 1 + count_within(X, radii, Y=Y, workers=workers), k)
     return float((digamma(own) - digamma(other)).mean() + math.log(m / n))
 
 
@@ -209,7 +214,9 @@ class AdaptiveKLDivergence(KnnDivergence):
 
     Around each x the larger of the two distances to the k-th neighbours is used for both
     densities, with as many neighbours as lie within it: their biases cancel where p and q have
-    similar slopes. Takes more time than `KnnKLDivergence`, most where p and q lie far apart.
+    similar slopes. Wang et al. take the distance to the last of these neighbours; the ball itself
+    with one neighbour more, as here, has the same mean. Takes more time than `KnnKLDivergence`,
+    most where p and q lie far apart.
 
     Parameters
     ----------
@@ -234,7 +241,7 @@ class AdaptiveKLDivergence(KnnDivergence):
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(1, 1, size=(5000, 1))  # 1/2
     >>> print(f"{AdaptiveKLDivergence(k=5).estimate(X, Y):.2f}")
-    0.49
+    0.51
     """
 
     measure, method = "kl", "knn_adaptive"
@@ -249,7 +256,7 @@ class AdaptiveKLDivergence(KnnDivergence):
 
     def _estimate(self, X, Y):
         log_u, log_v = self._enclosed(X, Y)
-        return self._clipped(adaptive_kl(X, Y, log_u, log_v, self.n_jobs))
+        return self._clipped(adaptive_kl(X, Y, log_u, log_v, self.k, self.n_jobs))
 
 
 class KnnL2Divergence(KnnDivergence):

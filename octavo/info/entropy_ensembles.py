@@ -193,8 +193,10 @@ class WeightedKnnRenyiEntropy(EntropyEstimator):
         The order, positive and not 1.
     n_members : int, default=20
         How many numbers of neighbours.
-    smallest, largest : float, default=(0.3, 3.0)
-        The range of k in units of √N.
+    smallest : float, default=0.3
+        The least k in units of √N.
+    largest : float, default=3.0
+        The largest k in units of √N.
     jitter : float, default=0.0
         Noise that breaks ties, in standard deviations of each column.
     n_jobs : int, default=None

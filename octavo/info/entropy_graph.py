@@ -431,6 +431,21 @@ class KDPartitionEntropy(EntropyEstimator):
     def __init__(self, level=1.96):
         self.level = level
 
+    def bias_order(self, n):
+        """Return half the number of cells over n: a cell of m points is small by 1/(2m) of itself.
+
+        Parameters
+        ----------
+        n : int
+            The size of the sample.
+
+        Returns
+        -------
+        order : float
+            The order of the bias.
+        """
+        return 0.5 * 2 ** math.ceil(0.5 * math.log2(n)) / n
+
     def _estimate(self, X):
         n = X.shape[0]
         min_depth = math.ceil(0.5 * math.log2(n))

@@ -80,12 +80,27 @@ class _SpacingEntropy(EntropyEstimator):
     m: int | None
 
     def _window(self, n):
-        return math.isqrt(n)
+        return math.isqrt(n) if self.m is None else self.m
+
+    def bias_order(self, n):
+        """Return m/n: the share of spacings at the ends of the sample.
+
+        Parameters
+        ----------
+        n : int
+            The size of the sample.
+
+        Returns
+        -------
+        order : float
+            The order of the bias.
+        """
+        return self._window(n) / n
 
     def _sorted(self, X, clamped=True):
         """Return the ordered sample and m, after checks; a spacing of zero is an error."""
         x = np.sort(X[:, 0])
-        m = self._window(x.size) if self.m is None else self.m
+        m = self._window(x.size)
         if not 2 * m < x.size:
             raise ValueError(f"m={m} must be less than half of the {x.size} samples.")
         spacings = clamped_spacings(x, m) if clamped else x[m:] - x[:-m]
@@ -198,7 +213,7 @@ class VanEsEntropy(_SpacingEntropy):
         self.m = m
 
     def _window(self, n):
-        return max(1, int(np.cbrt(n)))
+        return max(1, int(np.cbrt(n))) if self.m is None else self.m
 
     def _estimate(self, X):
         return van_es(*self._sorted(X, clamped=False))
@@ -297,6 +312,21 @@ class PhiEntropy(_SpacingEntropy):
         self.phi = phi
         self.weight = weight
         self.m = m
+
+    def bias_order(self, n):
+        """Return m/n + 1/m: the ends of the sample, and the randomness of spacings.
+
+        Parameters
+        ----------
+        n : int
+            The size of the sample.
+
+        Returns
+        -------
+        order : float
+            The order of the bias.
+        """
+        return self._window(n) / n + 1.0 / self._window(n)
 
     def _estimate(self, X):
         x, m = self._sorted(X, clamped=False)

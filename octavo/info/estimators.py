@@ -117,6 +117,21 @@ class SampleEstimator(BaseEstimator, ABC):
     bounded_support: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
+    def bias_order(self, n: int) -> float:
+        """Return the order of the bias that is known and not removed.
+
+        Parameters
+        ----------
+        n : int
+            The size of the sample.
+
+        Returns
+        -------
+        order : float
+            What theory expects beside the standard error; 0 where it is negligible.
+        """
+        return 0.0
+
     def _right_dimension(self, X: Floats) -> Floats:
         if self.dimensions is not None and X.shape[1] not in self.dimensions:
             allowed = " or ".join(map(str, self.dimensions))
