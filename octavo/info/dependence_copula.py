@@ -346,6 +346,24 @@ class SchweizerWolffKappa(MutualInformationEstimator):
     def __init__(self, mult=True):
         self.mult = mult
 
+    def bias_order(self, n):
+        """Return 4n^(−2/3), what the maximum of a noisy function gains where it is flat.
+
+        Noise that grows with the root of the distance from the top wins against the top's
+        parabola within n^(−1/3) of it. The 4 is the constant of two variables.
+
+        Parameters
+        ----------
+        n : int
+            The size of the sample.
+
+        Returns
+        -------
+        order : float
+            The order of the bias.
+        """
+        return 4.0 * n ** (-2.0 / 3.0)
+
     def _estimate(self, blocks):
         U = block_ranks(blocks, "SchweizerWolffKappa")
         return schweizer_wolff(U, "linf") * (1.0 if self.mult else upper_maximum(U.shape[1]))
