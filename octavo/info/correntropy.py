@@ -72,7 +72,7 @@ def centred_correntropy_metric(x: np.ndarray, y: np.ndarray, bandwidth: float) -
 def correntropy_independence(
     x: np.ndarray, y: np.ndarray, bandwidth: float, shifts: tuple[float, ...] = (0.0,)
 ) -> float:
-    """Return the largest |coefficient| of (a·x + b, y), a = ±1, b among `shifts`.
+    """Return the largest absolute coefficient of (a·x + b, y), a = ±1, b among `shifts`.
 
     The variables are independent when the parametric centred correntropy vanishes for all a
     and b; a few of them approximate the supremum. Both variables are standardised.
@@ -279,7 +279,7 @@ class CenteredCorrentropyMetric(AssociationEstimator):
 
 
 class CorrentropyIndependence(MutualInformationEstimator):
-    """Approximate correntropy independence measure: the largest |coefficient| of (±x + b, y).
+    """Approximate correntropy independence measure: the largest coefficient of (±x + b, y).
 
     Variables are independent when the centred correntropy of (a·x + b, y) vanishes for all a
     and b; the supremum is approximated by both signs of a and a few b. Both variables are

@@ -153,7 +153,7 @@ def plot_estimate_spread(
     ax.boxplot(runs, orientation="horizontal", tick_labels=names, widths=0.6)
     if truth is not None:
         ax.axvline(truth, color="C3", linewidth=1, label=f"truth {truth:.3g}")
-        ax.legend(frameon=False, loc="best")
+        ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
     ax.invert_yaxis()
     ax.set(xlabel="estimate")
     return ax
