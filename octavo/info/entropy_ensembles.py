@@ -101,8 +101,8 @@ def random_frame(d: int, m: int, rng: np.random.RandomState) -> Floats:
 class RandomProjectionEntropy(EntropyEstimator):
     """Mean entropy of random low-dimensional projections of the sample.
 
-    Estimates the mean of H(Rᵀx) over directions R, not H(x) itself: a number that orders
-    distributions of one dimension, at the cost of few dimensions. It equals H(x) only when
+    Estimates the mean of H(Rᵀx) over directions R, not H(x) itself: a number by which distributions
+    in the same space can be ordered, at the cost of few dimensions. It equals H(x) only when
     n_components is the dimension, where R is a rotation.
 
     Parameters

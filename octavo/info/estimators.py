@@ -140,9 +140,12 @@ class SampleEstimator(BaseEstimator, ABC):
             )
         return X
 
-    def _finite(self, value: Any) -> float:
-        """Return the value as a float; an estimate that is no number is an error."""
-        value = float(value)
+    def _number(self, *arrays: Any) -> float:
+        """Return ``_estimate`` of the arrays as a float; one that is no number is an error."""
+        try:
+            value = float(self._estimate(*arrays))
+        except OverflowError:
+            value = math.inf
         if not math.isfinite(value):
             raise ValueError(
                 f"{type(self).__name__} found {value} for this sample: the quantity does not "
@@ -178,7 +181,7 @@ class EntropyEstimator(SampleEstimator):
         """
         self._validate_params()
         X = self._right_dimension(as_sample(X, density=self.density))
-        return self._finite(self._estimate(X))
+        return self._number(X)
 
     @abstractmethod
     def _estimate(self, X: Floats) -> float: ...
@@ -217,7 +220,7 @@ class MutualInformationEstimator(SampleEstimator):
             The estimate, in nats where that applies.
         """
         self._validate_params()
-        return self._finite(self._estimate(as_blocks(X, Y, groups, density=self.density)))
+        return self._number(as_blocks(X, Y, groups, density=self.density))
 
     @abstractmethod
     def _estimate(self, blocks: list[Floats]) -> float: ...
@@ -243,7 +246,7 @@ class _PairEstimator(SampleEstimator):
         """
         self._validate_params()
         X, Y = as_pair(X, Y, density=self.density)
-        return self._finite(self._estimate(self._right_dimension(X), Y))
+        return self._number(self._right_dimension(X), Y)
 
     @abstractmethod
     def _estimate(self, X: Floats, Y: Floats) -> float: ...
@@ -320,7 +323,7 @@ class AssociationEstimator(SampleEstimator):
         """
         self._validate_params()
         columns = self._right_dimension(as_columns(X, Y))
-        return self._finite(self._estimate(columns))
+        return self._number(columns)
 
     @abstractmethod
     def _estimate(self, X: Floats) -> float: ...

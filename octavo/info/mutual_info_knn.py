@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import digamma
-from sklearn.utils._param_validation import Options
+from scipy.stats import rankdata
+from sklearn.utils._param_validation import Options, StrOptions
 
 from octavo.engine.neighbours import count_within, jittered, positive_distances
 from octavo.info.density_powers import n_workers
@@ -80,13 +81,23 @@ def ksg_boxes(blocks: list[Floats], k: int, *, workers: int = 1) -> float:
     return float(digamma(k) - (m - 1) / k + (m - 1) * digamma(n) - np.mean(inner))
 
 
+def scaled_columns(X: Floats, scaling: str | None) -> Floats:
+    """Return columns of unit deviation, or of ranks over N + 1, or as they are."""
+    if scaling == "deviation":
+        return X / X.std(axis=0)
+    if scaling == "copula":
+        return np.asarray(rankdata(X, axis=0), dtype=np.float64) / (X.shape[0] + 1)
+    return X
+
+
 class KSGMutualInformation(MutualInformationEstimator):
     """Shannon mutual information by the method of Kraskov, Stögbauer and Grassberger.
 
     The errors of the entropies of the parts and of the whole nearly cancel, because all use the
     neighbourhood of the same size. The estimator to start with. Distances are the largest
-    differences of coordinates, so rescale columns to similar spreads; it does not see dependence
-    much finer than the distance between neighbours, and underestimates very strong dependence.
+    differences of coordinates, so columns must have similar spreads: see `scaling`. It does not see
+    dependence much finer than the distance between neighbours, and underestimates very strong
+    dependence.
     For two single columns scikit-learn's `mutual_info_regression` does the same.
 
     Parameters
@@ -96,6 +107,9 @@ class KSGMutualInformation(MutualInformationEstimator):
     variant : {1, 2}, default=1
         The first (one radius) or second (a radius for each group) estimate of the paper. The
         second has less bias and more variance for strong dependence.
+    scaling : {"deviation", "copula"}, default=None
+        What is done to columns first: divide them by their standard deviation, or replace them
+        by their ranks over N + 1. Neither changes the mutual information of the distribution.
     jitter : float, default=0.0
         Noise that breaks ties, in standard deviations of each column. By default ties that
         spoil the estimate raise an error that counts them.
@@ -126,15 +140,18 @@ class KSGMutualInformation(MutualInformationEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KNN_CONSTRAINTS,
         "variant": [Options(Integral, {1, 2})],
+        "scaling": [StrOptions({"deviation", "copula"}), None],
     }
 
-    def __init__(self, k=3, variant=1, jitter=0.0, n_jobs=None):
+    def __init__(self, k=3, variant=1, scaling=None, jitter=0.0, n_jobs=None):
         self.k = k
         self.variant = variant
+        self.scaling = scaling
         self.jitter = jitter
         self.n_jobs = n_jobs
 
     def _estimate(self, blocks):
+        blocks = [scaled_columns(block, self.scaling) for block in blocks]
         if self.jitter:
             ends = np.cumsum([block.shape[1] for block in blocks])[:-1]
             blocks = np.split(jittered(np.hstack(blocks), self.jitter), ends, axis=1)

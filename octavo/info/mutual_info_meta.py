@@ -38,9 +38,8 @@ __all__ = [
 class MIFromEntropy(MutualInformationEstimator):
     """Shannon mutual information as the sum of the entropies of the groups less that of all.
 
-    Any entropy can be put in: spacings for single variables are not possible (the joint sample has
-    several), expansions are fast and good for nearly normal data. With nearest neighbours
-    `KSGMutualInformation` is more accurate, because its errors cancel.
+    Any entropy of several variables can be put in; expansions are fast, and good for nearly normal
+    data. With nearest neighbours `KSGMutualInformation` is more accurate: its errors cancel.
 
     Parameters
     ----------

@@ -79,6 +79,7 @@ def _refuse_degenerate(X: Floats, name: str) -> None:
     if d == 1 or n <= d:
         return
     scaled = X - X.mean(axis=0)
+    scaled /= np.abs(scaled).max(axis=0)  # squares of very small numbers would vanish
     scaled /= np.sqrt(np.einsum("nd,nd->d", scaled, scaled))
     if np.linalg.eigvalsh(scaled.T @ scaled)[0] > 1e-10:
         return

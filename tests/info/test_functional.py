@@ -93,6 +93,12 @@ def test_estimates_that_are_no_numbers_are_errors():
         Broken().estimate(X)
 
 
+def test_overflow_is_an_error_in_words():
+    near = 1e-120 * np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.raises(ValueError, match="KnnL2Divergence found inf"):
+        info.divergence(near, near[::-1] + 1e-121, "l2")
+
+
 # --- input ----------------------------------------------------------------------------------------
 
 

@@ -98,6 +98,19 @@ def test_ksg_is_symmetric_and_invariant(seed, scale):
     assert moved == pytest.approx(value, abs=1e-9)
 
 
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.001, 1000.0))
+def test_scaled_columns_make_units_irrelevant(seed, scale):
+    X, Y = sample(n=60, seed=seed)
+    units = scale ** np.arange(2)
+    by_deviation = KSGMutualInformation(scaling="deviation")
+    expected = by_deviation.estimate(X, Y)
+    assert by_deviation.estimate(X * units, Y * scale) == pytest.approx(expected, abs=1e-9)
+    by_rank = KSGMutualInformation(scaling="copula")
+    expected = by_rank.estimate(X, Y)
+    assert by_rank.estimate(np.exp(X) * units, np.arctan(Y)) == pytest.approx(expected, abs=1e-9)
+
+
 def test_three_entropies():
     X, Y = sample()
     H = KnnShannonEntropy(k=4)
