@@ -10,6 +10,7 @@ Reference: Szabó (2014), "Information theoretical estimators toolbox", JMLR 15:
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 from collections.abc import Callable, Sequence
@@ -211,7 +212,7 @@ def _energy(p, q):
 @closed_form("divergence", "mmd")
 def _mmd(p, q, *, bandwidth):
     own = expected_rbf(p, p, bandwidth) + expected_rbf(q, q, bandwidth)
-    return math.sqrt(max(0.0, own - 2.0 * expected_rbf(p, q, bandwidth)))
+    return own - 2.0 * expected_rbf(p, q, bandwidth)  # squared: what can be unbiased
 
 
 @closed_form("kernel", "expected")
@@ -342,6 +343,12 @@ def _mean_spearman(p):
     return float(np.mean([_spearman(p.marginal(pair)) for pair in pairs]))
 
 
+def known_forms() -> dict[tuple[str, str], Callable[..., float]]:
+    """Return all closed forms by kind and measure, those of other modules too."""
+    importlib.import_module("octavo.info.analytical_kernels")
+    return _FORMS
+
+
 def analytical_value(kind: str, measure: str, p: Family, q: Family | None = None, **params: Any):
     """Return the true value of a measure for known distributions.
 
@@ -377,14 +384,15 @@ def analytical_value(kind: str, measure: str, p: Family, q: Family | None = None
     >>> print(f"{analytical_value('mutual_info', 'shannon', p):.4f}")
     0.1438
     """
-    if (kind, measure) not in _FORMS:
-        known = sorted(m for k, m in _FORMS if k == kind) or sorted({k for k, _ in _FORMS})
+    forms = known_forms()
+    if (kind, measure) not in forms:
+        known = sorted(m for k, m in forms if k == kind) or sorted({k for k, _ in forms})
         raise UnknownNameError(f"closed form of {kind}", str(measure), known)
     if q is not None and type(q) is not type(p):
         raise not_known(p, f"{measure} with {type(q).__name__}")
     if q is not None and q.d != p.d:
         raise ValueError(f"p and q must have the same dimension, got {p.d} and {q.d}.")
-    form = _FORMS[kind, measure]
+    form = forms[kind, measure]
     return form(p, **params) if q is None else form(p, q, **params)
 
 
@@ -450,7 +458,7 @@ def quick_test(
     truth 2.838, bias -0.043, sd 0.028
     """
     rng = check_random_state(random_state)
-    form = _FORMS.get((estimator.kind, estimator.measure))
+    form = known_forms().get((estimator.kind, estimator.measure))
     wanted = {} if form is None else inspect.signature(form).parameters
     params = {k: v for k, v in estimator.get_params(deep=False).items() if k in wanted}
     extra = {} if groups is None else {"groups": groups}

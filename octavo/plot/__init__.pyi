@@ -1,4 +1,9 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.plot.dependence import plot_copula_gap as plot_copula_gap
+from octavo.plot.dependence import plot_estimate_spread as plot_estimate_spread
+from octavo.plot.dependence import plot_gram_spectrum as plot_gram_spectrum
+from octavo.plot.dependence import plot_registration_profile as plot_registration_profile
+from octavo.plot.dependence import plot_tail_association as plot_tail_association
 from octavo.plot.distributed import plot_node_times as plot_node_times
 from octavo.plot.distributed import plot_speedup as plot_speedup
 from octavo.plot.distributed import plot_suboptimality as plot_suboptimality
