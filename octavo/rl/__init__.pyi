@@ -1,0 +1,3 @@
+# Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.rl.transitions import Transitions as Transitions
+from octavo.rl.transitions import importance_ratios as importance_ratios
