@@ -329,9 +329,10 @@ class Transitions:
             raise ValueError("give both target_prob and behaviour_prob, or neither")
         env = _made(env) if isinstance(env, str) else env
         log = _run(env, policy, n_steps, check_random_state(random_state))
-        tables = [
-            np.array([np.asarray(features(o), float).ravel() for o in log[k]]) for k in (0, 3)
-        ]
+        X, X_next = (
+            np.array([np.asarray(features(seen), dtype=float).ravel() for seen in log[column]])
+            for column in (0, 3)
+        )
         rho = None
         if target_prob is not None and behaviour_prob is not None:
             rho = importance_ratios(log[0], log[1], target_prob, behaviour_prob)
