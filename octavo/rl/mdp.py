@@ -57,29 +57,31 @@ def _locate(cumulative, u):
 
 
 @njit(cache=True)
-def _walk(P_sum, policy_sum, start_sum, terminal, length, draws, state):
-    """Walk as many steps as there are rows of `draws`; columns: action, successor, restart, ..."""
+def _walk(P_sum, policy_sum, start_sum, terminal, restart, draws, state):
+    """Walk a step for each row of `draws`: start, cut, action, successor, and again the last two.
+
+    `state` is where to begin, or -1 to draw it.
+    """
     n = draws.shape[0]
     states = np.empty(n, dtype=np.int64)
     actions = np.empty((2, n), dtype=np.int64)
     successors = np.empty((2, n), dtype=np.int64)
     first = np.zeros(n, dtype=np.bool_)
-    step = 0
+    fresh = True
     for i in range(n):
-        if step == 0:
-            first[i] = True
-            if state < 0:
-                state = _locate(start_sum, draws[i, 2])
+        first[i] = fresh
+        if state < 0:
+            state = _locate(start_sum, draws[i, 0])
         states[i] = state
-        for k in range((draws.shape[1] - 1) // 2):
-            column = 0 if k == 0 else 3
-            a = _locate(policy_sum[state], draws[i, column])
+        for k in range(draws.shape[1] // 2 - 1):
+            a = _locate(policy_sum[state], draws[i, 2 * k + 2])
             actions[k, i] = a
-            successors[k, i] = _locate(P_sum[a, state], draws[i, column + 1])
+            successors[k, i] = _locate(P_sum[a, state], draws[i, 2 * k + 3])
+        cut = draws[i, 1] < restart[state]
         state = successors[0, i]
-        step += 1
-        if terminal[state] or step == length:
-            step, state = 0, -1
+        fresh = cut or terminal[state]
+        if fresh:
+            state = -1
     return states, actions, successors, first
 
 
@@ -154,8 +156,9 @@ class FiniteMDP:
     terminal : array-like, default=None
         Terminal states: a mask or a list of states. A step into one ends the episode, and its value
         is zero.
-    episode_length : int, default=None
-        Episodes are cut after this many steps, and begin anew; None lets them run.
+    restart : float or array-like of shape (n_states,), default=0.0
+        Probability that the log is cut after a step from a state, and a new episode begins. Unlike
+        a terminal state this changes no value, only how often states are seen.
     features : array-like of shape (n_states, n_features), default=None
         Features of the states, used by `sample` and by the exact limits; None stands for the
         identity (tabular).
@@ -185,9 +188,7 @@ class FiniteMDP:
     [0.0, 2.0]
     """
 
-    def __init__(
-        self, P, R, gamma=0.95, *, start=None, terminal=None, episode_length=None, features=None
-    ):
+    def __init__(self, P, R, gamma=0.95, *, start=None, terminal=None, restart=0.0, features=None):
         P = np.asarray(P, dtype=np.float64)
         P = P[None] if P.ndim == 2 else P
         if P.ndim != 3 or P.shape[1] != P.shape[2] or 0 in P.shape:
@@ -209,9 +210,9 @@ class FiniteMDP:
         self.start = _as_probabilities(start, (self.n_states,), "start")
         if (self.start * self.terminal).any():
             raise ValueError("start must give terminal states no probability.")
-        if episode_length is not None and episode_length < 1:
-            raise ValueError(f"episode_length must be at least 1, got {episode_length!r}.")
-        self.episode_length = episode_length
+        self.restart = np.broadcast_to(np.asarray(restart, dtype=np.float64), (self.n_states,))
+        if not ((self.restart >= 0) & (self.restart <= 1)).all():
+            raise ValueError(f"restart must hold probabilities, got {restart!r}.")
         self.features = np.eye(self.n_states) if features is None else self._as_features(features)
 
     def __repr__(self):
@@ -321,6 +322,21 @@ class FiniteMDP:
         P[:, self.terminal] = 0.0
         return P
 
+    def surviving_matrix(self, policy=None):
+        """Return the probabilities of transitions after which the episode goes on.
+
+        Parameters
+        ----------
+        policy : array-like of shape (n_states, n_actions), default=None
+            The policy.
+
+        Returns
+        -------
+        ndarray of shape (n_states, n_states)
+            `transition_matrix`, less what `restart` cuts.
+        """
+        return (1.0 - self.restart)[:, None] * self.transition_matrix(policy)
+
     def expected_rewards(self, policy=None):
         """Return R^π, the mean reward of a step from each state.
 
@@ -403,16 +419,14 @@ class FiniteMDP:
         ndarray of shape (n_states,)
             Probabilities; zero in terminal states.
         """
-        P = self.transition_matrix(policy)
-        if self.episode_length is not None:
-            visits, here = np.zeros(self.n_states), self.start
-            for _ in range(self.episode_length):
-                visits, here = visits + here, here @ P
-            return visits / visits.sum()
-        if self.terminal.any():
+        P = self.surviving_matrix(policy)
+        if (self.restart > 0).any() or self.terminal.any():
             reachable = _reachable_from(P, self.start > 0)
             if not _ends_surely(P, self.terminal, reachable):
-                raise ValueError("Some episodes of this policy never end; set episode_length.")
+                raise ValueError(
+                    "Some episodes of this policy never end: the states that it visits for ever "
+                    "must reach a terminal state or one with restart > 0."
+                )
             visits = np.zeros(self.n_states)
             inside = np.ix_(reachable, reachable)
             system = np.eye(reachable.sum()) - P[inside].T
@@ -448,13 +462,13 @@ class FiniteMDP:
         if state is not None and not (0 <= state < self.n_states and not self.terminal[state]):
             raise ValueError(f"state must be one of 0..{self.n_states - 1} and not terminal.")
         policy = self.check_policy(policy)
-        draws = check_random_state(random_state).uniform(size=(n_steps, 5 if double else 3))
+        draws = check_random_state(random_state).uniform(size=(n_steps, 6 if double else 4))
         states, actions, successors, first = _walk(
             self._cumulative(),
             _cumulated(policy),
             _cumulated(self.start),
             self.terminal,
-            -1 if self.episode_length is None else self.episode_length,
+            self.restart,
             draws,
             -1 if state is None else state,
         )
