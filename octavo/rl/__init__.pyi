@@ -1,5 +1,13 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.rl.complementarity import LCPSolution as LCPSolution
+from octavo.rl.complementarity import solve_lcp as solve_lcp
+from octavo.rl.features import FeatureNormalizer as FeatureNormalizer
+from octavo.rl.features import SquaredFeatures as SquaredFeatures
+from octavo.rl.features import TabularFeatures as TabularFeatures
+from octavo.rl.features import TriangularFeatures as TriangularFeatures
 from octavo.rl.garnet import make_garnet as make_garnet
+from octavo.rl.grid_features import RBFGridFeatures as RBFGridFeatures
+from octavo.rl.grid_features import TileCoding as TileCoding
 from octavo.rl.limits import ApproximationBound as ApproximationBound
 from octavo.rl.limits import Contraction as Contraction
 from octavo.rl.limits import TraceLimit as TraceLimit
@@ -12,5 +20,16 @@ from octavo.rl.mdp import Trajectory as Trajectory
 from octavo.rl.objectives import SquaredTD as SquaredTD
 from octavo.rl.objectives import ValueObjectives as ValueObjectives
 from octavo.rl.objectives import value_objectives as value_objectives
+from octavo.rl.regularised_lstd import LassoTDPath as LassoTDPath
+from octavo.rl.regularised_lstd import dantzig_td as dantzig_td
+from octavo.rl.regularised_lstd import l1_td as l1_td
+from octavo.rl.regularised_lstd import laplacian_td as laplacian_td
+from octavo.rl.regularised_lstd import lasso_td as lasso_td
+from octavo.rl.regularised_lstd import lasso_td_path as lasso_td_path
+from octavo.rl.regularised_lstd import lasso_td_violation as lasso_td_violation
+from octavo.rl.regularised_lstd import nested_td as nested_td
+from octavo.rl.regularised_lstd import random_projection_td as random_projection_td
+from octavo.rl.regularised_lstd import ridge_td as ridge_td
+from octavo.rl.regularised_lstd import td_statistics as td_statistics
 from octavo.rl.transitions import Transitions as Transitions
 from octavo.rl.transitions import importance_ratios as importance_ratios
