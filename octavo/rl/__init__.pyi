@@ -5,6 +5,12 @@ from octavo.rl.features import FeatureNormalizer as FeatureNormalizer
 from octavo.rl.features import SquaredFeatures as SquaredFeatures
 from octavo.rl.features import TabularFeatures as TabularFeatures
 from octavo.rl.features import TriangularFeatures as TriangularFeatures
+from octavo.rl.finite_problems import FiniteProblem as FiniteProblem
+from octavo.rl.finite_problems import make_action_mdp as make_action_mdp
+from octavo.rl.finite_problems import make_baird as make_baird
+from octavo.rl.finite_problems import make_boyan as make_boyan
+from octavo.rl.finite_problems import make_grid_world as make_grid_world
+from octavo.rl.finite_problems import make_random_mdp as make_random_mdp
 from octavo.rl.garnet import make_garnet as make_garnet
 from octavo.rl.grid_features import RBFGridFeatures as RBFGridFeatures
 from octavo.rl.grid_features import TileCoding as TileCoding
