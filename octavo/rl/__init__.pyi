@@ -21,11 +21,17 @@ from octavo.rl.limits import best_approximation_bound as best_approximation_boun
 from octavo.rl.limits import brm_limit as brm_limit
 from octavo.rl.limits import contraction as contraction
 from octavo.rl.limits import lstd_limit as lstd_limit
+from octavo.rl.linear_systems import LinearProblem as LinearProblem
+from octavo.rl.linear_systems import LinearSystem as LinearSystem
+from octavo.rl.linear_systems import QuadraticValue as QuadraticValue
+from octavo.rl.linear_systems import solve_lqr as solve_lqr
 from octavo.rl.mdp import FiniteMDP as FiniteMDP
 from octavo.rl.mdp import Trajectory as Trajectory
 from octavo.rl.objectives import SquaredTD as SquaredTD
 from octavo.rl.objectives import ValueObjectives as ValueObjectives
 from octavo.rl.objectives import value_objectives as value_objectives
+from octavo.rl.pendulum_problems import make_cart_pole as make_cart_pole
+from octavo.rl.pendulum_problems import make_n_link_pendulum as make_n_link_pendulum
 from octavo.rl.regularised_lstd import LassoTDPath as LassoTDPath
 from octavo.rl.regularised_lstd import dantzig_td as dantzig_td
 from octavo.rl.regularised_lstd import l1_td as l1_td
