@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from octavo.rl.linear_systems import LinearProblem, LinearSystem
+from octavo.rl.linear_control import LinearProblem, LinearSystem
 
 __all__ = ["make_cart_pole", "make_n_link_pendulum"]
 
