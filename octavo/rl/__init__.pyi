@@ -43,5 +43,7 @@ from octavo.rl.regularised_lstd import nested_td as nested_td
 from octavo.rl.regularised_lstd import random_projection_td as random_projection_td
 from octavo.rl.regularised_lstd import ridge_td as ridge_td
 from octavo.rl.regularised_lstd import td_statistics as td_statistics
+from octavo.rl.swing_up import SwingUpProblem as SwingUpProblem
+from octavo.rl.swing_up import make_swing_up as make_swing_up
 from octavo.rl.transitions import Transitions as Transitions
 from octavo.rl.transitions import importance_ratios as importance_ratios
