@@ -96,7 +96,9 @@ def _next_event(u, v, p, q, active, inactive, now, just_left):
         meets = np.stack([p / (1.0 - q), -p / (1.0 + q)])  # p + αq = α and = −α
         zero = np.where(v != 0, u / v, np.nan)  # θ = u − αv
     for row in meets:
-        allowed = np.where((row < below) & (row > 0) & (inactive != just_left), row, 0.0)
+        # What has just left still meets α where it left; it may come back on the other side.
+        ahead = np.where(inactive == just_left, now * (1 - 1e-9), below)
+        allowed = np.where((row < ahead) & (row > 0), row, 0.0)
         if allowed.size and allowed.max() > alpha:
             alpha, variable, joins = allowed.max(), int(inactive[allowed.argmax()]), True
     allowed = np.where((zero < below) & (zero > 0), zero, 0.0)
