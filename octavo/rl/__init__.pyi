@@ -1,3 +1,24 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.rl.bellman_residual import BRM as BRM
+from octavo.rl.bellman_residual import ResidualGradient as ResidualGradient
+from octavo.rl.forward_views import forward_brm as forward_brm
+from octavo.rl.forward_views import forward_fpkf as forward_fpkf
+from octavo.rl.forward_views import forward_lspe as forward_lspe
+from octavo.rl.forward_views import forward_lstd as forward_lstd
+from octavo.rl.forward_views import forward_update as forward_update
+from octavo.rl.forward_views import lambda_successors as lambda_successors
+from octavo.rl.forward_views import lambda_td_errors as lambda_td_errors
+from octavo.rl.gaussian_td import GPTD as GPTD
+from octavo.rl.gaussian_td import KTD as KTD
+from octavo.rl.gradient_td import GTD as GTD
+from octavo.rl.gradient_td import GTD2 as GTD2
+from octavo.rl.gradient_td import TD as TD
+from octavo.rl.gradient_td import TDC as TDC
+from octavo.rl.least_squares_td import FPKF as FPKF
+from octavo.rl.least_squares_td import LSPE as LSPE
+from octavo.rl.least_squares_td import LSTD as LSTD
+from octavo.rl.schedules import step_sizes as step_sizes
+from octavo.rl.traces import eligibility_traces as eligibility_traces
+from octavo.rl.traces import trace_weights as trace_weights
 from octavo.rl.transitions import Transitions as Transitions
 from octavo.rl.transitions import importance_ratios as importance_ratios
