@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from octavo.engine.streams import JIT, as_rows
 from octavo.rl import gradient_passes as passes
-from octavo.rl.gradient_td import GradientEvaluator
+from octavo.rl.gradient_evaluator import GradientEvaluator
 from octavo.rl.least_squares_td import LeastSquaresEvaluator
 from octavo.rl.linear_systems import (
     _add_outer,

@@ -30,6 +30,14 @@ from octavo.rl.linear_systems import (
     solve_system,
     zeros,
 )
+from octavo.rl.penalties import (
+    NESTED,
+    PENALTIES,
+    check_penalty,
+    penalised_solution,
+    projected,
+    random_components,
+)
 from octavo.rl.policy_evaluator import (
     POSITIVE,
     UNIT,
@@ -94,15 +102,38 @@ class LSTD(LeastSquaresEvaluator):
     solver : {"batch", "recursive"}, default="batch"
         Sum the system and solve it at the end, or keep its inverse up to date with every
         transition. The results agree; the first is faster.
+    penalty : {"l2", "l1", "lasso-td", "dantzig", "laplacian", "l2l2", "l2l1", "l1-pbr", "rp"} or \
+            None, default=None
+        Which regularised LSTD to solve instead of the ridge of ``eps``: a ridge (`ridge_td`), a
+        lasso on the equations (`l1_td`), Lasso-TD (`lasso_td`), a Dantzig selector (`dantzig_td`),
+        smoothness on a graph (`laplacian_td`), penalties on projection and fixed point
+        (`nested_td`; the last with 0 for the first), or a random subspace (`random_projection_td`).
+    reg : float, default=0.01
+        Strength of the penalty, on the scale of the means A/n and b/n; for the nested penalties,
+        in the projection.
+    reg2 : float, default=0.01
+        Strength of the nested penalties on the fixed point.
+    lasso_solver : {"lars", "lcp"}, default="lars"
+        How Lasso-TD is solved.
+    laplacian : array-like or sparse matrix of shape (n_nodes, n_nodes), default=None
+        Laplacian of the graph, for ``penalty="laplacian"``.
+    nodes : array-like of shape (n_nodes, n_features), default=None
+        Features of its nodes; as many as the laplacian has rows.
+    n_components : int, default=50
+        Dimension of the random subspace.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the random subspace.
 
     Attributes
     ----------
     coef_ : ndarray of shape (`n_features_in_`,)
         Coefficients of the value function.
     A_ : ndarray of shape (`n_features_in_`, `n_features_in_`)
-        Sum of z Δφᵀ, without the ridge.
+        Sum of z Δφᵀ, without the ridge; in the subspace with ``penalty="rp"``.
     b_ : ndarray of shape (`n_features_in_`,)
         Sum of z ρ r.
+    components_ : ndarray of shape (`n_features_in_`, n_components)
+        The random subspace, with ``penalty="rp"``.
     M_ : ndarray of shape (`n_features_in_`, `n_features_in_`)
         Inverse of A + I/eps, with ``solver="recursive"``.
     n_restarts_ : int
@@ -152,6 +183,14 @@ class LSTD(LeastSquaresEvaluator):
         **LeastSquaresEvaluator._parameter_constraints,
         "eps": [POSITIVE, None],
         "solver": [StrOptions({"batch", "recursive"})],
+        "penalty": [None, StrOptions(set(PENALTIES))],
+        "reg": [Interval(Real, 0, None, closed="left")],
+        "reg2": [Interval(Real, 0, None, closed="left")],
+        "lasso_solver": [StrOptions({"lars", "lcp"})],
+        "laplacian": [None, "array-like", "sparse matrix"],
+        "nodes": [None, "array-like"],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -162,15 +201,36 @@ class LSTD(LeastSquaresEvaluator):
         eps: float | None = 1e3,
         off_policy: str = "transition",
         solver: str = "batch",
+        penalty: str | None = None,
+        reg: float = 0.01,
+        reg2: float = 0.01,
+        lasso_solver: str = "lars",
+        laplacian: Any = None,
+        nodes: Any = None,
+        n_components: int = 50,
+        random_state: Any = None,
     ) -> None:
         self.gamma = gamma
         self.lam = lam
         self.eps = eps
         self.off_policy = off_policy
         self.solver = solver
+        self.penalty = penalty
+        self.reg = reg
+        self.reg2 = reg2
+        self.lasso_solver = lasso_solver
+        self.laplacian = laplacian
+        self.nodes = nodes
+        self.n_components = n_components
+        self.random_state = random_state
 
     def _begin(self, n_features: int) -> None:
+        check_penalty(self)
+        if self.penalty == "rp":
+            self.components_ = random_components(self, n_features)
+            n_features = self.n_components
         self.A_, self.b_, self._z = zeros(n_features)
+        self._gram = np.zeros((n_features,) * 2) if self.penalty in NESTED else None
         if self.solver == "recursive":
             if self.eps is None:
                 raise ValueError("solver='recursive' starts from eps times the identity, got None")
@@ -182,7 +242,11 @@ class LSTD(LeastSquaresEvaluator):
         terms = self._terms(block)
         if self.solver == "recursive":
             self._recur(block, terms)
+        elif self.penalty == "rp":
+            add_to_system(projected(block, self.components_), terms, self._z, self.A_, self.b_)
         else:
+            if self._gram is not None:
+                add_to_gram(block, np.array(block.rho), self._gram)
             add_to_system(block, terms, self._z, self.A_, self.b_)
         return True
 
@@ -212,6 +276,8 @@ class LSTD(LeastSquaresEvaluator):
         self.trace_ = self._z.copy()
         if self.solver == "recursive":
             self.M_, self.coef_ = self._M, self._theta.copy()
+        elif self.penalty is not None:
+            self.coef_ = penalised_solution(self, self._gram)
         else:
             self.coef_ = solve_system(self.A_, self.b_, self.eps, "LSTD")
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 
+from octavo import rl
 from octavo.rl import (
     FPKF,
     LSPE,
@@ -20,6 +21,7 @@ from octavo.rl import (
     forward_lspe,
     forward_lstd,
 )
+from octavo.rl.penalties import lasso_td
 from tests.rl.batches import random_batch, walk
 
 pytestmark = pytest.mark.filterwarnings("ignore:the traces have no bounded variance")
@@ -368,3 +370,75 @@ def test_other_mistakes():
         LSPE(theta0=[1.0]).fit(batch)
     with pytest.raises(NotFittedError):
         LSTD().predict([[1.0]])
+
+
+# --- penalties ----------------------------------------------------------------------------------
+
+
+def penalised_data(p=6):
+    states, _, R, Phi = walk(11, 400, p=p)
+    return Transitions(Phi[states[:-1]], R[states[:-1]], Phi[states[1:]])
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.5])
+def test_penalties_solve_the_system_of_means(lam):
+    batch = penalised_data()
+    plain = LSTD(0.9, lam).fit(batch)
+    A, b = plain.A_ / len(batch), plain.b_ / len(batch)
+    chain = np.diff(np.eye(6), axis=0)
+    expected = {
+        "l2": rl.ridge_td(A, b, 0.02),
+        "l1": rl.l1_td(A, b, 0.02),
+        "lasso-td": lasso_td(A, b, 0.02),
+        "dantzig": rl.dantzig_td(A, b, 0.02),
+        "laplacian": rl.laplacian_td(A, b, np.eye(6), chain.T @ chain, 0.02),
+    }
+    for penalty, theta in expected.items():
+        model = LSTD(
+            0.9, lam, penalty=penalty, reg=0.02, laplacian=chain.T @ chain, nodes=np.eye(6)
+        )
+        np.testing.assert_allclose(model.fit(batch).coef_, theta, rtol=1e-9, atol=1e-12)
+    other = LSTD(0.9, lam, penalty="lasso-td", reg=0.02, lasso_solver="lcp").fit(batch)
+    np.testing.assert_allclose(other.coef_, expected["lasso-td"], atol=1e-8)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.9])
+def test_nested_penalties_equal_their_function(gamma):
+    batch = penalised_data()
+    kinds = {"l2l2": (0.03, "l2"), "l2l1": (0.03, "l1"), "l1-pbr": (0.0, "l1")}
+    for penalty, (alpha, kind) in kinds.items():
+        model = LSTD(gamma, penalty=penalty, reg=0.03, reg2=0.01).fit(batch)
+        expected = rl.nested_td(
+            batch.X, batch.X_next, batch.r, gamma, alpha=alpha, alpha_fixed=0.01, penalty=kind
+        )
+        np.testing.assert_allclose(model.coef_, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_random_projection_equals_its_function_and_streams():
+    batch = penalised_data()
+    kwargs = {"penalty": "rp", "n_components": 3, "reg": 0.01, "random_state": 0}
+    expected = rl.random_projection_td(
+        batch.X, batch.X_next, batch.r, 0.9, n_components=3, alpha=0.01, random_state=0
+    )
+    np.testing.assert_allclose(LSTD(0.9, **kwargs).fit(batch).coef_, expected, rtol=1e-9)
+    parts = LSTD(0.9, **kwargs)
+    for chunk in batch.chunks(50):
+        parts.partial_fit(chunk)
+    np.testing.assert_allclose(parts.coef_, expected, rtol=1e-9)
+    assert parts.A_.shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"penalty": "l2", "solver": "recursive"}, "set solver='batch'"),
+        ({"penalty": "laplacian"}, "needs laplacian and nodes"),
+        ({"penalty": "l1-pbr", "lam": 0.5}, "needs lam=0"),
+        ({"penalty": "l2l2", "off_policy": "standard"}, "off_policy='transition'"),
+        ({"penalty": "l3"}, "'penalty'"),
+        ({"penalty": "l2", "reg": -1.0}, "'reg'"),
+    ],
+)
+def test_penalties_that_mean_nothing(params, words):
+    with pytest.raises(ValueError, match=words):
+        LSTD(**params).fit(penalised_data())
