@@ -29,10 +29,12 @@ from octavo.rl.gradient_td import TD as TD
 from octavo.rl.gradient_td import TDC as TDC
 from octavo.rl.grid_features import RBFGridFeatures as RBFGridFeatures
 from octavo.rl.grid_features import TileCoding as TileCoding
-from octavo.rl.lasso_td import LassoTDPath as LassoTDPath
-from octavo.rl.lasso_td import lasso_td as lasso_td
-from octavo.rl.lasso_td import lasso_td_path as lasso_td_path
-from octavo.rl.lasso_td import lasso_td_violation as lasso_td_violation
+from octavo.rl.lasso_homotopy import LassoTDPath as LassoTDPath
+from octavo.rl.lasso_homotopy import lasso_td as lasso_td
+from octavo.rl.lasso_homotopy import lasso_td_path as lasso_td_path
+from octavo.rl.lasso_homotopy import lasso_td_violation as lasso_td_violation
+from octavo.rl.learning_paths import CoefficientPath as CoefficientPath
+from octavo.rl.learning_paths import coefficient_path as coefficient_path
 from octavo.rl.least_squares_td import FPKF as FPKF
 from octavo.rl.least_squares_td import LSPE as LSPE
 from octavo.rl.least_squares_td import LSTD as LSTD

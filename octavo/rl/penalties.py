@@ -1,6 +1,6 @@
 """Which regularised LSTD an estimator asks for, solved from the sums it has gathered.
 
-The solvers themselves are in `octavo.rl.regularised_lstd` and `octavo.rl.lasso_td`.
+The solvers themselves are in `octavo.rl.regularised_lstd` and `octavo.rl.lasso_homotopy`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from octavo.rl.lasso_td import lasso_td
+from octavo.rl.lasso_homotopy import lasso_td
 from octavo.rl.regularised_lstd import (
     _Moments,
     _nested_solution,

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 from sklearn.utils import check_random_state
 
-from octavo.rl.lasso_td import _check_strength, _check_system
+from octavo.rl.lasso_homotopy import _check_strength, _check_system
 from octavo.rl.objectives import solve_or_least_squares
 
 __all__ = [
