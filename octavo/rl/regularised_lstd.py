@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 from sklearn.utils import check_random_state
 
-from octavo.rl.lasso_td import _check_strength, _check_system
+from octavo.rl.lasso_homotopy import _check_strength, _check_system
 from octavo.rl.objectives import solve_or_least_squares
 
 __all__ = [
@@ -318,7 +318,12 @@ def nested_td(X, X_next, r, gamma=0.95, *, alpha=0.0, alpha_fixed=0.0, penalty="
     if penalty not in ("l2", "l1"):
         raise ValueError(f"penalty must be 'l2' or 'l1', got {penalty!r}.")
     alpha, alpha_fixed = _check_strength(alpha), _check_strength(alpha_fixed, "alpha_fixed")
-    moments = _moments(X, X_next, r, gamma, weights)
+    return _nested_solution(
+        _moments(X, X_next, r, gamma, weights), gamma, alpha, alpha_fixed, penalty
+    )
+
+
+def _nested_solution(moments, gamma, alpha, alpha_fixed, penalty):
     p = len(moments.reward)
     ridge = moments.gram + alpha * np.eye(p)
     right = np.column_stack([moments.cross, moments.reward])

@@ -145,11 +145,7 @@ class Transitions:
         """Return consecutive transitions; the first of them begins an episode."""
         if not isinstance(rows, slice) or rows.step not in (None, 1):
             raise TypeError(f"transitions are taken by consecutive slices, got {rows!r}")
-        part = self._cut(rows)
-        start = part.start.copy()
-        start[:1] = True
-        object.__setattr__(part, "start", _locked(start))
-        return part
+        return self._cut(rows)._beginning(True)
 
     def _cut(self, rows: slice) -> Self:
         """Return consecutive transitions without checking them or touching ``start``."""
@@ -157,6 +153,14 @@ class Transitions:
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
             object.__setattr__(part, name, None if value is None else _locked(value[rows]))
+        return part
+
+    def _beginning(self, begins: bool) -> Self:
+        """Return the batch with or without the beginning of an episode at its first transition."""
+        part = self._cut(slice(None))
+        start = part.start.copy()
+        start[:1] = begins
+        object.__setattr__(part, "start", _locked(start))
         return part
 
     def chunks(self, size: int) -> Iterator[Self]:

@@ -89,16 +89,18 @@ def lasso_td_violation(A, b, theta, alpha):
 
 
 def _next_event(u, v, p, q, active, inactive, now, just_left):
-    """Return (α, variable, whether it joins) of the next breakpoint below `now`."""
+    """Return (α, variable, whether it joins) of the next breakpoint below `now`.
+
+    A variable that has `just_left` cannot meet the bound that it left from, but the other one.
+    """
     below = now * (1 - 1e-12)
     alpha, variable, joins = 0.0, -1, False
     with np.errstate(divide="ignore", invalid="ignore"):
         meets = np.stack([p / (1.0 - q), -p / (1.0 + q)])  # p + αq = α and = −α
         zero = np.where(v != 0, u / v, np.nan)  # θ = u − αv
-    for row in meets:
-        # What has just left still meets α where it left; it may come back on the other side.
-        ahead = np.where(inactive == just_left, now * (1 - 1e-9), below)
-        allowed = np.where((row < ahead) & (row > 0), row, 0.0)
+    for row, sign in zip(meets, (1.0, -1.0)):
+        here = (inactive == just_left[0]) & (sign == just_left[1])
+        allowed = np.where((row < below) & (row > 0) & ~here, row, 0.0)
         if allowed.size and allowed.max() > alpha:
             alpha, variable, joins = allowed.max(), int(inactive[allowed.argmax()]), True
     allowed = np.where((zero < below) & (zero > 0), zero, 0.0)
@@ -149,7 +151,7 @@ def lasso_td_path(A, b, alpha_min=0.0, *, max_steps=None):
     now, theta = float(np.abs(b).max()), np.zeros(p)
     alphas, coefs, status = [now], [theta], "complete"
     active = [int(np.abs(b).argmax())]
-    signs, just_left = {active[0]: np.sign(b[active[0]])}, -1
+    signs, just_left = {active[0]: np.sign(b[active[0]])}, (-1, 0.0)
     limit = 20 * p + 100 if max_steps is None else max_steps
     while now > end and len(alphas) <= limit:
         inactive = np.array([j for j in range(p) if j not in signs], dtype=int)
@@ -171,7 +173,7 @@ def lasso_td_path(A, b, alpha_min=0.0, *, max_steps=None):
         rest = b[inactive] - A[np.ix_(inactive, index)] @ u
         slope = A[np.ix_(inactive, index)] @ v
         reached, variable, joins = _next_event(u, v, rest, slope, index, inactive, now, just_left)
-        now, just_left = max(reached, end), -1
+        now, just_left = max(reached, end), (-1, 0.0)
         theta = np.zeros(p)
         theta[index] = u - now * v
         if reached > end and not joins:
@@ -186,8 +188,7 @@ def lasso_td_path(A, b, alpha_min=0.0, *, max_steps=None):
             signs[variable] = np.sign(c)
         else:
             active.remove(variable)
-            del signs[variable]
-            just_left = variable
+            just_left = (variable, signs.pop(variable))
     return LassoTDPath(np.array(alphas), np.array(coefs), status)
 
 
