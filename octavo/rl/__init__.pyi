@@ -64,6 +64,13 @@ from octavo.rl.regularised_lstd import random_projection_td as random_projection
 from octavo.rl.regularised_lstd import ridge_td as ridge_td
 from octavo.rl.regularised_lstd import td_statistics as td_statistics
 from octavo.rl.schedules import step_sizes as step_sizes
+from octavo.rl.studies import GarnetStudy as GarnetStudy
+from octavo.rl.studies import LearningCurve as LearningCurve
+from octavo.rl.studies import Score as Score
+from octavo.rl.studies import error_curve as error_curve
+from octavo.rl.studies import garnet_evaluators as garnet_evaluators
+from octavo.rl.studies import garnet_study as garnet_study
+from octavo.rl.studies import score_settings as score_settings
 from octavo.rl.swing_up import SwingUpProblem as SwingUpProblem
 from octavo.rl.swing_up import make_swing_up as make_swing_up
 from octavo.rl.traces import eligibility_traces as eligibility_traces
