@@ -91,7 +91,7 @@ def make_garnet(
             break
     else:
         raise ValueError(
-            f"No irreducible chain in {_MOST_DRAWS} draws: with so few successors a state it is too "
+            f"No irreducible chain in {_MOST_DRAWS} draws: with so few successors it is too "
             "unlikely. Raise branching or n_actions, or set irreducible=False."
         )
     R = rng.uniform(size=n_states)
