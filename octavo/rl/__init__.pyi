@@ -67,6 +67,8 @@ from octavo.rl.regularised_lstd import random_projection_td as random_projection
 from octavo.rl.regularised_lstd import ridge_td as ridge_td
 from octavo.rl.regularised_lstd import td_statistics as td_statistics
 from octavo.rl.schedules import step_sizes as step_sizes
+from octavo.rl.swing_up import SwingUpProblem as SwingUpProblem
+from octavo.rl.swing_up import make_swing_up as make_swing_up
 from octavo.rl.traces import eligibility_traces as eligibility_traces
 from octavo.rl.traces import trace_weights as trace_weights
 from octavo.rl.transitions import Transitions as Transitions

@@ -1,8 +1,8 @@
 """Regularised LSTD: nine ways to keep a least-squares value function small or sparse.
 
 LSTD solves Aθ = b with A = E[φ(φ − γφ')'] and b = E[φr]. With many features and few transitions
-it overfits; each function here, and `lasso_td`, adds a penalty, in the projection, in the fixed point, or to the
-equations themselves. Weights are importance ratios where the data are off-policy.
+it overfits; each function here, and `lasso_td`, adds a penalty: in the projection, in the fixed
+point, or to the equations themselves. Weights are importance ratios where data are off-policy.
 
 Reference: Dann, Neumann and Peters (2014), "Policy evaluation with temporal differences: a survey
 and comparison", JMLR 15:809-883, section 2.3.2 and Table 2, and the papers named there.
