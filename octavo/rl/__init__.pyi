@@ -3,6 +3,9 @@ from octavo.rl.bellman_residual import BRM as BRM
 from octavo.rl.bellman_residual import ResidualGradient as ResidualGradient
 from octavo.rl.complementarity import LCPSolution as LCPSolution
 from octavo.rl.complementarity import solve_lcp as solve_lcp
+from octavo.rl.evaluator_study import EvaluatorTuning as EvaluatorTuning
+from octavo.rl.evaluator_study import survey_grid as survey_grid
+from octavo.rl.evaluator_study import tune_evaluator as tune_evaluator
 from octavo.rl.features import FeatureNormalizer as FeatureNormalizer
 from octavo.rl.features import SquaredFeatures as SquaredFeatures
 from octavo.rl.features import TabularFeatures as TabularFeatures
