@@ -24,6 +24,12 @@ from octavo.rl.forward_views import forward_update as forward_update
 from octavo.rl.forward_views import lambda_successors as lambda_successors
 from octavo.rl.forward_views import lambda_td_errors as lambda_td_errors
 from octavo.rl.garnet import make_garnet as make_garnet
+from octavo.rl.garnet_tables import GarnetStudy as GarnetStudy
+from octavo.rl.garnet_tables import LearningCurve as LearningCurve
+from octavo.rl.garnet_tables import Score as Score
+from octavo.rl.garnet_tables import error_curve as error_curve
+from octavo.rl.garnet_tables import garnet_evaluators as garnet_evaluators
+from octavo.rl.garnet_tables import garnet_study as garnet_study
 from octavo.rl.gaussian_td import GPTD as GPTD
 from octavo.rl.gaussian_td import KTD as KTD
 from octavo.rl.gradient_td import GTD as GTD
@@ -67,13 +73,6 @@ from octavo.rl.regularised_lstd import random_projection_td as random_projection
 from octavo.rl.regularised_lstd import ridge_td as ridge_td
 from octavo.rl.regularised_lstd import td_statistics as td_statistics
 from octavo.rl.schedules import step_sizes as step_sizes
-from octavo.rl.studies import GarnetStudy as GarnetStudy
-from octavo.rl.studies import LearningCurve as LearningCurve
-from octavo.rl.studies import Score as Score
-from octavo.rl.studies import error_curve as error_curve
-from octavo.rl.studies import garnet_evaluators as garnet_evaluators
-from octavo.rl.studies import garnet_study as garnet_study
-from octavo.rl.studies import score_settings as score_settings
 from octavo.rl.swing_up import SwingUpProblem as SwingUpProblem
 from octavo.rl.swing_up import make_swing_up as make_swing_up
 from octavo.rl.traces import eligibility_traces as eligibility_traces

@@ -14,7 +14,6 @@ from octavo.rl import (
     lstd_limit,
     make_boyan,
     make_garnet,
-    score_settings,
 )
 
 
@@ -72,25 +71,6 @@ def test_lstd_nears_its_limit_in_a_study():
     assert gap[1] < 0.5 * gap[0]  # errors fall as one over the root: a tenth is expected
 
 
-def test_scores_are_sorted_and_repeatable():
-    grid = {"alpha": [1e-4, 0.01, 0.1, 5.0], "lam": [0.0, 0.8]}
-    scores = score_settings(TD(0.95), grid, make_boyan(), 1000, random_state=1)
-    again = score_settings(TD(0.95), grid, make_boyan(), 1000, random_state=1)
-    assert len(scores) == 8
-    assert [s.mean for s in scores] == sorted(s.mean for s in scores)
-    assert [s.settings for s in scores] == [s.settings for s in again]
-
-
-def test_weights_of_the_score_rise_from_one_to_two():
-    problem = make_boyan()
-    (score,) = score_settings(LSTD(0.95), {"lam": [0.0]}, problem, 200, n_trials=1, n_times=4)
-    seed = int(np.random.RandomState(0).randint(2**31 - 1, size=1)[0])
-    log = problem.sample(200, random_state=seed)
-    curve = np.sqrt(error_curve(LSTD(0.95), log, 4, problem.objectives().mspbe))
-    weights = np.array([1, 4 / 3, 5 / 3, 2])
-    assert score.mean == pytest.approx(curve @ weights / weights.sum())
-
-
 def test_a_small_study_has_all_its_parts():
     every = garnet_evaluators()
     methods = {name: (every[name][0], {"lam": [0.0, 0.7]}) for name in ("LSTD", "TD", "BRM")}
@@ -124,8 +104,6 @@ def test_the_grids_are_those_of_the_paper():
         (lambda: garnet_study("huge"), "size must be one of"),
         (lambda: garnet_study(choose="mode"), "'mean' or 'median', got 'mode'"),
         (lambda: garnet_study(n_tune=0), "problems to tune on"),
-        (lambda: score_settings(TD(), {}, make_boyan(), 10, n_trials=0), "n_trials"),
-        (lambda: score_settings(TD(), {}, make_boyan(), 10, objective="rms"), "objective"),
     ],
 )
 def test_bad_input(call, words):

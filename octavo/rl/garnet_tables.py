@@ -1,9 +1,7 @@
-"""Studies of policy evaluators: grids of settings, tuned on some problems and tested on others.
+"""The study of the trace survey: settings tuned on some Garnet problems, tested on others.
 
 Reference: Geist and Scherrer (2014), "Off-policy learning with eligibility traces: a survey",
-JMLR 15:289-333, section 5 (Tables 3 to 6, Figures 1 to 5); Dann, Neumann and Peters (2014),
-"Policy evaluation with temporal differences: a survey and comparison", JMLR 15:809-883, section
-3.1.7 (Table 3).
+JMLR 15:289-333, section 5 (Tables 3 to 6, Figures 1 to 5).
 """
 
 from __future__ import annotations
@@ -30,30 +28,12 @@ __all__ = [
     "error_curve",
     "garnet_evaluators",
     "garnet_study",
-    "score_settings",
 ]
 
 _LAMBDAS = (0.0, 0.4, 0.7, 0.9, 1.0)
 _STEPS = {"alpha": (0.01, 0.1, 1.0), "alpha_decay": (10.0, 100.0, 1000.0)}
 _SECOND = {"beta": (0.01, 0.1, 1.0), "beta_decay": (10.0, 100.0, 1000.0)}
 _SIZES = {"small": (30, 2, 2, 8), "big": (100, 4, 3, 20)}
-
-# The settings that the survey evaluates for its benchmarks, Table 3.
-SURVEY_GRID = {
-    "alpha": (
-        *(2e-4, 5e-4, 1e-3),
-        *(k / 1000 for k in range(2, 10)),
-        *(k / 100 for k in range(1, 10)),
-        *(0.1, 0.2, 0.3, 0.4, 0.5),
-    ),
-    "alpha_lspe": (0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0),
-    "alpha_fpkf": (0.01, 0.1, 0.3, 0.5, 0.8, 1.0),
-    "alpha_decay_fpkf": (1.0, 10.0, 100.0, 1000.0),
-    "min_samples": (0, 500, 1000),
-    "mu": (1e-4, 1e-3, 1e-2, 0.05, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
-    "lam": tuple(k / 10 for k in range(11)),
-    "eps": (1e5, 1e3, 1e2, 10.0, 1.0, 0.1, 0.01),
-}
 
 
 class Score(NamedTuple):
@@ -128,82 +108,6 @@ def error_curve(evaluator, transitions, times, error):
 def _settings_of(grid):
     names = list(grid)
     return [dict(zip(names, values)) for values in itertools.product(*grid.values())]
-
-
-def score_settings(
-    evaluator,
-    grid,
-    problem,
-    n_steps,
-    *,
-    objective="mspbe",
-    n_trials=3,
-    n_times=20,
-    n_jobs=None,
-    random_state=0,
-):
-    """Score a grid of settings of an evaluator on a benchmark problem, best first.
-
-    The score of a trial is the root of the objective along the log, averaged with weights that
-    rise from 1 to 2, so that both fast learning and the final value count.
-
-    Parameters
-    ----------
-    evaluator : estimator
-        One of `octavo.rl`.
-    grid : dict of str to sequence
-        Values of parameters, as in `sklearn.model_selection.ParameterGrid`.
-    problem : FiniteProblem, LinearProblem or SwingUpProblem
-        The problem.
-    n_steps : int
-        Length of the logs.
-    objective : {"mse", "msbe", "mspbe", "mstde", "neu"}, default="mspbe"
-        What is minimised; the survey takes "msbe" for residual methods.
-    n_trials : int, default=3
-        Number of logs.
-    n_times : int, default=20
-        How often along a log the objective is evaluated.
-    n_jobs : int, default=None
-        Number of jobs, as in joblib.
-    random_state : int, RandomState instance or None, default=0
-        Seeds the logs; all settings learn from the same ones.
-
-    Returns
-    -------
-    list of Score
-        Best first; settings that diverge have huge or infinite scores.
-
-    References
-    ----------
-    .. [1] Dann, Neumann and Peters (2014). Policy evaluation with temporal differences: a survey
-       and comparison. JMLR 15:809-883, section 3.1.7.
-
-    Examples
-    --------
-    >>> from octavo.rl import TD, make_boyan, score_settings
-    >>> best = score_settings(TD(0.95), {"alpha": [0.001, 0.1]}, make_boyan(), 2000)[0]
-    >>> best.settings
-    {'alpha': 0.1}
-    """
-    if n_trials < 1:
-        raise ValueError(f"n_trials must be at least 1, got {n_trials!r}.")
-    measure = getattr(problem.objectives(), objective, None)
-    if measure is None:
-        raise ValueError(f"objective must name an objective, got {objective!r}.")
-    rng = check_random_state(random_state)
-    seeds = rng.randint(2**31 - 1, size=n_trials)
-    logs = [problem.sample(n_steps, random_state=int(seed)) for seed in seeds]
-
-    def score(settings):
-        model = clone(evaluator).set_params(**settings)
-        errors = []
-        for log in logs:
-            curve = np.sqrt(error_curve(model, log, n_times, measure))
-            errors.append(np.average(curve, weights=np.linspace(1.0, 2.0, len(curve))))
-        return _score(type(evaluator).__name__, settings, np.array(errors))
-
-    scores = Parallel(n_jobs=n_jobs)(delayed(score)(settings) for settings in _settings_of(grid))
-    return sorted(scores, key=lambda found: found.mean)
 
 
 def _score(name, settings, errors):
