@@ -394,8 +394,14 @@ def corrected_gradients_are_slower(run: Run) -> float:
     expect=at_least(1.0, because="the error of LSTD over that of TD, both with λ = 0.9"),
 )
 def td_is_stable_at_large_lambda(run: Run) -> float:
-    found = medians(run, 6, ("LSTD", "TD"), lam=0.9)
-    return found["LSTD"] / found["TD"]
+    # As in the figure, each method has its best step sizes for that λ.
+    lstd = medians(run, 6, ("LSTD",), lam=0.9)["LSTD"]
+    td = min(
+        medians(run, 6, ("TD",), lam=0.9, alpha=alpha, alpha_decay=decay)["TD"]
+        for alpha in (0.01, 0.1, 1.0)
+        for decay in (10.0, 100.0, 1000.0)
+    )
+    return lstd / td
 
 
 @PAPER.claim(
