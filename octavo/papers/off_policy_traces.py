@@ -323,7 +323,9 @@ def medians(run: Run, table: int, methods: Any, **changes: float) -> dict[str, f
     run.note(f"{n_problems} problems of {n_steps:,} steps, median errors over the last tenth")
     drawn = errors(table, run.seed, n_problems, n_steps, tuple(methods), **changes)
     found = {name: float(np.median(values)) for name, values in drawn.items()}
-    run.note(", ".join(f"{name} {value:.2f}" for name, value in found.items()))
+    run.note(
+        ", ".join(f"{m} {found[m]:.3g} (mean {values.mean():.3g})" for m, values in drawn.items())
+    )
     return found
 
 
