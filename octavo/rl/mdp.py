@@ -317,7 +317,11 @@ class FiniteMDP:
         ndarray of shape (n_states, n_states)
             A stochastic matrix if there are no terminal states.
         """
-        P = np.einsum("sa,ast->st", self.check_policy(policy), self.P)
+        policy = self.check_policy(policy)
+        if (policy.max(axis=1) == 1.0).all():  # nothing to average
+            P = self.P[policy.argmax(axis=1), np.arange(self.n_states)]
+        else:
+            P = np.einsum("sa,ast->st", policy, self.P)
         P[self.terminal] = 0.0
         P[:, self.terminal] = 0.0
         return P
