@@ -68,6 +68,16 @@ class LeastSquaresEvaluator(PolicyEvaluator):
     def _terms(self, block: Transitions) -> TraceTerms:
         return trace_terms(block, self.gamma, self.lam, self.off_policy, self._carried)
 
+    def _warn_if_few(self) -> None:
+        """Say so when the ridge, not the data, decides in some directions."""
+        if self._whole and self.eps is not None and self.n_transitions_ < self.n_features_in_:
+            warnings.warn(
+                f"{type(self).__name__} has {self.n_transitions_} transitions for "
+                f"{self.n_features_in_} features: the ridge of eps={self.eps:g} decides the rest",
+                UserWarning,
+                stacklevel=7,
+            )
+
     def _warn_if_diverging(self, used: int, n: int) -> bool:
         """Say so when a recursion was stopped; return whether to go on."""
         norm = float(np.linalg.norm(self._theta))
@@ -279,6 +289,7 @@ class LSTD(LeastSquaresEvaluator):
         elif self.penalty is not None:
             self.coef_ = penalised_solution(self, self._gram)
         else:
+            self._warn_if_few()
             self.coef_ = solve_system(self.A_, self.b_, self.eps, "LSTD")
 
 
