@@ -146,7 +146,7 @@ def _gradient_pass(rule, rows, rows_next, terms, gram, alphas, betas, lam, adapt
     for i in range(n):
         x, y = row_of(rows, i), row_of(rows_next, i)
         delta = target[i] - own[i] * dot(x, theta) + ahead[i] * dot(y, theta)
-        if not abs(delta) < _HUGE or (i % every == every - 1 and _too_large(theta)):
+        if not abs(delta) < _HUGE or (clock[ROUND] % every == every - 1 and _too_large(theta)):
             clock[COUNT] = count
             return i
         lag = clock[ROUND]
@@ -227,7 +227,7 @@ def _residual_pass(rows, rows_next, rows_next2, r, weight, gamma, alphas, radius
     for i in range(r.size):
         x, y, y2 = row_of(rows, i), row_of(rows_next, i), row_of(rows_next2, i)
         delta = r[i] - dot(x, theta) + gamma * dot(y, theta)
-        if not abs(delta) < _HUGE or (i % every == every - 1 and _too_large(theta)):
+        if not abs(delta) < _HUGE or (clock[ROUND] % every == every - 1 and _too_large(theta)):
             return i
         lag = clock[ROUND]
         clock[ROUND] = lag + 1.0
@@ -257,7 +257,7 @@ def _residual_trace_pass(rows, rows_next, terms, lam, alphas, radius, state):
     for i in range(n):
         x, y, e = row_of(rows, i), row_of(rows_next, i), decay[i]
         delta = target[i] - dot(x, theta) + ahead[i] * dot(y, theta)
-        if not abs(delta) < _HUGE or (i % every == every - 1 and _too_large(theta)):
+        if not abs(delta) < _HUGE or (clock[ROUND] % every == every - 1 and _too_large(theta)):
             n = i
             break
         lag = clock[ROUND]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from octavo.rl.least_squares_passes import _fpkf_pass, _lspe_pass, _lstd_pass
+from octavo.rl.least_squares_passes import DIVERGED, _fpkf_pass, _lspe_pass, _lstd_pass
 from octavo.rl.linear_systems import (
     add_to_gram,
     add_to_system,
@@ -81,7 +81,7 @@ class LeastSquaresEvaluator(PolicyEvaluator):
     def _warn_if_diverging(self, used: int, n: int) -> bool:
         """Say so when a recursion was stopped; return whether to go on."""
         norm = float(np.linalg.norm(self._theta))
-        self.diverged_ = used < n or not norm < 1e12
+        self.diverged_ = used < n
         if self.diverged_:
             warnings.warn(
                 f"{type(self).__name__} diverged: the coefficients have norm {norm:.3g} and the "
@@ -441,9 +441,9 @@ class LSPE(LeastSquaresEvaluator):
             step = self.alpha * (self.N_ @ (self.b_ - self.A_ @ theta))
             theta = theta + step
             change = np.abs(step).max() / max(1.0, np.abs(theta).max())
-            if change <= self.tol or not np.all(np.abs(theta) < 1e12):
+            if change <= self.tol or not np.all(np.abs(theta) < DIVERGED):
                 break
-        self.diverged_ = not np.all(np.abs(theta) < 1e12)
+        self.diverged_ = not np.all(np.abs(theta) < DIVERGED)
         if self.diverged_ or change > self.tol:
             warnings.warn(
                 f"LSPE did not converge in {self.n_iter_} iterations: the last step was "
