@@ -52,3 +52,8 @@ from octavo.plot.ratings import plot_head_to_head as plot_head_to_head
 from octavo.plot.ratings import plot_leaderboard as plot_leaderboard
 from octavo.plot.ratings import plot_rating_history as plot_rating_history
 from octavo.plot.ratings import plot_win_curves as plot_win_curves
+from octavo.plot.value_functions import plot_error_by_lambda as plot_error_by_lambda
+from octavo.plot.value_functions import plot_lasso_td_path as plot_lasso_td_path
+from octavo.plot.value_functions import plot_spectral_radius as plot_spectral_radius
+from octavo.plot.value_functions import plot_state_features as plot_state_features
+from octavo.plot.value_functions import plot_value_map as plot_value_map

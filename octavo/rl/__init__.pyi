@@ -24,6 +24,12 @@ from octavo.rl.forward_views import forward_update as forward_update
 from octavo.rl.forward_views import lambda_successors as lambda_successors
 from octavo.rl.forward_views import lambda_td_errors as lambda_td_errors
 from octavo.rl.garnet import make_garnet as make_garnet
+from octavo.rl.garnet_tables import GarnetStudy as GarnetStudy
+from octavo.rl.garnet_tables import LearningCurve as LearningCurve
+from octavo.rl.garnet_tables import Score as Score
+from octavo.rl.garnet_tables import error_curve as error_curve
+from octavo.rl.garnet_tables import garnet_evaluators as garnet_evaluators
+from octavo.rl.garnet_tables import garnet_study as garnet_study
 from octavo.rl.gaussian_td import GPTD as GPTD
 from octavo.rl.gaussian_td import KTD as KTD
 from octavo.rl.gradient_td import GTD as GTD

@@ -14,6 +14,8 @@ from octavo.rl.mdp import FiniteMDP
 
 __all__ = ["make_garnet"]
 
+_MOST_DRAWS = 1000
+
 
 def _transitions(n_states, n_actions, branching, rng):
     """Draw `branching` successors of every pair, with the gaps of uniform cuts as probabilities."""
@@ -83,13 +85,13 @@ def make_garnet(
     if not 1 <= branching <= n_states:
         raise ValueError(f"branching must lie in 1..n_states = {n_states}, got {branching!r}.")
     rng = check_random_state(random_state)
-    for _ in range(10_000):
+    for _ in range(_MOST_DRAWS):
         P = _transitions(n_states, n_actions, branching, rng)
         if not irreducible or connected_components(P.sum(axis=0) > 0, connection="strong")[0] == 1:
             break
     else:
         raise ValueError(
-            "No irreducible chain in 10000 draws: with so few successors a state it is too "
+            f"No irreducible chain in {_MOST_DRAWS} draws: with so few successors it is too "
             "unlikely. Raise branching or n_actions, or set irreducible=False."
         )
     R = rng.uniform(size=n_states)

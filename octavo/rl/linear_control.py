@@ -86,8 +86,9 @@ def solve_lqr(F, G, Q, N, gamma=1.0, *, tol=1e-12, max_iter=100_000):
         curvature, pull = N + gamma * G.T @ M @ G, gamma * G.T @ M @ F
         K = -np.linalg.lstsq(curvature, pull, rcond=None)[0]
         closed = F + G @ K
-        new = Q + K.T @ N @ K + gamma * closed.T @ M @ closed
-        change = np.abs(new - M).max()
+        with np.errstate(over="ignore", invalid="ignore"):
+            new = Q + K.T @ N @ K + gamma * closed.T @ M @ closed
+            change = np.abs(new - M).max()
         if not np.isfinite(change):
             break
         M = (new + new.T) / 2
