@@ -276,16 +276,17 @@ def weighting_claim(
 
     def measure(run: Run) -> float:
         trials = range(50 if run.full else 10)
-        averages = []
-        for name in (method, f"{method}-TO"):
-            sums = np.array([summed(Run(seed, run.full), name, number) for seed in trials])
-            averages.append(sums.mean())
+        names = (method, f"{method}-TO")
+        table = np.array(
+            [[summed(Run(seed, run.full), name, number) for name in names] for seed in trials]
+        )
+        for name, sums in zip(names, table.T):
             lost = int((sums > 1e6).sum())
             run.note(
                 f"{name}: average {sums.mean():.4g}, median {np.median(sums):.4g} of {sums.size} "
                 f"trials{f', {lost} of which diverged' if lost else ''}"
             )
-        plain, weighed = averages
+        plain, weighed = table.mean(axis=0)
         if not run.full:
             run.note(SMALLER)
         return float(plain / weighed)
