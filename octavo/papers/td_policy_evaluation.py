@@ -203,7 +203,7 @@ def evaluator(method: str, number: int, full: bool) -> Any:
         way = "transition" if method == "LSPE-TO" else "standard"
         return rl.LSPE(gamma, off_policy=way, theta0=start)
     if method in ("BRM", "BRM-DS"):
-        return rl.BRM(gamma, off_policy="standard", double_sample=method == "BRM-DS")
+        return rl.BRM(gamma, double_sample=method == "BRM-DS")  # ratios weigh squared errors
     if method in ("RG", "RG-DS"):
         return rl.ResidualGradient(gamma, theta0=start, double_sample=method == "RG-DS")
     if method == "FPKF":
@@ -230,7 +230,7 @@ def tuned(method: str, number: int, full: bool) -> Any:
         ).best
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def log_of(number: int, seed: int, full: bool) -> Any:
     """Return the data of a trial."""
     return problem(number, full).sample(steps(number, full), double=True, random_state=seed)
@@ -268,36 +268,48 @@ def final(run: Run, method: str, number: int) -> float:
 def weighting_claim(
     number: int, method: str, standard: float, transition: float, bound: float
 ) -> None:
-    """Register: how much larger the summed error is with standard weights, in powers of ten."""
-    published = round(math.log10(standard / transition), 2)
-    because = SIDE if bound == 0 else f"tenfold at least is asked for; {SIDE}"
+    """Register: how many times larger the summed error is with standard weights.
+
+    The table averages Σ√MSPBE over 50 or 200 trials before anything is compared, and so does this.
+    """
+    because = "a smaller average error" if bound == 1 else "tenfold, a tenth of the gap published"
 
     def measure(run: Run) -> float:
-        plain, weighed = summed(run, method, number), summed(run, f"{method}-TO", number)
-        run.note(f"{NAMES[number]}: log10 of the ratio of summed errors, tuned on other data")
-        return math.log10(plain / weighed)
+        trials = range(50 if run.full else 10)
+        names = (method, f"{method}-TO")
+        table = np.array(
+            [[summed(Run(seed, run.full), name, number) for name in names] for seed in trials]
+        )
+        for name, sums in zip(names, table.T):
+            lost = int((sums > 1e6).sum())
+            run.note(
+                f"{name}: average {sums.mean():.4g}, median {np.median(sums):.4g} of {sums.size} "
+                f"trials{f', {lost} of which diverged' if lost else ''}"
+            )
+        plain, weighed = table.mean(axis=0)
+        if not run.full:
+            run.note(SMALLER)
+        return float(plain / weighed)
 
     measure.__name__ = f"transition_weighting_of_{method.lower()}_{number}"
     PAPER.claim(
         says=f"{NAMES[number]}: {method} with standard weights has a Σ√MSPBE of {standard:g}, "
         f"with transition weights {transition:g}",
         where=f"Table 8, task {number}",
-        published=published,
-        unit="powers of ten",
+        published=round(standard / transition, 2),
+        unit="times",
         expect=at_least(bound, because=because),
-        seeds=SEEDS,
-        full_seeds=FULL_SEEDS,
         method=LSTD,
     )(measure)
 
 
-weighting_claim(4, "LSTD", 1727.10, 15.50, 1.0)
-weighting_claim(6, "LSTD", 223.64, 6.79, 1.0)
-weighting_claim(8, "LSTD", 49.27, 3.52, 0.0)
-weighting_claim(10, "LSTD", 493.18, 20.58, 0.0)
-weighting_claim(12, "LSTD", 0.43, 0.32, 0.0)
-weighting_claim(4, "LSPE", 110.16, 21.30, 0.0)
-weighting_claim(6, "LSPE", 22.08, 6.88, 0.0)
+weighting_claim(4, "LSTD", 1727.10, 15.50, 10.0)
+weighting_claim(6, "LSTD", 223.64, 6.79, 10.0)
+weighting_claim(8, "LSTD", 49.27, 3.52, 1.0)
+weighting_claim(10, "LSTD", 493.18, 20.58, 1.0)
+weighting_claim(12, "LSTD", 0.43, 0.32, 1.0)
+weighting_claim(4, "LSPE", 110.16, 21.30, 1.0)
+weighting_claim(6, "LSPE", 22.08, 6.88, 1.0)
 
 
 # --- Table 7: final errors ------------------------------------------------------------------------
@@ -583,6 +595,21 @@ def double_samples_add_variance(run: Run) -> float:
 )
 def double_samples_remove_bias(run: Run) -> float:
     return final(run, "BRM", 1) / final(run, "BRM-DS", 1)
+
+
+@PAPER.claim(
+    says="Random MDP, off-policy: BRM ends with a smaller error than LSTD",
+    where="Table 7, task 4: 0.10 against 0.13",
+    published=0.77,
+    unit="of LSTD's",
+    expect=at_most(1.0, because=SIDE),
+    seeds=SEEDS,
+    full_seeds=FULL_SEEDS,
+    method=BRM,
+)
+def brm_wins_off_policy(run: Run) -> float:
+    run.note("BRM with ratios as weights of squared errors; the listing's form is far worse")
+    return final(run, "BRM", 4) / final(run, "LSTD-TO", 4)
 
 
 # --- Gaussian models ------------------------------------------------------------------------------

@@ -285,6 +285,7 @@ class BRM(LeastSquaresEvaluator):
     def _finish(self) -> None:
         self.trace_ = self._z.copy()
         if self.solver == "batch":
+            self._warn_if_few()
             self.coef_ = solve_system(self.A_, self.b_, self.eps, "BRM")
         else:
             self.M_ = self._M

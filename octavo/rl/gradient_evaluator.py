@@ -90,6 +90,9 @@ class GradientEvaluator(PolicyEvaluator):
             self._times(n), self.alpha, self.schedule, decay=self.alpha_decay, power=self.power
         )
 
+    def _terms(self, block: Transitions) -> tuple[NDArray[np.float64], ...]:
+        return tuple(trace_terms(block, self.gamma, self.lam, self.off_policy, self._carried))
+
     def _radius(self) -> float:
         return np.inf if self.clip_norm is None else float(self.clip_norm)
 
@@ -103,36 +106,7 @@ class GradientEvaluator(PolicyEvaluator):
         self.alpha_ = float(state.clock[passes.SMALLEST])
 
 
-class TwoTimescaleEvaluator(GradientEvaluator):
-    """Base of the methods that share one compiled pass."""
-
-    _rule = passes.TD
-
-    def _ratios(self, block: Transitions) -> NDArray[np.float64]:
-        """Return the weights of φφᵀ in the step of w."""
-        return np.ones(len(block))
-
-    def _second_steps(self, alphas: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.zeros_like(alphas)
-
-    def _pass(self, block: Transitions, alphas: NDArray[np.float64]) -> int:
-        terms = trace_terms(block, self.gamma, self.lam, self.off_policy, self._carried)
-        return passes._gradient_pass(
-            self._rule,
-            as_rows(block.X),
-            as_rows(block.X_next),
-            tuple(terms),
-            self._ratios(block),
-            alphas,
-            self._second_steps(alphas),
-            float(self.lam),
-            self.schedule == "adaptive",
-            self._radius(),
-            self._state,
-        )
-
-
-class CorrectedEvaluator(TwoTimescaleEvaluator):
+class CorrectedEvaluator(GradientEvaluator):
     """Base of the methods with a second vector and its step size β."""
 
     _parameter_constraints: dict[str, Any] = {
@@ -141,9 +115,14 @@ class CorrectedEvaluator(TwoTimescaleEvaluator):
         "mu": [Interval(Real, 0, None, closed="left")],
         "beta_decay": [POSITIVE],
     }
+    _rule = passes.TDC
     beta: float | None
     mu: float
     beta_decay: float
+
+    def _ratios(self, block: Transitions) -> NDArray[np.float64]:
+        """Return the weights of φφᵀ in the step of w."""
+        return np.ones(len(block))
 
     def _second_steps(self, alphas: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.schedule == "adaptive":  # the pass multiplies by the step it has found
@@ -153,6 +132,21 @@ class CorrectedEvaluator(TwoTimescaleEvaluator):
         power = 2.0 / 3.0 if self.schedule == "harmonic" else self.power
         times = self._times(alphas.size)
         return step_sizes(times, self.beta, self.schedule, decay=self.beta_decay, power=power)
+
+    def _pass(self, block: Transitions, alphas: NDArray[np.float64]) -> int:
+        return passes._corrected_pass(
+            self._rule,
+            as_rows(block.X),
+            as_rows(block.X_next),
+            self._terms(block),
+            self._ratios(block),
+            alphas,
+            self._second_steps(alphas),
+            float(self.lam),
+            self.schedule == "adaptive",
+            self._radius(),
+            self._state,
+        )
 
     def _finish(self) -> None:
         super()._finish()

@@ -14,7 +14,7 @@ import numpy as np
 
 from octavo.engine.streams import JIT, WORD, as_rows, axpy, borrowed, borrowed_rows, dot, row_of
 
-TD, GTD, GTD2, TDC = range(4)
+GTD, GTD2, TDC = range(3)
 # places in `clock`
 ROUND, SMALLEST, SCALE, COUNT, SQUARES, ERRORS, COUNT2 = range(7)
 DIVERGED = 1e12  # a norm of θ from which on the recursion is not coming back
@@ -131,75 +131,114 @@ def _too_large(theta):
     return not total < DIVERGED * DIVERGED
 
 
+@numba.njit(**WORD)
+def _move_along_row(step, lag, x, theta, drift):
+    """Add step x to θ; a mean of past θ, where one is kept, lags behind by ``lag`` steps."""
+    axpy(step, x, theta)
+    if drift.size > 0:
+        axpy(lag * step, x, drift)
+
+
+@numba.njit(**WORD)
+def _move_along_trace(step, lag, z, dense, active, count, theta, drift):
+    """Add step z to θ."""
+    _add_trace(step, z, dense, active, count, theta)
+    if drift.size > 0:
+        _add_trace(lag * step, z, dense, active, count, drift)
+
+
+@numba.njit(**WORD)
+def _lost(delta, clock, theta):
+    """Tell a recursion that is not coming back; θ is looked at once in a while."""
+    every = max(64, theta.size)
+    return not abs(delta) < _HUGE or (clock[ROUND] % every == every - 1 and _too_large(theta))
+
+
+@numba.njit(**WORD)
+def _adapted(alpha, overshoot, adaptive, clock):
+    """Return the step size; adapted, none may overshoot its own temporal difference."""
+    if not adaptive:
+        return alpha
+    if overshoot * clock[SMALLEST] > 1.0:  # Dabney and Barto (2012): α ≤ 1 / zᵀΔφ
+        clock[SMALLEST] = 1.0 / overshoot
+    return clock[SMALLEST]
+
+
 @numba.njit(**JIT)
-def _gradient_pass(rule, rows, rows_next, terms, gram, alphas, betas, lam, adaptive, radius, state):
-    """Run TD(λ), GTD, GTD2(λ) or TDC(λ) over a block; return how many transitions were used."""
+def _td_pass(rows, rows_next, terms, alphas, adaptive, radius, state):
+    """Run TD(λ) over a block (Algorithm 5, A1); return how many transitions were used."""
     rows, rows_next = borrowed_rows(rows), borrowed_rows(rows_next)
     target, own, ahead = borrowed(terms[0]), borrowed(terms[1]), borrowed(terms[2])
-    decay = borrowed(terms[3])
-    theta, w, z = borrowed(state.theta), borrowed(state.w), borrowed(state.z)
+    decay, theta, z = borrowed(terms[3]), borrowed(state.theta), borrowed(state.z)
     active, seen = borrowed(state.active), borrowed(state.seen)
     drift, clock = borrowed(state.drift), borrowed(state.clock)
-    dense, count, mean = rows.dense, np.int64(clock[COUNT]), drift.size > 0
-    every = max(64, theta.size)
-    n = target.size
+    dense, count, n = rows.dense, np.int64(clock[COUNT]), target.size
     for i in range(n):
         x, y = row_of(rows, i), row_of(rows_next, i)
         delta = target[i] - own[i] * dot(x, theta) + ahead[i] * dot(y, theta)
-        if not abs(delta) < _HUGE or (i % every == every - 1 and _too_large(theta)):
-            clock[COUNT] = count
-            return i
+        if _lost(delta, clock, theta):
+            n = i
+            break
         lag = clock[ROUND]
         clock[ROUND] = lag + 1.0
         count = _advance(decay[i], 1.0, x, z, active, seen, count)
-        alpha, beta = alphas[i], betas[i]
-        if adaptive:  # Dabney and Barto: no step may overshoot its own temporal difference
-            ahead_z = _dot_trace_row(z, dense, active, count, x, y, own[i], ahead[i])
-            if ahead_z * clock[SMALLEST] > 1.0:
-                clock[SMALLEST] = 1.0 / ahead_z
-            alpha = clock[SMALLEST]
-            beta *= alpha
-        if rule == TD:  # Algorithm 5, A1
-            _add_trace(alpha * delta, z, dense, active, count, theta)
-            if mean:
-                _add_trace(lag * alpha * delta, z, dense, active, count, drift)
-        else:
-            seen_w = clock[SCALE] * dot(x, w)
-            if rule == GTD:  # A2
-                forth, back = alpha * own[i] * seen_w, -alpha * ahead[i] * seen_w
-            else:
-                trace_w = _dot_trace(z, dense, active, count, w)
-                back = -alpha * ahead[i] * (1.0 - lam) * trace_w
-                forth = alpha * own[i] * seen_w  # Algorithm 7, A3
-            if rule == TDC:  # Algorithm 6, A4
-                _add_trace(alpha * delta, z, dense, active, count, theta)
-                if mean:
-                    _add_trace(lag * alpha * delta, z, dense, active, count, drift)
-            else:
-                axpy(forth, x, theta)
-                if mean:
-                    axpy(lag * forth, x, drift)
-            axpy(back, y, theta)
-            if mean:
-                axpy(lag * back, y, drift)
-            if rule == GTD:
-                _shrink(1.0 - beta * gram[i], w, clock)
-                axpy(beta * delta / clock[SCALE], x, w)
-            else:
-                # w follows the temporal difference at the new θ, as in Algorithms 6 and 7
-                delta = target[i] - own[i] * dot(x, theta) + ahead[i] * dot(y, theta)
-                _add_trace(beta * delta, z, dense, active, count, w)
-                axpy(-beta * gram[i] * seen_w, x, w)
+        overshoot = own[i] * dot(x, z) - ahead[i] * dot(y, z) if adaptive else 0.0
+        alpha = _adapted(alphas[i], overshoot, adaptive, clock)
+        _move_along_trace(alpha * delta, lag, z, dense, active, count, theta, drift)
         if radius < np.inf:
             _project(theta, drift, radius, lag)
     clock[COUNT] = count
     return n
 
 
-@numba.njit(**WORD)
-def _dot_trace_row(z, dense, active, count, x, y, own, ahead):
-    """Return zᵀΔφ."""
-    return own * dot(x, z) - ahead * dot(y, z)
+@numba.njit(**JIT)
+def _corrected_pass(
+    rule, rows, rows_next, terms, gram, alphas, betas, lam, adaptive, radius, state
+):
+    """Run GTD, GTD2(λ) or TDC(λ) over a block; return how many transitions were used."""
+    rows, rows_next = borrowed_rows(rows), borrowed_rows(rows_next)
+    target, own, ahead = borrowed(terms[0]), borrowed(terms[1]), borrowed(terms[2])
+    decay, theta, w, z = (
+        borrowed(terms[3]),
+        borrowed(state.theta),
+        borrowed(state.w),
+        borrowed(state.z),
+    )
+    active, seen = borrowed(state.active), borrowed(state.seen)
+    drift, clock = borrowed(state.drift), borrowed(state.clock)
+    dense, count, n = rows.dense, np.int64(clock[COUNT]), target.size
+    for i in range(n):
+        x, y = row_of(rows, i), row_of(rows_next, i)
+        delta = target[i] - own[i] * dot(x, theta) + ahead[i] * dot(y, theta)
+        if _lost(delta, clock, theta):
+            n = i
+            break
+        lag = clock[ROUND]
+        clock[ROUND] = lag + 1.0
+        count = _advance(decay[i], 1.0, x, z, active, seen, count)
+        overshoot = own[i] * dot(x, z) - ahead[i] * dot(y, z) if adaptive else 0.0
+        alpha = _adapted(alphas[i], overshoot, adaptive, clock)
+        beta = betas[i] * alpha if adaptive else betas[i]
+        seen_w = clock[SCALE] * dot(x, w)
+        if rule == TDC:  # Algorithm 6, A4
+            _move_along_trace(alpha * delta, lag, z, dense, active, count, theta, drift)
+        else:  # Algorithm 7, A2, A3
+            _move_along_row(alpha * own[i] * seen_w, lag, x, theta, drift)
+        if rule == GTD:
+            _move_along_row(-alpha * ahead[i] * seen_w, lag, y, theta, drift)
+            _shrink(1.0 - beta * gram[i], w, clock)
+            axpy(beta * delta / clock[SCALE], x, w)
+        else:
+            back = ahead[i] * (1.0 - lam) * _dot_trace(z, dense, active, count, w)
+            _move_along_row(-alpha * back, lag, y, theta, drift)
+            # w follows the temporal difference at the new θ, as in Algorithms 6 and 7
+            delta = target[i] - own[i] * dot(x, theta) + ahead[i] * dot(y, theta)
+            _add_trace(beta * delta, z, dense, active, count, w)
+            axpy(-beta * gram[i] * seen_w, x, w)
+        if radius < np.inf:
+            _project(theta, drift, radius, lag)
+    clock[COUNT] = count
+    return n
 
 
 @numba.njit(**WORD)
@@ -217,26 +256,19 @@ def _shrink(factor, w, clock):
 @numba.njit(**JIT)
 def _residual_pass(rows, rows_next, rows_next2, r, weight, gamma, alphas, radius, state):
     """Run the residual gradient method without traces (A13); two draws of the next state."""
-    rows, rows_next, rows_next2 = (
-        borrowed_rows(rows),
-        borrowed_rows(rows_next),
-        borrowed_rows(rows_next2),
-    )
+    rows, rows_next = borrowed_rows(rows), borrowed_rows(rows_next)
+    rows_next2 = borrowed_rows(rows_next2)
     theta, drift, clock = borrowed(state.theta), borrowed(state.drift), borrowed(state.clock)
-    mean, every = drift.size > 0, max(64, theta.size)
     for i in range(r.size):
         x, y, y2 = row_of(rows, i), row_of(rows_next, i), row_of(rows_next2, i)
         delta = r[i] - dot(x, theta) + gamma * dot(y, theta)
-        if not abs(delta) < _HUGE or (i % every == every - 1 and _too_large(theta)):
+        if _lost(delta, clock, theta):
             return i
         lag = clock[ROUND]
         clock[ROUND] = lag + 1.0
         step = alphas[i] * weight[i] * delta
-        axpy(step, x, theta)
-        axpy(-gamma * step, y2, theta)
-        if mean:
-            axpy(lag * step, x, drift)
-            axpy(-gamma * lag * step, y2, drift)
+        _move_along_row(step, lag, x, theta, drift)
+        _move_along_row(-gamma * step, lag, y2, theta, drift)
         if radius < np.inf:
             _project(theta, drift, radius, lag)
     return r.size
@@ -251,13 +283,12 @@ def _residual_trace_pass(rows, rows_next, terms, lam, alphas, radius, state):
     active, seen = borrowed(state.active), borrowed(state.seen)
     active2, seen2 = borrowed(state.active2), borrowed(state.seen2)
     drift, clock = borrowed(state.drift), borrowed(state.clock)
-    dense, mean, every = rows.dense, drift.size > 0, max(64, theta.size)
+    dense, n = rows.dense, target.size
     count, count2 = np.int64(clock[COUNT]), np.int64(clock[COUNT2])
-    n = target.size
     for i in range(n):
         x, y, e = row_of(rows, i), row_of(rows_next, i), decay[i]
         delta = target[i] - dot(x, theta) + ahead[i] * dot(y, theta)
-        if not abs(delta) < _HUGE or (i % every == every - 1 and _too_large(theta)):
+        if _lost(delta, clock, theta):
             n = i
             break
         lag = clock[ROUND]
@@ -269,14 +300,9 @@ def _residual_trace_pass(rows, rows_next, terms, lam, alphas, radius, state):
         count = _advance(e, 1.0, x, z, active, seen, count)
         count2 = _advance(e, b * c, y, zeta, active2, seen2, count2)
         step = alphas[i] * delta
-        back = b * (step * c - alphas[i] * d)
-        _add_trace(step, z, dense, active, count, theta)
-        _add_trace(-step, zeta, dense, active2, count2, theta)
-        axpy(back, y, theta)
-        if mean:
-            _add_trace(lag * step, z, dense, active, count, drift)
-            _add_trace(-lag * step, zeta, dense, active2, count2, drift)
-            axpy(lag * back, y, drift)
+        _move_along_trace(step, lag, z, dense, active, count, theta, drift)
+        _move_along_trace(-step, lag, zeta, dense, active2, count2, theta, drift)
+        _move_along_row(b * (step * c - alphas[i] * d), lag, y, theta, drift)
         if radius < np.inf:
             _project(theta, drift, radius, lag)
     clock[COUNT], clock[COUNT2] = count, count2
@@ -288,6 +314,7 @@ def _warmup() -> None:
     one = np.ones(1)
     state = new_gradient_state(np.zeros(1), False, 1.0)
     terms = (one, one, one, one)
-    _gradient_pass(TD, rows, rows, terms, one, one, one, 0.0, False, np.inf, state)
+    _td_pass(rows, rows, terms, one, False, np.inf, state)
+    _corrected_pass(GTD, rows, rows, terms, one, one, one, 0.0, False, np.inf, state)
     _residual_pass(rows, rows, rows, one, one, 0.5, one, np.inf, state)
     _residual_trace_pass(rows, rows, terms, 0.0, one, np.inf, state)

@@ -17,19 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from octavo.engine.streams import as_rows
 from octavo.rl import gradient_passes as passes
-from octavo.rl.gradient_evaluator import (
-    CorrectedEvaluator,
-    GradientEvaluator,
-    TwoTimescaleEvaluator,
-)
+from octavo.rl.gradient_evaluator import CorrectedEvaluator, GradientEvaluator
 from octavo.rl.policy_evaluator import UNIT
 from octavo.rl.transitions import Transitions
 
 __all__ = ["GTD", "GTD2", "TD", "TDC"]
 
 
-class TD(TwoTimescaleEvaluator):
+class TD(GradientEvaluator):
     """TD(λ): a linear value function, moved along each temporal difference.
 
     The classic method, O(n_features) a transition. On-policy it finds the same value function as
@@ -143,6 +140,17 @@ class TD(TwoTimescaleEvaluator):
         self.average = average
         self.theta0 = theta0
         self.off_policy = off_policy
+
+    def _pass(self, block: Transitions, alphas: NDArray[np.float64]) -> int:
+        return passes._td_pass(
+            as_rows(block.X),
+            as_rows(block.X_next),
+            self._terms(block),
+            alphas,
+            self.schedule == "adaptive",
+            self._radius(),
+            self._state,
+        )
 
 
 class GTD(CorrectedEvaluator):

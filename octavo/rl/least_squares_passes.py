@@ -13,6 +13,7 @@ import numpy as np
 from octavo.engine.streams import JIT, locked
 from octavo.rl.linear_systems import _add_outer, _dot_row, _right_and_left, _two_right
 
+DIVERGED = 1e12  # a coefficient from which on a recursion is not coming back
 _SINGULAR = 1e-9  # a denominator this small beside its terms has lost its digits
 
 
@@ -20,6 +21,14 @@ _SINGULAR = 1e-9  # a denominator this small beside its terms has lost its digit
 def _decay_trace(z, e, row):
     for j in range(z.size):
         z[j] = e * z[j] + row[j]
+
+
+@numba.njit(**JIT)
+def _within(theta, bound):
+    for j in range(theta.size):  # noqa: SIM110
+        if not abs(theta[j]) < bound:
+            return False
+    return True
 
 
 @numba.njit(**JIT)
@@ -61,7 +70,7 @@ def _lspe_pass(X, D, target, decay, gram, alphas, N, A, b, theta, z):
         for j in range(p):
             theta[j] += alphas[i] * (Nr[j] - back * Nx[j])
         _add_outer(N, -shrink, Nx, Nx)
-        if not abs(theta[0]) < 1e100:
+        if not _within(theta, DIVERGED):
             return i
     return X.shape[0]
 
@@ -84,7 +93,7 @@ def _fpkf_pass(X, D, target, decay, alphas, N, Z, theta, z):
         for j in range(p):
             theta[j] += alphas[i] * (Nr[j] - back * Nx[j])
         _add_outer(N, -shrink, Nx, Nx)
-        if not abs(theta[0]) < 1e100:
+        if not _within(theta, DIVERGED):
             return i
     return X.shape[0]
 
@@ -92,6 +101,7 @@ def _fpkf_pass(X, D, target, decay, alphas, N, Z, theta, z):
 def _warmup() -> None:
     X, D, one = locked(np.ones((1, 1))), np.ones((1, 1)), np.ones(1)
     _decay_trace(np.ones(1), 0.0, one)
+    _within(one, 1.0)
     _lstd_pass(X, D, one, one, 0, np.eye(1), np.zeros(1), np.zeros(1))
     _lspe_pass(
         X, D, one, one, one, one, np.eye(1), np.eye(1), np.zeros(1), np.zeros(1), np.zeros(1)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from octavo.rl.least_squares_passes import _fpkf_pass, _lspe_pass, _lstd_pass
+from octavo.rl.least_squares_passes import DIVERGED, _fpkf_pass, _lspe_pass, _lstd_pass
 from octavo.rl.linear_systems import (
     add_to_gram,
     add_to_system,
@@ -68,10 +68,20 @@ class LeastSquaresEvaluator(PolicyEvaluator):
     def _terms(self, block: Transitions) -> TraceTerms:
         return trace_terms(block, self.gamma, self.lam, self.off_policy, self._carried)
 
+    def _warn_if_few(self) -> None:
+        """Say so when the ridge, not the data, decides in some directions."""
+        if self._whole and self.eps is not None and self.n_transitions_ < self.n_features_in_:
+            warnings.warn(
+                f"{type(self).__name__} has {self.n_transitions_} transitions for "
+                f"{self.n_features_in_} features: the ridge of eps={self.eps:g} decides the rest",
+                UserWarning,
+                stacklevel=7,
+            )
+
     def _warn_if_diverging(self, used: int, n: int) -> bool:
         """Say so when a recursion was stopped; return whether to go on."""
         norm = float(np.linalg.norm(self._theta))
-        self.diverged_ = used < n or not norm < 1e12
+        self.diverged_ = used < n
         if self.diverged_:
             warnings.warn(
                 f"{type(self).__name__} diverged: the coefficients have norm {norm:.3g} and the "
@@ -279,6 +289,7 @@ class LSTD(LeastSquaresEvaluator):
         elif self.penalty is not None:
             self.coef_ = penalised_solution(self, self._gram)
         else:
+            self._warn_if_few()
             self.coef_ = solve_system(self.A_, self.b_, self.eps, "LSTD")
 
 
@@ -430,9 +441,9 @@ class LSPE(LeastSquaresEvaluator):
             step = self.alpha * (self.N_ @ (self.b_ - self.A_ @ theta))
             theta = theta + step
             change = np.abs(step).max() / max(1.0, np.abs(theta).max())
-            if change <= self.tol or not np.all(np.abs(theta) < 1e12):
+            if change <= self.tol or not np.all(np.abs(theta) < DIVERGED):
                 break
-        self.diverged_ = not np.all(np.abs(theta) < 1e12)
+        self.diverged_ = not np.all(np.abs(theta) < DIVERGED)
         if self.diverged_ or change > self.tol:
             warnings.warn(
                 f"LSPE did not converge in {self.n_iter_} iterations: the last step was "

@@ -33,6 +33,7 @@ class PolicyEvaluator(CallbackSupportMixin, BaseEstimator):
 
     gamma: float
     lam: float = 0.0
+    _whole = False
     _sweeps = 1
     _needs_second_draw = False
     _block = 4096  # transitions held at a time in a form of their own
@@ -99,6 +100,7 @@ class PolicyEvaluator(CallbackSupportMixin, BaseEstimator):
                 "that the data say nothing about it"
             )
         self._start_afresh(batch)
+        self._whole = True  # all of the data, as far as the estimator can know
         n_blocks = math.ceil(len(batch) / self._block)
         with FitProgress(self, n_blocks * self._sweeps, X, r, step_name="block") as progress:
             for block in self._blocks(batch):
@@ -149,6 +151,7 @@ class PolicyEvaluator(CallbackSupportMixin, BaseEstimator):
             The fitted estimator.
         """
         first = not hasattr(self, "n_transitions_")
+        self._whole = False
         batch = self._batch(X, r, X_next, rho, start, terminal, X_next2, r2, rho2, first=first)
         if first:
             self._start_afresh(batch)

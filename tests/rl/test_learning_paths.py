@@ -7,6 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 from octavo.rl import BRM, FPKF, GPTD, GTD2, LSPE, LSTD, TD, TDC, Transitions, coefficient_path
 from tests.rl.batches import random_batch
 
+pytestmark = pytest.mark.filterwarnings("ignore:BRM has 3 transitions")
+
 MODELS = [
     TD(0.9, 0.5),
     TDC(0.9, 0.5, average=True),

@@ -24,7 +24,9 @@ from octavo.rl import (
 from octavo.rl.penalties import lasso_td
 from tests.rl.batches import random_batch, walk
 
-pytestmark = pytest.mark.filterwarnings("ignore:the traces have no bounded variance")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the traces have no bounded variance", "ignore:LSTD has 1 transitions"
+)
 LAMBDAS = [0.0, 0.6, 1.0]
 WEIGHTS = ["transition", "standard"]
 each_lam = pytest.mark.parametrize("lam", LAMBDAS)
@@ -93,6 +95,33 @@ def test_lspe_in_batches_converges_to_lstd():
     lspe = LSPE(gamma=0.9, eps=1e9, solver="batch", tol=1e-12).fit(batch)
     assert lspe.n_iter_ > 1
     np.testing.assert_allclose(lspe.coef_, lstd.coef_, rtol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@each_lam
+def test_recursions_equal_batches_on_garnets(seed, lam):
+    """Off-policy, with bounded traces: γ times the largest ratio is below 1."""
+    mdp = rl.make_garnet(20, 2, 2, 5, gamma=0.5, random_state=seed)
+    acting = np.full((20, 2), 0.5)
+    target = 0.5 * acting + 0.5 * mdp.random_policy(seed)
+    batch = mdp.sample(400, target, acting, random_state=seed)
+    assert not batch.on_policy
+    pairs = [
+        [LSTD(0.5, lam, off_policy=way, solver=s).fit(batch).coef_ for s in ("batch", "recursive")]
+        for way in WEIGHTS
+    ]
+    for way in WEIGHTS:
+        lspe = LSPE(0.5, lam, eps=1.0, alpha=0.2, off_policy=way).fit(batch[:60]).coef_
+        fpkf = FPKF(0.5, lam, off_policy=way).fit(batch[:60]).coef_
+        pairs.append([lspe, forward_lspe(batch[:60], 0.5, lam, eps=1.0, alpha=0.2, off_policy=way)])
+        pairs.append([fpkf, forward_fpkf(batch[:60], 0.5, lam, off_policy=way)])
+    brm = [
+        rl.BRM(0.5, lam, off_policy="standard", solver=s).fit(batch).coef_
+        for s in ("batch", "recursive")
+    ]
+    pairs += [brm, [brm[0], rl.forward_brm(batch, 0.5, lam, eps=1e3)]]
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, atol=1e-8 * np.abs(other).max())
 
 
 # --- closed forms -------------------------------------------------------------------------------
@@ -312,6 +341,11 @@ def test_rank_deficient_features_warn_and_give_the_least_norm():
     with pytest.warns(UserWarning, match="rank 2"):
         model = LSTD(gamma=0.0, eps=None).fit(twice, X[:, 0], twice)
     np.testing.assert_allclose(model.coef_, [0.5, 0, 0.5, 0], atol=1e-10)
+
+
+def test_fewer_transitions_than_features_warn():
+    with pytest.warns(UserWarning, match="2 transitions for 3 features"):
+        LSTD().fit(np.eye(3)[:2], [1.0, 2.0], np.eye(3)[1:])
 
 
 def test_traces_without_bounded_variance_warn():
