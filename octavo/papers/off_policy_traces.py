@@ -63,7 +63,7 @@ PAPER = Paper(
             "draw data off-policy.",
             avoid_when="The model is unknown (estimate from transitions), or the optimal policy "
             "is wanted (plan).",
-            instead="Nothing.",
+            instead="Nothing; there are no decision processes.",
             peers=("quantecon",),
             plots=("plot_value_map",),
         ),
@@ -86,7 +86,7 @@ PAPER = Paper(
             use_when="A method's answer is off and the question is whether data or the method are "
             "to blame; or λ is to be chosen for a known model.",
             avoid_when="No model is known: the limits need transition probabilities.",
-            instead="Nothing.",
+            instead="Nothing; there are no temporal differences.",
             peers=("simulation",),
             plots=("plot_spectral_radius",),
         ),
@@ -116,7 +116,7 @@ PAPER = Paper(
             use_when="A method must be compared with published results, or shown to fail where it "
             "should.",
             avoid_when="Control is to be learnt: these fix the policy.",
-            instead="Nothing.",
+            instead="Nothing; its data sets and generators have no time.",
             peers=("quantecon", "scipy"),
             plots=("plot_value_map", "plot_state_features"),
         ),
