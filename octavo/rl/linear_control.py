@@ -15,7 +15,7 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_discrete_lyapunov
+from scipy.linalg import solve_discrete_are, solve_discrete_lyapunov
 from sklearn.utils import check_random_state
 
 from octavo.rl.features import SquaredFeatures
@@ -37,6 +37,16 @@ class QuadraticValue(NamedTuple):
         """Return the values of states, one a row."""
         states = np.atleast_2d(states)
         return -np.einsum("ni,ij,nj->n", states, self.matrix, states) - self.constant
+
+
+def _riccati_start(F, G, Q, N, gamma):
+    """Return the solution of the Riccati equation where scipy finds one, else Q."""
+    if np.linalg.matrix_rank(N) < len(N):
+        return Q.copy()
+    try:
+        return solve_discrete_are(np.sqrt(gamma) * F, np.sqrt(gamma) * G, Q, N)
+    except np.linalg.LinAlgError:
+        return Q.copy()
 
 
 def solve_lqr(F, G, Q, N, gamma=1.0, *, tol=1e-12, max_iter=100_000):
@@ -71,8 +81,8 @@ def solve_lqr(F, G, Q, N, gamma=1.0, *, tol=1e-12, max_iter=100_000):
 
     Notes
     -----
-    `scipy.linalg.solve_discrete_are` solves the same equation directly where N is regular; the
-    recursion also takes N = 0.
+    The recursion starts from the solution of `scipy.linalg.solve_discrete_are` where N is regular;
+    it also takes N = 0.
 
     Examples
     --------
@@ -81,7 +91,7 @@ def solve_lqr(F, G, Q, N, gamma=1.0, *, tol=1e-12, max_iter=100_000):
     array([[-0.618034]])
     """
     F, G, Q, N = (np.asarray(x, dtype=np.float64) for x in (F, G, Q, N))
-    M = Q.copy()
+    M = _riccati_start(F, G, Q, N, gamma)
     for _ in range(max_iter):
         curvature, pull = N + gamma * G.T @ M @ G, gamma * G.T @ M @ F
         K = -np.linalg.lstsq(curvature, pull, rcond=None)[0]

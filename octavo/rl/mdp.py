@@ -317,7 +317,11 @@ class FiniteMDP:
         ndarray of shape (n_states, n_states)
             A stochastic matrix if there are no terminal states.
         """
-        P = np.einsum("sa,ast->st", self.check_policy(policy), self.P)
+        policy = self.check_policy(policy)
+        if (policy.max(axis=1) == 1.0).all():  # nothing to average
+            P = self.P[policy.argmax(axis=1), np.arange(self.n_states)]
+        else:
+            P = np.einsum("sa,ast->st", policy, self.P)
         P[self.terminal] = 0.0
         P[:, self.terminal] = 0.0
         return P
@@ -569,9 +573,11 @@ def _ends_surely(P, terminal, among=None):
 
 def _stationary(P):
     """Return the distribution μ = μP of a chain with one recurrent class."""
-    n_classes, labels = connected_components(P > 0, directed=True, connection="strong")
-    leaves = [(P[labels == k][:, labels != k] > 0).any() for k in range(n_classes)]
-    recurrent = [k for k in range(n_classes) if not leaves[k]]
+    labels = np.zeros(len(P), dtype=int)
+    if not (P[:, 0] > 0).all():  # otherwise all states lead to the first one: one class
+        _, labels = connected_components(P > 0, directed=True, connection="strong")
+    names = np.unique(labels)
+    recurrent = [k for k in names if not (P[np.ix_(labels == k, labels != k)] > 0).any()]
     if len(recurrent) > 1:
         raise ValueError(
             f"The chain has {len(recurrent)} recurrent classes, and so no unique stationary "

@@ -19,7 +19,7 @@ from octavo.rl.transitions import Transitions
 __all__ = ["SwingUpProblem", "make_swing_up"]
 
 _G, _POLE, _CART, _LENGTH, _FRICTION = 9.81, 0.5, 0.5, 0.6, 0.1
-_DT, _SUBSTEPS, _EPISODE = 0.15, 3, 200
+_DT, _SUBSTEPS, _EPISODE = 0.15, 8, 200
 _FORCE = 10.0  # the most that the cart is pushed
 _NEAR, _SLOW = 0.5, 6.0  # angle and velocity within which the pole is held, not swung
 
@@ -137,7 +137,7 @@ class SwingUpProblem:
         Grid of bumps along angle, angular velocity, position and velocity.
     min_activation : float, default=5.0
         Bumps with less activation, summed over 20 episodes, are left out.
-    n_states : int, default=600
+    n_states : int, default=400
         States at which objectives are evaluated.
     n_rollouts : int, default=10
         Simulations from each of those states for its value.
@@ -190,7 +190,7 @@ class SwingUpProblem:
         *,
         n_centres=(7, 7, 3, 3),
         min_activation=5.0,
-        n_states=600,
+        n_states=400,
         n_rollouts=10,
         random_state=0,
     ):
