@@ -158,6 +158,12 @@ def problem(number: int, full: bool) -> Any:
     return rl.make_n_link_pendulum(20, off_policy=off)
 
 
+@lru_cache(maxsize=32)
+def objectives(number: int, full: bool) -> Any:
+    """Return the exact objectives of a benchmark."""
+    return problem(number, full).objectives()
+
+
 def steps(number: int, full: bool) -> int:
     """Return the transitions of a trial."""
     return STEPS[number] if full else QUICK_STEPS.get(number, STEPS[number])
@@ -243,7 +249,7 @@ def curve(method: str, number: int, seed: int, full: bool, objective: str = "msp
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = rl.coefficient_path(model, log_of(number, seed, full), POINTS)
-        error = getattr(problem(number, full).objectives(), objective)
+        error = getattr(objectives(number, full), objective)
         values = np.array([error(theta) for theta in path.coefs])
     return path.times, np.sqrt(np.minimum(np.maximum(values, 0.0), 1e100))
 
@@ -531,7 +537,7 @@ def fixpoint_claim(objective: str, published: float) -> None:
     """Register: the error of the minimiser of an objective on the Boyan chain."""
 
     def measure(run: Run) -> float:
-        exact = problem(1, run.full).objectives()
+        exact = objectives(1, run.full)
         return math.sqrt(exact.mse(exact.minimiser(objective)))
 
     measure.__name__ = f"boyan_fixpoint_of_{objective}"
@@ -562,7 +568,7 @@ fixpoint_claim("mspbe", 0.10)
 def mspbe_is_less_biased(run: Run) -> float:
     better = []
     for number in (5, 6, 11, 12):
-        exact = problem(number, run.full).objectives()
+        exact = objectives(number, run.full)
         errors = [math.sqrt(exact.mse(exact.minimiser(o))) for o in ("mspbe", "msbe")]
         run.note(f"task {number}: {errors[0]:.3g} against {errors[1]:.3g}")
         better.append(errors[0] <= errors[1])

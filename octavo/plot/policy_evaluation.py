@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def plot_evaluation_curves(
-    curves: dict[str, tuple[ArrayLike, ArrayLike]],
+    curves: Mapping[str, tuple[Any, Any]],
     *,
     ylabel: str = "root mean squared error",
     log: bool = True,
@@ -108,7 +108,7 @@ def plot_parameter_map(
 
 def plot_objective_paths(
     objective: Any,
-    paths: dict[str, ArrayLike],
+    paths: Mapping[str, Any],
     *,
     other: Any = None,
     names: tuple[str, str] = ("MSPBE", "MSE"),
@@ -221,7 +221,7 @@ def plot_trace_weights(
     several = weights if isinstance(weights, dict) else {"": weights}
     tables = {name: np.asarray(values, dtype=float) for name, values in several.items()}
     top = max(float(table.max()) for table in tables.values())
-    bins = np.linspace(0.0, max(top, 1e-12), n_bins + 1)
+    bins = np.linspace(0.0, max(top, 1e-12), n_bins + 1).tolist()
     for name, table in tables.items():
         size = table.sum() ** 2 / max(float(table @ table), 1e-300)
         label = f"{name + ': ' if name else ''}effective size {size:.0f} of {table.size}"

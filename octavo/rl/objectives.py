@@ -12,6 +12,7 @@ and comparison", JMLR 15:809-883, section 2.1.
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -119,6 +120,12 @@ class ValueObjectives:
         self.A = weighted @ (self.features - self.bootstrap)
         self.b = weighted @ self.rewards
 
+    @cached_property
+    def _gram_inverse(self):
+        """(Φ'DΦ)⁺, kept because learning curves ask for the MSPBE again and again."""
+        cut = len(self.gram) * np.finfo(float).eps
+        return np.linalg.pinv(self.gram, rcond=cut, hermitian=True)
+
     def _norm(self, error):
         return float(self.weights @ error**2)
 
@@ -197,8 +204,7 @@ class ValueObjectives:
             The error.
         """
         residual = self.A @ self._theta(theta) - self.b  # Eq. (10)
-        direction = np.linalg.lstsq(self.gram, residual, rcond=None)[0]
-        return max(0.0, float(residual @ direction))
+        return max(0.0, float(residual @ (self._gram_inverse @ residual)))
 
     def neu(self, theta):
         """Return ||E[δφ]||², the norm of the expected TD update.
