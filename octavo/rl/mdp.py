@@ -44,12 +44,12 @@ class Trajectory(NamedTuple):
 
 
 @njit(cache=True)
-def _locate(cumulative, u):
-    """Return the first position whose cumulative probability exceeds u."""
-    low, high = 0, cumulative.shape[0] - 1
+def _locate(cumulative, row, u):
+    """Return the first position of a row whose cumulative probability exceeds u."""
+    low, high = 0, cumulative.shape[1] - 1
     while low < high:
         middle = (low + high) // 2
-        if cumulative[middle] > u:
+        if cumulative[row, middle] > u:
             high = middle
         else:
             low = middle + 1
@@ -62,7 +62,7 @@ def _walk(P_sum, policy_sum, start_sum, terminal, restart, draws, state):
 
     `state` is where to begin, or -1 to draw it.
     """
-    n = draws.shape[0]
+    n, n_states = draws.shape[0], terminal.shape[0]
     states = np.empty(n, dtype=np.int64)
     actions = np.empty((2, n), dtype=np.int64)
     successors = np.empty((2, n), dtype=np.int64)
@@ -71,12 +71,12 @@ def _walk(P_sum, policy_sum, start_sum, terminal, restart, draws, state):
     for i in range(n):
         first[i] = fresh
         if state < 0:
-            state = _locate(start_sum, draws[i, 0])
+            state = _locate(start_sum, 0, draws[i, 0])
         states[i] = state
         for k in range(draws.shape[1] // 2 - 1):
-            a = _locate(policy_sum[state], draws[i, 2 * k + 2])
+            a = _locate(policy_sum, state, draws[i, 2 * k + 2])
             actions[k, i] = a
-            successors[k, i] = _locate(P_sum[a, state], draws[i, 2 * k + 3])
+            successors[k, i] = _locate(P_sum, a * n_states + state, draws[i, 2 * k + 3])
         cut = draws[i, 1] < restart[state]
         state = successors[0, i]
         fresh = cut or terminal[state]
@@ -470,7 +470,7 @@ class FiniteMDP:
         states, actions, successors, first = _walk(
             self._cumulative(),
             _cumulated(policy),
-            _cumulated(self.start),
+            _cumulated(self.start)[None],
             self.terminal,
             self.restart,
             draws,
@@ -485,7 +485,7 @@ class FiniteMDP:
 
     def _cumulative(self):
         if not hasattr(self, "_P_sum"):
-            self._P_sum = _cumulated(self.P)
+            self._P_sum = _cumulated(self.P).reshape(-1, self.n_states)
         return self._P_sum
 
     def sample(
