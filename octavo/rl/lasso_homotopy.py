@@ -40,8 +40,8 @@ class LassoTDPath(NamedTuple):
     """Lasso-TD for every strength: θ is linear in α between breakpoints.
 
     `alphas` are the breakpoints, decreasing; row k of `coefs` is θ at ``alphas[k]``. `status` is
-    "complete", "singular" (a block of A could not be inverted) or "not a P-matrix" (the path turns
-    back, so that θ is no function of α); the path then ends early.
+    "complete", "singular" (a block of A could not be inverted), "not a P-matrix" (the path turns
+    back, so that θ is no function of α) or "step limit"; the path then ends early.
     """
 
     alphas: np.ndarray
@@ -73,7 +73,8 @@ def lasso_td_violation(A, b, theta, alpha):
     Returns
     -------
     float
-        With c = b − Aθ, the largest of |c_i| − α where θ_i = 0 and |c_i − α sign θ_i| elsewhere.
+        With c = b − Aθ, the largest of ``abs(c[i]) - alpha`` where θ_i is zero and of
+        ``abs(c[i] - alpha * sign(theta[i]))`` elsewhere.
 
     Examples
     --------
@@ -88,15 +89,16 @@ def lasso_td_violation(A, b, theta, alpha):
     return float(max(off.max(), 0.0))
 
 
-def _next_event(u, v, p, q, active, inactive, now, just_left):
+def _next_event(lines, rest, slope, inactive, now, just_left):
     """Return (α, variable, whether it joins) of the next breakpoint below `now`.
 
     A variable that has `just_left` cannot meet the bound that it left from, but the other one.
     """
-    below = now * (1 - 1e-12)
+    index, u, v = lines
+    below = now * (1 - 1e-13)
     alpha, variable, joins = 0.0, -1, False
     with np.errstate(divide="ignore", invalid="ignore"):
-        meets = np.stack([p / (1.0 - q), -p / (1.0 + q)])  # p + αq = α and = −α
+        meets = np.stack([rest / (1.0 - slope), -rest / (1.0 + slope)])  # |rest + α slope| = α
         zero = np.where(v != 0, u / v, np.nan)  # θ = u − αv
     for row, sign in zip(meets, (1.0, -1.0)):
         here = (inactive == just_left[0]) & (sign == just_left[1])
@@ -105,8 +107,63 @@ def _next_event(u, v, p, q, active, inactive, now, just_left):
             alpha, variable, joins = allowed.max(), int(inactive[allowed.argmax()]), True
     allowed = np.where((zero < below) & (zero > 0), zero, 0.0)
     if allowed.size and allowed.max() > alpha:
-        alpha, variable, joins = allowed.max(), int(active[allowed.argmax()]), False
+        alpha, variable, joins = allowed.max(), int(index[allowed.argmax()]), False
     return alpha, variable, joins
+
+
+def _lines(A, targets, signs):
+    """Return the active variables and their lines θ = u − αv: u for each target, then v.
+
+    The lines are None where the block of A is singular.
+    """
+    index = np.array(sorted(signs), dtype=int)
+    s = np.array([signs[i] for i in index])
+    right = np.column_stack([targets[index], s])
+    try:
+        return index, np.linalg.solve(A[np.ix_(index, index)], right).T
+    except np.linalg.LinAlgError:
+        return index, None
+
+
+def _follow(A, b, steer, end, limit):
+    """Walk along the path, with breakpoints as for `steer` in place of b."""
+    p, now = len(b), float(np.abs(steer).max())
+    alphas, coefs, status = [now], [np.zeros(p)], "complete"
+    joined = int(np.abs(steer).argmax())
+    signs, just_left = {joined: np.sign(steer[joined])}, (-1, 0.0)
+    while now > end:
+        index, lines = _lines(A, np.column_stack([b, steer]), signs)
+        if len(alphas) > limit or lines is None:
+            status = "singular" if lines is None else "step limit"
+            break
+        u, steered, v = lines
+        if joined >= 0 and signs[joined] * v[index == joined][0] <= 0:
+            status = "not a P-matrix"  # what joins would leave zero against its sign
+            break
+        inactive = np.setdiff1d(np.arange(p), index)
+        rest = steer[inactive] - A[np.ix_(inactive, index)] @ steered
+        slope = A[np.ix_(inactive, index)] @ v
+        reached, variable, joins = _next_event(
+            (index, steered, v), rest, slope, inactive, now, just_left
+        )
+        now, joined, just_left = max(reached, end), -1, (-1, 0.0)
+        theta = np.zeros(p)
+        theta[index] = u - now * v
+        if reached > end and joins:
+            joined = variable
+            signs[joined] = np.sign(steer[joined] - A[joined, index] @ (steered - now * v))
+        elif reached > end:
+            theta[variable] = 0.0
+            just_left = (variable, signs.pop(variable))
+        alphas.append(now)
+        coefs.append(theta)
+    return LassoTDPath(np.array(alphas), np.array(coefs), status)
+
+
+def _largest_excess(A, b, path):
+    """Return by how much an equation exceeds α at a breakpoint; infinite if the path is cut."""
+    over = np.abs(b - path.coefs @ A.T) - path.alphas[:, None]
+    return over.max() if path.status == "complete" else np.inf
 
 
 def lasso_td_path(A, b, alpha_min=0.0, *, max_steps=None):
@@ -147,49 +204,29 @@ def lasso_td_path(A, b, alpha_min=0.0, *, max_steps=None):
     ([4.0, 1.0, 0.0], [1.75, 0.5])
     """
     A, b = _check_system(A, b)
-    end, p = _check_strength(alpha_min, "alpha_min"), len(b)
-    now, theta = float(np.abs(b).max()), np.zeros(p)
-    alphas, coefs, status = [now], [theta], "complete"
-    active = [int(np.abs(b).argmax())]
-    signs, just_left = {active[0]: np.sign(b[active[0]])}, (-1, 0.0)
-    limit = 20 * p + 100 if max_steps is None else max_steps
-    while now > end and len(alphas) <= limit:
-        inactive = np.array([j for j in range(p) if j not in signs], dtype=int)
-        index = np.array(active, dtype=int)
-        u = v = np.empty(0)
-        if active:
-            block = A[np.ix_(index, index)]
-            s = np.array([signs[i] for i in active])
-            try:
-                u, v = np.linalg.solve(block, np.column_stack([b[index], s])).T  # θ = u − αv
-            except np.linalg.LinAlgError:
-                status = "singular"
-                break
-        # A P-matrix lets a variable leave zero towards its sign; otherwise the path turns back.
-        moved = u - now * (1 - 1e-6) * v
-        if any(m * signs[i] < -1e-9 * (1 + abs(m)) for i, m in zip(active, moved)):
-            status = "not a P-matrix"
-            break
-        rest = b[inactive] - A[np.ix_(inactive, index)] @ u
-        slope = A[np.ix_(inactive, index)] @ v
-        reached, variable, joins = _next_event(u, v, rest, slope, index, inactive, now, just_left)
-        now, just_left = max(reached, end), (-1, 0.0)
-        theta = np.zeros(p)
-        theta[index] = u - now * v
-        if reached > end and not joins:
-            theta[variable] = 0.0
-        alphas.append(now)
-        coefs.append(theta)
-        if reached <= end:
-            break
-        if joins:
-            active.append(variable)
-            c = b[variable] - A[variable] @ theta
-            signs[variable] = np.sign(c)
-        else:
-            active.remove(variable)
-            just_left = (variable, signs.pop(variable))
-    return LassoTDPath(np.array(alphas), np.array(coefs), status)
+    end = _check_strength(alpha_min, "alpha_min")
+    limit = 20 * len(b) + 100 if max_steps is None else max_steps
+    path = _follow(A, b, b, end, limit)
+    unit, excess = np.abs(b).max(), _largest_excess(A, b, path)
+    if excess > 1e-9 * unit:
+        # Variables that reach a breakpoint together are told apart by a hair's breadth of noise.
+        noise = np.random.RandomState(0).uniform(-1.0, 1.0, len(b))
+        again = _follow(A, b, b + 1e-9 * unit * noise, end, limit)
+        if _largest_excess(A, b, again) < excess:
+            return again
+    return path
+
+
+def _polished(A, b, theta, alpha):
+    """Solve for the support and signs of θ afresh, if that is any better."""
+    found = np.abs(theta) > 1e-7 * np.abs(theta).max(initial=0.0)
+    index, lines = _lines(A, b[:, None], dict(zip(np.flatnonzero(found), np.sign(theta[found]))))
+    if lines is None:
+        return theta
+    better = np.zeros_like(theta)
+    better[index] = lines[0] - alpha * lines[1]
+    errors = [lasso_td_violation(A, b, t, alpha) for t in (theta, better)]
+    return better if errors[1] < errors[0] else theta
 
 
 def lasso_td(A, b, alpha, *, solver="lars", tol=1e-8):
@@ -207,7 +244,7 @@ def lasso_td(A, b, alpha, *, solver="lars", tol=1e-8):
         "lars" follows the path from θ = 0; "lcp" solves a linear complementarity problem by
         Lemke's method, which needs no path and no start.
     tol : float, default=1e-8
-        Violation of the optimality conditions, relative to max |b|, above which a
+        Violation of the optimality conditions, relative to the largest entry of b, above which a
         `ConvergenceWarning` is given.
 
     Returns
@@ -235,7 +272,8 @@ def lasso_td(A, b, alpha, *, solver="lars", tol=1e-8):
         raise ValueError(f"solver must be 'lars' or 'lcp', got {solver!r}.")
     if solver == "lars":
         path = lasso_td_path(A, b, alpha)
-        theta, status = path.at(max(alpha, path.alphas[-1])), path.status
+        theta = _polished(A, b, path.at(max(alpha, path.alphas[-1])), alpha)
+        status = path.status
     else:
         M = np.block([[A, -A], [-A, A]])
         solution = solve_lcp(M, np.concatenate([alpha - b, alpha + b]))
@@ -246,7 +284,8 @@ def lasso_td(A, b, alpha, *, solver="lars", tol=1e-8):
     if violation > tol * max(np.abs(b).max(), 1e-300):
         warnings.warn(
             f"Lasso-TD was not solved ({status}): its conditions are violated by {violation:.3g}. "
-            "A is no P-matrix; add alpha to its diagonal, or use dantzig_td or l1_td.",
+            "Either A is no P-matrix (add alpha to its diagonal, or use dantzig_td or l1_td), or "
+            "variables tie (try the other solver).",
             ConvergenceWarning,
             stacklevel=2,
         )

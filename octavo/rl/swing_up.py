@@ -281,14 +281,21 @@ class SwingUpProblem:
             **second,
         )
 
-    def objectives(self):
+    def objectives(self, lam=0.0):
         """Return the objectives, with expectations over the target's noise by quadrature.
+
+        Parameters
+        ----------
+        lam : float, default=0.0
+            Trace parameter λ; only 0 is known here.
 
         Returns
         -------
         ValueObjectives
             Functions of the coefficients.
         """
+        if lam != 0:
+            raise ValueError(f"The objectives of the swing-up are known for lam=0, got {lam!r}.")
         nodes, masses = np.polynomial.hermite_e.hermegauss(7)
         masses = masses / masses.sum()
         bootstrap, r = np.zeros_like(self.features_), _rewards(self.states_)

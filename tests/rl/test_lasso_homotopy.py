@@ -76,13 +76,18 @@ def test_variables_leave_and_come_back():
         pytest.fail("no path dropped a variable")
 
 
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10_000), p=st.integers(1, 8), fraction=st.floats(0.01, 1.2))
-def test_positive_definite_systems_are_always_solved(seed, p, fraction):
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    p=st.integers(1, 8),
+    fraction=st.floats(0.01, 1.2),
+    decimals=st.sampled_from([0, 1, 15]),
+)
+def test_positive_definite_systems_are_always_solved(seed, p, fraction, decimals):
     rng = np.random.default_rng(seed)
     root, skew = rng.normal(size=(p, p)), rng.normal(size=(p, p))
     A = root @ root.T + 0.1 * np.eye(p) + (skew - skew.T)
-    b = rng.normal(size=p)
+    b = np.round(rng.normal(size=p), decimals)  # few decimals make ties
     alpha = fraction * np.abs(b).max()
     theta = lasso_td(A, b, alpha)
     assert lasso_td_violation(A, b, theta, alpha) < 1e-8
@@ -111,11 +116,33 @@ def test_a_matrix_that_is_no_p_matrix_warns_with_the_violation(solver):
         lasso_td(A, b, 0.3, solver=solver)
 
 
-def test_a_singular_block_ends_the_path():
-    path = lasso_td_path(np.ones((2, 2)), np.array([2.0, 1.0]))
-    assert path.status in ("singular", "complete", "not a P-matrix")
+def test_a_path_that_ends_early_says_why():
+    assert lasso_td_path(np.diag([0.0, 1.0]), np.array([2.0, 1.0])).status == "singular"
+    assert lasso_td_path(np.array([[-1.0]]), np.array([1.0])).status == "not a P-matrix"
+    short = lasso_td_path(np.eye(5), np.arange(1.0, 6.0), max_steps=2)
+    assert (short.status, len(short.alphas)) == ("step limit", 3)
     with pytest.raises(ValueError, match="The path ends at"):
         lasso_td_path(np.eye(2), np.ones(2), 0.5).at(0.1)
+
+
+def test_ties_are_taken_one_after_the_other():
+    for A, b in (
+        (np.eye(3), np.ones(3)),
+        (np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([1.0, -1.0])),
+        (np.eye(4) + 0.2, np.array([1.0, 1.0, -1.0, 0.5])),
+    ):
+        path = lasso_td_path(A, b)
+        assert path.status == "complete"
+        for alpha in (0.0, 0.3, 0.9):
+            # On the path, ties are told apart by noise of 1e-9 of b; a single solution is exact.
+            assert lasso_td_violation(A, b, path.at(alpha), alpha) < 1e-8
+            assert lasso_td_violation(A, b, lasso_td(A, b, alpha), alpha) < 1e-13
+
+
+def test_no_reward_no_path():
+    path = lasso_td_path(np.eye(3), np.zeros(3))
+    assert (path.status, len(path.alphas)) == ("complete", 1)
+    assert not lasso_td(np.eye(3), np.zeros(3), 0.1).any()
 
 
 @settings(max_examples=40, deadline=None)
