@@ -73,7 +73,8 @@ def lasso_td_violation(A, b, theta, alpha):
     Returns
     -------
     float
-        With c = b − Aθ, the largest of |c_i| − α where θ_i = 0 and |c_i − α sign θ_i| elsewhere.
+        With c = b − Aθ, the largest of ``|c_i| − α`` where θ_i = 0 and ``|c_i − α sign θ_i|``
+        elsewhere.
 
     Examples
     --------
@@ -207,7 +208,7 @@ def lasso_td(A, b, alpha, *, solver="lars", tol=1e-8):
         "lars" follows the path from θ = 0; "lcp" solves a linear complementarity problem by
         Lemke's method, which needs no path and no start.
     tol : float, default=1e-8
-        Violation of the optimality conditions, relative to max |b|, above which a
+        Violation of the optimality conditions, relative to ``max |b|``, above which a
         `ConvergenceWarning` is given.
 
     Returns
