@@ -534,6 +534,7 @@ class FiniteMDP:
                 "X_next2": self._successor_features(Phi, walk.next_states2),
                 "r2": walk.rewards2,
                 "rho2": None if ratios is None else ratios[walk.states, walk.actions2],
+                "terminal2": self.terminal[walk.next_states2],
             }
         return Transitions(
             Phi[walk.states],

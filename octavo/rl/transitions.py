@@ -48,6 +48,8 @@ class Transitions:
         A second, independent draw of the next state's features, for the methods that need one.
     r2, rho2 : array-like of shape (n_transitions,), default=None
         Reward and importance ratio of the second draw.
+    terminal2 : array-like of bool of shape (n_transitions,), default=None
+        Where the second draw ended in a terminal state; as ``terminal`` when None.
 
     Attributes
     ----------
@@ -77,6 +79,7 @@ class Transitions:
     X_next2: Any = None
     r2: Any = None
     rho2: Any = None
+    terminal2: Any = None
 
     def __post_init__(self) -> None:
         X, X_next = _checked_features(self.X, "X"), _checked_features(self.X_next, "X_next")
@@ -102,8 +105,10 @@ class Transitions:
 
     def _checked_second_draw(self, X: Any, terminal: NDArray[np.bool_]) -> dict[str, Any]:
         if self.X_next2 is None:
-            if self.r2 is not None or self.rho2 is not None:
-                raise ValueError("r2 and rho2 belong to a second draw: give X_next2 with them")
+            if any(part is not None for part in (self.r2, self.rho2, self.terminal2)):
+                raise ValueError(
+                    "r2, rho2 and terminal2 belong to a second draw: give X_next2 with them"
+                )
             return {}
         if self.r2 is None:
             raise ValueError("X_next2 was given without r2, the rewards of the second draw")
@@ -113,8 +118,11 @@ class Transitions:
         _require_shape(X_next2, X.shape, "X_next2")
         if sp.issparse(X) != sp.issparse(X_next2):
             X_next2 = sp.csr_matrix(X_next2) if sp.issparse(X) else X_next2.toarray()
+        if self.terminal2 is not None:  # the draws are independent, and so are their ends
+            terminal = _checked_flags(self.terminal2, X.shape[0], "terminal2")
         return {
             "X_next2": _without_terminal(X_next2, terminal),
+            "terminal2": terminal,
             "r2": _checked_numbers(self.r2, X.shape[0], "r2"),
             "rho2": _checked_ratios(self.rho2, X.shape[0], "rho2"),
         }

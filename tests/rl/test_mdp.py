@@ -113,6 +113,10 @@ def test_sample_carries_features_ratios_and_ends():
     np.testing.assert_allclose(log.rho2, (pi / pi0)[walk.states, walk.actions2])
     assert not log.X_next[walk.terminal].any()
     assert log.terminal.sum() == walk.terminal.sum() > 0
+    ended = mdp.terminal[walk.next_states2]
+    assert (walk.terminal & ~ended).any()  # the draws end their episodes independently
+    expected = np.where(ended[:, None], 0.0, Phi[walk.next_states2])
+    np.testing.assert_array_equal(log.X_next2, expected)
 
 
 def test_importance_ratios_average_to_one():
