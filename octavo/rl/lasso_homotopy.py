@@ -73,8 +73,8 @@ def lasso_td_violation(A, b, theta, alpha):
     Returns
     -------
     float
-        With c = b − Aθ, the largest of ``abs(c[i]) - alpha`` where θ_i is zero and of
-        ``abs(c[i] - alpha * sign(theta[i]))`` elsewhere.
+        With c = b − Aθ, the largest of ``|c_i| − α`` where θ_i = 0 and ``|c_i − α sign θ_i|``
+        elsewhere.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def lasso_td(A, b, alpha, *, solver="lars", tol=1e-8):
         "lars" follows the path from θ = 0; "lcp" solves a linear complementarity problem by
         Lemke's method, which needs no path and no start.
     tol : float, default=1e-8
-        Violation of the optimality conditions, relative to the largest entry of b, above which a
+        Violation of the optimality conditions, relative to ``max |b|``, above which a
         `ConvergenceWarning` is given.
 
     Returns

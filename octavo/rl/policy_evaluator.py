@@ -68,6 +68,7 @@ class PolicyEvaluator(CallbackSupportMixin, BaseEstimator):
         X_next2: Any = None,
         r2: ArrayLike | None = None,
         rho2: ArrayLike | None = None,
+        terminal2: ArrayLike | None = None,
     ) -> Self:
         """Estimate the value function from transitions.
 
@@ -87,13 +88,16 @@ class PolicyEvaluator(CallbackSupportMixin, BaseEstimator):
             A second, independent draw of the next states.
         r2, rho2 : array-like of shape (n_transitions,), default=None
             Its rewards and importance ratios.
+        terminal2 : array-like of bool of shape (n_transitions,), default=None
+            Where it ended in a terminal state; as ``terminal`` when None.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        batch = self._batch(X, r, X_next, rho, start, terminal, X_next2, r2, rho2, first=True)
+        columns = (r, X_next, rho, start, terminal, X_next2, r2, rho2, terminal2)
+        batch = self._batch(X, *columns, first=True)
         if not np.any(batch.rho > 0):
             raise ValueError(
                 "every importance ratio is 0: the target policy takes none of these actions, so "
@@ -123,6 +127,7 @@ class PolicyEvaluator(CallbackSupportMixin, BaseEstimator):
         X_next2: Any = None,
         r2: ArrayLike | None = None,
         rho2: ArrayLike | None = None,
+        terminal2: ArrayLike | None = None,
     ) -> Self:
         """Go on with further transitions; what is kept does not grow with their number.
 
@@ -144,6 +149,8 @@ class PolicyEvaluator(CallbackSupportMixin, BaseEstimator):
             A second, independent draw of the next states.
         r2, rho2 : array-like of shape (n_transitions,), default=None
             Its rewards and importance ratios.
+        terminal2 : array-like of bool of shape (n_transitions,), default=None
+            Where it ended in a terminal state; as ``terminal`` when None.
 
         Returns
         -------
@@ -152,7 +159,8 @@ class PolicyEvaluator(CallbackSupportMixin, BaseEstimator):
         """
         first = not hasattr(self, "n_transitions_")
         self._whole = False
-        batch = self._batch(X, r, X_next, rho, start, terminal, X_next2, r2, rho2, first=first)
+        columns = (r, X_next, rho, start, terminal, X_next2, r2, rho2, terminal2)
+        batch = self._batch(X, *columns, first=first)
         if first:
             self._start_afresh(batch)
             self.n_transitions_ = 0

@@ -183,6 +183,14 @@ def test_average_and_projection_of_the_residual_gradient(double):
     assert max(np.linalg.norm(theta) for theta in path) <= 0.1 * (1 + 1e-12)
 
 
+def test_second_draws_end_by_themselves():
+    X, r = np.ones((2, 1)), np.zeros(2)
+    ends = {"terminal": [True, False], "terminal2": [False, True]}
+    model = BRM(0.5, double_sample=True).fit(X, r, X, X_next2=X, r2=r, **ends)
+    # Δ' = (1, 1/2), Δ'' = (1/2, 1): their products sum to one
+    assert model.A_[0, 0] == pytest.approx(1.0)
+
+
 # --- what goes wrong ----------------------------------------------------------------------------
 
 
