@@ -53,6 +53,11 @@ from octavo.plot.perturbed_leaders import plot_fluctuation as plot_fluctuation
 from octavo.plot.perturbed_leaders import plot_leader_probability as plot_leader_probability
 from octavo.plot.perturbed_leaders import plot_normalized_regret as plot_normalized_regret
 from octavo.plot.perturbed_leaders import plot_trading as plot_trading
+from octavo.plot.policy_evaluation import plot_evaluation_curves as plot_evaluation_curves
+from octavo.plot.policy_evaluation import plot_objective_paths as plot_objective_paths
+from octavo.plot.policy_evaluation import plot_parameter_map as plot_parameter_map
+from octavo.plot.policy_evaluation import plot_trace_weights as plot_trace_weights
+from octavo.plot.policy_evaluation import plot_value_band as plot_value_band
 from octavo.plot.precision_paths import plot_edge_count as plot_edge_count
 from octavo.plot.precision_paths import plot_graph as plot_graph
 from octavo.plot.precision_paths import plot_graph_roc as plot_graph_roc
@@ -82,3 +87,8 @@ from octavo.plot.subspaces import plot_precision_spectrum as plot_precision_spec
 from octavo.plot.subspaces import plot_recovery_map as plot_recovery_map
 from octavo.plot.subspaces import plot_residual_histogram as plot_residual_histogram
 from octavo.plot.subspaces import plot_shape_ellipses as plot_shape_ellipses
+from octavo.plot.value_functions import plot_error_by_lambda as plot_error_by_lambda
+from octavo.plot.value_functions import plot_lasso_td_path as plot_lasso_td_path
+from octavo.plot.value_functions import plot_spectral_radius as plot_spectral_radius
+from octavo.plot.value_functions import plot_state_features as plot_state_features
+from octavo.plot.value_functions import plot_value_map as plot_value_map

@@ -1,0 +1,950 @@
+"""Geist and Scherrer (2014): off-policy learning with eligibility traces."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from octavo import plot, rl
+from octavo.catalogue import Method, Paper
+from octavo.claims import Run, at_least, at_most, holds, within
+
+MDP, LIMITS, GARNET = "FiniteMDP", "lstd_limit", "make_garnet"
+PROBLEMS, FEATURES, LASSO = "make_boyan", "RBFGridFeatures", "lasso_td"
+
+PAPER = Paper(
+    key="off-policy-traces",
+    title="Off-policy Learning With Eligibility Traces: A Survey",
+    authors="M. Geist and B. Scherrer",
+    year=2014,
+    venue="Journal of Machine Learning Research 15",
+    methods=(
+        Method(
+            name=GARNET,
+            room="rl",
+            module="garnet",
+            members=(
+                "make_garnet",
+                "garnet_evaluators",
+                "garnet_study",
+                "GarnetStudy",
+                "LearningCurve",
+                "Score",
+                "error_curve",
+            ),
+            task="compare methods of policy evaluation on random problems",
+            summary="Random finite MDPs with random features, and the study that tunes methods on "
+            "some of them and tests them on others.",
+            use_when="A method of policy evaluation is to be judged on many problems whose truth "
+            "is known, on-policy and off-policy.",
+            avoid_when="The application is at hand: its own logs say more than random problems.",
+            instead="Nothing; make_regression draws problems without time.",
+            peers=("quantecon",),
+            plots=("plot_error_by_lambda", "plot_evaluation_curves"),
+        ),
+        Method(
+            name=MDP,
+            room="rl",
+            module="mdp",
+            members=(
+                "FiniteMDP",
+                "Trajectory",
+                "ValueObjectives",
+                "SquaredTD",
+                "value_objectives",
+            ),
+            task="compute values and errors of a policy in a known finite model",
+            summary="Exact values, state distributions and objectives of finite Markov decision "
+            "processes, and logs drawn from them.",
+            use_when="The model is known and finite: to judge estimators, to study a policy, to "
+            "draw data off-policy.",
+            avoid_when="The model is unknown (estimate from transitions), or the optimal policy "
+            "is wanted (plan).",
+            instead="Nothing; there are no decision processes.",
+            peers=("quantecon",),
+            plots=("plot_value_map",),
+        ),
+        Method(
+            name=LIMITS,
+            room="rl",
+            module="limits",
+            members=(
+                "lstd_limit",
+                "brm_limit",
+                "contraction",
+                "best_approximation_bound",
+                "TraceLimit",
+                "Contraction",
+                "ApproximationBound",
+            ),
+            task="know where methods with traces converge, and whether they do",
+            summary="Closed forms of what LSTD(λ) and BRM(λ) tend to on endless off-policy data, "
+            "and the spectral radius that decides over LSPE, FPKF and TD.",
+            use_when="A method's answer is off and the question is whether data or the method are "
+            "to blame; or λ is to be chosen for a known model.",
+            avoid_when="No model is known: the limits need transition probabilities.",
+            instead="Nothing; there are no temporal differences.",
+            peers=("simulation",),
+            plots=("plot_spectral_radius",),
+        ),
+        Method(
+            name=PROBLEMS,
+            room="rl",
+            module="finite_problems",
+            members=(
+                "FiniteProblem",
+                "make_boyan",
+                "make_baird",
+                "make_random_mdp",
+                "make_action_mdp",
+                "make_grid_world",
+                "LinearProblem",
+                "LinearSystem",
+                "QuadraticValue",
+                "solve_lqr",
+                "make_cart_pole",
+                "make_n_link_pendulum",
+                "SwingUpProblem",
+                "make_swing_up",
+            ),
+            task="test policy evaluation on standard problems with known values",
+            summary="The Boyan chain, Baird's star, random MDPs, poles on carts and chains of "
+            "links: models, logs, features and exact objectives.",
+            use_when="A method must be compared with published results, or shown to fail where it "
+            "should.",
+            avoid_when="Control is to be learnt: these fix the policy.",
+            instead="Nothing; its data sets and generators have no time.",
+            peers=("quantecon", "scipy"),
+            plots=("plot_value_map", "plot_state_features"),
+        ),
+        Method(
+            name=FEATURES,
+            room="rl",
+            module="features",
+            members=(
+                "TriangularFeatures",
+                "TabularFeatures",
+                "RBFGridFeatures",
+                "SquaredFeatures",
+                "TileCoding",
+                "FeatureNormalizer",
+            ),
+            task="turn states into features of a linear value function",
+            summary="Triangles, tables, Gaussian grids, squares and tiles as transformers, and a "
+            "scaler that spares the constant.",
+            use_when="States have a few continuous variables, or finitely many values, and the "
+            "value is to be linear in features.",
+            avoid_when="There are many variables: grids and tiles grow exponentially.",
+            instead="SplineTransformer, RBFSampler, PolynomialFeatures, OneHotEncoder.",
+            peers=("scikit-learn",),
+            plots=("plot_state_features",),
+        ),
+        Method(
+            name=LASSO,
+            room="rl",
+            module="regularised_lstd",
+            members=(
+                "lasso_td",
+                "lasso_td_path",
+                "lasso_td_violation",
+                "LassoTDPath",
+                "solve_lcp",
+                "LCPSolution",
+                "td_statistics",
+                "ridge_td",
+                "l1_td",
+                "dantzig_td",
+                "laplacian_td",
+                "nested_td",
+                "random_projection_td",
+            ),
+            task="fit a sparse or smooth value function from few transitions",
+            summary="Nine regularised forms of LSTD: ridges, lassos, the exact path of Lasso-TD, "
+            "linear programs, graphs and random subspaces.",
+            use_when="Features outnumber what the transitions can pin down, or few of them are "
+            "believed to matter.",
+            avoid_when="Data are plenty: plain LSTD is unbiased by a penalty.",
+            instead="Ridge and Lasso for independent targets; bootstrapping makes Lasso-TD a fixed "
+            "point, not a minimum.",
+            peers=("scikit-learn Lasso, iterated", "cvxpy"),
+            plots=("plot_lasso_td_path",),
+        ),
+    ),
+)
+
+SEEDS = (0, 1, 2, 3, 4)
+ROUNDING = "an identity, exact up to rounding"
+SETTING = (
+    "30 problems of 10,000 steps at the paper's settings; errors ||Φθ − V||₂ / √N over the last "
+    "tenth of the log, which is what reproduces the paper's scale"
+)
+
+ALL = ("LSTD", "LSPE", "FPKF", "BRM", "TD", "gBRM", "TDC", "GTD2")
+
+# -- Tables 3 to 6 -------------------------------------------------------------------------------
+
+# Per table: size, whether off-policy, and per method λ, α₀, α_c, β₀, β_c and the error.
+TABLES = {
+    3: (
+        "small",
+        False,
+        {
+            "LSTD": (1.0, None, None, None, None, 2.07),
+            "LSPE": (1.0, None, None, None, None, 2.07),
+            "FPKF": (1.0, None, None, None, None, 2.07),
+            "BRM": (1.0, None, None, None, None, 2.07),
+            "TD": (1.0, 1e-2, 1e3, None, None, 2.06),
+            "gBRM": (1.0, 1e-2, 1e3, None, None, 2.06),
+            "TDC": (1.0, 1e-2, 1e3, 1e-2, 1e1, 2.06),
+            "GTD2": (1.0, 1e-2, 1e3, 1e-1, 1e2, 2.05),
+        },
+    ),
+    4: (
+        "big",
+        False,
+        {
+            "LSTD": (1.0, None, None, None, None, 1.20),
+            "LSPE": (1.0, None, None, None, None, 1.20),
+            "FPKF": (1.0, None, None, None, None, 1.20),
+            "BRM": (1.0, None, None, None, None, 1.20),
+            "TD": (1.0, 1e-1, 1e1, None, None, 1.25),
+            "gBRM": (1.0, 1e-1, 1e1, None, None, 1.25),
+            "TDC": (0.9, 1e-1, 1e2, 1e-1, 1e2, 1.21),
+            "GTD2": (0.9, 1e-1, 1e2, 1e-2, 1e3, 1.22),
+        },
+    ),
+    5: (
+        "small",
+        True,
+        {
+            "LSTD": (0.4, None, None, None, None, 3.69),
+            "LSPE": (0.4, None, None, None, None, 3.69),
+            "FPKF": (0.7, None, None, None, None, 4.74),
+            "BRM": (0.0, None, None, None, None, 4.42),
+            "TD": (0.4, 1e-1, 1e2, None, None, 3.85),
+            "gBRM": (0.0, 1e-2, 1e1, None, None, 10.42),
+            "TDC": (0.4, 1e-1, 1e1, 1e-2, 1e1, 7.81),
+            "GTD2": (0.4, 1e-1, 1e3, 1e-2, 1e1, 4.53),
+        },
+    ),
+    6: (
+        "big",
+        True,
+        {
+            "LSTD": (0.0, None, None, None, None, 3.76),
+            "LSPE": (0.0, None, None, None, None, 3.86),
+            "FPKF": (0.7, None, None, None, None, 4.80),
+            "BRM": (1.0, None, None, None, None, 10.05),
+            "TD": (0.4, 1e-1, 1e1, None, None, 2.96),
+            "gBRM": (0.0, 1e-2, 1e1, None, None, 10.50),
+            "TDC": (0.0, 1e-1, 1e1, 1e-2, 1e1, 8.65),
+            "GTD2": (0.0, 1e-1, 1e3, 1e-2, 1e1, 4.41),
+        },
+    ),
+}
+
+
+def evaluator(table: int, method: str, **changes: float) -> Any:
+    """Return a method at the settings that a table gives it."""
+    model = rl.garnet_evaluators()[method][0]
+    names = ("lam", "alpha", "alpha_decay", "beta", "beta_decay")
+    given = zip(names, TABLES[table][2][method][:5])
+    return model.set_params(**{name: value for name, value in given if value is not None} | changes)
+
+
+@lru_cache(maxsize=256)
+def errors(
+    table: int,
+    seed: int,
+    n_problems: int = 30,
+    n_steps: int = 10_000,
+    methods: tuple[str, ...] = ALL,
+    **changes: float,
+) -> dict[str, Any]:
+    """Return the errors of methods over the last tenth of the logs, one a problem."""
+    size, off_policy, _ = TABLES[table]
+    shape = {"small": (30, 2, 2, 8), "big": (100, 4, 3, 20)}[size]
+    times = np.linspace(0.9 * n_steps, n_steps, 11).astype(int)
+    found: dict[str, Any] = {method: np.empty(n_problems) for method in methods}
+    for k in range(n_problems):
+        rng = np.random.RandomState(100_000 * table + 1000 * seed + k)
+        garnet = rl.make_garnet(*shape, random_state=rng)
+        target = garnet.random_policy(rng)
+        acting = garnet.random_policy(rng) if off_policy else None
+        log, value = garnet.sample(n_steps, target, acting, random_state=rng), garnet.value(target)
+
+        def error(theta, features=garnet.features, value=value):
+            return np.sqrt(np.mean((features @ theta - value) ** 2))
+
+        for method in methods:
+            model = evaluator(table, method, **changes)
+            found[method][k] = rl.error_curve(model, log, times, error).mean()
+    return found
+
+
+def add_tables() -> None:
+    """Register every entry of Tables 3 to 6."""
+    for table, (size, off_policy, rows) in TABLES.items():
+        for method, row in rows.items():
+
+            def measure(run: Run, table=table, method=method, off_policy=off_policy) -> float:
+                found = errors(table, run.seed)[method]
+                run.note(SETTING)
+                run.note(
+                    f"seed {run.seed}: mean {found.mean():.2f}, median {np.median(found):.2f}, "
+                    f"standard deviation {found.std():.2f}"
+                )
+                if off_policy and method == "BRM":
+                    # The two off-policy tables give BRM the settings that suit the other one.
+                    lam = 1.0 - TABLES[table][2]["BRM"][0]
+                    other = errors(table, run.seed, methods=("BRM",), lam=lam)["BRM"]
+                    run.note(f"with λ = {lam:g} instead: median {np.median(other):.2f}")
+                return float(np.median(found) if off_policy else found.mean())
+
+            measure.__name__ = f"table_{table}_{method.lower()}"
+            share, why = 0.12, "two standard errors of either mean over 30 problems"
+            if off_policy:
+                share = 0.25
+                why = "means are ruled by a few problems, so medians are taken; a quarter of them"
+            PAPER.claim(
+                says=f"{size} problems, {'off' if off_policy else 'on'}-policy: {method} with "
+                f"λ = {row[0]:g} has an error of {row[5]:.2f}",
+                where=f"Table {table}",
+                published=row[5],
+                expect=within(round(share * row[5], 3), row[5], because=why),
+                full_seeds=SEEDS,
+            )(measure)
+
+
+add_tables()
+
+
+def medians(run: Run, table: int, methods: Any, **changes: float) -> dict[str, float]:
+    """Return the median errors of methods at a table's settings; longer logs in the full form."""
+    n_problems, n_steps = (100, 100_000) if run.full else (30, 10_000)
+    run.note(f"{n_problems} problems of {n_steps:,} steps, median errors over the last tenth")
+    drawn = errors(table, run.seed, n_problems, n_steps, tuple(methods), **changes)
+    found = {name: float(np.median(values)) for name, values in drawn.items()}
+    run.note(
+        ", ".join(f"{m} {found[m]:.3g} (mean {values.mean():.3g})" for m, values in drawn.items())
+    )
+    return found
+
+
+ORDER = "an order of medians, on the paper's own number of problems in the full form"
+
+
+@PAPER.claim(
+    says="On-policy, all methods do about equally well with λ = 1",
+    where="Table 3: errors from 2.05 to 2.07",
+    published=1.01,
+    unit="times",
+    expect=at_most(1.1, because="equivalent: within a tenth of the best"),
+)
+def all_equal_on_policy(run: Run) -> float:
+    found = medians(run, 3, ALL)
+    return max(found.values()) / min(found.values())
+
+
+@PAPER.claim(
+    says="Small problems, off-policy: LSTD and LSPE are the best",
+    where="Figure 4 and Table 5",
+    published="best",
+    expect=holds(because=ORDER),
+)
+def least_squares_win_off_policy(run: Run) -> float:
+    found = medians(run, 5, ALL)
+    return float(sorted(found, key=found.__getitem__)[:2] in (["LSTD", "LSPE"], ["LSPE", "LSTD"]))
+
+
+@PAPER.claim(
+    says="Small problems, off-policy: TD beats the other least-squares methods, FPKF and BRM",
+    where="Figure 4 and Table 5: 3.85 against 4.74 and 4.42",
+    published="better",
+    expect=holds(because=ORDER),
+)
+def td_beats_fpkf_and_brm(run: Run) -> float:
+    found = medians(run, 5, ("TD", "FPKF", "BRM"))
+    return float(found["TD"] < min(found["FPKF"], found["BRM"]))
+
+
+@PAPER.claim(
+    says="Big problems, off-policy: TD has the smallest error of all",
+    where="Table 6: 2.96, next LSTD with 3.76",
+    published="smallest",
+    expect=holds(because=ORDER),
+)
+def td_wins_big_off_policy(run: Run) -> float:
+    found = medians(run, 6, ALL)
+    return float(min(found, key=found.__getitem__) == "TD")
+
+
+@PAPER.claim(
+    says="TDC and GTD2 are slower than TD off-policy, and TDC is the slowest of the three",
+    where="Section 5, Figures 4 and 5",
+    published="TD, GTD2, TDC",
+    expect=holds(because=ORDER),
+)
+def corrected_gradients_are_slower(run: Run) -> float:
+    ordered = [medians(run, table, ("TD", "GTD2", "TDC")) for table in (5, 6)]
+    return float(all(f["TD"] < f["GTD2"] < f["TDC"] for f in ordered))
+
+
+@PAPER.claim(
+    says="TD is more stable than LSTD when λ is large, off-policy",
+    where="Section 5 and Figure 1, bottom right",
+    published="more stable",
+    unit="times",
+    expect=at_least(1.0, because="the error of LSTD over that of TD, both with λ = 0.9"),
+)
+def td_is_stable_at_large_lambda(run: Run) -> float:
+    # As in the figure, each method has its best step sizes for that λ.
+    lstd = medians(run, 6, ("LSTD",), lam=0.9)["LSTD"]
+    td = min(
+        medians(run, 6, ("TD",), lam=0.9, alpha=alpha, alpha_decay=decay)["TD"]
+        for alpha in (0.01, 0.1, 1.0)
+        for decay in (10.0, 100.0, 1000.0)
+    )
+    return lstd / td
+
+
+@PAPER.claim(
+    says="FPKF(λ) is consistently better than FPKF without traces",
+    where="Section 5, summary",
+    published="better",
+    expect=holds(because="an order of medians in all four cases"),
+)
+def traces_help_fpkf(run: Run) -> float:
+    better = []
+    for table in TABLES:
+        with_traces, without = medians(run, table, ("FPKF",)), medians(run, table, ("FPKF",), lam=0)
+        better.append(with_traces["FPKF"] < without["FPKF"])
+    return float(all(better))
+
+
+@PAPER.claim(
+    says="On-policy, LSTD is best with λ = 1; off-policy, with λ = 0.4 (small) and 0 (big)",
+    where="Tables 3 to 6",
+    published="1, 1, 0.4, 0",
+    expect=holds(because="the best of the paper's five λ, by the median off-policy"),
+)
+def best_lambda_of_lstd(run: Run) -> float:
+    best = []
+    for table, (_, off_policy, _) in TABLES.items():
+        score = {}
+        for lam in (0.0, 0.4, 0.7, 0.9, 1.0):
+            found = errors(table, run.seed, methods=("LSTD",), lam=lam)["LSTD"]
+            score[lam] = np.median(found) if off_policy else found.mean()
+        best.append(min(score, key=score.__getitem__))
+        run.note(f"table {table}: " + ", ".join(f"λ = {k:g}: {v:.2f}" for k, v in score.items()))
+    return float(best == [1.0, 1.0, 0.4, 0.0])
+
+
+# -- limits --------------------------------------------------------------------------------------
+
+
+def off_policy_pair(seed: int, blend: float = 0.5):
+    """Return a small Garnet problem whose behaviour is halfway between the target and another."""
+    garnet = rl.make_garnet(10, 2, 3, 4, random_state=seed)
+    pi = garnet.random_policy(seed + 100)
+    return garnet, pi, (1 - blend) * pi + blend * garnet.random_policy(seed + 200)
+
+
+BOUNDED = "sampling: a million steps (200,000 in the quick form) with bounded traces, λγρ < 1"
+
+
+def relative(seen, exact) -> float:
+    """Return the distance of two arrays relative to the second's size."""
+    return float(np.linalg.norm(seen - exact) / np.linalg.norm(exact))
+
+
+@lru_cache(maxsize=16)
+def long_run(seed: int, full: bool):
+    """Return the statistics of LSTD(λ) and BRM(λ) on a long log, divided by its length."""
+    garnet, pi, pi0 = off_policy_pair(seed)
+    n = 1_000_000 if full else 200_000
+    log = garnet.sample(n, pi, pi0, random_state=seed)
+    # The largest λ that the assumption of Theorem 3 allows with some room.
+    lam = 0.9 / rl.lstd_limit(garnet, pi, pi0, 1.0).max_trace_factor
+    fitted = [cls(0.95, lam, off_policy="standard").fit(log) for cls in (rl.LSTD, rl.BRM)]
+    return lam, [(model.A_ / n, model.b_ / n) for model in fitted]
+
+
+@PAPER.claim(
+    says="A_i / i and b_i / i of LSTD(λ) tend to A and b of the projected operator",
+    where="Section 3.1, Equation (10)",
+    published="equal",
+    expect=at_most(0.02, because=BOUNDED),
+    seeds=SEEDS,
+    method=LIMITS,
+)
+def lstd_statistics_converge(run: Run) -> float:
+    garnet, pi, pi0 = off_policy_pair(run.seed)
+    lam, ((A, b), _) = long_run(run.seed, run.full)
+    limit = rl.lstd_limit(garnet, pi, pi0, lam)
+    return max(relative(A, limit.A), relative(b, limit.b))
+
+
+@PAPER.claim(
+    says="BRM(λ): the matrix tends to Ã as Theorem 3 prints it",
+    where="Theorem 3",
+    published="equal",
+    expect=at_most(0.02, because=BOUNDED),
+    seeds=SEEDS,
+    method=LIMITS,
+)
+def brm_matrix_converges(run: Run) -> float:
+    garnet, pi, pi0 = off_policy_pair(run.seed)
+    lam, (_, (A, _)) = long_run(run.seed, run.full)
+    return relative(A, rl.brm_limit(garnet, pi, pi0, lam, as_published=True).A)
+
+
+@PAPER.claim(
+    says="BRM(λ): the vector tends to b̃ as Theorem 3 prints it",
+    where="Theorem 3",
+    published="equal",
+    expect=at_most(0.02, because=BOUNDED),
+    seeds=SEEDS,
+    method=LIMITS,
+)
+def brm_vector_as_printed(run: Run) -> float:
+    garnet, pi, pi0 = off_policy_pair(run.seed)
+    lam, (_, (_, b)) = long_run(run.seed, run.full)
+    printed = rl.brm_limit(garnet, pi, pi0, lam, as_published=True)
+    corrected = rl.brm_limit(garnet, pi, pi0, lam)
+    run.note(
+        f"seed {run.seed}, λ = {lam:.2f}: off by {relative(b, printed.b):.1%} from the printed "
+        f"vector, by {relative(b, corrected.b):.2%} from the corrected one"
+    )
+    run.note("the reward and the ratio on its successor are one draw: P̃'DR, where P'DR is printed")
+    return relative(b, printed.b)
+
+
+@PAPER.claim(
+    says="BRM(λ): the vector tends to b̃ with P̃'D for P'D where a reward meets its own ratio",
+    where="Theorem 3, corrected",
+    published="equal",
+    expect=at_most(0.02, because=BOUNDED),
+    seeds=SEEDS,
+    method=LIMITS,
+)
+def brm_vector_corrected(run: Run) -> float:
+    garnet, pi, pi0 = off_policy_pair(run.seed)
+    lam, (_, (_, b)) = long_run(run.seed, run.full)
+    return relative(b, rl.brm_limit(garnet, pi, pi0, lam).b)
+
+
+@PAPER.claim(
+    says="On-policy with λ = 1, BRM and LSTD have one limit",
+    where="Section 3.4",
+    published="equal",
+    expect=at_most(1e-8, because=ROUNDING),
+    seeds=SEEDS,
+    method=LIMITS,
+)
+def brm_is_lstd_on_policy(run: Run) -> float:
+    garnet = rl.make_garnet(random_state=run.seed)
+    pi = garnet.random_policy(run.seed)
+    residual, projected = rl.brm_limit(garnet, pi, lam=1.0), rl.lstd_limit(garnet, pi, lam=1.0)
+    return relative(residual.theta, projected.theta)
+
+
+@PAPER.claim(
+    says="Off-policy with λ = 1, BRM generally differs from LSTD",
+    where="Section 3.4, after Theorem 3",
+    published="different",
+    expect=at_least(1e-6, because="a difference is more than rounding"),
+    seeds=SEEDS,
+    method=LIMITS,
+)
+def brm_differs_off_policy(run: Run) -> float:
+    garnet, pi, _ = off_policy_pair(run.seed)
+    near = 0.98 * pi + 0.02 * garnet.random_policy(run.seed + 200)
+    residual = rl.brm_limit(garnet, pi, near, 1.0)
+    run.note(
+        "with λ = 1 the differences of features along a trace telescope to φ_j, so that both "
+        "regress the same weighted returns on φ_j; the printed limits agree with that"
+    )
+    run.note(f"seed {run.seed}: second moment of the traces grows by {residual.trace_growth:.3f}")
+    return relative(residual.theta, rl.lstd_limit(garnet, pi, near, 1.0).theta)
+
+
+@PAPER.claim(
+    says="The contraction that LSPE, FPKF and TD need fails in none of the off-policy problems",
+    where="Section 5, summary: divergence never happened",
+    published=0.0,
+    unit="%",
+    expect=at_most(
+        1.0, because="none of the paper's 260 problems; read as at most one in a hundred"
+    ),
+    seeds=SEEDS,
+    method=LIMITS,
+)
+def contraction_is_not_restrictive(run: Run) -> float:
+    failed = []
+    for table, lam in ((5, 0.4), (6, 0.0)):
+        size = (30, 2, 2, 8) if table == 5 else (100, 4, 3, 20)
+        for k in range(130 if run.full else 30):
+            rng = np.random.RandomState(10_000 * table + 1000 * run.seed + k)
+            garnet = rl.make_garnet(*size, random_state=rng)
+            pi, pi0 = garnet.random_policy(rng), garnet.random_policy(rng)
+            failed.append(not rl.contraction(garnet, pi, pi0, lam).lspe)
+    run.note("spectral radius of Π₀T^λ at the λ of LSPE in Tables 5 (0.4) and 6 (0)")
+    return 100 * float(np.mean(failed))
+
+
+@PAPER.claim(
+    says="LSPE diverges where the projected operator is no contraction: two states, γ > 5/6",
+    where="Section 3.2, after Tsitsiklis and Van Roy (1997)",
+    published="diverges",
+    expect=holds(because="the factor is 6γ/5; both sides of 5/6 are run"),
+    method=LIMITS,
+)
+def lspe_diverges_beyond_five_sixths(run: Run) -> float:
+    P = np.array([[[0.0, 1], [0, 1]], [[1.0, 0], [1, 0]]])
+    target, acting = [[1.0, 0], [1, 0]], [[0.5, 0.5], [0.5, 0.5]]
+    ends = {}
+    for gamma in (0.75, 0.95):
+        mdp = rl.FiniteMDP(P, [1.0, 1.0], gamma, features=[[1.0], [2.0]])
+        log = mdp.sample(3000, target, acting, random_state=run.seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = rl.LSPE(gamma, off_policy="standard").fit(log)
+        ends[gamma] = abs(float(model.coef_[0]))
+        found = rl.contraction(mdp, target, acting)
+        run.note(
+            f"γ = {gamma}: spectral radius {found.spectral_radius:.2f}, |θ| = {ends[gamma]:.3g}"
+        )
+    return float(ends[0.75] < 1e3 < ends[0.95])
+
+
+# -- identities ----------------------------------------------------------------------------------
+
+
+def short_log(seed: int, n: int = 40):
+    """Return a short off-policy log."""
+    garnet, pi, pi0 = off_policy_pair(seed)
+    return garnet.sample(n, pi, pi0, random_state=seed)
+
+
+@PAPER.claim(
+    says="The recursions of LSTD(λ), LSPE(λ), FPKF(λ) and BRM(λ) are the batch estimates",
+    where="Algorithms 1 to 4",
+    published="equal",
+    expect=at_most(1e-8, because=ROUNDING),
+    seeds=SEEDS,
+)
+def recursive_is_batch(run: Run) -> float:
+    log, gaps = short_log(run.seed), []
+    for lam in (0.0, 0.6, 1.0):
+        pairs: tuple[tuple[Any, Any], ...] = (
+            (
+                rl.LSTD(0.95, lam, solver="recursive", off_policy="standard"),
+                partial(rl.forward_lstd, off_policy="standard"),
+            ),
+            (
+                rl.LSPE(0.95, lam, off_policy="standard"),
+                partial(rl.forward_lspe, off_policy="standard"),
+            ),
+            (
+                rl.FPKF(0.95, lam, eps=10.0, off_policy="standard"),
+                partial(rl.forward_fpkf, off_policy="standard"),
+            ),
+            (rl.BRM(0.95, lam, solver="recursive", off_policy="standard"), rl.forward_brm),
+        )
+        for model, forward in pairs:
+            gaps.append(relative(model.fit(log).coef_, forward(log, 0.95, lam, eps=model.eps)))
+    return max(gaps)
+
+
+@PAPER.claim(
+    says="Forward and backward views agree: Σφδ^λ = Σzδ, and those of the corrections",
+    where="Propositions 6, 8 and 9",
+    published="equal",
+    expect=at_most(1e-9, because=ROUNDING),
+    seeds=SEEDS,
+)
+def views_agree(run: Run) -> float:
+    log, gamma, lam = short_log(run.seed, 200), 0.95, 0.6
+    theta = np.random.default_rng(run.seed).normal(size=log.n_features)
+    z = rl.eligibility_traces(log, gamma, lam)
+    far = gamma * log.rho[:, None] * (1 - lam) * log.X_next
+    delta = log.rho * (log.r + gamma * log.X_next @ theta) - log.X @ theta
+    ahead = rl.lambda_td_errors(theta, log, gamma, lam, off_policy="standard")
+    g = rl.lambda_successors(log, gamma, lam)
+    first = relative(z.T @ delta, log.X.T @ ahead)  # Proposition 6
+    second = relative(far.T @ z, g.T @ log.X)  # Proposition 8
+    c, d, zeta, total = 0.0, 0.0, np.zeros(log.n_features), np.zeros(log.n_features)
+    for e, error, bootstrap in zip(gamma * lam * log.previous_rho, delta, far):
+        c = 1 + e * e * c
+        zeta, d = bootstrap * c + e * zeta, error * c + e * d
+        total += error * zeta + d * bootstrap - error * bootstrap * c
+    return max(first, second, relative(total, g.T @ ahead))  # Proposition 9
+
+
+@PAPER.claim(
+    says="With λ = 1, TDC and gBRM are TD step by step",
+    where="Section 4",
+    published="equal",
+    expect=at_most(1e-10, because=ROUNDING),
+    seeds=SEEDS,
+)
+def gradients_coincide_at_one(run: Run) -> float:
+    log, gaps = short_log(run.seed, 300), []
+    settings: dict[str, Any] = {"alpha": 0.01, "off_policy": "standard"}
+    plain = rl.coefficient_path(rl.TD(0.95, 1.0, **settings), log, 30).coefs
+    for other in (rl.TDC, rl.ResidualGradient):
+        gaps.append(
+            relative(rl.coefficient_path(other(0.95, 1.0, **settings), log, 30).coefs, plain)
+        )
+    return max(gaps)
+
+
+@PAPER.claim(
+    says="The value is the fixed point of T^λ for every λ, off-policy too",
+    where="Section 2.2, Equation (3)",
+    published="equal",
+    expect=at_most(1e-10, because=ROUNDING),
+    seeds=SEEDS,
+    method=MDP,
+)
+def value_is_fixed(run: Run) -> float:
+    garnet, pi, pi0 = off_policy_pair(run.seed)
+    value = garnet.value(pi)
+    tabular = [
+        rl.value_objectives(garnet, pi, pi0, lam=lam, features=np.eye(garnet.n_states))
+        for lam in (0.0, 0.4, 0.9, 1.0)
+    ]
+    return max(relative(exact.backup(value), value) for exact in tabular)
+
+
+# -- the companion survey's problems, features and penalties ---------------------------------------
+
+COMPANION = "Dann, Neumann and Peters (2014)"
+
+
+def bound_failures(run: Run, printed: bool) -> float:
+    """Return the share of random problems in which a bound on the error fails, in percent."""
+    failures, n = 0, 3000 if run.full else 300
+    for k in range(n):
+        garnet = rl.make_garnet(8, 2, 3, 3, random_state=10_000 * run.seed + k)
+        pi, pi0 = garnet.random_policy(k), garnet.random_policy(k + 1)
+        exact = rl.value_objectives(garnet, pi, pi0)
+        theta = np.random.default_rng(k).normal(size=3)
+        if printed:
+            P, d = garnet.transition_matrix(pi), garnet.state_distribution(pi0)
+            C = (P / d[:, None]).max()
+            failures += exact.mse(theta) > np.sqrt(C) / (1 - garnet.gamma) * exact.msbe(theta)
+        else:
+            failures += np.sqrt(exact.mse(theta)) > exact.bellman_bound(theta) * (1 + 1e-12)
+    run.note(f"{n} random problems and coefficients, off-policy")
+    return 100 * failures / n
+
+
+@PAPER.claim(
+    says="MSE ≤ √C / (1 − γ) MSBE, between squared norms",
+    where=f"{COMPANION}, Equation (15)",
+    published=0.0,
+    unit="% failures",
+    expect=at_most(0.0, because="a bound has no exceptions"),
+    method=MDP,
+)
+def bound_as_printed(run: Run) -> float:
+    return bound_failures(run, True)
+
+
+@PAPER.claim(
+    says="√MSE ≤ √C / (1 − γ) √MSBE, with C = max P_ij / d_j",
+    where=f"{COMPANION}, Equation (15), corrected",
+    published=0.0,
+    unit="% failures",
+    expect=at_most(0.0, because="a bound has no exceptions"),
+    method=MDP,
+)
+def bound_corrected(run: Run) -> float:
+    return bound_failures(run, False)
+
+
+@PAPER.claim(
+    says="Example 1: the value is (0, 2) and the projected fixed point is θ = 1",
+    where=f"{COMPANION}, Example 1",
+    published=1.0,
+    expect=within(1e-12, 1.0, because=ROUNDING),
+    method=PROBLEMS,
+)
+def example_1(run: Run) -> float:
+    mdp = rl.FiniteMDP([[0.5, 0.5]] * 2, [-0.8, 1.2], gamma=0.8, features=[[1.0], [1.0]])
+    run.note(f"value {mdp.value().round(12).tolist()}")
+    return float(rl.value_objectives(mdp).minimiser("mspbe")[0])
+
+
+@PAPER.claim(
+    says="Seven states of the Boyan chain without discount: θ = (−12, 0)",
+    where=f"{COMPANION}, Figure 6",
+    published=-12.0,
+    expect=within(1e-10, -12.0, because=ROUNDING),
+    method=PROBLEMS,
+)
+def figure_6(run: Run) -> float:
+    theta = rl.make_boyan(7, 2, gamma=1.0).objectives().minimiser("mspbe")
+    run.note(f"θ = ({theta[0]:.10f}, {theta[1]:.10f})")
+    return float(theta[0])
+
+
+@PAPER.claim(
+    says="All products of the state's variables represent the value of the cart-pole exactly",
+    where=f"{COMPANION}, Section 3.1.4",
+    published=0.0,
+    expect=at_most(1e-10, because=ROUNDING),
+    method=PROBLEMS,
+)
+def perfect_features_are_perfect(run: Run) -> float:
+    worst = []
+    for off_policy in (False, True):
+        exact = rl.make_cart_pole("perfect", off_policy=off_policy).objectives()
+        worst.append(np.sqrt(exact.mse(exact.minimiser("mspbe"))))
+    return float(max(worst))
+
+
+@PAPER.claim(
+    says="Four triangles represent the value of the Boyan chain with γ = 0.95 perfectly",
+    where=f"{COMPANION}, Section 3.1.1",
+    published=0.0,
+    expect=at_most(1e-9, because=ROUNDING),
+    method=FEATURES,
+)
+def triangles_are_perfect(run: Run) -> float:
+    exact = rl.make_boyan().objectives()
+    undiscounted = rl.make_boyan(gamma=1.0).objectives()
+    run.note(
+        "without discount the value is a line and the least error is "
+        f"{np.sqrt(undiscounted.mse(undiscounted.minimiser('mse'))):.1e}"
+    )
+    return float(np.sqrt(exact.mse(exact.minimiser("mse"))))
+
+
+@PAPER.claim(
+    says="Normalised bumps and the constant have a total activation of 2 in every state",
+    where=f"{COMPANION}, Section 3.1.8",
+    published=2.0,
+    expect=within(1e-12, 2.0, because=ROUNDING),
+    seeds=SEEDS,
+    method=FEATURES,
+)
+def bumps_sum_to_two(run: Run) -> float:
+    states = np.random.default_rng(run.seed).normal(size=(200, 4))
+    total = np.abs(rl.RBFGridFeatures(4).fit_transform(states)).sum(axis=1)
+    return float(total[np.abs(total - 2.0).argmax()])
+
+
+def sparse_log(seed: int):
+    """Return statistics of a log with forty features, of which most are noise."""
+    garnet = rl.make_garnet(100, 4, 3, 20, random_state=seed)
+    log = garnet.sample(2000, garnet.random_policy(seed), random_state=seed)
+    noise = np.random.default_rng(seed).normal(size=(2001, 20))
+    X, X_next = np.hstack([log.X - 0.5, noise[:-1]]), np.hstack([log.X_next - 0.5, noise[1:]])
+    return rl.td_statistics(X, X_next, log.r, 0.95)
+
+
+@PAPER.claim(
+    says="LARS-TD and the linear complementarity problem have one solution",
+    where=f"{COMPANION}, Section 2.3.2",
+    published="equal",
+    expect=at_most(1e-8, because=ROUNDING),
+    seeds=SEEDS,
+    method=LASSO,
+)
+def homotopy_is_complementarity(run: Run) -> float:
+    A, b = sparse_log(run.seed)
+    gaps = []
+    for fraction in (0.5, 0.1, 0.02):
+        alpha = fraction * np.abs(b).max()
+        pair = [rl.lasso_td(A, b, alpha, solver=solver) for solver in ("lars", "lcp")]
+        gaps.append(relative(*pair))
+        run.note(
+            f"seed {run.seed}: {np.count_nonzero(pair[0])} of 40 features at {fraction:g} α_max"
+        )
+    return max(gaps)
+
+
+@PAPER.claim(
+    says="D-LSTD and LSTD-l1 are well defined where Lasso-TD is not: off-policy",
+    where=f"{COMPANION}, Section 2.3.2",
+    published="solved",
+    expect=holds(because="both are convex programs whatever A is"),
+    method=LASSO,
+)
+def convex_penalties_need_no_p_matrix(run: Run) -> float:
+    A, b = np.array([[-1.0, 0.2], [0.1, 1.0]]), np.array([2.0, 0.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        failed = rl.lasso_td_violation(A, b, rl.lasso_td(A, b, 0.3), 0.3)
+    dantzig, lasso = rl.dantzig_td(A, b, 0.3), rl.l1_td(A, b, 0.3)
+    kept = np.abs(A @ dantzig - b).max() <= 0.3 + 1e-9
+    stationary = rl.lasso_td_violation(A.T @ A, A.T @ b, lasso, 0.3) < 1e-6
+    run.note(f"conditions of Lasso-TD are violated by {failed:.2f} on a matrix that is no P-matrix")
+    return float(failed > 0.1 and kept and stationary)
+
+
+# -- figures -------------------------------------------------------------------------------------
+
+
+@PAPER.figure("Error of the least-squares methods by λ, off-policy (Figure 1, bottom left)")
+def error_by_lambda():
+    every = rl.garnet_evaluators()
+    methods = {name: every[name] for name in ("LSTD", "LSPE", "FPKF", "BRM")}
+    study = rl.garnet_study(off_policy=True, methods=methods, n_tune=20, n_test=0)
+    return plot.plot_error_by_lambda(study.tuning).figure
+
+
+@PAPER.figure("Learning curves on small problems, off-policy (Figure 4)")
+def learning_curves():
+    every = rl.garnet_evaluators()
+    fixed = {
+        name: (every[name][0], {k: [v] for k, v in settings.items()})
+        for name, settings in {
+            "LSTD": {"lam": 0.4},
+            "FPKF": {"lam": 0.7},
+            "TD": {"lam": 0.4, "alpha": 0.1, "alpha_decay": 100.0},
+        }.items()
+    }
+    study = rl.garnet_study(
+        off_policy=True, methods=fixed, n_tune=1, n_test=10, tune_steps=1000, test_steps=20_000
+    )
+    return plot.plot_evaluation_curves(study.curves).figure
+
+
+@PAPER.figure("Spectral radius of the projected operator by λ in 20 small problems")
+def spectral_radius():
+    lambdas = np.linspace(0, 1, 11)
+    radii: dict[str, Any] = {"on-policy": [], "off-policy": []}
+    for seed in range(20):
+        garnet = rl.make_garnet(random_state=seed)
+        pi, pi0 = garnet.random_policy(seed), garnet.random_policy(seed + 100)
+        for name, acting in (("on-policy", None), ("off-policy", pi0)):
+            radii[name].append(
+                [rl.contraction(garnet, pi, acting, lam).spectral_radius for lam in lambdas]
+            )
+    return plot.plot_spectral_radius(lambdas, radii).figure
+
+
+@PAPER.figure("Value of the grid world (companion survey, Figure 3)", method=MDP)
+def grid_world():
+    world = rl.make_grid_world()
+    goal = int(np.flatnonzero(world.mdp.terminal)[0])
+    return plot.plot_value_map(world.value_, (15, 15), marks={"*": [goal]}).figure
+
+
+@PAPER.figure("Path of Lasso-TD: forty features, half of them noise", method=LASSO)
+def lasso_path():
+    return plot.plot_lasso_td_path(rl.lasso_td_path(*sparse_log(0))).figure
+
+
+@PAPER.figure("Triangles along the Boyan chain (companion survey, Figure 13)", method=FEATURES)
+def triangles():
+    states = np.linspace(1, 14, 131)
+    maker = rl.TriangularFeatures(4, low=1, high=14)
+    return plot.plot_state_features(states, maker.fit_transform(states[:, None])).figure

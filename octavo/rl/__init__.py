@@ -1,0 +1,5 @@
+"""Policy evaluation, policy search, inverse reinforcement learning and simulators."""
+
+from octavo._lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
