@@ -14,6 +14,7 @@ from octavo.engine.streams import JIT, locked
 from octavo.rl.linear_systems import _add_outer, _dot_row, _right_and_left, _two_right
 
 DIVERGED = 1e12  # a coefficient from which on a recursion is not coming back
+OVERFLOWING = 1e150  # LSPE comes back from large values once A and N have settled
 _SINGULAR = 1e-9  # a denominator this small beside its terms has lost its digits
 
 
@@ -70,7 +71,7 @@ def _lspe_pass(X, D, target, decay, gram, alphas, N, A, b, theta, z):
         for j in range(p):
             theta[j] += alphas[i] * (Nr[j] - back * Nx[j])
         _add_outer(N, -shrink, Nx, Nx)
-        if not _within(theta, DIVERGED):
+        if not _within(theta, OVERFLOWING):
             return i
     return X.shape[0]
 

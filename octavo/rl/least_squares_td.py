@@ -84,9 +84,9 @@ class LeastSquaresEvaluator(PolicyEvaluator):
         self.diverged_ = used < n
         if self.diverged_:
             warnings.warn(
-                f"{type(self).__name__} diverged: the coefficients have norm {norm:.3g} and the "
-                "recursion was stopped; the projected operator does not contract for this pair of "
-                "policies: use LSTD, a larger lam, or a smaller alpha",
+                f"{type(self).__name__} diverged: the coefficients have norm {norm:.3g}; the "
+                "projected operator does not contract for this pair of policies: use LSTD, a "
+                "larger lam, or a smaller alpha",
                 ConvergenceWarning,
                 stacklevel=7,
             )
@@ -460,6 +460,8 @@ class LSPE(LeastSquaresEvaluator):
             self.coef_ = self._iterate()
         else:
             self.N_, self.coef_ = self._N, self._theta.copy()
+            if not (self.diverged_ or np.all(np.abs(self.coef_) < DIVERGED)):
+                self._warn_if_diverging(0, 1)  # large on the way may come back, at the end not
 
 
 class FPKF(LeastSquaresEvaluator):
