@@ -1,7 +1,7 @@
 """Branch and bound over graphs with cycles: exact, and at any time a network with its gap.
 
 A case holds arcs that must be there and arcs that must not; its bound is the best set of each node
-that complies, cycles allowed. A case whose graph has a cycle is split by the arcs of a shortest one
+that complies, cycles allowed, less what clusters of nodes must pay at least. A case whose graph has a cycle is split by the arcs of a shortest one
 into disjoint cases. Cases wait in a double-ended queue: those from the top lower the upper bound,
 those from the bottom, popped now and then, behave like depth-first search and find networks.
 
@@ -19,13 +19,14 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numba import njit
 from numpy.typing import NDArray
 
-from octavo.engine.bitsets import _first_fitting, _has, _put, masks_of
+from octavo.engine.bitsets import _drop, _first_fitting, _has, _put, masks_of
+from octavo.graphical.network_clusters import LARGEST_ASCENT, _raise_costs
 from octavo.graphical.network_orders import solve_order
 from octavo.graphical.network_problem import Problem, SearchResult, TracePoint
 
 __all__: list[str] = []
 
-CHUNK = 2_000  # cases handled between two looks at the clock
+CHUNK = 500  # cases handled between two looks at the clock
 MEMORY = 1 << 29  # bytes of waiting cases beyond which the search goes depth first
 TIE = 1e-9  # a case must beat the best network by more than this, relatively
 # Places in the array of counters.
@@ -90,41 +91,72 @@ def _remove(heaps, places, scores, counters, free, slot):
 
 
 @njit(cache=True, nogil=True)
-def _shortest_cycle(masks, choice, cycle):
-    """Fill a shortest directed cycle a1 → a2 → ... → a1; return its length, 0 if there is none."""
+def _cycle_through(masks, choice, start, limit, queue, child, depth, cycle):
+    """Fill a shortest directed cycle through a node; return its length, 0 if above the limit."""
     n = choice.size
-    length = n + 1
-    queue = np.empty(n, np.int64)
-    child = np.empty(n, np.int64)
-    depth = np.empty(n, np.int64)
+    for node in range(n):
+        depth[node] = -1
+    depth[start] = 0
+    queue[0] = start
+    head, tail = 0, 1
+    while head < tail:  # from a node to its parents, until start is a parent again
+        node = queue[head]
+        head += 1
+        if depth[node] + 1 > limit:
+            return 0
+        if _has(masks[choice[node]], start):
+            cycle[0] = start
+            at, length = node, 1
+            while at != start:  # start is a parent of node, node of child[node], ...
+                cycle[length] = at
+                at = child[at]
+                length += 1
+            return length
+        for parent in range(n):
+            if depth[parent] < 0 and _has(masks[choice[node]], parent):
+                depth[parent] = depth[node] + 1
+                child[parent] = node
+                queue[tail] = parent
+                tail += 1
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def _drop_without(ptr, masks, scores, choice, need, avoid, parent, child):
+    """Return what the child's score loses when it must do without one parent."""
+    held = _has(avoid[child], parent)
+    _put(avoid[child], parent)
+    row = _first_fitting(masks, choice[child], ptr[child + 1], need[child], avoid[child])
+    if not held:
+        _drop(avoid[child], parent)
+    return np.inf if row < 0 else scores[choice[child]] - scores[row]
+
+
+@njit(cache=True, nogil=True)
+def _cycle_to_break(ptr, masks, scores, choice, need, avoid, work, trial, cycle):
+    """Fill the cycle whose cheapest arc is dearest, among shortest cycles; return its length.
+
+    Every network of the case pays at least for the cheapest arc, so this lowers all bounds most.
+    """
+    n = choice.size
+    length, worth = 0, -1.0
     for start in range(n):
-        depth[:] = -1
-        depth[start] = 0
-        queue[0] = start
-        head, tail = 0, 1
-        while head < tail:  # from a node to its parents, until start is a parent again
-            node = queue[head]
-            head += 1
-            if depth[node] + 1 >= length:
-                break
-            if _has(masks[choice[node]], start):
-                length = depth[node] + 1
-                cycle[0] = start
-                at, k = node, 1
-                while at != start:  # start is a parent of node, node of child[node], ...
-                    cycle[k] = at
-                    at = child[at]
-                    k += 1
-                break
-            for parent in range(n):
-                if depth[parent] < 0 and _has(masks[choice[node]], parent):
-                    depth[parent] = depth[node] + 1
-                    child[parent] = node
-                    queue[tail] = parent
-                    tail += 1
-        if length == 2:
-            break
-    return 0 if length > n else length
+        limit = length if length > 0 else n
+        found = _cycle_through(
+            masks, choice, start, limit, work[0], work[1], work[2], trial
+        )
+        if found == 0:
+            continue
+        least = np.inf
+        for y in range(found):
+            parent, child = trial[y], trial[(y + 1) % found]
+            lost = _drop_without(ptr, masks, scores, choice, need, avoid, parent, child)
+            least = min(least, lost)
+        if found < length or length == 0 or least > worth:
+            length, worth = found, least
+            for y in range(found):
+                cycle[y] = trial[y]
+    return length
 
 
 @njit(cache=True, nogil=True)
@@ -167,67 +199,107 @@ def _comply(ptr, masks, scores, need, avoid, choice):
 
 
 @njit(cache=True, nogil=True)
-def _split(ptr, masks, scores, cycle, length, bar, case, cases, heaps, places, counters, free):
-    """Step 4 of the algorithm: one disjoint case for every arc of the cycle."""
-    choices, needs, avoids, bounds = cases
-    choice, need, avoid = case
-    n = choice.size
+def _cluster_raise(ptr, masks, scores, need, avoid, choice, limit, costs, clusters, raised):
+    """Return by how much clusters lower the bound of a case, at least up to a limit."""
+    for node in range(choice.size):
+        for row in range(ptr[node], ptr[node + 1]):
+            costs[row] = np.inf
+            if row >= choice[node]:
+                bits = masks[row, 0]
+                if bits & avoid[node, 0] == 0 and need[node, 0] & ~bits == 0:
+                    costs[row] = scores[choice[node]] - scores[row]
+    return _raise_costs(ptr, masks, costs, limit, clusters, raised)[1]
+
+
+@njit(cache=True, nogil=True)
+def _copy_case(source, target, choices, needs, avoids):
+    """Copy the case of one slot to another."""
+    for node in range(choices.shape[1]):
+        choices[target, node] = choices[source, node]
+        for word in range(needs.shape[2]):
+            needs[target, node, word] = needs[source, node, word]
+            avoids[target, node, word] = avoids[source, node, word]
+
+
+@njit(cache=True, nogil=True)
+def _split(
+    ptr, masks, scores, cycle, length, bar, slot,
+    choices, needs, avoids, bounds, heaps, places, counters, free, costs, clusters, raised,
+):  # fmt: skip
+    """Step 4 of the algorithm: one disjoint case for every arc of the cycle.
+
+    The case of the slot itself collects the arcs that later cases require.
+    """
+    n = choices.shape[1]
     upper, lower = np.empty(n, np.bool_), np.empty(n, np.bool_)
     for y in range(length):
         parent, child = cycle[y], cycle[(y + 1) % length]
-        slot = free[counters[FREE] - 1]
-        choices[slot] = choice
-        needs[slot] = need
-        avoids[slot] = avoid
-        _put(avoids[slot, child], parent)
+        new = free[counters[FREE] - 1]
+        _copy_case(slot, new, choices, needs, avoids)
+        _put(avoids[new, child], parent)
         # Lists are by descending score and rules only grow: look from the current set on.
-        bounds[slot] = _comply(ptr, masks, scores, needs[slot], avoids[slot], choices[slot])
-        if bounds[slot] > bar:
+        bounds[new] = _comply(ptr, masks, scores, needs[new], avoids[new], choices[new])
+        if bounds[new] > bar and costs.size > 0:
+            bounds[new] -= _cluster_raise(
+                ptr, masks, scores, needs[new], avoids[new], choices[new],
+                bounds[new] - bar, costs, clusters, raised,
+            )  # fmt: skip
+        if bounds[new] > bar:
             counters[FREE] -= 1
-            _insert(heaps, places, bounds, counters, slot)
-        if _has(avoid[child], parent):
+            _insert(heaps, places, bounds, counters, new)
+        if _has(avoids[slot, child], parent):
             break  # a required chain already excludes this arc: nothing is left to cover
-        _require(need, avoid, parent, child, upper, lower)
+        _require(needs[slot], avoids[slot], parent, child, upper, lower)
 
 
 @njit(cache=True, nogil=True)
 def _search(
-    ptr, masks, scores, cases, heaps, places, counters, free, best, best_choice, steps, bottom
-):
+    ptr, masks, scores, choices, needs, avoids, bounds, heaps, places, counters, free,
+    best, best_choice, steps, bottom, cluster_bound,
+):  # fmt: skip
     """Handle some cases; return 0 when done with them, 1 when more room is needed."""
-    choices, needs, avoids, bounds = cases
     n = best_choice.size
-    cycle = np.empty(n, np.int64)
+    cycle, trial = np.empty(n, np.int64), np.empty(n, np.int64)
+    work = np.empty((3, n), np.int64)
+    costs = np.empty(scores.size if cluster_bound else 0)
+    clusters, raised = np.empty(16 * n, np.uint64), np.empty(16 * n)
     for _ in range(steps):
         if counters[SIZE] == 0:
             return 0
-        if counters[FREE] < n:
+        if counters[FREE] <= n:
             return 1
         counters[STEPS] += 1
         from_bottom = counters[DEPTH_FIRST] == 1 or counters[STEPS] % bottom == 0
         slot = heaps[1 if from_bottom else 0, 0]
         bar = best[0] + TIE * max(1.0, abs(best[0])) if best[0] > -np.inf else best[0]
-        bound = bounds[slot]
-        if bound <= bar:
+        if bounds[slot] <= bar:
             if not from_bottom:  # no other case is better than the one at the top
-                counters[FREE] += counters[SIZE]
                 for k in range(counters[SIZE]):
-                    free[counters[FREE] - 1 - k] = heaps[0, k]
+                    free[counters[FREE] + k] = heaps[0, k]
+                counters[FREE] += counters[SIZE]
                 counters[SIZE] = 0
                 return 0
             _remove(heaps, places, bounds, counters, free, slot)
             continue
-        length = _shortest_cycle(masks, choices[slot], cycle)
-        if length == 0:
-            best[0] = bound
-            best_choice[:] = choices[slot]
-            _remove(heaps, places, bounds, counters, free, slot)
-            continue
-        case = (choices[slot].copy(), needs[slot].copy(), avoids[slot].copy())
-        _remove(heaps, places, bounds, counters, free, slot)
-        _split(
-            ptr, masks, scores, cycle, length, bar, case, cases, heaps, places, counters, free
+        choice = choices[slot]
+        length = _cycle_to_break(
+            ptr, masks, scores, choice, needs[slot], avoids[slot], work, trial, cycle
         )
+        if length == 0:
+            best[0] = bounds[slot]
+            for node in range(n):
+                best_choice[node] = choice[node]
+        # The slot leaves the queue but is not handed out again before it has been split.
+        _remove(heaps, places, bounds, counters, free, slot)
+        if length > 0:
+            counters[FREE] -= 1
+            _split(
+                ptr, masks, scores, cycle, length, bar, slot,
+                choices, needs, avoids, bounds, heaps, places, counters, free,
+                costs, clusters, raised,
+            )  # fmt: skip
+            free[counters[FREE]] = slot
+            counters[FREE] += 1
     return 0
 
 
@@ -309,14 +381,17 @@ class CaseQueue:
             _remove(self.heaps, self.places, self.cases[3], self.counters, self.free, slot)
         return given
 
-    def advance(self, best: NDArray, choice: NDArray, steps: int, bottom: int) -> None:
+    def advance(
+        self, best: NDArray, choice: NDArray, steps: int, bottom: int, cluster_bound: bool
+    ) -> None:
         """Handle some cases, updating the best score and network in place."""
         p = self.problem
         until = self.counters[STEPS] + steps
         while self.size and self.counters[STEPS] < until:
             full = _search(
-                p.ptr, p.masks, p.scores, self.cases, self.heaps, self.places, self.counters,
+                p.ptr, p.masks, p.scores, *self.cases, self.heaps, self.places, self.counters,
                 self.free, best, choice, until - self.counters[STEPS], bottom,
+                cluster_bound,
             )  # fmt: skip
             if full:
                 self.grow()
@@ -347,6 +422,7 @@ def solve_bnb(
     max_steps: int | None = None,
     gap: float = 0.0,
     bottom: int = 3,
+    bound: str = "clusters",
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
     on_step: Callable[[], bool] = lambda: False,
@@ -365,6 +441,9 @@ def solve_bnb(
         Relative gap (upper bound − score) / |score| at which to stop.
     bottom : int
         Every how manieth case is taken from the bottom of the queue; 1 is depth first.
+    bound : {"clusters", "relaxed"}
+        "relaxed" is the paper's bound, which ignores cycles; "clusters" lowers it by what the
+        cluster inequalities cost (for up to 63 nodes).
     n_jobs : int or None
         Threads, each with a queue of its own; what is found is shared after each round, so the
         answer does not depend on their timing.
@@ -379,7 +458,8 @@ def solve_bnb(
         The bound is valid whenever the search stops.
     """
     start = time.perf_counter()
-    first = solve_order(problem, 10, random_state=random_state, time_limit=time_limit)
+    first = solve_order(problem, 20, random_state=random_state, time_limit=time_limit)
+    clusters = bound == "clusters" and problem.n_nodes <= LARGEST_ASCENT
     queues = [CaseQueue(problem) for _ in range(effective_n_jobs(n_jobs))]
     queues[0].push(*first_case(problem))
     bests = [np.array([first.score]) for _ in queues]
@@ -400,7 +480,7 @@ def solve_bnb(
             b[0], c[:] = best, choice
         _share(queues)
         Parallel(len(queues), require="sharedmem")(
-            delayed(q.advance)(b, c, max(1, left // len(queues)), bottom)
+            delayed(q.advance)(b, c, max(1, left // len(queues)), bottom, clusters)
             for q, b, c in zip(queues, bests, choices)
         )
         if on_step():
@@ -417,4 +497,4 @@ def _warmup() -> None:
     queue = CaseQueue(problem)
     queue.push(*first_case(problem))
     queue.push(*queue.give(1)[0])
-    queue.advance(np.array([-np.inf]), np.zeros(2, np.int64), 10, 3)
+    queue.advance(np.array([-np.inf]), np.zeros(2, np.int64), 10, 3, True)

@@ -8,8 +8,7 @@ of all is already placed is placed at once.
 
 References: C. Yuan and B. Malone (2013), "Learning optimal Bayesian networks: a shortest path
 perspective", JAIR 48; S. Karan and J. Zola (2016), "Exact structure learning of Bayesian networks by
-optimal path extension"; F. Trösser, S. de Givry and G. Katsirelos (2021), "Improved acyclicity
-reasoning for Bayesian network structure learning with constraint programming", IJCAI.
+optimal path extension". The ascent is in `octavo.graphical.network_clusters`.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from octavo.engine.bitsets import masks_of, members_of
+from octavo.graphical.network_clusters import _raise_costs
 from octavo.graphical.network_orders import solve_order
 from octavo.graphical.network_problem import Problem, SearchResult, TracePoint
 
@@ -35,65 +35,6 @@ TIE = 1e-9
 ONE = np.uint64(1)
 # Places in the array of counters.
 STATES, HEAP, EXPANDED, GOAL = range(4)
-
-
-@njit(cache=True, nogil=True)
-def _stuck_nodes(ptr, masks, costs, inside):
-    """Return the nodes of a set that free sets (cost zero) cannot place before each other."""
-    n = ptr.size - 1
-    moved = True
-    while moved and inside != 0:
-        moved = False
-        for node in range(n):
-            if inside >> np.uint64(node) & np.uint64(1):
-                for row in range(ptr[node], ptr[node + 1]):
-                    if costs[row] <= 1e-9 and masks[row, 0] & inside == 0:
-                        inside &= ~(np.uint64(1) << np.uint64(node))
-                        moved = True
-                        break
-    return inside
-
-
-@njit(cache=True, nogil=True)
-def _dual_ascent(ptr, masks, scores, clusters, raised):
-    """Fill clusters and by how much each raises the cost of all networks; return their number.
-
-    A set costs what it scores below its node's best. While the free sets allow no network, some
-    nodes are stuck: one of them must have no parent among them, which costs at least `raised`.
-    """
-    n = ptr.size - 1
-    costs = np.empty(scores.size)
-    for node in range(n):
-        for row in range(ptr[node], ptr[node + 1]):
-            costs[row] = scores[ptr[node]] - scores[row]
-    everything = (np.uint64(1) << np.uint64(n)) - np.uint64(1)
-    found = 0
-    while found < raised.size:
-        stuck = _stuck_nodes(ptr, masks, costs, everything)
-        if stuck == 0:
-            break
-        for node in range(n):  # a minimal cluster
-            bit = np.uint64(1) << np.uint64(node)
-            if stuck & bit:
-                smaller = _stuck_nodes(ptr, masks, costs, stuck & ~bit)
-                if smaller != 0:
-                    stuck = smaller
-        least = np.inf
-        for node in range(n):
-            if stuck >> np.uint64(node) & np.uint64(1):
-                for row in range(ptr[node], ptr[node + 1]):
-                    if masks[row, 0] & stuck == 0 and costs[row] < least:
-                        least = costs[row]
-        if least == np.inf:
-            break
-        for node in range(n):
-            if stuck >> np.uint64(node) & np.uint64(1):
-                for row in range(ptr[node], ptr[node + 1]):
-                    if masks[row, 0] & stuck == 0:
-                        costs[row] -= least
-        clusters[found], raised[found] = stuck, least
-        found += 1
-    return found
 
 
 @njit(cache=True, nogil=True)
@@ -305,7 +246,10 @@ def groups_of_nodes(
     """Return groups of nodes of bounded size that hold as much of the dual ascent as possible."""
     n = problem.n_nodes
     clusters, raised = np.zeros(4096, np.uint64), np.zeros(4096)
-    found = _dual_ascent(problem.ptr, problem.masks, problem.scores, clusters, raised)
+    tops = np.repeat(problem.scores[problem.ptr[:-1]], np.diff(problem.ptr))
+    found, _ = _raise_costs(
+        problem.ptr, problem.masks, tops - problem.scores, np.inf, clusters, raised
+    )
     n_groups = -(-n // largest)
     best, best_mass = np.empty(0, np.uint64), -1.0
     for _ in range(n_starts):
