@@ -26,7 +26,7 @@ from octavo.graphical.network_problem import Problem, SearchResult, TracePoint
 
 __all__: list[str] = []
 
-CHUNK = 500  # cases handled between two looks at the clock
+CHUNK = 2_000_000  # sets looked at, about, between two looks at the clock
 MEMORY = 1 << 29  # bytes of waiting cases beyond which the search goes depth first
 TIE = 1e-9  # a case must beat the best network by more than this, relatively
 # Places in the array of counters.
@@ -465,6 +465,7 @@ def solve_bnb(
     bests = [np.array([first.score]) for _ in queues]
     choices = [first.choice.copy() for _ in queues]
     trace: list[TracePoint] = []
+    chunk = max(10, min(2_000, CHUNK // (problem.scores.size * problem.n_nodes)))
     while True:
         leader = int(np.argmax([b[0] for b in bests]))
         best, choice = float(bests[leader][0]), choices[leader].copy()
@@ -472,7 +473,7 @@ def solve_bnb(
         seconds = time.perf_counter() - start
         trace.append(TracePoint(seconds, best, upper))
         steps = sum(int(q.counters[STEPS]) for q in queues)
-        left = CHUNK if max_steps is None else min(CHUNK, max_steps - steps)
+        left = chunk if max_steps is None else min(chunk, max_steps - steps)
         late = time_limit is not None and seconds >= time_limit
         if upper - best <= max(gap * abs(best), TIE * abs(best)) or late or left <= 0:
             break
