@@ -1,8 +1,8 @@
 """Contingency tables of categorical data: sums over their cells for many sets of variables.
 
-What structure learning asks of a table is a sum over its cells of a function of the count: Σ n log n,
-or Σ log Γ(a + n) − log Γ(a). `CellSums` answers that for thousands of sets of variables at a
-time, counts each set once, and remembers the answers.
+What structure learning asks of a table is a sum over its cells of a function of the count:
+Σ n log n, or Σ log Γ(a + n) − log Γ(a). `CellSums` answers that for thousands of sets of variables
+at a time, counts each set once, and remembers the answers.
 
 Rows that are equal are counted once with a weight. A set's rows are coded by ranks among the
 combinations that occur, so that a table never has more cells than rows times states, however
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -197,8 +198,9 @@ class CellSums:
             return np.repeat(sums, n_sets, axis=0), np.repeat(occupied, n_sets)
         keys = self._keys(sets)
         wanted, where, back = np.unique(keys, return_index=True, return_inverse=True)
-        known, sums, occupied = self._known.get(size, (wanted[:0], np.empty((0, self.scale.size)),
-                                                       np.empty(0, np.int64)))
+        known, sums, occupied = self._known.get(
+            size, (wanted[:0], np.empty((0, self.scale.size)), np.empty(0, np.int64))
+        )
         new = ~np.isin(wanted, known, assume_unique=True) if known.size else slice(None)
         fresh = np.ascontiguousarray(sets[where[new]], np.int16)
         if len(fresh):
@@ -240,7 +242,7 @@ class CellSums:
         else:
             ends = np.linspace(0, len(sets), 4 * n_parts + 1).astype(int)
             Parallel(n_parts, require="sharedmem")(
-                delayed(part)(lo, hi) for lo, hi in zip(ends[:-1], ends[1:])
+                delayed(part)(lo, hi) for lo, hi in pairwise(ends)
             )
         return sums, occupied
 

@@ -41,20 +41,15 @@ def _product(one: Factor, other: Factor) -> Factor:
     """Multiply two factors."""
     scope = (*one.variables, *(v for v in other.variables if v not in one.variables))
     axis = {v: k for k, v in enumerate(scope)}
-    values = np.einsum(
-        one.values, [axis[v] for v in one.variables],
-        other.values, [axis[v] for v in other.variables],
-        list(range(len(scope))),
-    )  # fmt: skip
-    return Factor(scope, values)
+    operands: list[Any] = [one.values, [axis[v] for v in one.variables]]
+    operands += [other.values, [axis[v] for v in other.variables], list(range(len(scope)))]
+    return Factor(scope, np.einsum(*operands))
 
 
 def _sum_out(factor: Factor, variable: int) -> Factor:
     """Sum a factor over one of its variables."""
     at = factor.variables.index(variable)
-    return Factor(
-        factor.variables[:at] + factor.variables[at + 1 :], factor.values.sum(axis=at)
-    )
+    return Factor(factor.variables[:at] + factor.variables[at + 1 :], factor.values.sum(axis=at))
 
 
 def _fixed(factor: Factor, evidence: Mapping[int, int]) -> Factor:
@@ -94,9 +89,7 @@ def eliminate(factors: list[Factor], keep: Sequence[int]) -> Factor:
         factors = [f for f in factors if variable not in f.variables]
         factors.append(_sum_out(reduce(_product, touched), variable))
     total = reduce(_product, factors, Factor((), np.array(1.0)))
-    return Factor(
-        tuple(keep), np.transpose(total.values, [total.variables.index(v) for v in keep])
-    )
+    return Factor(tuple(keep), np.transpose(total.values, [total.variables.index(v) for v in keep]))
 
 
 class BayesianNetworkModel:
@@ -159,7 +152,9 @@ class BayesianNetworkModel:
         for name, of, states, table in zip(self.names, self.parents, self.states, self.tables):
             shape = (*(len(self.states[p]) for p in of), len(states))
             if table.shape != shape:
-                raise ValueError(f"the table of {name!r} must have shape {shape}, got {table.shape}")
+                raise ValueError(
+                    f"the table of {name!r} must have shape {shape}, got {table.shape}"
+                )
             if (table < 0).any() or not np.allclose(table.sum(axis=-1), 1.0, atol=1e-4):
                 raise ValueError(f"the rows of the table of {name!r} must be probabilities")
 
@@ -406,7 +401,7 @@ class BayesianNetworkModel:
         factors = [
             _fixed(Factor((*self.parents[v], v), self.tables[v]), evidence) for v in relevant
         ]
-        values = eliminate(factors, [v for v in variables]).values
+        values = eliminate(factors, list(variables)).values
         total = values.sum()
         if not total > 0:
             told = {self.names[v]: self.states[v][s] for v, s in evidence.items()}
@@ -470,12 +465,18 @@ class BayesianNetworkModel:
             if v != target and known.any():
                 kept = np.array(values[known, v].tolist())
                 codes[known, v] = code_column(kept, column)
+        return self.proba_of_partial_codes(codes, target)
+
+    def proba_of_partial_codes(
+        self, codes: NDArray[np.integer], target: int
+    ) -> NDArray[np.float64]:
+        """Return the distribution of one variable in rows of codes, where -1 is unknown."""
         rows, back = np.unique(codes, axis=0, return_inverse=True)
         complete = (np.delete(rows, target, axis=1) >= 0).all(axis=1)
         found = np.empty((len(rows), len(self.states[target])))
         found[complete] = self.proba_of_codes(rows[complete], target)
         for k in np.flatnonzero(~complete):
-            evidence = {v: int(s) for v, s in enumerate(rows[k]) if s >= 0}
+            evidence = {v: int(s) for v, s in enumerate(rows[k]) if s >= 0 and v != target}
             found[k] = self._answer([target], evidence)
         return found[back.ravel()]
 

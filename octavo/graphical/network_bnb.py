@@ -1,9 +1,10 @@
 """Branch and bound over graphs with cycles: exact, and at any time a network with its gap.
 
 A case holds arcs that must be there and arcs that must not; its bound is the best set of each node
-that complies, cycles allowed, less what clusters of nodes must pay at least. A case whose graph has a cycle is split by the arcs of a shortest one
-into disjoint cases. Cases wait in a double-ended queue: those from the top lower the upper bound,
-those from the bottom, popped now and then, behave like depth-first search and find networks.
+that complies, cycles allowed, less what clusters of nodes must pay at least. A case whose graph has
+a cycle is split by the arcs of a shortest one into disjoint cases. Cases wait in a double-ended
+queue: those from the top lower the upper bound, those from the bottom, popped now and then, behave
+like depth-first search and find networks.
 
 Reference: C. P. de Campos and Q. Ji (2011), "Efficient Structure Learning of Bayesian Networks
 using Constraints", JMLR 12, section 5.
@@ -142,9 +143,7 @@ def _cycle_to_break(ptr, masks, scores, choice, need, avoid, work, trial, cycle)
     length, worth = 0, -1.0
     for start in range(n):
         limit = length if length > 0 else n
-        found = _cycle_through(
-            masks, choice, start, limit, work[0], work[1], work[2], trial
-        )
+        found = _cycle_through(masks, choice, start, limit, work[0], work[1], work[2], trial)
         if found == 0:
             continue
         least = np.inf
@@ -386,15 +385,17 @@ class CaseQueue:
     ) -> None:
         """Handle some cases, updating the best score and network in place."""
         p = self.problem
+        choices, needs, avoids, bounds = self.cases
         until = self.counters[STEPS] + steps
         while self.size and self.counters[STEPS] < until:
             full = _search(
-                p.ptr, p.masks, p.scores, *self.cases, self.heaps, self.places, self.counters,
-                self.free, best, choice, until - self.counters[STEPS], bottom,
-                cluster_bound,
+                p.ptr, p.masks, p.scores, choices, needs, avoids, bounds, self.heaps,
+                self.places, self.counters, self.free, best, choice,
+                until - self.counters[STEPS], bottom, cluster_bound,
             )  # fmt: skip
             if full:
                 self.grow()
+                choices, needs, avoids, bounds = self.cases
 
 
 def first_case(problem: Problem) -> tuple[NDArray, NDArray, NDArray, float]:

@@ -43,9 +43,7 @@ class HillClimber:
         Where to start.
     """
 
-    def __init__(
-        self, scorer: FamilyScorer, rules: CompiledRules, parents: list[set[int]]
-    ) -> None:
+    def __init__(self, scorer: FamilyScorer, rules: CompiledRules, parents: list[set[int]]) -> None:
         self.scorer, self.rules = scorer, rules
         self.parents = [set(of) for of in parents]
         self.n = len(parents)
@@ -68,8 +66,8 @@ class HillClimber:
                 if allowed:
                     wanted.setdefault(len(of), []).append((node, j, of))
         for size, entries in wanted.items():
-            of = np.array([e[2] for e in entries], np.int16).reshape(len(entries), size)
-            scores, _ = self.scorer(np.array([e[0] for e in entries]), of)
+            families = np.array([e[2] for e in entries], np.int16).reshape(len(entries), size)
+            scores, _ = self.scorer(np.array([e[0] for e in entries]), families)
             for (node, j, _), score in zip(entries, scores):
                 if j < 0:
                     self.local[node] = score
@@ -117,7 +115,7 @@ def first_network(scorer: FamilyScorer, rules: CompiledRules) -> list[set[int]]:
     cache = ParentSetCache.from_scorer(scorer, rules)
     check_feasible(cache)
     choice = solve_climb(whole_problem(cache)).choice
-    return [set(of) for of in parents_of_choice(cache.masks, choice)]
+    return [set(of) for of in parents_of_choice(cache.masks, choice.tolist())]
 
 
 def hill_climb(

@@ -7,8 +7,8 @@ greedy ascent on the dual of the cluster inequalities tells which those are. A n
 of all is already placed is placed at once.
 
 References: C. Yuan and B. Malone (2013), "Learning optimal Bayesian networks: a shortest path
-perspective", JAIR 48; S. Karan and J. Zola (2016), "Exact structure learning of Bayesian networks by
-optimal path extension". The ascent is in `octavo.graphical.network_clusters`.
+perspective", JAIR 48; S. Karan and J. Zola (2016), "Exact structure learning of Bayesian networks
+by optimal path extension", IEEE Big Data. The ascent is in `octavo.graphical.network_clusters`.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def groups_of_nodes(
         mass = _improve_groups(clusters[:found], raised[:found], groups, n)
         if mass > best_mass:
             best, best_mass = groups, mass
-    return [members_of(group[None]) for group in best]
+    return [members_of(np.array([group])) for group in best]
 
 
 class Lattice:
@@ -281,6 +281,13 @@ class Lattice:
             table = self.tables[at : at + (1 << size)]
             _group_table(problem.ptr, problem.masks, problem.scores, lo, size, table)
         self.counters = np.array([0, 0, 0, -1])
+        self.states: NDArray[np.uint64]
+        self.gains: NDArray[np.float64]
+        self.before: NDArray[np.int64]
+        self.via: NDArray[np.int8]
+        self.closed: NDArray[np.bool_]
+        self.bounds: NDArray[np.float64]
+        self.slots: NDArray[np.int64]
         self._room(1 << 16)
         roots = np.flatnonzero(~problem.masks[problem.ptr[:-1], 0].astype(bool))
         placed = masks_of([roots.tolist()], problem.n_nodes)[0, 0]
@@ -304,9 +311,8 @@ class Lattice:
         )  # fmt: skip
         heaps = np.empty(2 * room), np.empty(2 * room, np.int64)
         if count:
-            old = (self.states, self.gains, self.before, self.via, self.closed)
-            for new, array in zip(fresh, old):
-                new[:count] = array[:count]
+            for new, name in zip(fresh, ("states", "gains", "before", "via", "closed")):
+                new[:count] = getattr(self, name)[:count]
             heaps[0][:waiting], heaps[1][:waiting] = self.bounds[:waiting], self.slots[:waiting]
         self.states, self.gains, self.before, self.via, self.closed = fresh
         self.bounds, self.slots = heaps

@@ -230,7 +230,8 @@ def solve_order(
     upper = relaxed_bound(problem)
     solve = _climb_order if climb else _score_order
     tried = 0
-    for tried in range(1, n_orders + 1):
+    while tried < n_orders:
+        tried += 1
         order = feasible_order(problem, rng.permutation(n).astype(float))
         choice = np.empty(n, np.int64)
         score = solve(problem.ptr, problem.masks, problem.scores, order, choice)

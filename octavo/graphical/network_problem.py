@@ -189,9 +189,7 @@ def _joined_trace(results: Sequence[SearchResult]) -> tuple[TracePoint, ...]:
     points: list[TracePoint] = []
     before = 0.0
     for k, result in enumerate(results):
-        lower = math.fsum(
-            [*(r.score for r in results[:k]), *(p.lower for p in start[k + 1 :])]
-        )
+        lower = math.fsum([*(r.score for r in results[:k]), *(p.lower for p in start[k + 1 :])])
         upper = math.fsum(
             [*(r.upper_bound for r in results[:k]), *(p.upper for p in start[k + 1 :])]
         )

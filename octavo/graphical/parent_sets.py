@@ -7,7 +7,8 @@ the conditional entropy of the added parent. A certificate must itself satisfy t
 
 References: C. P. de Campos and Q. Ji (2011), "Efficient Structure Learning of Bayesian Networks
 using Constraints", JMLR 12, section 4; C. P. de Campos, M. Scanagatta, G. Corani and M. Zaffalon
-(2018), "Entropy-based pruning for learning Bayesian networks using BIC", Artificial Intelligence 260.
+(2018), "Entropy-based pruning for learning Bayesian networks using BIC", Artificial
+Intelligence 260.
 """
 
 from __future__ import annotations
@@ -140,15 +141,11 @@ def next_level(level: Level, allowed: NDArray[np.int16]) -> Level:
         return Level(np.empty((0, size + 1), np.int16), level.best[:0], level.cells[:0])
     if size == 0:
         m = len(allowed)
-        return Level(
-            allowed[:, None].copy(), np.full(m, level.best[0]), np.full(m, level.cells[0])
-        )
+        return Level(allowed[:, None].copy(), np.full(m, level.best[0]), np.full(m, level.cells[0]))
     room = _count_joins(level.members)
-    made = Level(
-        np.empty((room, size + 1), np.int16), np.empty(room), np.empty(room, np.int64)
-    )
+    made = Level(np.empty((room, size + 1), np.int16), np.empty(room), np.empty(room, np.int64))
     count = _join(*level, *made)
-    return Level(*(array[:count] for array in made))
+    return Level(made.members[:count], made.best[:count], made.cells[:count])
 
 
 @lru_cache(maxsize=256)
@@ -184,9 +181,7 @@ class Enumeration:
         self.n = len(rules.names)
         self.required = [np.array(sorted(r.required), np.int16) for r in rules.nodes]
         self.allowed = [
-            np.array(
-                sorted(set(range(self.n)) - {node} - r.required - r.forbidden), dtype=np.int16
-            )
+            np.array(sorted(set(range(self.n)) - {node} - r.required - r.forbidden), dtype=np.int16)
             for node, r in enumerate(rules.nodes)
         ]
         self.pruned = {"theorem 2": 0, "theorem 4": 0, "theorem 9": 0, "entropy": 0, "lemma 1": 0}
@@ -472,9 +467,7 @@ class ParentSetCache:
     def parent_sets(self, node: int) -> list[tuple[float, tuple[int, ...]]]:
         """Return the sets of a node as (score, members), best first."""
         lo, hi = self.ptr[node], self.ptr[node + 1]
-        return [
-            (float(self.scores[row]), members_of(self.masks[row])) for row in range(lo, hi)
-        ]
+        return [(float(self.scores[row]), members_of(self.masks[row])) for row in range(lo, hi)]
 
     def score_of(self, parents: Sequence[Sequence[int]]) -> float:
         """Return the score of a network whose parent sets are all in the cache."""

@@ -8,6 +8,7 @@ says which column of a later table holds a value that was not there before.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ def _cut(name: str, values: NDArray[Any], discretize: str, n_bins: int) -> Colum
         edges = np.unique(np.quantile(numbers, np.arange(1, n_bins) / n_bins))
     edges = edges[edges > numbers.min()]  # an edge at the minimum has nothing below it
     ends = ["", *(f"{edge:.6g}" for edge in edges), ""]
-    labels = tuple(f"[{lo or '-inf'}, {hi or 'inf'})" for lo, hi in zip(ends[:-1], ends[1:]))
+    labels = tuple(f"[{lo or '-inf'}, {hi or 'inf'})" for lo, hi in pairwise(ends))
     return Column(name, labels, edges)
 
 
@@ -132,7 +133,9 @@ def _example(values: NDArray[Any]) -> float:
     return next(v for v in numbers if v != np.floor(v))
 
 
-def code_table(X: NDArray[Any], columns: Sequence[Column]) -> NDArray[np.int32]:
+def code_table(
+    X: NDArray[Any], columns: Sequence[Column], handle_unknown: str = "error"
+) -> NDArray[np.int32]:
     """Return the codes of a table whose columns are known.
 
     Parameters
@@ -141,31 +144,35 @@ def code_table(X: NDArray[Any], columns: Sequence[Column]) -> NDArray[np.int32]:
         Values.
     columns : sequence of Column
         What `fit_columns` returned.
+    handle_unknown : {"error", "ignore"}
+        Whether a value that is no known state raises a ValueError that names it, or gets -1.
 
     Returns
     -------
     codes : ndarray of shape (n_samples, n_columns), dtype int32
-        Codes; a value that is no known state raises a ValueError that names it.
+        Codes.
     """
     codes = np.empty(X.shape, np.int32)
     for place, column in enumerate(columns):
-        codes[:, place] = code_column(X[:, place], column)
+        codes[:, place] = code_column(X[:, place], column, handle_unknown)
     return codes
 
 
-def code_column(values: NDArray[Any], column: Column) -> NDArray[np.int32]:
-    """Return the codes of one column."""
+def code_column(
+    values: NDArray[Any], column: Column, handle_unknown: str = "error"
+) -> NDArray[np.int32]:
+    """Return the codes of one column; -1 for unknown states if they are to be ignored."""
     if column.edges is not None:
         return np.searchsorted(column.edges, values.astype(np.float64), side="right").astype("i4")
     code = {state: k for k, state in enumerate(column.states)}
     distinct, back = _distinct(values)
     unknown = [value for value in distinct if value not in code]
-    if unknown:
+    if unknown and handle_unknown == "error":
         raise ValueError(
             f"column {column.name!r} holds unknown states {unknown[:5]}; expected one of "
             f"{list(column.states[:10])}{' ...' if len(column.states) > 10 else ''}"
         )
-    return np.array([code[value] for value in distinct], np.int32)[back]
+    return np.array([code.get(value, -1) for value in distinct], np.int32)[back]
 
 
 def _distinct(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
