@@ -309,8 +309,11 @@ class BayesianNetworkModel:
                 raw = gzip.decompress(raw)
             text = raw.decode("utf-8")
         names, states, parents, tables = parse_bif(text)
-        # Files round their probabilities; a row must add to one to be drawn from.
-        return cls(names, states, parents, [t / t.sum(axis=-1, keepdims=True) for t in tables])
+        # Files round their probabilities; what does not add to one is scaled.
+        for table in tables:
+            total = table.sum(axis=-1, keepdims=True)
+            table /= np.where(np.abs(total - 1.0) > 1e-9, total, 1.0)
+        return cls(names, states, parents, tables)
 
     # --- asking -----------------------------------------------------------------------------
 

@@ -77,7 +77,10 @@ def _read_probability(
         elif token == "default":
             table[np.isnan(table).any(axis=-1)] = [float(v) for v in tokens.until(";")]
         elif token == "(":
-            of = [states[p].index(s) for p, s in zip(parents, tokens.until(")"))]
+            named = list(tokens.until(")"))
+            if len(named) != len(parents):
+                raise ValueError(f"a row of {name!r} names {named}, expected {len(parents)} states")
+            of = [states[p].index(s) for p, s in zip(parents, named)]
             table[tuple(of)] = [float(v) for v in tokens.until(";")]
         else:
             list(tokens.until(";"))

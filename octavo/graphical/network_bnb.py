@@ -27,7 +27,7 @@ from octavo.graphical.network_problem import Problem, SearchResult, TracePoint
 
 __all__: list[str] = []
 
-CHUNK = 2_000_000  # sets looked at, about, between two looks at the clock
+CHUNK = 200_000  # sets looked at, about, between two looks at the clock
 MEMORY = 1 << 29  # bytes of waiting cases beyond which the search goes depth first
 TIE = 1e-9  # a case must beat the best network by more than this, relatively
 # Places in the array of counters.
@@ -243,6 +243,7 @@ def _split(
                 ptr, masks, scores, needs[new], avoids[new], choices[new],
                 bounds[new] - bar, costs, clusters, raised,
             )  # fmt: skip
+        bounds[new] = min(bounds[new], bounds[slot])  # the ascent may have been luckier before
         if bounds[new] > bar:
             counters[FREE] -= 1
             _insert(heaps, places, bounds, counters, new)
@@ -481,10 +482,13 @@ def solve_bnb(
         for b, c in zip(bests, choices):
             b[0], c[:] = best, choice
         _share(queues)
-        Parallel(len(queues), require="sharedmem")(
-            delayed(q.advance)(b, c, max(1, left // len(queues)), bottom, clusters)
-            for q, b, c in zip(queues, bests, choices)
-        )
+        if len(queues) == 1:
+            queues[0].advance(bests[0], choices[0], left, bottom, clusters)
+        else:
+            Parallel(len(queues), require="sharedmem")(
+                delayed(q.advance)(b, c, max(1, left // len(queues)), bottom, clusters)
+                for q, b, c in zip(queues, bests, choices)
+            )
         if on_step():
             time_limit = 0.0  # one more look at the bounds, then stop
     optimal = upper - best <= TIE * max(1.0, abs(best))
