@@ -10,6 +10,7 @@ using Constraints", JMLR 12, section 3.2.
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 from typing import Any
 
@@ -25,7 +26,7 @@ from octavo.engine.contingency import distinct_rows
 from octavo.engine.progress import FitProgress
 from octavo.graphical.bayesian_network import STRUCTURE_CONSTRAINTS, learn_structure
 from octavo.graphical.bayesian_network_model import BayesianNetworkModel
-from octavo.graphical.local_scores import topological_order
+from octavo.graphical.local_scores import FamilyScorer, topological_order
 from octavo.graphical.network_constraints import dbn, expanded, forbidden_arc
 from octavo.graphical.network_search import NetworkResult
 from octavo.graphical.state_table import Column, code_table, declared_categories, fit_columns
@@ -244,9 +245,9 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
 
     def _learn(
         self, codes: NDArray, columns: list[Column], rules: Any, limit: int | None, on_step: Any
-    ) -> tuple[NetworkResult, BayesianNetworkModel, Any]:
+    ) -> tuple[NetworkResult, BayesianNetworkModel]:
         rows = distinct_rows(codes, [len(column.states) for column in columns])
-        learned = learn_structure(
+        found = learn_structure(
             rows,
             [column.name for column in columns],
             score=self.score,
@@ -260,17 +261,14 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             random_state=self.random_state,
             on_step=on_step,
-        )
-        found = learned.result
+        ).result
         model = BayesianNetworkModel.from_codes(codes, columns, found.parents, self.smoothing)
-        return found, model, learned.cache
+        return found, model
 
     def _fit_initial(self, codes: NDArray, on_step: Any) -> None:
         """Step 1: the network of the first slice."""
         limit = 0 if len(codes) < 2 else self.max_parents
-        found, model, _ = self._learn(
-            codes, self.columns_, self.initial_constraints, limit, on_step
-        )
+        found, model = self._learn(codes, self.columns_, self.initial_constraints, limit, on_step)
         self.initial_, self.initial_model_ = found, model
 
     def _fit_transition(self, codes: NDArray, on_step: Any) -> None:
@@ -280,15 +278,24 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
         rules = [dbn(n, self_arcs=self.self_arcs), *expanded(self.constraints, names)]
         if not self.within_slice:
             rules += [forbidden_arc(a, b) for a in names[n:] for b in names[n:] if a != b]
-        found, model, cache = self._learn(codes, columns, rules, self.max_parents, on_step)
+        found, model = self._learn(codes, columns, rules, self.max_parents, on_step)
         self.transition_, self.transition_model_ = found, model
         # The previous slice has a constant score, which is no part of Eq. (3).
-        constant = 0.0 if cache is None else float(cache.scores[cache.ptr[:n]].sum())
+        constant = self._previous_score(codes[:, :n])
         initial = self.initial_
         self.score_ = initial.score + found.score - constant
         self.upper_bound_ = initial.upper_bound + found.upper_bound - constant
         self.optimal_ = initial.optimal and found.optimal
         self.gap_ = 0.0 if self.optimal_ else (self.upper_bound_ - self.score_) / abs(self.score_)
+
+    def _previous_score(self, codes: NDArray) -> float:
+        """Return the score of the previous slice, whose variables have no parents."""
+        scorer = FamilyScorer(
+            distinct_rows(codes, [len(column.states) for column in self.columns_]),
+            self.score,
+            ess=self.ess,
+        )
+        return math.fsum(scorer.one(v, ()) for v in range(self.n_features_in_))
 
     @property
     def dag_(self) -> Any:

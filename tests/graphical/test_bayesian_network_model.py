@@ -15,9 +15,7 @@ from octavo.graphical import BayesianNetworkModel
 def random_model(seed, n=5):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 4, n)
-    parents = [
-        tuple(int(p) for p in np.flatnonzero(rng.random(i) < 0.5))[:3] for i in range(n)
-    ]
+    parents = [tuple(int(p) for p in np.flatnonzero(rng.random(i) < 0.5))[:3] for i in range(n)]
     tables = [
         rng.dirichlet(np.ones(sizes[i]), tuple(sizes[p] for p in of))
         for i, of in enumerate(parents)

@@ -124,7 +124,7 @@ def test_a_file_of_gobnilp_is_read(tmp_path):
 def test_broken_files_say_so(tmp_path, text):
     path = tmp_path / "scores.jkl"
     path.write_text(text)
-    with pytest.raises(ValueError, match="not a .jkl file"):
+    with pytest.raises(ValueError, match=r"not a \.jkl file"):
         ParentSetCache.load(path)
 
 
