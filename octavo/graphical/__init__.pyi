@@ -30,5 +30,6 @@ from octavo.graphical.network_search import NetworkResult as NetworkResult
 from octavo.graphical.network_search import TracePoint as TracePoint
 from octavo.graphical.network_search import solve_parent_sets as solve_parent_sets
 from octavo.graphical.parent_sets import ParentSetCache as ParentSetCache
+from octavo.graphical.random_networks import make_bayesian_network as make_bayesian_network
 from octavo.graphical.tan_classifier import NaiveBayesSelect as NaiveBayesSelect
 from octavo.graphical.tan_classifier import TANClassifier as TANClassifier
