@@ -40,7 +40,7 @@ __all__ = ["BayesianNetworkStructureLearner"]
 
 # What every learner of a structure takes, and how it is checked.
 STRUCTURE_CONSTRAINTS: dict[str, Any] = {
-    "score": [StrOptions(set(SCORES))],
+    "criterion": [StrOptions(set(SCORES))],
     "ess": [Interval(Real, 0, None, closed="neither")],
     "method": [StrOptions(set(METHODS))],
     "max_parents": [Interval(Integral, 0, None, closed="left"), None],
@@ -141,8 +141,8 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
 
     Parameters
     ----------
-    score : {"bic", "aic", "bdeu", "k2", "bd", "bde", "loglik"}, default="bic"
-        What a network is judged by, in natural logarithms; larger is better. "loglik" has no
+    criterion : {"bic", "aic", "bdeu", "k2", "bd", "bde", "loglik"}, default="bic"
+        Score that a network is judged by, in natural logarithms; larger is better. "loglik" has no
         penalty and needs `max_parents` or constraints.
     ess : float, default=1.0
         Equivalent sample size of "bdeu" and "bde". The optimum is very sensitive to it.
@@ -260,7 +260,7 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
 
     def __init__(
         self,
-        score: str = "bic",
+        criterion: str = "bic",
         ess: float = 1.0,
         method: str = "auto",
         constraints: Any = None,
@@ -279,7 +279,7 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
         n_bins: int = 3,
         on_constant: str = "raise",
     ) -> None:
-        self.score = score
+        self.criterion = criterion
         self.ess = ess
         self.method = method
         self.constraints = constraints
@@ -326,6 +326,7 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
         options = self.get_params(deep=False)
         for own in ("discretize", "n_bins", "on_constant"):
             options.pop(own)
+        options["score"] = options.pop("criterion")
         with FitProgress(self, None, X) as progress:
             learned = learn_structure(self._rows, names, on_step=progress.step, **options)
         found = learned.result
@@ -401,3 +402,20 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self, "parents_")
         codes, _ = table_of(self, X, reset=False)
         return self.to_model().log_likelihood_of_codes(codes)
+
+    def score(self, X, y=None):
+        """Return the mean log-probability of rows under the network, counts smoothed by one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Complete rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            Natural logarithm a row; `score_` is the criterion on the training data.
+        """
+        return float(np.mean(self.score_samples(X)))

@@ -53,8 +53,8 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
 
     Parameters
     ----------
-    score : {"bic", "aic", "bdeu", "k2", "bd", "bde", "loglik"}, default="bic"
-        What a network is judged by.
+    criterion : {"bic", "aic", "bdeu", "k2", "bd", "bde", "loglik"}, default="bic"
+        Score that a network is judged by.
     ess : float, default=1.0
         Equivalent sample size of "bdeu".
     self_arcs : bool, default=False
@@ -144,7 +144,7 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
 
     def __init__(
         self,
-        score: str = "bic",
+        criterion: str = "bic",
         ess: float = 1.0,
         self_arcs: bool = False,
         within_slice: bool = True,
@@ -162,7 +162,7 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.score = score
+        self.criterion = criterion
         self.ess = ess
         self.self_arcs = self_arcs
         self.within_slice = within_slice
@@ -250,7 +250,7 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
         found = learn_structure(
             rows,
             [column.name for column in columns],
-            score=self.score,
+            score=self.criterion,
             ess=self.ess,
             method=self.method,
             constraints=rules,
@@ -292,7 +292,7 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
         """Return the score of the previous slice, whose variables have no parents."""
         scorer = FamilyScorer(
             distinct_rows(codes, [len(column.states) for column in self.columns_]),
-            self.score,
+            self.criterion,
             ess=self.ess,
         )
         return math.fsum(scorer.one(v, ()) for v in range(self.n_features_in_))

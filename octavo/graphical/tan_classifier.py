@@ -38,8 +38,7 @@ class NetworkClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """What the two classifiers share: a network whose last node is the class."""
 
     _parameter_constraints: dict[str, Any] = {
-        **{k: v for k, v in STRUCTURE_CONSTRAINTS.items() if k not in ("score", "max_parents")},
-        "criterion": STRUCTURE_CONSTRAINTS["score"],
+        **{k: v for k, v in STRUCTURE_CONSTRAINTS.items() if k != "max_parents"},
         "select": ["boolean"],
         "smoothing": [Interval(Real, 0, None, closed="left")],
         "handle_unknown": [StrOptions({"error", "ignore"})],

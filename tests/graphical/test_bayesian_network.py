@@ -273,7 +273,7 @@ def test_a_column_of_one_state_is_refused_or_left_alone():
         ({}, pd.DataFrame({"a": ["x", None, "y"], "b": [0, 1, 1]}), "NaN|None"),
         ({"constraints": [required_arc(0, 1), required_arc(1, 0)]}, None, "no network.*cycle"),
         ({"constraints": [required_arc(0, 9)]}, None, "no node 9"),
-        ({"score": "mdl"}, None, "'score' parameter"),
+        ({"criterion": "mdl"}, None, "'criterion' parameter"),
         ({"method": "magic"}, None, "'method' parameter"),
         ({"ess": 0.0}, None, "'ess' parameter"),
         ({"bottom": 0}, None, "'bottom' parameter"),
