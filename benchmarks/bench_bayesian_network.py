@@ -1,4 +1,4 @@
-"""Optimal networks and hill climbing beside pgmpy on alarm, and exact searches beside each other."""
+"""Optimal networks and hill climbing beside pgmpy on alarm; exact searches beside each other."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ CONTESTS = [
     ),
     Contest(
         name="exact searches",
-        problem="BIC, random network of 16 nodes, 500 rows: the search alone, to the proven optimum",
+        problem="BIC, random network of 16 nodes, 500 rows: the search to the proven optimum",
         setup=sparse_cache,
         solvers={
             method: lambda cache, method=method: solve_parent_sets(cache, method, random_state=0)

@@ -278,5 +278,6 @@ def _warmup() -> None:
     rows = distinct_rows(np.array([[0, 1], [1, 0], [0, 1]]), (2, 2))
     CellSums(rows)(np.array([[0, 1]], np.int16))
     ids = np.zeros(2, np.int32)
+    _sum_cells(np.zeros(1, np.int64), 1, np.zeros(1), np.empty(1))
     _refine(ids, 1, rows.codes[0], 2, np.empty(4, np.int32), ids.copy())
     _tally(ids, rows.codes[0], rows.weights, 2, np.zeros(2, np.int64))

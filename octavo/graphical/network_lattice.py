@@ -241,7 +241,7 @@ def _walk(
 
 
 def groups_of_nodes(
-    problem: Problem, largest: int, random_state: np.random.RandomState, n_starts: int = 8
+    problem: Problem, largest: int, random_state: np.random.RandomState, n_starts: int = 300
 ) -> list[tuple[int, ...]]:
     """Return groups of nodes of bounded size that hold as much of the dual ascent as possible."""
     n = problem.n_nodes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -152,9 +153,9 @@ def true_rules(model, kept, seed: int):
     return rules
 
 
-def learner(*args, **options):
+def learner(criterion: str = "bic", **options: Any) -> Any:
     """Return a learner with a fixed seed."""
-    return graphical.BayesianNetworkStructureLearner(*args, random_state=0, **options)
+    return graphical.BayesianNetworkStructureLearner(criterion, random_state=0, **options)
 
 
 @PAPER.claim(
