@@ -261,7 +261,12 @@ class ClusterProgram:
     def solve_integer(self, time_left: float) -> NDArray[np.int64] | None:
         """Solve the integer program over the active columns; return its choice."""
         at = np.flatnonzero(self.active)
-        constraints = [LinearConstraint(self.one_each[:, at], 1.0, 1.0)]
+        scores = csr_array(self.problem.scores[at][None, :])
+        constraints = [
+            LinearConstraint(self.one_each[:, at], 1.0, 1.0),
+            # Only what beats the network that is known; none such: that one is optimal.
+            LinearConstraint(scores, lb=self.best + self.slack),
+        ]
         if self.cuts.shape[0]:
             constraints.append(LinearConstraint(self.cuts[:, at], lb=1.0))
         options = {"mip_rel_gap": 0.0}
@@ -277,6 +282,8 @@ class ClusterProgram:
         if done.status == 2:
             self.upper = self.best
             return None
+        if done.status == 0:  # the best choice under the cuts so far, cycles or not
+            self.upper = max(min(self.upper, -float(done.fun)), self.best)
         bound = getattr(done, "mip_dual_bound", None)
         if bound is not None:
             self.upper = max(min(self.upper, -float(bound)), self.best)
@@ -350,10 +357,11 @@ def solve_ilp(
         if max_steps is not None and steps >= max_steps:
             break
         steps += 1
-        before = program.upper
         if linear:
             value = program.relax(end - time.perf_counter())
             if value is None:
+                if not closed():
+                    break  # out of time
                 continue
             program.round(value)
             cuts = program.separate(value)
@@ -363,12 +371,15 @@ def solve_ilp(
             linear = added > 0
         else:
             choice = program.solve_integer(end - time.perf_counter())
-            if choice is not None and _is_acyclic(problem.masks, choice):
+            if choice is None:
+                if not closed():
+                    break  # out of time
+            elif _is_acyclic(problem.masks, choice):
                 program.offer(float(problem.scores[choice].sum()), choice)
-                if program.upper >= before and time.perf_counter() < end:
-                    program.upper = max(program.best, min(before, program.upper))
-            elif choice is not None:
+            else:
                 linear = program.add(program.cycles_of(choice)) > 0
+                if not linear:
+                    break  # the solver's tolerance lets a cut through that is already there
         if on_step():
             break
     optimal = program.upper - program.best <= program.slack
