@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.graphical import BayesianNetworkModel
+from octavo.graphical import BayesianNetworkModel, make_bayesian_network
 
 
 def random_model(seed, n=5):
@@ -172,3 +172,14 @@ def test_impossible_evidence_says_so():
     )
     with pytest.raises(ValueError, match="probability zero"):
         model.query(["a"], {"b": 1})
+
+
+def test_random_networks_have_what_is_asked_for():
+    model = make_bayesian_network(12, 20, max_parents=3, n_states=(2, 4), random_state=0)
+    assert sum(map(len, model.parents)) == 20
+    assert max(map(len, model.parents)) <= 3
+    assert {len(states) for states in model.states} <= {2, 3, 4}
+    assert model == make_bayesian_network(12, 20, max_parents=3, n_states=(2, 4), random_state=0)
+    assert sum(map(len, make_bayesian_network(3, 99, random_state=0).parents)) == 3
+    with pytest.raises(ValueError, match="concentration positive"):
+        make_bayesian_network(3, concentration=0.0)
