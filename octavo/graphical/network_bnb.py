@@ -41,7 +41,7 @@ def _goes_before(scores, one, other, sign):
 
 
 @njit(cache=True, nogil=True)
-def _settle(heap, place, scores, sign, size, at):
+def _settle_case(heap, place, scores, sign, size, at):
     """Move the slot at a place of a heap up or down to where it belongs."""
     slot = heap[at]
     while at > 0:
@@ -65,18 +65,18 @@ def _settle(heap, place, scores, sign, size, at):
 
 
 @njit(cache=True, nogil=True)
-def _insert(heaps, places, scores, counters, slot):
+def _enqueue_case(heaps, places, scores, counters, slot):
     """Put a slot into both heaps."""
     size = counters[SIZE]
     counters[SIZE] = size + 1
     for end in range(2):
         heaps[end, size] = slot
         places[end, slot] = size
-        _settle(heaps[end], places[end], scores, 1 - 2 * end, size + 1, size)
+        _settle_case(heaps[end], places[end], scores, 1 - 2 * end, size + 1, size)
 
 
 @njit(cache=True, nogil=True)
-def _remove(heaps, places, scores, counters, free, slot):
+def _dequeue_case(heaps, places, scores, counters, free, slot):
     """Take a slot out of both heaps and free it."""
     size = counters[SIZE] - 1
     counters[SIZE] = size
@@ -86,7 +86,7 @@ def _remove(heaps, places, scores, counters, free, slot):
         if last != slot:
             heaps[end, at] = last
             places[end, last] = at
-            _settle(heaps[end], places[end], scores, 1 - 2 * end, size, at)
+            _settle_case(heaps[end], places[end], scores, 1 - 2 * end, size, at)
     free[counters[FREE]] = slot
     counters[FREE] += 1
 
@@ -221,7 +221,7 @@ def _copy_case(source, target, choices, needs, avoids):
 
 
 @njit(cache=True, nogil=True)
-def _split(
+def _split_case(
     ptr, masks, scores, cycle, length, bar, slot,
     choices, needs, avoids, bounds, heaps, places, counters, free, costs, clusters, raised,
 ):  # fmt: skip
@@ -246,14 +246,14 @@ def _split(
         bounds[new] = min(bounds[new], bounds[slot])  # the ascent may have been luckier before
         if bounds[new] > bar:
             counters[FREE] -= 1
-            _insert(heaps, places, bounds, counters, new)
+            _enqueue_case(heaps, places, bounds, counters, new)
         if _has(avoids[slot, child], parent):
             break  # a required chain already excludes this arc: nothing is left to cover
         _require(needs[slot], avoids[slot], parent, child, upper, lower)
 
 
 @njit(cache=True, nogil=True)
-def _search(
+def _branch_cases(
     ptr, masks, scores, choices, needs, avoids, bounds, heaps, places, counters, free,
     best, best_choice, steps, bottom, cluster_bound,
 ):  # fmt: skip
@@ -279,7 +279,7 @@ def _search(
                 counters[FREE] += counters[SIZE]
                 counters[SIZE] = 0
                 return 0
-            _remove(heaps, places, bounds, counters, free, slot)
+            _dequeue_case(heaps, places, bounds, counters, free, slot)
             continue
         choice = choices[slot]
         length = _cycle_to_break(
@@ -290,10 +290,10 @@ def _search(
             for node in range(n):
                 best_choice[node] = choice[node]
         # The slot leaves the queue but is not handed out again before it has been split.
-        _remove(heaps, places, bounds, counters, free, slot)
+        _dequeue_case(heaps, places, bounds, counters, free, slot)
         if length > 0:
             counters[FREE] -= 1
-            _split(
+            _split_case(
                 ptr, masks, scores, cycle, length, bar, slot,
                 choices, needs, avoids, bounds, heaps, places, counters, free,
                 costs, clusters, raised,
@@ -370,7 +370,7 @@ class CaseQueue:
         slot = self.free[self.counters[FREE]]
         for array, value in zip(self.cases, (choice, need, avoid, bound)):
             array[slot] = value
-        _insert(self.heaps, self.places, self.cases[3], self.counters, slot)
+        _enqueue_case(self.heaps, self.places, self.cases[3], self.counters, slot)
 
     def give(self, count: int) -> list[tuple]:
         """Take out some of the best cases, for another queue."""
@@ -378,7 +378,7 @@ class CaseQueue:
         for _ in range(count):
             slot = self.heaps[0, 0]
             given.append(tuple(np.copy(array[slot]) for array in self.cases))
-            _remove(self.heaps, self.places, self.cases[3], self.counters, self.free, slot)
+            _dequeue_case(self.heaps, self.places, self.cases[3], self.counters, self.free, slot)
         return given
 
     def advance(
@@ -389,7 +389,7 @@ class CaseQueue:
         choices, needs, avoids, bounds = self.cases
         until = self.counters[STEPS] + steps
         while self.size and self.counters[STEPS] < until:
-            full = _search(
+            full = _branch_cases(
                 p.ptr, p.masks, p.scores, choices, needs, avoids, bounds, self.heaps,
                 self.places, self.counters, self.free, best, choice,
                 until - self.counters[STEPS], bottom, cluster_bound,

@@ -121,7 +121,7 @@ def _bound(placed, everything, starts, offsets, tables):
 
 
 @njit(cache=True, nogil=True)
-def _extend(ptr, masks, scores, placed, newest):
+def _place_ready(ptr, masks, scores, placed, newest):
     """Place every node whose best set of all is placed; return the set and the score added.
 
     Only sets that hold a node just placed can have become complete.
@@ -192,7 +192,7 @@ def _heap_push(bounds, slots, size, bound, slot):
 
 
 @njit(cache=True, nogil=True)
-def _walk(
+def _expand_states(
     ptr, masks, scores, starts, offsets, tables, bar, steps,
     states, gains, before, via, closed, keys, values, bounds, slots, counters,
 ):  # fmt: skip
@@ -224,7 +224,7 @@ def _walk(
             placed = states[s] | bit
             if gain + _bound(placed, everything, starts, offsets, tables) <= bar:
                 continue
-            placed, more = _extend(ptr, masks, scores, placed, bit)
+            placed, more = _place_ready(ptr, masks, scores, placed, bit)
             gain += more
             at = _slot_of(keys, values, placed)
             t = values[at]
@@ -292,7 +292,7 @@ class Lattice:
         roots = np.flatnonzero(~problem.masks[problem.ptr[:-1], 0].astype(bool))
         placed = masks_of([roots.tolist()], problem.n_nodes)[0, 0]
         gain = float(problem.scores[problem.ptr[roots]].sum())
-        placed, more = _extend(problem.ptr, problem.masks, problem.scores, placed, placed)
+        placed, more = _place_ready(problem.ptr, problem.masks, problem.scores, placed, placed)
         self.first = gain + more
         self.states[0], self.gains[0], self.closed[0] = placed, self.first, False
         self.counters[STATES] = 1
@@ -333,7 +333,7 @@ class Lattice:
             if 2 * self.states.size > MAX_STATES:
                 return False
             self._room(2 * self.states.size)
-        _walk(
+        _expand_states(
             p.ptr, p.masks, p.scores, self.starts, self.offsets, self.tables, bar, steps,
             self.states, self.gains, self.before, self.via, self.closed, self.keys, self.values,
             self.bounds, self.slots, self.counters,
