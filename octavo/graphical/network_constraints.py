@@ -517,7 +517,8 @@ class CompiledRules:
         try:
             check_acyclic([sorted(node.required) for node in self.nodes], self.names)
         except ValueError as error:
-            raise ValueError(f"constraints leave no network: required {error}") from None
+            told = str(error).replace("the arcs", "the required arcs")
+            raise ValueError(f"constraints leave no network: {told}") from None
 
     def legal(self, node: int, masks: Masks) -> NDArray[np.bool_]:
         """Return which parent sets of a node satisfy all its rules."""
