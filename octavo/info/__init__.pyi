@@ -123,3 +123,10 @@ from octavo.info.quadratic_kde import CauchySchwarzDivergence as CauchySchwarzDi
 from octavo.info.quadratic_kde import CauchySchwarzInformation as CauchySchwarzInformation
 from octavo.info.quadratic_kde import EuclideanDivergence as EuclideanDivergence
 from octavo.info.quadratic_kde import EuclideanInformation as EuclideanInformation
+from octavo.info.spectral_groups import fast_spectral_clusters as fast_spectral_clusters
+from octavo.info.subspace_analysis import IndependentSubspaceAnalysis as IndependentSubspaceAnalysis
+from octavo.info.subspace_analysis import amari_index as amari_index
+from octavo.info.subspace_objectives import pairwise_dependence as pairwise_dependence
+from octavo.info.subspace_objectives import subspace_objective as subspace_objective
+from octavo.info.subspace_partitions import SubspacePartition as SubspacePartition
+from octavo.info.subspace_partitions import find_subspaces as find_subspaces
