@@ -14,6 +14,7 @@ from octavo.info.association_copula import SpearmanRho2 as SpearmanRho2
 from octavo.info.association_copula import SpearmanRho3 as SpearmanRho3
 from octavo.info.association_copula import SpearmanRho4 as SpearmanRho4
 from octavo.info.association_copula import UpperTailSpearman as UpperTailSpearman
+from octavo.info.complex_subspaces import ComplexISA as ComplexISA
 from octavo.info.correntropy import CenteredCorrentropy as CenteredCorrentropy
 from octavo.info.correntropy import CenteredCorrentropyMetric as CenteredCorrentropyMetric
 from octavo.info.correntropy import Correntropy as Correntropy
@@ -112,6 +113,9 @@ from octavo.info.gradient_free import optimize_estimate as optimize_estimate
 from octavo.info.image_registration import ImageRegistration as ImageRegistration
 from octavo.info.image_registration import register_images as register_images
 from octavo.info.image_registration import registration_profile as registration_profile
+from octavo.info.linear_processes import Autoregression as Autoregression
+from octavo.info.linear_processes import fit_autoregression as fit_autoregression
+from octavo.info.missing_processes import MissingARISA as MissingARISA
 from octavo.info.mutual_info_knn import KSGMutualInformation as KSGMutualInformation
 from octavo.info.mutual_info_meta import Chi2MutualInformation as Chi2MutualInformation
 from octavo.info.mutual_info_meta import L2MutualInformation as L2MutualInformation
@@ -119,6 +123,12 @@ from octavo.info.mutual_info_meta import MIFromDivergence as MIFromDivergence
 from octavo.info.mutual_info_meta import MIFromEntropy as MIFromEntropy
 from octavo.info.mutual_info_meta import RenyiMutualInformation as RenyiMutualInformation
 from octavo.info.mutual_info_meta import TsallisMutualInformation as TsallisMutualInformation
+from octavo.info.nonlinear_mixtures import NonparametricARISA as NonparametricARISA
+from octavo.info.nonlinear_mixtures import PostNonlinearISA as PostNonlinearISA
+from octavo.info.nonlinear_mixtures import kernel_regression as kernel_regression
+from octavo.info.process_analysis import ARIndependentSubspaceAnalysis as ARIndependentSubspaceAnalysis
+from octavo.info.process_analysis import ARXIndependentSubspaceAnalysis as ARXIndependentSubspaceAnalysis
+from octavo.info.process_analysis import MAIndependentSubspaceAnalysis as MAIndependentSubspaceAnalysis
 from octavo.info.quadratic_kde import CauchySchwarzDivergence as CauchySchwarzDivergence
 from octavo.info.quadratic_kde import CauchySchwarzInformation as CauchySchwarzInformation
 from octavo.info.quadratic_kde import EuclideanDivergence as EuclideanDivergence
