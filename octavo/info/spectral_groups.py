@@ -61,7 +61,12 @@ def sized_groups(
     """Return groups of given sizes: k-means of the embedding with as many seats as asked for."""
     rows = spectral_embedding(affinity, len(dims))
     group_of_seat = np.repeat(np.arange(len(dims)), dims)
-    centres = KMeans(len(dims), n_init=10, random_state=rng).fit(rows).cluster_centers_
+    free = KMeans(len(dims), n_init=10, random_state=rng).fit(rows)
+    counts = np.bincount(free.labels_, minlength=len(dims))
+    centres = np.empty_like(free.cluster_centers_)  # the large clusters for the large groups
+    centres[np.argsort(dims, kind="stable")] = free.cluster_centers_[
+        np.argsort(counts, kind="stable")
+    ]
     seats = np.empty(0)
     for _ in range(n_rounds):
         distances = ((rows[:, None, :] - centres[group_of_seat][None]) ** 2).sum(axis=2)
@@ -103,7 +108,7 @@ def fast_spectral_clusters(
         How many means stand for the rows.
     bandwidth : float, default=None
         Of the Gaussian affinity of representatives; None for the median distance of a
-        representative to its seventh neighbour.
+        representative to its third neighbour.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means.
 
@@ -142,7 +147,7 @@ def fast_spectral_clusters(
         nearest, means = model.labels_, model.cluster_centers_
     distances = np.sqrt(np.maximum(((means[:, None] - means[None]) ** 2).sum(axis=2), 0.0))
     if bandwidth is None:
-        bandwidth = float(np.median(np.sort(distances, axis=1)[:, min(7, n_means - 1)])) or 1.0
+        bandwidth = float(np.median(np.sort(distances, axis=1)[:, min(3, n_means - 1)])) or 1.0
     affinity = np.exp(-0.5 * (distances / bandwidth) ** 2)
     np.fill_diagonal(affinity, 0.0)
     return spectral_labels(affinity, n_clusters, rng)[nearest]
