@@ -124,7 +124,7 @@ def update(process: Process, smoothed: Smoothed, n: int) -> Process:
     moments = smoothed.moments
     weights = np.linalg.lstsq(moments[p:, p:], moments[p:, :p], rcond=1e-12)[0]
     noise = (moments[:p, :p] - moments[:p, p:] @ weights) / (n - order)
-    coef = weights.reshape(order, p, p).transpose(0, 2, 1)
+    coef: Floats = weights.reshape(order, p, p).transpose(0, 2, 1).astype(np.float64)
     return Process(coef, (noise + noise.T) / 2, process.spread)
 
 
@@ -320,7 +320,7 @@ class MissingARISA(_ProcessModel):
         past = np.hstack([filled[order - i : len(filled) - i] for i in range(1, order + 1)])
         left = filled[order:] - past @ np.hstack(list(self.coef_)).T
         seen = ~np.isnan(X).any(axis=1)
-        complete = np.all([seen[order - i : len(X) - i] for i in range(order + 1)], axis=0)
+        complete = np.array([seen[t - order : t + 1].all() for t in range(order, len(X))])
         self.n_complete_ = int(complete.sum())
         return left[complete] if self.n_complete_ >= 10 * X.shape[1] else left
 

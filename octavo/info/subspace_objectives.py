@@ -65,7 +65,8 @@ class Objective:
                 f"the objective {name!r} needs an estimator that is an instance of "
                 f"{wanted.__name__}, got {estimator!r}."
             )
-        self.S, self.name, self.estimator = S, name, estimator
+        self.S, self.name = S, name
+        self.estimator: Any = estimator
         self._terms: dict[tuple[Group, ...], float] = {}
 
     def _term(self, *groups: Group) -> float:

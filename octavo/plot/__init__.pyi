@@ -57,3 +57,5 @@ from octavo.plot.ratings import plot_head_to_head as plot_head_to_head
 from octavo.plot.ratings import plot_leaderboard as plot_leaderboard
 from octavo.plot.ratings import plot_rating_history as plot_rating_history
 from octavo.plot.ratings import plot_win_curves as plot_win_curves
+from octavo.plot.subspaces import plot_hinton as plot_hinton
+from octavo.plot.subspaces import plot_sources as plot_sources
