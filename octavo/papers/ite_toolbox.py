@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from octavo import data, info, plot
+from octavo import info, plot
 from octavo.catalogue import Method, Paper
 from octavo.claims import Run, at_least, at_most, holds
 
@@ -377,7 +376,7 @@ PAPER = Paper(
                 "kernel_regression",
             ),
             task="take mixtures of independent vectors apart",
-            summary="Independent subspace analysis by six objectives and four searches, for linear, "
+            summary="Independent subspace analysis by six objectives and four searches, of linear, "
             "autoregressive, driven, convolutive, incomplete, bent and complex mixtures.",
             use_when="Signals are mixtures of sources that are vectors: independent of each other, "
             "with coordinates that are not. Their dimensions need not be known.",
@@ -1071,6 +1070,13 @@ def profiles_of_registration():
     return plot.plot_registration_profile(angles, profiles, truth=11.0).figure
 
 
+def mixture_of(kind: str, **size: Any) -> Any:
+    """Return a known mixture of independent vectors."""
+    from octavo.data import make_subspace_mixture
+
+    return make_subspace_mixture(kind, **size)
+
+
 def separation(model: Any, sample: Any, mixing: Any = None) -> float:
     """Return the Amari index of a fitted model on a known mixture."""
     known = sample.mixing if mixing is None else mixing
@@ -1100,7 +1106,7 @@ def components_and_groups_take_vectors_apart(run: Run) -> float:
     n = 10_000 if run.full else 2000
     worst = 0.0
     for kind in ("shapes", "letters"):
-        sample = data.make_subspace_mixture(kind, n_samples=n, random_state=run.seed)
+        sample = mixture_of(kind, n_samples=n, random_state=run.seed)
         model = info.IndependentSubspaceAnalysis(
             subspace_dims=[2, 2, 2], random_state=run.seed
         ).fit(sample.X)
@@ -1125,7 +1131,7 @@ def components_and_groups_take_vectors_apart(run: Run) -> float:
 )
 def six_objectives_are_least_at_the_true_partition(run: Run) -> float:
     n = 4000 if run.full else 800
-    sample = data.make_subspace_mixture("letters", n_samples=n, random_state=run.seed)
+    sample = mixture_of("letters", n_samples=n, random_state=run.seed)
     model = info.IndependentSubspaceAnalysis(subspace_dims=[2, 2, 2], random_state=run.seed)
     S = model.fit(sample.X).transform(sample.X)
     right = 0
@@ -1155,8 +1161,8 @@ def six_objectives_are_least_at_the_true_partition(run: Run) -> float:
     published="any estimator",
     expect=at_least(
         0.75,
-        because="the share of estimators of several columns whose objective can be evaluated and is "
-        "least at the truth; those of linear or weak dependence cannot see it in white data",
+        because="the share of estimators of several columns whose objective can be evaluated and "
+        "is least at the truth; those of linear or weak dependence cannot see it in white data",
     ),
     seeds=(0,),
     full_seeds=(0, 1, 2),
@@ -1164,7 +1170,7 @@ def six_objectives_are_least_at_the_true_partition(run: Run) -> float:
 )
 def any_estimator_serves_in_the_objective(run: Run) -> float:
     n = 2000 if run.full else 300
-    sample = data.make_subspace_mixture("shapes", n_subspaces=2, n_samples=n, random_state=run.seed)
+    sample = mixture_of("shapes", n_subspaces=2, n_samples=n, random_state=run.seed)
     tried, blind = 0, []
     for kind, objective in (("entropy", "sum_entropy"), ("mutual_info", "pairwise_information")):
         for record in info.list_estimators(kind):
@@ -1205,7 +1211,7 @@ def unknown_dimensions_are_found(run: Run) -> float:
     n = 4000 if run.full else 1500
     right = 0
     for kind in ("shapes", "letters", "wires"):
-        sample = data.make_subspace_mixture(kind, n_subspaces=4, n_samples=n, random_state=run.seed)
+        sample = mixture_of(kind, n_subspaces=4, n_samples=n, random_state=run.seed)
         model = info.IndependentSubspaceAnalysis(optimizer="spectral", random_state=run.seed)
         dims = model.fit(sample.X).subspace_dims_.tolist()
         right += dims == [len(group) for group in sample.subspaces]
@@ -1227,6 +1233,8 @@ def unknown_dimensions_are_found(run: Run) -> float:
     unit="min",
 )
 def a_million_elements_are_clustered_in_minutes(run: Run) -> float:
+    import time
+
     sizes = (250_000, 1_000_000) if run.full else (5000, 20_000)
     seconds = []
     for n in sizes:
@@ -1250,7 +1258,7 @@ def extended_problems(seed: int, n: int) -> dict[str, float]:
     """Return the Amari index of each extension on a mixture of its kind."""
     rng = np.random.default_rng(seed)
     known: dict[str, Any] = {"subspace_dims": [2, 2], "random_state": seed}
-    sample = data.make_subspace_mixture("letters", n_subspaces=2, n_samples=n, random_state=seed)
+    sample = mixture_of("letters", n_subspaces=2, n_samples=n, random_state=seed)
     X, S, A = sample.X, sample.sources, sample.mixing
     inputs = rng.standard_normal((n, 1))
     slow, driven, bent = X.copy(), X + 3.0 * inputs, S.copy()
@@ -1261,7 +1269,7 @@ def extended_problems(seed: int, n: int) -> dict[str, float]:
     gaps = np.where(rng.uniform(size=X.shape) < 0.05, np.nan, slow)
     H = rng.normal(size=(2, 8, 4))
     echo = S[1:] @ H[0].T + S[:-1] @ H[1].T
-    many = data.make_subspace_mixture("letters", n_subspaces=6, n_samples=n, random_state=seed)
+    many = mixture_of("letters", n_subspaces=6, n_samples=n, random_state=seed)
     Z, B = S[:, [0, 2]] + 1j * S[:, [1, 3]], rng.normal(size=(2, 2, 2)) @ [1.0, 1.0j]
     return {
         "AR": separation(info.ARIndependentSubspaceAnalysis(**known).fit(slow), sample),
@@ -1303,7 +1311,7 @@ def extensions_take_their_mixtures_apart(run: Run) -> float:
 
 @PAPER.figure("W A of three letters, taken apart", method="IndependentSubspaceAnalysis")
 def hinton_of_letters():
-    sample = data.make_subspace_mixture("letters", random_state=0)
+    sample = mixture_of("letters", random_state=0)
     model = info.IndependentSubspaceAnalysis(random_state=0).fit(sample.X)
     return plot.plot_hinton(
         model.unmixing_ @ sample.mixing, model.subspaces_, sample.subspaces
@@ -1312,13 +1320,13 @@ def hinton_of_letters():
 
 @PAPER.figure("Letters found in their mixture", method="IndependentSubspaceAnalysis")
 def letters_found():
-    sample = data.make_subspace_mixture("letters", n_samples=2000, random_state=0)
+    sample = mixture_of("letters", n_samples=2000, random_state=0)
     model = info.IndependentSubspaceAnalysis(random_state=0).fit(sample.X)
     return plot.plot_sources(model.transform(sample.X), model.subspaces_)[0].figure
 
 
 @PAPER.figure("Dependence of components, in subspaces", method="IndependentSubspaceAnalysis")
 def dependence_of_components():
-    sample = data.make_subspace_mixture("wires", n_subspaces=4, n_samples=1500, random_state=0)
+    sample = mixture_of("wires", n_subspaces=4, n_samples=1500, random_state=0)
     model = info.IndependentSubspaceAnalysis(random_state=0).fit(sample.X)
     return plot.plot_dependence_matrix(model.dependence_, model.subspaces_).figure
