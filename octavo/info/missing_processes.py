@@ -319,7 +319,7 @@ class MissingARISA(_ProcessModel):
         order = self.order
         past = np.hstack([filled[order - i : len(filled) - i] for i in range(1, order + 1)])
         left = filled[order:] - past @ np.hstack(list(self.coef_)).T
-        seen = ~np.isnan(X).any(axis=1)
+        seen = np.asarray(~np.isnan(X).any(axis=1))
         complete = np.array([seen[t - order : t + 1].all() for t in range(order, len(X))])
         self.n_complete_ = int(complete.sum())
         return left[complete] if self.n_complete_ >= 10 * X.shape[1] else left

@@ -1250,6 +1250,7 @@ def a_million_elements_are_clustered_in_minutes(run: Run) -> float:
         seconds.append(time.perf_counter() - start)
         pure = sum(np.bincount(owner[labels == m]).max(initial=0) for m in range(10)) / n
         run.note(f"{n} elements: {seconds[-1]:.2f} s, {pure:.0%} with their group")
+    run.note("rows are log energies of an element at 32 times; ten groups; without the ICA before")
     growth = max(1.0, math.log(seconds[1] / seconds[0]) / math.log(sizes[1] / sizes[0]))
     return seconds[1] * (1e6 / sizes[1]) ** growth / 60.0
 
