@@ -195,7 +195,7 @@ class ARIndependentSubspaceAnalysis(_ProcessModel):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        left = ar_innovations(X - self.mean_, self.coef_[: max(len(X) - 1, 0)])
+        left = ar_innovations(X - self.mean_, self.coef_)
         return left[len(self.coef_) :] @ self.unmixing_.T
 
 
@@ -346,6 +346,37 @@ class ARXIndependentSubspaceAnalysis(_ProcessModel):
         with FitProgress(self, None, X, step_name="round") as progress:
             self._fit_innovations(process.innovations, progress)
         return self
+
+    def innovations(self, X, inputs=None):
+        """Return what is new in the sources at each time, other than by the inputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_times, n_features)
+            Mixtures, in the order of time.
+        inputs : array-like of shape (n_times, n_inputs), default=None
+            What drove the sources; needed where there were inputs in fit.
+
+        Returns
+        -------
+        innovations : ndarray of shape (n_times - lag, n_components)
+            Of the sources, from the first time that has all of its past.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        first, left = len(self.coef_), ar_innovations(X - self.mean_, self.coef_)
+        if len(self.input_mean_):
+            drive = check_array(inputs, dtype=np.float64, input_name="inputs")
+            if drive.shape != (len(X), len(self.input_mean_)):
+                raise ValueError(
+                    f"inputs must have the shape {(len(X), len(self.input_mean_))}, a row for "
+                    f"each time and the columns of fit, got {drive.shape}."
+                )
+            drive = drive - self.input_mean_
+            first = max(first, len(self.input_coef_) - 1)
+            for j, B in enumerate(self.input_coef_):
+                left[j:] -= drive[: len(drive) - j] @ B.T
+        return left[first:] @ self.unmixing_.T
 
 
 class MAIndependentSubspaceAnalysis(_ProcessModel):
@@ -509,7 +540,7 @@ class MAIndependentSubspaceAnalysis(_ProcessModel):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return ar_innovations(X - self.mean_, self.coef_[: len(X) - 1]) @ self.unmixing_.T
+        return ar_innovations(X - self.mean_, self.coef_) @ self.unmixing_.T
 
     def inverse_transform(self, X):
         """Mix sources again.

@@ -110,6 +110,12 @@ def test_inputs_are_taken_out(letters, driven):
     assert index_of(model, letters) < 3 / np.sqrt(1000)
     # 1000 times, deviation of innovations about 1 and of inputs about 1.7: error 0.02 each.
     np.testing.assert_allclose(model.input_coef_[0], effect, atol=0.1)
+    process = fit_autoregression(X - X.mean(axis=0), 2, inputs - inputs.mean(axis=0), 1)
+    np.testing.assert_allclose(
+        model.innovations(X, inputs), process.innovations @ model.unmixing_.T, atol=1e-9
+    )
+    with pytest.raises(ValueError, match="inputs must have the shape"):
+        model.innovations(X, inputs[:, :1])
     without = ARIndependentSubspaceAnalysis(2, **common).fit(X)
     assert index_of(without, letters) > 3 * index_of(model, letters)
     same = ARXIndependentSubspaceAnalysis(2, **common).fit(X)
