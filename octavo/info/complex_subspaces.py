@@ -28,16 +28,16 @@ Complexes = NDArray[np.complex128]
 SAME_LINE = 0.5  # squared cosine above which two real components share a complex source
 
 
-def as_complex_sample(X: ArrayLike) -> Complexes:
-    """Return X as a finite complex array of two rows or more."""
+def as_complex_sample(X: ArrayLike, min_samples: int = 1) -> Complexes:
+    """Return X as a finite complex array of so many rows or more."""
     try:
         Z = np.asarray(X, dtype=np.complex128)
     except (TypeError, ValueError) as error:
         raise ValueError(f"X must be a table of complex numbers: {error}") from error
-    if Z.ndim != 2 or Z.shape[0] < 2 or Z.shape[1] < 1:
+    if Z.ndim != 2 or Z.shape[0] < min_samples or Z.shape[1] < 1:
         raise ValueError(
-            "X must have the shape (n_samples, n_features) with two samples or more, got "
-            f"{Z.shape}."
+            f"X must have the shape (n_samples, n_features) with {min_samples} samples or more, "
+            f"got {Z.shape}."
         )
     if not np.isfinite(Z).all():
         raise ValueError("X contains NaN or infinity.")
@@ -114,9 +114,9 @@ class ComplexISA(_SubspaceModel):
     Notes
     -----
     Use `IndependentSubspaceAnalysis` for real data. Dimensions, `n_components` and `n_subspaces`
-    count complex coordinates. Mixtures of more features than sources, and sources
-    whose imaginary part is a linear function of the real one, are refused: the real data then
-    have no density.
+    count complex coordinates. Sources whose imaginary part is a linear function of the real one are
+    not complex in this sense, and are refused: they fill fewer real dimensions than twice their
+    complex ones.
 
     References
     ----------
@@ -160,7 +160,7 @@ class ComplexISA(_SubspaceModel):
         self : object
             Fitted estimator.
         """
-        Z = as_complex_sample(X)
+        Z = as_complex_sample(X, min_samples=2)
         self.n_features_in_ = Z.shape[1]
         mean = Z.mean(axis=0)
         centred = Z - mean
@@ -252,4 +252,9 @@ class ComplexISA(_SubspaceModel):
             Their mixture.
         """
         check_is_fitted(self)
-        return np.asarray(X, dtype=np.complex128) @ self.mixing_.T + self.mean_
+        S = as_complex_sample(X)
+        if S.shape[1] != len(self.unmixing_):
+            raise ValueError(
+                f"X must have the {len(self.unmixing_)} columns of a transform, got {S.shape[1]}."
+            )
+        return S @ self.mixing_.T + self.mean_

@@ -555,6 +555,5 @@ class MAIndependentSubspaceAnalysis(_ProcessModel):
         X_original : ndarray of shape (n_times, n_features)
             Their convolutive mixture.
         """
-        check_is_fitted(self)
-        innovations = np.asarray(X, dtype=np.float64) @ self.mixing_.T
+        innovations = self._as_sources(X) @ self.mixing_.T
         return run_autoregression(innovations, self.coef_) + self.mean_

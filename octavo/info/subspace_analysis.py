@@ -30,7 +30,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.decomposition import FastICA
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from octavo.engine.progress import FitProgress
 from octavo.info.estimators import EntropyEstimator, MutualInformationEstimator
@@ -251,8 +251,17 @@ class _SubspaceModel(
         X_original : ndarray of shape (n_samples, n_features)
             Their mixture.
         """
+        return self._as_sources(X) @ self.mixing_.T + self.mean_
+
+    def _as_sources(self, S) -> Floats:
+        """Return what is to be mixed again, checked."""
         check_is_fitted(self)
-        return np.asarray(X, dtype=np.float64) @ self.mixing_.T + self.mean_
+        S = check_array(S, dtype=np.float64)
+        if S.shape[1] != len(self.unmixing_):
+            raise ValueError(
+                f"X must have the {len(self.unmixing_)} columns of a transform, got {S.shape[1]}."
+            )
+        return S
 
 
 class IndependentSubspaceAnalysis(_SubspaceModel):

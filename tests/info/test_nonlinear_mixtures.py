@@ -151,6 +151,21 @@ def test_complex_sources_are_separated(complex_mixture):
     np.testing.assert_allclose(model.inverse_transform(S), Z, atol=1e-8)
 
 
+def test_complex_mixtures_of_more_features_than_sources(complex_mixture):
+    Z, A = complex_mixture
+    rng = np.random.default_rng(2)
+    wide = rng.normal(size=(5, 3)) + 1j * rng.normal(size=(5, 3))
+    model = ComplexISA(random_state=0).fit(Z @ wide.T)
+    assert model.unmixing_.shape == (3, 5)
+    assert amari_index(model.unmixing_, wide @ A, model.subspaces_) < 3 / np.sqrt(len(Z))
+
+
+def test_real_data_are_no_complex_mixture():
+    X = np.random.default_rng(0).uniform(size=(200, 2))
+    with pytest.raises(ValueError, match="n_components=4"):
+        ComplexISA(subspace_dims=[1, 1], random_state=0).fit(X)
+
+
 def test_complex_sources_of_more_dimensions():
     S = make_subspace_mixture("letters", n_subspaces=4, n_samples=1500, random_state=0).sources
     scale = np.random.default_rng(0).exponential(size=(2, 1500, 1))

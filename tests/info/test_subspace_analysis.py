@@ -207,6 +207,12 @@ def test_component_analysis_without_components():
         IndependentSubspaceAnalysis(ica=Nothing()).fit(np.random.default_rng(0).normal(size=(9, 2)))
 
 
+def test_mixing_again_needs_the_columns_of_a_transform(letters):
+    model = IndependentSubspaceAnalysis(random_state=0).fit(letters.X)
+    with pytest.raises(ValueError, match="6 columns of a transform, got 5"):
+        model.inverse_transform(np.zeros((3, 5)))
+
+
 def test_amari_index_needs_equally_many_subspaces():
     with pytest.raises(ValueError, match="2 estimated and 3 true"):
         amari_index(np.eye(3), np.eye(3), [[0, 1], [2]], [[0], [1], [2]])

@@ -39,7 +39,7 @@ CASES = [
         query=lambda m: m.transform(MIXTURE),
         bad=[
             ("NaN", lambda m: m.fit(SPOILT), ValueError, "NaN"),
-            ("empty", lambda m: m.fit([]), ValueError, "two samples or more"),
+            ("empty", lambda m: m.fit([]), ValueError, "2 samples or more"),
             ("shape", lambda m: m.fit(MIXTURE).transform(MIXTURE[:, :1]), ValueError, "1 features"),
             ("type", lambda m: m.fit([["a", "b"]] * 5), ValueError, "complex numbers"),
             ("option", lambda m: m.set_params(optimizer="x").fit(MIXTURE), ValueError, "optimizer"),
