@@ -204,8 +204,10 @@ def adaptive_kl(
     from_own = own_volume >= other_volume
     radii = np.exp((np.maximum(own_volume, other_volume) - log_ball_volume(d)) / d)
     workers = n_workers(n_jobs)
-    own = np.where(from_own, k, 1 + count_within(X, radii, workers=workers))
-    other = np.where(from_own, 1 + count_within(X, radii, Y=Y, workers=workers), k)
+    own, other = np.full(X.shape[0], k), np.full(X.shape[0], k)
+    for counts, points, rows, one_more in ((own, X, ~from_own, 0), (other, Y, from_own, 1)):
+        within = count_within(X[rows], radii[rows], Y=points, workers=workers)
+        counts[rows] = within + one_more  # in its own sample x itself is the one more
     return float((digamma(own) - digamma(other)).mean() + math.log(m / n))
 
 

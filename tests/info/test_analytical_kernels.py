@@ -132,6 +132,7 @@ def test_the_bias_is_below_one_standard_error(estimator):
         assert abs(result.bias) < noise
 
 
+@pytest.mark.slow
 def test_kappa_is_biased_up_and_converges():
     """The maximum of a noisy function that is flat at its top: a bias of order n^(−2/3)."""
     small, large = (

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from octavo.engine.copula import pseudo_observations
+from octavo.info import LowerTailSpearman, UpperTailSpearman
 from octavo.info.association_copula import blomqvist_beta, conditional_spearman, spearman_rho
 from tests.info import gaussian_values
 
@@ -100,6 +101,29 @@ def test_conditional_values_of_a_clayton_copula(p, tail):
     error = np.std(found, ddof=1) / np.sqrt(repeats)
     # Ranks shift u by O(1/n) of a corner of edge p.
     assert abs(np.mean(found) - truth) < 4 * error + 5 / (p * n)
+
+
+@pytest.mark.parametrize(
+    ("tail", "cls"), [("lower", LowerTailSpearman), ("upper", UpperTailSpearman)]
+)
+def test_tail_dependence_of_a_clayton_copula(tail, cls):
+    """Small values come together, large ones apart; the limits are 3∫Λ and 0."""
+    theta, n, repeats = 2.0, 20_000, 20
+    share = n**-0.5
+    low = 0.0 if tail == "lower" else 1 - share
+
+    def excess(u, v):  # in units of the corner, where the integrals are of order 1
+        u, v = low + share * max(u, 1e-9), low + share * max(v, 1e-9)
+        return (clayton_copula(u, v, theta) - u * v) / share
+
+    truth = gaussian_values.square_integral(excess, 0, 1) / (1 / 3 - share / 4)
+    found = [cls().estimate(clayton(n, theta, seed)) for seed in range(repeats)]
+    error = np.std(found, ddof=1) / np.sqrt(repeats)
+    assert abs(np.mean(found) - truth) < 4 * error + 5 / (share * n)
+    limit = 3 * gaussian_values.square_integral(
+        lambda x, y: (max(x, 1e-9) ** -theta + max(y, 1e-9) ** -theta) ** (-1 / theta), 0, 1
+    )
+    assert truth == pytest.approx(limit if tail == "lower" else 0.0, abs=3 * share)
 
 
 def test_conditional_on_everything_is_unconditional():

@@ -135,6 +135,15 @@ def test_adaptive_kl_by_counting(pair):
     assert AdaptiveKLDivergence(k).estimate(X, Y) == pytest.approx(expected, rel=1e-9)
 
 
+def test_adaptive_kl_where_one_sample_sets_every_radius():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    dense = np.random.default_rng(1).normal(size=(4000, 2))
+    far = AdaptiveKLDivergence().estimate(X, X + 100.0)  # all radii reach over to Y
+    assert np.isfinite(far)
+    assert far > 2.0
+    assert np.isfinite(AdaptiveKLDivergence().estimate(X, dense))
+
+
 def test_growing_kl_uses_roots_of_both_sizes():
     X, Y = PAIRS[1]
     u, _ = radii(X, Y, 9)
