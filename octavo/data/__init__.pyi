@@ -29,3 +29,5 @@ from octavo.data.splice_sites import make_splice_sites as make_splice_sites
 from octavo.data.streams import ArffChunks as ArffChunks
 from octavo.data.streams import ArrayChunks as ArrayChunks
 from octavo.data.streams import LibsvmChunks as LibsvmChunks
+from octavo.data.subspace_sources import SubspaceMixture as SubspaceMixture
+from octavo.data.subspace_sources import make_subspace_mixture as make_subspace_mixture

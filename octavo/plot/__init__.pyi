@@ -28,6 +28,8 @@ from octavo.plot.hmm_clusters import plot_hmm as plot_hmm
 from octavo.plot.hmm_clusters import plot_hmm_map as plot_hmm_map
 from octavo.plot.hmm_clusters import plot_hmm_tree as plot_hmm_tree
 from octavo.plot.hmm_clusters import plot_responsibilities as plot_responsibilities
+from octavo.plot.independent_subspaces import plot_hinton as plot_hinton
+from octavo.plot.independent_subspaces import plot_sources as plot_sources
 from octavo.plot.information import plot_accuracy as plot_accuracy
 from octavo.plot.information import plot_bias_map as plot_bias_map
 from octavo.plot.information import plot_dependence_matrix as plot_dependence_matrix

@@ -1,0 +1,117 @@
+"""Independent subspace analysis beside FastICA alone, its searches, and clustering of many rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.cluster import SpectralClustering
+from sklearn.decomposition import FastICA
+from sklearn.metrics import adjusted_rand_score
+
+from benchmarks.harness import Contest
+from octavo.data import make_subspace_mixture
+from octavo.info import (
+    IndependentSubspaceAnalysis,
+    amari_index,
+    fast_spectral_clusters,
+    find_subspaces,
+)
+
+
+def letters():
+    return make_subspace_mixture("letters", n_subspaces=5, n_samples=2000, random_state=0)
+
+
+def analysed(sample):
+    model = IndependentSubspaceAnalysis(subspace_dims=[2] * 5, random_state=0).fit(sample.X)
+    return model.unmixing_, model.subspaces_
+
+
+def components_only(sample):
+    """FastICA; the groups are then taken from the truth, which it cannot know."""
+    model = FastICA(whiten="unit-variance", max_iter=1000, random_state=0).fit(sample.X)
+    G = np.abs(model.components_ @ sample.mixing)
+    owner = np.array([[np.linalg.norm(row[g]) for g in sample.subspaces] for row in G]).argmax(1)
+    return model.components_, [np.flatnonzero(owner == m) for m in range(len(sample.subspaces))]
+
+
+def separated(sample, answers):
+    indices = {
+        name: amari_index(W, sample.mixing, groups, sample.subspaces)
+        for name, (W, groups) in answers.items()
+    }
+    assert max(indices.values()) < 3 / np.sqrt(len(sample.X))
+    listed = ", ".join(f"{name} {index:.4f}" for name, index in indices.items())
+    return f"Amari index {listed}; only octavo finds the groups."
+
+
+def clean_components():
+    sample = make_subspace_mixture("wires", n_subspaces=3, n_samples=1000, random_state=0)
+    return sample.sources[:, np.random.default_rng(0).permutation(9)]
+
+
+def search(optimizer):
+    return lambda S: find_subspaces(S, [3, 3, 3], optimizer=optimizer, random_state=0)
+
+
+def same_groups(S, answers):
+    groups = [
+        {frozenset(group.tolist()) for group in found.subspaces} for found in answers.values()
+    ]
+    assert all(other == groups[0] for other in groups)
+    return "All find the same subspaces, the least of 280 by enumeration."
+
+
+def rings(n=3000):
+    rng = np.random.default_rng(0)
+    inner, t = np.arange(n) % 2 == 0, rng.uniform(0, 2 * np.pi, size=n)
+    X = np.column_stack([np.cos(t), np.sin(t)]) * np.where(inner, 1.0, 4.0)[:, None]
+    return X + 0.05 * rng.normal(size=X.shape), inner
+
+
+def all_rows(data):
+    model = SpectralClustering(2, affinity="rbf", gamma=2.0, random_state=0)
+    return model.fit_predict(data[0])
+
+
+def alike(data, answers):
+    scores = [adjusted_rand_score(data[1], labels) for labels in answers.values()]
+    assert min(scores) > 0.99
+    return "Both find the two rings."
+
+
+CONTESTS = [
+    Contest(
+        name="letters",
+        problem="five letters of two dimensions, n = 2,000",
+        setup=letters,
+        solvers={"octavo": analysed, "scikit-learn FastICA, groups known": components_only},
+        agree=separated,
+        repeats=3,
+    ),
+    Contest(
+        name="searches",
+        problem="nine components, three subspaces of three, n = 1,000, sum of entropies",
+        setup=clean_components,
+        solvers={
+            "octavo, greedy": search("greedy"),
+            "octavo, cross-entropy": search("ce"),
+            "octavo, spectral": search("spectral"),
+            "octavo, exhaustive": search("exhaustive"),
+        },
+        agree=same_groups,
+        repeats=3,
+    ),
+    Contest(
+        name="many rows",
+        problem="two rings, 3,000 rows, Gaussian affinity",
+        setup=rings,
+        solvers={
+            "octavo, 100 representatives": lambda data: fast_spectral_clusters(
+                data[0], 2, n_representatives=100, bandwidth=0.5, random_state=0
+            ),
+            "scikit-learn SpectralClustering": all_rows,
+        },
+        agree=alike,
+        repeats=3,
+    ),
+]
