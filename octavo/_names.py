@@ -10,7 +10,9 @@ class UnknownNameError(LookupError):
 
     def __init__(self, kind: str, name: str, known: list[str]) -> None:
         wanted = name.lower()
-        nearest = difflib.get_close_matches(wanted, [k.lower() for k in known], n=3)
-        spelled = [k for k in known if k.lower() in nearest or (wanted and wanted in k.lower())]
+        by_lower = {k.lower(): k for k in reversed(known)}
+        nearest = difflib.get_close_matches(wanted, list(by_lower), n=3)  # the nearest first
+        holding = [k for k in by_lower if wanted and wanted in k]
+        spelled = [by_lower[k] for k in dict.fromkeys([*nearest, *reversed(holding)])]
         hint = f"did you mean {' or '.join(spelled)}?" if spelled else f"known: {', '.join(known)}"
         super().__init__(f"no {kind} is called {name!r}; {hint}")

@@ -242,10 +242,10 @@ class ClusteringReferee:
         groups: dict[tuple, list[float]] = {}
         for row in self.records_:
             groups.setdefault(tuple(row[key] for key in keys), []).append(row["score"])
-        return _frame([dict(zip(keys, key)) | _spread(v) for key, v in groups.items()])
+        return _frame([dict(zip(keys, key)) | _quartiles(v) for key, v in groups.items()])
 
 
-def _spread(scores: list[float]) -> dict[str, float]:
+def _quartiles(scores: list[float]) -> dict[str, float]:
     seen = np.array(scores)[np.isfinite(scores)]
     low, median, high = np.quantile(seen, [0.25, 0.5, 0.75]) if seen.size else [np.nan] * 3
     return {"median": median, "low": low, "high": high, "failed": len(scores) - len(seen)}

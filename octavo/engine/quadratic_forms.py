@@ -74,7 +74,7 @@ def _side(direction, t, a, b, c, step, shift, sign, negligible):
 
 
 @njit(cache=True)
-def _along(turn, size, t, a, b, c, tol):
+def _along_path(turn, size, t, a, b, c, tol):
     """Return P(D ≤ t) by a path turned by that angle, and how far the last halving moved it.
 
     Both are infinite if the integrand grows on that path.
@@ -108,11 +108,11 @@ def _one_cdf(t, a, b, c, tol):
     side, size = _direction(t, a, b, c)
     if size == 0:
         return (1.0 if c.sum() <= t else 0.0), 0.0
-    best, moved = _along(side * TURN, size, t, a, b, c, tol)
+    best, moved = _along_path(side * TURN, size, t, a, b, c, tol)
     for turn in (-side * TURN, 0.0):
         if moved <= tol:
             break
-        other, error = _along(turn, size, t, a, b, c, tol)
+        other, error = _along_path(turn, size, t, a, b, c, tol)
         if error < moved:
             best, moved = other, error
     return best, moved

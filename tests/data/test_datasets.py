@@ -367,7 +367,7 @@ def test_libol_names_the_release_and_the_conversion(places):
     [
         ("uci/sonarr", "did you mean .*uci/sonar"),
         ("gbsg2", "survival/gbsg2"),
-        ("sonar", "libol/sonar or uci/sonar"),
+        ("sonar", "uci/sonar or libol/sonar"),
         ("xyzzy!", "known: libol/svmguide3"),
         ("", "known: "),
     ],
