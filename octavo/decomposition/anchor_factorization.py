@@ -297,7 +297,7 @@ class AnchorFactorization(
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            W ≥ 0 that minimises ||X - W `components_`||.
+            W ≥ 0 that minimises the norm of X - W C, with C the rows of `components_`.
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=SPARSE, dtype=np.float64, reset=False)

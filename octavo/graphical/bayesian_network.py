@@ -162,7 +162,7 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
     max_steps : int or None, default=None
         Largest number of steps of the search (cases, states, programs, orders or moves).
     gap : float, default=0.0
-        Stop when (upper bound − score) / |score| is this small.
+        Stop when (upper bound − score) over the absolute score is this small.
     bottom : int, default=3
         Branch and bound takes every `bottom`-th case from the bottom of its queue.
     n_jobs : int or None, default=None

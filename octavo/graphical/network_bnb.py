@@ -440,7 +440,7 @@ def solve_bnb(
     max_steps : int or None
         Largest number of cases to handle.
     gap : float
-        Relative gap (upper bound − score) / |score| at which to stop.
+        Relative gap (upper bound − score) over the absolute score, at which to stop.
     bottom : int
         Every how manieth case is taken from the bottom of the queue; 1 is depth first.
     bound : {"clusters", "relaxed"}

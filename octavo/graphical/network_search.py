@@ -40,8 +40,8 @@ LARGE_DP = 22
 class NetworkResult(NamedTuple):
     """A network (parents of each node), its score, a bound on all networks and the effort.
 
-    `gap` is (upper_bound − score) / |score|, `optimal` whether it is zero, and `trace` the bounds
-    by time.
+    `gap` is (upper_bound − score) over the absolute score, `optimal` whether it is zero, and
+    `trace` the bounds by time.
     """
 
     parents: list[tuple[int, ...]]

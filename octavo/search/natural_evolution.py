@@ -101,7 +101,7 @@ def minimize_nes(
     ftarget : float, default=-inf
         Stop at a value as small as this.
     tol_sigma : float, default=1e-20
-        Stop or restart when |det A|^(2/d), the squared scale of the search, falls below this.
+        Stop or restart when ``|det A|^(2/d)``, the squared scale of the search, falls below this.
     xtol : float, default=0.0
         Stop or restart when the standard deviation of every coordinate is below this.
     restarts : int, default=0

@@ -318,7 +318,7 @@ class RadialNES(GaussianSearch):
 
     @property
     def sigma2_(self) -> float:
-        """|det A|^(2/d), below which a search is over."""
+        """The value of ``|det A|^(2/d)``, below which a search is over."""
         return self.sigma_**2
 
     @property

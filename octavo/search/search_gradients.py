@@ -139,7 +139,7 @@ class SearchGradient(GaussianSearch):
 
     @property
     def sigma2_(self) -> float:
-        """|det A|^(2/d), below which a search is over."""
+        """The value of ``|det A|^(2/d)``, below which a search is over."""
         return float(np.exp(np.linalg.slogdet(self.cov_)[1] / self.n_dims))
 
     @property

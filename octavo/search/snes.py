@@ -114,7 +114,7 @@ class SNES(GaussianSearch):
 
     @property
     def sigma2_(self) -> float:
-        """|det A|^(2/d), below which a search is over."""
+        """The value of ``|det A|^(2/d)``, below which a search is over."""
         return float(np.exp(2 * np.log(self.sigma_).mean()))
 
     @property

@@ -78,9 +78,9 @@ class XNES(GaussianSearch):
     mean_ : ndarray of shape (d,)
         Mean of the search distribution.
     sigma_ : float
-        Its scale, |det A|^(1/d).
+        Its scale, ``|det A|^(1/d)``.
     B_ : ndarray of shape (d, d)
-        Its shape: points are mean + sigma B s with standard normal s; |det B| = 1.
+        Its shape: points are mean + sigma B s with standard normal s; ``|det B|`` is one.
     eta_sigma_ : float
         Learning rate of the scale in the next generation.
     best_x_, best_f_ : ndarray of shape (d,), float
@@ -156,7 +156,7 @@ class XNES(GaussianSearch):
 
     @property
     def sigma2_(self) -> float:
-        """|det A|^(2/d), below which a search is over."""
+        """The value of ``|det A|^(2/d)``, below which a search is over."""
         return self.sigma_**2
 
     @property
