@@ -307,7 +307,8 @@ def _explain(target: _Target, nearest: OverlapMap | None, tries: int, forms: Pai
         seen = f"the nearest had average {nearest.average:.3g} and maximum {nearest.maximum:.3g}"
     return (
         f"no mixture with {' and '.join(asked)} was found in {tries} tries; {seen}. Ask for less "
-        "overlap, more features, or raise max_tries."
+        "overlap, for rounder or equal covariances (a smaller max_eccentricity, homogeneous=True: "
+        "in many dimensions shapes alone tell components apart), or raise max_tries."
     )
 
 

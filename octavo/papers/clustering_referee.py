@@ -210,11 +210,11 @@ def both_targets(run: Run) -> float:
     return float(worst <= 1e-6)
 
 
-def seconds_for_25(K: int, p: int) -> float:
+def seconds_for_25(K: int, p: int, max_omega: float = 0.05) -> float:
     """Return processor time, which other work on the machine leaves alone."""
     start = time.process_time()
     for seed in range(25):
-        cluster.make_overlap_mixture(K, p, max_omega=0.05, random_state=seed)
+        cluster.make_overlap_mixture(K, p, max_omega=max_omega, random_state=seed)
     return time.process_time() - start
 
 
@@ -239,9 +239,13 @@ def time_of_table_1(run: Run) -> float:
 def components_cost_more(run: Run) -> float:
     if not run.full:
         raise NotMeasurable("takes a minute; run it in full")
-    base = seconds_for_25(10, 10)
-    more_components, more_dimensions = seconds_for_25(100, 10), seconds_for_25(10, 100)
-    run.note(f"{more_components / base:.0f} times and {more_dimensions / base:.0f} times")
+    # In 100 dimensions shapes alone separate components: no mixture here overlaps by 0.05.
+    base, more_components, more_dimensions = (
+        seconds_for_25(K, p, 0.01) for K, p in ((10, 10), (100, 10), (10, 100))
+    )
+    run.note(
+        f"largest overlap 0.01; {more_components / base:.0f} times and {more_dimensions / base:.0f} times"
+    )
     return more_components / more_dimensions
 
 
