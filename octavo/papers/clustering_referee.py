@@ -243,9 +243,8 @@ def components_cost_more(run: Run) -> float:
     base, more_components, more_dimensions = (
         seconds_for_25(K, p, 0.01) for K, p in ((10, 10), (100, 10), (10, 100))
     )
-    run.note(
-        f"largest overlap 0.01; {more_components / base:.0f} times and {more_dimensions / base:.0f} times"
-    )
+    times = f"{more_components / base:.0f} times and {more_dimensions / base:.0f} times"
+    run.note(f"{times}, at a largest overlap of 0.01")
     return more_components / more_dimensions
 
 
