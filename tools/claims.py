@@ -1,7 +1,8 @@
 """Measure the claims of papers and keep the results for the documentation.
 
-``python tools/claims.py [--full] [PAPER ...]`` replaces the rows of those papers (all by default)
-in ``docs/results/claims.json``, from which the methods' pages are written.
+``python tools/claims.py [--full] [--claim NAME ...] [PAPER ...]`` replaces the rows of those papers
+(all by default), or of the named claims alone, in ``docs/results/claims.json``, from which the
+methods' pages are written.
 """
 
 from __future__ import annotations
@@ -25,12 +26,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="keys of papers")
     parser.add_argument("--full", action="store_true", help="measure at the paper's size")
+    parser.add_argument("--claim", action="append", default=[], help="only claims of this name")
     arguments = parser.parse_args()
     chosen = [find_paper(key) for key in arguments.papers] or list(papers())
     failed = False
     for paper in chosen:
         rows = []
-        for claim in paper.claims:
+        chosen_claims = [
+            c for c in paper.claims if not arguments.claim or c.name in arguments.claim
+        ]
+        for claim in chosen_claims:
             result = run_claim(claim, full=arguments.full)
             failed |= result.verdict == "failed"
             row = {"paper": paper.key, "full": arguments.full} | result.as_dict()
@@ -39,7 +44,11 @@ def main() -> int:
             rows.append(row)
             print(f"{paper.key} {claim.name}: {result.measured_text}, {result.verdict}", flush=True)
         kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
-        kept = [row for row in kept if row["paper"] != paper.key] + rows
+        order = {claim.name: position for position, claim in enumerate(paper.claims)}
+        measured = {claim.name for claim in chosen_claims}
+        own = [r for r in kept if r["paper"] == paper.key and r["claim"] in order.keys() - measured]
+        own = sorted(own + rows, key=lambda row: order[row["claim"]])
+        kept = [row for row in kept if row["paper"] != paper.key] + own
         kept.sort(key=lambda row: row["paper"])
         text = json.dumps(kept, indent=1, ensure_ascii=False)
         RESULTS.write_text(text + "\n", encoding="utf-8")
