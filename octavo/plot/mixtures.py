@@ -8,7 +8,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Ellipse
+
+from octavo.plot._ellipses import covariance_ellipse
 
 __all__ = ["plot_mixture", "plot_overlap_map", "plot_parallel_distribution", "plot_referee"]
 
@@ -47,15 +48,9 @@ def plot_mixture(
         across, up = np.asarray(X)[:, pair].T
         ax.scatter(across, up, c=colours, s=6, alpha=0.6, linewidths=0)
     for k, (mean, cov) in enumerate(zip(mixture.means, mixture.covariances)):
-        values, vectors = np.linalg.eigh(cov[np.ix_(pair, pair)])
-        angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
         for reach in (1, 2):
-            width, height = 2 * reach * np.sqrt(values[::-1])
-            ellipse = Ellipse(
-                mean[pair], width, height, angle=angle, fill=False, color=f"C{k % 10}"
-            )
-            ellipse.set_linewidth(1.4 / reach)
-            ax.add_patch(ellipse)
+            style = {"color": f"C{k % 10}", "linewidth": 1.4 / reach}
+            ax.add_patch(covariance_ellipse(mean, cov, pair, reach, **style))
     ax.set_aspect("equal")
     ax.autoscale_view()
     ax.set(xlabel=f"coordinate {dims[0]}", ylabel=f"coordinate {dims[1]}")

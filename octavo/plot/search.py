@@ -8,7 +8,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Ellipse
+
+from octavo.plot._ellipses import covariance_ellipse
 
 __all__ = [
     "plot_run_lengths",
@@ -89,13 +90,9 @@ def plot_search_distributions(
     ax = ax or plt.subplots()[1]
     pair = list(dims)
     means = np.array([np.asarray(mean)[pair] for mean, _ in states])
-    for k, (_, cov) in enumerate(states):
-        values, vectors = np.linalg.eigh(np.asarray(cov)[np.ix_(pair, pair)])
-        angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
-        width, height = 2 * np.sqrt(values[::-1])
+    for k, (mean, cov) in enumerate(states):
         shade = 0.2 + 0.8 * (k + 1) / len(states)
-        ellipse = Ellipse(means[k], width, height, angle=angle, fill=False, color="C0", alpha=shade)
-        ax.add_patch(ellipse)
+        ax.add_patch(covariance_ellipse(mean, cov, pair, color="C0", alpha=shade))
     ax.plot(*means.T, ".-", color="C1", linewidth=0.8, markersize=3)
     ax.set(xlabel=f"coordinate {dims[0]}", ylabel=f"coordinate {dims[1]}")
     ax.autoscale_view()

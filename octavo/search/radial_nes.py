@@ -17,7 +17,7 @@ from scipy.special import digamma, roots_legendre
 from scipy.stats import beta as beta_distribution
 
 from octavo.search.gaussian_search import GaussianSearch, positive
-from octavo.search.xnes import default_rate, scale_and_shape, spectrum, times_function
+from octavo.search.xnes import LARGEST_STEP, bent, default_rate, scale_and_shape, spectrum
 
 __all__ = [
     "GaussianRadial",
@@ -26,8 +26,6 @@ __all__ = [
     "StudentRadial",
     "radial_natural_gradient",
 ]
-
-LARGEST_STEP = 3.0  # in the exponent, as in xNES
 
 
 class Radial(Protocol):
@@ -376,12 +374,7 @@ class RadialNES(GaussianSearch):
 
     def _bend(self, S: np.ndarray, weights: np.ndarray) -> None:
         """Multiply B by the exponential of the traceless part of Σ w s sᵀ, times lr_B / 2."""
-        values, V = spectrum(S, weights)
-        trace = values.sum() / self.n_dims
-        rate = self.lr_B / 2
-        largest = rate * max(abs(values - trace).max(), abs(trace))
-        rate *= min(1.0, LARGEST_STEP / largest) if largest > 0 else 1.0
-        self.B_ = times_function(self.B_, V, np.exp(-rate * trace), np.exp(rate * (values - trace)))
+        self.B_ = bent(self.B_, *spectrum(S, weights), self.lr_B / 2)
 
 
 class HillClimberXNES(RadialNES):

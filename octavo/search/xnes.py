@@ -41,6 +41,14 @@ def times_function(B: np.ndarray, V: np.ndarray, rest: float, values: np.ndarray
     return rest * B + ((B @ V) * (values - rest)) @ V.T
 
 
+def bent(B: np.ndarray, values: np.ndarray, V: np.ndarray, rate: float) -> np.ndarray:
+    """Return B exp(rate G), G the traceless part of the matrix with that spectrum."""
+    trace = values.sum() / len(B)
+    largest = rate * max(abs(values - trace).max(), abs(trace))
+    rate *= min(1.0, LARGEST_STEP / largest) if largest > 0 else 1.0
+    return times_function(B, V, np.exp(-rate * trace), np.exp(rate * (values - trace)))
+
+
 class XNES(GaussianSearch):
     """Exponential natural evolution strategies.
 
@@ -194,10 +202,7 @@ class XNES(GaussianSearch):
         step = np.clip(self.eta_sigma_ / 2 * gradient_sigma, -LARGEST_STEP, LARGEST_STEP)
         self._log_growth = (TRIAL - 1) * step
         self.sigma_ *= float(np.exp(step))
-        rate = self.lr_B / 2
-        largest = rate * max(abs(values - trace).max(), abs(trace))
-        rate *= min(1.0, LARGEST_STEP / largest) if largest > 0 else 1.0
-        self.B_ = times_function(self.B_, V, np.exp(-rate * trace), np.exp(rate * (values - trace)))
+        self.B_ = bent(self.B_, values, V, self.lr_B / 2)
 
     def _step_linearly(self, values: np.ndarray, V: np.ndarray, total: float) -> None:
         """Section 4: Σ ← (1 - Uη) Σ + η Σ u (z - μ)(z - μ)ᵀ, kept as its factor."""
