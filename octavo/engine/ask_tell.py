@@ -16,6 +16,7 @@ from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
 FLAT_GENERATIONS = 10  # generations without any difference in value before a run is given up
+DIVERGED = 1e50  # a standard deviation from which no search returns
 REDRAWS = 20  # times that a point outside the bounds is drawn again before it is clipped
 
 
@@ -238,6 +239,8 @@ def run(
             return "the budget of evaluations is spent"
         if optimizer.sigma2_ < limits.tol_sigma:
             return "the search distribution has contracted"
+        if not optimizer.spread_ < DIVERGED:
+            return "the search distribution has grown beyond all bounds"
         if optimizer.spread_ < limits.xtol:
             return "the proposals are closer together than xtol"
         if flat >= FLAT_GENERATIONS:

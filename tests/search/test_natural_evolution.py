@@ -568,6 +568,10 @@ class TestInterface:
         assert_allclose(a.mean_, 1.0, atol=1e-15)
         assert_allclose(a.cov_, np.eye(3), atol=1e-15)
 
+    def test_a_function_without_minimum_ends_the_run(self):
+        result = minimize_nes(lambda X: X[:, 0], np.ones(3), vectorized=True, random_state=0)
+        assert "beyond all bounds" in result.message
+
     def test_plateau_ends_the_run(self):
         result = minimize_nes(lambda X: np.ones(len(X)), np.ones(3), vectorized=True)
         assert "equal" in result.message
