@@ -16,6 +16,7 @@ from octavo.search.xnes import XNES
 __all__ = ["minimize_nes"]
 
 BUDGET = 100_000  # evaluations a dimension (Section 5.2)
+UNSOLVED = ("the budget", "all values", "the search distribution has grown")
 LARGEST_FULL = 100  # dimensions up to which "auto" keeps a full covariance
 TRACKED = ("n_evals", "best_f", "median_f", "sigma", "eta_sigma", "run")
 
@@ -172,7 +173,7 @@ def minimize_nes(
         fun=best_f,
         nfev=history.spent,
         nit=iterations,
-        success=not message.startswith(("the budget", "all values")) or best_f <= ftarget,
+        success=not message.startswith(UNSOLVED) or best_f <= ftarget,
         message=message,
         mean=search.mean_,
         sigma=search.sigma_,

@@ -571,6 +571,7 @@ class TestInterface:
     def test_a_function_without_minimum_ends_the_run(self):
         result = minimize_nes(lambda X: X[:, 0], np.ones(3), vectorized=True, random_state=0)
         assert "beyond all bounds" in result.message
+        assert not result.success
 
     def test_plateau_ends_the_run(self):
         result = minimize_nes(lambda X: np.ones(len(X)), np.ones(3), vectorized=True)
