@@ -67,6 +67,8 @@ class Weighted(Aggregator):
         The second of two classes is chosen above it.
     """
 
+    name: str
+
     def __init__(self, weights: np.ndarray, threshold: float | None = None) -> None:
         super().__init__(threshold)
         self.weights = weights
@@ -90,6 +92,7 @@ class Weighted(Aggregator):
 class Vote(Weighted):
     """Weighted majority vote: the share of votes for a class."""
 
+    name = "vote"
     default_threshold = 0.5
 
     def shares(self, D: Any, known: np.ndarray | None = None) -> Any:
@@ -122,6 +125,8 @@ class Vote(Weighted):
 class MeanDecision(Weighted):
     """Weighted mean of the decision values."""
 
+    name = "mean"
+
     def decision(self, D: Any, known: np.ndarray | None = None) -> Any:
         """Return the means, for two classes less the threshold."""
         if known is not None:
@@ -133,6 +138,7 @@ class MeanDecision(Weighted):
 class FixedLogistic(Weighted):
     """Logistic function of the weighted sum of decision values, nothing trained."""
 
+    name = "logistic"
     default_threshold = 0.5
 
     def __init__(self, weights: np.ndarray, threshold: float | None = None) -> None:

@@ -78,7 +78,7 @@ def check_indices(sample_indices: Any, n: int, used: np.ndarray) -> list[np.ndar
                 f"sample_indices must be a list of arrays of row numbers; number {b} has dtype "
                 f"{rows.dtype} and {rows.ndim} dimensions."
             )
-        if len(rows) and not (0 <= rows.min() and rows.max() < n):
+        if len(rows) and not (rows.min() >= 0 and rows.max() < n):
             raise ValueError(
                 f"sample_indices number {b} holds rows from {rows.min()} to {rows.max()}; the "
                 f"rows are numbered 0 to {n - 1}."

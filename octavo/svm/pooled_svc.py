@@ -407,18 +407,19 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 "machines. Choose 'vote', 'mean' or 'logistic' with with_aggregation first, or "
                 "train it again after pruning."
             )
-        if weights is None:
-            weights = self.aggregator_.weights
-        name = {"Vote": "vote", "MeanDecision": "mean", "FixedLogistic": "logistic"}
-        kind = name[type(self.aggregator_).__name__]
-        weighted = self.with_aggregation(
-            kind, weights=weights, threshold=getattr(self, "threshold", None)
+        threshold = self.aggregator_.threshold if len(self.classes_) == 2 else None
+        weighted = make_aggregator(
+            self.aggregator_.name,
+            self._n_machines,
+            len(self.classes_),
+            weights=self.aggregator_.weights if weights is None else weights,
+            threshold=threshold,
         )
-        keep = np.flatnonzero(weighted.aggregator_.weights)
-        return weighted._with_machines(keep)
+        assert isinstance(weighted, Weighted)
+        return self._with_machines(np.flatnonzero(weighted.weights), weighted)
 
-    def _with_machines(self, keep):
-        """Return a copy with some of the machines."""
+    def _with_machines(self, keep, weighted):
+        """Return a copy with some of the machines and their weights."""
         K = len(self.classes_)
         pruned = copy.copy(self)
         columns = keep if K == 2 else (keep[:, None] * K + np.arange(K)).ravel()
@@ -426,10 +427,8 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         pruned.n_support_total_ = int(pruned.dual_coef_.nnz)
         if hasattr(self, "estimators_samples_"):  # unknown for machines trained elsewhere
             pruned.estimators_samples_ = [self.estimators_samples_[b] for b in keep]
-        pruned.aggregation_weights = self.aggregator_.weights[keep]
-        pruned.aggregator_ = type(self.aggregator_)(
-            pruned.aggregation_weights, self.aggregator_.threshold
-        )
+        pruned.aggregation_weights = weighted.weights[keep]
+        pruned.aggregator_ = type(weighted)(pruned.aggregation_weights, weighted.threshold)
         pruned.n_estimators = len(keep)
         for name in ("_out_of_bag", "oob_score_", "oob_decision_function_"):
             pruned.__dict__.pop(name, None)

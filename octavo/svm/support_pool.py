@@ -197,7 +197,8 @@ def _decision_elsewhere(X: Any, pool: SupportPool, kernel: Kernel, batch_size: i
     """Return the decision values where X lives: the pool is moved there once."""
     xp = namespace_of(X).xp
     coef, intercept = (to_namespace(a, X) for a in (pool.coef.toarray(), pool.intercept))
-    chunks = [slice(start, start + batch_size) for start in range(0, X.shape[0], batch_size)]
+    n = X.shape[0]
+    chunks = [slice(start, min(start + batch_size, n)) for start in range(0, n, batch_size)]
     if kernel.name == "precomputed":
         columns = to_namespace(pool.indices, X)
         parts = [xp.take(X[rows, :], columns, axis=1) @ coef for rows in chunks]
