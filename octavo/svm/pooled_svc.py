@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.svm import SVC
@@ -85,7 +86,11 @@ def train_machines(
     """
     members = []
     for column in positive.T:
-        svc = SVC(C=1.0, **params).fit(X, column, sample_weight=penalties)
+        # All is checked already: on small samples checks would take longer than LIBSVM.
+        with config_context(
+            assume_finite=True, skip_parameter_validation=True, array_api_dispatch=False
+        ):
+            svc = SVC(C=1.0, **params).fit(X, column, sample_weight=penalties)
         coef = svc.dual_coef_.toarray() if sp.issparse(svc.dual_coef_) else svc.dual_coef_
         members.append(Member(rows[svc.support_], coef.ravel(), float(svc.intercept_[0])))
     return members
