@@ -51,7 +51,7 @@ def plot_ensemble_tradeoff(
     axes : tuple of two matplotlib axes
         The axes of accuracy and of time.
     """
-    left, right = axes if axes is not None else plt.subplots(1, 2, figsize=(9, 3.5))[1]
+    left, right = axes if axes is not None else plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")[1]
     for ax, values, label in ((left, accuracy, "accuracy"), (right, seconds, "training time (s)")):
         for j, size in enumerate(max_samples):
             ax.plot(
@@ -63,7 +63,6 @@ def plot_ensemble_tradeoff(
             ax.axhline(value, color="0.4", linestyle="--", linewidth=1, label="one SVM, all rows")
     right.set_yscale("log")
     left.legend(frameon=False)
-    left.figure.tight_layout()
     return left, right
 
 

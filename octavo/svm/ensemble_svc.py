@@ -235,7 +235,7 @@ class EnsembleSVC(PooledSVC):
     >>> X, y = make_moons(5000, noise=0.2, random_state=0)
     >>> model = EnsembleSVC(11, max_samples=300, oob_score=True, random_state=0).fit(X, y)
     >>> print(f"{model.oob_score_:.3f}")
-    0.969
+    0.963
     >>> len(model.support_indices_) < model.n_support_total_
     True
     """
