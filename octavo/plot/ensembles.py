@@ -51,7 +51,9 @@ def plot_ensemble_tradeoff(
     axes : tuple of two matplotlib axes
         The axes of accuracy and of time.
     """
-    left, right = axes if axes is not None else plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")[1]
+    if axes is None:
+        axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")[1]
+    left, right = axes
     for ax, values, label in ((left, accuracy, "accuracy"), (right, seconds, "training time (s)")):
         for j, size in enumerate(max_samples):
             ax.plot(

@@ -269,20 +269,27 @@ def make_aggregator(
     Aggregator
         Its `decision`, `proba` and `choose` take decision values.
     """
-    if threshold is not None and n_classes != 2:
-        raise ValueError(f"threshold={threshold!r} is for two classes; there are {n_classes}.")
+    check_aggregation(aggregation, n_classes, weights, threshold)
     if isinstance(aggregation, str) and aggregation in WEIGHTED:
         kinds = {"vote": Vote, "mean": MeanDecision, "logistic": FixedLogistic}
         return kinds[aggregation](_check_weights(weights, n_machines, aggregation), threshold)
-    if weights is not None:
+    if needs_values(aggregation):
+        assert values is not None
+        return Trained(train(classifier_of(aggregation), *values(), n_classes), threshold)
+    return Custom(aggregation, threshold)
+
+
+def check_aggregation(
+    aggregation: Any, n_classes: int, weights: Any, threshold: float | None
+) -> None:
+    """Refuse a threshold for many classes, and weights where they have no meaning."""
+    if threshold is not None and n_classes != 2:
+        raise ValueError(f"threshold={threshold!r} is for two classes; there are {n_classes}.")
+    if weights is not None and not (isinstance(aggregation, str) and aggregation in WEIGHTED):
         raise ValueError(
             f"aggregation_weights are for the aggregations {', '.join(WEIGHTED)}; "
             f"{aggregation!r} finds its own."
         )
-    if hasattr(aggregation, "fit") or isinstance(aggregation, str):
-        assert values is not None
-        return Trained(train(classifier_of(aggregation), *values(), n_classes), threshold)
-    return Custom(aggregation, threshold)
 
 
 def classifier_of(aggregation: Any) -> Any:

@@ -24,7 +24,14 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from octavo.engine.namespaces import namespace_of, to_numpy
-from octavo.svm.aggregation import TRAINED, WEIGHTED, Trained, make_aggregator, needs_values
+from octavo.svm.aggregation import (
+    TRAINED,
+    WEIGHTED,
+    Trained,
+    check_aggregation,
+    make_aggregator,
+    needs_values,
+)
 from octavo.svm.ensemble_samples import SamplingPlan, draw_samples
 from octavo.svm.fitted_machines import check_alike, kernel_of_svc, pool_of_svc
 from octavo.svm.pooled_svc import PooledSVC, Task, tasks_of_samples
@@ -32,6 +39,7 @@ from octavo.svm.support_pool import merge_pools
 
 __all__ = ["EnsembleSVC", "merge_ensembles"]
 
+OF_TRAINING = ("estimators_samples_", "duality_gap_")  # unknown for machines trained elsewhere
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0, None, closed="neither")],
     "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
@@ -180,6 +188,8 @@ class EnsembleSVC(PooledSVC):
         Offsets.
     estimators_samples_ : list of ndarray
         Rows of the sample of each machine, those drawn twice twice.
+    duality_gap_ : ndarray of shape (n_estimators,) or (n_estimators, n_classes)
+        Primal minus dual objective of the problem of every machine, where LIBSVM stopped.
     n_support_total_ : int
         Support vectors of all machines, counted for each machine; over ``len(support_indices_)``
         it tells what sharing saves.
@@ -345,7 +355,7 @@ class EnsembleSVC(PooledSVC):
             tasks = tasks_of_samples(samples, self._penalties(y, used))
             self.estimators_samples_ = samples
         check_every_class(tasks, y, self.classes_)
-        self._check_weights_length(len(tasks))
+        self._check_aggregation(len(tasks))
         self._fit_tasks(X, y, tasks)
         if self.oob_score or needs_values(self.aggregation):
             self._set_out_of_bag(X, y, used)
@@ -388,15 +398,13 @@ class EnsembleSVC(PooledSVC):
         rng = check_random_state(self.random_state)
         return draw_samples(y, np.flatnonzero(used), self.n_estimators, plan, rng)
 
-    def _check_weights_length(self, n_machines):
+    def _check_aggregation(self, n_machines):
         """Refuse weights and thresholds before anything is trained."""
+        K, weights = len(self.classes_), self.aggregation_weights
+        check_aggregation(self.aggregation, K, weights, self.threshold)
         if not needs_values(self.aggregation):
             make_aggregator(
-                self.aggregation,
-                n_machines,
-                len(self.classes_),
-                weights=self.aggregation_weights,
-                threshold=self.threshold,
+                self.aggregation, n_machines, K, weights=weights, threshold=self.threshold
             )
 
     def _set_aggregator(self):
@@ -434,7 +442,8 @@ class EnsembleSVC(PooledSVC):
         Returns
         -------
         EnsembleSVC
-            Fitted. Its `support_indices_` are rows of the training sets of the machines.
+            Fitted. Its `support_indices_` are rows of the training sets of the machines (−1 for
+            the weight vector of a `LinearSVC`); it has no samples and no duality gaps.
         """
         svcs = list(svcs)
         if not svcs:
@@ -510,7 +519,7 @@ def merge_ensembles(ensembles):
     first = ensembles[0]
     _check_same_aggregation(ensembles)
     merged = copy.copy(first)
-    for name in ("_out_of_bag", "oob_score_", "oob_decision_function_", "estimators_samples_"):
+    for name in (*OF_TRAINING, "_out_of_bag", "oob_score_", "oob_decision_function_"):
         merged.__dict__.pop(name, None)
     merged.n_support_total_ = sum(ensemble.n_support_total_ for ensemble in ensembles)
     merged._set_pool(merge_pools([ensemble._pool for ensemble in ensembles]))
@@ -518,6 +527,7 @@ def merge_ensembles(ensembles):
     merged.gamma = first.gamma_
     if all(hasattr(ensemble, "estimators_samples_") for ensemble in ensembles):
         merged.estimators_samples_ = [s for e in ensembles for s in e.estimators_samples_]
+        merged.duality_gap_ = np.concatenate([e.duality_gap_ for e in ensembles])
     if any(ensemble.aggregation_weights is not None for ensemble in ensembles):
         merged.aggregation_weights = np.concatenate([e.aggregator_.weights for e in ensembles])
     merged._set_aggregator()

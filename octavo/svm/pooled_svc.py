@@ -36,6 +36,7 @@ from octavo.svm.support_pool import (
     Member,
     SupportPool,
     keep_machines,
+    machine_values,
     pool_decision,
     pool_members,
 )
@@ -62,7 +63,11 @@ def tasks_of_samples(samples: list[np.ndarray], penalties: np.ndarray) -> list[T
 
 
 def train_machines(
-    X: Any, positive: np.ndarray, rows: np.ndarray, penalties: np.ndarray, params: dict[str, Any]
+    X: Any,
+    positive: np.ndarray,
+    task: Task,
+    kernel: Kernel,
+    params: dict[str, Any],
 ) -> list[Member]:
     """Train a binary machine for every column of `positive` on the same rows, problem (1).
 
@@ -72,10 +77,10 @@ def train_machines(
         The rows of this sample; with a precomputed kernel their Gram matrix.
     positive : ndarray of shape (n_rows, n_columns), dtype bool
         Which rows are positive for each machine.
-    rows : ndarray of shape (n_rows,)
-        Their numbers in the training set.
-    penalties : ndarray of shape (n_rows,)
-        C_i.
+    task : Task
+        Their numbers in the training set, and C_i.
+    kernel : Kernel
+        The kernel, as `params` have it.
     params : dict
         Parameters of `sklearn.svm.SVC`.
 
@@ -90,10 +95,23 @@ def train_machines(
         with config_context(
             assume_finite=True, skip_parameter_validation=True, array_api_dispatch=False
         ):
-            svc = SVC(C=1.0, **params).fit(X, column, sample_weight=penalties)
-        coef = svc.dual_coef_.toarray() if sp.issparse(svc.dual_coef_) else svc.dual_coef_
-        members.append(Member(rows[svc.support_], coef.ravel(), float(svc.intercept_[0])))
+            svc = SVC(C=1.0, **params).fit(X, column, sample_weight=task.penalties)
+            coef = svc.dual_coef_.toarray() if sp.issparse(svc.dual_coef_) else svc.dual_coef_
+            local = Member(svc.support_, coef.ravel(), float(svc.intercept_[0]), 0.0)
+            gap = duality_gap(X, column, task.penalties, local, kernel)
+        members.append(local._replace(rows=task.rows[svc.support_], gap=gap))
     return members
+
+
+def duality_gap(
+    X: Any, positive: np.ndarray, penalties: np.ndarray, member: Member, kernel: Kernel
+) -> float:
+    """Return primal minus dual objective of problem (1), w'w + Σ C_i ξ_i − Σ α_i."""
+    vectors = None if kernel.name == "precomputed" else X[member.rows]
+    values = machine_values(X, member, vectors, kernel)
+    slack = np.maximum(0.0, 1.0 - np.where(positive, values, -values))
+    squared_norm = member.coef @ (values[member.rows] - member.intercept)
+    return float(squared_norm + penalties @ slack - np.abs(member.coef).sum())
 
 
 def _has_proba(estimator: Any) -> bool:
@@ -169,8 +187,8 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             delayed(train_machines)(
                 X[np.ix_(task.rows, task.rows)] if precomputed else X[task.rows],
                 positive[task.rows],
-                task.rows,
-                task.penalties,
+                task,
+                self._kernel,
                 params,
             )
             for task in tasks
@@ -181,6 +199,8 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 members += machines
                 progress.step()
         self.n_support_total_ = sum(len(member.rows) for member in members)
+        gaps = np.array([member.gap for member in members])
+        self.duality_gap_ = gaps if K == 2 else gaps.reshape(-1, K)
         self._set_pool(pool_members(members, None if precomputed else X))
 
     def _set_pool(self, pool: SupportPool):
@@ -432,6 +452,7 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         pruned.n_support_total_ = int(pruned.dual_coef_.nnz)
         if hasattr(self, "estimators_samples_"):  # unknown for machines trained elsewhere
             pruned.estimators_samples_ = [self.estimators_samples_[b] for b in keep]
+            pruned.duality_gap_ = self.duality_gap_[keep]
         pruned.aggregation_weights = weighted.weights[keep]
         pruned.aggregator_ = type(weighted)(pruned.aggregation_weights, weighted.threshold)
         pruned.n_estimators = len(keep)

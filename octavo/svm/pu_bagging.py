@@ -87,6 +87,8 @@ class PUBaggingSVC(PooledSVC):
         Offsets.
     estimators_samples_ : list of ndarray
         Rows of the sample of each machine, those drawn twice twice.
+    duality_gap_ : ndarray of shape (n_estimators,)
+        Primal minus dual objective of the problem of every machine, where LIBSVM stopped.
     n_support_total_ : int
         Support vectors of all machines, counted for each machine.
     gamma_ : float

@@ -28,11 +28,15 @@ BLOCK_MEGABYTES = 16.0
 
 
 class Member(NamedTuple):
-    """One binary machine: rows of its support vectors, their signed coefficients, its offset."""
+    """One binary machine: its support vectors by row, their signed coefficients, its offset.
+
+    ``gap`` is the duality gap of its problem.
+    """
 
     rows: np.ndarray
     coef: np.ndarray
     intercept: float
+    gap: float
 
 
 class SupportPool(NamedTuple):
@@ -157,13 +161,7 @@ def pool_decision(
     """
     if not namespace_of(X).is_numpy:
         return _decision_elsewhere(X, pool, kernel, batch_size)
-    product, bounded = _host_product(pool, kernel)
-    width = len(pool.indices) if bounded else X.shape[1]
-    chunks = [
-        slice(start, min(start + batch_size, chunk.stop))
-        for chunk in row_chunks(X.shape[0], width, megabytes=BLOCK_MEGABYTES)
-        for start in range(chunk.start, chunk.stop, batch_size)
-    ]
+    product, chunks = _host_plan(X, pool, kernel, batch_size)
     values = np.empty((X.shape[0], len(pool.intercept)))
 
     def fill(rows: slice) -> None:
@@ -172,6 +170,28 @@ def pool_decision(
     Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(rows) for rows in chunks)
     values += pool.intercept
     return values
+
+
+def machine_values(X: Any, member: Member, vectors: Any, kernel: Kernel) -> np.ndarray:
+    """Return the decision values of one machine on the host, on this thread."""
+    coef = sp.csc_array(member.coef[:, None])
+    pool = SupportPool(member.rows, vectors, coef, np.array([member.intercept]))
+    product, chunks = _host_plan(X, pool, kernel, X.shape[0])
+    return np.concatenate([product(X[rows])[:, 0] for rows in chunks]) + member.intercept
+
+
+def _host_plan(
+    X: Any, pool: SupportPool, kernel: Kernel, batch_size: int
+) -> tuple[Any, list[slice]]:
+    """Return the function X → k(X, U) A and the rows to call it with, a chunk at a time."""
+    product, forms_block = _host_product(pool, kernel)
+    width = len(pool.indices) if forms_block else X.shape[1]
+    chunks = [
+        slice(start, min(start + batch_size, chunk.stop))
+        for chunk in row_chunks(X.shape[0], width, megabytes=BLOCK_MEGABYTES)
+        for start in range(chunk.start, chunk.stop, batch_size)
+    ]
+    return product, chunks
 
 
 def _host_product(pool: SupportPool, kernel: Kernel) -> tuple[Any, bool]:

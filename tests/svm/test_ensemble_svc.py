@@ -144,6 +144,45 @@ def test_penalty_signs_and_bounds_are_those_of_the_dual():
     np.testing.assert_allclose(coef.sum(axis=0), 0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_the_duality_gap_bounds_the_distance_to_an_independent_optimum(kernel):
+    """The dual of problem (1) by cvxpy; LIBSVM's objective is within its gap of that."""
+    cp = pytest.importorskip("cvxpy")
+    rows, y = X[:80], Y[:80]
+    penalties = np.random.default_rng(0).uniform(0.2, 3.0, (1, 80))
+    gram, sign = rbf_kernel(rows, gamma=1.5), np.where(y == 1, 1.0, -1.0)
+    factor = np.linalg.cholesky(gram + 1e-12 * np.eye(80))
+    alpha = cp.Variable(80)
+    objective = cp.sum(alpha) - cp.sum_squares(factor.T @ cp.multiply(sign, alpha)) / 2
+    problem = cp.Problem(
+        cp.Maximize(objective), [alpha >= 0, alpha <= penalties[0], sign @ alpha == 0]
+    )
+    optimum = problem.solve(solver="CLARABEL")
+    gaps = []
+    for tol in (1e-1, 1e-3, 1e-8):
+        model = EnsembleSVC(kernel=kernel, gamma=1.5, tol=tol)
+        model.fit(rows if kernel == "rbf" else gram, y, penalties=penalties)
+        ours = np.zeros(80)
+        ours[model.support_indices_] = (
+            model.dual_coef_.toarray()[:, 0] * sign[model.support_indices_]
+        )
+        value = ours.sum() - (sign * ours) @ gram @ (sign * ours) / 2
+        # The interior-point optimum is good to 1e-7.
+        assert -1e-6 <= optimum - value <= model.duality_gap_[0] + 1e-6
+        gaps.append(model.duality_gap_[0])
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 1e-6 * optimum
+
+
+def test_duality_gaps_follow_their_machines():
+    model = fitted(4).fit(X, Y)
+    assert (model.duality_gap_ > -1e-9).all()
+    np.testing.assert_array_equal(model.prune([0, 1, 0, 1]).duality_gap_, model.duality_gap_[1::2])
+    merged = merge_ensembles([model, model])
+    np.testing.assert_array_equal(merged.duality_gap_, np.tile(model.duality_gap_, 2))
+    assert fitted(4).fit(X3, Y3).duality_gap_.shape == (4, 3)
+
+
 def test_weight_is_repetition_for_one_machine():
     weight = np.random.default_rng(5).integers(0, 4, len(X))
     params = {**ALL_ROWS, "gamma": 1.5, "tol": 1e-10}
@@ -571,6 +610,18 @@ def test_training_and_trained_aggregation_from_another_namespace():
     np.testing.assert_array_equal(
         held_out.predict(QUERY), alone.with_aggregation("svc", X, Y).predict(QUERY)
     )
+
+
+def test_lists_frames_and_sparse_rows_stay_with_numpy_under_dispatch():
+    pd = pytest.importorskip("pandas")
+    model = fitted().fit(X, Y)
+    expected = model.base_decision_function(QUERY)
+    with sklearn.config_context(array_api_dispatch=True):
+        for rows in (QUERY, QUERY.tolist(), pd.DataFrame(QUERY), sp.csr_array(QUERY)):
+            values = model.base_decision_function(rows)
+            assert isinstance(values, np.ndarray)
+            np.testing.assert_allclose(values, expected, atol=1e-12)
+        same_model(fitted().fit(X.tolist(), Y.tolist()), model)
 
 
 def test_labels_that_are_words_come_back_as_numpy():
