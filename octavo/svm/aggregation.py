@@ -35,6 +35,7 @@ class Aggregator:
     """
 
     default_threshold = 0.0
+    has_proba = False
 
     def __init__(self, threshold: float | None = None) -> None:
         self.threshold = self.default_threshold if threshold is None else float(threshold)
@@ -94,6 +95,7 @@ class Vote(Weighted):
 
     name = "vote"
     default_threshold = 0.5
+    has_proba = True
 
     def shares(self, D: Any, known: np.ndarray | None = None) -> Any:
         """Return the share of votes of the second class, or of every class."""
@@ -140,6 +142,7 @@ class FixedLogistic(Weighted):
 
     name = "logistic"
     default_threshold = 0.5
+    has_proba = True
 
     def __init__(self, weights: np.ndarray, threshold: float | None = None) -> None:
         super().__init__(weights, threshold)
@@ -182,6 +185,7 @@ class Trained(Aggregator):
             self.default_threshold = 0.5
         super().__init__(threshold)
         self.estimator = estimator
+        self.has_proba = hasattr(estimator, "predict_proba")
 
     def decision(self, D: Any, known: np.ndarray | None = None) -> Any:
         """Return what the classifier decides, for two classes less the threshold."""

@@ -40,6 +40,7 @@ from octavo.svm.support_pool import merge_pools
 __all__ = ["EnsembleSVC", "merge_ensembles"]
 
 OF_TRAINING = ("estimators_samples_", "duality_gap_")  # unknown for machines trained elsewhere
+OUT_OF_BAG = ("_out_of_bag", "oob_score_", "oob_decision_function_")
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0, None, closed="neither")],
     "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
@@ -230,8 +231,8 @@ class EnsembleSVC(PooledSVC):
     aggregation is optimistic, because it was trained on the same values.
 
     With ``sklearn.set_config(array_api_dispatch=True)``, prediction for arrays of another
-    namespace is computed there, on their device and in their precision; the machines themselves are
-    trained on the host, and so do classifiers that aggregate.
+    namespace is computed there, on their device and in their precision. Training stays on the host,
+    and so do classifiers that aggregate.
 
     References
     ----------
@@ -420,7 +421,8 @@ class EnsembleSVC(PooledSVC):
         if self.oob_score:
             self._set_oob_score()
         else:
-            self.__dict__.pop("_out_of_bag", None)
+            for name in OUT_OF_BAG:  # of an earlier fit, or for training the aggregation alone
+                self.__dict__.pop(name, None)
 
     @classmethod
     def from_svcs(cls, svcs, *, aggregation="vote", aggregation_weights=None, threshold=None):
@@ -519,7 +521,7 @@ def merge_ensembles(ensembles):
     first = ensembles[0]
     _check_same_aggregation(ensembles)
     merged = copy.copy(first)
-    for name in (*OF_TRAINING, "_out_of_bag", "oob_score_", "oob_decision_function_"):
+    for name in (*OF_TRAINING, *OUT_OF_BAG):
         merged.__dict__.pop(name, None)
     merged.n_support_total_ = sum(ensemble.n_support_total_ for ensemble in ensembles)
     merged._set_pool(merge_pools([ensemble._pool for ensemble in ensembles]))

@@ -26,7 +26,6 @@ from octavo.engine.namespaces import namespace_of, to_namespace, to_numpy
 from octavo.engine.progress import FitProgress
 from octavo.svm.aggregation import (
     WEIGHTED,
-    Trained,
     Weighted,
     impute_rows,
     make_aggregator,
@@ -116,9 +115,8 @@ def duality_gap(
 
 def _has_proba(estimator: Any) -> bool:
     """Return whether the aggregation gives probabilities, before and after fit."""
-    fitted = getattr(estimator, "aggregator_", None)
-    if isinstance(fitted, Trained):
-        return hasattr(fitted.estimator, "predict_proba")
+    if hasattr(estimator, "aggregator_"):
+        return estimator.aggregator_.has_proba
     aggregation = getattr(estimator, "aggregation", "mean")
     if isinstance(aggregation, str):
         return aggregation in ("vote", "logistic", "logistic_regression")
@@ -369,9 +367,11 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             Shares the pool with this one.
         """
         check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise ValueError("An aggregation is trained on X and y; only one of them was given.")
 
         def values():
-            if X is not None and y is not None:
+            if X is not None:
                 D = to_numpy(self.base_decision_function(X))
                 return D, self._class_numbers(y if namespace_of(y).is_numpy else to_numpy(y))
             if not hasattr(self, "_out_of_bag"):
@@ -392,11 +392,17 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             threshold=threshold,
             values=values,
         )
-        edited.aggregation, edited.threshold = aggregation, threshold
-        edited.aggregation_weights = weights
+        edited._remember(aggregation=aggregation, aggregation_weights=weights, threshold=threshold)
         if hasattr(self, "oob_score_"):
             edited._set_oob_score()
         return edited
+
+    def _remember(self, **params):
+        """Set the parameters that this class has: what a fit would do again."""
+        own = self.get_params(deep=False)
+        for name, value in params.items():
+            if name in own and ("aggregation" in own or value is not None):
+                setattr(self, name, value)
 
     def _check_aggregation_name(self, name):
         if not needs_values(name):
@@ -428,9 +434,9 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         if not isinstance(self.aggregator_, Weighted):
             raise ValueError(
-                f"The aggregation {self.aggregation!r} was made for all {self._n_machines} "
-                "machines. Choose 'vote', 'mean' or 'logistic' with with_aggregation first, or "
-                "train it again after pruning."
+                f"The aggregation in use, {type(self.aggregator_).__name__}, was made for all "
+                f"{self._n_machines} machines. Choose 'vote', 'mean' or 'logistic' with "
+                "with_aggregation first, and train another after pruning."
             )
         threshold = self.aggregator_.threshold if len(self.classes_) == 2 else None
         weighted = make_aggregator(
@@ -453,9 +459,9 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         if hasattr(self, "estimators_samples_"):  # unknown for machines trained elsewhere
             pruned.estimators_samples_ = [self.estimators_samples_[b] for b in keep]
             pruned.duality_gap_ = self.duality_gap_[keep]
-        pruned.aggregation_weights = weighted.weights[keep]
-        pruned.aggregator_ = type(weighted)(pruned.aggregation_weights, weighted.threshold)
-        pruned.n_estimators = len(keep)
+        weights = weighted.weights[keep]
+        pruned.aggregator_ = type(weighted)(weights, weighted.threshold)
+        pruned._remember(aggregation_weights=weights, n_estimators=len(keep))
         for name in ("_out_of_bag", "oob_score_", "oob_decision_function_"):
             pruned.__dict__.pop(name, None)
         if hasattr(self, "_out_of_bag"):

@@ -368,6 +368,15 @@ def test_out_of_bag_values_row_by_row(aggregation, classes):
     assert model.oob_score_ == pytest.approx(np.mean(np.asarray(chosen) == y))
 
 
+def test_a_second_fit_forgets_the_first():
+    model = fitted(oob_score=True).fit(X, Y)
+    model.set_params(oob_score=False).fit(X, Y)
+    assert not hasattr(model, "oob_score_")
+    assert not hasattr(model, "oob_decision_function_")
+    with pytest.raises(ValueError, match="oob_score=True"):
+        model.with_aggregation("svc")
+
+
 def test_rows_that_no_machine_left_out_are_told():
     model = fitted(1, size=1.0, oob_score=True)
     with pytest.warns(UserWarning, match="in the sample of every machine"):
@@ -783,6 +792,21 @@ def test_pu_ranks_unlabelled_rows_by_machines_that_did_not_see_them():
     assert np.isnan(model.oob_decision_function_[known == 1]).all()
 
 
+def test_pu_ensembles_are_edited_like_others():
+    model = PUBaggingSVC(6, gamma=1.5, random_state=0).fit(X, Y)
+    assert not hasattr(model, "predict_proba")
+    vote = model.with_aggregation("vote")
+    shares = (model.base_decision_function(QUERY) > 0).mean(axis=1)
+    np.testing.assert_allclose(vote.predict_proba(QUERY)[:, 1], shares, atol=1e-12)
+    pruned = model.prune([1, 0, 0, 2, 0, 0])
+    D = model.base_decision_function(QUERY)
+    np.testing.assert_allclose(pruned.decision_function(QUERY), (D[:, 0] + 2 * D[:, 3]) / 3)
+    for edited in (vote, pruned, model.with_aggregation("mean", threshold=0.3)):
+        again = sklearn.base.clone(edited).fit(X, Y)
+        assert len(again.intercept_) == edited.n_estimators
+    assert again.aggregator_.threshold == 0.3
+
+
 # --- bad input ------------------------------------------------------------------------------------
 
 
@@ -883,6 +907,8 @@ def test_what_cannot_be_edited_is_told():
     model = fitted(3).fit(X, Y)
     with pytest.raises(ValueError, match="oob_score=True"):
         model.with_aggregation("svc")
+    with pytest.raises(ValueError, match="X and y"):
+        model.with_aggregation("svc", X)
     with pytest.raises(ValueError, match="one of 'vote'"):
         model.with_aggregation("veto")
     with pytest.raises(ValueError, match="not seen in fit"):
