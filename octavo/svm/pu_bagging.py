@@ -212,6 +212,7 @@ class PUBaggingSVC(PooledSVC):
         penalties = self.C * np.where(positive, size / n_pos, 1.0)
         self._fit_tasks(X, y, tasks_of_samples(self.estimators_samples_, penalties))
         self.aggregator_ = make_aggregator("mean", self._n_machines, 2, threshold=self.threshold)
+        self.__dict__.pop("oob_decision_function_", None)  # of an earlier fit
         if self.out_of_bag:
             self._set_out_of_bag(X, y, ~positive)
             values, known, *_ = self.__dict__.pop("_out_of_bag")
