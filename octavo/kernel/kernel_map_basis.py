@@ -72,12 +72,13 @@ def signs_of(scores: Array) -> Array:
     return np.where(largest < 0.0, -1.0, 1.0)
 
 
-def _normalised(rows: Array, columns: Array, weights: Array, n: int) -> sp.csr_matrix:
+def _normalised(columns: NDArray[np.intp], weights: Array, n: int) -> sp.csr_matrix:
     """Return the matrix of weights with rows that add up to one; negative similarities count 0."""
+    rows = np.repeat(np.arange(n), columns.shape[1])
     weights = np.maximum(weights, 0.0)
     weights[weights.sum(axis=1) <= 0.0] = 1.0
     weights /= weights.sum(axis=1, keepdims=True)
-    return sp.csr_matrix((weights.ravel(), (rows.ravel(), columns.ravel())), shape=(n, n))
+    return sp.csr_matrix((weights.ravel(), (rows, columns.ravel())), shape=(n, n))
 
 
 def _graph_of_gram(K: Array, k: int) -> sp.csr_matrix:
@@ -90,7 +91,7 @@ def _graph_of_gram(K: Array, k: int) -> sp.csr_matrix:
         apart[own - chunk.start, own] = np.inf
         columns[chunk] = np.argpartition(apart, k - 1, axis=1)[:, :k]
         weights[chunk] = np.take_along_axis(K[chunk], columns[chunk], axis=1)
-    return _normalised(np.repeat(np.arange(n), k).reshape(n, k), columns, weights, n)
+    return _normalised(columns, weights, n)
 
 
 def _graph_of_features(features: Any, k: int, samples: Any) -> sp.csr_matrix:
@@ -104,7 +105,7 @@ def _graph_of_features(features: Any, k: int, samples: Any) -> sp.csr_matrix:
         weights = np.empty((n, k))
         for chunk in row_chunks(n, k * features.shape[1]):
             weights[chunk] = np.einsum("ij,ikj->ik", features[chunk], features[columns[chunk]])
-    return _normalised(np.repeat(np.arange(n), k).reshape(n, k), columns, weights, n)
+    return _normalised(columns, weights, n)
 
 
 @dataclass

@@ -76,6 +76,7 @@ class _Piece(NamedTuple):
 
     rows: Array
     weights: Array
+    targets: Array
     b: Array
     floor: float
     key: Any
@@ -85,13 +86,14 @@ class _Piece(NamedTuple):
 class Terms(NamedTuple):
     """What the constraints add for one component.
 
-    S gets W·diag(weights)·Wᵀ − graph·M with M the neighbour graph in coordinates; `b` is the
-    linear term; `L`, `d` the hard placements; `floor` bounds the eigenvalues of the addition
-    from below (in z̄); `key` tells two additions to S apart.
+    S gets W·diag(weights)·Wᵀ − graph·M with M the neighbour graph in coordinates; the linear
+    term is W·(weights·targets) + b; `L`, `d` are the hard placements; `floor` bounds the
+    eigenvalues of the addition from below (in z̄); `key` tells two additions to S apart.
     """
 
     W: Array
     weights: Array
+    targets: Array
     graph: float
     b: Array
     L: Array
@@ -102,11 +104,16 @@ class Terms(NamedTuple):
 
 @dataclass
 class _Factored:
-    """B of one addition to S, and its tridiagonal form once it was needed."""
+    """B of one addition to S, and its tridiagonal form once it was needed.
+
+    `lift` is BW·diag(weights), formed without B: a strong constraint's column is nearly all
+    gone from B, and what is left of it is what counts.
+    """
 
     B: Array
+    lift: Array
     shift: float
-    form: TridiagonalForm | tuple[Array, Array] | None = None
+    form: Any = None
 
 
 class SteeringSystem:
@@ -173,6 +180,7 @@ class SteeringSystem:
         return Terms(
             W=(np.concatenate([piece.rows for piece in pieces]) * stretch).T,
             weights=np.concatenate([piece.weights for piece in pieces]),
+            targets=np.concatenate([piece.targets for piece in pieces]),
             graph=pieces[2].graph,
             b=b,
             L=(self.basis.V[list(hard)] * stretch).T,
@@ -194,7 +202,7 @@ class SteeringSystem:
         targets = np.array([y for _, _, y in soft])
         rows = self.basis.V[points]
         key = tuple(points), tuple(weights)
-        return _Piece(rows, weights, (weights * targets) @ rows, 0.0, key)
+        return _Piece(rows, weights, targets, np.zeros(rows.shape[1]), 0.0, key)
 
     def _link(self, s: int, constraints: MapConstraints, steering: Steering) -> _Piece:
         links = [
@@ -213,13 +221,14 @@ class SteeringSystem:
                 apart[point] = apart.get(point, 0.0) + strength * max(-sign, 0)
         # Gershgorin on the Laplacian of the cannot-links.
         floor = -2.0 * max(apart.values(), default=0.0)
-        return _Piece(rows, weights, np.zeros(V.shape[1]), floor, (tuple(links), strength))
+        nothing = np.zeros(len(links)), np.zeros(V.shape[1])
+        return _Piece(rows, weights, *nothing, floor, (tuple(links), strength))
 
     def _label(self, s: int, constraints: MapConstraints, steering: Steering) -> _Piece:
         V, n = self.basis.V, self.basis.n
         labels = {i: v[s] for i, v in sorted(constraints.labels.items()) if v[s]}
         if not labels or steering.lambda_label == 0.0:
-            return _Piece(V[:0], np.zeros(0), np.zeros(V.shape[1]), 0.0, ())
+            return _Piece(V[:0], np.zeros(0), np.zeros(0), np.zeros(V.shape[1]), 0.0, ())
         points, y = list(labels), np.array(list(labels.values()))
         G = self.basis.neighbour_graph(steering.n_neighbors)
         unlabelled = n - len(points)
@@ -234,7 +243,8 @@ class SteeringSystem:
         weights = np.repeat([quadratic / 4.0, -quadratic / 4.0], len(points))
         floor = -quadratic * float(G.sum(axis=1).max())
         key = tuple(points), quadratic, steering.n_neighbors
-        return _Piece(rows, weights, 0.5 * linear * (y @ near), floor, key, quadratic)
+        b = 0.5 * linear * (y @ near)
+        return _Piece(rows, weights, np.zeros(len(rows)), b, floor, key, quadratic)
 
     def _graph_matrix(self, n_neighbors: int, variant: str) -> Array:
         """Return the neighbour graph in coordinates, wVᵀGVw."""
@@ -276,38 +286,37 @@ class SteeringSystem:
         if key not in self._factored:
             shift = self._shift(steering.variant, terms.floor)
             base = self._base(terms.graph, shift, steering)
-            scaled = terms.W * np.sqrt(np.abs(terms.weights))
-            B = taken_away(base, scaled, np.sign(terms.weights))
+            root = np.sqrt(np.abs(terms.weights))
+            B, lift = taken_away(base, terms.W * root, np.sign(terms.weights))
             if len(self._factored) > 3:
                 self._factored.pop(next(iter(self._factored)))
-            self._factored[key] = _Factored(B, shift)
+            self._factored[key] = _Factored(B, lift * root, shift)
         return self._factored[key]
 
     def _component(
         self, s: int, terms: Terms, steering: Steering, radius: float, found: list[Array]
     ) -> tuple[Array, float, float, bool, int]:
         factored = self._factor(terms, steering)
-        B, L, d = factored.B, terms.L, terms.d
+        B = factored.B
         metric = 1.0 / self.basis.p if steering.variant == "variance" else np.ones(len(B))
         before = np.column_stack(found) * metric[:, None] if found else np.zeros((len(B), 0))
-        W, weights = terms.W, terms.weights
+        extra, L, d = np.zeros((len(B), 0)), terms.L, terms.d
+        q = factored.lift @ terms.targets + apply(B, terms.b)
         if found and steering.orthogonality == "soft" and steering.lambda_orth > 0.0:
-            root = np.sqrt(steering.lambda_orth)
-            B = taken_away(B, root * before, np.ones(len(found)))
-            W = np.column_stack([W, before])
-            weights = np.append(weights, np.full(len(found), steering.lambda_orth))
+            extra = np.sqrt(steering.lambda_orth) * before
+            B, lift = taken_away(B, extra, np.ones(len(found)))
+            q = q - lift @ (extra.T @ q)
         elif found and steering.orthogonality == "hard":
             L, d = np.column_stack([L, before]), np.append(d, np.zeros(len(found)))
-        untouched = B is factored.B and not L.shape[1]
         L, d = independent_constraints(L, d)
         start, room = np.zeros(len(B)), radius
-        q = apply(B, terms.b)
         if L.shape[1]:
-            q, B, start, room = with_hard_constraints(B, L, d, terms.b, radius)
+            B, q, start, room = with_hard_constraints(B, q, L, d, radius)
+        untouched = B is factored.B
         c, nu, hard, n_iter = self._on_sphere(s, B, q, room, steering, factored, untouched)
         c = start + c
         mu = factored.shift + nu
-        residual = self._residual(c, start, mu, W, weights, terms, L, steering, radius)
+        residual = self._residual(c, start, mu, extra, terms, L, steering, radius)
         return c, mu, residual, hard, n_iter
 
     def _on_sphere(
@@ -329,10 +338,10 @@ class SteeringSystem:
             root = secular_root(q, np.ones(len(B)), B, radius)
             free = np.eye(1, len(B), root.free)[0]
         else:
-            if not untouched or factored.form is None:
-                form = tridiagonal_form(B) or np.linalg.eigh(B)
+            form = factored.form if untouched else None
+            if form is None:
+                form = tridiagonal_form(B) or tuple(np.linalg.eigh(B))
                 factored.form = form if untouched else factored.form
-            form = factored.form if untouched else form
             root, free = _direct(form, q, radius)
         c = root.coordinates
         if root.hard_case and self._is_mirrored(s, c, free, steering):
@@ -352,8 +361,7 @@ class SteeringSystem:
         c: Array,
         start: Array,
         mu: float,
-        W: Array,
-        weights: Array,
+        extra: Array,
         terms: Terms,
         L: Array,
         steering: Steering,
@@ -363,7 +371,8 @@ class SteeringSystem:
         if np.isnan(mu):
             return 0.0
         diagonal = self.diagonal(steering.variant)
-        r = diagonal * c + W @ (weights * (W.T @ c)) - terms.b - mu * (c - start)
+        r = diagonal * c - mu * (c - start) - terms.b + extra @ (extra.T @ c)
+        r += terms.W @ (terms.weights * (terms.W.T @ c - terms.targets))
         if terms.graph:
             r -= terms.graph * (self._graph_matrix(steering.n_neighbors, steering.variant) @ c)
         delta = 1.0 / (diagonal - self._shift(steering.variant, terms.floor))
@@ -385,16 +394,20 @@ def apply(B: Array, x: Array) -> Array:
     return B * x if x.ndim == 1 else B[:, None] * x
 
 
-def taken_away(B: Array, W: Array, J: Array) -> Array:
-    """Return B − BW(J + WᵀBW)⁻¹WᵀB, the inverse of B⁻¹ + WJ⁻¹Wᵀ (J: ±1, or 0 for a hard row)."""
+def taken_away(B: Array, W: Array, J: Array) -> tuple[Array, Array]:
+    """Return B' = (B⁻¹ + WJWᵀ)⁻¹ for J = ±1 by Woodbury's formula, and B'WJ."""
     if W.shape[1] == 0:
-        return B
+        return B, W
     BW = apply(B, W)
     inner = W.T @ BW
     inner[np.diag_indices_from(inner)] += J
-    piece = BW @ solve(inner, BW.T, assume_a="sym")
-    whole = np.diag(B) if B.ndim == 1 else B
-    return whole - (piece + piece.T) / 2.0
+    lift = solve(inner, BW.T, assume_a="sym").T
+    return _less(B, BW @ lift.T), lift
+
+
+def _less(B: Array, piece: Array) -> Array:
+    """Return B − piece, symmetric."""
+    return (np.diag(B) if B.ndim == 1 else B) - (piece + piece.T) / 2.0
 
 
 def independent_constraints(L: Array, d: Array) -> tuple[Array, Array]:
@@ -423,12 +436,13 @@ def independent_constraints(L: Array, d: Array) -> tuple[Array, Array]:
 
 
 def with_hard_constraints(
-    B: Array, L: Array, d: Array, b: Array, radius: float
+    B: Array, q: Array, L: Array, d: Array, radius: float
 ) -> tuple[Array, Array, Array, float]:
-    """Return (q, B, c₀, R̂): the problem within Lᵀc = d (Section 2.4.1, in terms of B = S⁻¹).
+    """Return (B̂, q̂, c₀, R̂): the problem within Lᵀc = d (Section 2.4.1, in terms of B = S⁻¹).
 
-    c₀ is the shortest c with Lᵀc = d. (S − s)c₀ is never formed: with c' = BL(LᵀBL)⁻¹d, which
-    satisfies the constraints too, B̂(b − (S − s)c₀) = B̂b + c' − c₀.
+    B̂ = B − BL(LᵀBL)⁻¹LᵀB, as if the constraints had infinite weight. c₀ is the shortest c with
+    Lᵀc = d. (S − s)c₀ is never formed: with c' = BL(LᵀBL)⁻¹d, which satisfies the constraints
+    too, q̂ = B̂(b − (S − s)c₀) = B̂b + c' − c₀.
     """
     start = L @ np.linalg.solve(L.T @ L, d)
     least = float(np.linalg.norm(start))
@@ -439,11 +453,9 @@ def with_hard_constraints(
             "placements soft."
         )
     BL = apply(B, L)
-    inner = L.T @ BL
-    cheapest = BL @ solve(inner, d, assume_a="sym")
-    B = taken_away(B, L, np.zeros(L.shape[1]))
-    q = B @ b + cheapest - start
-    return q, B, start, float(np.sqrt(max(radius**2 - least**2, 0.0)))
+    lift = solve(L.T @ BL, BL.T, assume_a="sym").T
+    q = q + lift @ (d - L.T @ q) - start
+    return _less(B, BL @ lift.T), q, start, float(np.sqrt(max(radius**2 - least**2, 0.0)))
 
 
 def radii_of(steering: Steering, p: Array) -> Array:
