@@ -71,7 +71,7 @@ class SteeredMap(NamedTuple):
     n_iter: NDArray[np.intp]
 
 
-class _Piece(NamedTuple):
+class Piece(NamedTuple):
     """What one kind of constraint adds: see `Terms`. `rows` are rows of V, not yet stretched."""
 
     rows: Array
@@ -159,13 +159,17 @@ class SteeringSystem:
         p = self.basis.p
         return np.ones_like(p) if variant == "variance" else np.sqrt(p)
 
-    def terms(self, s: int, constraints: MapConstraints, steering: Steering) -> Terms:
-        """Return what the constraints add to S and b for component s."""
-        pieces = [
+    def pieces(self, s: int, constraints: MapConstraints, steering: Steering) -> list[Piece]:
+        """Return what placements, links and labels add for component s, one by one."""
+        return [
             self._place(s, constraints, steering),
             self._link(s, constraints, steering),
             self._label(s, constraints, steering),
         ]
+
+    def terms(self, s: int, constraints: MapConstraints, steering: Steering) -> Terms:
+        """Return what the constraints add to S and b for component s."""
+        pieces = self.pieces(s, constraints, steering)
         stretch = self._stretch(steering.variant)
         hard = {
             i: placement.at[s]
@@ -189,7 +193,7 @@ class SteeringSystem:
             key=tuple(piece.key for piece in pieces),
         )
 
-    def _place(self, s: int, constraints: MapConstraints, steering: Steering) -> _Piece:
+    def _place(self, s: int, constraints: MapConstraints, steering: Steering) -> Piece:
         soft = [
             (i, p.weight, p.at[s])
             for i, p in sorted(constraints.placements.items())
@@ -202,9 +206,9 @@ class SteeringSystem:
         targets = np.array([y for _, _, y in soft])
         rows = self.basis.V[points]
         key = tuple(points), tuple(weights)
-        return _Piece(rows, weights, targets, np.zeros(rows.shape[1]), 0.0, key)
+        return Piece(rows, weights, targets, np.zeros(rows.shape[1]), 0.0, key)
 
-    def _link(self, s: int, constraints: MapConstraints, steering: Steering) -> _Piece:
+    def _link(self, s: int, constraints: MapConstraints, steering: Steering) -> Piece:
         links = [
             (link.first, link.second, sign)
             for link, sign in sorted(constraints.links.items(), key=str)
@@ -222,21 +226,16 @@ class SteeringSystem:
         # Gershgorin on the Laplacian of the cannot-links.
         floor = -2.0 * max(apart.values(), default=0.0)
         nothing = np.zeros(len(links)), np.zeros(V.shape[1])
-        return _Piece(rows, weights, *nothing, floor, (tuple(links), strength))
+        return Piece(rows, weights, *nothing, floor, (tuple(links), strength))
 
-    def _label(self, s: int, constraints: MapConstraints, steering: Steering) -> _Piece:
+    def _label(self, s: int, constraints: MapConstraints, steering: Steering) -> Piece:
         V, n = self.basis.V, self.basis.n
         labels = {i: v[s] for i, v in sorted(constraints.labels.items()) if v[s]}
         if not labels or steering.lambda_label == 0.0:
-            return _Piece(V[:0], np.zeros(0), np.zeros(0), np.zeros(V.shape[1]), 0.0, ())
+            return Piece(V[:0], np.zeros(0), np.zeros(0), np.zeros(V.shape[1]), 0.0, ())
         points, y = list(labels), np.array(list(labels.values()))
         G = self.basis.neighbour_graph(steering.n_neighbors)
-        unlabelled = n - len(points)
-        if steering.average:
-            quadratic = steering.lambda_label / unlabelled if unlabelled else 0.0
-            linear = steering.lambda_label / len(points)
-        else:
-            quadratic, linear = steering.lambda_label / n, steering.lambda_label
+        quadratic, linear = label_strengths(steering, n, len(points))
         near = G[points] @ V
         # −κ·½(C⊥G + GC⊥) = −κG + ½κ(CG + GC); the second part is columns eᵢ ± gᵢ.
         rows = np.concatenate([V[points] + near, V[points] - near])
@@ -244,9 +243,9 @@ class SteeringSystem:
         floor = -quadratic * float(G.sum(axis=1).max())
         key = tuple(points), quadratic, steering.n_neighbors
         b = 0.5 * linear * (y @ near)
-        return _Piece(rows, weights, np.zeros(len(rows)), b, floor, key, quadratic)
+        return Piece(rows, weights, np.zeros(len(rows)), b, floor, key, quadratic)
 
-    def _graph_matrix(self, n_neighbors: int, variant: str) -> Array:
+    def graph_matrix(self, n_neighbors: int, variant: str) -> Array:
         """Return the neighbour graph in coordinates, wVᵀGVw."""
         key = n_neighbors, variant
         if key not in self._graphs:
@@ -274,7 +273,7 @@ class SteeringSystem:
         key = graph, shift, steering.variant, steering.n_neighbors
         if key not in self._bases:
             root = np.sqrt(delta)
-            M = self._graph_matrix(steering.n_neighbors, steering.variant)
+            M = self.graph_matrix(steering.n_neighbors, steering.variant)
             inner = np.eye(len(root)) - graph * root[:, None] * M * root
             inverse = cho_solve(cho_factor(inner), np.eye(len(root)))
             self._bases = {key: root[:, None] * inverse * root}
@@ -374,7 +373,7 @@ class SteeringSystem:
         r = diagonal * c - mu * (c - start) - terms.b + extra @ (extra.T @ c)
         r += terms.W @ (terms.weights * (terms.W.T @ c - terms.targets))
         if terms.graph:
-            r -= terms.graph * (self._graph_matrix(steering.n_neighbors, steering.variant) @ c)
+            r -= terms.graph * (self.graph_matrix(steering.n_neighbors, steering.variant) @ c)
         delta = 1.0 / (diagonal - self._shift(steering.variant, terms.floor))
         r *= delta
         if L.shape[1]:
@@ -456,6 +455,15 @@ def with_hard_constraints(
     lift = solve(L.T @ BL, BL.T, assume_a="sym").T
     q = q + lift @ (d - L.T @ q) - start
     return _less(B, BL @ lift.T), q, start, float(np.sqrt(max(radius**2 - least**2, 0.0)))
+
+
+def label_strengths(steering: Steering, n: int, n_labelled: int) -> tuple[float, float]:
+    """Return the weights of the quadratic and the linear part of the label term."""
+    if not steering.average:
+        return steering.lambda_label / n, steering.lambda_label
+    unlabelled = n - n_labelled
+    quadratic = steering.lambda_label / unlabelled if unlabelled else 0.0
+    return quadratic, steering.lambda_label / n_labelled
 
 
 def radii_of(steering: Steering, p: Array) -> Array:
