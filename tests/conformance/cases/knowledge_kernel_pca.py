@@ -15,7 +15,13 @@ def tune(tuner, X=SAMPLES, placements=PLACES):
 
 CASES = [
     Case(make=KnowledgeKernelPCA),
-    Case(make=lambda: KnowledgeKernelPCA(kernel="precomputed")),
+    Case(
+        make=lambda: KnowledgeKernelPCA(kernel="precomputed"),
+        expected_failures={
+            "check_positive_only_tag_during_fit": "a kernel matrix less its mean has a negative "
+            "diagonal; it is no kernel matrix, and fit says so"
+        },
+    ),
     Case(make=lambda: KnowledgeKernelPCA(low_rank=8, random_state=0)),
     Case(
         make=lambda: KnowledgeKernelPCATuner(cv=3, random_state=0),
