@@ -250,7 +250,7 @@ def _deflated(sigma: Array, a: Array) -> tuple[Array, Array, list[tuple[int, int
     a[np.abs(a) * length <= 8.0 * _EPS * size] = 0.0
     rotation = []
     before = -1
-    for j in np.flatnonzero(a):
+    for j in map(int, np.flatnonzero(a)):
         if before >= 0:
             r = float(np.hypot(a[before], a[j]))
             c, s = a[j] / r, a[before] / r
@@ -260,7 +260,7 @@ def _deflated(sigma: Array, a: Array) -> tuple[Array, Array, list[tuple[int, int
                 sigma[before] = c * c * low + s * s * high
                 sigma[j] = s * s * low + c * c * high
                 a[before], a[j] = 0.0, r
-                rotation.append((int(before), int(j), float(c), float(s)))
+                rotation.append((before, j, float(c), float(s)))
         before = j
     return sigma, a, rotation
 

@@ -213,7 +213,8 @@ def tridiagonal_root(form: TridiagonalForm, q: Array, radius: float) -> tuple[Se
             free = form.turned(first[:, -1], back=True)
             return SecularRoot(0.0, pole, c, True, 0, 0), free
     gap = length / (radius * top)
-    for step in range(1, _MAX_STEPS + 1):
+    n_iter = 0
+    for n_iter in range(1, _MAX_STEPS + 1):  # noqa: B007
         c = solve(gap, rest)
         size2 = float(c @ c) + ((length / (gap * top)) ** 2 if length else 0.0)
         w = solve(gap, c)
@@ -225,7 +226,7 @@ def tridiagonal_root(form: TridiagonalForm, q: Array, radius: float) -> tuple[Se
             break
     c = solve(gap, rest) + (first @ part) / (gap * top)
     c = form.turned(c * (radius / float(np.linalg.norm(c))), back=True)
-    return SecularRoot(gap, pole, c, False, 0, step), first[:, -1]
+    return SecularRoot(gap, pole, c, False, 0, n_iter), first[:, -1]
 
 
 def _tridiagonal_product(form: TridiagonalForm, x: Array) -> Array:
@@ -487,7 +488,8 @@ def iterative_root(
             return SecularRoot(0.0, pole, rest + np.sqrt(missing) * first[:, 0], True, 0, 0)
         length = 0.0
     gap = length / (radius * stretch)
-    for step in range(1, _MAX_STEPS + 1):
+    n_iter = 0
+    for n_iter in range(1, _MAX_STEPS + 1):  # noqa: B007
         z = solve(gap, n, guess)
         size2 = float(z @ z)
         # Half the derivative of ‖z‖²: with z = (S − µ)⁻¹b it is zᵀ(S − µ)⁻¹z.
@@ -497,7 +499,7 @@ def iterative_root(
         if abs(move) <= tol * gap:
             break
     z = solve(gap, n, guess)
-    return SecularRoot(gap, pole, z * (radius / float(np.linalg.norm(z))), False, 0, step)
+    return SecularRoot(gap, pole, z * (radius / float(np.linalg.norm(z))), False, 0, n_iter)
 
 
 def _finish(

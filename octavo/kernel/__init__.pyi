@@ -1,6 +1,7 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.kernel.interactive_session import InteractiveSession as InteractiveSession
 from octavo.kernel.interactive_session import SessionAction as SessionAction
+from octavo.kernel.kernel_pca_tuner import KnowledgeKernelPCATuner as KnowledgeKernelPCATuner
 from octavo.kernel.knowledge_kernel_pca import KnowledgeKernelPCA as KnowledgeKernelPCA
 from octavo.kernel.knowledge_kernel_pca import RankOneEigen as RankOneEigen
 from octavo.kernel.knowledge_kernel_pca import SphereMinimum as SphereMinimum

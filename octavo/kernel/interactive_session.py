@@ -172,7 +172,9 @@ class InteractiveSession:
 
     # --- actions ---------------------------------------------------------------------------------
 
-    def place(self, i: int, at: Any, *, hard: bool = False, weight: float = 1.0) -> Self:
+    def place(
+        self, i: int, at: Any, *, hard: bool = False, weight: float = 1.0, drag: bool = False
+    ) -> Self:
         """Pin a point.
 
         Parameters
@@ -185,6 +187,9 @@ class InteractiveSession:
             Whether the point must lie there exactly.
         weight : float, default=1.0
             Strength of a soft placement, times `lambda_place`.
+        drag : bool, default=False
+            Whether this is a step of a drag: a row of such steps of one point, begun by
+            `place` or `move`, is one action, undone at once.
 
         Returns
         -------
@@ -192,7 +197,7 @@ class InteractiveSession:
             For the next action.
         """
         after = self._now.constraints.placed(i, at, hard=hard, weight=weight)
-        return self._do("place", f"{i}", after)
+        return self._do("place", f"{i}", after, drag=int(i) if drag else None)
 
     def move(self, i: int, at: Any, *, drag: bool = False) -> Self:
         """Move a pinned point; it stays as hard and as strong as it was.
@@ -204,8 +209,8 @@ class InteractiveSession:
         at : sequence of float
             Its new coordinates.
         drag : bool, default=False
-            Whether this is a step of a drag. A row of such steps, and the action that pinned
-            the point if it came just before, is undone at once.
+            Whether this is a step of a drag: a row of such steps of one point, begun by
+            `place` or `move`, is one action, undone at once.
 
         Returns
         -------
@@ -384,10 +389,12 @@ class InteractiveSession:
         steering = self._now.steering if steering is None else steering
         start = time.perf_counter()
         solved = self._system.solve(constraints, steering)
-        action = SessionAction(name, detail, time.perf_counter() - start)
+        seconds = time.perf_counter() - start
         solved.embedding.flags.writeable = False
-        if drag is not None and self._past[-1].drag == drag:
-            self._past.pop()  # a later step of the same drag takes the place of the earlier
+        if drag is not None and self._now.drag == drag:
+            # A later step of the same drag takes the place of the earlier.
+            name = self._past.pop().action.name
+        action = SessionAction(name, detail, seconds)
         self._past.append(_State(constraints, steering, solved, action, drag))
         self._future.clear()
         return self

@@ -42,6 +42,7 @@ class MapBasis:
     gram: Array | None = None
     features: Array | None = None
     samples: tuple[Kernel, Any] | None = None
+    _neighbours: dict[int, Any] = field(default_factory=dict)
     _graphs: dict[int, Any] = field(default_factory=dict)
 
     @property
@@ -54,16 +55,22 @@ class MapBasis:
         scores = self.V[:, :n_components] * np.sqrt(self.p[:n_components])
         return scores * signs_of(scores)
 
+    def neighbours(self, n_neighbors: int) -> tuple[NDArray[np.intp], Array]:
+        """Return the nearest points of every point, (n, k), and their similarities."""
+        k = min(n_neighbors, self.n - 1)
+        if k not in self._neighbours:
+            if self.gram is not None:
+                self._neighbours[k] = _nearest_of_gram(self.gram, k)
+            else:
+                self._neighbours[k] = _nearest_of_features(self.features, k, self.samples)
+        return self._neighbours[k]
+
     def neighbour_graph(self, n_neighbors: int) -> sp.csr_matrix:
         """Return G: symmetrised, row-normalised weights of nearest neighbours (Section 2.3.3)."""
-        k = min(n_neighbors, self.n - 1)
-        if k not in self._graphs:
-            if self.gram is not None:
-                graph = _graph_of_gram(self.gram, k)
-            else:
-                graph = _graph_of_features(self.features, k, self.samples)
-            self._graphs[k] = (graph + graph.T) / 2.0
-        return self._graphs[k]
+        if n_neighbors not in self._graphs:
+            columns, weights = self.neighbours(n_neighbors)
+            self._graphs[n_neighbors] = symmetric_graph(columns, row_shares(weights))
+        return self._graphs[n_neighbors]
 
 
 def signs_of(scores: Array) -> Array:
@@ -72,15 +79,22 @@ def signs_of(scores: Array) -> Array:
     return np.where(largest < 0.0, -1.0, 1.0)
 
 
-def _normalised(rows: Array, columns: Array, weights: Array, n: int) -> sp.csr_matrix:
-    """Return the matrix of weights with rows that add up to one; negative similarities count 0."""
+def row_shares(weights: Array) -> Array:
+    """Return similarities as shares of their row; negative ones count nothing."""
     weights = np.maximum(weights, 0.0)
     weights[weights.sum(axis=1) <= 0.0] = 1.0
-    weights /= weights.sum(axis=1, keepdims=True)
-    return sp.csr_matrix((weights.ravel(), (rows.ravel(), columns.ravel())), shape=(n, n))
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _graph_of_gram(K: Array, k: int) -> sp.csr_matrix:
+def symmetric_graph(columns: NDArray[np.intp], values: Array) -> sp.csr_matrix:
+    """Return (G + Gᵀ)/2 of the matrix with these values in these columns of its rows."""
+    n, k = columns.shape
+    rows = np.repeat(np.arange(n), k)
+    graph = sp.csr_matrix((values.ravel(), (rows, columns.ravel())), shape=(n, n))
+    return (graph + graph.T) / 2.0
+
+
+def _nearest_of_gram(K: Array, k: int) -> tuple[NDArray[np.intp], Array]:
     n, diagonal = len(K), np.diagonal(K)
     columns = np.empty((n, k), dtype=np.intp)
     weights = np.empty((n, k))
@@ -90,21 +104,20 @@ def _graph_of_gram(K: Array, k: int) -> sp.csr_matrix:
         apart[own - chunk.start, own] = np.inf
         columns[chunk] = np.argpartition(apart, k - 1, axis=1)[:, :k]
         weights[chunk] = np.take_along_axis(K[chunk], columns[chunk], axis=1)
-    return _normalised(np.repeat(np.arange(n), k).reshape(n, k), columns, weights, n)
+    return columns, weights
 
 
-def _graph_of_features(features: Any, k: int, samples: Any) -> sp.csr_matrix:
-    """Return the graph of a low-rank factor; for an rbf kernel near rows are near images."""
+def _nearest_of_features(features: Any, k: int, samples: Any) -> tuple[NDArray[np.intp], Array]:
+    """Return neighbours in a low-rank factor; for an rbf kernel near rows are near images."""
     rows = features if samples is None else samples[1]
     n = rows.shape[0]
     apart, columns = NearestNeighbors(n_neighbors=k).fit(rows).kneighbors()
     if samples is not None:
-        weights = np.exp(-samples[0].gamma * apart**2)
-    else:
-        weights = np.empty((n, k))
-        for chunk in row_chunks(n, k * features.shape[1]):
-            weights[chunk] = np.einsum("ij,ikj->ik", features[chunk], features[columns[chunk]])
-    return _normalised(np.repeat(np.arange(n), k).reshape(n, k), columns, weights, n)
+        return columns, np.exp(-samples[0].gamma * apart**2)
+    weights = np.empty((n, k))
+    for chunk in row_chunks(n, k * features.shape[1]):
+        weights[chunk] = np.einsum("ij,ikj->ik", features[chunk], features[columns[chunk]])
+    return columns, weights
 
 
 @dataclass

@@ -351,8 +351,8 @@ class KnowledgeKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
 

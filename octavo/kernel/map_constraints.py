@@ -92,7 +92,7 @@ class MapConstraints:
         if i == j:
             raise ValueError(f"A link needs two points, got {i} twice.")
         if component is not None and not (
-            isinstance(component, Integral) and 0 <= component < self.n_components
+            isinstance(component, int | np.integer) and 0 <= component < self.n_components
         ):
             raise ValueError(
                 f"The component of a link must be below {self.n_components}, got {component!r}."
@@ -151,7 +151,7 @@ def constraints_from_dict(data: Any) -> MapConstraints:
         pair = entry["points"]
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise ValueError(f"A link needs two points, got {pair!r}.")
-        found = found.linked(*pair, entry["sign"], entry.get("component"))
+        found = found.linked(pair[0], pair[1], entry["sign"], entry.get("component"))
     for entry in _entries(data, "labels", {"point", "label"}, set()):
         found = found.labelled(entry["point"], entry["label"])
     return found

@@ -71,11 +71,12 @@ class SteeredMap(NamedTuple):
     n_iter: NDArray[np.intp]
 
 
-class _Piece(NamedTuple):
+class Piece(NamedTuple):
     """What one kind of constraint adds: see `Terms`. `rows` are rows of V, not yet stretched."""
 
     rows: Array
     weights: Array
+    targets: Array
     b: Array
     floor: float
     key: Any
@@ -85,13 +86,14 @@ class _Piece(NamedTuple):
 class Terms(NamedTuple):
     """What the constraints add for one component.
 
-    S gets W·diag(weights)·Wᵀ − graph·M with M the neighbour graph in coordinates; `b` is the
-    linear term; `L`, `d` the hard placements; `floor` bounds the eigenvalues of the addition
-    from below (in z̄); `key` tells two additions to S apart.
+    S gets W·diag(weights)·Wᵀ − graph·M with M the neighbour graph in coordinates; the linear
+    term is W·(weights·targets) + b; `L`, `d` are the hard placements; `floor` bounds the
+    eigenvalues of the addition from below (in z̄); `key` tells two additions to S apart.
     """
 
     W: Array
     weights: Array
+    targets: Array
     graph: float
     b: Array
     L: Array
@@ -102,11 +104,16 @@ class Terms(NamedTuple):
 
 @dataclass
 class _Factored:
-    """B of one addition to S, and its tridiagonal form once it was needed."""
+    """B of one addition to S, and its tridiagonal form once it was needed.
+
+    `lift` is BW·diag(weights), formed without B: a strong constraint's column is nearly all
+    gone from B, and what is left of it is what counts.
+    """
 
     B: Array
+    lift: Array
     shift: float
-    form: TridiagonalForm | tuple[Array, Array] | None = None
+    form: Any = None
 
 
 class SteeringSystem:
@@ -152,13 +159,17 @@ class SteeringSystem:
         p = self.basis.p
         return np.ones_like(p) if variant == "variance" else np.sqrt(p)
 
-    def terms(self, s: int, constraints: MapConstraints, steering: Steering) -> Terms:
-        """Return what the constraints add to S and b for component s."""
-        pieces = [
+    def pieces(self, s: int, constraints: MapConstraints, steering: Steering) -> list[Piece]:
+        """Return what placements, links and labels add for component s, one by one."""
+        return [
             self._place(s, constraints, steering),
             self._link(s, constraints, steering),
             self._label(s, constraints, steering),
         ]
+
+    def terms(self, s: int, constraints: MapConstraints, steering: Steering) -> Terms:
+        """Return what the constraints add to S and b for component s."""
+        pieces = self.pieces(s, constraints, steering)
         stretch = self._stretch(steering.variant)
         hard = {
             i: placement.at[s]
@@ -173,6 +184,7 @@ class SteeringSystem:
         return Terms(
             W=(np.concatenate([piece.rows for piece in pieces]) * stretch).T,
             weights=np.concatenate([piece.weights for piece in pieces]),
+            targets=np.concatenate([piece.targets for piece in pieces]),
             graph=pieces[2].graph,
             b=b,
             L=(self.basis.V[list(hard)] * stretch).T,
@@ -181,7 +193,7 @@ class SteeringSystem:
             key=tuple(piece.key for piece in pieces),
         )
 
-    def _place(self, s: int, constraints: MapConstraints, steering: Steering) -> _Piece:
+    def _place(self, s: int, constraints: MapConstraints, steering: Steering) -> Piece:
         soft = [
             (i, p.weight, p.at[s])
             for i, p in sorted(constraints.placements.items())
@@ -194,9 +206,9 @@ class SteeringSystem:
         targets = np.array([y for _, _, y in soft])
         rows = self.basis.V[points]
         key = tuple(points), tuple(weights)
-        return _Piece(rows, weights, (weights * targets) @ rows, 0.0, key)
+        return Piece(rows, weights, targets, np.zeros(rows.shape[1]), 0.0, key)
 
-    def _link(self, s: int, constraints: MapConstraints, steering: Steering) -> _Piece:
+    def _link(self, s: int, constraints: MapConstraints, steering: Steering) -> Piece:
         links = [
             (link.first, link.second, sign)
             for link, sign in sorted(constraints.links.items(), key=str)
@@ -213,30 +225,27 @@ class SteeringSystem:
                 apart[point] = apart.get(point, 0.0) + strength * max(-sign, 0)
         # Gershgorin on the Laplacian of the cannot-links.
         floor = -2.0 * max(apart.values(), default=0.0)
-        return _Piece(rows, weights, np.zeros(V.shape[1]), floor, (tuple(links), strength))
+        nothing = np.zeros(len(links)), np.zeros(V.shape[1])
+        return Piece(rows, weights, *nothing, floor, (tuple(links), strength))
 
-    def _label(self, s: int, constraints: MapConstraints, steering: Steering) -> _Piece:
+    def _label(self, s: int, constraints: MapConstraints, steering: Steering) -> Piece:
         V, n = self.basis.V, self.basis.n
         labels = {i: v[s] for i, v in sorted(constraints.labels.items()) if v[s]}
         if not labels or steering.lambda_label == 0.0:
-            return _Piece(V[:0], np.zeros(0), np.zeros(V.shape[1]), 0.0, ())
+            return Piece(V[:0], np.zeros(0), np.zeros(0), np.zeros(V.shape[1]), 0.0, ())
         points, y = list(labels), np.array(list(labels.values()))
         G = self.basis.neighbour_graph(steering.n_neighbors)
-        unlabelled = n - len(points)
-        if steering.average:
-            quadratic = steering.lambda_label / unlabelled if unlabelled else 0.0
-            linear = steering.lambda_label / len(points)
-        else:
-            quadratic, linear = steering.lambda_label / n, steering.lambda_label
+        quadratic, linear = label_strengths(steering, n, len(points))
         near = G[points] @ V
         # −κ·½(C⊥G + GC⊥) = −κG + ½κ(CG + GC); the second part is columns eᵢ ± gᵢ.
         rows = np.concatenate([V[points] + near, V[points] - near])
         weights = np.repeat([quadratic / 4.0, -quadratic / 4.0], len(points))
         floor = -quadratic * float(G.sum(axis=1).max())
         key = tuple(points), quadratic, steering.n_neighbors
-        return _Piece(rows, weights, 0.5 * linear * (y @ near), floor, key, quadratic)
+        b = 0.5 * linear * (y @ near)
+        return Piece(rows, weights, np.zeros(len(rows)), b, floor, key, quadratic)
 
-    def _graph_matrix(self, n_neighbors: int, variant: str) -> Array:
+    def graph_matrix(self, n_neighbors: int, variant: str) -> Array:
         """Return the neighbour graph in coordinates, wVᵀGVw."""
         key = n_neighbors, variant
         if key not in self._graphs:
@@ -264,7 +273,7 @@ class SteeringSystem:
         key = graph, shift, steering.variant, steering.n_neighbors
         if key not in self._bases:
             root = np.sqrt(delta)
-            M = self._graph_matrix(steering.n_neighbors, steering.variant)
+            M = self.graph_matrix(steering.n_neighbors, steering.variant)
             inner = np.eye(len(root)) - graph * root[:, None] * M * root
             inverse = cho_solve(cho_factor(inner), np.eye(len(root)))
             self._bases = {key: root[:, None] * inverse * root}
@@ -276,38 +285,37 @@ class SteeringSystem:
         if key not in self._factored:
             shift = self._shift(steering.variant, terms.floor)
             base = self._base(terms.graph, shift, steering)
-            scaled = terms.W * np.sqrt(np.abs(terms.weights))
-            B = taken_away(base, scaled, np.sign(terms.weights))
+            root = np.sqrt(np.abs(terms.weights))
+            B, lift = taken_away(base, terms.W * root, np.sign(terms.weights))
             if len(self._factored) > 3:
                 self._factored.pop(next(iter(self._factored)))
-            self._factored[key] = _Factored(B, shift)
+            self._factored[key] = _Factored(B, lift * root, shift)
         return self._factored[key]
 
     def _component(
         self, s: int, terms: Terms, steering: Steering, radius: float, found: list[Array]
     ) -> tuple[Array, float, float, bool, int]:
         factored = self._factor(terms, steering)
-        B, L, d = factored.B, terms.L, terms.d
+        B = factored.B
         metric = 1.0 / self.basis.p if steering.variant == "variance" else np.ones(len(B))
         before = np.column_stack(found) * metric[:, None] if found else np.zeros((len(B), 0))
-        W, weights = terms.W, terms.weights
+        extra, L, d = np.zeros((len(B), 0)), terms.L, terms.d
+        q = factored.lift @ terms.targets + apply(B, terms.b)
         if found and steering.orthogonality == "soft" and steering.lambda_orth > 0.0:
-            root = np.sqrt(steering.lambda_orth)
-            B = taken_away(B, root * before, np.ones(len(found)))
-            W = np.column_stack([W, before])
-            weights = np.append(weights, np.full(len(found), steering.lambda_orth))
+            extra = np.sqrt(steering.lambda_orth) * before
+            B, lift = taken_away(B, extra, np.ones(len(found)))
+            q = q - lift @ (extra.T @ q)
         elif found and steering.orthogonality == "hard":
             L, d = np.column_stack([L, before]), np.append(d, np.zeros(len(found)))
-        untouched = B is factored.B and not L.shape[1]
         L, d = independent_constraints(L, d)
         start, room = np.zeros(len(B)), radius
-        q = apply(B, terms.b)
         if L.shape[1]:
-            q, B, start, room = with_hard_constraints(B, L, d, terms.b, radius)
+            B, q, start, room = with_hard_constraints(B, q, L, d, radius)
+        untouched = B is factored.B
         c, nu, hard, n_iter = self._on_sphere(s, B, q, room, steering, factored, untouched)
         c = start + c
         mu = factored.shift + nu
-        residual = self._residual(c, start, mu, W, weights, terms, L, steering, radius)
+        residual = self._residual(c, start, mu, extra, terms, L, steering, radius)
         return c, mu, residual, hard, n_iter
 
     def _on_sphere(
@@ -329,10 +337,10 @@ class SteeringSystem:
             root = secular_root(q, np.ones(len(B)), B, radius)
             free = np.eye(1, len(B), root.free)[0]
         else:
-            if not untouched or factored.form is None:
-                form = tridiagonal_form(B) or np.linalg.eigh(B)
+            form = factored.form if untouched else None
+            if form is None:
+                form = tridiagonal_form(B) or tuple(np.linalg.eigh(B))
                 factored.form = form if untouched else factored.form
-            form = factored.form if untouched else form
             root, free = _direct(form, q, radius)
         c = root.coordinates
         if root.hard_case and self._is_mirrored(s, c, free, steering):
@@ -352,8 +360,7 @@ class SteeringSystem:
         c: Array,
         start: Array,
         mu: float,
-        W: Array,
-        weights: Array,
+        extra: Array,
         terms: Terms,
         L: Array,
         steering: Steering,
@@ -363,9 +370,10 @@ class SteeringSystem:
         if np.isnan(mu):
             return 0.0
         diagonal = self.diagonal(steering.variant)
-        r = diagonal * c + W @ (weights * (W.T @ c)) - terms.b - mu * (c - start)
+        r = diagonal * c - mu * (c - start) - terms.b + extra @ (extra.T @ c)
+        r += terms.W @ (terms.weights * (terms.W.T @ c - terms.targets))
         if terms.graph:
-            r -= terms.graph * (self._graph_matrix(steering.n_neighbors, steering.variant) @ c)
+            r -= terms.graph * (self.graph_matrix(steering.n_neighbors, steering.variant) @ c)
         delta = 1.0 / (diagonal - self._shift(steering.variant, terms.floor))
         r *= delta
         if L.shape[1]:
@@ -385,16 +393,20 @@ def apply(B: Array, x: Array) -> Array:
     return B * x if x.ndim == 1 else B[:, None] * x
 
 
-def taken_away(B: Array, W: Array, J: Array) -> Array:
-    """Return B − BW(J + WᵀBW)⁻¹WᵀB, the inverse of B⁻¹ + WJ⁻¹Wᵀ (J: ±1, or 0 for a hard row)."""
+def taken_away(B: Array, W: Array, J: Array) -> tuple[Array, Array]:
+    """Return B' = (B⁻¹ + WJWᵀ)⁻¹ for J = ±1 by Woodbury's formula, and B'WJ."""
     if W.shape[1] == 0:
-        return B
+        return B, W
     BW = apply(B, W)
     inner = W.T @ BW
     inner[np.diag_indices_from(inner)] += J
-    piece = BW @ solve(inner, BW.T, assume_a="sym")
-    whole = np.diag(B) if B.ndim == 1 else B
-    return whole - (piece + piece.T) / 2.0
+    lift = solve(inner, BW.T, assume_a="sym").T
+    return _less(B, BW @ lift.T), lift
+
+
+def _less(B: Array, piece: Array) -> Array:
+    """Return B − piece, symmetric."""
+    return (np.diag(B) if B.ndim == 1 else B) - (piece + piece.T) / 2.0
 
 
 def independent_constraints(L: Array, d: Array) -> tuple[Array, Array]:
@@ -423,12 +435,13 @@ def independent_constraints(L: Array, d: Array) -> tuple[Array, Array]:
 
 
 def with_hard_constraints(
-    B: Array, L: Array, d: Array, b: Array, radius: float
+    B: Array, q: Array, L: Array, d: Array, radius: float
 ) -> tuple[Array, Array, Array, float]:
-    """Return (q, B, c₀, R̂): the problem within Lᵀc = d (Section 2.4.1, in terms of B = S⁻¹).
+    """Return (B̂, q̂, c₀, R̂): the problem within Lᵀc = d (Section 2.4.1, in terms of B = S⁻¹).
 
-    c₀ is the shortest c with Lᵀc = d. (S − s)c₀ is never formed: with c' = BL(LᵀBL)⁻¹d, which
-    satisfies the constraints too, B̂(b − (S − s)c₀) = B̂b + c' − c₀.
+    B̂ = B − BL(LᵀBL)⁻¹LᵀB, as if the constraints had infinite weight. c₀ is the shortest c with
+    Lᵀc = d. (S − s)c₀ is never formed: with c' = BL(LᵀBL)⁻¹d, which satisfies the constraints
+    too, q̂ = B̂(b − (S − s)c₀) = B̂b + c' − c₀.
     """
     start = L @ np.linalg.solve(L.T @ L, d)
     least = float(np.linalg.norm(start))
@@ -439,11 +452,18 @@ def with_hard_constraints(
             "placements soft."
         )
     BL = apply(B, L)
-    inner = L.T @ BL
-    cheapest = BL @ solve(inner, d, assume_a="sym")
-    B = taken_away(B, L, np.zeros(L.shape[1]))
-    q = B @ b + cheapest - start
-    return q, B, start, float(np.sqrt(max(radius**2 - least**2, 0.0)))
+    lift = solve(L.T @ BL, BL.T, assume_a="sym").T
+    q = q + lift @ (d - L.T @ q) - start
+    return _less(B, BL @ lift.T), q, start, float(np.sqrt(max(radius**2 - least**2, 0.0)))
+
+
+def label_strengths(steering: Steering, n: int, n_labelled: int) -> tuple[float, float]:
+    """Return the weights of the quadratic and the linear part of the label term."""
+    if not steering.average:
+        return steering.lambda_label / n, steering.lambda_label
+    unlabelled = n - n_labelled
+    quadratic = steering.lambda_label / unlabelled if unlabelled else 0.0
+    return quadratic, steering.lambda_label / n_labelled
 
 
 def radii_of(steering: Steering, p: Array) -> Array:

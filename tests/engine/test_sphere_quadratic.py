@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.sparse.linalg import aslinearoperator
@@ -118,6 +118,7 @@ def test_almost_hard(tiny):
     assert found.z[0] == pytest.approx(z1, rel=2 * tiny + 1e-13)
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 14), power=st.integers(-6, 6))
 def test_optimality_conditions_hold(seed, n, power):
     S, b, R, _ = problem(seed, n)
@@ -130,6 +131,7 @@ def test_optimality_conditions_hold(seed, n, power):
     assert np.linalg.norm(found.z) == pytest.approx(R, rel=1e-12)
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 10_000), hard=st.booleans(), power=st.integers(-8, 3))
 def test_tridiagonal_form_gives_the_same_as_eigenvectors(seed, hard, power):
     rng = np.random.default_rng(seed)
