@@ -1,0 +1,139 @@
+// The pointer on a plot: which point is under it, what a drag or a click of it means.
+"use strict";
+
+window.octavoMap = (() => {
+  const REACH = 9; // pixels within which a point is meant
+  const STILL = 4; // pixels that a click may wander
+
+  class PlotPointer {
+    // `on` has: hover(index, event), pick(index), drag(index, x, y, id), drop()
+    constructor(view, source, box, on, draggable) {
+      Object.assign(this, {view, source, box, on, draggable, pressed: null});
+      this.drags = 0;
+      box.addEventListener("pointerdown", (e) => this.down(e), true);
+      box.addEventListener("pointermove", (e) => this.move(e), true);
+      box.addEventListener("pointerup", (e) => this.up(e), true);
+      box.addEventListener("pointercancel", () => this.cancel(), true);
+      box.addEventListener("pointerleave", () => this.on.hover(-1));
+    }
+
+    // A tool of the toolbar that drags (pan, zoom, lasso) goes first.
+    get toolActive() {
+      return this.view.model.toolbar.gestures.pan.active != null;
+    }
+
+    where(event) {
+      const {left, top} = this.view.canvas_view.el.getBoundingClientRect();
+      const sx = event.clientX - left, sy = event.clientY - top;
+      const {x_scale, y_scale, bbox} = this.view.frame;
+      const inside = sx >= bbox.left && sx <= bbox.right && sy >= bbox.top && sy <= bbox.bottom;
+      return {sx, sy, x: x_scale.invert(sx), y: y_scale.invert(sy), inside};
+    }
+
+    hit({sx, sy, inside}) {
+      if (!inside) return -1;
+      const {x_scale, y_scale} = this.view.frame;
+      const {x, y} = this.source.data;
+      let best = -1, least = REACH * REACH;
+      for (let i = 0; i < x.length; i++) {
+        const dx = x_scale.compute(x[i]) - sx;
+        if (dx > REACH || dx < -REACH) continue;
+        const dy = y_scale.compute(y[i]) - sy;
+        const apart = dx * dx + dy * dy;
+        if (apart < least) { least = apart; best = i; }
+      }
+      return best;
+    }
+
+    down(event) {
+      if (event.button !== 0 || this.toolActive) return;
+      const at = this.where(event);
+      if (!at.inside) return;
+      this.pressed = {index: this.hit(at), from: at, dragging: false};
+      if (this.pressed.index >= 0) {
+        event.stopPropagation(); // Bokeh takes a long press for something else
+        this.box.setPointerCapture(event.pointerId);
+      }
+    }
+
+    move(event) {
+      const at = this.where(event);
+      const pressed = this.pressed;
+      if (!pressed) {
+        const index = this.toolActive ? -1 : this.hit(at);
+        this.box.style.cursor = index >= 0 ? (this.draggable ? "grab" : "pointer") : "";
+        this.on.hover(index, event);
+        return;
+      }
+      if (pressed.index < 0) return;
+      event.stopPropagation();
+      const far = Math.hypot(at.sx - pressed.from.sx, at.sy - pressed.from.sy) > STILL;
+      if (far && !pressed.dragging && this.draggable) {
+        pressed.dragging = true;
+        this.drags += 1;
+        this.box.style.cursor = "grabbing";
+        this.on.hover(-1);
+      }
+      if (pressed.dragging) this.on.drag(pressed.index, at.x, at.y, this.drags);
+    }
+
+    up(event) {
+      const pressed = this.pressed;
+      this.pressed = null;
+      if (!pressed) return;
+      const at = this.where(event);
+      if (pressed.dragging) {
+        this.on.drag(pressed.index, at.x, at.y, this.drags);
+        this.box.style.cursor = "";
+        return;
+      }
+      const far = Math.hypot(at.sx - pressed.from.sx, at.sy - pressed.from.sy) > STILL;
+      if (!far) this.on.pick(pressed.index);
+    }
+
+    cancel() {
+      this.pressed = null;
+      this.box.style.cursor = "";
+    }
+  }
+
+  // One unit is as long along x as along y, and every point has room.
+  function fit(view, sources) {
+    const {width, height} = view.frame.bbox;
+    if (!(width > 0 && height > 0)) return;
+    let low = [Infinity, Infinity], high = [-Infinity, -Infinity];
+    for (const {data} of sources) {
+      for (const [k, values] of [[0, data.x], [1, data.y]]) {
+        for (const v of values) {
+          if (v < low[k]) low[k] = v;
+          if (v > high[k]) high[k] = v;
+        }
+      }
+    }
+    const unit = 1.25 * Math.max((high[0] - low[0]) / width, (high[1] - low[1]) / height) || 1;
+    const {x_range, y_range} = view.model;
+    const centre = [0, 1].map((k) => (low[k] + high[k]) / 2);
+    x_range.setv({start: centre[0] - unit * width / 2, end: centre[0] + unit * width / 2});
+    y_range.setv({start: centre[1] - unit * height / 2, end: centre[1] + unit * height / 2});
+  }
+
+  // Calls back once what has arrived is on the screen.
+  function afterPaint(view, done) {
+    let called = false;
+    const once = () => {
+      if (called) return;
+      called = true;
+      clearTimeout(late);
+      view.repainted.disconnect(painted);
+      done();
+    };
+    const channel = new MessageChannel(); // its message comes after the frame, unlike a promise
+    channel.port1.onmessage = once;
+    const painted = () => channel.port2.postMessage(null);
+    const late = setTimeout(once, 1000); // a hidden tab is never painted
+    view.repainted.connect(painted);
+    view.schedule_paint();
+  }
+
+  return {PlotPointer, fit, afterPaint};
+})();
