@@ -1,8 +1,8 @@
 """The Bokeh document of a tab: two scatters, what is drawn over them, and a line to Python.
 
 The page writes a gesture, as JSON, into the source `gesture`; Python hands it to the tab's
-`MapController`, changes the sources that are drawn and answers in the source `answer`, which is
-the last thing to arrive. Everything else on the page is HTML (``page.html``, ``page.js``).
+`MapController` and answers in the source `answer`, all in one message. The page takes the new map
+from there and draws it. Everything else on the page is HTML (``page.html``, ``page.js``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bokeh.plotting import figure
 from jinja2 import Template
 
 from octavo import __version__
-from octavo.app.controller import STRENGTHS, MapController, Reply
+from octavo.app.controller import STRENGTHS, MapController
 from octavo.app.pictures import APART, INK, TOGETHER
 
 HERE = Path(__file__).parent
@@ -50,7 +50,7 @@ class MapDocument:
     def __init__(self, doc: Document, controller: MapController) -> None:
         self.doc, self.controller = doc, controller
         self.gesture = ColumnDataSource({"json": []})
-        self.answer = ColumnDataSource({"json": []})
+        self.answer = ColumnDataSource({"json": [], "points": [], "colours": []})
         colour = packed(controller.colouring.rgba)
         x, y = controller.points.T
         self.points = ColumnDataSource({"x": x, "y": y, "colour": colour})
@@ -71,24 +71,17 @@ class MapDocument:
         except (LookupError, TypeError, ValueError):
             gesture = None
         reply = self.controller.handle(gesture)
-        if reply.ok:
-            self._redraw(reply)
         number = gesture.get("number") if isinstance(gesture, dict) else None
-        text = json.dumps({"number": number, **vars(reply), "state": self.controller.state()})
-        self.answer.data = {"json": [text]}
-
-    def _redraw(self, reply: Reply) -> None:
-        if reply.moved:
-            x, y = self.controller.points.T
-            self.points.data.update(x=x, y=y)
-            for name, columns in self.controller.drawing().items():
-                source = self.drawn[name]
-                if any(columns.values()) or any(source.data.values()):
-                    source.data = columns
-        if reply.coloured:
-            colour = packed(self.controller.colouring.rgba)
-            self.points.data.update(colour=colour)
-            self.plain.data.update(colour=colour)
+        told = {"number": number, **vars(reply), "state": self.controller.state()}
+        moved, coloured = reply.ok and reply.moved, reply.ok and reply.coloured
+        if moved:
+            told["drawing"] = self.controller.drawing()
+        # One message: numbers in a list go as bytes, and every message more costs milliseconds.
+        self.answer.data = {
+            "json": [json.dumps(told)],
+            "points": [np.ascontiguousarray(self.controller.points.T).ravel() if moved else None],
+            "colours": [packed(self.controller.colouring.rgba) if coloured else None],
+        }
 
     # --- what the document holds -----------------------------------------------------------------
 
@@ -105,8 +98,9 @@ class MapDocument:
                 "baseline": self.plain,
                 "gesture": self.gesture,
                 "answer": self.answer,
+                "drawn": self.drawn,
             },
-            code="window.octavo.start({steered, plain, points, baseline, gesture, answer})",
+            code="window.octavo.start({steered, plain, points, baseline, gesture, answer, drawn})",
         )
         self.doc.js_on_event("document_ready", ready)
         self.doc.js_on_event("connection_lost", CustomJS(code="window.octavo.lost()"))

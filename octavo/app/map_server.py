@@ -10,6 +10,7 @@ from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
 from bokeh.document import Document
 from bokeh.server.server import Server
+from threadpoolctl import threadpool_limits
 from tornado.ioloop import IOLoop
 
 from octavo.app.controller import MapController, another_session
@@ -18,7 +19,7 @@ from octavo.app.map_tables import MapTable
 from octavo.kernel.interactive_session import InteractiveSession
 
 HOST = "127.0.0.1"
-KEPT = 24 * 3600 * 1000  # milliseconds that a tab may sleep before its session is forgotten
+KEPT = 3600 * 1000  # milliseconds that a tab may sleep before its session is forgotten
 
 
 class MapServer:
@@ -76,9 +77,10 @@ class MapServer:
     def run(self) -> None:
         """Answer until interrupted."""
         self.start()
-        loop = IOLoop.current()
         try:
-            loop.start()
+            # Matrices of this size gain little from threads, and wait long for one that is late.
+            with threadpool_limits(limits=1, user_api="blas"):
+                IOLoop.current().start()
         except KeyboardInterrupt:
             pass
         finally:

@@ -41,13 +41,34 @@ window.octavo = (() => {
     const finish = () => {
       const total = performance.now() - done.sent;
       flying = null;
+      if (reply.action !== "row") show(reply); // once the map is on the screen
       record(done.gesture, reply, total);
       if (reply.ok && done.then) done.then(reply);
       pump();
     };
-    if (reply.action !== "row") show(reply);
-    if (reply.ok && (reply.moved || reply.coloured)) octavoMap.afterPaint(page.view, finish);
-    else finish();
+    if (reply.ok && (reply.moved || reply.coloured)) {
+      redraw(reply.drawing);
+      octavoMap.afterPaint(page.view, finish);
+    } else finish();
+  }
+
+  // In place: Bokeh would send a property that is set back to Python.
+  function redraw(drawing) {
+    const {answer, points, baseline, drawn} = page.models;
+    const [moved] = answer.data.points, [colours] = answer.data.colours;
+    if (moved) {
+      points.data.x = moved.slice(0, moved.length / 2);
+      points.data.y = moved.slice(moved.length / 2);
+    }
+    if (colours) {
+      points.data.colour = baseline.data.colour = colours;
+      baseline.change.emit();
+    }
+    points.change.emit();
+    for (const [name, columns] of Object.entries(drawing || {})) {
+      Object.assign(drawn[name].data, columns);
+      drawn[name].change.emit();
+    }
   }
 
   function lost() {
