@@ -8,6 +8,8 @@ window.octavo = (() => {
   const page = {log: [], state: about.state, rows: new Map(), models: null, view: null};
   let number = 0, flying = null, queue = [], wanted = null, hovered = -1, mouse = null, watchdog = 0;
 
+  const dead = () => document.body.classList.contains("dead");
+
   // --- the line to Python ------------------------------------------------------------------------
 
   function send(gesture, then) {
@@ -19,7 +21,7 @@ window.octavo = (() => {
   }
 
   function pump() {
-    if (flying || !page.models || document.body.classList.contains("dead")) return;
+    if (flying || !page.models || dead()) return;
     if (!queue.length && wanted !== null) {
       queue.push({gesture: {kind: "row", index: wanted}, then: keepRow, asked: performance.now()});
       wanted = null;
@@ -221,6 +223,7 @@ window.octavo = (() => {
   const selection = () => (page.models ? [...page.models.points.selected.indices] : []);
 
   function select(rows) {
+    if (dead()) return;
     page.models.points.selected.indices = rows;
     page.models.baseline.selected.indices = rows;
     showSelection();
@@ -373,7 +376,7 @@ window.octavo = (() => {
       } else if (e.key === "Escape" && page.models) select([]);
     });
     addEventListener("beforeunload", (e) => {
-      if (page.state.can_undo && !document.body.classList.contains("dead")) e.preventDefault();
+      if (page.state.can_undo && !dead()) e.preventDefault();
     });
   }
 
@@ -397,7 +400,7 @@ window.octavo = (() => {
     let size = "";
     page.view.repainted.connect(() => {
       const {width, height} = page.view.frame.bbox;
-      if (`${width} ${height}` === size) return;
+      if (`${width} ${height}` === size || dead()) return;
       size = `${width} ${height}`;
       refit();
     });

@@ -22,7 +22,9 @@ def find_chromium():
 def open_browser(playwright):
     path = find_chromium()
     if path is None and not Path(playwright.chromium.executable_path).exists():
-        pytest.skip("no Chromium on this machine: install one, or run `playwright install chromium`")
+        pytest.skip(
+            "no Chromium on this machine: install one, or run `playwright install chromium`"
+        )
     return playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
 
 

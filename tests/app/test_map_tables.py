@@ -34,7 +34,9 @@ def test_digits_are_the_default():
 def test_columns_by_their_kinds(file):
     path = file(
         "size,kind,same,name,gap,class\n"
-        + "".join(f"{i},{'ab'[i % 2]},7,n{i},{'' if i == 0 else i % 5},{i % 3}\n" for i in range(40))
+        + "".join(
+            f"{i},{'ab'[i % 2]},7,n{i},{'' if i == 0 else i % 5},{i % 3}\n" for i in range(40)
+        )
     )
     table = load_table(path, "class")
     # size and gap to zero mean and unit variance, kind as two indicators; the class is unseen.
@@ -73,7 +75,11 @@ def test_long_tables_are_thinned_out_the_same_way_each_time(tmp_path):
 
 def test_wide_rows_are_cut(file):
     names = [f"c{k}" for k in range(30)]
-    path = file(",".join(names) + "\n" + "\n".join(",".join(str(i * k % 7) for k in range(30)) for i in range(5)))
+    path = file(
+        ",".join(names)
+        + "\n"
+        + "\n".join(",".join(str(i * k % 7) for k in range(30)) for i in range(5))
+    )
     row = load_table(path).row(2)
     assert len(row["cells"]) == 12
     assert row["more"] == 18
