@@ -392,10 +392,11 @@ def start_session(
 def another_session(session: InteractiveSession) -> InteractiveSession:
     """Return a session on the same decomposition, with the constraints of this one.
 
-    The two go separate ways from here: only the kernel's eigenvectors, which never change, are
-    shared, so that another tab costs no time.
+    The two go separate ways from here: only what never changes is shared (the kernel's
+    eigenvectors, the graph of neighbours), so that another tab costs no time.
     """
     other = copy.copy(session)
     other._past, other._future = list(session._past), []
     other._system = type(session._system)(session._basis)
+    other._system._graphs = session._system._graphs
     return other

@@ -63,7 +63,7 @@ def _segments(rows: list[list[float]]) -> dict[str, Any]:
     return {name: list(column) for name, column in zip(("x0", "y0", "x1", "y1"), columns)}
 
 
-ARROWS = {
+ARROWS: dict[tuple[int, ...], str] = {
     (1, 0): "→",
     (-1, 0): "←",
     (0, 1): "↑",

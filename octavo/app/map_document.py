@@ -17,6 +17,7 @@ from bokeh.models import (
     BoxZoomTool,
     ColumnDataSource,
     CustomJS,
+    InlineStyleSheet,
     LassoSelectTool,
     PanTool,
     Range1d,
@@ -136,7 +137,7 @@ class MapDocument:
         ranges = (
             {"x_range": beside.x_range, "y_range": beside.y_range}
             if beside
-            else {"x_range": Range1d(-1, 1), "y_range": Range1d(-1, 1)}
+            else {name: Range1d(start=-1, end=1) for name in ("x_range", "y_range")}
         )
         plot = figure(
             name=name,
@@ -150,6 +151,7 @@ class MapDocument:
             outline_line_color=None,
             background_fill_color="#ffffff",
             border_fill_color="#ffffff",
+            stylesheets=[InlineStyleSheet(css=":host(:focus) { outline: none; }")],
         )
         wheel = WheelZoomTool()
         plot.add_tools(wheel)
@@ -196,12 +198,15 @@ class MapDocument:
             "y",
             "text",
             source=self.drawn["labels"],
-            x_offset=7,
-            y_offset=-5,
-            text_font_size="13px",
+            x_offset=8,
+            y_offset=-6,
+            text_font_size="12px",
             text_font_style="bold",
             text_color=INK,
-            text_outline_color="#ffffff",
+            background_fill_color="#ffffff",
+            background_fill_alpha=0.85,
+            border_radius=3,
+            padding=2,
         )
 
 
