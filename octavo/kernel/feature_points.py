@@ -116,14 +116,16 @@ class FeaturePoints:
             return self.xp.take(self.X[rows, :], self._places(targets.indices), axis=1).T
         if not self._gaussian:
             return self.kernel.block(targets.points, self.X[rows])
-        exponents = (2.0 * self.kernel.gamma * targets.points) @ self._rows[rows, :].T
+        scaled = 2.0 * self.kernel.gamma * targets.points
         own = -self.kernel.gamma * self._squares(targets.points)
         if self.is_numpy:
+            # BLAS is three times as fast with the long side first, transposing included.
+            exponents = np.ascontiguousarray((self._rows[rows] @ scaled.T).T)
             exponents += self._exponents[rows]
             exponents += own[:, None]
             np.minimum(exponents, 0.0, out=exponents)
             return np.exp(exponents, out=exponents)
-        exponents = exponents + self._exponents[rows] + own[:, None]
+        exponents = scaled @ self._rows[rows, :].T + self._exponents[rows] + own[:, None]
         zero = self.xp.zeros_like(exponents)
         return self.xp.exp(self.xp.where(exponents < 0.0, exponents, zero))
 
