@@ -62,7 +62,8 @@ class FeaturePoints:
     def _centre(self) -> None:
         """Keep the norms of the rows, centred first if an offset would take their digits."""
         middle = self.xp.mean(self.X, axis=0)
-        if float(self.xp.max(self.xp.abs(middle))) > float(self.xp.std(self.X[:1000, ...])):
+        sample = self.X[: min(self.n, 1000), :]
+        if float(self.xp.max(self.xp.abs(middle))) > float(self.xp.std(sample - middle)):
             self._rows = self.X - middle
         self._exponents = -self.kernel.gamma * self._squares(self._rows)
 
@@ -92,9 +93,9 @@ class FeaturePoints:
         diagonal = self.xp.take(self.diagonal, self._places(indices))
         if self.kernel.name == "precomputed":
             return Targets(None, indices, diagonal)
-        if self._gaussian and not self.is_numpy:
-            return Targets(self.xp.take(self._rows, self._places(indices), axis=0), None, diagonal)
-        return Targets((self._rows if self._gaussian else self.X)[indices], None, diagonal)
+        if self.is_numpy:
+            return Targets(self._rows[indices], None, diagonal)
+        return Targets(self.xp.take(self._rows, self._places(indices), axis=0), None, diagonal)
 
     def foreign(self, points: Any) -> Targets:
         """Return points that need not be rows of X."""
@@ -115,7 +116,8 @@ class FeaturePoints:
                 return self.X[rows][:, targets.indices].T
             return self.xp.take(self.X[rows, :], self._places(targets.indices), axis=1).T
         if not self._gaussian:
-            return self.kernel.block(targets.points, self.X[rows])
+            part = self.X[rows] if self.is_numpy else self.X[rows, :]
+            return self.kernel.block(targets.points, part)
         scaled = 2.0 * self.kernel.gamma * targets.points
         own = -self.kernel.gamma * self._squares(targets.points)
         if self.is_numpy:

@@ -27,6 +27,9 @@ from octavo.kernel.nystroem_landmarks import NystroemLandmarks
 __all__ = ["NystroemReport", "kdpp_bound", "kmeanspp_bound", "nystroem_report"]
 
 
+_HELD = 5000  # rows up to which the Gram matrix is held: 200 megabytes
+
+
 class NystroemReport(NamedTuple):
     """Errors of a low-rank approximation of K in Schatten norms 1 (``trace``), 2, and ∞.
 
@@ -48,11 +51,14 @@ class NystroemReport(NamedTuple):
 
 
 class GramRows:
-    """The Gram matrix of rows, a slice at a time; or a precomputed one."""
+    """The Gram matrix of rows: held if it is small or precomputed, else a slice at a time."""
 
     def __init__(self, X: Any, kernel: Kernel) -> None:
         self.X, self.kernel, self.n = X, kernel, X.shape[0]
         self.diagonal = np.asarray(kernel.diagonal(X), dtype=np.float64)
+        self._held = X if kernel.name == "precomputed" else None
+        if self._held is None and self.n <= _HELD:
+            self._held = np.asarray(kernel.block(X, X), dtype=np.float64)
 
     def slices(self) -> Any:
         """Yield slices of rows whose block with all rows takes a few megabytes."""
@@ -60,8 +66,8 @@ class GramRows:
 
     def rows(self, which: slice) -> np.ndarray:
         """Return a slice of rows of K."""
-        if self.kernel.name == "precomputed":
-            return self.X[which]
+        if self._held is not None:
+            return self._held[which]
         return self.kernel.block(self.X[which], self.X)
 
     def factor(self, points: Any, indices: np.ndarray | None) -> np.ndarray:
@@ -74,14 +80,18 @@ class GramRows:
         )
 
 
-def missed(gram: GramRows, factor: np.ndarray) -> tuple[float, float]:
-    """Return the trace and the Frobenius norm of K − ΨΨᵀ."""
-    trace = float(gram.diagonal.sum() - np.einsum("ij,ij->", factor, factor))
-    squares = 0.0
+def missed(gram: GramRows, factors: list[np.ndarray]) -> tuple[list[float], list[float]]:
+    """Return traces and Frobenius norms of K − ΨΨᵀ for several factors in one pass over K."""
+    total = float(gram.diagonal.sum())
+    traces = [max(total - float(np.einsum("ij,ij->", f, f)), 0.0) for f in factors]
+    squares = np.zeros(len(factors))
     for which in gram.slices():
-        block = gram.rows(which) - factor[which] @ factor.T
-        squares += float(np.einsum("ij,ij->", block, block))
-    return max(trace, 0.0), math.sqrt(squares)
+        rows = gram.rows(which)
+        for j, factor in enumerate(factors):
+            block = factor[which] @ factor.T
+            block -= rows
+            squares[j] += float(np.vdot(block, block))
+    return traces, [math.sqrt(s) for s in squares]
 
 
 def largest_missed(gram: GramRows, factor: np.ndarray) -> float:
@@ -196,9 +206,9 @@ def nystroem_report(
 
     Notes
     -----
-    The Gram matrix is computed block by block and never held, unless ``optimal=True``; the time
-    is O(n²) for every draw. Take a sample of the rows when there are more than some ten
-    thousand.
+    Beyond 5,000 rows the Gram matrix is computed block by block and not held, unless
+    ``optimal=True``; the time is O(n²) for every draw. Take a sample of the rows when there are
+    more than some ten thousand.
 
     References
     ----------
@@ -232,16 +242,16 @@ def nystroem_report(
         X = to_numpy(X)
     gram = GramRows(X, resolved)
     factor, (points, indices), rank = _landmarks_of(X, landmarks, gram)
-    trace, frobenius = missed(gram, factor)
+    rng = check_random_state(random_state)
+    draws = [_uniform_factor(gram, rng.permutation(gram.n)[:rank]) for _ in range(n_uniform)]
+    traces, errors = missed(gram, [factor, *draws])
+    frobenius = errors[0]
+    uniform = float(np.mean(errors[1:])) if n_uniform else math.nan
     seen = FeaturePoints(X, resolved)
     targets = seen.chosen(indices) if indices is not None else seen.foreign(points)
-    rng, uniform = check_random_state(random_state), math.nan
-    if n_uniform:
-        draws = [rng.permutation(gram.n)[:rank] for _ in range(n_uniform)]
-        uniform = float(np.mean([_uniform_error(gram, X, draw) for draw in draws]))
     best = optimal_errors(gram, rank) if optimal else (math.nan, math.nan, math.nan)
     return NystroemReport(
-        trace,
+        traces[0],
         frobenius,
         largest_missed(gram, factor),
         *best,
@@ -251,9 +261,9 @@ def nystroem_report(
     )
 
 
-def _uniform_error(gram: GramRows, X: Any, indices: np.ndarray) -> float:
-    points = None if gram.kernel.name == "precomputed" else X[indices]
-    return missed(gram, gram.factor(points, indices))[1]
+def _uniform_factor(gram: GramRows, indices: np.ndarray) -> np.ndarray:
+    points = None if gram.kernel.name == "precomputed" else gram.X[indices]
+    return gram.factor(points, indices)
 
 
 _SIZES = {

@@ -112,13 +112,18 @@ def kmeanspp_by_batches(
         accepted, tried = _accepted(points, potential, pending, k - len(chosen), rng)
         pending += accepted
         chosen += accepted
-        full = len(pending) >= min(_BATCH, max(1, len(chosen) // 3))
-        if len(chosen) == k or full or len(accepted) < 0.25 * tried:
+        due = pass_is_due(len(pending), len(chosen)) or len(accepted) < 0.25 * tried
+        if len(chosen) == k or due:
             if pending:
                 potential.absorb(points.chosen(np.array(pending)))
                 potential.silence(np.array(pending))
             pending = []
     return np.array(chosen), potential.total
+
+
+def pass_is_due(n_pending: int, n_chosen: int) -> bool:
+    """Whether so many landmarks wait that comparing all rows with them saves rejections."""
+    return n_pending >= min(_BATCH, max(1, n_chosen // 3))
 
 
 def _accepted(

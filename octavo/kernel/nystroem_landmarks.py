@@ -50,7 +50,8 @@ def top_directions(second_moment: Any, n_components: int) -> Any:
     _, vectors = xp.linalg.eigh(second_moment)
     vectors = xp.flip(vectors, axis=1)[:, :n_components]
     largest = xp.max(vectors, axis=0) + xp.min(vectors, axis=0)  # sign of the largest entry
-    return vectors * xp.where(largest < 0.0, -1.0, 1.0)
+    one = xp.ones_like(largest)
+    return vectors * xp.where(largest < 0.0, -one, one)
 
 
 class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
