@@ -1,9 +1,9 @@
 """Hold-out error of a ridge model on features with parameters, and its gradient in them.
 
-Features z(x; θ) are fitted by ridge regression on one part of the rows,
-``c = P⁻¹ Zᵀy, P = ZᵀZ + nλI``, and judged by the mean squared error on the others. The gradient in θ
-needs two coefficient vectors only: c, and t = P⁻¹ · mean over held-out rows of (c·z − y) z. With
-them every row i has two weights, and
+Features z(x; θ) are fitted by ridge regression on one part of the rows, ``c = P⁻¹ Zᵀy`` with
+``P = ZᵀZ + nλI``, and judged by the mean squared error on the others. The gradient in θ needs two
+coefficient vectors only: c, and t = P⁻¹ · mean over held-out rows of (c·z − y) z. With them every
+row i has two weights, and
 
     ∂error/∂θ = Σ_i [ a_i ∂(c·z_i)/∂θ + b_i ∂(t·z_i)/∂θ ],
 
@@ -17,6 +17,7 @@ gradient-based adaptation of hyperparameters in SVM models. NIPS 19.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -30,11 +31,11 @@ _FLOOR = 1e-12  # of the mean diagonal of P: collinear features keep a solution
 class Moments(NamedTuple):
     """Sums over the rows of every fold: their number, ΣZZᵀ, ΣZy and Σy².
 
-    The arrays have the folds along their first axis: ``count`` (k,), ``gram`` (k, p, p),
+    The arrays have the folds along their first axis: ``size`` (k,), ``gram`` (k, p, p),
     ``cross`` (k, p), ``square`` (k,).
     """
 
-    count: Array
+    size: Array
     gram: Array
     cross: Array
     square: Array
@@ -55,7 +56,7 @@ class HoldoutFit(NamedTuple):
 
 def fold_moments(Z: Array, y: Array, starts: NDArray[np.intp]) -> Moments:
     """Return the sums of every fold; fold j is the rows ``starts[j]`` to ``starts[j + 1]``."""
-    parts = [(Z[a:b], y[a:b]) for a, b in zip(starts[:-1], starts[1:])]
+    parts = [(Z[a:b], y[a:b]) for a, b in pairwise(starts)]
     return Moments(
         np.diff(starts).astype(np.float64),
         np.stack([z.T @ z for z, _ in parts]),
@@ -81,19 +82,19 @@ def fit_and_judge(train: Moments, held: Moments, alpha: float) -> HoldoutFit:
     """
     p = train.gram.shape[-1]
     trace = np.trace(train.gram, axis1=1, axis2=2)
-    ridge = train.count * alpha + _FLOOR * (trace / p + train.count * alpha)
+    ridge = train.size * alpha + _FLOOR * (trace / p + train.size * alpha)
     P = train.gram + ridge[:, None, None] * np.eye(p)
     c = np.linalg.solve(P, train.cross[..., None])[..., 0]
     inner = np.einsum("kij,kj->ki", held.gram, c)
-    pull = (inner - held.cross) / held.count[:, None]  # mean of (c·z − y) z
+    pull = (inner - held.cross) / held.size[:, None]  # mean of (c·z − y) z
     squares = np.einsum("ki,ki->k", c, inner - 2.0 * held.cross) + held.square
     t = np.linalg.solve(P, pull[..., None])[..., 0]
-    slope = -2.0 * train.count * np.einsum("ki,ki->k", t, c)
-    return HoldoutFit(np.maximum(squares, 0.0) / held.count, c, t, slope)
+    slope = -2.0 * train.size * np.einsum("ki,ki->k", t, c)
+    return HoldoutFit(np.maximum(squares, 0.0) / held.size, c, t, slope)
 
 
 def row_weights(
-    Z: Array, y: Array, starts: NDArray[np.intp], fit: HoldoutFit, held_count: Array, *, one: bool
+    Z: Array, y: Array, starts: NDArray[np.intp], fit: HoldoutFit, n_held: Array, *, one: bool
 ) -> Array:
     """Return G with ∂(Σ errors)/∂θ = Σ_ij G_ij ∂Z_ij/∂θ, summed over folds.
 
@@ -107,7 +108,7 @@ def row_weights(
         Where folds begin.
     fit : HoldoutFit
         What `fit_and_judge` returned.
-    held_count : ndarray of shape (k,)
+    n_held : ndarray of shape (k,)
         Number of rows each model was judged on.
     one : bool
         Whether model j was trained on fold j alone, or on all folds but j.
@@ -120,10 +121,10 @@ def row_weights(
     residual = Z @ fit.c.T - y[:, None]
     tilt = Z @ fit.t.T
     mine = np.zeros(residual.shape, dtype=bool)
-    for j, (a, b) in enumerate(zip(starts[:-1], starts[1:])):
+    for j, (a, b) in enumerate(pairwise(starts)):
         mine[a:b, j] = True
     trained = mine if one else ~mine
-    a = np.where(trained, -2.0 * tilt, 2.0 * residual / held_count)
+    a = np.where(trained, -2.0 * tilt, 2.0 * residual / n_held)
     b = np.where(trained, -2.0 * residual, 0.0)
     return a @ fit.c + b @ fit.t
 
@@ -166,7 +167,7 @@ def holdout_gradient(
         train, held = held, train
     fit = fit_and_judge(train, held, alpha)
     k = len(fit.error)
-    weights = row_weights(Z, y, starts, fit, held.count, one=train_on == "one")
+    weights = row_weights(Z, y, starts, fit, held.size, one=train_on == "one")
     return HoldoutGradient(float(fit.error.mean()), weights / k, float(fit.slope.mean()))
 
 

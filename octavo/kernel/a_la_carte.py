@@ -69,9 +69,7 @@ def spectrum_frequencies(spectrum: Spectrum, u: Array, component: NDArray[np.int
     return spectrum.scales[component] * u + spectrum.means[component]
 
 
-def spectrum_features(
-    X: Array, spectrum: Spectrum, u: Array, component: NDArray[np.intp]
-) -> Array:
+def spectrum_features(X: Array, spectrum: Spectrum, u: Array, component: NDArray[np.intp]) -> Array:
     """Return ν_q² sin(w_j·x), then ν_q² cos(w_j·x)."""
     size = spectrum.weights[component] ** 2
     sine, cosine = waves(X @ spectrum_frequencies(spectrum, u, component).T)
@@ -257,9 +255,7 @@ class AlaCarteRegressor(RegressorMixin, CallbackSupportMixin, BaseEstimator):
         self.means_, self.scales_, self.weights_ = spectrum[:3]
         self.component_ = component
         self.frequencies_ = spectrum_frequencies(spectrum, u, component)
-        fit = ridge_gcv(
-            lambda A: spectrum_features(A, spectrum, u, component), X, y, self.alpha
-        )
+        fit = ridge_gcv(lambda A: spectrum_features(A, spectrum, u, component), X, y, self.alpha)
         self.coef_ = fit.coef * np.tile(self.weights_[component] ** 2, 2)
         self.intercept_, self.alpha_ = fit.intercept, fit.alpha
         return self

@@ -114,7 +114,7 @@ def greedy_sample_size(
     --------
     >>> from octavo.kernel import greedy_sample_size
     >>> greedy_sample_size(0.5, 0.05, bound=1.0, amplitude=1.0, frequency=1.0, radius=1.0)
-    638869
+    639718
     """
     M, r = bound, amplitude
     covering = 192.0 * r * (radius * frequency + offset) * M * lipschitz / epsilon * math.log(2.0)
@@ -122,9 +122,7 @@ def greedy_sample_size(
     return math.ceil(288.0 * M**2 / epsilon * (covering + levels + math.log(1.0 / delta)))
 
 
-@validate_params(
-    {"n_components": _COUNT, "epsilon": _POSITIVE}, prefer_skip_nested_validation=True
-)
+@validate_params({"n_components": _COUNT, "epsilon": _POSITIVE}, prefer_skip_nested_validation=True)
 def pointwise_fourier_bound(n_components, epsilon):
     """Bound the chance that random Fourier features miss one kernel value (Prop. 3.13).
 
@@ -203,9 +201,9 @@ def uniform_fourier_bound(n_components, epsilon, *, n_features, diameter, second
     Examples
     --------
     >>> from octavo.kernel import uniform_fourier_bound
-    >>> p = uniform_fourier_bound(20_000, 0.1, n_features=2, diameter=4.0, second_moment=2.0)
+    >>> p = uniform_fourier_bound(30_000, 0.1, n_features=2, diameter=4.0, second_moment=2.0)
     >>> f"{p:.1g}"
-    '3'
+    '0.006'
     """
     decay = math.exp(-n_components * epsilon**2 / (4.0 * (n_features + 2)))
     return min(1.0, 256.0 * diameter**2 * second_moment / epsilon**2 * decay)

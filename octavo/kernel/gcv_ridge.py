@@ -59,22 +59,22 @@ def ridge_gcv(
         cross += Z.T @ centred[rows]
         mean += Z.sum(axis=0)
     mean /= n
+    noise = 1e-14 * float(np.trace(gram))  # what centring leaves of a constant feature
     gram -= n * np.outer(mean, mean)
     values, vectors = np.linalg.eigh(gram)
-    values = np.maximum(values, 0.0)
+    vectors, values = vectors[:, values > noise], values[values > noise]
     b = vectors.T @ cross
     square = float(centred @ centred)
 
     def score(log_alpha: float) -> float:
         ridge = np.exp(log_alpha)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            explained = float((b**2 * (values + 2 * ridge) / (values + ridge) ** 2).sum())
+        explained = float((b**2 * (values + 2 * ridge) / (values + ridge) ** 2).sum())
         freedom = 1.0 + float((values / (values + ridge)).sum())
         left = max(square - explained, 0.0)
         return n * left / max(n - freedom, 1e-8 * n) ** 2
 
     if alpha == "gcv":
-        top = max(float(values[-1]) if m else 0.0, 1e-12)
+        top = float(values.max(initial=1e-12))
         grid = np.log(top) + np.linspace(np.log(1e-13), np.log(1e2), 46)
         scores = [score(g) for g in grid]
         best = int(np.argmin(scores))
@@ -84,8 +84,6 @@ def ridge_gcv(
         ridge = float(np.exp(chosen))
     else:
         ridge = float(alpha)
-    scale = values + ridge
-    usable = scale > 1e-14 * max(float(values[-1]) if m else 0.0, 1e-300)
-    coef = vectors @ np.where(usable, b / np.where(usable, scale, 1.0), 0.0)
-    final = score(np.log(ridge)) if ridge > 0 else score(-700.0)
+    coef = vectors @ (b / (values + ridge))
+    final = score(float(np.log(ridge))) if ridge > 0 else score(-700.0)
     return RidgeFit(coef, offset - float(mean @ coef), ridge, final)

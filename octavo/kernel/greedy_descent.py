@@ -10,6 +10,7 @@ hyper-parameter gradient of Section 3.2.2 (the derivative in λ is −2n tᵀc; 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,7 +54,7 @@ class WaveObjective:
         self._sine, self._cosine, self._pull = np.empty(n), np.empty(n), np.empty(n)
         self._gram, self._cross = np.empty((k, 3, 3)), np.empty((k, 3))
         self._count = np.diff(starts).astype(np.float64)
-        pieces = [slice(a, b) for a, b in zip(starts[:-1], starts[1:])]
+        pieces = [slice(a, b) for a, b in pairwise(starts)]
         self._gram[:, 0, 0] = [f[p] @ f[p] for p in pieces]
         self._cross[:, 0] = [f[p] @ y[p] for p in pieces]
         self._square = np.array([y[p] @ y[p] for p in pieces])
@@ -65,9 +66,7 @@ class WaveObjective:
             self._sine[:], self._cosine[:] = waves(phase)
         else:
             _fill_waves(phase, self._sine, self._cosine)
-        _wave_sums(
-            self.f, self._sine, self._cosine, self.y, self.starts, self._gram, self._cross
-        )
+        _wave_sums(self.f, self._sine, self._cosine, self.y, self.starts, self._gram, self._cross)
         train = Moments(self._count, self._gram, self._cross, self._square)
         held = train.others()
         fit = fit_and_judge(train, held, alpha)
@@ -77,7 +76,7 @@ class WaveObjective:
             self._cosine,
             self.y,
             self.starts,
-            self._forms(fit.c, fit.t, held.count),
+            self._forms(fit.c, fit.t, held.size),
             self._pull,
         )
         k = len(fit.error)
@@ -93,9 +92,7 @@ class WaveObjective:
         residual = np.hstack([c, -np.ones((len(c), 1))])  # c·z − y as a form in (z, y)
         judged = 2.0 * c[:, 1:, None] * residual[:, None, :] / held[:, None, None]
         tilt = np.hstack([t, np.zeros((len(c), 1))])
-        trained = -2.0 * (
-            c[:, 1:, None] * tilt[:, None, :] + t[:, 1:, None] * residual[:, None, :]
-        )
+        trained = -2.0 * (c[:, 1:, None] * tilt[:, None, :] + t[:, 1:, None] * residual[:, None, :])
         return judged.sum(axis=0) - judged + trained
 
 
@@ -170,7 +167,7 @@ def greedy_descent(
     errors = [float(((y - f) ** 2).mean())]
     found: list[Array] = []
     for _ in range(max_steps):
-        w = rng.standard_normal(lifted.shape[1])
+        w = np.asarray(rng.standard_normal(lifted.shape[1]))
         w[:d] /= np.sqrt(d)
         objective: Any = (
             WaveObjective(X, y, f, starts)

@@ -83,9 +83,7 @@ class Potential:
         picked = np.empty(size, dtype=np.int64)
         for j, block in enumerate(blocks):
             start = int(block) * _BLOCK
-            inside = np.cumsum(
-                to_numpy(self.nearest[start : start + _BLOCK]), dtype=np.float64
-            )
+            inside = np.cumsum(to_numpy(self.nearest[start : start + _BLOCK]), dtype=np.float64)
             left = u[j] - (cumulative[block] - self.sums[block])
             # Rounding must not lead to a row without distance: clip into the support.
             left = min(max(left, 0.0), np.nextafter(inside[-1], 0.0))

@@ -161,9 +161,7 @@ def choose(
     elif method == "column_norm":
         indices = weighted_without_replacement(squared_column_norms(points), k, rng)
     elif method == "leverage":
-        scores = approximate_leverage(
-            points, k, rng, sketch=sketch, size=sketch_size, ridge=ridge
-        )
+        scores = approximate_leverage(points, k, rng, sketch=sketch, size=sketch_size, ridge=ridge)
         indices = weighted_without_replacement(scores, k, rng)
     else:
         first = rng.permutation(points.n)[:k]

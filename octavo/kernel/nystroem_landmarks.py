@@ -25,8 +25,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from octavo.engine.gram import Kernel, check_gram, resolve_kernel, row_chunks
-from octavo.engine.namespaces import namespace_of, to_numpy
+from octavo.engine.gram import check_gram, resolve_kernel, row_chunks
+from octavo.engine.namespaces import dispatch, namespace_of, to_namespace, to_numpy
 from octavo.engine.nystroem import nystroem_normalization
 from octavo.kernel.landmarks import SELECTION_CONSTRAINTS, choose
 
@@ -99,7 +99,7 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     ----------
     components_ : array of shape (n_landmarks, n_features)
         The landmarks; None with a precomputed kernel.
-    landmarks_ : ndarray of shape (n_landmarks,)
+    landmarks_ : array of shape (n_landmarks,)
         Their indices among the training rows; None where they are no rows.
     normalization_ : array of shape (n_components, n_landmarks)
         Maps kernel values with the landmarks to features. Rows are zero beyond the rank of the
@@ -239,16 +239,15 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             n_steps=self.n_steps,
             start=self.start,
         )
-        self.landmarks_, self.components_, self.potential_ = chosen
+        indices, self.components_, self.potential_ = chosen
+        self.landmarks_ = None if indices is None else to_namespace(indices.astype(np.int64), X)
         self.normalization_ = self._normalization(X)
         self._n_features_out = self.n_components
         return self
 
     def _validated(self, X: Any, reset: bool) -> Any:
         xp = namespace_of(X).xp if not sp.issparse(X) else np
-        X = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[xp.float64, xp.float32]
-        )
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[xp.float64, xp.float32])
         if reset and self.kernel == "precomputed":
             check_gram(to_numpy(X), definite=False)
         return X
@@ -256,9 +255,8 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _normalization(self, X: Any) -> Any:
         """Return the map from kernel values with the landmarks to features."""
         if self.kernel_.name == "precomputed":
-            places = self._places(X)
             xp = namespace_of(X).xp
-            K_ZZ = xp.take(xp.take(X, places, axis=0), places, axis=1)
+            K_ZZ = xp.take(xp.take(X, self.landmarks_, axis=0), self.landmarks_, axis=1)
         else:
             K_ZZ = self.kernel_.block(self.components_, self.components_)
         W = nystroem_normalization(K_ZZ)
@@ -283,14 +281,10 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             directions = xp.concat([directions, empty], axis=0)
         return directions
 
-    def _places(self, X: Any) -> Any:
-        xp, device, _ = namespace_of(X)
-        return xp.asarray(np.asarray(self.landmarks_, dtype=np.int64), device=device)
-
     def _against(self, X: Any) -> Any:
         """Return kernel values of rows with the landmarks."""
         if self.kernel_.name == "precomputed":
-            return namespace_of(X).xp.take(X, self._places(X), axis=1)
+            return namespace_of(X).xp.take(X, self.landmarks_, axis=1)
         return self.kernel_.block(X, self.components_)
 
     def transform(self, X: Any) -> Any:
@@ -307,6 +301,7 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             In the namespace of X.
         """
         check_is_fitted(self)
+        dispatch.check_same_namespace(X, self, attribute="normalization_", method="transform")
         X = self._validated(X, reset=False)
         xp = namespace_of(X).xp if not sp.issparse(X) else np
         parts = []

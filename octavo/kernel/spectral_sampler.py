@@ -177,8 +177,7 @@ class SpectralSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         if self.paired and self.n_components % 2:
             raise ValueError(
-                "paired features come in twos: n_components must be even; got "
-                f"{self.n_components}."
+                f"paired features come in twos: n_components must be even; got {self.n_components}."
             )
         rng = check_random_state(self.random_state)
         size = self.n_components // 2 if self.paired else self.n_components
@@ -206,9 +205,7 @@ class SpectralSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             The features; if paired, the sines first.
         """
         check_is_fitted(self)
-        X = validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         phase = safe_sparse_dot(X, self.random_weights_)
         scale = np.sqrt(2.0 / self.n_components)
         if self.paired:

@@ -70,7 +70,7 @@ def test_moments_of_others_are_sums_over_the_rest():
     keep[STARTS[1] : STARTS[2]] = False
     np.testing.assert_allclose(rest.gram[1], Z[keep].T @ Z[keep])
     np.testing.assert_allclose(rest.cross[1], Z[keep].T @ Y[keep])
-    assert rest.count[1] == keep.sum()
+    assert rest.size[1] == keep.sum()
     assert rest.square[1] == pytest.approx((Y[keep] ** 2).sum())
 
 

@@ -322,9 +322,7 @@ def test_a_precomputed_kernel_gives_the_same_landmarks(method):
     model = NystroemLandmarks("rbf", 6, 9, gamma=0.3, method=method, random_state=0).fit(ROWS)
     given_K = NystroemLandmarks("precomputed", 6, 9, method=method, random_state=0).fit(K)
     new = rbf_kernel(ROWS[:5] + 0.1, ROWS, gamma=0.3)
-    np.testing.assert_allclose(
-        given_K.transform(new), model.transform(ROWS[:5] + 0.1), atol=1e-8
-    )
+    np.testing.assert_allclose(given_K.transform(new), model.transform(ROWS[:5] + 0.1), atol=1e-8)
 
 
 def test_an_offset_costs_no_digits():
