@@ -121,20 +121,19 @@ def construct(
 
 def _fit_and_prune(X, y, frequencies, phases, alpha, basis, floor):
     """Fit the linear model, drop features without amplitude, and fit again if any was."""
-    for _ in range(2):
-        fit = ridge_gcv(lambda A: feature_map(A, frequencies, phases, basis), X, y, alpha)
-        keep = amplitudes(fit.coef, basis) >= floor
-        if keep.all():
-            break
-        if not keep.any():  # nothing was learned: the constant feature stays
-            frequencies, phases = np.zeros((1, X.shape[1])), np.zeros(1)
-            return (
-                frequencies,
-                phases,
-                ridge_gcv(lambda A: feature_map(A, frequencies, phases, basis), X, y, alpha),
-            )
+
+    def fit(W, b):
+        return ridge_gcv(lambda A: feature_map(A, W, b, basis), X, y, alpha)
+
+    first = fit(frequencies, phases)
+    keep = amplitudes(first.coef, basis) >= floor
+    if keep.all():
+        return frequencies, phases, first
+    if keep.any():
         frequencies, phases = frequencies[keep], phases[keep]
-    return frequencies, phases, fit
+    else:  # nothing was learned: the constant feature stays
+        frequencies, phases = np.zeros((1, X.shape[1])), np.zeros(1)
+    return frequencies, phases, fit(frequencies, phases)
 
 
 class _GreedyFourier(CallbackSupportMixin, BaseEstimator):

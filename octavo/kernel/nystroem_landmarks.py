@@ -214,8 +214,8 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         n_landmarks = landmark_count(self.n_landmarks, self.n_components, X.shape[0])
         if n_landmarks < self.n_components:
             raise ValueError(
-                f"n_landmarks={n_landmarks} cannot carry n_components={self.n_components}: the rank "
-                "of the approximation is at most the number of landmarks."
+                f"n_landmarks={n_landmarks} cannot carry n_components={self.n_components}: the "
+                "rank of the approximation is at most the number of landmarks."
             )
         self.kernel_ = resolve_kernel(
             self.kernel,

@@ -66,7 +66,7 @@ def frequencies(n, k, draw, repeats):
 def kmeanspp_law(D, k):
     """Return the probability of every set of k landmarks under Algorithm 4.1, by enumeration."""
     n = len(D)
-    law = {s: 0.0 for s in itertools.combinations(range(n), k)}
+    law = dict.fromkeys(itertools.combinations(range(n), k), 0.0)
 
     def extend(chosen, chance):
         if len(chosen) == k:
@@ -146,7 +146,7 @@ def test_kdpp_factor_survives_many_swaps():
 
 def test_weighted_draws_are_sequential_draws():
     weights = np.array([4.0, 2.0, 1.0, 1.0, 0.0])
-    law = {s: 0.0 for s in itertools.combinations(range(5), 2)}
+    law = dict.fromkeys(itertools.combinations(range(5), 2), 0.0)
     for i, j in itertools.permutations(range(5), 2):
         law[tuple(sorted((i, j)))] += (
             weights[i] / weights.sum() * weights[j] / (weights.sum() - weights[i])
@@ -466,7 +466,7 @@ def test_torch_gives_the_same_landmarks_and_features():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_more_landmarks_than_rows_are_refused(method):
-    with pytest.raises(ValueError, match="7 landmarks were asked for.*n_samples=6"):
+    with pytest.raises(ValueError, match=r"7 landmarks were asked for.*n_samples=6"):
         select_landmarks(SMALL, 7, method=method)
 
 
