@@ -140,7 +140,7 @@ def _landmarks_of(X: Any, landmarks: Any, gram: GramRows) -> tuple[np.ndarray, A
                 f"{indices.max()}."
             )
         points = None if gram.kernel.name == "precomputed" else X[indices]
-    n_landmarks = points.shape[0] if points is not None else np.size(indices)
+    n_landmarks = points.shape[0] if points is not None else len(np.asarray(indices))
     return gram.factor(points, indices), (points, indices), n_landmarks
 
 
