@@ -40,7 +40,7 @@ from octavo.kernel.waves import waves
 __all__ = ["GreedyFourierFeatures", "GreedyFourierRegressor"]
 
 Array = NDArray[np.float64]
-_MIN_SAMPLE = 1000
+_WHOLE = 50_000  # rows up to which every descent sees all of them
 
 
 class GreedyFeatures(NamedTuple):
@@ -165,7 +165,7 @@ class _GreedyFourier(CallbackSupportMixin, BaseEstimator):
         return self.basis[0], self.basis[1]
 
     def _sample_size(self, n: int) -> int:
-        size = self.sample_size or max(-(-n // self.n_workers), _MIN_SAMPLE)
+        size = self.sample_size or max(-(-n // self.n_workers), _WHOLE)
         size = min(n, size)
         if size // N_FOLDS < self.min_fold_size:
             raise ValueError(
@@ -252,7 +252,9 @@ class GreedyFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
         ``"cos"`` makes the pair sin(w·x), cos(w·x) of every frequency. A pair of functions
         (φ, φ′) makes φ(w·x + b).
     sample_size : int, default=None
-        Rows of a descent's sample; n_samples / n_workers, at least 1,000, by default.
+        Rows of a descent's sample, drawn without replacement. By default all of them up to
+        50,000 rows, n_samples / n_workers but no fewer than 50,000 beyond that. Samples of
+        n_samples / n_workers are several times faster and a little worse.
     n_jobs : int, default=None
         Descents that run at the same time; the features do not depend on it.
     min_fold_size : int, default=20
@@ -401,7 +403,9 @@ class GreedyFourierRegressor(RegressorMixin, _GreedyFourier):
         ``"cos"`` makes the pair sin(w·x), cos(w·x) of every frequency. A pair of functions
         (φ, φ′) makes φ(w·x + b).
     sample_size : int, default=None
-        Rows of a descent's sample; n_samples / n_workers, at least 1,000, by default.
+        Rows of a descent's sample, drawn without replacement. By default all of them up to
+        50,000 rows, n_samples / n_workers but no fewer than 50,000 beyond that. Samples of
+        n_samples / n_workers are several times faster and a little worse.
     alpha : float or "gcv", default="gcv"
         Penalty of the final ridge regression, or generalised cross-validation.
     n_jobs : int, default=None

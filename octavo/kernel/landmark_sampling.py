@@ -218,7 +218,7 @@ def weighted_without_replacement(
     """
     weights = np.asarray(weights, dtype=np.float64)
     clocks = rng.exponential(size=len(weights))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         arrival = np.where(weights > 0.0, clocks / weights, np.inf)
     order = np.lexsort((clocks, arrival))
     return order[:k]
