@@ -87,15 +87,20 @@ STAND_IN = (
 )
 
 
-@lru_cache(maxsize=64)
-def rows(name: str, size: int, seed: int) -> np.ndarray:
-    """Return standardised rows of a data set, a random sample of them if there are more."""
+@lru_cache(maxsize=8)
+def table(name: str) -> np.ndarray:
+    """Return all rows of a data set."""
     from sklearn.datasets import load_digits
 
     if name == "digits":
-        X = load_digits().data
-    else:
-        X = np.asarray(data.load_dataset(f"uci/{name}").data, dtype=float)
+        return load_digits().data
+    return np.asarray(data.load_dataset(f"uci/{name}").data, dtype=float)
+
+
+@lru_cache(maxsize=64)
+def rows(name: str, size: int, seed: int) -> np.ndarray:
+    """Return standardised rows of a data set, a random sample of them if there are more."""
+    X = table(name)
     X = X[np.random.default_rng(seed).permutation(len(X))[:size]]
     spread = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -586,7 +591,7 @@ def breiman_greedy(run: Run) -> float:
         0.02,
         1.0,
         because="the noise of a fold itself deviates by 1.1 %, and 4.01 is printed ± 0.03",
-    ),  # fmt: skip
+    ),
     seeds=FOLDS[:1],
     full_seeds=FOLDS,
     method=GREEDY,
