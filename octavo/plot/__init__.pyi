@@ -27,6 +27,8 @@ from octavo.plot.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
 from octavo.plot.experts import plot_learning_rate as plot_learning_rate
 from octavo.plot.experts import plot_regret as plot_regret
 from octavo.plot.experts import plot_regret_bounds as plot_regret_bounds
+from octavo.plot.fourier_features import plot_descents as plot_descents
+from octavo.plot.fourier_features import plot_spectrum as plot_spectrum
 from octavo.plot.hmm_clusters import plot_bound_history as plot_bound_history
 from octavo.plot.hmm_clusters import plot_gmm_reduction as plot_gmm_reduction
 from octavo.plot.hmm_clusters import plot_hmm as plot_hmm
@@ -44,6 +46,9 @@ from octavo.plot.label_patterns import plot_accuracy_by_order as plot_accuracy_b
 from octavo.plot.label_patterns import plot_label_marginals as plot_label_marginals
 from octavo.plot.label_patterns import plot_pattern_automaton as plot_pattern_automaton
 from octavo.plot.label_patterns import plot_top_patterns as plot_top_patterns
+from octavo.plot.landmarks import plot_error_and_time as plot_error_and_time
+from octavo.plot.landmarks import plot_landmarks as plot_landmarks
+from octavo.plot.landmarks import plot_lift as plot_lift
 from octavo.plot.mixtures import plot_mixture as plot_mixture
 from octavo.plot.mixtures import plot_overlap_map as plot_overlap_map
 from octavo.plot.mixtures import plot_parallel_distribution as plot_parallel_distribution
