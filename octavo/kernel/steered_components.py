@@ -17,7 +17,7 @@ Reference: D. Oglic, Kernel-based greedy algorithms (thesis), Sections 2.3 to 2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -308,39 +308,39 @@ class SteeringSystem:
         elif found and steering.orthogonality == "hard":
             L, d = np.column_stack([L, before]), np.append(d, np.zeros(len(found)))
         L, d = independent_constraints(L, d)
-        start, room = np.zeros(len(B)), radius
-        if L.shape[1]:
-            B, q, start, room = with_hard_constraints(B, q, L, d, radius)
-        untouched = B is factored.B
-        c, nu, hard, n_iter = self._on_sphere(s, B, q, room, steering, factored, untouched)
+        start = np.zeros(len(B))
+        # Where nothing was said of this component, all but a few coordinates stay diagonal.
+        touched = np.flatnonzero(L.any(axis=1)) if B.ndim == 1 else np.arange(len(B))
+        if L.shape[1] and len(touched) < len(B) / 4:
+            part, q[touched], start[touched], room = with_hard_constraints(
+                B[touched], q[touched], L[touched], d, radius
+            )
+            form: Any = _Split(B, touched, part)
+        elif L.shape[1]:
+            form, q, start, room = with_hard_constraints(B, q, L, d, radius)
+        else:
+            form, room = B, radius
+        c, nu, hard, n_iter = self._on_sphere(s, form, q, room, steering, factored)
         c = start + c
         mu = factored.shift + nu
         residual = self._residual(c, start, mu, extra, terms, L, steering, radius)
         return c, mu, residual, hard, n_iter
 
     def _on_sphere(
-        self,
-        s: int,
-        B: Array,
-        q: Array,
-        radius: float,
-        steering: Steering,
-        factored: _Factored,
-        untouched: bool,
+        self, s: int, B: Any, q: Array, radius: float, steering: Steering, factored: _Factored
     ) -> tuple[Array, float, bool, int]:
         """Solve (I − νB)c = q with ‖c‖ = R for the smallest multiplier."""
         if radius == 0.0:
-            return np.zeros(len(B)), np.nan, False, 0
-        if steering.solver == "cg":
+            return np.zeros(len(q)), np.nan, False, 0
+        if isinstance(B, _Split) or (B.ndim == 1 and steering.solver != "cg"):
+            root, free = _split_root(B if isinstance(B, _Split) else _Split(B), q, radius)
+        elif steering.solver == "cg":
             root, free = _iterate(B, q, radius)
-        elif B.ndim == 1:
-            root = secular_root(q, np.ones(len(B)), B, radius)
-            free = np.eye(1, len(B), root.free)[0]
         else:
-            form = factored.form if untouched else None
+            form = factored.form if B is factored.B else None
             if form is None:
                 form = tridiagonal_form(B) or tuple(np.linalg.eigh(B))
-                factored.form = form if untouched else factored.form
+                factored.form = form if B is factored.B else factored.form
             root, free = _direct(form, q, radius)
         c = root.coordinates
         if root.hard_case and self._is_mirrored(s, c, free, steering):
@@ -479,6 +479,27 @@ def radii_of(steering: Steering, p: Array) -> Array:
             f"got {steering.radius!r}."
         )
     return radii
+
+
+@dataclass
+class _Split:
+    """A diagonal B in which some coordinates, `touched`, have the matrix `part` instead."""
+
+    diagonal: Array
+    touched: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    part: Array = field(default_factory=lambda: np.zeros((0, 0)))
+
+
+def _split_root(B: _Split, q: Array, radius: float) -> tuple[SecularRoot, Array]:
+    """Solve the secular equation where nearly all of the matrix is diagonal."""
+    inner, U = np.linalg.eigh(B.part)
+    values, n = B.diagonal.copy(), q.copy()
+    values[B.touched], n[B.touched] = np.maximum(inner, 0.0), U.T @ q[B.touched]
+    root = secular_root(n, np.ones(len(values)), values, radius)
+    c, free = root.coordinates.copy(), np.eye(1, len(values), root.free)[0]
+    for x in (c, free):
+        x[B.touched] = U @ x[B.touched]
+    return root._replace(coordinates=c), free
 
 
 def _direct(form: Any, q: Array, radius: float) -> tuple[SecularRoot, Array]:
