@@ -320,6 +320,14 @@ class SteeringSystem:
             form, q, start, room = with_hard_constraints(B, q, L, d, radius)
         else:
             form, room = B, radius
+        if L.shape[1] == len(start):
+            if room > 1e-6 * radius:
+                raise ValueError(
+                    "The hard constraints leave nothing of a component free, and make its length "
+                    f"{np.linalg.norm(start):.6g} where the radius is {radius:.6g}. Make some "
+                    "placements soft."
+                )
+            room = 0.0
         c, nu, hard, n_iter = self._on_sphere(s, form, q, room, steering, factored)
         c = start + c
         mu = factored.shift + nu

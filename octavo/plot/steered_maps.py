@@ -35,10 +35,21 @@ def _scatter(ax: Axes, Z: np.ndarray, color: Any) -> Any:
     """Draw the points, classes in the colours of a cycle and numbers on a scale."""
     values = None if color is None else np.asarray(color)
     cmap: str | None = None if values is None else "viridis"
+    ends: tuple[float | None, float | None] = (None, None)
     if values is not None and values.dtype.kind not in "fc":
         classes, values = np.unique(values, return_inverse=True)
-        cmap = "tab10" if len(classes) <= 10 else "turbo"
-    return ax.scatter(Z[:, 0], Z[:, 1], s=14, c=values, cmap=cmap, alpha=0.8, linewidths=0)
+        cmap, ends = ("tab10", (-0.5, 9.5)) if len(classes) <= 10 else ("turbo", ends)
+    return ax.scatter(
+        Z[:, 0],
+        Z[:, 1],
+        s=14,
+        c=values,
+        cmap=cmap,
+        vmin=ends[0],
+        vmax=ends[1],
+        alpha=0.8,
+        linewidths=0,
+    )
 
 
 def _draw_constraints(ax: Axes, Z: np.ndarray, constraints: Mapping[str, Any]) -> None:
