@@ -308,26 +308,7 @@ class SteeringSystem:
         elif found and steering.orthogonality == "hard":
             L, d = np.column_stack([L, before]), np.append(d, np.zeros(len(found)))
         L, d = independent_constraints(L, d)
-        start = np.zeros(len(B))
-        # Where nothing was said of this component, all but a few coordinates stay diagonal.
-        touched = np.flatnonzero(L.any(axis=1)) if B.ndim == 1 else np.arange(len(B))
-        if L.shape[1] and len(touched) < len(B) / 4:
-            part, q[touched], start[touched], room = with_hard_constraints(
-                B[touched], q[touched], L[touched], d, radius
-            )
-            form: Any = _Split(B, touched, part)
-        elif L.shape[1]:
-            form, q, start, room = with_hard_constraints(B, q, L, d, radius)
-        else:
-            form, room = B, radius
-        if L.shape[1] == len(start):
-            if room > 1e-6 * radius:
-                raise ValueError(
-                    "The hard constraints leave nothing of a component free, and make its length "
-                    f"{np.linalg.norm(start):.6g} where the radius is {radius:.6g}. Make some "
-                    "placements soft."
-                )
-            room = 0.0
+        form, q, start, room = held_fast(B, q, L, d, radius)
         c, nu, hard, n_iter = self._on_sphere(s, form, q, room, steering, factored)
         c = start + c
         mu = factored.shift + nu
@@ -440,6 +421,35 @@ def independent_constraints(L: Array, d: Array) -> tuple[Array, Array]:
         )
     kept = np.sort(kept)
     return L[:, kept], d[kept]
+
+
+def held_fast(
+    B: Array, q: Array, L: Array, d: Array, radius: float
+) -> tuple[Any, Array, Array, float]:
+    """Return (B̂, q̂, c₀, R̂) of `with_hard_constraints`; B̂ is a `_Split` where that is enough."""
+    start = np.zeros(len(B))
+    if L.shape[1] == 0:
+        return B, q, start, radius
+    form: Any
+    # Where nothing was said of a component, all but a few coordinates stay diagonal.
+    touched = np.flatnonzero(L.any(axis=1)) if B.ndim == 1 else np.arange(len(B))
+    if len(touched) < len(B) / 4:
+        q = q.copy()
+        part, q[touched], start[touched], room = with_hard_constraints(
+            B[touched], q[touched], L[touched], d, radius
+        )
+        form = _Split(B, touched, part)
+    else:
+        form, q, start, room = with_hard_constraints(B, q, L, d, radius)
+    if L.shape[1] < len(start):
+        return form, q, start, room
+    if room > 1e-6 * radius:
+        raise ValueError(
+            "The hard constraints leave nothing of a component free, and make its length "
+            f"{np.linalg.norm(start):.6g} where the radius is {radius:.6g}. Make some placements "
+            "soft."
+        )
+    return form, q, start, 0.0
 
 
 def with_hard_constraints(
