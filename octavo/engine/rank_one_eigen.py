@@ -13,7 +13,7 @@ Numerische Mathematik 31, 1978.
 R.-C. Li. Solving secular equations stably and efficiently. LAPACK Working Note 89, 1993.
 M. Gu and S. C. Eisenstat. A stable and efficient algorithm for the rank-one modification of the
 symmetric eigenproblem. SIAM Journal on Matrix Analysis and Applications 15, 1994.
-D. Oglic. Kernel-based greedy algorithms (thesis), Section 2.6.2.
+D. Oglic. Constructive approximation and learning by greedy algorithms (thesis), Section 2.6.2.
 """
 
 from __future__ import annotations
@@ -182,7 +182,8 @@ def rank_one_eigh(
     ----------
     .. [1] Gu and Eisenstat (1994). A stable and efficient algorithm for the rank-one
        modification of the symmetric eigenproblem. SIAM J. Matrix Anal. Appl. 15.
-    .. [2] Oglic (2018). Kernel-based greedy algorithms, Section 2.6.2. Thesis, Bonn.
+    .. [2] Oglic (2018). Constructive approximation and learning by greedy algorithms, Section
+       2.6.2. Thesis, Bonn.
 
     Examples
     --------

@@ -4,7 +4,8 @@ Every map of n points is z = Vz̄ with z̄ of the length of the kernel's rank: d
 their row of V and can never be torn apart. A map is carried to new points by the coefficients
 that its z̄ defines: on kernel values (exact) or on features (low rank).
 
-Reference: D. Oglic, Kernel-based greedy algorithms (thesis), Sections 2.3 and 2.5.2.
+Reference: D. Oglic, Constructive approximation and learning by greedy algorithms (thesis),
+Sections 2.3 and 2.5.2.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Every component is the global optimum of its problem, so that a map depends on w
 not on where a search began; without constraints it is ordinary kernel PCA. `InteractiveSession`
 re-solves a map in milliseconds while its points are dragged.
 
-Reference: D. Oglic, Kernel-based greedy algorithms (thesis, University of Bonn), Chapter 2; the
-problems are solved in `octavo.kernel.steered_components`.
+Reference: D. Oglic, Constructive approximation and learning by greedy algorithms (thesis,
+University of Bonn), Chapter 2; the problems are solved in `octavo.kernel.steered_components`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def map_distortion(embedding: Any, target: Any, reference: Any = None) -> float:
 
     References
     ----------
-    .. [1] Oglic (2018). Kernel-based greedy algorithms, Section 2.9. Thesis, University of Bonn.
+    .. [1] Oglic (2018). Constructive approximation and learning by greedy algorithms, Section 2.9.
+       Thesis, University of Bonn.
 
     Examples
     --------
@@ -268,7 +269,8 @@ class KnowledgeKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     References
     ----------
-    .. [1] Oglic (2018). Kernel-based greedy algorithms, Chapter 2. Thesis, University of Bonn.
+    .. [1] Oglic (2018). Constructive approximation and learning by greedy algorithms, Chapter 2.
+       Thesis, University of Bonn.
     .. [2] Oglic, Paurat and Gärtner (2014). Interactive knowledge-based kernel PCA. ECML PKDD.
 
     Examples

@@ -12,7 +12,8 @@ B = (S − s)⁻¹ with s below all eigenvalues of S: by Woodbury's formula ever
 rank-one piece from B, a hard one the piece of infinite weight, and the large eigenvalues of B are
 the accurate ones. The secular equation is solved with the tridiagonal form of B.
 
-Reference: D. Oglic, Kernel-based greedy algorithms (thesis), Sections 2.3 to 2.5.
+Reference: D. Oglic, Constructive approximation and learning by greedy algorithms (thesis),
+Sections 2.3 to 2.5.
 """
 
 from __future__ import annotations
