@@ -26,6 +26,10 @@ from octavo.data.separable import make_separable as make_separable
 from octavo.data.sparse_precision import SparsePrecision as SparsePrecision
 from octavo.data.sparse_precision import make_sparse_precision as make_sparse_precision
 from octavo.data.splice_sites import make_splice_sites as make_splice_sites
+from octavo.data.steerable import HiddenClusters as HiddenClusters
+from octavo.data.steerable import TwoClasses as TwoClasses
+from octavo.data.steerable import make_g241 as make_g241
+from octavo.data.steerable import make_hidden_clusters as make_hidden_clusters
 from octavo.data.streams import ArffChunks as ArffChunks
 from octavo.data.streams import ArrayChunks as ArrayChunks
 from octavo.data.streams import LibsvmChunks as LibsvmChunks

@@ -6,6 +6,17 @@ from octavo.kernel.fourier_bounds import pointwise_fourier_bound as pointwise_fo
 from octavo.kernel.fourier_bounds import uniform_fourier_bound as uniform_fourier_bound
 from octavo.kernel.greedy_fourier import GreedyFourierFeatures as GreedyFourierFeatures
 from octavo.kernel.greedy_fourier import GreedyFourierRegressor as GreedyFourierRegressor
+from octavo.kernel.interactive_session import InteractiveSession as InteractiveSession
+from octavo.kernel.interactive_session import SessionAction as SessionAction
+from octavo.kernel.kernel_pca_tuner import KnowledgeKernelPCATuner as KnowledgeKernelPCATuner
+from octavo.kernel.knowledge_kernel_pca import KnowledgeKernelPCA as KnowledgeKernelPCA
+from octavo.kernel.knowledge_kernel_pca import RankOneEigen as RankOneEigen
+from octavo.kernel.knowledge_kernel_pca import SphereMinimum as SphereMinimum
+from octavo.kernel.knowledge_kernel_pca import make_g241 as make_g241
+from octavo.kernel.knowledge_kernel_pca import make_hidden_clusters as make_hidden_clusters
+from octavo.kernel.knowledge_kernel_pca import map_distortion as map_distortion
+from octavo.kernel.knowledge_kernel_pca import minimize_quadratic_on_sphere as minimize_quadratic_on_sphere
+from octavo.kernel.knowledge_kernel_pca import rank_one_eigh as rank_one_eigh
 from octavo.kernel.landmark_report import NystroemReport as NystroemReport
 from octavo.kernel.landmark_report import kdpp_bound as kdpp_bound
 from octavo.kernel.landmark_report import kmeanspp_bound as kmeanspp_bound

@@ -98,6 +98,10 @@ from octavo.plot.search import plot_search_distributions as plot_search_distribu
 from octavo.plot.search import plot_search_progress as plot_search_progress
 from octavo.plot.search import plot_search_rate as plot_search_rate
 from octavo.plot.search import plot_success_rate as plot_success_rate
+from octavo.plot.steered_maps import plot_before_and_after as plot_before_and_after
+from octavo.plot.steered_maps import plot_draggable_map as plot_draggable_map
+from octavo.plot.steered_maps import plot_map_distortion as plot_map_distortion
+from octavo.plot.steered_maps import plot_steered_map as plot_steered_map
 from octavo.plot.subspaces import plot_background as plot_background
 from octavo.plot.subspaces import plot_objective_descent as plot_objective_descent
 from octavo.plot.subspaces import plot_precision_spectrum as plot_precision_spectrum
