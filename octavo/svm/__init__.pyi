@@ -1,1 +1,24 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.svm.biased_mpm import BiasedMPM as BiasedMPM
+from octavo.svm.biased_mpm import MinimumErrorMPM as MinimumErrorMPM
+from octavo.svm.biased_mpm import biased_hyperplane as biased_hyperplane
+from octavo.svm.biased_mpm import minimum_error_hyperplane as minimum_error_hyperplane
+from octavo.svm.class_moments import ClassMoments as ClassMoments
+from octavo.svm.class_moments import class_moments as class_moments
+from octavo.svm.high_probability_mpm import HighProbabilityMPM as HighProbabilityMPM
+from octavo.svm.high_probability_mpm import HighProbabilityMPMCV as HighProbabilityMPMCV
+from octavo.svm.high_probability_mpm import accuracy_threshold as accuracy_threshold
+from octavo.svm.minimax_curve import Hyperplane as Hyperplane
+from octavo.svm.minimax_probability import MinimaxProbabilityMachine as MinimaxProbabilityMachine
+from octavo.svm.minimax_probability import fisher_hyperplane as fisher_hyperplane
+from octavo.svm.minimax_probability import minimax_hyperplane as minimax_hyperplane
+from octavo.svm.moment_bounds import MomentUncertainty as MomentUncertainty
+from octavo.svm.moment_bounds import accuracy_to_kappa as accuracy_to_kappa
+from octavo.svm.moment_bounds import bootstrap_deviation as bootstrap_deviation
+from octavo.svm.moment_bounds import largest_uncertainty as largest_uncertainty
+from octavo.svm.moment_bounds import moment_deviation as moment_deviation
+from octavo.svm.moment_bounds import moment_uncertainty as moment_uncertainty
+from octavo.svm.moment_bounds import worst_case_error as worst_case_error
+from octavo.svm.robust_hyperplanes import InfeasibleUncertainty as InfeasibleUncertainty
+from octavo.svm.robust_hyperplanes import kappa_along as kappa_along
+from octavo.svm.robust_hyperplanes import robust_hyperplane as robust_hyperplane

@@ -1,0 +1,248 @@
+"""Minimax probability machines: the best guarantee that two means and covariances allow.
+
+Among all hyperplanes, the one whose error is smallest for the worst pair of distributions that
+have the given means and covariances. Nothing is assumed about their shape; the guarantee comes
+with the machine.
+
+References: G. R. G. Lanckriet, L. El Ghaoui, C. Bhattacharyya and M. I. Jordan (2003), "A robust
+minimax approach to classification", JMLR 3; S. Cousins, thesis on moments and multi-label
+learning (University College London), Sections 3.1, 3.2 and 3.3.4. Where they iterate least
+squares, `octavo.svm.minimax_curve` solves for one number.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, solve
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from octavo.svm.class_moments import ClassMoments, FeatureSpace
+from octavo.svm.minimax_curve import GuaranteeCurve, Hyperplane, average_variance
+from octavo.svm.moment_bounds import worst_case_error
+from octavo.svm.moment_classifier import KERNEL_CONSTRAINTS, GuaranteedClassifier
+
+__all__ = ["MinimaxProbabilityMachine", "fisher_hyperplane", "minimax_hyperplane"]
+
+
+def minimax_hyperplane(zero: ClassMoments, one: ClassMoments, ridge: float = 0.0) -> Hyperplane:
+    """Return the hyperplane with the best worst-case accuracy for both classes.
+
+    Parameters
+    ----------
+    zero, one : ClassMoments
+        Means and covariances of the classes.
+    ridge : float, default=0.0
+        Added to the diagonals of both covariances; without it Σ₁ + Σ₀ must be invertible.
+
+    Returns
+    -------
+    plane : Hyperplane
+        κ⁻¹ = min √(wᵀΣ₁w) + √(wᵀΣ₀w) over w with w·(mean₁ - mean₀) = 1, with the threshold
+        b = w·mean₁ - κ√(wᵀΣ₁w) and a bound on what is missing from the largest κ.
+
+    See Also
+    --------
+    biased_hyperplane : Another guarantee for each class.
+
+    Examples
+    --------
+    Spheres of deviations 1 and 2 around means 6 apart touch when κ is 6 / (1 + 2):
+
+    >>> import numpy as np
+    >>> from octavo.svm import ClassMoments, minimax_hyperplane
+    >>> zero = ClassMoments(np.array([0.0, 0.0]), np.eye(2), 50)
+    >>> one = ClassMoments(np.array([6.0, 0.0]), 4 * np.eye(2), 50)
+    >>> plane = minimax_hyperplane(zero, one)
+    >>> round(plane.kappas[0], 6), round(float(plane.threshold / plane.coef[0]), 6)
+    (2.0, 2.0)
+    """
+    curve = GuaranteeCurve(zero, one, (ridge, ridge))
+    t, steps = curve.meet()
+    return curve.hyperplane(curve.direction(t), None, steps)
+
+
+def fisher_hyperplane(zero: ClassMoments, one: ClassMoments, ridge: float = 0.0) -> Hyperplane:
+    """Return Fisher's direction with the threshold and guarantee of a minimax machine.
+
+    Parameters
+    ----------
+    zero, one : ClassMoments
+        Means, covariances and sizes of the classes.
+    ridge : float, default=0.0
+        Added to the diagonals of both covariances.
+
+    Returns
+    -------
+    plane : Hyperplane
+        w = (n₁Σ₁ + n₀Σ₀)⁻¹(mean₁ - mean₀), and the threshold that makes the worst-case accuracy
+        the same for both classes. ``gap`` bounds what the minimax direction could add.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.svm import ClassMoments, fisher_hyperplane
+    >>> cov = np.diag([1.0, 4.0])
+    >>> zero, one = ClassMoments(np.zeros(2), cov, 9), ClassMoments(np.array([3.0, 2.0]), cov, 9)
+    >>> round(fisher_hyperplane(zero, one).kappas[0] ** 2, 6)  # a quarter of Mahalanobis's 9 + 1
+    2.5
+    """
+    curve = GuaranteeCurve(zero, one, (ridge, ridge))
+    pooled = zero.n * curve.covs[0] + one.n * curve.covs[1]
+    try:
+        w = solve(pooled, curve.difference, assume_a="pos")
+    except LinAlgError:
+        raise ValueError("The pooled covariance is singular: regularise (reg > 0).") from None
+    return curve.hyperplane(w / float(w @ curve.difference), None, 1)
+
+
+class MinimaxProbabilityMachine(GuaranteedClassifier):
+    """Classify by the hyperplane whose worst-case accuracy is the best that moments allow.
+
+    Only the mean and covariance of each class are used. Whatever the distributions with these
+    moments are, no class is predicted wrongly more often than `worst_case_error_`; two
+    distributions attain it.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"}, \
+            callable or None, default=None
+        Space of the hyperplane; None for the features themselves.
+    reg : float, default=1e-6
+        Added to the diagonals of both covariances, as a share of their average variance. With
+        fewer rows than features it decides the direction: choose it by cross-validation.
+    nu_mean : float, default=0.0
+        The means may be wrong by this many standard deviations in any direction (the ν of
+        Section 3.2.2). It lowers the guarantee and leaves the hyperplane as it is.
+    rho_cov : float, default=0.0
+        The covariances may be wrong by this much in Frobenius norm (ρ): added to both diagonals.
+    direction : {"minimax", "fisher"}, default="minimax"
+        "fisher" takes the direction of the linear discriminant, for comparison, and the
+        threshold and guarantee of a minimax machine.
+    gamma : {"scale", "auto"}, float or None, default=None
+        Scale of the kernels ``rbf``, ``laplacian``, ``poly`` and ``sigmoid``; None is one over
+        the number of features.
+    degree, coef0 : float, default=3, 0.0
+        Exponent and offset of ``poly``; offset of ``sigmoid``.
+    kernel_params : dict, default=None
+        Further parameters of a callable kernel.
+    n_components : int, default=None
+        Span the kernel by so many random training rows (Nyström); None takes all of them.
+    random_state : None, int or RandomState, default=None
+        Draws these rows.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the features; only without a kernel.
+    dual_coef_ : ndarray of shape (1, n_landmarks)
+        Weights of the rows that span the kernel; only with a kernel.
+    landmarks_ : ndarray of shape (n_landmarks, n_features)
+        These rows.
+    landmark_indices_ : ndarray of shape (n_landmarks,)
+        Their places among the training rows.
+    intercept_ : ndarray of shape (1,)
+        Minus the threshold.
+    kappa_ : float
+        Distance of each class's mean from the hyperplane in its standard deviations.
+    worst_case_error_ : float
+        1 / (1 + (κ - ν)²): the largest error of either class that the moments allow.
+    worst_case_accuracy_ : ndarray of shape (2,)
+        One minus that, for each class.
+    duality_gap_ : float
+        No hyperplane has a `kappa_` larger by more than this.
+    n_iter_ : int
+        Steps of the search for one number.
+    classes_ : ndarray of shape (2,)
+        The classes.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during fit.
+
+    See Also
+    --------
+    HighProbabilityMPM : The same with moments that come from a sample and may be wrong.
+    BiasedMPM : The best guarantee for one class, given one for the other.
+
+    Notes
+    -----
+    The guarantee is about distributions with exactly these moments. With few rows the moments
+    are wrong and `worst_case_error_` is far too small: use `HighProbabilityMPM`. Do not use it
+    with classes of very different size when overall accuracy counts: both classes weigh the
+    same (see `MinimumErrorMPM`). With normal classes of the same covariance
+    `sklearn.discriminant_analysis.LinearDiscriminantAnalysis` is the better choice.
+
+    References
+    ----------
+    .. [1] G. R. G. Lanckriet, L. El Ghaoui, C. Bhattacharyya and M. I. Jordan (2003). "A robust
+       minimax approach to classification". Journal of Machine Learning Research 3.
+    .. [2] S. Cousins and J. Shawe-Taylor (2017). "High-probability minimax probability
+       machines". Machine Learning 106.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from octavo.svm import MinimaxProbabilityMachine
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MinimaxProbabilityMachine().fit(StandardScaler().fit_transform(X), y)
+    >>> round(model.worst_case_error_, 3)
+    0.225
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        **KERNEL_CONSTRAINTS,
+        "reg": [Interval(Real, 0, None, closed="left")],
+        "nu_mean": [Interval(Real, 0, None, closed="left")],
+        "rho_cov": [Interval(Real, 0, None, closed="left")],
+        "direction": [StrOptions({"minimax", "fisher"})],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        reg: float = 1e-6,
+        nu_mean: float = 0.0,
+        rho_cov: float = 0.0,
+        *,
+        direction: str = "minimax",
+        gamma: float | str | None = None,
+        degree: float = 3,
+        coef0: float = 0.0,
+        kernel_params: dict[str, Any] | None = None,
+        n_components: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.reg = reg
+        self.nu_mean = nu_mean
+        self.rho_cov = rho_cov
+        self.direction = direction
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _find_hyperplane(
+        self,
+        zero: ClassMoments,
+        one: ClassMoments,
+        space: FeatureSpace,
+        is_one: NDArray[np.bool_],
+        weight: Any,
+    ) -> Hyperplane:
+        ridge = self._ridge(average_variance(zero, one)) + self.rho_cov
+        solver = minimax_hyperplane if self.direction == "minimax" else fisher_hyperplane
+        plane = solver(zero, one, ridge)
+        self.kappa_ = plane.kappas[0]
+        self._store_kappas(plane, self.nu_mean)
+        self.worst_case_error_ = float(worst_case_error(self.kappa_ - self.nu_mean))  # Eq. (3.10)
+        if self.direction == "minimax":
+            self._warn_gap(plane, 1e-6)
+        return plane
