@@ -17,15 +17,14 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from octavo.svm.class_moments import ClassMoments, FeatureSpace
 from octavo.svm.minimax_curve import _EDGE, GuaranteeCurve, Hyperplane, average_variance
 from octavo.svm.moment_bounds import accuracy_to_kappa, worst_case_error
 from octavo.svm.moment_classifier import KERNEL_CONSTRAINTS, GuaranteedClassifier
+from octavo.svm.moment_space import ClassMoments
 
 __all__ = ["BiasedMPM", "MinimumErrorMPM", "biased_hyperplane", "minimum_error_hyperplane"]
 
@@ -97,8 +96,8 @@ def minimum_error_hyperplane(
     -------
     plane : Hyperplane
         Maximises prior ω₁ + (1 - prior) ω₀, where ω_j is the worst-case accuracy of class j.
-        The sum may have several maxima along the curve of best pairs; a grid finds the highest,
-        a line search refines it.
+        Both means stay on their side. The sum may have several maxima along the curve of best
+        pairs; a grid finds the highest, a line search refines it.
 
     Examples
     --------
@@ -246,14 +245,7 @@ class BiasedMPM(GuaranteedClassifier):
         self.n_components = n_components
         self.random_state = random_state
 
-    def _find_hyperplane(
-        self,
-        zero: ClassMoments,
-        one: ClassMoments,
-        space: FeatureSpace,
-        is_one: NDArray[np.bool_],
-        weight: Any,
-    ) -> Hyperplane:
+    def _find_hyperplane(self, zero: ClassMoments, one: ClassMoments) -> Hyperplane:
         ridge = self._ridge(average_variance(zero, one))
         if self.protected == 0:
             plane = biased_hyperplane(zero, one, self.min_accuracy, ridge)
@@ -333,8 +325,10 @@ class MinimumErrorMPM(GuaranteedClassifier):
     Notes
     -----
     Do not use it when every row of the rare class counts: it may give that class up (a
-    worst-case accuracy of zero) because giving it up costs little. `BiasedMPM` cannot. For
-    probabilities use `sklearn.linear_model.LogisticRegression`.
+    worst-case accuracy of zero, the hyperplane through its mean) because giving it up costs
+    little. `BiasedMPM` cannot. As in [1]_, both means stay on their side; where
+    `worst_case_error_` exceeds the probability of the rare class, always predicting the common
+    one has the better guarantee. For probabilities use `sklearn.linear_model.LogisticRegression`.
 
     References
     ----------
@@ -381,14 +375,7 @@ class MinimumErrorMPM(GuaranteedClassifier):
         self.n_components = n_components
         self.random_state = random_state
 
-    def _find_hyperplane(
-        self,
-        zero: ClassMoments,
-        one: ClassMoments,
-        space: FeatureSpace,
-        is_one: NDArray[np.bool_],
-        weight: Any,
-    ) -> Hyperplane:
+    def _find_hyperplane(self, zero: ClassMoments, one: ClassMoments) -> Hyperplane:
         self.prior_ = one.n / (one.n + zero.n) if isinstance(self.prior, str) else float(self.prior)
         ridge = self._ridge(average_variance(zero, one))
         plane = minimum_error_hyperplane(zero, one, self.prior_, ridge)

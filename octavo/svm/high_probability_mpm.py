@@ -31,7 +31,6 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from octavo.engine.gram import Kernel
 from octavo.engine.progress import FitProgress
-from octavo.svm.class_moments import ClassMoments, FeatureSpace, class_moments, linear_space
 from octavo.svm.minimax_curve import Hyperplane, mean_difference
 from octavo.svm.moment_bounds import (
     MomentUncertainty,
@@ -40,7 +39,8 @@ from octavo.svm.moment_bounds import (
     moment_uncertainty,
     worst_case_error,
 )
-from octavo.svm.moment_classifier import KERNEL_CONSTRAINTS, MomentClassifier
+from octavo.svm.moment_classifier import KERNEL_CONSTRAINTS, MomentClassifier, TrainingRows
+from octavo.svm.moment_space import ClassMoments, FeatureSpace, class_moments, linear_space
 from octavo.svm.robust_hyperplanes import InfeasibleUncertainty, Watch, robust_hyperplane
 
 __all__ = ["HighProbabilityMPM", "HighProbabilityMPMCV", "accuracy_threshold"]
@@ -127,7 +127,7 @@ class RobustClassifier(CallbackSupportMixin, MomentClassifier):
         "n_bootstrap": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def _prepare(self, X: Any, is_one: NDArray[np.bool_], weight: Any) -> Prepared:
+    def _prepare(self, train: TrainingRows) -> Prepared:
         """Compute moments and their uncertainty at full size."""
         if self.norm == "l1":
             if self.kernel is not None:
@@ -135,13 +135,13 @@ class RobustClassifier(CallbackSupportMixin, MomentClassifier):
                     f'norm="l1" makes weights of features sparse and needs kernel=None, got '
                     f"kernel={self.kernel!r}."
                 )
-            space, kernel = linear_space(X, reduce=False), None
+            space, kernel = linear_space(train.X, reduce=False), None
         else:
-            space, kernel = self._feature_space(X)
-        zero, one = class_moments(space.rows, is_one, weight)
+            space, kernel = self._feature_space(train.X)
+        zero, one = class_moments(space.rows, train.is_one, train.weight)
         far = np.linalg.norm(mean_difference(zero, one), 2 if self.norm == "l2" else np.inf)
         radius = self._settled_radius(space.norms)
-        full = self._full_uncertainty(space, is_one, weight, zero, one, radius)
+        full = self._full_uncertainty(space, train, (zero.n, one.n), radius)
         return Prepared(
             space, kernel, zero, one, full, radius, largest_uncertainty(float(far), full)
         )
@@ -160,21 +160,19 @@ class RobustClassifier(CallbackSupportMixin, MomentClassifier):
     def _full_uncertainty(
         self,
         space: FeatureSpace,
-        is_one: NDArray[np.bool_],
-        weight: Any,
-        zero: ClassMoments,
-        one: ClassMoments,
+        train: TrainingRows,
+        sizes: tuple[float, float],
         radius: float,
     ) -> MomentUncertainty:
         if self.bound != "bootstrap":
-            return moment_uncertainty([zero.n, one.n], radius, self.delta, self.bound)
-        if weight is not None:
+            return moment_uncertainty(sizes, radius, self.delta, self.bound)
+        if train.weight is not None:
             raise ValueError('bound="bootstrap" resamples rows and takes no sample_weight.')
         rng = check_random_state(self.random_state)
         rows = space.rows.toarray() if hasattr(space.rows, "toarray") else space.rows
         far = [
             bootstrap_deviation(rows[member], self.delta / 4, self.n_bootstrap, rng)
-            for member in (~is_one, is_one)
+            for member in (~train.is_one, train.is_one)
         ]
         if min(min(pair) for pair in far) <= 0.0:
             raise ValueError('bound="bootstrap" needs at least two different rows in each class.')
@@ -201,20 +199,17 @@ class RobustClassifier(CallbackSupportMixin, MomentClassifier):
             watch=watch,
         )
 
-    def _threshold(
-        self, ready: Prepared, plane: Hyperplane, is_one: NDArray[np.bool_], weight: Any
-    ) -> float:
+    def _threshold(self, ready: Prepared, plane: Hyperplane, train: TrainingRows) -> float:
         if self.bias == "minimax":
             return plane.threshold
-        return accuracy_threshold(ready.space.rows @ plane.coef, is_one, plane.threshold, weight)
+        scores = ready.space.rows @ plane.coef
+        return accuracy_threshold(scores, train.is_one, plane.threshold, train.weight)
 
-    def _conclude(
-        self, ready: Prepared, plane: Hyperplane, nu: float, X: Any, is_one: Any, weight: Any
-    ) -> None:
+    def _conclude(self, ready: Prepared, plane: Hyperplane, nu: float, train: TrainingRows) -> None:
         """Store the solution, and what it guarantees."""
         self._kernel = ready.kernel
-        threshold = self._threshold(ready, plane, is_one, weight)
-        self._keep(plane._replace(threshold=threshold), ready.space, X)
+        threshold = self._threshold(ready, plane, train)
+        self._keep(plane._replace(threshold=threshold), ready.space, train)
         self.kappa_ = plane.kappas[0]
         self.worst_case_error_ = float(worst_case_error(self.kappa_))
         # A share of the uncertainty is regularisation; only the whole of it is a guarantee.
@@ -426,8 +421,8 @@ class HighProbabilityMPM(RobustClassifier):
                 f'solver={self.solver!r} is for norm="l2"; norm="l1" has a solver of its own: '
                 'leave solver="direct".'
             )
-        rows, is_one, weight = self._checked(X, y, sample_weight)
-        ready = self._prepare(rows, is_one, weight)
+        train = self._checked(X, y, sample_weight)
+        ready = self._prepare(train)
         nu = self._share(ready)
         with FitProgress(self, self.max_iter, X, y) as progress:
             if nu < ready.nu_max:
@@ -435,7 +430,7 @@ class HighProbabilityMPM(RobustClassifier):
             else:
                 plane = self._without_guarantee(ready, nu)
                 progress.step()
-        self._conclude(ready, plane, nu, rows, is_one, weight)
+        self._conclude(ready, plane, nu, train)
         return self
 
     def _share(self, ready: Prepared) -> float:
@@ -627,11 +622,12 @@ feature_names_in_
                 "rhos must be shares of the largest feasible uncertainty, each strictly between "
                 f"0 and 1; got {self.rhos!r}."
             )
-        rows, is_one, _ = self._checked(X, y, None)
-        splits = list(check_cv(self.cv, is_one, classifier=True).split(rows, is_one))
+        train = self._checked(X, y, None)
+        cv = check_cv(self.cv, train.is_one, classifier=True)
+        splits = list(cv.split(train.X, train.is_one))
         with FitProgress(self, len(splits) + 1, X, y, step_name="fold") as progress:
             scores = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-                delayed(self._scores)(rows, is_one, train, test, rhos) for train, test in splits
+                delayed(self._scores)(train, *split, rhos) for split in splits
             )
             columns = []
             for column in scores:
@@ -639,11 +635,11 @@ feature_names_in_
                 progress.step()
             self.cv_scores_ = np.array(columns).T
             self.rho_ = self._best(rhos)
-            ready = self._prepare(rows, is_one, None)
+            ready = self._prepare(train)
             nu = self.rho_ * ready.nu_max
             plane = self._plane(ready, nu)
             progress.step()
-        self._conclude(ready, plane, nu, rows, is_one, None)
+        self._conclude(ready, plane, nu, train)
         return self
 
     def _best(self, rhos: NDArray[np.float64]) -> float:
@@ -653,21 +649,23 @@ feature_names_in_
 
     def _scores(
         self,
-        X: Any,
-        is_one: NDArray[np.bool_],
+        rows: TrainingRows,
         train: NDArray[np.intp],
         test: NDArray[np.intp],
         rhos: NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """Return the accuracy on the rows `test` of every ρ trained on the rows `train`."""
-        if is_one[train].all() or not is_one[train].any():
+        is_one = rows.is_one[train]
+        if is_one.all() or not is_one.any():
             raise ValueError(
                 "A fold of the cross-validation has one class only; use fewer folds than the "
-                f"{min(is_one.sum(), (~is_one).sum())} rows of the smaller class."
+                f"{min(rows.is_one.sum(), (~rows.is_one).sum())} rows of the smaller class."
             )
+        X = rows.X
         seen = X[np.ix_(train, train)] if self._pairwise else X[train]
         unseen = X[np.ix_(test, train)] if self._pairwise else X[test]
-        ready = self._prepare(seen, is_one[train], None)
+        fold = TrainingRows(seen, is_one, None, train)
+        ready = self._prepare(fold)
         if ready.kernel is not None:
             marks = ready.space.landmarks
             vectors = None if self._pairwise else seen[marks]
@@ -675,8 +673,8 @@ feature_names_in_
         accuracy, start = np.empty(len(rhos)), None
         for place in np.argsort(rhos):
             plane = self._plane(ready, rhos[place] * ready.nu_max, start=start)
-            threshold = self._threshold(ready, plane, is_one[train], None)
+            threshold = self._threshold(ready, plane, fold)
             projections = safe_sparse_dot(unseen, ready.space.weights_of(plane.coef))
-            accuracy[place] = np.mean((projections >= threshold) == is_one[test])
+            accuracy[place] = np.mean((projections >= threshold) == rows.is_one[test])
             start = plane.coef
         return accuracy

@@ -23,10 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, eigh
+from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 from scipy.optimize import brentq
 
-from octavo.svm.class_moments import ClassMoments
+from octavo.svm.moment_space import ClassMoments
 
 __all__ = ["Hyperplane"]
 
@@ -67,6 +67,22 @@ def average_variance(zero: ClassMoments, one: ClassMoments) -> float:
     return float(np.trace(zero.cov) + np.trace(one.cov)) / (2 * len(zero.mean))
 
 
+def _triangular_root(total: Array) -> Array:
+    """Return the Cholesky factor of Σ₀ + Σ₁, which must not be singular."""
+    try:
+        root = cholesky(total, lower=True)
+        # The share of a coordinate's variance that the ones before it leave unexplained.
+        left = (np.diagonal(root) ** 2 / np.diagonal(total)).min()
+    except LinAlgError:
+        left = 0.0
+    if left <= 8 * len(total) * np.finfo(float).eps:
+        raise ValueError(
+            "The covariances of the two classes are singular in a common direction: no "
+            "guarantee is the largest. Regularise (reg > 0), or give more rows."
+        )
+    return root
+
+
 class GuaranteeCurve:
     """The curve of best guarantees of two classes.
 
@@ -85,14 +101,14 @@ class GuaranteeCurve:
         self.means = zero.mean, one.mean
         eye = np.eye(len(self.difference))
         self.covs = zero.cov + ridge[0] * eye, one.cov + ridge[1] * eye
-        try:
-            share, self.basis = eigh(self.covs[1], self.covs[0] + self.covs[1])
-        except LinAlgError:
-            raise ValueError(
-                "The covariances of the two classes are singular in a common direction: no "
-                "guarantee is the largest. Regularise (reg > 0), or give more rows."
-            ) from None
-        self.share = np.clip(share, 0.0, 1.0)  # λ
+        root = _triangular_root(self.covs[0] + self.covs[1])
+        whitened = solve_triangular(root, self.covs[1], lower=True)
+        share, vectors = eigh(solve_triangular(root, whitened.T, lower=True))
+        self.basis = solve_triangular(root, vectors, lower=True, trans="T")
+        # λ; where a class has no spread, rounding must not give it one.
+        rounding = 4 * len(share) * np.finfo(float).eps
+        share = np.where(share < rounding, 0.0, np.where(share > 1.0 - rounding, 1.0, share))
+        self.share = share
         self.shift = self.basis.T @ self.difference  # u
 
     def kappas(self, t: Array | float) -> tuple[Array, Array]:

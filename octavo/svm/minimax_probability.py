@@ -15,15 +15,13 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, solve
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from octavo.svm.class_moments import ClassMoments, FeatureSpace
 from octavo.svm.minimax_curve import GuaranteeCurve, Hyperplane, average_variance
 from octavo.svm.moment_bounds import worst_case_error
 from octavo.svm.moment_classifier import KERNEL_CONSTRAINTS, GuaranteedClassifier
+from octavo.svm.moment_space import ClassMoments
 
 __all__ = ["MinimaxProbabilityMachine", "fisher_hyperplane", "minimax_hyperplane"]
 
@@ -229,14 +227,7 @@ class MinimaxProbabilityMachine(GuaranteedClassifier):
         self.n_components = n_components
         self.random_state = random_state
 
-    def _find_hyperplane(
-        self,
-        zero: ClassMoments,
-        one: ClassMoments,
-        space: FeatureSpace,
-        is_one: NDArray[np.bool_],
-        weight: Any,
-    ) -> Hyperplane:
+    def _find_hyperplane(self, zero: ClassMoments, one: ClassMoments) -> Hyperplane:
         ridge = self._ridge(average_variance(zero, one)) + self.rho_cov
         solver = minimax_hyperplane if self.direction == "minimax" else fisher_hyperplane
         plane = solver(zero, one, ridge)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,15 +17,15 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from octavo.engine.gram import KERNELS, Kernel, check_gram, resolve_kernel
-from octavo.svm.class_moments import (
+from octavo.svm.minimax_curve import Hyperplane
+from octavo.svm.moment_bounds import worst_case_error
+from octavo.svm.moment_space import (
     ClassMoments,
     FeatureSpace,
     class_moments,
     kernel_space,
     linear_space,
 )
-from octavo.svm.minimax_curve import Hyperplane
-from octavo.svm.moment_bounds import worst_case_error
 
 KERNEL_CONSTRAINTS: dict[str, Any] = {
     "kernel": [StrOptions(set(KERNELS)), callable, None],
@@ -60,6 +60,15 @@ def choose_landmarks(n: int, n_components: int | None, random_state: Any) -> NDA
     if n_components is None or n_components >= n:
         return np.arange(n)
     return np.sort(check_random_state(random_state).choice(n, n_components, replace=False))
+
+
+class TrainingRows(NamedTuple):
+    """Checked input of a fit without rows of weight zero, and where its rows stood."""
+
+    X: Any
+    is_one: NDArray[np.bool_]
+    weight: NDArray[np.float64] | None
+    places: NDArray[np.intp]
 
 
 class MomentClassifier(ClassifierMixin, BaseEstimator):
@@ -99,28 +108,28 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):
         self : estimator
             Fitted.
         """
-        X, is_one, weight = self._checked(X, y, sample_weight)
-        space, self._kernel = self._feature_space(X)
-        zero, one = class_moments(space.rows, is_one, weight)
-        plane = self._find_hyperplane(zero, one, space, is_one, weight)
-        self._keep(plane, space, X)
+        train = self._checked(X, y, sample_weight)
+        space, self._kernel = self._feature_space(train.X)
+        zero, one = class_moments(space.rows, train.is_one, train.weight)
+        plane = self._find_hyperplane(zero, one)
+        self._keep(plane, space, train)
         return self
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.bool_], Any]:
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
         X, y = validate_data(
             self, X, y, dtype=np.float64, accept_sparse=False if self._pairwise else "csr"
         )
-        weight = None
+        weight, places = None, np.arange(X.shape[0])
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
             counted = weight > 0.0
             if not counted.all():  # a row of weight zero is a row that is not there
                 X = X[np.ix_(counted, counted)] if self._pairwise else X[counted]
-                y, weight = y[counted], weight[counted]
+                y, weight, places = y[counted], weight[counted], places[counted]
         self.classes_, is_one = two_classes(y, type(self).__name__)
         if self._pairwise:
             check_gram(X)
-        return X, is_one, weight
+        return TrainingRows(X, is_one, weight, places)
 
     @property
     def _pairwise(self) -> bool:
@@ -143,17 +152,10 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):
             params=self.kernel_params,
         )
 
-    def _find_hyperplane(
-        self,
-        zero: ClassMoments,
-        one: ClassMoments,
-        space: FeatureSpace,
-        is_one: NDArray[np.bool_],
-        weight: Any,
-    ) -> Hyperplane:
+    def _find_hyperplane(self, zero: ClassMoments, one: ClassMoments) -> Hyperplane:
         raise NotImplementedError
 
-    def _keep(self, plane: Hyperplane, space: FeatureSpace, X: Any) -> None:
+    def _keep(self, plane: Hyperplane, space: FeatureSpace, train: TrainingRows) -> None:
         """Store the hyperplane as weights of features, or of the rows that span the kernel."""
         for name in ("coef_", "dual_coef_", "landmark_indices_", "landmarks_"):
             if hasattr(self, name):  # of an earlier fit with another kernel
@@ -163,9 +165,9 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):
             self.coef_ = weights
         else:
             self.dual_coef_ = weights
-            self.landmark_indices_ = space.landmarks
+            self.landmark_indices_ = train.places[space.landmarks]
             if not self._pairwise:
-                self.landmarks_ = X[space.landmarks]
+                self.landmarks_ = train.X[space.landmarks]
         self.intercept_ = np.array([-plane.threshold])
         self.duality_gap_ = plane.gap
         self.n_iter_ = plane.n_iter

@@ -39,9 +39,9 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.optimize import brentq
 
 from octavo.engine.group_proximal import project_columns
-from octavo.svm.class_moments import ClassMoments
 from octavo.svm.minimax_curve import Hyperplane, mean_difference
 from octavo.svm.moment_bounds import MomentUncertainty, largest_uncertainty
+from octavo.svm.moment_space import ClassMoments
 
 __all__ = ["InfeasibleUncertainty", "kappa_along", "robust_hyperplane"]
 
@@ -91,7 +91,8 @@ class RobustProblem(NamedTuple):
         """Return the hyperplane of a direction, midway between what both classes ask for."""
         q = self.roots(self.spreads(w)[1], kappa)
         ends = float(w @ self.means[0]) + q[0], float(w @ self.means[1]) - q[1]
-        return Hyperplane(w, sum(ends) / 2.0, (kappa, kappa), gap, n_iter)  # Corollary 8
+        threshold = float(sum(ends)) / 2.0  # Corollary 8: both are the same
+        return Hyperplane(w, threshold, (kappa, kappa), gap, n_iter)
 
 
 def kappa_along(distance: float, spread: Array, offset: Array, inflation: Array) -> float:
@@ -429,7 +430,7 @@ def _by_cone_programs(
             best, reached = found, kappa_found
         if program.value > 0.0:
             low = max(middle, reached)
-            high = high if bounded else 2.0 * middle
+            high = high if bounded else 2.0 * low
         else:
             high, bounded = middle, True
         if watch is not None and watch(best, reached):
