@@ -175,6 +175,8 @@ class BiasedMPM(GuaranteedClassifier):
         Accuracy of each class, whatever the distributions with these moments.
     worst_case_error_ : float
         The larger of the two worst-case errors.
+    ridge_ : float
+        What was added to the diagonals of both covariances.
     duality_gap_ : float
         No hyperplane has both `kappas_` larger by more than this.
     n_iter_ : int
@@ -307,6 +309,8 @@ class MinimumErrorMPM(GuaranteedClassifier):
         Accuracy of each class, whatever the distributions with these moments.
     worst_case_error_ : float
         The worst-case error of both classes together, weighted by `prior_`.
+    ridge_ : float
+        What was added to the diagonals of both covariances.
     duality_gap_ : float
         No hyperplane has both `kappas_` larger by more than this.
     n_iter_ : int

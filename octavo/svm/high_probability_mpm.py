@@ -216,7 +216,7 @@ class RobustClassifier(CallbackSupportMixin, MomentClassifier):
         holds = nu >= 1.0 and self.bias == "minimax"
         self.certificate_ = self.worst_case_error_ if holds else float("nan")
         self.nu_, self.nu_max_, self.radius_ = nu, ready.nu_max, ready.radius
-        self.A_ = nu * ready.full.inflation
+        self.A_, self.offset_ = nu * ready.full.inflation, nu * ready.full.offset
         if plane.gap > max(self.tol, 1e-6) * max(self.kappa_, 1e-3):
             warnings.warn(
                 f"{type(self).__name__} did not converge in {plane.n_iter} steps: kappa is "
@@ -306,6 +306,8 @@ class HighProbabilityMPM(RobustClassifier):
         From this share on there is no solution.
     A_ : ndarray of shape (2,)
         What was added to the variances of ``classes_[0]`` and ``classes_[1]``.
+    offset_ : ndarray of shape (2,)
+        What their uncertain means added under the root; the published bound has 2 `A_`.
     radius_ : float
         The radius used.
     duality_gap_ : float
@@ -520,7 +522,7 @@ class HighProbabilityMPMCV(RobustClassifier):
     cv_scores_ : ndarray of shape (n_rhos, n_folds)
         Accuracy of each ρ on each fold.
     coef_, dual_coef_, landmarks_, landmark_indices_, intercept_, kappa_, worst_case_error_, \
-certificate_, nu_, nu_max_, A_, radius_, duality_gap_, n_iter_, classes_, n_features_in_, \
+certificate_, nu_, nu_max_, A_, offset_, radius_, duality_gap_, n_iter_, classes_, n_features_in_, \
 feature_names_in_
         As in `HighProbabilityMPM`, of the machine fitted to all rows.
 

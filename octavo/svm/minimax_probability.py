@@ -150,6 +150,8 @@ class MinimaxProbabilityMachine(GuaranteedClassifier):
         1 / (1 + (κ - ν)²): the largest error of either class that the moments allow.
     worst_case_accuracy_ : ndarray of shape (2,)
         One minus that, for each class.
+    ridge_ : float
+        What was added to the diagonals of both covariances.
     duality_gap_ : float
         No hyperplane has a `kappa_` larger by more than this.
     n_iter_ : int
@@ -228,7 +230,7 @@ class MinimaxProbabilityMachine(GuaranteedClassifier):
         self.random_state = random_state
 
     def _find_hyperplane(self, zero: ClassMoments, one: ClassMoments) -> Hyperplane:
-        ridge = self._ridge(average_variance(zero, one)) + self.rho_cov
+        ridge = self.ridge_ = self._ridge(average_variance(zero, one)) + self.rho_cov
         solver = minimax_hyperplane if self.direction == "minimax" else fisher_hyperplane
         plane = solver(zero, one, ridge)
         self.kappa_ = plane.kappas[0]

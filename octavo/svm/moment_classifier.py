@@ -239,7 +239,8 @@ class GuaranteedClassifier(MomentClassifier):
                 "Neither class has any spread (every covariance is zero), so that kappa is "
                 "unbounded; give each class at least two different rows."
             )
-        return self.reg * average
+        self.ridge_ = self.reg * average
+        return self.ridge_
 
     def _store_kappas(self, plane: Hyperplane, less: float = 0.0) -> None:
         errors = worst_case_error(np.array(plane.kappas) - less)

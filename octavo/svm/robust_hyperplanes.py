@@ -20,8 +20,8 @@ the moments adds to a class (`MomentUncertainty`). For one direction κ is the r
     Bisection on κ with a second-order cone program a step, by cvxpy. Slow; for checking.
 
 With ``norm="l1"`` the weights lie in the unit ball of the l1 norm (Section 3.5), where the bounds
-hold as well and most weights are zero: accelerated projected steps find the support, and tangent
-steps on it the weights.
+hold as well and most weights are zero. The same tangent steps then minimise a quadratic with the
+squared l1 norm in place of the squared Euclidean one, by an active set of features.
 
 Reference: S. Cousins, thesis on moments and multi-label learning (University College London),
 Section 3.3: Eq. (3.15), Corollary 8, Algorithm 1; Section 3.5.
@@ -35,10 +35,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import cho_factor, cho_solve, eigh, solve
 from scipy.optimize import brentq
 
-from octavo.engine.group_proximal import project_columns
 from octavo.svm.minimax_curve import Hyperplane, mean_difference
 from octavo.svm.moment_bounds import MomentUncertainty, largest_uncertainty
 from octavo.svm.moment_space import ClassMoments
@@ -46,6 +45,7 @@ from octavo.svm.moment_space import ClassMoments
 __all__ = ["InfeasibleUncertainty", "kappa_along", "robust_hyperplane"]
 
 Array = NDArray[np.float64]
+_STALE = 20  # steps without progress of the gap after which only rounding is left
 Watch = Callable[[Array, float], bool]
 
 
@@ -210,18 +210,20 @@ def robust_hyperplane(
         uncertainty.inflation,
     )
     if norm == "l1":
-        return _sparse(problem, tol, max_iter, start, watch)
+        return _direct(problem, tol, max_iter, start, watch, norm=1)
     return solvers[solver](problem, tol, max_iter, start, watch)
 
 
 # --- direct -----------------------------------------------------------------------------------
 
 
-def _first_direction(problem: RobustProblem, start: Array | None) -> Array:
-    """Return the better of the start and the direction of the means, which is always feasible."""
+def _first_direction(problem: RobustProblem, start: Array | None, norm: int = 2) -> Array:
+    """Return the better of the start and the direction with the means farthest apart."""
     w = problem.difference / np.linalg.norm(problem.difference)
+    if norm == 1:
+        w = np.where(np.arange(len(w)) == np.abs(w).argmax(), np.sign(w), 0.0)
     if start is not None:
-        other = start / np.linalg.norm(start)
+        other = start / np.linalg.norm(start, norm)
         if problem.kappa(other, problem.spreads(other)[1]) > problem.kappa(
             w, problem.spreads(w)[1]
         ):
@@ -236,10 +238,12 @@ def _ratios(problem: RobustProblem, spread: Array, kappa: float) -> Array:
     return np.log(kappa**2 / q / ridge)
 
 
-def _towards(problem: RobustProblem, ratios: Array) -> Array:
-    """Return the unit vector along (r₀Σ₀ + r₁Σ₁ + I)⁻¹Δ."""
+def _towards(problem: RobustProblem, ratios: Array, w: Array, norm: int) -> Array:
+    """Maximise v·Δ - ½vᵀ(r₀Σ₀ + r₁Σ₁)v - ½‖v‖²; for the l1 norm starting at w."""
     r0, r1 = np.exp(ratios)
     matrix = r0 * problem.covs[0] + r1 * problem.covs[1]
+    if norm == 1:
+        return _sparse_maximiser(matrix, problem.difference, w)
     matrix[np.diag_indices_from(matrix)] += 1.0
     factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     return cho_solve(factor, problem.difference, check_finite=False)
@@ -255,38 +259,44 @@ def _upper_kappa(problem: RobustProblem, kappa: float, excess: float) -> float:
 
 
 def _direct(
-    problem: RobustProblem, tol: float, max_iter: int, start: Array | None, watch: Watch | None
+    problem: RobustProblem,
+    tol: float,
+    max_iter: int,
+    start: Array | None,
+    watch: Watch | None,
+    norm: int = 2,
 ) -> Hyperplane:
     """Take tangent steps with secants in the two ratios; stop by the duality gap."""
-    w = _first_direction(problem, start)
-    spread = problem.spreads(w)[1]
-    kappa = problem.kappa(w, spread)
+
+    def look(v: Array) -> tuple[Array, Array, float]:
+        unit = v / np.linalg.norm(v, norm)
+        spread = problem.spreads(unit)[1]
+        return unit, spread, problem.kappa(unit, spread)
+
+    w, spread, kappa = look(_first_direction(problem, start, norm))
     history: list[tuple[Array, Array]] = []  # ratios, and where the tangent step takes them
-    gap, n_iter = math.inf, 0
+    least, stale, n_iter = math.inf, 0, 0
     while n_iter < max_iter:
         n_iter += 1
         ratios = _ratios(problem, spread, kappa)
-        ahead = _towards(problem, ratios)
-        gap = _gap_of_step(problem, w, ahead, spread, kappa)
-        unit = ahead / np.linalg.norm(ahead)
-        spread_ahead = problem.spreads(unit)[1]
-        kappa_ahead = problem.kappa(unit, spread_ahead)
-        stop = watch is not None and watch(unit, kappa_ahead)
-        if kappa_ahead < kappa:  # rounding: the tangent step cannot do worse
-            break
-        w, spread, kappa = unit, spread_ahead, kappa_ahead
-        if gap <= tol * kappa or stop:
+        ahead = _towards(problem, ratios, w, norm)
+        # Of first order in the error of w, whichever the norm.
+        gap = (
+            _ball_gap(problem, w, kappa, 1)
+            if norm == 1
+            else _gap_of_step(problem, w, ahead, spread, kappa)
+        )
+        least, stale = (gap, 0) if gap < 0.5 * least else (least, stale + 1)
+        w, spread, kappa = look(ahead)  # never worse than before, but for rounding
+        if (watch is not None and watch(w, kappa)) or gap <= tol * kappa or stale == _STALE:
             break
         history = [*history[-2:], (ratios, _ratios(problem, spread, kappa))]
         guess = _secant(history)
         if guess is not None:
-            other = _towards(problem, guess)
-            other /= np.linalg.norm(other)
-            spread_other = problem.spreads(other)[1]
-            kappa_other = problem.kappa(other, spread_other)
-            if kappa_other > kappa:
-                w, spread, kappa = other, spread_other, kappa_other
-    return problem.hyperplane(w, kappa, min(gap, _ball_gap(problem, w, kappa, 2)), n_iter)
+            leap = look(_towards(problem, guess, w, norm))
+            if leap[2] >= kappa * (1.0 - 1e-14):  # at the optimum κ is flat, and w still moves
+                w, spread, kappa = leap
+    return problem.hyperplane(w, kappa, _ball_gap(problem, w, kappa, norm), n_iter)
 
 
 def _gap_of_step(
@@ -441,82 +451,57 @@ def _by_cone_programs(
 # --- sparse weights ---------------------------------------------------------------------------
 
 
-def _sparse(
-    problem: RobustProblem, tol: float, max_iter: int, start: Array | None, watch: Watch | None
-) -> Hyperplane:
-    """Alternate κ with accelerated projected steps in the l1 ball; polish on the support."""
-    w = np.zeros_like(problem.difference)
-    first = int(np.abs(problem.difference).argmax())
-    w[first] = np.sign(problem.difference[first])
-    if start is not None and np.abs(start).sum() > 0.0:
-        other = start / np.abs(start).sum()
-        if problem.kappa(other, problem.spreads(other)[1]) > problem.kappa(
-            w, problem.spreads(w)[1]
-        ):
-            w = other
-    tops = np.array([float(np.linalg.norm(cov, 2)) for cov in problem.covs])
-    kappa, gap, n_iter = 0.0, math.inf, 0
-    while n_iter < max_iter:
-        n_iter += 1
-        kappa = problem.kappa(w, problem.spreads(w)[1])
-        gap = _ball_gap(problem, w, kappa, 1)
-        if (watch is not None and watch(w, kappa)) or gap <= tol * kappa:
+def _sparse_maximiser(matrix: Array, slope: Array, start: Array) -> Array:
+    """Maximise slope·v - ½vᵀCv - ½‖v‖₁² by features that enter and leave one at a time.
+
+    With the signs fixed the problem is a linear system. A step towards its solution ends where
+    the objective along it is best: at the solution, or where a feature changes its sign and
+    leaves.
+    """
+    tiny = 1e-15 * float(np.trace(matrix))
+    v = start * max(float(start @ slope), 0.0) / (float(start @ matrix @ start) + 1.0)
+    for _ in range(20 * len(v) + 100):
+        active = np.flatnonzero(v)
+        if active.size:
+            signs = np.sign(v[active])
+            system = matrix[np.ix_(active, active)] + np.outer(signs, signs)
+            system[np.diag_indices_from(system)] += tiny
+            target = solve(system, slope[active], assume_a="pos", check_finite=False)
+            if np.any(target * signs <= 0.0):
+                v = _best_before_crossing(matrix, slope, v, active, target)
+                continue
+            v = np.zeros_like(v)
+            v[active] = target
+        left = slope - matrix @ v
+        level = float(np.abs(v).sum())
+        left[active] = 0.0
+        first = int(np.abs(left).argmax())
+        if abs(left[first]) <= level * (1.0 + 1e-13) + 1e-15 * float(np.abs(slope).max()):
             break
-        w = _climb_in_l1_ball(problem, w, kappa, tops)
-        w = _polished(problem, w)
-    return problem.hyperplane(w, kappa, gap, n_iter)
+        # Enter with a step so short that its sign is right: the best along this coordinate.
+        gain = abs(left[first]) - level
+        v[first] = np.sign(left[first]) * gain / (matrix[first, first] + 1.0)
+    return v
 
 
-def _climb_in_l1_ball(
-    problem: RobustProblem, w: Array, kappa: float, tops: Array, n_steps: int = 200
+def _best_before_crossing(
+    matrix: Array, slope: Array, v: Array, active: NDArray[np.intp], target: Array
 ) -> Array:
-    """Raise h(·, κ) by accelerated projected gradient steps, restarted when momentum misleads."""
-    bare = np.sqrt(problem.offset + kappa**2 * problem.inflation)
-    length = 1.0 / float((kappa**2 * tops / bare).sum())  # one over a bound on the curvature
-    at, momentum = w, 1.0
-    for _ in range(n_steps):
-        slope = _slope(problem, at, kappa)
-        new = project_columns((at + length * slope)[:, None], 1.0, 1)[:, 0]
-        if float(slope @ (new - w)) < 0.0:
-            momentum = 1.0
-        after = (1.0 + math.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
-        at = new + (momentum - 1.0) / after * (new - w)
-        w, momentum = new, after
-    total = float(np.abs(w).sum())
-    return w / total if total > 0.0 else w
-
-
-def _polished(problem: RobustProblem, w: Array) -> Array:
-    """Solve on the support of w with its signs fixed; keep the result if it is better."""
-    support = np.flatnonzero(w)
-    signs = np.sign(w[support])
-    small = RobustProblem(
-        problem.difference[support],
-        (problem.means[0][support], problem.means[1][support]),
-        (problem.covs[0][np.ix_(support, support)], problem.covs[1][np.ix_(support, support)]),
-        problem.offset,
-        problem.inflation,
-    )
-    v = w[support]
-    kappa = small.kappa(v, small.spreads(v)[1])
-    for _ in range(50):
-        q = small.roots(small.spreads(v)[1], kappa)
-        curvature = kappa**2 * (small.covs[0] / q[0] + small.covs[1] / q[1])
-        curvature[np.diag_indices_from(curvature)] += 1e-14 * np.trace(curvature)
-        try:
-            both = cho_solve(
-                cho_factor(curvature, lower=True), np.stack([small.difference, signs]).T
-            )
-        except np.linalg.LinAlgError:
-            break
-        # Maximise the tangent bound subject to signs·v = 1.
-        new = both[:, 0] + (1.0 - signs @ both[:, 0]) / (signs @ both[:, 1]) * both[:, 1]
-        if np.any(new * signs <= 0.0):
-            break
-        better = small.kappa(new, small.spreads(new)[1])
-        if not better > kappa:
-            break
-        v, kappa = new, better
-    polished = np.zeros_like(w)
-    polished[support] = v
-    return polished
+    """Return the best of the places towards the target at which a feature becomes zero."""
+    here = v[active]
+    step = target - here
+    crossing = here * target <= 0.0
+    places = np.append(here[crossing] / (here[crossing] - target[crossing]), 1.0)
+    best, value = v, -math.inf
+    for place in np.unique(places):
+        u = here + place * step
+        u[np.abs(u) <= 1e-15 * np.abs(here).max()] = 0.0
+        if place < 1.0:
+            u[np.flatnonzero(crossing)[places[:-1] == place]] = 0.0
+        cov = matrix[np.ix_(active, active)]
+        now = float(u @ slope[active] - 0.5 * u @ cov @ u - 0.5 * np.abs(u).sum() ** 2)
+        if now > value:
+            value = now
+            best = np.zeros_like(v)
+            best[active] = u
+    return best
