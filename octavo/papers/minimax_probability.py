@@ -59,6 +59,7 @@ PAPER = Paper(
                 "Hyperplane",
                 "class_moments",
                 "fisher_hyperplane",
+                "iterated_least_squares",
                 "minimax_hyperplane",
                 "worst_case_error",
             ),
@@ -186,13 +187,23 @@ def support_vectors(split: Partition) -> list[Any]:
     return [SVC(kernel="linear", C=C).fit(split.X, split.y) for C in PENALTIES[::-1]]
 
 
-def plain(split: Partition, **options: Any) -> list[Any]:
-    """Return a minimax machine for each ridge."""
-    models = [svm.MinimaxProbabilityMachine(reg=reg, **options) for reg in REGS]
+def plain(split: Partition) -> list[LinearRule]:
+    """Return the minimax machine as the thesis tunes it: δ in the least-squares problems."""
+    # Every solution lies in the span of the rows, where the problems are smaller.
+    basis = np.linalg.svd(split.X.T, full_matrices=False)[0]
+    moments = svm.class_moments(split.X @ basis, split.y)
+    planes = [svm.iterated_least_squares(*moments, delta=delta) for delta in REGS]
+    return [LinearRule(basis @ plane.coef, plane.threshold) for plane in planes]
+
+
+def ridged(split: Partition) -> list[Any]:
+    """Return a minimax machine for each ridge on the covariances, a share of their variance."""
+    models = [svm.MinimaxProbabilityMachine(reg=reg) for reg in REGS]
     return [model.fit(split.X, split.y) for model in models]
 
 
-MACHINES = {"hp-mpm": high_probability, "mpm": plain, "svm": support_vectors, "fda": fisher}
+COLUMNS = {"mpm": plain, "hp-mpm": high_probability, "svm": support_vectors, "fda": fisher}
+MACHINES = {**COLUMNS, "ridge-mpm": ridged}
 
 
 @lru_cache(maxsize=8192)
@@ -222,8 +233,6 @@ def table_3_2(name: str, share: float, machine: str, published: float) -> None:
     def measure(run: Run) -> float:
         if name == "ionosphere":
             run.note("the data set here has 33 features that vary, the thesis's 32")
-        if machine == "mpm":
-            run.note("the ridge is a share of the average variance, added to both covariances")
         return accuracy(name, share, run.seed, machine)
 
     measure.__name__ = f"{name}_{machine}_{share:.0%}".replace("-", "_").replace("%", "_percent")
@@ -248,34 +257,40 @@ table_3_2("sonar", 0.3, "hp-mpm", 74.71)
 table_3_2("sonar", 0.3, "mpm", 57.42)
 
 
-@PAPER.claim(
-    says="On ionosphere with 10 % of the rows, allowing for uncertain moments gains 9.73 points "
-    "over the plain machine.",
-    where="Table 3.2",
-    published=9.73,
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=QUICK,
-    full_seeds=FULL,
-    unit="points",
-)
-def ionosphere_gain(run: Run) -> float:
-    return accuracy("ionosphere", 0.1, run.seed, "hp-mpm") - accuracy(
-        "ionosphere", 0.1, run.seed, "mpm"
+def gain(name: str, baseline: str, published: float | str, says: str) -> None:
+    """Register the claim that HP-MPM gains over a plain machine with 10 % of the rows."""
+
+    def measure(run: Run) -> float:
+        ours, theirs = (accuracy(name, 0.1, run.seed, m) for m in ("hp-mpm", baseline))
+        return ours - theirs
+
+    measure.__name__ = f"{name}_gain_over_{baseline}".replace("-", "_")
+    PAPER.claim(
+        says=says,
+        where="Table 3.2" + (" with another baseline" if baseline == "ridge-mpm" else ""),
+        published=published,
+        expect=at_least(0.0, because=SAMPLING),
+        seeds=QUICK,
+        full_seeds=FULL,
+        unit="points",
+    )(measure)
+
+
+for name, points in (("ionosphere", 9.73), ("sonar", 6.29)):
+    gain(
+        name,
+        "mpm",
+        points,
+        f"On {name} with 10 % of the rows, allowing for uncertain moments gains {points} points "
+        "over the plain machine, tuned by δ in its least-squares problems as in the thesis.",
     )
-
-
-@PAPER.claim(
-    says="On sonar with 10 % of the rows, allowing for uncertain moments gains 6.29 points over "
-    "the plain machine.",
-    where="Table 3.2",
-    published=6.29,
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=QUICK,
-    full_seeds=FULL,
-    unit="points",
-)
-def sonar_gain(run: Run) -> float:
-    return accuracy("sonar", 0.1, run.seed, "hp-mpm") - accuracy("sonar", 0.1, run.seed, "mpm")
+    gain(
+        name,
+        "ridge-mpm",
+        "not tried",
+        f"On {name} with 10 % of the rows, allowing for uncertain moments also gains over a plain "
+        "machine that is tuned by a ridge on both covariances.",
+    )
 
 
 @PAPER.claim(
@@ -311,7 +326,7 @@ def best_of_four(run: Run) -> float:
     for name in FIVE:
         means = {
             machine: float(np.mean([accuracy(name, 0.1, seed, machine) for seed in seeds]))
-            for machine in MACHINES
+            for machine in COLUMNS
         }
         wins += max(means, key=lambda machine: means[machine]) == "hp-mpm"
         run.note(f"{name}: " + ", ".join(f"{m} {v:.2f}" for m, v in means.items()))
@@ -321,14 +336,13 @@ def best_of_four(run: Run) -> float:
 # --- Tables 3.3 and 3.5 -------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=256)
-def kernel_accuracy(seed: int, machine: str) -> float:
-    """Return the test accuracy on ionosphere with a Gaussian kernel exp(-|x - z|²/σ)."""
+@lru_cache(maxsize=64)
+def gaussian_accuracy(seed: int) -> float:
+    """Return HP-MPM's accuracy on ionosphere with a Gaussian kernel exp(-|x - z|²/σ)."""
     split = partition("ionosphere", 0.1, seed)
-    maker = MACHINES[machine]
     models: list[Any] = []
     for sigma in PENALTIES:
-        models += maker(split, kernel="rbf", gamma=1.0 / sigma)
+        models += high_probability(split, kernel="rbf", gamma=1.0 / sigma)
     return chosen(models, split)
 
 
@@ -342,7 +356,7 @@ def kernel_accuracy(seed: int, machine: str) -> float:
     unit="%",
 )
 def ionosphere_gaussian(run: Run) -> float:
-    return kernel_accuracy(run.seed, "hp-mpm")
+    return gaussian_accuracy(run.seed)
 
 
 @lru_cache(maxsize=1)
@@ -472,7 +486,7 @@ def certificate(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="The same with the terms as printed in (3.14), where one δ is spent on each of four bounds.",
+    says="The same with the terms as printed in (3.14), where δ is spent more than once.",
     where="Corollary 8, Eq. (3.14)",
     published=0.95,
     expect=at_least(0.95, because="the guarantee"),

@@ -9,6 +9,7 @@ from octavo.svm.high_probability_mpm import accuracy_threshold as accuracy_thres
 from octavo.svm.minimax_curve import Hyperplane as Hyperplane
 from octavo.svm.minimax_probability import MinimaxProbabilityMachine as MinimaxProbabilityMachine
 from octavo.svm.minimax_probability import fisher_hyperplane as fisher_hyperplane
+from octavo.svm.minimax_probability import iterated_least_squares as iterated_least_squares
 from octavo.svm.minimax_probability import minimax_hyperplane as minimax_hyperplane
 from octavo.svm.moment_bounds import MomentUncertainty as MomentUncertainty
 from octavo.svm.moment_bounds import accuracy_to_kappa as accuracy_to_kappa

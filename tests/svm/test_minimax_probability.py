@@ -17,6 +17,7 @@ from octavo.svm import (
     MinimaxProbabilityMachine,
     class_moments,
     fisher_hyperplane,
+    iterated_least_squares,
     minimax_hyperplane,
 )
 
@@ -71,9 +72,21 @@ def test_against_iterated_least_squares():
         w = np.linalg.solve(zero.cov / spreads[0] + one.cov / spreads[1], difference)
         w /= w @ difference
         spreads = np.sqrt([w @ m.cov @ w for m in (zero, one)])
-    plane = minimax_hyperplane(zero, one)
-    assert_allclose(plane.coef, w, rtol=1e-9)
-    assert_allclose(plane.threshold, w @ one.mean - spreads[1] / spreads.sum(), rtol=1e-9)  # (3.8)
+    planes = minimax_hyperplane(zero, one), iterated_least_squares(zero, one, 0.0, tol=1e-14)
+    for plane in planes:
+        assert_allclose(plane.coef, w, rtol=1e-6)
+        assert_allclose(plane.threshold, w @ one.mean - spreads[1] / spreads.sum(), rtol=1e-6)
+    assert_allclose(planes[0].coef, w, rtol=1e-9)
+
+
+def test_iterated_least_squares_minimise_the_penalised_sum():
+    zero, one = class_moments(*two_classes(5))
+    delta = 0.3
+    w = cp.Variable(5)
+    cost = cp.norm(half(zero.cov) @ w) + cp.norm(half(one.cov) @ w) + delta / 2 * cp.sum_squares(w)
+    cp.Problem(cp.Minimize(cost), [w @ (one.mean - zero.mean) == 1]).solve(solver="CLARABEL")
+    plane = iterated_least_squares(zero, one, delta, tol=1e-13)
+    assert_allclose(plane.coef, w.value, atol=1e-5)
 
 
 def test_spheres_touch_between_the_means():
