@@ -13,6 +13,8 @@ point of the search is O(d) (`octavo.svm.minimax_curve`).
 
 from __future__ import annotations
 
+import math
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -65,17 +67,30 @@ def biased_hyperplane(
     >>> [round(kappa, 6) for kappa in plane.kappas]
     [2.0, 3.0]
     """
-    curve = GuaranteeCurve(zero, one, (ridge, ridge))
+    return _protecting(GuaranteeCurve(zero, one, (ridge, ridge)), min_accuracy, "raise")
+
+
+def _protecting(curve: GuaranteeCurve, min_accuracy: float, on_infeasible: str) -> Hyperplane:
+    """Return the place of the curve where class 0 has an accuracy, or the most it can have."""
     kappa = float(accuracy_to_kappa(min_accuracy))
     largest = curve.reach[0]
-    if kappa >= largest:
-        raise ValueError(
-            f"min_accuracy={min_accuracy:g} cannot be guaranteed for the protected class: its "
-            f"worst-case accuracy stays below {1.0 - worst_case_error(largest):.4g} whatever the "
-            "hyperplane."
-        )
-    t, steps = curve.where_zero_is(kappa)
-    return curve.hyperplane(curve.direction(t), kappa, steps)
+    if kappa < largest:
+        t, steps = curve.where_zero_is(kappa)
+        return curve.hyperplane(curve.direction(t), kappa, steps)
+    message = (
+        f"min_accuracy={min_accuracy:g} cannot be guaranteed for the protected class: its "
+        f"worst-case accuracy stays below {1.0 - worst_case_error(largest):.4g} whatever the "
+        "hyperplane."
+    )
+    if on_infeasible == "raise":
+        raise ValueError(message)
+    warnings.warn(
+        message + " That is taken, and nothing guaranteed for the other class.",
+        UserWarning,
+        stacklevel=5,
+    )
+    w = curve.direction(_EDGE)
+    return curve.hyperplane(w, 1.0 / math.sqrt(float(w @ curve.covs[0] @ w)), 1)
 
 
 def minimum_error_hyperplane(
@@ -140,6 +155,10 @@ class BiasedMPM(GuaranteedClassifier):
         covariance allow.
     protected : {0, 1}, default=0
         Which class is protected: its place in ``classes_``.
+    on_infeasible : {"raise", "warn"}, default="raise"
+        What to do when no hyperplane can guarantee `min_accuracy`: raise a ValueError that says
+        how much is possible, or warn and take that, with the hyperplane through the mean of the
+        other class.
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"}, \
             callable or None, default=None
         Space of the hyperplane; None for the features themselves.
@@ -219,6 +238,7 @@ class BiasedMPM(GuaranteedClassifier):
         **KERNEL_CONSTRAINTS,
         "min_accuracy": [Interval(Real, 0, 1, closed="left")],
         "protected": [Interval(Integral, 0, 1, closed="both")],
+        "on_infeasible": [StrOptions({"raise", "warn"})],
         "reg": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -227,6 +247,7 @@ class BiasedMPM(GuaranteedClassifier):
         min_accuracy: float = 0.8,
         protected: int = 0,
         *,
+        on_infeasible: str = "raise",
         kernel: Any = None,
         reg: float = 1e-6,
         gamma: float | str | None = None,
@@ -238,6 +259,7 @@ class BiasedMPM(GuaranteedClassifier):
     ) -> None:
         self.min_accuracy = min_accuracy
         self.protected = protected
+        self.on_infeasible = on_infeasible
         self.kernel = kernel
         self.reg = reg
         self.gamma = gamma
@@ -249,10 +271,10 @@ class BiasedMPM(GuaranteedClassifier):
 
     def _find_hyperplane(self, zero: ClassMoments, one: ClassMoments) -> Hyperplane:
         ridge = self._ridge(average_variance(zero, one))
-        if self.protected == 0:
-            plane = biased_hyperplane(zero, one, self.min_accuracy, ridge)
-        else:  # the same problem seen from the other side
-            plane = biased_hyperplane(one, zero, self.min_accuracy, ridge)
+        first, second = (zero, one) if self.protected == 0 else (one, zero)
+        curve = GuaranteeCurve(first, second, (ridge, ridge))
+        plane = _protecting(curve, self.min_accuracy, self.on_infeasible)
+        if self.protected == 1:  # the same problem seen from the other side
             plane = plane._replace(
                 coef=-plane.coef, threshold=-plane.threshold, kappas=plane.kappas[::-1]
             )

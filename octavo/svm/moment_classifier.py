@@ -174,7 +174,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):
 
     def _warn_gap(self, plane: Hyperplane, tol: float) -> None:
         kappa = min(plane.kappas)
-        if plane.gap > tol * max(kappa, 1e-3):
+        if plane.gap > tol * max(kappa, 1.0):
             warnings.warn(
                 f"{type(self).__name__} is not solved to {tol:g}: kappa is {kappa:.6g} and might "
                 f"be {plane.gap:.3g} larger. Stronger regularisation makes the problem better "

@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, eigh, solve
+from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.optimize import brentq
 
 from octavo.svm.minimax_curve import Hyperplane, mean_difference
@@ -458,7 +458,7 @@ def _sparse_maximiser(matrix: Array, slope: Array, start: Array) -> Array:
     the objective along it is best: at the solution, or where a feature changes its sign and
     leaves.
     """
-    tiny = 1e-15 * float(np.trace(matrix))
+    tiny = 1e-14 * float(np.trace(matrix))  # more active features than the rank of C
     v = start * max(float(start @ slope), 0.0) / (float(start @ matrix @ start) + 1.0)
     for _ in range(20 * len(v) + 100):
         active = np.flatnonzero(v)
@@ -466,7 +466,7 @@ def _sparse_maximiser(matrix: Array, slope: Array, start: Array) -> Array:
             signs = np.sign(v[active])
             system = matrix[np.ix_(active, active)] + np.outer(signs, signs)
             system[np.diag_indices_from(system)] += tiny
-            target = solve(system, slope[active], assume_a="pos", check_finite=False)
+            target = cho_solve(cho_factor(system, check_finite=False), slope[active])
             if np.any(target * signs <= 0.0):
                 v = _best_before_crossing(matrix, slope, v, active, target)
                 continue

@@ -91,6 +91,13 @@ def test_an_impossible_accuracy_names_the_largest():
     assert possible.worst_case_accuracy_[1] < 0.05
     with pytest.raises(ValueError, match="cannot be guaranteed"):
         BiasedMPM(largest + 1e-3).fit(X, y)
+    for protected in (1, 0):
+        with pytest.warns(UserWarning, match="That is taken"):
+            most = BiasedMPM(0.999, protected, on_infeasible="warn").fit(X, y)
+        other = X[y == 1 - protected].mean(axis=0, keepdims=True)
+        assert_allclose(most.decision_function(other), 0.0, atol=1e-8)
+        assert most.worst_case_accuracy_[1 - protected] < 1e-8
+    assert_allclose(most.worst_case_accuracy_[0], largest, atol=1e-4)  # four printed digits
 
 
 def brute_force_error(zero, one, prior, n_angles=721, n_places=801):

@@ -33,6 +33,7 @@ from octavo.svm import (
     robust_hyperplane,
     worst_case_error,
 )
+from octavo.svm.robust_hyperplanes import _sparse_maximiser
 from tests.svm.test_minimax_probability import half, two_classes
 
 
@@ -125,6 +126,21 @@ def test_sparse_weights_against_cone_programs(rho, nonzero):
     assert plane.gap <= 1e-8 * plane.kappas[0]
     if nonzero is not None:
         assert np.count_nonzero(plane.coef) <= nonzero
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 15), st.booleans())
+def test_active_set_meets_its_optimality_conditions(seed, d, singular):
+    """Maximise slope·v - ½vᵀCv - ½‖v‖₁²: the gradient is ‖v‖₁ on the support, or below."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(max(1, d // 2) if singular else 2 * d, d)) * rng.choice([1e-2, 1, 10])
+    C, slope = rows.T @ rows, rng.normal(size=d)
+    start = np.where(rng.random(d) < 0.5, rng.normal(size=d), 0.0)
+    v = _sparse_maximiser(C, slope, start)
+    left, level = slope - C @ v, np.abs(v).sum()
+    scale = np.abs(slope).max()
+    assert np.all(np.abs(left) <= level + 1e-8 * scale)
+    assert_allclose(left[v != 0], level * np.sign(v[v != 0]), atol=1e-8 * scale)
 
 
 @settings(max_examples=30, deadline=None)
