@@ -41,7 +41,11 @@ def line_search(moments):
         one = biased_by_cone_program(moments, accuracy)
         return error_of((accuracy_to_kappa(accuracy), one))
 
-    return minimize_scalar(error, bounds=(0.3, 0.75), method="bounded", options={"xatol": 1e-4}).fun
+    zero, one = moments
+    difference = one.mean - zero.mean
+    largest = 1.0 - worst_case_error(np.sqrt(difference @ np.linalg.solve(zero.cov, difference)))
+    bounds = 0.0, float(largest) - 1e-3
+    return minimize_scalar(error, bounds=bounds, method="bounded", options={"xatol": 1e-4}).fun
 
 
 def same_number(_, answers):
@@ -65,7 +69,7 @@ CONTESTS = [
     Contest(
         name="minimum error",
         problem="The least weighted worst-case error of two classes of 50 features, to 1e-6",
-        setup=lambda: class_moments(*two_classes(5_000, 50)),
+        setup=lambda: class_moments(*two_classes(5_000, 50, 0.6)),
         solvers={
             "octavo": lambda moments: error_of(minimum_error_hyperplane(*moments, 0.4).kappas),
             "line search with cvxpy": line_search,

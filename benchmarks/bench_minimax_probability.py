@@ -13,11 +13,11 @@ from octavo.svm import (
 )
 
 
-def two_classes(n_samples, n_features):
+def two_classes(n_samples, n_features, apart=0.3):
     rng = np.random.default_rng(0)
     y = rng.random(n_samples) < 0.4
     X = rng.normal(size=(n_samples, n_features))
-    X[y] = X[y] * rng.uniform(0.5, 2.0, n_features) + 0.3
+    X[y] = X[y] * rng.uniform(0.5, 2.0, n_features) + apart
     return X @ (np.eye(n_features) + 0.3 * rng.normal(size=(n_features, n_features))), y
 
 

@@ -152,7 +152,7 @@ def iterated_least_squares(
         matrix = zero.cov / spreads[0] + one.cov / spreads[1]
         matrix[np.diag_indices_from(matrix)] += delta
         try:
-            w = np.linalg.solve(matrix, difference)
+            w = np.asarray(np.linalg.solve(matrix, difference), dtype=np.float64)
         except np.linalg.LinAlgError:
             raise ValueError(
                 f"A least-squares problem is singular with delta={delta:g}: give a larger one."

@@ -458,7 +458,8 @@ def _sparse_maximiser(matrix: Array, slope: Array, start: Array) -> Array:
     the objective along it is best: at the solution, or where a feature changes its sign and
     leaves.
     """
-    tiny = 1e-14 * float(np.trace(matrix))  # more active features than the rank of C
+    # More features may be active than C has rank.
+    tiny = 1e-13 * (float(np.trace(matrix)) + len(matrix))
     v = start * max(float(start @ slope), 0.0) / (float(start @ matrix @ start) + 1.0)
     for _ in range(20 * len(v) + 100):
         active = np.flatnonzero(v)
