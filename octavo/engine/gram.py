@@ -102,7 +102,7 @@ class Kernel:
         """Return the squared distances of the images, k(x,x) + k(y,y) − 2k(x,y), at least 0."""
         xp = namespace_of(X, Y).xp
         apart = self.diagonal(X)[:, None] + self.diagonal(Y)[None, :] - 2.0 * self.block(X, Y)
-        return xp.where(apart > 0.0, apart, xp.zeros_like(apart))
+        return xp.clip(apart, min=0.0)
 
     def _of_products(self, products: Any) -> Any:
         """Return the kernel that is a function of x·y."""
@@ -313,7 +313,7 @@ def _scaled_distances(X: Any, Y: Any, gamma: float) -> Any:
         if X is Y:
             np.fill_diagonal(scaled, 0.0)
         return scaled
-    scaled = xp.where(scaled < 0.0, scaled, xp.zeros_like(scaled))
+    scaled = xp.clip(scaled, max=0.0)
     if X is Y:
         scaled = scaled * (1.0 - xp.eye(X.shape[0], dtype=scaled.dtype, device=device))
     return scaled

@@ -3,6 +3,8 @@ from octavo.svm.biased_mpm import BiasedMPM as BiasedMPM
 from octavo.svm.biased_mpm import MinimumErrorMPM as MinimumErrorMPM
 from octavo.svm.biased_mpm import biased_hyperplane as biased_hyperplane
 from octavo.svm.biased_mpm import minimum_error_hyperplane as minimum_error_hyperplane
+from octavo.svm.ensemble_svc import EnsembleSVC as EnsembleSVC
+from octavo.svm.ensemble_svc import merge_ensembles as merge_ensembles
 from octavo.svm.high_probability_mpm import HighProbabilityMPM as HighProbabilityMPM
 from octavo.svm.high_probability_mpm import HighProbabilityMPMCV as HighProbabilityMPMCV
 from octavo.svm.minimax_curve import Hyperplane as Hyperplane
@@ -19,6 +21,7 @@ from octavo.svm.moment_bounds import moment_uncertainty as moment_uncertainty
 from octavo.svm.moment_bounds import worst_case_error as worst_case_error
 from octavo.svm.moment_space import ClassMoments as ClassMoments
 from octavo.svm.moment_space import class_moments as class_moments
+from octavo.svm.pu_bagging import PUBaggingSVC as PUBaggingSVC
 from octavo.svm.robust_classifier import accuracy_threshold as accuracy_threshold
 from octavo.svm.robust_hyperplanes import InfeasibleUncertainty as InfeasibleUncertainty
 from octavo.svm.robust_hyperplanes import kappa_along as kappa_along
