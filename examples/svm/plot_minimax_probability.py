@@ -39,7 +39,7 @@ machines = {
     "biased: 95 % of class 0": BiasedMPM(0.95).fit(X, y),
     "minimum error": MinimumErrorMPM().fit(X, y),
 }
-frontier = [BiasedMPM(a).fit(X, y) for a in np.linspace(0.0, 0.96, 60)]
+frontier = [BiasedMPM(a).fit(X, y) for a in np.linspace(0.0, 0.98, 80)]
 plot_guarantee_curve(frontier, machines, ax=right)
 fig.tight_layout()
 

@@ -666,5 +666,5 @@ def guarantee_curve():
         "biased, 95 % of class 0": svm.BiasedMPM(0.95).fit(X, y),
         "minimum error": svm.MinimumErrorMPM().fit(X, y),
     }
-    frontier = [svm.BiasedMPM(a).fit(X, y) for a in np.linspace(0.0, 0.96, 60)]
+    frontier = [svm.BiasedMPM(a).fit(X, y) for a in np.linspace(0.0, 0.98, 80)]
     return plot.plot_guarantee_curve(frontier, machines).figure
