@@ -49,6 +49,10 @@ from octavo.plot.label_patterns import plot_top_patterns as plot_top_patterns
 from octavo.plot.landmarks import plot_error_and_time as plot_error_and_time
 from octavo.plot.landmarks import plot_landmarks as plot_landmarks
 from octavo.plot.landmarks import plot_lift as plot_lift
+from octavo.plot.minimax import plot_accuracy_by as plot_accuracy_by
+from octavo.plot.minimax import plot_guarantee_by_uncertainty as plot_guarantee_by_uncertainty
+from octavo.plot.minimax import plot_guarantee_curve as plot_guarantee_curve
+from octavo.plot.minimax import plot_moment_ellipsoids as plot_moment_ellipsoids
 from octavo.plot.mixtures import plot_mixture as plot_mixture
 from octavo.plot.mixtures import plot_overlap_map as plot_overlap_map
 from octavo.plot.mixtures import plot_parallel_distribution as plot_parallel_distribution
