@@ -1,0 +1,355 @@
+"""Sequential minimal optimisation: the dual problems of support vector machines, warm or cold.
+
+Everything is solved in signed variables β_i = y_i α_i, where labels vanish from the inner loops:
+
+    maximise  W(β) = linear'β − ½ β'Kβ   subject to  lower ≤ β ≤ upper  (and Σβ as it starts)
+
+with K the Gram matrix. An SVM with hinge loss has linear = y and a box between 0 and y_i C_i; a
+one-class SVM linear = 0; support vector regression has two variables a sample, one for each side
+of the tube: give vectors of twice the length of K, and both copies share its columns.
+
+`solve_sum_constrained` keeps Σβ fixed and moves pairs chosen by second-order information (Fan,
+Chen and Lin 2005, "Working Set Selection Using Second Order Information for Training Support
+Vector Machines", JMLR 6:1889-1918). `pair_dual` says the same in α and y. Problems without the
+constraint are in `octavo.engine.box_smo`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Columns = NDArray[np.float64] | Callable[[int], NDArray[np.float64]]
+
+_FLAT = 1e-12  # curvature below which a direction counts as flat
+_REFRESH = 50  # updates a variable after which the gradient is computed afresh
+
+
+class DualResult(NamedTuple):
+    """A dual solution: variables, gradient, offset, both objectives, gaps, and how it was found.
+
+    ``gradient`` is the derivative of the dual objective; ``duality_gap`` bounds the distance to
+    the optimum from above. ``clipped_gap`` clips the slack of every sample at 2 and may be
+    negative; it is nan where there is an equality constraint. ``trace`` has one row an iteration
+    (dual objective, duality gap, clipped gap) if it was asked for.
+    """
+
+    alpha: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+    bias: float
+    dual_objective: float
+    primal_objective: float
+    duality_gap: float
+    clipped_gap: float
+    violation: float
+    n_iter: int
+    converged: bool
+    trace: NDArray[np.float64] | None = None
+
+
+# --- one equality constraint ----------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def _largest(values):
+    """Return the largest value; eight running maxima, for one would wait for itself."""
+    a = b = c = d = e = f = g = h = -np.inf
+    even = values.size - values.size % 8
+    for t in range(0, even, 8):
+        a, b = max(a, values[t]), max(b, values[t + 1])
+        c, d = max(c, values[t + 2]), max(d, values[t + 3])
+        e, f = max(e, values[t + 4]), max(f, values[t + 5])
+        g, h = max(g, values[t + 6]), max(h, values[t + 7])
+    for t in range(even, values.size):
+        a = max(a, values[t])
+    return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+
+
+@njit(cache=True, nogil=True)
+def _first_largest(values):
+    """Return the first place of the largest value; several times as fast as one branching loop."""
+    largest = _largest(values)
+    for t in range(values.size):
+        if values[t] == largest:
+            return t
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def _violating_pair(beta, h, lower, upper, up, down):
+    """Return the variable that wants most to grow, and how much more than the laziest."""
+    for t in range(h.size):
+        up[t] = h[t] if beta[t] < upper[t] else -np.inf
+        down[t] = -h[t] if beta[t] > lower[t] else -np.inf
+    first = _first_largest(up)
+    return first, up[first] + _largest(down)
+
+
+@njit(cache=True, nogil=True)
+def _score_partners(top, own, row, diagonal, beta, h, lower, score):
+    """Write the second-order gain of shrinking each variable while another grows."""
+    for t in range(row.size):
+        difference = top - h[t] if beta[t] > lower[t] else 0.0
+        curvature = own + diagonal[t] - 2.0 * row[t]
+        difference = difference if difference > 0.0 else 0.0
+        curvature = curvature if curvature > _FLAT else _FLAT
+        score[t] = difference * difference / curvature
+
+
+@njit(cache=True, nogil=True)
+def _second_order_partner(i, row, diagonal, beta, h, lower, score):
+    """Return the variable that gains most when it shrinks as much as variable i grows."""
+    n, top, own = row.size, h[i], diagonal[i % row.size]
+    for start in range(0, h.size, n):  # slices: the compiler vectorises only plain indices
+        part = slice(start, start + n)
+        _score_partners(top, own, row, diagonal, beta[part], h[part], lower[part], score[part])
+    return _first_largest(score)
+
+
+@njit(cache=True, nogil=True)
+def _subtract_rows(h, step, row_i, row_j):
+    for t in range(h.size):
+        h[t] -= step * (row_i[t] - row_j[t])
+
+
+@njit(cache=True, nogil=True)
+def _exchange(i, j, row_i, row_j, diagonal, beta, h, lower, upper, up, down):
+    """Move the pair to its optimum and the gradient with it; return the next violating pair."""
+    n = row_i.size
+    curvature = max(diagonal[i % n] + diagonal[j % n] - 2.0 * row_i[j % n], _FLAT)
+    step = min((h[i] - h[j]) / curvature, upper[i] - beta[i], beta[j] - lower[j])
+    # a variable that is stopped by its bound is put exactly there
+    beta[i] = upper[i] if step == upper[i] - beta[i] else beta[i] + step
+    beta[j] = lower[j] if step == beta[j] - lower[j] else beta[j] - step
+    for start in range(0, h.size, n):
+        _subtract_rows(h[start : start + n], step, row_i, row_j)
+    return _violating_pair(beta, h, lower, upper, up, down)
+
+
+@njit(cache=True, nogil=True)
+def _exchanges(K, diagonal, beta, h, lower, upper, tol, max_iter):
+    """Exchange until no pair violates by more than `tol`; return the iterations and the rest."""
+    n = K.shape[0]
+    up, down = np.empty(h.size), np.empty(h.size)
+    first, violation = _violating_pair(beta, h, lower, upper, up, down)
+    done = 0
+    while violation > tol and done < max_iter:
+        row = K[first % n]
+        j = _second_order_partner(first, row, diagonal, beta, h, lower, down)
+        first, violation = _exchange(
+            first, j, row, K[j % n], diagonal, beta, h, lower, upper, up, down
+        )
+        done += 1
+    return done, violation
+
+
+def _exchanges_by_columns(columns, diagonal, beta, h, lower, upper, tol, max_iter):
+    """Do the same with columns of K that are asked for one by one."""
+    n = diagonal.size
+    up, down = np.empty(h.size), np.empty(h.size)
+    first, violation = _violating_pair(beta, h, lower, upper, up, down)
+    done = 0
+    while violation > tol and done < max_iter:
+        row = columns(first % n)
+        j = _second_order_partner(first, row, diagonal, beta, h, lower, down)
+        first, violation = _exchange(
+            first, j, row, columns(j % n), diagonal, beta, h, lower, upper, up, down
+        )
+        done += 1
+    return done, violation
+
+
+def kernel_product(K: Columns, beta: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return Kβ, once for every copy of the samples, from the columns of nonzero variables."""
+    weights = beta.reshape(-1, n).sum(axis=0)
+    used = np.flatnonzero(weights)
+    if callable(K):
+        product = np.zeros(n)
+        for i in used:
+            product += weights[i] * K(int(i))
+    elif 2 * used.size > n:
+        product = K @ weights
+    else:
+        product = weights[used] @ K[used]
+    return np.tile(product, beta.size // n)
+
+
+def best_offset(
+    beta: NDArray[np.float64],
+    h: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+) -> tuple[float, float]:
+    """Return the offset that makes the duality gap smallest, and that gap.
+
+    For every b the sum of  max over the box of (h_i − b)(β̃_i − β_i)  bounds the distance to the
+    optimum; it is convex and piecewise linear in b with breakpoints h_i.
+    """
+    order = np.argsort(h, kind="stable")
+    # slope of the sum at b: Σβ − Σ_{h > b} upper − Σ_{h < b} lower
+    width = (upper - lower)[order]
+    slope = beta.sum() - upper.sum() + np.concatenate([[0.0], np.cumsum(width)])
+    slack = 1e-12 * (1.0 + np.abs(upper).sum() + np.abs(lower).sum())
+    sorted_h = h[order]
+    # b lies between the last breakpoint with a falling and the first with a rising slope
+    left = min(int(np.searchsorted(slope, -slack)), h.size)
+    right = min(int(np.searchsorted(slope, slack, side="right")), h.size)
+    b = 0.5 * (sorted_h[max(left - 1, 0)] + sorted_h[min(max(right - 1, 0), h.size - 1)])
+    reduced = h - b
+    gap = np.where(reduced > 0, upper - beta, lower - beta) @ reduced
+    return float(b), float(gap)
+
+
+def solve_sum_constrained(
+    K: Columns,
+    linear: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    *,
+    beta: NDArray[np.float64] | None = None,
+    gradient: NDArray[np.float64] | None = None,
+    diagonal: NDArray[np.float64] | None = None,
+    tol: float = 1e-3,
+    stopping: str = "violation",
+    max_iter: int = -1,
+) -> DualResult:
+    """Maximise linear'β − ½ β'Kβ in a box, with Σβ what it is at the start.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples) or callable
+        Gram matrix, or a function that returns its column i.
+    linear, lower, upper : ndarray of shape (n_samples,) or (copies * n_samples,)
+        Linear term and finite bounds. Variable t belongs to sample t modulo n_samples.
+    beta : ndarray, default=None
+        Where to start: within the bounds; it decides Σβ. Zeros by default.
+    gradient : ndarray, default=None
+        linear − Kβ at the start where it is known; saves computing it.
+    diagonal : ndarray of shape (n_samples,), default=None
+        Diagonal of K; needed only if K is a function.
+    tol : float, default=1e-3
+        When to stop.
+    stopping : {"violation", "gap"}, default="violation"
+        What must fall to `tol`: the largest violation of the optimality conditions by a pair,
+        as in LIBSVM, or the duality gap.
+    max_iter : int, default=-1
+        Most exchanges of a pair; -1 for no limit.
+
+    Returns
+    -------
+    DualResult
+        ``alpha`` holds β. The decision function of a classifier is Σ β_i k(x_i, ·) + bias.
+    """
+    if callable(K) and diagonal is None:
+        raise ValueError("diagonal must be given when K is a function")
+    diag = np.ascontiguousarray(K.diagonal() if diagonal is None else diagonal, dtype=float)  # type: ignore[union-attr]
+    n, limit = diag.size, max_iter if max_iter >= 0 else np.iinfo(np.int64).max
+    beta = np.zeros(linear.size) if beta is None else np.array(beta, dtype=float)
+    _check_start(linear, lower, upper, beta, n)
+    h = linear - kernel_product(K, beta, n) if gradient is None else np.array(gradient, dtype=float)
+    run = _exchanges_by_columns if callable(K) else _exchanges
+    done, since, accepted = 0, 0, tol
+    while True:
+        chunk = min(limit - done, _REFRESH * beta.size)
+        count, violation = run(K, diag, beta, h, lower, upper, accepted, chunk)
+        done, since = done + count, since + count
+        finished = violation <= accepted
+        if since >= _REFRESH * beta.size:  # rounding has piled up: compute it afresh
+            h, since = linear - kernel_product(K, beta, n), 0
+            if not finished:
+                violation = _violating_pair(beta, h, lower, upper, h.copy(), h.copy())[1]
+            finished = violation <= accepted
+        bias, gap = best_offset(beta, h, lower, upper) if finished or done >= limit else (0.0, 0.0)
+        if finished and stopping == "gap" and gap > tol and accepted > 1e-14 * np.abs(h).max():
+            accepted = min(accepted, violation) * min(0.5, max(tol / gap, 0.01))
+        elif finished or done >= limit:
+            break
+    value = 0.5 * float(beta @ (linear + h))  # linear'β − ½ β'(linear − h)
+    reached = (gap if stopping == "gap" else violation) <= tol
+    return DualResult(
+        beta, h, bias, value, value + gap, gap, np.nan, max(violation, 0.0), done, bool(reached)
+    )
+
+
+def _check_start(linear, lower, upper, beta, n):
+    sizes = {"linear": linear, "lower": lower, "upper": upper, "beta": beta}
+    for name, vector in sizes.items():
+        if vector.shape != linear.shape or vector.size % n or not np.isfinite(vector).all():
+            raise ValueError(
+                f"{name} must be finite with one entry a variable, a multiple of {n} samples; "
+                f"got shape {vector.shape}"
+            )
+    if np.any(beta < lower) or np.any(beta > upper):
+        worst = max(float((lower - beta).max()), float((beta - upper).max()))
+        raise ValueError(f"the start must lie between the bounds; it is outside by {worst:.3g}")
+
+
+def pair_dual(
+    K: Columns,
+    y: NDArray[np.float64],
+    C: NDArray[np.float64] | float,
+    *,
+    linear: NDArray[np.float64] | None = None,
+    alpha: NDArray[np.float64] | None = None,
+    gradient: NDArray[np.float64] | None = None,
+    diagonal: NDArray[np.float64] | None = None,
+    tol: float = 1e-3,
+    stopping: str = "violation",
+    max_iter: int = -1,
+) -> DualResult:
+    """Maximise linear'α − ½ Σ α_i α_j y_i y_j K_ij over 0 ≤ α ≤ C with y'α as at the start.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples) or callable
+        Gram matrix k(x_i, x_j) without labels, or a function that returns its column i.
+    y : ndarray of shape (n_samples,) or (copies * n_samples,)
+        Signs, -1 or +1.
+    C : float or ndarray like `y`
+        Upper bounds.
+    linear : ndarray like `y`, default=None
+        Linear term; ones by default (hinge loss).
+    alpha, gradient : ndarray like `y`, default=None
+        Start, zeros by default, and linear − Qα there if it is known.
+    diagonal : ndarray of shape (n_samples,), default=None
+        Diagonal of K; needed only if K is a function.
+    tol, stopping, max_iter
+        As in `solve_sum_constrained`.
+
+    Returns
+    -------
+    DualResult
+        Its ``alpha`` and ``gradient`` are those of α, not signed.
+
+    Notes
+    -----
+    Support vector regression with targets t and tube ε: ``y = [1..., -1...]`` of length 2n and
+    ``linear = [t − ε, −t − ε]``; the coefficients are α[:n] − α[n:]. A one-class SVM: ``y = 1``,
+    ``linear = 0`` and a start whose sum is ν n; its threshold ρ is −bias.
+    """
+    y = np.asarray(y, dtype=float)
+    bound = y * np.broadcast_to(np.asarray(C, dtype=float), y.shape)
+    result = solve_sum_constrained(
+        K,
+        y * (1.0 if linear is None else linear),
+        np.minimum(bound, 0.0),
+        np.maximum(bound, 0.0),
+        beta=None if alpha is None else y * alpha,
+        gradient=None if gradient is None else y * gradient,
+        diagonal=diagonal,
+        tol=tol,
+        stopping=stopping,
+        max_iter=max_iter,
+    )
+    return result._replace(alpha=y * result.alpha, gradient=y * result.gradient)
+
+
+def _warmup() -> None:
+    """Compile every kernel of this module."""
+    K, y = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([1.0, -1.0])
+    pair_dual(K, y, 1.0)
+    pair_dual(lambda i: K[i], y, 1.0, diagonal=np.ones(2))
