@@ -10,8 +10,8 @@ of the tube: give vectors of twice the length of K, and both copies share its co
 
 `solve_sum_constrained` keeps Σβ fixed and moves pairs chosen by second-order information (Fan,
 Chen and Lin 2005, "Working Set Selection Using Second Order Information for Training Support
-Vector Machines", JMLR 6:1889-1918). `pair_dual` says the same in α and y. Problems without the
-constraint are in `octavo.engine.box_smo`.
+Vector Machines", JMLR 6:1889-1918). `pair_dual` says the same in α and y. `solve_box` has no such
+constraint; which variables it moves is told in `octavo.engine.working_sets`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,26 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from octavo.engine.working_sets import (
+    ALL_PAIRS,
+    BLOCK,
+    LAST,
+    NEEDS_MATRIX,
+    SINGLE,
+    _ascend,
+    _first_largest,
+    _gap,
+    _gap_clipped,
+    _halves,
+    _largest,
+    _room_for_pairs,
+    _step_by_columns,
+    _stop_value,
+    _subtract_row,
+    _update_gains,
+    _violation,
+)
 
 Columns = NDArray[np.float64] | Callable[[int], NDArray[np.float64]]
 
@@ -55,35 +75,11 @@ class DualResult(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _largest(values):
-    """Return the largest value; eight running maxima, for one would wait for itself."""
-    a = b = c = d = e = f = g = h = -np.inf
-    even = values.size - values.size % 8
-    for t in range(0, even, 8):
-        a, b = max(a, values[t]), max(b, values[t + 1])
-        c, d = max(c, values[t + 2]), max(d, values[t + 3])
-        e, f = max(e, values[t + 4]), max(f, values[t + 5])
-        g, h = max(g, values[t + 6]), max(h, values[t + 7])
-    for t in range(even, values.size):
-        a = max(a, values[t])
-    return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
-
-
-@njit(cache=True, nogil=True)
-def _first_largest(values):
-    """Return the first place of the largest value; several times as fast as one branching loop."""
-    largest = _largest(values)
-    for t in range(values.size):
-        if values[t] == largest:
-            return t
-    return 0
-
-
-@njit(cache=True, nogil=True)
 def _violating_pair(beta, h, lower, upper, up, down):
     """Return the variable that wants most to grow, and how much more than the laziest."""
-    for t in range(h.size):
+    for t in range(h.size):  # two loops: with fewer arrays each the compiler vectorises them
         up[t] = h[t] if beta[t] < upper[t] else -np.inf
+    for t in range(h.size):
         down[t] = -h[t] if beta[t] > lower[t] else -np.inf
     first = _first_largest(up)
     return first, up[first] + _largest(down)
@@ -348,8 +344,174 @@ def pair_dual(
     return result._replace(alpha=y * result.alpha, gradient=y * result.gradient)
 
 
+# --- a box alone ----------------------------------------------------------------------------
+
+STOPPING = ("clipped_gap", "gap", "kkt")
+
+
+class BoxMemory(NamedTuple):
+    """What a solver of the same samples may keep: halves, neighbours found, random numbers."""
+
+    side: NDArray[np.bool_]
+    nearby: NDArray[np.int64]
+    state: NDArray[np.uint64]
+
+    @classmethod
+    def new(cls, n: int, n_neighbors: int = 10, *, shuffle: bool = True, seed: int = 0):
+        """Split n samples in two halves, at random or where they lie, and know no neighbours."""
+        side = np.arange(-(-n // BLOCK)) >= -(-n // BLOCK) / 2
+        if shuffle:
+            side = np.random.default_rng(seed).permutation(side)
+        return cls(side, np.full((n, n_neighbors), -2), np.array([seed], dtype=np.uint64))
+
+
+def solve_box(
+    K: Columns,
+    linear: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    *,
+    beta: NDArray[np.float64] | None = None,
+    gradient: NDArray[np.float64] | None = None,
+    diagonal: NDArray[np.float64] | None = None,
+    working_set: int = 7,
+    stopping: str = "clipped_gap",
+    tol: float = 1e-3,
+    max_iter: int = -1,
+    memory: BoxMemory | None = None,
+    trace: bool = False,
+) -> DualResult:
+    """Maximise linear'β − ½ β'Kβ in a box.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples) or callable
+        Gram matrix, or a function that returns its column i.
+    linear, lower, upper : ndarray of shape (n_samples,)
+        Linear term and finite bounds. A variable with equal bounds stays, and its gradient is
+        kept up to date all the same: that of a sample held out is its target minus its value.
+    beta, gradient : ndarray of shape (n_samples,), default=None
+        Start, zeros by default, and linear − Kβ there if it is known.
+    diagonal : ndarray of shape (n_samples,), default=None
+        Diagonal of K; needed only if K is a function.
+    working_set : int, default=7
+        Sum of the strategies of `octavo.engine.working_sets`; -1 moves one variable at a time.
+    stopping : {"clipped_gap", "gap", "kkt"}, default="clipped_gap"
+        What must fall to `tol`.
+    tol : float, default=1e-3
+        When to stop.
+    max_iter : int, default=-1
+        Most steps; -1 for no limit.
+    memory : BoxMemory, default=None
+        Halves, neighbours and random numbers to go on with.
+    trace : bool, default=False
+        Whether to keep objective and gaps of every step.
+
+    Returns
+    -------
+    DualResult
+        ``alpha`` holds β, the bias is zero.
+    """
+    problem = _box_problem(K, linear, lower, upper, beta, gradient, diagonal, working_set)
+    diag, inverse, is_unit, beta, h = problem
+    n, limit = diag.size, max_iter if max_iter >= 0 else np.iinfo(np.int64).max
+    memory = memory or BoxMemory.new(n)
+    steps = np.array([-1, 0, 0, 0])
+    rule, run = STOPPING.index(stopping), _ascend_by_columns if callable(K) else _ascend
+    rows, done = [], 0
+    while True:
+        chunk = min(limit - done, _REFRESH * n, 1024 if trace else _REFRESH * n)
+        record = np.zeros((chunk + 1 if trace else 0, 3))
+        if trace:
+            record[0] = 0.5 * beta @ (linear + h), _gap(beta, h, lower, upper), 0.0
+            record[0, 2] = _gap_clipped(beta, h, lower, upper)
+        count, why = run(
+            K, diag, inverse, is_unit, beta, h, lower, upper, working_set, rule, tol, chunk,
+            memory.side, memory.nearby, steps, memory.state, record,
+        )  # fmt: skip
+        rows.append(record[: count + 1] if not rows else record[1 : count + 1])
+        done += count
+        if why != 1 or done >= limit:
+            break
+        h[:] = linear - kernel_product(K, beta, n)  # rounding has piled up
+    return _box_result(linear, lower, upper, beta, h, rule, tol, done, rows if trace else None)
+
+
+def _box_problem(K, linear, lower, upper, beta, gradient, diagonal, working_set):
+    """Check what was given and bring it in the form that the kernels take."""
+    if callable(K) and diagonal is None:
+        raise ValueError("diagonal must be given when K is a function")
+    if not SINGLE <= working_set < LAST:
+        raise ValueError(f"working_set must lie between -1 and {LAST - 1}, got {working_set}")
+    afar = working_set == ALL_PAIRS or (working_set > 0 and working_set & NEEDS_MATRIX)
+    if callable(K) and afar:
+        raise ValueError(
+            f"working_set={working_set} looks at entries all over the kernel matrix, which does "
+            "not fit in the memory allowed; strategies 0, 16, 256 and 2048 need it whole"
+        )
+    diag = np.ascontiguousarray(K.diagonal() if diagonal is None else diagonal, dtype=float)
+    beta = np.zeros(linear.size) if beta is None else np.array(beta, dtype=float)
+    _check_start(linear, lower, upper, beta, diag.size)
+    if gradient is None:
+        h = linear - kernel_product(K, beta, diag.size)
+    else:
+        h = np.array(gradient, dtype=float)
+    inverse = np.where(diag > 0, 1.0 / np.where(diag > 0, diag, 1.0), 1e300)
+    return diag, inverse, bool(np.all(diag == 1.0)), beta, h
+
+
+def _box_result(linear, lower, upper, beta, h, rule, tol, done, rows):
+    value, gap = 0.5 * float(beta @ (linear + h)), _gap(beta, h, lower, upper)
+    return DualResult(
+        beta,
+        h,
+        0.0,
+        value,
+        value + gap,
+        gap,
+        _gap_clipped(beta, h, lower, upper),
+        _violation(beta, h, lower, upper),
+        done,
+        bool(_stop_value(rule, beta, h, lower, upper) <= tol),
+        np.concatenate(rows) if rows is not None else None,
+    )
+
+
+def _ascend_by_columns(
+    columns, diagonal, inverse, is_unit, beta, h, lower, upper, mask, rule, threshold, max_iter,
+    side, nearby, steps, state, trace,
+):  # fmt: skip
+    """Do what `_ascend` does with columns of K that are asked for one by one."""
+    gain, score, none = np.empty(h.size), np.empty(h.size), np.empty((0, 0))
+    pairs = np.empty((_room_for_pairs(mask, h.size, nearby.shape[1]), 2), np.int64)
+    for done in range(max_iter + 1):
+        _update_gains(beta, h, lower, upper, diagonal, inverse, is_unit, gain)
+        if done and len(trace):
+            trace[done, 1] = _gap(beta, h, lower, upper)
+            trace[done, 2] = _gap_clipped(beta, h, lower, upper)
+        if _stop_value(rule, beta, h, lower, upper) <= threshold:
+            return done, 0
+        if done == max_iter:
+            break
+        i, other = _halves(gain, side)
+        best, j, move = _step_by_columns(
+            i, other, columns(i), none, diagonal, inverse, is_unit, beta, h, lower, upper, mask,
+            steps, gain, score, pairs, nearby, state,
+        )  # fmt: skip
+        if not best > 0.0:
+            return done, 2
+        if j >= 0:
+            _subtract_row(h, move, columns(j))
+        if len(trace):
+            trace[done + 1, 0] = trace[done, 0] + best
+    return max_iter, 1
+
+
 def _warmup() -> None:
     """Compile every kernel of this module."""
     K, y = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([1.0, -1.0])
     pair_dual(K, y, 1.0)
     pair_dual(lambda i: K[i], y, 1.0, diagonal=np.ones(2))
+    low, high = np.minimum(y, 0.0), np.maximum(y, 0.0)
+    solve_box(K, y, low, high)
+    solve_box(lambda i: K[i], y, low, high, diagonal=np.ones(2))
