@@ -347,6 +347,28 @@ def pair_dual(
 # --- a box alone ----------------------------------------------------------------------------
 
 STOPPING = ("clipped_gap", "gap", "kkt")
+OUT_OF_STEPS = 1
+_SMALL = 500  # samples below which shrinking saves nothing
+_NO_TRACE = np.zeros((0, 3))
+
+
+@njit(cache=True, nogil=True)
+def _square(K, chosen):
+    """Return the rows and columns of K that are chosen."""
+    part = np.empty((chosen.size, chosen.size))
+    for a in range(chosen.size):
+        row, out = K[chosen[a]], part[a]
+        for b in range(chosen.size):
+            out[b] = row[chosen[b]]
+    return part
+
+
+@njit(cache=True, nogil=True)
+def _subtract_rows_at(h, K, chosen, weights):
+    """Subtract the weighted rows of K that are chosen; nothing is copied."""
+    for a in range(chosen.size):
+        if weights[a] != 0.0:
+            _subtract_row(h, weights[a], K[chosen[a]])
 
 
 class BoxMemory(NamedTuple):
@@ -379,6 +401,7 @@ def solve_box(
     tol: float = 1e-3,
     max_iter: int = -1,
     memory: BoxMemory | None = None,
+    shrinking: bool = True,
     trace: bool = False,
 ) -> DualResult:
     """Maximise linear'β − ½ β'Kβ in a box.
@@ -404,6 +427,9 @@ def solve_box(
         Most steps; -1 for no limit.
     memory : BoxMemory, default=None
         Halves, neighbours and random numbers to go on with.
+    shrinking : bool, default=True
+        Whether to go on among the variables that may still move, on a copy of their part of K,
+        once they are fewer than half. Only with a matrix, and not with a trace.
     trace : bool, default=False
         Whether to keep objective and gaps of every step.
 
@@ -412,29 +438,73 @@ def solve_box(
     DualResult
         ``alpha`` holds β, the bias is zero.
     """
-    problem = _box_problem(K, linear, lower, upper, beta, gradient, diagonal, working_set)
-    diag, inverse, is_unit, beta, h = problem
+    diag, beta, h = _box_problem(K, linear, lower, upper, beta, gradient, diagonal, working_set)
     n, limit = diag.size, max_iter if max_iter >= 0 else np.iinfo(np.int64).max
-    memory = memory or BoxMemory.new(n)
-    steps = np.array([-1, 0, 0, 0])
-    rule, run = STOPPING.index(stopping), _ascend_by_columns if callable(K) else _ascend
-    rows, done = [], 0
+    ascent = _Ascent(K, diag, working_set, STOPPING.index(stopping), memory or BoxMemory.new(n))
+    may_shrink = shrinking and not trace and not callable(K) and n > _SMALL
+    rows: list[NDArray[np.float64]] = []
+    done = since = 0
     while True:
-        chunk = min(limit - done, _REFRESH * n, 1024 if trace else _REFRESH * n)
+        chunk = min(limit - done, 1000 if may_shrink or trace else _REFRESH * n)
         record = np.zeros((chunk + 1 if trace else 0, 3))
         if trace:
             record[0] = 0.5 * beta @ (linear + h), _gap(beta, h, lower, upper), 0.0
             record[0, 2] = _gap_clipped(beta, h, lower, upper)
-        count, why = run(
-            K, diag, inverse, is_unit, beta, h, lower, upper, working_set, rule, tol, chunk,
-            memory.side, memory.nearby, steps, memory.state, record,
-        )  # fmt: skip
+        count, why = ascent.run(beta, h, lower, upper, tol, chunk, record)
         rows.append(record[: count + 1] if not rows else record[1 : count + 1])
-        done += count
-        if why != 1 or done >= limit:
+        done, since = done + count, since + count
+        if why != OUT_OF_STEPS or done >= limit:
             break
-        h[:] = linear - kernel_product(K, beta, n)  # rounding has piled up
-    return _box_result(linear, lower, upper, beta, h, rule, tol, done, rows if trace else None)
+        if may_shrink:
+            count = ascent.run_shrunk(beta, h, lower, upper, tol, limit - done)
+            done, since = done + count, since + count
+        if since >= _REFRESH * n:  # rounding has piled up
+            h[:], since = linear - kernel_product(K, beta, n), 0
+    return _box_result(linear, lower, upper, beta, h, ascent.rule, tol, done, rows, trace)
+
+
+class _Ascent:
+    """The kernel matrix, the strategy and what it remembers, ready to run on any start."""
+
+    def __init__(self, K, diagonal, mask, rule, memory):
+        self.K, self.diagonal, self.mask, self.rule, self.memory = K, diagonal, mask, rule, memory
+        positive = diagonal > 0
+        self.inverse = np.where(positive, 1.0 / np.where(positive, diagonal, 1.0), 1e300)
+        self.is_unit = bool(np.all(diagonal == 1.0))
+        self.steps = np.array([-1, 0, 0, 0])
+
+    def run(self, beta, h, lower, upper, threshold, max_iter, record=_NO_TRACE):
+        """Ascend in place; return the number of steps and why it ended."""
+        ascend = _ascend_by_columns if callable(self.K) else _ascend
+        return ascend(
+            self.K, self.diagonal, self.inverse, self.is_unit, beta, h, lower, upper, self.mask,
+            self.rule, threshold, max_iter, self.memory.side, self.memory.nearby, self.steps,
+            self.memory.state, record,
+        )  # fmt: skip
+
+    def run_shrunk(self, beta, h, lower, upper, threshold, max_iter):
+        """Ascend among the variables that may still move, if they are few; return the steps.
+
+        Left out are those at a bound that press against it by more than the worst violation.
+        Their share of the stopping value is what it was.
+        """
+        press = np.where(beta <= lower, -h, np.where(beta >= upper, h, -np.inf))
+        press[lower == upper] = np.inf
+        active = np.flatnonzero(press < _violation(beta, h, lower, upper))
+        if 2 * active.size > h.size or active.size < 2:
+            return 0
+        part = beta[active], h[active], lower[active], upper[active]
+        here = _stop_value(self.rule, *part)
+        rest = _stop_value(self.rule, beta, h, lower, upper) - here if self.rule < 2 else 0.0
+        memory = BoxMemory.new(active.size, self.memory.nearby.shape[1], seed=active.size)
+        small = _Ascent(
+            _square(self.K, active), self.diagonal[active], self.mask, self.rule, memory
+        )
+        count, _ = small.run(*part, max(threshold - rest, 0.1 * here), max_iter)
+        change = part[0] - beta[active]
+        beta[active] = part[0]
+        _subtract_rows_at(h, self.K, active, change)
+        return count
 
 
 def _box_problem(K, linear, lower, upper, beta, gradient, diagonal, working_set):
@@ -456,11 +526,10 @@ def _box_problem(K, linear, lower, upper, beta, gradient, diagonal, working_set)
         h = linear - kernel_product(K, beta, diag.size)
     else:
         h = np.array(gradient, dtype=float)
-    inverse = np.where(diag > 0, 1.0 / np.where(diag > 0, diag, 1.0), 1e300)
-    return diag, inverse, bool(np.all(diag == 1.0)), beta, h
+    return diag, beta, h
 
 
-def _box_result(linear, lower, upper, beta, h, rule, tol, done, rows):
+def _box_result(linear, lower, upper, beta, h, rule, tol, done, rows, trace):
     value, gap = 0.5 * float(beta @ (linear + h)), _gap(beta, h, lower, upper)
     return DualResult(
         beta,
@@ -473,7 +542,7 @@ def _box_result(linear, lower, upper, beta, h, rule, tol, done, rows):
         _violation(beta, h, lower, upper),
         done,
         bool(_stop_value(rule, beta, h, lower, upper) <= tol),
-        np.concatenate(rows) if rows is not None else None,
+        np.concatenate(rows) if trace else None,
     )
 
 
@@ -515,3 +584,5 @@ def _warmup() -> None:
     low, high = np.minimum(y, 0.0), np.maximum(y, 0.0)
     solve_box(K, y, low, high)
     solve_box(lambda i: K[i], y, low, high, diagonal=np.ones(2))
+    _square(K, np.array([0]))
+    _subtract_rows_at(y, K, np.array([0]), np.zeros(1))
