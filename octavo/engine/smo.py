@@ -403,6 +403,7 @@ def solve_box(
     memory: BoxMemory | None = None,
     shrinking: bool = True,
     trace: bool = False,
+    watch: Callable[[], bool] | None = None,
 ) -> DualResult:
     """Maximise linear'β − ½ β'Kβ in a box.
 
@@ -432,6 +433,8 @@ def solve_box(
         once they are fewer than half. Only with a matrix, and not with a trace.
     trace : bool, default=False
         Whether to keep objective and gaps of every step.
+    watch : callable, default=None
+        Called after every block of steps; ends the ascent by returning True.
 
     Returns
     -------
@@ -445,7 +448,7 @@ def solve_box(
     rows: list[NDArray[np.float64]] = []
     done = since = 0
     while True:
-        chunk = min(limit - done, 1000 if may_shrink or trace else _REFRESH * n)
+        chunk = min(limit - done, 1000 if may_shrink or trace else min(_REFRESH * n, 50_000))
         record = np.zeros((chunk + 1 if trace else 0, 3))
         if trace:
             record[0] = 0.5 * beta @ (linear + h), _gap(beta, h, lower, upper), 0.0
@@ -453,7 +456,7 @@ def solve_box(
         count, why = ascent.run(beta, h, lower, upper, tol, chunk, record)
         rows.append(record[: count + 1] if not rows else record[1 : count + 1])
         done, since = done + count, since + count
-        if why != OUT_OF_STEPS or done >= limit:
+        if why != OUT_OF_STEPS or done >= limit or (watch is not None and watch()):
             break
         if may_shrink:
             count = ascent.run_shrunk(beta, h, lower, upper, tol, limit - done)

@@ -1,1 +1,5 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.svm.box_svm import DualResult as DualResult
+from octavo.svm.box_svm import iteration_bound as iteration_bound
+from octavo.svm.box_svm import solve_box_svm as solve_box_svm
+from octavo.svm.no_offset_svc import NoOffsetSVC as NoOffsetSVC
