@@ -606,3 +606,10 @@ def _step_by_columns(
             _move(b, db, beta, lower, upper)
         _subtract_row(h, da, row)
     return best, b, db
+
+
+def _warmup() -> None:
+    """Compile every kernel of this module: the solver that calls them does."""
+    from octavo.engine import smo
+
+    smo._warmup()

@@ -13,12 +13,14 @@ section 2.2 and the bound of Theorem 6. The loops are in `octavo.engine.working_
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state
 
+from octavo.engine.gram import check_gram
 from octavo.engine.smo import STOPPING, BoxMemory, DualResult, solve_box
 from octavo.engine.working_sets import LAST, SINGLE
 
@@ -40,24 +42,37 @@ def strategy_of(working_set: int | str) -> int:
 def check_kernel_matrix(K: np.ndarray, name: str = "The precomputed kernel") -> None:
     """Refuse what is not square, not symmetric or has a diagonal that is not positive.
 
-    Symmetry is probed by K v = K'v for random signs v, two products in place of a transposed
-    copy: a single entry that differs shows with its full size.
+    An indefinite matrix is warned of: up to 500 samples by its eigenvalues, beyond that where an
+    entry is larger than the diagonal allows. Symmetry of large matrices is probed by K v = K'v
+    for random signs v, in place of a transposed copy: an entry that differs shows its full size.
     """
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{name} must be square, one row and column per sample; got {K.shape}")
-    lowest = float(K.diagonal().min(initial=np.inf))
-    if lowest <= 0.0:
+    diagonal = K.diagonal()
+    if diagonal.min() <= 0.0:
         raise ValueError(
-            f"{name} must have a positive diagonal; its minimum is {lowest:.3g} (sample "
-            f"{int(K.diagonal().argmin())})"
+            f"{name} must have a positive diagonal; its minimum is {diagonal.min():.3g} (sample "
+            f"{int(diagonal.argmin())})"
         )
+    if len(K) <= 500:
+        check_gram(K, name=name)
+        return
+    scale = float(diagonal.max())
     signs = np.random.default_rng(0).choice([-1.0, 1.0], len(K))
-    skew = float(np.abs(K @ signs - signs @ K).max(initial=0.0))
-    scale = float(K.diagonal().max(initial=0.0))
+    skew = float(np.abs(K @ signs - signs @ K).max())
     if skew > 1e-8 * scale * max(1.0, math.sqrt(len(K)) / 100):
         raise ValueError(
             f"{name} must be symmetric; K and its transpose differ by {skew:.3g} in a row, and the "
             f"largest diagonal entry is {scale:.3g}. If rounding made it so, pass (K + K.T) / 2"
+        )
+    largest = max(float(K.max()), -float(K.min()))
+    if largest > scale * (1.0 + 1e-8):
+        warnings.warn(
+            f"{name} is indefinite: an entry of size {largest:.3g} exceeds the largest diagonal "
+            f"entry {scale:.3g}. The problem is then not convex, and the result may depend on "
+            "where the solver starts.",
+            UserWarning,
+            stacklevel=3,
         )
 
 
