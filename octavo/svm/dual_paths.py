@@ -34,6 +34,7 @@ class PathRules(NamedTuple):
     tol: float
     max_iter: int
     n_neighbors: int
+    shrinking: bool = True
 
 
 class FoldPath(NamedTuple):
@@ -84,6 +85,7 @@ def follow_path(
     lams: NDArray[np.float64],
     rules: PathRules,
     memory: BoxMemory | None = None,
+    n_train: int | None = None,
 ) -> FoldPath:
     """Solve at every λ, each from the solution of its neighbour.
 
@@ -102,13 +104,15 @@ def follow_path(
     memory : BoxMemory, default=None
         Halves and neighbours to go on with; neighbours are the same for all widths of a
         Gaussian kernel.
+    n_train : int, default=None
+        The n of C = 1 / (2 λ n); by default the number of samples that are not held out.
 
     Returns
     -------
     FoldPath
         In the order of `lams`.
     """
-    n, n_train = y.size, np.count_nonzero(weights)
+    n, n_train = y.size, n_train or int(np.count_nonzero(weights))
     memory = memory or BoxMemory.new(n, rules.n_neighbors)
     diagonal = np.ascontiguousarray(K.diagonal())
     found: dict[int, tuple[Start, NDArray[np.float64]]] = {}
@@ -142,6 +146,7 @@ def follow_path(
             tol=rules.tol if rules.stopping == "kkt" else rules.tol * total,
             max_iter=rules.max_iter,
             memory=memory,
+            shrinking=rules.shrinking,
         )
         found[at] = Start(result.alpha, result.gradient), bound
         path.beta[at], path.values[at] = result.alpha, y - result.gradient

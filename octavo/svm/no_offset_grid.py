@@ -101,6 +101,7 @@ def fold_predictions(
     test: NDArray[np.int64],
     memories: list[BoxMemory],
     n_classes: int,
+    n_train: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
     """Train one fold at every λ; return the codes predicted on its test samples, and the cost."""
     n_iter, seconds = np.zeros(len(lams), dtype=np.int64), np.zeros(len(lams))
@@ -110,7 +111,7 @@ def fold_predictions(
         chosen = problem.indices
         whole = chosen.size == len(K)
         gram = K if whole else _square(K, chosen)
-        path = follow_path(gram, problem.y, weights[chosen], lams, rules, memory)
+        path = follow_path(gram, problem.y, weights[chosen], lams, rules, memory, n_train)
         if whole:
             values[:, :, at] = path.values[:, test]
         else:  # samples of other classes are judged too
@@ -158,6 +159,8 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Neighbours that strategy 4 looks at.
     max_iter : int, default=-1
         Most iterations of one cell of the grid in one fold.
+    shrinking : bool, default=True
+        Finish among the variables that may still move; only beyond 500 samples.
     random_state : int, RandomState instance or None, default=None
         Draws folds and halves.
     n_jobs : int, default=None
@@ -230,6 +233,7 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "shrinking": ["boolean"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
@@ -250,6 +254,7 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         class_weight=None,
         n_neighbors=10,
         max_iter=-1,
+        shrinking=True,
         random_state=None,
         n_jobs=None,
     ):
@@ -266,6 +271,7 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.n_neighbors = n_neighbors
         self.max_iter = max_iter
+        self.shrinking = shrinking
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -306,6 +312,7 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self.tol,
             self.max_iter,
             self.n_neighbors,
+            self.shrinking,
         )
         self.lams_, self.sigmas_ = self._grid(*X.shape)
         weights = sample_bounds(codes, self.classes_, self.class_weight, sample_weight, 1.0)
@@ -420,6 +427,7 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             tol=self.tol,
             n_neighbors=self.n_neighbors,
             max_iter=self.max_iter,
+            shrinking=self.shrinking,
             random_state=seed,
             cache_size=np.inf,
         ).fit(X, y, sample_weight)
