@@ -235,8 +235,9 @@ def finer_grid_is_no_better(run: Run) -> float:
     changes = []
     for name in names:
         X, *_ = random_split(name, run.seed)
+        n, d = X.shape
         lams, sigmas = svm.steinwart_grid(
-            *X.shape, 25, 30, lam_scale=1e-3, sigma_min=0.005, sigma_scale=20.0
+            n, d, 25, 30, lam_scale=1e-3, sigma_min=0.005, sigma_scale=20.0
         )
         fine = split_error(name, run.seed, lams=lams, sigmas=sigmas, cv=folds)
         changes.append(fine - split_error(name, run.seed, cv=folds))

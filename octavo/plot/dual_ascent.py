@@ -161,7 +161,9 @@ def plot_offset_boundaries(
     X, classes = np.asarray(X), np.unique(y)
     for value, marker in zip(classes, "os"):
         chosen = np.asarray(y) == value
-        ax.scatter(*X[chosen].T, s=14, marker=marker, alpha=0.6, label=f"class {value}")
+        ax.scatter(
+            X[chosen, 0], X[chosen, 1], s=14, marker=marker, alpha=0.6, label=f"class {value}"
+        )
     low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
     across, up = (np.linspace(low[k], high[k], 150) for k in (0, 1))
     points = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)

@@ -393,8 +393,10 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             for at, sigma in enumerate(self.sigmas_):
                 np.exp(np.multiply(squared, -(sigma**2), out=K), out=K)
                 done = parallel(
-                    delayed(fold_predictions)(K, problems, row, self.lams_, rules, test, memory, k)
-                    for row, (_, test), memory in zip(kept, folds, memories)
+                    delayed(fold_predictions)(
+                        K, problems, row, self.lams_, rules, test, memory, k, len(train)
+                    )
+                    for row, (train, test), memory in zip(kept, folds, memories)
                 )
                 for (predicted, n_iter, seconds, converged), (_, test) in zip(done, folds):
                     counts[:, at] += (predicted != codes[test]) @ weights[test]
