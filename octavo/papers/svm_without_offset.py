@@ -163,10 +163,11 @@ def _table_1(name: str, seeds: tuple[int, ...], full_seeds: tuple[int, ...], spr
     )(measure)
 
 
+# the deviation is that of one split; the mean over six has two fifths of it
 for _name in ("sonar", "heart", "liver-disorders", "ionosphere"):
-    _table_1(_name, (0, 1, 2), tuple(range(40)), TABLE_1[_name][3])
+    _table_1(_name, tuple(range(6)), tuple(range(40)), TABLE_1[_name][3])
 for _name in ("australian", "breast-cancer", "diabetes"):
-    _table_1(_name, (0, 1), tuple(range(20)), TABLE_1[_name][3])
+    _table_1(_name, tuple(range(6)), tuple(range(20)), TABLE_1[_name][3])
 _table_1("svmguide3", (0,), tuple(range(10)), TABLE_1["svmguide3"][3])
 _table_1("splice", (0,), (0, 1, 2), TABLE_1["splice"][3])
 _table_1("mushrooms", (0,), (0,), 0.12)
@@ -180,16 +181,13 @@ _table_1("mushrooms", (0,), (0,), 0.12)
     expect=at_least(
         1.0, because="a loss; a third of the published one, as one split in three must not hide it"
     ),
-    seeds=(0, 1, 2),
     full_seeds=tuple(range(20)),
     unit="points",
 )
 def ionosphere_needs_an_offset(run: Run) -> float:
-    folds = 10 if run.full else 3
     if not run.full:
-        run.note("3 folds for either")
-    without = split_error("ionosphere", run.seed, cv=folds)
-    return without - offset_split_error("ionosphere", run.seed, folds)
+        raise NotMeasurable("a difference of three points takes twenty splits: see the full form")
+    return split_error("ionosphere", run.seed) - offset_split_error("ionosphere", run.seed, 10)
 
 
 @PAPER.claim(
@@ -198,21 +196,16 @@ def ionosphere_needs_an_offset(run: Run) -> float:
     where="Table 1, rows of up to 544 samples but ionosphere",
     published=0.05,
     expect=within(
-        1.0, of=0.05, because="the standard error of a difference of two errors over a few splits"
+        1.0, of=0.05, because="two standard errors of such a difference over thirty splits"
     ),
-    seeds=(0,),
-    full_seeds=(0, 1, 2),
+    full_seeds=(0, 1, 2, 3, 4),
     unit="points",
 )
 def elsewhere_the_offset_is_idle(run: Run) -> float:
-    names = ["sonar", "heart", "liver-disorders"]
-    names += ["australian", "breast-cancer", "diabetes"] if run.full else []
-    folds = 10 if run.full else 3
-    run.note(f"{', '.join(names)}; {folds} folds")
-    gaps = [
-        split_error(name, run.seed, cv=folds) - offset_split_error(name, run.seed, folds)
-        for name in names
-    ]
+    if not run.full:
+        raise NotMeasurable("differences of a point take many splits: see the full form")
+    names = ("sonar", "heart", "liver-disorders", "australian", "breast-cancer", "diabetes")
+    gaps = [split_error(name, run.seed) - offset_split_error(name, run.seed, 10) for name in names]
     return sum(gaps) / len(gaps)
 
 
@@ -270,7 +263,7 @@ MIDDLE = ("sonar", "heart", "liver-disorders", "ionosphere", "australian", "diab
 def strategies_in_order(run: Run) -> float:
     orders = [("1d", 1, 3, 7, 0), ("1d", 2, 3), (1, 5, 7)]
     right = True
-    for name in SMALL:
+    for name in SMALL if run.full else SMALL[:1]:
         kinds = ("1d", 0, 1, 2, 3, 5, 7)
         counts = {kind: grid_iterations(name, run.seed, working_set=kind) for kind in kinds}
         run.note(f"{name}: " + ", ".join(f"{kind} {count}" for kind, count in counts.items()))
@@ -283,7 +276,9 @@ def mean_ratio(run: Run, first: dict[str, Any], second: dict[str, Any], names: A
     """Return the mean over data sets of the ratio of iterations with two sets of options."""
     ratios = []
     for name in names:
-        ratio = grid_iterations(name, run.seed, **first) / grid_iterations(name, run.seed, **second)
+        folds = 10 if run.full else 2
+        counts = [grid_iterations(name, run.seed, folds, **way) for way in (first, second)]
+        ratio = counts[0] / counts[1]
         run.note(f"{name} {ratio:.3f}")
         ratios.append(ratio)
     return sum(ratios) / len(ratios)
@@ -420,7 +415,7 @@ def pair_path(K: Any, y: Any, lams: Any, n_train: int, *, warm: bool) -> tuple[i
 
 
 def compared_paths(
-    name: str, seed: int, rule: str, *, warm_pairs: bool, n_folds: int = 2, limit: int = 10**9
+    name: str, seed: int, rule: str, *, warm_pairs: bool, n_folds: int = 10
 ) -> tuple[int, int, float, float]:
     """Return iterations without and with an offset over the grid, and seconds of both."""
     import numpy as np
@@ -428,7 +423,7 @@ def compared_paths(
     from sklearn.model_selection import StratifiedKFold
 
     X, y, *_ = random_split(name, seed)
-    X, y = X[:limit], np.asarray(y[:limit], dtype=float)
+    y = np.asarray(y, dtype=float)
     lams, sigmas = svm.steinwart_grid(*X.shape)
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y))
     svm.NoOffsetSVCCV(cv=2, n_lams=2, n_sigmas=1).fit(X[:40], y[:40])  # compiled before the clock
@@ -453,7 +448,7 @@ def compared_paths(
 def faster_than_pairs_with_an_offset(run: Run) -> float:
     name = "splice" if run.full else "diabetes"
     _, _, ours, theirs = compared_paths(name, run.seed, "I0-W0", warm_pairs=False)
-    run.note(f"{name}, 2 folds: {ours:.2f} s against {theirs:.2f} s")
+    run.note(f"{name}, 10 folds: {ours:.2f} s against {theirs:.2f} s")
     return theirs / ours
 
 
@@ -469,7 +464,7 @@ def faster_than_pairs_with_an_offset(run: Run) -> float:
 def warm_grid_against_pairs_with_an_offset(run: Run) -> float:
     name = "splice" if run.full else "diabetes"
     _, _, ours, theirs = compared_paths(name, run.seed, "I1-W4", warm_pairs=True)
-    run.note(f"{name}, 2 folds: {ours:.2f} s against {theirs:.2f} s")
+    run.note(f"{name}, 10 folds: {ours:.2f} s against {theirs:.2f} s")
     return theirs / ours
 
 
@@ -501,9 +496,9 @@ def saved_time(run: Run, warm: str, order: str) -> float:
     X, y, *_ = random_split("splice" if run.full else "diabetes", run.seed)
     svm.NoOffsetSVCCV(cv=2, n_lams=2, n_sigmas=1).fit(X[:40], y[:40])
     cold, quick = (
-        svm.NoOffsetSVCCV(
-            warm=rule, order=direction, cv=2, shrinking=False, random_state=run.seed
-        ).fit(X, y)
+        svm.NoOffsetSVCCV(warm=rule, order=direction, shrinking=False, random_state=run.seed).fit(
+            X, y
+        )
         for rule, direction in (("I0-W0", "descending"), (warm, order))
     )
     fewer = 1 - quick.n_iter_grid_.sum() / cold.n_iter_grid_.sum()
