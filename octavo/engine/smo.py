@@ -442,39 +442,54 @@ def solve_box(
         ``alpha`` holds β, the bias is zero.
     """
     diag, beta, h = _box_problem(K, linear, lower, upper, beta, gradient, diagonal, working_set)
-    n, limit = diag.size, max_iter if max_iter >= 0 else np.iinfo(np.int64).max
-    ascent = _Ascent(K, diag, working_set, STOPPING.index(stopping), memory or BoxMemory.new(n))
-    may_shrink = shrinking and not trace and not callable(K) and n > _SMALL
-    rows: list[NDArray[np.float64]] = []
-    done = since = 0
-    while True:
-        chunk = min(limit - done, 1000 if may_shrink or trace else min(_REFRESH * n, 50_000))
-        record = np.zeros((chunk + 1 if trace else 0, 3))
-        if trace:
-            record[0] = 0.5 * beta @ (linear + h), _gap(beta, h, lower, upper), 0.0
-            record[0, 2] = _gap_clipped(beta, h, lower, upper)
-        count, why = ascent.run(beta, h, lower, upper, tol, chunk, record)
-        rows.append(record[: count + 1] if not rows else record[1 : count + 1])
-        done, since = done + count, since + count
-        if why != OUT_OF_STEPS or done >= limit or (watch is not None and watch()):
-            break
-        if may_shrink:
-            count = ascent.run_shrunk(beta, h, lower, upper, tol, limit - done)
-            done, since = done + count, since + count
-        if since >= _REFRESH * n:  # rounding has piled up
-            h[:], since = linear - kernel_product(K, beta, n), 0
+    ascent = BoxAscent(K, diag, working_set, stopping, memory or BoxMemory.new(diag.size))
+    ascent.may_shrink &= shrinking and not trace
+    done, rows = ascent.climb(linear, beta, h, lower, upper, tol, max_iter, trace, watch)
     return _box_result(linear, lower, upper, beta, h, ascent.rule, tol, done, rows, trace)
 
 
-class _Ascent:
-    """The kernel matrix, the strategy and what it remembers, ready to run on any start."""
+class BoxAscent:
+    """A kernel matrix, a strategy and what it remembers, ready to climb from any start.
 
-    def __init__(self, K, diagonal, mask, rule, memory):
-        self.K, self.diagonal, self.mask, self.rule, self.memory = K, diagonal, mask, rule, memory
+    Parameters
+    ----------
+    K, diagonal, working_set, stopping, memory
+        As in `solve_box`; nothing is checked here.
+    """
+
+    def __init__(self, K, diagonal, working_set, stopping, memory):
+        self.K, self.diagonal, self.mask, self.memory = K, diagonal, working_set, memory
+        self.rule = STOPPING.index(stopping)
+        self.may_shrink = not callable(K) and diagonal.size > _SMALL
         positive = diagonal > 0
         self.inverse = np.where(positive, 1.0 / np.where(positive, diagonal, 1.0), 1e300)
         self.is_unit = bool(np.all(diagonal == 1.0))
         self.steps = np.array([-1, 0, 0, 0])
+
+    def climb(self, linear, beta, h, lower, upper, tol, max_iter=-1, trace=False, watch=None):
+        """Move β and h in place until the stopping rule is met; return the steps and the trace."""
+        n, limit = h.size, max_iter if max_iter >= 0 else np.iinfo(np.int64).max
+        self.steps[:] = -1, 0, 0, 0
+        rows: list[NDArray[np.float64]] = []
+        done = since = 0
+        while True:
+            many = 1000 if self.may_shrink or trace else min(_REFRESH * n, 50_000)
+            chunk = min(limit - done, many)
+            record = _NO_TRACE
+            if trace:
+                record = np.zeros((chunk + 1, 3))
+                record[0] = 0.5 * beta @ (linear + h), _gap(beta, h, lower, upper), 0.0
+                record[0, 2] = _gap_clipped(beta, h, lower, upper)
+            count, why = self.run(beta, h, lower, upper, tol, chunk, record)
+            rows.append(record[: count + 1] if not rows else record[1 : count + 1])
+            done, since = done + count, since + count
+            if why != OUT_OF_STEPS or done >= limit or (watch is not None and watch()):
+                return done, rows
+            if self.may_shrink:
+                count = self.run_shrunk(beta, h, lower, upper, tol, limit - done)
+                done, since = done + count, since + count
+            if since >= _REFRESH * n:  # rounding has piled up
+                h[:], since = linear - kernel_product(self.K, beta, n), 0
 
     def run(self, beta, h, lower, upper, threshold, max_iter, record=_NO_TRACE):
         """Ascend in place; return the number of steps and why it ended."""
@@ -500,8 +515,8 @@ class _Ascent:
         here = _stop_value(self.rule, *part)
         rest = _stop_value(self.rule, beta, h, lower, upper) - here if self.rule < 2 else 0.0
         memory = BoxMemory.new(active.size, self.memory.nearby.shape[1], seed=active.size)
-        small = _Ascent(
-            _square(self.K, active), self.diagonal[active], self.mask, self.rule, memory
+        small = BoxAscent(
+            _square(self.K, active), self.diagonal[active], self.mask, STOPPING[self.rule], memory
         )
         count, _ = small.run(*part, max(threshold - rest, 0.1 * here), max_iter)
         change = part[0] - beta[active]

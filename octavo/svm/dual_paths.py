@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.engine.smo import BoxMemory, solve_box
+from octavo.engine.smo import BoxAscent, BoxMemory
+from octavo.engine.working_sets import _stop_value
 from octavo.svm.dual_starts import RULES, Start, kernel_rule, next_start, zeros
 
 ORDERS = ("descending", "ascending", "hybrid")
@@ -113,43 +114,27 @@ def follow_path(
         In the order of `lams`.
     """
     n, n_train = y.size, n_train or int(np.count_nonzero(weights))
-    memory = memory or BoxMemory.new(n, rules.n_neighbors)
     diagonal = np.ascontiguousarray(K.diagonal())
-    found: dict[int, tuple[Start, NDArray[np.float64]]] = {}
-    path = FoldPath(
-        np.empty((len(lams), n)),
-        np.empty((len(lams), n)),
-        np.zeros(len(lams), dtype=np.int64),
-        np.zeros(len(lams)),
-        np.ones(len(lams), dtype=bool),
-    )
+    memory = memory or BoxMemory.new(n, rules.n_neighbors)
+    ascent = BoxAscent(K, diagonal, rules.working_set, rules.stopping, memory)
+    ascent.may_shrink &= rules.shrinking
+    unit = y * weights / (2.0 * n_train)  # the bounds at λ = 1
+    below, above, total = np.minimum(unit, 0.0), np.maximum(unit, 0.0), np.abs(unit).sum()
+    beta, h = np.empty((len(lams), n)), np.empty((len(lams), n))
+    n_iter, seconds = np.zeros(len(lams), dtype=np.int64), np.zeros(len(lams))
+    converged = np.ones(len(lams), dtype=bool)
     for at, before in visits(len(lams), rules.order):
-        clock = time.perf_counter()
-        bound = y * weights / (2.0 * lams[at] * n_train)
+        clock, lam = time.perf_counter(), lams[at]
+        bound = unit / lam
         if before >= 0:
-            old, old_bound = found[before]
-            r = lams[before] / lams[at]
-            start = next_start(rules.warm, K, y, old_bound, bound, r, old)
+            old, r = Start(beta[before], h[before]), lams[before] / lam
+            start = next_start(rules.warm, K, y, unit / lams[before], bound, r, old)
         else:
             start = kernel_rule(K, y, bound) if rules.first == "I1" else zeros(y)
-        total = float(np.abs(bound).sum())
-        result = solve_box(
-            K,
-            y,
-            np.minimum(bound, 0.0),
-            np.maximum(bound, 0.0),
-            beta=start.beta,
-            gradient=start.h,
-            diagonal=diagonal,
-            working_set=rules.working_set,
-            stopping=rules.stopping,
-            tol=rules.tol if rules.stopping == "kkt" else rules.tol * total,
-            max_iter=rules.max_iter,
-            memory=memory,
-            shrinking=rules.shrinking,
-        )
-        found[at] = Start(result.alpha, result.gradient), bound
-        path.beta[at], path.values[at] = result.alpha, y - result.gradient
-        path.n_iter[at], path.converged[at] = result.n_iter, result.converged
-        path.seconds[at] = time.perf_counter() - clock
-    return path
+        beta[at], h[at] = start
+        lower, upper = below / lam, above / lam
+        tol = rules.tol if rules.stopping == "kkt" else rules.tol * total / lam
+        n_iter[at], _ = ascent.climb(y, beta[at], h[at], lower, upper, tol, rules.max_iter)
+        converged[at] = _stop_value(ascent.rule, beta[at], h[at], lower, upper) <= tol
+        seconds[at] = time.perf_counter() - clock
+    return FoldPath(beta, y - h, n_iter, seconds, converged)

@@ -15,7 +15,13 @@ CASES = [
             WEIGHTS, 'gamma="scale" looks at the rows, not at their weights, as in SVC'
         ),
     ),
-    Case(make=lambda: NoOffsetSVC(gamma=0.5, stopping="kkt", tol=1e-12, random_state=0)),
+    Case(
+        make=lambda: NoOffsetSVC(gamma=0.5, stopping="kkt", tol=1e-12, random_state=0),
+        expected_failures={
+            "check_class_weight_classifiers": "without an offset the heavy class has no say where "
+            "a narrow kernel does not see its samples"
+        },
+    ),
     Case(
         make=lambda: NoOffsetSVCCV(cv=3, n_lams=4, n_sigmas=4, random_state=0),
         expected_failures=dict.fromkeys(
