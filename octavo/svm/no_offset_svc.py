@@ -281,8 +281,10 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         C = self.C if self.lam is None else 1.0 / (2.0 * self.lam * n)
         bounds = sample_bounds(codes, self.classes_, self.class_weight, weights, C)
         problems = pair_problems(codes, k, bounds)
+        # what "scale" means costs a pass over a kernel matrix that has no use for it
+        gamma = "auto" if self.kernel == "precomputed" else self.gamma
         self._kernel = resolve_kernel(
-            self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+            self.kernel, X, gamma=gamma, degree=self.degree, coef0=self.coef0
         )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         before = getattr(self, "_last", None) if self.warm_start else None
