@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from octavo.engine.working_sets import (
     ALL_PAIRS,
     BLOCK,
+    LARGE_BLOCK,
     LAST,
     NEEDS_MATRIX,
     SINGLE,
@@ -349,6 +350,7 @@ def pair_dual(
 STOPPING = ("clipped_gap", "gap", "kkt")
 OUT_OF_STEPS = 1
 _SMALL = 500  # samples below which shrinking saves nothing
+_LARGE = 1500  # samples from which halves are made of larger blocks
 _NO_TRACE = np.zeros((0, 3))
 
 
@@ -381,7 +383,8 @@ class BoxMemory(NamedTuple):
     @classmethod
     def new(cls, n: int, n_neighbors: int = 10, *, shuffle: bool = True, seed: int = 0):
         """Split n samples in two halves, at random or where they lie, and know no neighbours."""
-        side = np.arange(-(-n // BLOCK)) >= -(-n // BLOCK) / 2
+        n_blocks = -(-n // (BLOCK if n < _LARGE else LARGE_BLOCK))
+        side = np.arange(n_blocks) >= n_blocks / 2
         if shuffle:
             side = np.random.default_rng(seed).permutation(side)
         return cls(side, np.full((n, n_neighbors), -2), np.array([seed], dtype=np.uint64))

@@ -33,7 +33,7 @@ EXTRA_INNER = 2048  # random pairs of inner support vectors beside what the othe
 LAST = 2 * EXTRA_INNER
 NEEDS_MATRIX = VIOLATORS | RANDOM_PAIRS | EXTRA_INNER  # entries of K outside row i*
 
-BLOCK = 16  # samples that share a half
+BLOCK, LARGE_BLOCK = 16, 64  # samples that share a half; the second for many samples
 _SINGULAR = 1e-12  # 1 − correlation² below which two samples count as collinear
 
 
@@ -70,11 +70,25 @@ def _first_largest(values):
 
 
 @njit(cache=True, nogil=True)
+def _largest_bits(bits):
+    """Return the largest of integers: one loop that the compiler vectorises."""
+    largest = np.int64(-1)
+    for t in range(bits.size):
+        largest = max(largest, bits[t])
+    return largest
+
+
+@njit(cache=True, nogil=True)
 def _halves(gain, side):
-    """Return the best variable of each half; blocks of samples are assigned by `side`."""
-    best_0, best_1, block_0, block_1 = -1.0, -1.0, -1, -1
+    """Return the best variable of each half; blocks of samples are assigned by `side`.
+
+    Gains are not negative, so that they compare like the integers that share their bits.
+    """
+    bits = gain.view(np.int64)
+    block = BLOCK if side.size * BLOCK >= gain.size else LARGE_BLOCK
+    best_0, best_1, block_0, block_1 = np.int64(-1), np.int64(-1), -1, -1
     for b in range(side.size):
-        largest = _largest(gain[b * BLOCK : (b + 1) * BLOCK])
+        largest = _largest_bits(bits[b * block : (b + 1) * block])
         if side[b]:
             if largest > best_1:
                 best_1, block_1 = largest, b
@@ -82,11 +96,9 @@ def _halves(gain, side):
             best_0, block_0 = largest, b
     first = second = -1
     if block_0 >= 0:
-        start = block_0 * BLOCK
-        first = start + _place(gain[start : start + BLOCK], best_0)
+        first = block_0 * block + _place(bits[block_0 * block :], best_0)
     if block_1 >= 0:
-        start = block_1 * BLOCK
-        second = start + _place(gain[start : start + BLOCK], best_1)
+        second = block_1 * block + _place(bits[block_1 * block :], best_1)
     return (first, second) if best_0 >= best_1 else (second, first)
 
 
@@ -194,7 +206,8 @@ def _single_gains(beta, h, lower, upper, diagonal, inverse, gain):
         target = lower[t] if target < lower[t] else target
         target = upper[t] if target > upper[t] else target
         d = target - b
-        gain[t] = d * (g - 0.5 * d * diagonal[t])
+        value = d * (g - 0.5 * d * diagonal[t])
+        gain[t] = value if value > 0.0 else 0.0  # never less, but for rounding
 
 
 @njit(cache=True, nogil=True)
@@ -206,7 +219,8 @@ def _single_gains_unit(beta, h, lower, upper, gain):
         target = lower[t] if target < lower[t] else target
         target = upper[t] if target > upper[t] else target
         d = target - b
-        gain[t] = d * (g - 0.5 * d)
+        value = d * (g - 0.5 * d)
+        gain[t] = value if value > 0.0 else 0.0
 
 
 # --- partners -------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def check_kernel_matrix(K: np.ndarray, name: str = "The precomputed kernel") -> 
     """Refuse what is not square, not symmetric or has a diagonal that is not positive.
 
     An indefinite matrix is warned of. Up to 500 samples all entries and the eigenvalues are
-    looked at; beyond, 64 random rows and their columns, for a whole pass would take as long as
+    looked at; beyond, 16 random rows and their columns, for a whole pass would take as long as
     the fit.
     """
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
@@ -57,7 +57,7 @@ def check_kernel_matrix(K: np.ndarray, name: str = "The precomputed kernel") -> 
     if len(K) <= 500:
         check_gram(K, name=name)
         return
-    seen = np.random.default_rng(0).choice(len(K), 64, replace=False)
+    seen = np.random.default_rng(0).choice(len(K), 16, replace=False)
     rows, scale = K[seen], float(diagonal.max())
     skew = float(np.abs(rows - K[:, seen].T).max())
     if skew > 1e-8 * scale:

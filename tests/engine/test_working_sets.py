@@ -204,15 +204,16 @@ def test_single_gains_with_and_without_unit_diagonal():
     ws._single_gains(beta, h, lower, upper, np.ones(60), np.ones(60), general)
     target = np.clip(beta + h, lower, upper)
     expected = (target - beta) * (h - 0.5 * (target - beta))
+    assert plain.min() >= 0
     assert np.array_equal(plain, general)
     assert np.allclose(plain, expected, rtol=1e-14, atol=1e-16)
 
 
-@pytest.mark.parametrize("n", [1, 7, 16, 17, 200])
+@pytest.mark.parametrize("n", [1, 7, 16, 17, 200, 1500, 1601])
 def test_halves_find_the_best_of_each(n):
     rng = np.random.default_rng(n)
     memory = BoxMemory.new(n, seed=1)
-    member = np.repeat(memory.side, ws.BLOCK)[:n]
+    member = np.repeat(memory.side, ws.BLOCK if n < 1500 else ws.LARGE_BLOCK)[:n]
     for _ in range(20):
         gain = rng.uniform(size=n).round(1)
         i, other = ws._halves(gain, memory.side)
