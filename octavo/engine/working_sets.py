@@ -34,6 +34,9 @@ LAST = 2 * EXTRA_INNER
 NEEDS_MATRIX = VIOLATORS | RANDOM_PAIRS | EXTRA_INNER  # entries of K outside row i*
 
 BLOCK, LARGE_BLOCK = 16, 64  # samples that share a half; the second for many samples
+_NEVER = np.iinfo(np.int64).min
+_NOT_SIGN = np.iinfo(np.int64).max
+_STAYS = int(np.array(-np.inf).view(np.int64)) ^ _NOT_SIGN  # the rank of minus infinity
 _SINGULAR = 1e-12  # 1 − correlation² below which two samples count as collinear
 
 
@@ -72,7 +75,7 @@ def _first_largest(values):
 @njit(cache=True, nogil=True)
 def _largest_bits(bits):
     """Return the largest of integers: one loop that the compiler vectorises."""
-    largest = np.int64(-1)
+    largest = np.int64(_NEVER)
     for t in range(bits.size):
         largest = max(largest, bits[t])
     return largest
@@ -256,31 +259,45 @@ def _listed(pairs, count, a, b):
 
 
 @njit(cache=True, nogil=True)
-def _nearest(i, row, diagonal, lower, upper, found):
-    """Write the samples nearest to i in the metric of the kernel, among those that can move."""
-    k, filled = found.size, 0
-    closeness = np.empty(k)
+def _closeness(row, diagonal, lower, upper, rank):
+    """Write integers that order samples as 2 k(x_i, x) − k(x, x) does; the least if they stay."""
+    values = rank.view(np.float64)
     for t in range(row.size):
-        if t == i or lower[t] == upper[t]:
-            continue
         close = 2.0 * row[t] - diagonal[t]
-        if filled == k and close <= closeness[k - 1]:
-            continue
-        at = filled if filled < k else k - 1
-        while at > 0 and closeness[at - 1] < close:
-            closeness[at], found[at] = closeness[at - 1], found[at - 1]
-            at -= 1
-        closeness[at], found[at] = close, t
-        filled = min(filled + 1, k)
-    for t in range(filled, k):
-        found[t] = -1
+        values[t] = close if lower[t] < upper[t] else -np.inf
+    for t in range(row.size):  # the bits of floats, with those of negative ones turned round
+        rank[t] ^= (rank[t] >> 63) & _NOT_SIGN
 
 
 @njit(cache=True, nogil=True)
-def _list_neighbours(pairs, count, i, row, nearby, diagonal, lower, upper):
+def _nearest(i, row, diagonal, lower, upper, found, rank):
+    """Write the samples nearest to i in the metric of the kernel, among those that can move."""
+    _closeness(row, diagonal, lower, upper, rank)
+    rank[i] = _NEVER
+    n_blocks = -(-row.size // LARGE_BLOCK)
+    tops = np.empty(n_blocks, np.int64)
+    for b in range(n_blocks):
+        tops[b] = _largest_bits(rank[b * LARGE_BLOCK : (b + 1) * LARGE_BLOCK])
+    for at in range(found.size):
+        best = 0
+        for b in range(1, n_blocks):
+            if tops[b] > tops[best]:
+                best = b
+        part = rank[best * LARGE_BLOCK : (best + 1) * LARGE_BLOCK]
+        if tops[best] <= _STAYS:
+            found[at] = -1
+            continue
+        place = _place(part, tops[best])
+        found[at] = best * LARGE_BLOCK + place
+        part[place] = _NEVER
+        tops[best] = _largest_bits(part)
+
+
+@njit(cache=True, nogil=True)
+def _list_neighbours(pairs, count, i, row, nearby, diagonal, lower, upper, score):
     """WSS 4. Neighbours are looked up when a sample is first asked for, and remembered."""
     if nearby[i, 0] == -2:
-        _nearest(i, row, diagonal, lower, upper, nearby[i])
+        _nearest(i, row, diagonal, lower, upper, nearby[i], score.view(np.int64))
     for at in range(nearby.shape[1]):
         count = _listed(pairs, count, i, nearby[i, at])
     return count
@@ -445,7 +462,7 @@ def _select(
     if mask & HALVES:
         count = _listed(pairs, count, i, other)
     if mask & NEIGHBOURS and flag:
-        count = _list_neighbours(pairs, count, i, row, nearby, diagonal, lower, upper)
+        count = _list_neighbours(pairs, count, i, row, nearby, diagonal, lower, upper, score)
     if mask & (AHEAD | VIOLATORS | PARTNER | CLIPPED):
         count = _list_searched(pairs, count, mask, i, row, diagonal, beta, h, lower, upper, score)
     if mask & (SOME_PARTNERS | RANDOM_PAIRS):
