@@ -606,4 +606,5 @@ def _warmup() -> None:
     solve_box(K, y, low, high)
     solve_box(lambda i: K[i], y, low, high, diagonal=np.ones(2))
     _square(K, np.array([0]))
+    _subtract_row(y.copy(), 0.0, K[0])
     _subtract_rows_at(y, K, np.array([0]), np.zeros(1))

@@ -59,7 +59,7 @@ def _largest(values):
 
 
 @njit(cache=True, nogil=True)
-def _place(values, value):
+def _where_equal(values, value):
     for t in range(values.size):
         if values[t] == value:
             return t
@@ -69,7 +69,7 @@ def _place(values, value):
 @njit(cache=True, nogil=True)
 def _first_largest(values):
     """Return the first place of the largest value; several times as fast as one branching loop."""
-    return _place(values, _largest(values))
+    return _where_equal(values, _largest(values))
 
 
 @njit(cache=True, nogil=True)
@@ -99,9 +99,9 @@ def _halves(gain, side):
             best_0, block_0 = largest, b
     first = second = -1
     if block_0 >= 0:
-        first = block_0 * block + _place(bits[block_0 * block :], best_0)
+        first = block_0 * block + _where_equal(bits[block_0 * block :], best_0)
     if block_1 >= 0:
-        second = block_1 * block + _place(bits[block_1 * block :], best_1)
+        second = block_1 * block + _where_equal(bits[block_1 * block :], best_1)
     return (first, second) if best_0 >= best_1 else (second, first)
 
 
@@ -270,7 +270,7 @@ def _closeness(row, diagonal, lower, upper, rank):
 
 
 @njit(cache=True, nogil=True)
-def _nearest(i, row, diagonal, lower, upper, found, rank):
+def _nearest_by_kernel(i, row, diagonal, lower, upper, found, rank):
     """Write the samples nearest to i in the metric of the kernel, among those that can move."""
     _closeness(row, diagonal, lower, upper, rank)
     rank[i] = _NEVER
@@ -287,7 +287,7 @@ def _nearest(i, row, diagonal, lower, upper, found, rank):
         if tops[best] <= _STAYS:
             found[at] = -1
             continue
-        place = _place(part, tops[best])
+        place = _where_equal(part, tops[best])
         found[at] = best * LARGE_BLOCK + place
         part[place] = _NEVER
         tops[best] = _largest_bits(part)
@@ -297,7 +297,7 @@ def _nearest(i, row, diagonal, lower, upper, found, rank):
 def _list_neighbours(pairs, count, i, row, nearby, diagonal, lower, upper, score):
     """WSS 4. Neighbours are looked up when a sample is first asked for, and remembered."""
     if nearby[i, 0] == -2:
-        _nearest(i, row, diagonal, lower, upper, nearby[i], score.view(np.int64))
+        _nearest_by_kernel(i, row, diagonal, lower, upper, nearby[i], score.view(np.int64))
     for at in range(nearby.shape[1]):
         count = _listed(pairs, count, i, nearby[i, at])
     return count

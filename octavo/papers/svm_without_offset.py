@@ -142,6 +142,12 @@ def _table_1(name: str, seeds: tuple[int, ...], full_seeds: tuple[int, ...], spr
     def measure(run: Run) -> float:
         if name in STAND_INS:
             run.note(f"stand-in: {STAND_INS[name]}")
+        if name == "splice":
+            raise NotMeasurable(
+                "the numbers that LIBSVM's file has for the bases are not at hand; with A, C, G, T "
+                "as 1 to 4 the SVM errs on 14.06 % (3 splits), and so does scikit-learn's SVC on "
+                "14.5 % with the same parameters (2 splits)"
+            )
         if name in LARGE and not run.full:
             raise NotMeasurable("ten folds of a hundred SVMs take a minute here: see the full form")
         return split_error(name, run.seed)
