@@ -122,14 +122,14 @@ def liblinear(problem):
     from sklearn.svm import LinearSVC
 
     _, y, factor = problem
-    machine = LinearSVC(loss="hinge", fit_intercept=False, tol=1e-6, max_iter=1_000_000)
+    machine = LinearSVC(loss="hinge", fit_intercept=False, tol=1e-8, max_iter=1_000_000)
     w = machine.fit(factor, y).coef_[0]
     return 0.5 * w @ w + np.maximum(0, 1 - y * (factor @ w)).sum()
 
 
 def tight(problem):
     K, y, _ = problem
-    machine = NoOffsetSVC(kernel="precomputed", stopping="gap", tol=1e-7, random_state=0)
+    machine = NoOffsetSVC(kernel="precomputed", stopping="gap", tol=1e-8, random_state=0)
     return machine.fit(K, y).primal_objective_
 
 
