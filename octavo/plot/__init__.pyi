@@ -13,6 +13,11 @@ from octavo.plot.distributed import plot_node_times as plot_node_times
 from octavo.plot.distributed import plot_speedup as plot_speedup
 from octavo.plot.distributed import plot_suboptimality as plot_suboptimality
 from octavo.plot.distributed import plot_time_split as plot_time_split
+from octavo.plot.dual_ascent import plot_dual_ascent as plot_dual_ascent
+from octavo.plot.dual_ascent import plot_offset_boundaries as plot_offset_boundaries
+from octavo.plot.dual_ascent import plot_strategies as plot_strategies
+from octavo.plot.dual_ascent import plot_svm_grid as plot_svm_grid
+from octavo.plot.dual_ascent import plot_warm_starts as plot_warm_starts
 from octavo.plot.ellipsoids import plot_anchor_words as plot_anchor_words
 from octavo.plot.ellipsoids import plot_contact_ellipsoid as plot_contact_ellipsoid
 from octavo.plot.ellipsoids import plot_contact_values as plot_contact_values

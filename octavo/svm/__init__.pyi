@@ -3,6 +3,9 @@ from octavo.svm.biased_mpm import BiasedMPM as BiasedMPM
 from octavo.svm.biased_mpm import MinimumErrorMPM as MinimumErrorMPM
 from octavo.svm.biased_mpm import biased_hyperplane as biased_hyperplane
 from octavo.svm.biased_mpm import minimum_error_hyperplane as minimum_error_hyperplane
+from octavo.svm.box_svm import DualResult as DualResult
+from octavo.svm.box_svm import iteration_bound as iteration_bound
+from octavo.svm.box_svm import solve_box_svm as solve_box_svm
 from octavo.svm.ensemble_svc import EnsembleSVC as EnsembleSVC
 from octavo.svm.ensemble_svc import merge_ensembles as merge_ensembles
 from octavo.svm.high_probability_mpm import HighProbabilityMPM as HighProbabilityMPM
@@ -21,6 +24,9 @@ from octavo.svm.moment_bounds import moment_uncertainty as moment_uncertainty
 from octavo.svm.moment_bounds import worst_case_error as worst_case_error
 from octavo.svm.moment_space import ClassMoments as ClassMoments
 from octavo.svm.moment_space import class_moments as class_moments
+from octavo.svm.no_offset_grid import NoOffsetSVCCV as NoOffsetSVCCV
+from octavo.svm.no_offset_grid import steinwart_grid as steinwart_grid
+from octavo.svm.no_offset_svc import NoOffsetSVC as NoOffsetSVC
 from octavo.svm.pu_bagging import PUBaggingSVC as PUBaggingSVC
 from octavo.svm.robust_classifier import accuracy_threshold as accuracy_threshold
 from octavo.svm.robust_hyperplanes import InfeasibleUncertainty as InfeasibleUncertainty
