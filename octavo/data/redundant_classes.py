@@ -40,8 +40,8 @@ def _bursts(rng, n, rate=0.01):
     y = (rng.uniform(size=n) < rate).astype(int)
     phase = np.cumsum(rng.normal(0, 0.05, n))
     calm = np.stack([0.35 + 0.15 * np.sin(phase), 0.35 + 0.15 * np.cos(phase)], axis=1)
-    lift = y[:, None] * rng.uniform(0.2, 0.4, (n, 2))
-    level = 0.3 + 0.1 * np.sin(phase / 3) + 0.3 * y
+    lift = y[:, None] * rng.uniform(0.0, 0.3, (n, 2))
+    level = 0.3 + 0.1 * np.sin(phase / 3) + 0.1 * y
     X = np.column_stack([calm + lift, level])
     return X + 0.02 * rng.normal(size=X.shape), y
 
@@ -58,9 +58,7 @@ _KINDS = {"checkerboard": _checkerboard, "rings": _rings, "bursts": _bursts}
     },
     prefer_skip_nested_validation=True,
 )
-def make_redundant_classes(
-    n_samples=10_000, *, kind="checkerboard", flip=0.0, random_state=None
-):
+def make_redundant_classes(n_samples=10_000, *, kind="checkerboard", flip=0.0, random_state=None):
     """Draw two classes in two or three dimensions.
 
     Parameters
@@ -85,7 +83,7 @@ def make_redundant_classes(
     >>> from octavo.data import make_redundant_classes
     >>> X, y = make_redundant_classes(1000, kind="bursts", random_state=0)
     >>> X.shape, int(y.sum())
-    ((1000, 3), 8)
+    ((1000, 3), 11)
     """
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     X, y = _KINDS[kind](rng, n_samples)

@@ -1,5 +1,11 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.svm.ae_one_class import AEOneClassSVM as AEOneClassSVM
 from octavo.svm.aesvc import AESVC as AESVC
+from octavo.svm.aesvc_grid import AESVCGrid as AESVCGrid
+from octavo.svm.aesvc_grid import GridRun as GridRun
+from octavo.svm.aesvc_grid import SpeedupReport as SpeedupReport
+from octavo.svm.aesvc_grid import run_grid as run_grid
+from octavo.svm.aesvc_grid import speedup_report as speedup_report
 from octavo.svm.enclosing_ball import MinimumEnclosingBall as MinimumEnclosingBall
 from octavo.svm.extreme_points import ApproximateExtremePoints as ApproximateExtremePoints
 from octavo.svm.extreme_points import RepresentativeSet as RepresentativeSet

@@ -60,12 +60,13 @@ def weights_of_classes(class_weight: Any, classes: Any, codes: Any, weight: Any)
 
 
 def _machine_has(name: str):
-    """Return a check that the machine has a method."""
+    """Return a check that the machine has a method; it raises AttributeError otherwise."""
 
     def check(self):
-        machine = getattr(self, "estimator_", None) or self.base_estimator or SVC
-        getattr(machine, name)  # raises AttributeError where it has not
-        return True
+        machine = self.base_estimator
+        if machine is None:
+            machine = SVC()  # without probabilities, and says so
+        return bool(getattr(getattr(self, "estimator_", machine), name))
 
     return check
 
@@ -273,6 +274,7 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X, codes, weight = self._check(X, y, sample_weight)
         start = time.perf_counter()
         points = self._selection()._fit_checked(X, codes, weight, owner=self, y=y)
+        points._warn_of_extremes(X)
         return self._train(X, codes, weight, points, time.perf_counter() - start)
 
     def _train(self, X, codes, weight, points, selection_time):
@@ -351,7 +353,7 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X = self._rows(X)
         return self.estimator_.decision_function(X)
 
-    @available_if(lambda self: self.base_estimator is not None and _machine_has("predict_proba")(self))
+    @available_if(_machine_has("predict_proba"))
     def predict_proba(self, X):
         """Return the probabilities of the classes, where `base_estimator` gives them.
 

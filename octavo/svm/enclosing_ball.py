@@ -74,9 +74,7 @@ def enclosing_ball(
         gram = np.ascontiguousarray(kernel.block(local, local), dtype=np.float64)
         half, slope = 0.5 * gram.diagonal(), np.empty(len(working))
         precision = 0.125 * tol * best.outer
-        value, _, _ = _simplex_qp(
-            gram, half, weights, slope, precision, MAX_STEPS, np.inf, -np.inf
-        )
+        value, _, _ = _simplex_qp(gram, half, weights, slope, precision, MAX_STEPS, np.inf, -np.inf)
         inner = 2.0 * value  # radius² of the ball of the working set, from below
         held = weights > 0
         centre = float(weights[held] @ gram[np.ix_(held, held)] @ weights[held])
@@ -165,9 +163,7 @@ class MinimumEnclosingBall(CallbackSupportMixin, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self, kernel="rbf", *, gamma=1.0, degree=3, coef0=1.0, tol=1e-6, max_iter=1000
-    ):
+    def __init__(self, kernel="rbf", *, gamma=1.0, degree=3, coef0=1.0, tol=1e-6, max_iter=1000):
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree

@@ -24,7 +24,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from octavo.engine.gram import Kernel, resolve_kernel
+from octavo.engine.gram import Kernel, resolve_kernel, row_chunks
 from octavo.engine.progress import FitProgress
 from octavo.svm.hull_selection import (
     MAX_STEPS,
@@ -39,6 +39,7 @@ from octavo.svm.segregation import (
     distinct_rows,
     median_split_blocks,
     neighbour_subsets,
+    squared_norms,
 )
 
 __all__ = ["ApproximateExtremePoints", "RepresentativeSet"]
@@ -184,7 +185,7 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
     Attributes
     ----------
     indices_ : ndarray of shape (`n_selected_`,)
-        Rows that represent, increasing.
+        Rows that represent, one set after the other.
     weights_ : ndarray of shape (`n_selected_`,)
         Their weights; they sum to the number of rows (or to the sum of `sample_weight`) in each
         class, and none is below that of its own row.
@@ -306,10 +307,10 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         labels = class_labels(y, X.shape[0])
-        weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        return self._fit_checked(X, labels, weight, owner=self, y=y)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self._fit_checked(X, labels, weight, owner=self, y=y)
+        self._warn_of_extremes(X)
+        return self
 
     def _fit_checked(self, X, labels, weight, *, owner, y=None):
         """Select from checked input; `owner` is the estimator whose callbacks are told."""
@@ -320,8 +321,9 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
             )
         if not weight.any():
             raise ValueError("All sample weights are zero: there is nothing to represent.")
+        gamma = weighted_scale(X, weight) if self.gamma == "scale" else self.gamma
         self.kernel_ = resolve_kernel(
-            self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+            self.kernel, X, gamma=gamma, degree=self.degree, coef0=self.coef0
         )
         cut = segregate(
             self.kernel_,
@@ -335,7 +337,6 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
         )
         with FitProgress(owner, len(cut.subsets), X, y, step_name="subset") as progress:
             self._collect(X, cut, progress)
-        self._warn_of_extremes(X)
         return self
 
     def _collect(self, X: Any, cut: Segregated, progress: FitProgress) -> None:
@@ -352,17 +353,16 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
                 columns.append(sp.csr_array(part.weights))
             progress.step()
         warn_undecided(undecided, MAX_STEPS)
-        indices = np.concatenate(found)
-        order = np.argsort(indices)
         n = X.shape[0]
-        self.indices_, self.weights_ = indices[order], np.concatenate(beta)[order]
-        self.n_selected_, self.n_subsets_ = len(indices), len(cut.subsets)
+        # By set, not by row: so a learner sees the same whatever the order of the rows was.
+        self.indices_, self.weights_ = np.concatenate(found), np.concatenate(beta)
+        self.n_selected_, self.n_subsets_ = len(self.indices_), len(cut.subsets)
         self.reduction_ = self.n_selected_ / n
         self.hull_error_, self.subset_labels_ = np.full(n, np.nan), np.full(n, -1)
         self.hull_error_[cut.kept] = error[cut.distinct.inverse]
         self.subset_labels_[cut.kept] = place[cut.distinct.inverse]
         if self.store_assignments:
-            self.assignments_ = assemble_assignments(columns, cut, order, n)
+            self.assignments_ = assemble_assignments(columns, cut, n)
 
     def _warn_of_extremes(self, X: Any) -> None:
         n = X.shape[0]
@@ -372,7 +372,7 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
                 f"have in kernel space; {self.n_selected_} rows now stand for {n}. Usual values "
                 "are 1e-4 to 1e-2.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         if self.reduction_ > NO_COMPRESSION and n >= ENOUGH_ROWS:
             warnings.warn(
@@ -380,7 +380,7 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
                 f"eps={self.eps:g}. The data have many dimensions, or the kernel is narrow (large "
                 "gamma, unscaled features); use SVC or Nystroem, or a larger eps.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     def fit_resample(self, X, y=None, sample_weight=None):
@@ -429,6 +429,19 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
         return RepresentativeSet(X[self.indices_], chosen, self.weights_)
 
 
+def weighted_scale(X: Any, weight: np.ndarray) -> float:
+    """Return what gamma="scale" means where a row of weight 2 counts as two rows."""
+    total = float(weight.sum()) * X.shape[1]
+    mean = float(weight @ np.asarray(X.sum(axis=1)).ravel()) / total
+    if sp.issparse(X):
+        variance = float(weight @ squared_norms(X)) / total - mean**2
+    else:
+        chunks = row_chunks(X.shape[0], X.shape[1], megabytes=16.0)
+        variance = sum(float(weight[rows] @ squared_norms(X[rows] - mean)) for rows in chunks)
+        variance /= total
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
 def class_labels(y: Any, n: int) -> np.ndarray:
     """Return classes as small integers; zeros without y."""
     if y is None:
@@ -442,11 +455,9 @@ def class_labels(y: Any, n: int) -> np.ndarray:
     return np.unique(y, return_inverse=True)[1]
 
 
-def assemble_assignments(
-    columns: list[Any], cut: Segregated, order: np.ndarray, n: int
-) -> sp.csr_array:
+def assemble_assignments(columns: list[Any], cut: Segregated, n: int) -> sp.csr_array:
     """Return the convex weights of all rows from those of the subsets."""
-    stacked = sp.csr_array(sp.block_diag(columns, format="csr"))[:, order]
+    stacked = sp.csr_array(sp.block_diag(columns, format="csr"))
     row_of = np.empty(len(cut.rows), dtype=np.intp)
     row_of[np.concatenate(cut.subsets)] = np.arange(len(cut.rows))
     inside = sp.csr_array(stacked[row_of[cut.distinct.inverse]])

@@ -301,7 +301,7 @@ def distance_to_hull(K_xx, K_xR, K_RR, tol=1e-9, *, max_steps=MAX_STEPS):
 
 
 def _warmup() -> None:
-    gram = np.exp(-np.subtract.outer(np.arange(4.0), np.arange(4.0)) ** 2)
+    gram = np.exp(-(np.subtract.outer(np.arange(4.0), np.arange(4.0)) ** 2))
     weight = np.empty(4)
     _start_of_ball(gram, weight)
     select_extremes(gram, 0.5)

@@ -161,7 +161,8 @@ def error_certificate(model, X, y, sample_weight=None, *, baseline=None, lower_b
     -----
     The lower bound spreads the dual weights of the representatives over the rows that they
     stand for, in the proportions in which they stand for them. These are feasible in the dual
-    of the machine of all rows, so that their dual objective bounds its least objective.
+    of the machine of all rows, so that their dual objective bounds its least objective. The
+    bound is close for eps of 1e-4 and less; at 1e-2 it says little.
 
     References
     ----------
@@ -172,10 +173,10 @@ def error_certificate(model, X, y, sample_weight=None, *, baseline=None, lower_b
     --------
     >>> from octavo.data import make_redundant_classes
     >>> from octavo.svm import AESVC, error_certificate
-    >>> X, y = make_redundant_classes(2000, kind="rings", random_state=0)
-    >>> model = AESVC(C=1.0, gamma=4.0, eps=1e-3).fit(X, y)
+    >>> X, y = make_redundant_classes(900, kind="rings", random_state=0)
+    >>> model = AESVC(C=1.0, gamma=4.0, eps=1e-5).fit(X, y)
     >>> found = error_certificate(model, X, y)
-    >>> found.lower_bound <= found.f1 <= 1.2 * found.lower_bound
+    >>> found.lower_bound <= found.f1 <= 1.02 * found.lower_bound
     True
     """
     check_is_fitted(model, "representative_indices_")
@@ -236,4 +237,6 @@ def _spread_dual(
     share[model.support_] = np.abs(coef)
     per_weight = share[model.representative_indices_] / model.representative_weights_
     alpha = weight * (gamma @ per_weight)
-    return float(alpha.sum()) - 0.5 * squared_norm(model.kernel_, X, alpha * sign)
+    linear, square = float(alpha.sum()), squared_norm(model.kernel_, X, alpha * sign)
+    shrink = min(1.0, linear / square)  # any share of it is feasible too; take the best
+    return shrink * linear - 0.5 * shrink**2 * square
