@@ -319,12 +319,11 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
                 f"subset_size must not exceed block_size: got subset_size={self.subset_size} and "
                 f"block_size={self.block_size}."
             )
-        if not weight.any():
-            raise ValueError("All sample weights are zero: there is nothing to represent.")
         gamma = weighted_scale(X, weight) if self.gamma == "scale" else self.gamma
         self.kernel_ = resolve_kernel(
             self.kernel, X, gamma=gamma, degree=self.degree, coef0=self.coef0
         )
+        gram_of_rows(self.kernel_, X, np.arange(min(2, X.shape[0])))  # a callable may be wrong
         cut = segregate(
             self.kernel_,
             X,
