@@ -4,6 +4,7 @@ from octavo.svm.aesvc import AESVC as AESVC
 from octavo.svm.aesvc_grid import AESVCGrid as AESVCGrid
 from octavo.svm.aesvc_grid import GridRun as GridRun
 from octavo.svm.aesvc_grid import SpeedupReport as SpeedupReport
+from octavo.svm.aesvc_grid import compare_runs as compare_runs
 from octavo.svm.aesvc_grid import run_grid as run_grid
 from octavo.svm.aesvc_grid import speedup_report as speedup_report
 from octavo.svm.enclosing_ball import MinimumEnclosingBall as MinimumEnclosingBall

@@ -27,7 +27,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from octavo.engine.progress import FitProgress
 from octavo.svm.aesvc import AESVC
 
-__all__ = ["AESVCGrid", "GridRun", "SpeedupReport", "run_grid", "speedup_report"]
+__all__ = [
+    "AESVCGrid",
+    "GridRun",
+    "SpeedupReport",
+    "compare_runs",
+    "run_grid",
+    "speedup_report",
+]
 
 Floats = NDArray[np.float64]
 
@@ -193,7 +200,40 @@ def speedup_report(estimator, baseline, X, y, grid, *, cv=5):
     """
     folds = list(check_cv(cv, y, classifier=True).split(X, y))
     ours = run_grid(estimator, X, y, grid, cv=folds)
-    theirs = run_grid(baseline, X, y, grid, cv=folds)
+    return compare_runs(ours, run_grid(baseline, X, y, grid, cv=folds))
+
+
+def compare_runs(ours, theirs):
+    """Return the seven figures of two runs over one grid.
+
+    Parameters
+    ----------
+    ours : GridRun
+        The method's.
+    theirs : GridRun
+        The baseline's, on the same cells and folds.
+
+    Returns
+    -------
+    SpeedupReport
+        ETS, OTS, ECS, CTS, RMSE, and accuracies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.svm import GridRun, compare_runs
+    >>> one = np.ones((1, 1))
+    >>> fast = GridRun([{}], 0.9 * one, 2.0 * one, 10 * one, 0.1 * one, 1.0)
+    >>> slow = GridRun([{}], 0.9 * one, 12.0 * one, 50 * one, one, 0.0)
+    >>> report = compare_runs(fast, slow)
+    >>> report.ets, report.ots, report.ecs
+    (6.0, 4.0, 5.0)
+    """
+    if ours.accuracy.shape != theirs.accuracy.shape:
+        raise ValueError(
+            "Both runs must have the same cells and folds; got shapes "
+            f"{ours.accuracy.shape} and {theirs.accuracy.shape}."
+        )
     best, best_theirs = (int(np.argmax(r.accuracy.mean(axis=1))) for r in (ours, theirs))
     mean, mean_theirs = ours.accuracy.mean(axis=1), theirs.accuracy.mean(axis=1)
     return SpeedupReport(
