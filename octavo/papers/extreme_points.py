@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from functools import lru_cache
 
 import numpy as np
@@ -200,17 +201,12 @@ def smaller_eps_is_closer(run: Run) -> float:
 def sizes_are_monotone(run: Run) -> float:
     run.note(STAND_IN)
     X, y, _ = board(20_000 if run.full else 4_000, run.seed)
-    sizes = np.array(
-        [
-            [
-                svm.ApproximateExtremePoints(gamma=gamma, eps=eps, resolve=False)
-                .fit(X, y)
-                .reduction_
-                for gamma in 2.0 ** np.arange(-4, 3, 2)
-            ]
-            for eps in EPSILONS
-        ]
-    )
+
+    def share(gamma: float, eps: float) -> float:
+        points = svm.ApproximateExtremePoints(gamma=gamma, eps=eps, resolve=False)
+        return points.fit(X, y).reduction_
+
+    sizes = np.array([[share(g, eps) for g in 2.0 ** np.arange(-4, 3, 2)] for eps in EPSILONS])
     run.note("M/N in percent: " + "; ".join(", ".join(f"{100 * v:.2f}" for v in r) for r in sizes))
     return float(np.all(np.diff(sizes, axis=1) >= 0) and np.all(np.diff(sizes, axis=0) >= 0))
 
@@ -288,8 +284,6 @@ def many_dimensions_save_nothing(run: Run) -> float:
 
     run.note("scikit-learn's digits (1,797 x 64, scaled to [0, 1]) instead of MNIST, g = 1")
     X, y = load_digits(return_X_y=True)
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is measured
         return 100 * svm.ApproximateExtremePoints().fit(X / 16.0, y == 0).reduction_
@@ -299,9 +293,7 @@ def many_dimensions_save_nothing(run: Run) -> float:
     says="The selection takes time linear in the number of rows",
     where="Section 4.4",
     published=1.0,
-    expect=at_most(
-        1.25, because="the exponent between n and 4 n; log2 V and caches allow a little"
-    ),
+    expect=at_most(1.25, because="exponent between n and 4 n; log2 V and caches allow a bit"),
 )
 def selection_is_linear(run: Run) -> float:
     n = 100_000 if run.full else 20_000

@@ -48,7 +48,8 @@ def test_the_gap_bounds_what_is_missing_after_any_number_of_steps(seed, steps):
     value, gap, done = solve(gram, linear, early, max_steps=steps)
     best = solve(gram, linear, late)[0]
     assert done <= steps
-    assert early.min() >= 0 and early.sum() == pytest.approx(1.0, abs=1e-12)
+    assert early.min() >= 0
+    assert early.sum() == pytest.approx(1.0, abs=1e-12)
     assert -1e-12 <= best - value <= gap + 1e-9
 
 
@@ -59,9 +60,11 @@ def test_stops_as_soon_as_it_knows():
     best, _, steps = solve(gram, linear, start.copy())
     low, high = best - 0.1, best + 0.1
     value, _, early = solve(gram, linear, start.copy(), accept=low)
-    assert low <= value and early < steps
+    assert low <= value
+    assert early < steps
     value, gap, early = solve(gram, linear, start.copy(), reject=high)
-    assert value + gap < high and early < steps
+    assert value + gap < high
+    assert early < steps
 
 
 def test_a_leading_block_of_a_larger_matrix_and_equal_points():
@@ -75,7 +78,8 @@ def test_a_leading_block_of_a_larger_matrix_and_equal_points():
 
 def test_not_a_number_ends_at_once():
     value, gap, steps = solve(np.eye(2), np.array([np.nan, 0.0]), np.array([1.0, 0.0]))
-    assert np.isnan(value) and steps == 0
+    assert np.isnan(value)
+    assert steps == 0
 
 
 def test_slope_is_what_it_says():

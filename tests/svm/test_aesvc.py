@@ -141,7 +141,8 @@ def test_another_machine_learns_from_the_representatives():
     chosen = model.representative_indices_
     expected = LogisticRegression().fit(X[chosen], y[chosen], model.representative_weights_)
     np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X))
-    assert not hasattr(model, "support_") and not hasattr(model, "objective_")
+    assert not hasattr(model, "support_")
+    assert not hasattr(model, "objective_")
     assert hasattr(AESVC(base_estimator=GaussianNB()), "predict_proba")
     assert not hasattr(AESVC(base_estimator=GaussianNB()), "decision_function")
     assert not hasattr(AESVC(), "predict_proba")

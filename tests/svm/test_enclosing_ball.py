@@ -58,7 +58,8 @@ def test_the_ball_holds_every_row_and_its_support_lies_on_it(seed, n, gamma):
     ball = MinimumEnclosingBall(gamma=gamma).fit(X)
     far = ball.distance(X)
     assert far.max() <= ball.radius_ + 1e-7
-    assert ball.dual_coef_.min() > 0 and ball.dual_coef_.sum() == pytest.approx(1.0)
+    assert ball.dual_coef_.min() > 0
+    assert ball.dual_coef_.sum() == pytest.approx(1.0)
     # The weighted mean of the support's distances² is the dual value: radius² less the gap.
     mean = ball.dual_coef_ @ ball.distance(X[ball.support_]) ** 2
     assert mean >= ball.radius_**2 - ball.duality_gap_ - 1e-9

@@ -208,7 +208,7 @@ def test_bad_weights_and_targets_are_refused():
     X, y = data(50)
     with pytest.raises(ValueError, match="at least one non-zero"):
         ApproximateExtremePoints().fit(X, y, np.zeros(50))
-    with pytest.raises(ValueError, match="[Nn]egative"):
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
         ApproximateExtremePoints().fit(X, y, -np.ones(50))
     with pytest.raises(ValueError, match="continuous"):
         ApproximateExtremePoints().fit(X, X[:, 0])

@@ -47,7 +47,8 @@ def test_distance_in_kernel_space_against_cvxpy(kernel):
     goal = cp.Minimize(cp.sum_squares(root.T @ w) - 2 * K_xR @ w)
     best = cp.Problem(goal, [w >= 0, cp.sum(w) == 1]).solve(solver="CLARABEL")
     assert dist2 == pytest.approx(K_xx + best, rel=1e-6)
-    assert mu.min() >= 0 and mu.sum() == pytest.approx(1.0)
+    assert mu.min() >= 0
+    assert mu.sum() == pytest.approx(1.0)
     assert dist2 == pytest.approx(K_xx - 2 * K_xR @ mu + mu @ K_RR @ mu, abs=1e-10)
 
 

@@ -95,8 +95,10 @@ def test_weights_are_repetitions_for_the_certificate_too():
 
 def test_what_it_cannot_certify_is_refused():
     X, y = data(90)
+    labels = np.arange(90) % 3
+    three = AESVC().fit(X, labels)
     with pytest.raises(ValueError, match="got 3 classes"):
-        labels = np.arange(90) % 3
-        error_certificate(AESVC().fit(X, labels), X, labels)
+        error_certificate(three, X, labels)
+    other = AESVC(base_estimator=SVC()).fit(X, y)
     with pytest.raises(ValueError, match="base_estimator=SVC"):
-        error_certificate(AESVC(base_estimator=SVC()).fit(X, y), X, y)
+        error_certificate(other, X, y)
