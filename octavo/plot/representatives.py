@@ -47,9 +47,10 @@ def plot_representatives(points: Any, X: Any, y: Any = None, *, ax: Axes | None 
     for number, label in enumerate(np.unique(labels)):
         own, kept = labels == label, labels[chosen] == label
         colour = f"C{number}"
-        ax.scatter(*X[own][:, :2].T, s=1, color=colour, alpha=0.25, linewidths=0)
+        ax.scatter(X[own, 0], X[own, 1], s=1, color=colour, alpha=0.25, linewidths=0)
         ax.scatter(
-            *X[chosen[kept]][:, :2].T,
+            X[chosen[kept], 0],
+            X[chosen[kept], 1],
             s=size[kept],
             facecolor="none",
             edgecolor=colour,
@@ -78,7 +79,7 @@ def plot_hull_errors(points: Any, *, ax: Axes | None = None) -> Axes:
     ax = ax or plt.subplots()[1]
     error = np.asarray(points.hull_error_)
     error = error[np.isfinite(error)]
-    bins = np.linspace(0.0, max(points.eps, float(error.max())), 41)
+    bins = np.linspace(0.0, max(points.eps, float(error.max())), 41).tolist()
     ax.hist(error, bins=bins)
     ax.axvline(points.eps, color="0.3", linestyle="--", label=f"eps = {points.eps:g}")
     ax.set(xlabel="squared distance to the hull", ylabel="rows", yscale="log")

@@ -295,7 +295,8 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.representative_weights_ = points.weights_
         self.reduction_, self.hull_error_ = points.reduction_, points.hull_error_
         for name in ("support_", "n_support_", "objective_", "duality_gap_"):
-            vars(self).pop(name, None)  # of an earlier fit
+            if hasattr(self, name):
+                delattr(self, name)  # of an earlier fit
         if hasattr(self.estimator_, "support_"):
             self.support_ = chosen[self.estimator_.support_]
             self.n_support_ = self.estimator_.n_support_
