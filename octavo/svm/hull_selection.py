@@ -201,8 +201,7 @@ def approximate_extreme_points(gram, eps=1e-2, *, resolve=True, max_steps=MAX_ST
 
     Examples
     --------
-    A square of 11 x 11 points is spanned by its corners, and by a few others that were visited
-    before all corners were known:
+    A square of 11 x 11 points is spanned by its corners:
 
     >>> import numpy as np
     >>> from octavo.svm import approximate_extreme_points
@@ -305,3 +304,4 @@ def _warmup() -> None:
     weight = np.empty(4)
     _start_of_ball(gram, weight)
     select_extremes(gram, 0.5)
+    distance_to_hull(1.0, np.ones(4), gram)

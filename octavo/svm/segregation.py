@@ -187,6 +187,9 @@ def _warmup() -> None:
     keys = np.empty(1, dtype=np.uint64)
     _mixed(0, np.uint64(1))
     _keys_of_dense(bits, one, keys)
+    bits.flags.writeable = one.flags.writeable = False  # rows of a memory map are
+    _keys_of_dense(bits, one, keys)
+    one = np.ones((1, 1))
     for kind in (np.int32, np.int64):
         ends = np.array([0, 1], dtype=kind)
         _keys_of_csr(ends, ends[:1], _ONE, one[0], keys)
