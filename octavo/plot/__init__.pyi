@@ -102,6 +102,11 @@ from octavo.plot.ratings import plot_head_to_head as plot_head_to_head
 from octavo.plot.ratings import plot_leaderboard as plot_leaderboard
 from octavo.plot.ratings import plot_rating_history as plot_rating_history
 from octavo.plot.ratings import plot_win_curves as plot_win_curves
+from octavo.plot.representatives import plot_accuracy_against_time as plot_accuracy_against_time
+from octavo.plot.representatives import plot_hull_errors as plot_hull_errors
+from octavo.plot.representatives import plot_reduction as plot_reduction
+from octavo.plot.representatives import plot_representatives as plot_representatives
+from octavo.plot.representatives import plot_training_times as plot_training_times
 from octavo.plot.search import plot_run_lengths as plot_run_lengths
 from octavo.plot.search import plot_search_distributions as plot_search_distributions
 from octavo.plot.search import plot_search_progress as plot_search_progress

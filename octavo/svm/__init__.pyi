@@ -1,4 +1,12 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.svm.ae_one_class import AEOneClassSVM as AEOneClassSVM
+from octavo.svm.aesvc import AESVC as AESVC
+from octavo.svm.aesvc_grid import AESVCGrid as AESVCGrid
+from octavo.svm.aesvc_grid import GridRun as GridRun
+from octavo.svm.aesvc_grid import SpeedupReport as SpeedupReport
+from octavo.svm.aesvc_grid import compare_runs as compare_runs
+from octavo.svm.aesvc_grid import run_grid as run_grid
+from octavo.svm.aesvc_grid import speedup_report as speedup_report
 from octavo.svm.biased_mpm import BiasedMPM as BiasedMPM
 from octavo.svm.biased_mpm import MinimumErrorMPM as MinimumErrorMPM
 from octavo.svm.biased_mpm import biased_hyperplane as biased_hyperplane
@@ -6,10 +14,16 @@ from octavo.svm.biased_mpm import minimum_error_hyperplane as minimum_error_hype
 from octavo.svm.box_svm import DualResult as DualResult
 from octavo.svm.box_svm import iteration_bound as iteration_bound
 from octavo.svm.box_svm import solve_box_svm as solve_box_svm
+from octavo.svm.enclosing_ball import MinimumEnclosingBall as MinimumEnclosingBall
 from octavo.svm.ensemble_svc import EnsembleSVC as EnsembleSVC
 from octavo.svm.ensemble_svc import merge_ensembles as merge_ensembles
+from octavo.svm.extreme_points import ApproximateExtremePoints as ApproximateExtremePoints
+from octavo.svm.extreme_points import RepresentativeSet as RepresentativeSet
 from octavo.svm.high_probability_mpm import HighProbabilityMPM as HighProbabilityMPM
 from octavo.svm.high_probability_mpm import HighProbabilityMPMCV as HighProbabilityMPMCV
+from octavo.svm.hull_selection import ExtremePoints as ExtremePoints
+from octavo.svm.hull_selection import approximate_extreme_points as approximate_extreme_points
+from octavo.svm.hull_selection import distance_to_hull as distance_to_hull
 from octavo.svm.minimax_curve import Hyperplane as Hyperplane
 from octavo.svm.minimax_probability import MinimaxProbabilityMachine as MinimaxProbabilityMachine
 from octavo.svm.minimax_probability import fisher_hyperplane as fisher_hyperplane
@@ -28,6 +42,8 @@ from octavo.svm.no_offset_grid import NoOffsetSVCCV as NoOffsetSVCCV
 from octavo.svm.no_offset_grid import steinwart_grid as steinwart_grid
 from octavo.svm.no_offset_svc import NoOffsetSVC as NoOffsetSVC
 from octavo.svm.pu_bagging import PUBaggingSVC as PUBaggingSVC
+from octavo.svm.representative_error import ErrorCertificate as ErrorCertificate
+from octavo.svm.representative_error import error_certificate as error_certificate
 from octavo.svm.robust_classifier import accuracy_threshold as accuracy_threshold
 from octavo.svm.robust_hyperplanes import InfeasibleUncertainty as InfeasibleUncertainty
 from octavo.svm.robust_hyperplanes import kappa_along as kappa_along
