@@ -19,6 +19,8 @@ from octavo.data.outlier_subspaces import OutlierSubspace as OutlierSubspace
 from octavo.data.outlier_subspaces import make_outlier_subspace as make_outlier_subspace
 from octavo.data.proteins import ProteinHMM as ProteinHMM
 from octavo.data.proteins import protein_structure_hmm as protein_structure_hmm
+from octavo.data.redundant_classes import RedundantClasses as RedundantClasses
+from octavo.data.redundant_classes import make_redundant_classes as make_redundant_classes
 from octavo.data.separable import AnchorCorpus as AnchorCorpus
 from octavo.data.separable import SeparableSample as SeparableSample
 from octavo.data.separable import make_anchor_corpus as make_anchor_corpus

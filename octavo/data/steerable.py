@@ -59,7 +59,8 @@ def make_hidden_clusters(n_per_cluster=100, *, spread=3.0, thickness=0.15, rando
 
     References
     ----------
-    .. [1] Oglic (2018). Kernel-based greedy algorithms, Section 2.9. Thesis, University of Bonn.
+    .. [1] Oglic (2018). Constructive approximation and learning by greedy algorithms, Section 2.9.
+       Thesis, University of Bonn.
 
     Examples
     --------

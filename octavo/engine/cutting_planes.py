@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from octavo.engine.simplex_qp import _simplex_qp
 
 Floats = NDArray[np.float64]
 _TOWARDS = 0.1  # how far from the best point towards the model's minimiser a plane is cut
@@ -31,32 +32,6 @@ class CutFit(NamedTuple):
     gap: float
     n_iter: int
     trace: Floats
-
-
-@numba.njit(cache=True)
-def _simplex_qp(gram, linear, weight, tol, max_steps):
-    """Maximise linear·weight - ½ weight·gram·weight over the simplex, two weights at a time."""
-    slope = linear - gram @ weight
-    for _ in range(max_steps):
-        up, down = 0, -1
-        for k in range(slope.shape[0]):
-            if slope[k] > slope[up]:
-                up = k
-            if weight[k] > 0.0 and (down < 0 or slope[k] < slope[down]):
-                down = k
-        rise = slope[up] - slope[down]
-        if rise <= tol:
-            return
-        bend = gram[up, up] + gram[down, down] - 2.0 * gram[up, down]
-        move = weight[down]
-        if bend * move > rise:
-            move = rise / bend
-            weight[down] -= move
-        else:
-            weight[down] = 0.0
-        weight[up] += move
-        for k in range(slope.shape[0]):
-            slope[k] -= move * (gram[k, up] - gram[k, down])
 
 
 def minimize_by_cuts(
@@ -107,7 +82,8 @@ def minimize_by_cuts(
         heights = np.append(heights, height - float(slope @ point))
         weight = np.append(weight, 1.0 if n_iter == 1 else 0.0)
         idle = np.append(idle, 0)
-        _simplex_qp(gram, heights, weight, 1e-3 * tol, 100_000)
+        slopes = np.empty(weight.size)
+        _simplex_qp(gram, heights, weight, slopes, 1e-3 * tol, 100_000, np.inf, -np.inf)
         target = -variance * (weight @ planes)
         bound = float(heights @ weight) - 0.5 * float(target @ (target / variance))
         gap = value - bound
@@ -118,7 +94,3 @@ def minimize_by_cuts(
         planes, heights, weight, idle = planes[kept], heights[kept], weight[kept], idle[kept]
         gram = gram[np.ix_(kept, kept)]
     return CutFit(best, value, gap, n_iter, np.array(trace))
-
-
-def _warmup() -> None:
-    _simplex_qp(np.eye(2), np.zeros(2), np.array([1.0, 0.0]), 0.1, 10)

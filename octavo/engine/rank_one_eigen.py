@@ -13,7 +13,7 @@ Numerische Mathematik 31, 1978.
 R.-C. Li. Solving secular equations stably and efficiently. LAPACK Working Note 89, 1993.
 M. Gu and S. C. Eisenstat. A stable and efficient algorithm for the rank-one modification of the
 symmetric eigenproblem. SIAM Journal on Matrix Analysis and Applications 15, 1994.
-D. Oglic. Kernel-based greedy algorithms (thesis), Section 2.6.2.
+D. Oglic. Constructive approximation and learning by greedy algorithms (thesis), Section 2.6.2.
 """
 
 from __future__ import annotations
@@ -58,6 +58,30 @@ def _secular_sums(sigma, a2, origin, eta, split):
 
 
 @numba.njit(cache=True)
+def _interpolated(psi, dpsi, phi, dphi, to_left, to_right, last):
+    """Return the step to the root of 1 + p + q/(left − x) + r + s/(right − x).
+
+    p, q fit ψ and r, s fit φ, in value and slope at x = 0 (Section 2.6.2.1, with its two signs
+    put right); nan where there is none.
+    """
+    q = dpsi * to_left * to_left
+    c = 1.0 + psi - dpsi * to_left
+    if last:  # nothing lies beyond the last pole
+        return to_left + q / c if c != 0.0 else np.nan
+    s = dphi * to_right * to_right
+    c += phi - dphi * to_right
+    b = -(c * (to_left + to_right) + q + s)
+    d = c * to_left * to_right + q * to_right + s * to_left
+    disc = b * b - 4.0 * c * d
+    if disc < 0.0:
+        return np.nan
+    t = -0.5 * (b + (disc**0.5 if b >= 0.0 else -(disc**0.5)))
+    first = t / c if c != 0.0 else np.nan
+    second = d / t if t != 0.0 else np.nan
+    return first if to_left < first < to_right else second
+
+
+@numba.njit(cache=True)
 def _root_between(sigma, a2, k, total):
     """Return (origin, η, steps): the root of 1 + Σ a²/(σ − ξ) above σ[k] is σ[origin] + η."""
     n = sigma.size
@@ -90,30 +114,7 @@ def _root_between(sigma, a2, k, total):
         noise = 8.0 * n**0.5 * 2.220446049250313e-16 * (1.0 + abs(psi) + abs(phi))
         if abs(value) <= noise or high - low <= 4.440892098500626e-16 * max(abs(low), abs(high)):
             break
-        # ψ ≈ p + q/(left − η), φ ≈ r + s/(right − η), with their values and slopes.
-        to_left, to_right = left - eta, right - eta
-        q = dpsi * to_left * to_left
-        p = psi - dpsi * to_left
-        if last:
-            s, r = 0.0, 0.0
-        else:
-            s = dphi * to_right * to_right
-            r = phi - dphi * to_right
-        c = 1.0 + p + r
-        # c + q/(left − x) + s/(right − x) = 0
-        if last:
-            trial = left + q / c if c != 0.0 else low
-        else:
-            b = -(c * (left + right) + q + s)
-            d = c * left * right + q * right + s * left
-            disc = b * b - 4.0 * c * d
-            trial = low
-            if disc >= 0.0:
-                root = disc**0.5
-                t = -0.5 * (b + (root if b >= 0.0 else -root))
-                first = t / c if c != 0.0 else low
-                second = d / t if t != 0.0 else low
-                trial = first if low < first < high else second
+        trial = eta + _interpolated(psi, dpsi, phi, dphi, left - eta, right - eta, last)
         eta = trial if low < trial < high else 0.5 * (low + high)
     return origin, eta, steps
 
@@ -181,7 +182,8 @@ def rank_one_eigh(
     ----------
     .. [1] Gu and Eisenstat (1994). A stable and efficient algorithm for the rank-one
        modification of the symmetric eigenproblem. SIAM J. Matrix Anal. Appl. 15.
-    .. [2] Oglic (2018). Kernel-based greedy algorithms, Section 2.6.2. Thesis, Bonn.
+    .. [2] Oglic (2018). Constructive approximation and learning by greedy algorithms, Section
+       2.6.2. Thesis, Bonn.
 
     Examples
     --------
@@ -270,3 +272,4 @@ def _warmup() -> None:
     rank_one_eigh(np.array([0.0, 1.0, 2.0]), None, np.array([1.0, 1.0, 1.0]))
     _secular_sums(np.array([0.0, 1.0]), np.ones(2), 0, 0.5, 0)
     _root_between(np.array([0.0, 1.0]), np.ones(2), 0, 2.0)
+    _interpolated(-1.0, 1.0, 1.0, 1.0, -1.0, 1.0, False)

@@ -17,7 +17,8 @@ G. E. Forsythe and G. H. Golub. On the stationary values of a second-degree poly
 sphere. Journal of SIAM 13, 1965.
 W. Gander, G. H. Golub and U. von Matt. A constrained eigenvalue problem. Linear Algebra and its
 Applications 114, 1989.
-D. Oglic. Kernel-based greedy algorithms (thesis), Sections 2.4 and 2.5.1.
+D. Oglic. Constructive approximation and learning by greedy algorithms (thesis), Sections 2.4 and
+2.5.1.
 """
 
 from __future__ import annotations

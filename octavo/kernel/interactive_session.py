@@ -5,7 +5,8 @@ next one and solves for the map with what the kernel's decomposition keeps, undo
 session after any sequence of actions holds the very map that a fresh fit with its constraints
 gives.
 
-Reference: D. Oglic, Kernel-based greedy algorithms (thesis), Section 2.6.
+Reference: D. Oglic, Constructive approximation and learning by greedy algorithms (thesis), Section
+2.6.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ class InteractiveSession:
 
     References
     ----------
-    .. [1] Oglic (2018). Kernel-based greedy algorithms, Section 2.6. Thesis, Bonn.
+    .. [1] Oglic (2018). Constructive approximation and learning by greedy algorithms, Section 2.6.
+       Thesis, Bonn.
 
     Examples
     --------

@@ -4,7 +4,8 @@ Every map of n points is z = Vz̄ with z̄ of the length of the kernel's rank: d
 their row of V and can never be torn apart. A map is carried to new points by the coefficients
 that its z̄ defines: on kernel values (exact) or on features (low rank).
 
-Reference: D. Oglic, Kernel-based greedy algorithms (thesis), Sections 2.3 and 2.5.2.
+Reference: D. Oglic, Constructive approximation and learning by greedy algorithms (thesis),
+Sections 2.3 and 2.5.2.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
@@ -193,8 +195,8 @@ def _dense(A: Any) -> Array:
     return np.asarray(A.toarray() if sp.issparse(A) else A, dtype=np.float64)
 
 
-def exact_basis(kernel: Kernel, X: Any) -> MapBasis:
-    """Return the basis of the whole centred kernel matrix."""
+def exact_basis(kernel: Kernel, X: Any, top: int | None = None) -> MapBasis:
+    """Return the basis of the whole centred kernel matrix, or its `top` directions alone."""
     if kernel.name == "precomputed":
         check_gram(X)
         K = np.array(X, dtype=np.float64)
@@ -204,7 +206,11 @@ def exact_basis(kernel: Kernel, X: Any) -> MapBasis:
     means = K.mean(axis=0)
     total = float(means.mean())
     centred = K - means[None, :] - means[:, None] + total
-    values, vectors = np.linalg.eigh((centred + centred.T) / 2.0)
+    n = len(K)
+    if top is None or top >= n / 4:
+        values, vectors = np.linalg.eigh((centred + centred.T) / 2.0)
+    else:
+        values, vectors = eigh(centred, subset_by_index=(n - top, n - 1))
     kept = values > CUT * max(float(values[-1]), 0.0)
     extension = KernelExtension(kernel, X, means, total)
     p, V = values[kept][::-1].copy(), np.ascontiguousarray(vectors[:, kept][:, ::-1])

@@ -3,7 +3,8 @@
 Some of the placements or labels are held out, the map is made with the others, and the error at
 those held out is minimised by L-BFGS-B with exact gradients (`octavo.kernel.map_gradients`).
 
-Reference: D. Oglic, Kernel-based greedy algorithms (thesis), Section 2.7.
+Reference: D. Oglic, Constructive approximation and learning by greedy algorithms (thesis), Section
+2.7.
 """
 
 from __future__ import annotations
@@ -208,7 +209,8 @@ class KnowledgeKernelPCATuner(CallbackSupportMixin, TransformerMixin, BaseEstima
 
     References
     ----------
-    .. [1] Oglic (2018). Kernel-based greedy algorithms, Section 2.7. Thesis, Bonn.
+    .. [1] Oglic (2018). Constructive approximation and learning by greedy algorithms, Section 2.7.
+       Thesis, Bonn.
 
     Examples
     --------

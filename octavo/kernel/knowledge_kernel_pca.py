@@ -4,8 +4,8 @@ Every component is the global optimum of its problem, so that a map depends on w
 not on where a search began; without constraints it is ordinary kernel PCA. `InteractiveSession`
 re-solves a map in milliseconds while its points are dragged.
 
-Reference: D. Oglic, Kernel-based greedy algorithms (thesis, University of Bonn), Chapter 2; the
-problems are solved in `octavo.kernel.steered_components`.
+Reference: D. Oglic, Constructive approximation and learning by greedy algorithms (thesis,
+University of Bonn), Chapter 2; the problems are solved in `octavo.kernel.steered_components`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def map_distortion(embedding: Any, target: Any, reference: Any = None) -> float:
 
     References
     ----------
-    .. [1] Oglic (2018). Kernel-based greedy algorithms, Section 2.9. Thesis, University of Bonn.
+    .. [1] Oglic (2018). Constructive approximation and learning by greedy algorithms, Section 2.9.
+       Thesis, University of Bonn.
 
     Examples
     --------
@@ -98,8 +99,8 @@ def checked_samples(model: KnowledgeKernelPCA, X: Any) -> Any:
     return validate_data(model, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
 
 
-def basis_of(model: KnowledgeKernelPCA, X: Any) -> MapBasis:
-    """Return the eigenvectors of the kernel that a model asks for."""
+def basis_of(model: KnowledgeKernelPCA, X: Any, top: int | None = None) -> MapBasis:
+    """Return the eigenvectors of the kernel that a model asks for, or so many of them alone."""
     kernel = resolve_kernel(
         model.kernel,
         X,
@@ -109,7 +110,7 @@ def basis_of(model: KnowledgeKernelPCA, X: Any) -> MapBasis:
         params=model.kernel_params,
     )
     if model.low_rank is None:
-        basis = exact_basis(kernel, X)
+        basis = exact_basis(kernel, X, top)
     else:
         basis = low_rank_basis(kernel, X, model.low_rank, model.random_state)
     if not len(basis.p):
@@ -230,7 +231,8 @@ class KnowledgeKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     alphas_ : ndarray of shape (n_samples, n_components)
         Coefficients of the components on the centred kernel.
     eigenvalues_ : ndarray of shape (rank,)
-        Eigenvalues of the centred kernel matrix (or of its factor), largest first.
+        Eigenvalues of the centred kernel matrix (or of its factor), largest first; may be the
+        first `n_components` alone where there are no constraints.
     multipliers_ : ndarray of shape (n_components,)
         Lagrange multipliers of the spheres.
     radii_ : ndarray of shape (n_components,)
@@ -267,7 +269,8 @@ class KnowledgeKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     References
     ----------
-    .. [1] Oglic (2018). Kernel-based greedy algorithms, Chapter 2. Thesis, University of Bonn.
+    .. [1] Oglic (2018). Constructive approximation and learning by greedy algorithms, Chapter 2.
+       Thesis, University of Bonn.
     .. [2] Oglic, Paurat and Gärtner (2014). Interactive knowledge-based kernel PCA. ECML PKDD.
 
     Examples
@@ -384,7 +387,8 @@ class KnowledgeKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         X = checked_samples(self, X)
         constraints = read_constraints(placements, links, labels, X.shape[0], self.n_components)
-        basis = basis_of(self, X)
+        # Where nothing is said, the leading eigenvectors are the answer.
+        basis = basis_of(self, X, None if len(constraints) else self.n_components)
         solved = SteeringSystem(basis).solve(constraints, steering_of(self))
         store_map(self, basis, constraints, solved)
         return self

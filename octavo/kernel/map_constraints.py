@@ -4,7 +4,8 @@
 history of them is a list and undoing is a step back. It goes to and from plain dictionaries that
 JSON can hold.
 
-Reference: D. Oglic, Kernel-based greedy algorithms (thesis), Section 2.3.1.1.
+Reference: D. Oglic, Constructive approximation and learning by greedy algorithms (thesis), Section
+2.3.1.1.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ component to the first. With one component and soft constraints these are the fo
 reference, in z in place of α; where the reference neglects how earlier components move, these do
 not.
 
-Reference: D. Oglic, Kernel-based greedy algorithms (thesis), Section 2.7.
+Reference: D. Oglic, Constructive approximation and learning by greedy algorithms (thesis), Section
+2.7.
 """
 
 from __future__ import annotations

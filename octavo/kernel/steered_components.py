@@ -12,12 +12,13 @@ B = (S − s)⁻¹ with s below all eigenvalues of S: by Woodbury's formula ever
 rank-one piece from B, a hard one the piece of infinite weight, and the large eigenvalues of B are
 the accurate ones. The secular equation is solved with the tridiagonal form of B.
 
-Reference: D. Oglic, Kernel-based greedy algorithms (thesis), Sections 2.3 to 2.5.
+Reference: D. Oglic, Constructive approximation and learning by greedy algorithms (thesis),
+Sections 2.3 to 2.5.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -308,39 +309,28 @@ class SteeringSystem:
         elif found and steering.orthogonality == "hard":
             L, d = np.column_stack([L, before]), np.append(d, np.zeros(len(found)))
         L, d = independent_constraints(L, d)
-        start, room = np.zeros(len(B)), radius
-        if L.shape[1]:
-            B, q, start, room = with_hard_constraints(B, q, L, d, radius)
-        untouched = B is factored.B
-        c, nu, hard, n_iter = self._on_sphere(s, B, q, room, steering, factored, untouched)
+        form, q, start, room = held_fast(B, q, L, d, radius)
+        c, nu, hard, n_iter = self._on_sphere(s, form, q, room, steering, factored)
         c = start + c
         mu = factored.shift + nu
         residual = self._residual(c, start, mu, extra, terms, L, steering, radius)
         return c, mu, residual, hard, n_iter
 
     def _on_sphere(
-        self,
-        s: int,
-        B: Array,
-        q: Array,
-        radius: float,
-        steering: Steering,
-        factored: _Factored,
-        untouched: bool,
+        self, s: int, B: Any, q: Array, radius: float, steering: Steering, factored: _Factored
     ) -> tuple[Array, float, bool, int]:
         """Solve (I − νB)c = q with ‖c‖ = R for the smallest multiplier."""
         if radius == 0.0:
-            return np.zeros(len(B)), np.nan, False, 0
-        if steering.solver == "cg":
+            return np.zeros(len(q)), np.nan, False, 0
+        if isinstance(B, _Split) or (B.ndim == 1 and steering.solver != "cg"):
+            root, free = _split_root(B if isinstance(B, _Split) else _Split(B), q, radius)
+        elif steering.solver == "cg":
             root, free = _iterate(B, q, radius)
-        elif B.ndim == 1:
-            root = secular_root(q, np.ones(len(B)), B, radius)
-            free = np.eye(1, len(B), root.free)[0]
         else:
-            form = factored.form if untouched else None
+            form = factored.form if B is factored.B else None
             if form is None:
                 form = tridiagonal_form(B) or tuple(np.linalg.eigh(B))
-                factored.form = form if untouched else factored.form
+                factored.form = form if B is factored.B else factored.form
             root, free = _direct(form, q, radius)
         c = root.coordinates
         if root.hard_case and self._is_mirrored(s, c, free, steering):
@@ -434,6 +424,35 @@ def independent_constraints(L: Array, d: Array) -> tuple[Array, Array]:
     return L[:, kept], d[kept]
 
 
+def held_fast(
+    B: Array, q: Array, L: Array, d: Array, radius: float
+) -> tuple[Any, Array, Array, float]:
+    """Return (B̂, q̂, c₀, R̂) of `with_hard_constraints`; B̂ is a `_Split` where that is enough."""
+    start = np.zeros(len(B))
+    if L.shape[1] == 0:
+        return B, q, start, radius
+    form: Any
+    # Where nothing was said of a component, all but a few coordinates stay diagonal.
+    touched = np.flatnonzero(L.any(axis=1)) if B.ndim == 1 else np.arange(len(B))
+    if len(touched) < len(B) / 4:
+        q = q.copy()
+        part, q[touched], start[touched], room = with_hard_constraints(
+            B[touched], q[touched], L[touched], d, radius
+        )
+        form = _Split(B, touched, part)
+    else:
+        form, q, start, room = with_hard_constraints(B, q, L, d, radius)
+    if L.shape[1] < len(start):
+        return form, q, start, room
+    if room > 1e-6 * radius:
+        raise ValueError(
+            "The hard constraints leave nothing of a component free, and make its length "
+            f"{np.linalg.norm(start):.6g} where the radius is {radius:.6g}. Make some placements "
+            "soft."
+        )
+    return form, q, start, 0.0
+
+
 def with_hard_constraints(
     B: Array, q: Array, L: Array, d: Array, radius: float
 ) -> tuple[Array, Array, Array, float]:
@@ -479,6 +498,27 @@ def radii_of(steering: Steering, p: Array) -> Array:
             f"got {steering.radius!r}."
         )
     return radii
+
+
+@dataclass
+class _Split:
+    """A diagonal B in which some coordinates, `touched`, have the matrix `part` instead."""
+
+    diagonal: Array
+    touched: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    part: Array = field(default_factory=lambda: np.zeros((0, 0)))
+
+
+def _split_root(B: _Split, q: Array, radius: float) -> tuple[SecularRoot, Array]:
+    """Solve the secular equation where nearly all of the matrix is diagonal."""
+    inner, U = np.linalg.eigh(B.part)
+    values, n = B.diagonal.copy(), q.copy()
+    values[B.touched], n[B.touched] = np.maximum(inner, 0.0), U.T @ q[B.touched]
+    root = secular_root(n, np.ones(len(values)), values, radius)
+    c, free = root.coordinates.copy(), np.eye(1, len(values), root.free)[0]
+    for x in (c, free):
+        x[B.touched] = U @ x[B.touched]
+    return root._replace(coordinates=c), free
 
 
 def _direct(form: Any, q: Array, radius: float) -> tuple[SecularRoot, Array]:

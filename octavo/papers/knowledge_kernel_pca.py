@@ -128,11 +128,13 @@ def global_minimum(run: Run) -> float:
         ours = kernel.minimize_quadratic_on_sphere(S, b, radius).objective
 
         def value(w, S=S, b=b, radius=radius):
-            z = radius * w / np.linalg.norm(w)
-            return z @ S @ z - 2 * b @ z
+            u = w / np.linalg.norm(w)
+            z = radius * u
+            slope = 2 * radius * (S @ z - b)
+            return z @ S @ z - 2 * b @ z, (slope - u * (u @ slope)) / np.linalg.norm(w)
 
         starts = rng.standard_normal((25, n))
-        excess.append(ours - min(minimize(value, w, tol=1e-12).fun for w in starts))
+        excess.append(ours - min(minimize(value, w, jac=True, tol=1e-12).fun for w in starts))
     run.note("excess over the best of 25 starts of BFGS, largest of ten problems of size 2 to 12")
     return float(max(excess))
 
@@ -243,8 +245,8 @@ def closed_form_gradient(run: Run) -> float:
 
 
 @lru_cache(maxsize=64)
-def label_error(kind: str, n_labels: int, seed: int, full: bool) -> float:
-    """Return the test error in percent of 1-NN on the tuned one-dimensional projection."""
+def label_error(kind: str, n_labels: int, seed: int, full: bool) -> tuple[float, float]:
+    """Return the test errors in percent of 1-NN on the tuned projection, and of its sign."""
     from sklearn.neighbors import KNeighborsClassifier
 
     X, y = data.make_g241(kind, random_state=seed)
@@ -257,7 +259,7 @@ def label_error(kind: str, n_labels: int, seed: int, full: bool) -> float:
         1,
         gamma=median_gamma(X),
         radius=np.sqrt(len(X)),
-        low_rank=None if full else 300,
+        low_rank=600 if full else 300,
         random_state=0,
     )
     tuner = kernel.KnowledgeKernelPCATuner(
@@ -271,13 +273,16 @@ def label_error(kind: str, n_labels: int, seed: int, full: bool) -> float:
     z = tuner.fit(X, labels={int(i): int(y[i]) for i in rows}).embedding_
     others = np.setdiff1d(np.arange(len(X)), rows)
     nearest = KNeighborsClassifier(1).fit(z[rows], y[rows])
-    return 100.0 * float(np.mean(nearest.predict(z[others]) != y[others]))
+    by_sign = float(np.mean(np.sign(z[others, 0]) != y[others]))
+    return 100.0 * float(np.mean(nearest.predict(z[others]) != y[others])), 100.0 * by_sign
 
 
 def g241_error(run: Run, kind: str, n_labels: int) -> float:
     """Measure, with the evidence."""
-    run.note(G241 if run.full else G241 + "; rank-300 factor")
-    return label_error(kind, n_labels, run.seed, run.full)
+    run.note(f"{G241}; Nyström factor of rank {600 if run.full else 300}")
+    error, by_sign = label_error(kind, n_labels, run.seed, run.full)
+    run.note(f"seed {run.seed}: the sign of the projection errs in {by_sign:.1f} %")
+    return error
 
 
 @PAPER.claim(
@@ -412,13 +417,14 @@ def hidden(seed: int, full: bool):
     says="Six displacements discover three clusters that kernel PCA hides",
     where="Section 2.9 and Figure 2.3",
     published="discovered",
-    expect=at_least(0.95, because="purity of 3-means on the map; clusters barely touch"),
+    expect=at_least(0.95, because="purity of 3-means; the clusters barely touch"),
     seeds=tuple(range(5)),
     full_seeds=TEN,
 )
 def clusters_discovered(run: Run) -> float:
     _, cluster, model = hidden(run.seed, run.full)
-    return purity(model.embedding_, cluster)
+    run.note("linear kernel; along the axis in which the six points were moved apart")
+    return purity(model.embedding_[:, :1], cluster)
 
 
 @PAPER.claim(
@@ -433,7 +439,9 @@ def clusters_discovered(run: Run) -> float:
 )
 def clusters_hidden(run: Run) -> float:
     _, cluster, model = hidden(run.seed, run.full)
-    return purity(model.baseline_, cluster)
+    run.note("the largest of the two axes and the plane")
+    maps = (model.baseline_, model.baseline_[:, :1], model.baseline_[:, 1:])
+    return max(purity(Z, cluster) for Z in maps)
 
 
 def perturbed(X, fraction: float, seed: int, n_points: int = 10) -> tuple[float, float]:
@@ -464,6 +472,7 @@ def perturbed(X, fraction: float, seed: int, n_points: int = 10) -> tuple[float,
 def stable_maps(run: Run) -> float:
     run.note("digits in place of the benchmark; ten points, perturbed by a tenth of the median")
     distortion, moved = perturbed(digits(600 if run.full else 200), 0.1, run.seed)
+    run.note(f"seed {run.seed}: {distortion / moved:.2f}")
     return distortion / moved
 
 

@@ -13,6 +13,11 @@ from octavo.plot.distributed import plot_node_times as plot_node_times
 from octavo.plot.distributed import plot_speedup as plot_speedup
 from octavo.plot.distributed import plot_suboptimality as plot_suboptimality
 from octavo.plot.distributed import plot_time_split as plot_time_split
+from octavo.plot.dual_ascent import plot_dual_ascent as plot_dual_ascent
+from octavo.plot.dual_ascent import plot_offset_boundaries as plot_offset_boundaries
+from octavo.plot.dual_ascent import plot_strategies as plot_strategies
+from octavo.plot.dual_ascent import plot_svm_grid as plot_svm_grid
+from octavo.plot.dual_ascent import plot_warm_starts as plot_warm_starts
 from octavo.plot.ellipsoids import plot_anchor_words as plot_anchor_words
 from octavo.plot.ellipsoids import plot_contact_ellipsoid as plot_contact_ellipsoid
 from octavo.plot.ellipsoids import plot_contact_values as plot_contact_values
@@ -27,6 +32,8 @@ from octavo.plot.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
 from octavo.plot.experts import plot_learning_rate as plot_learning_rate
 from octavo.plot.experts import plot_regret as plot_regret
 from octavo.plot.experts import plot_regret_bounds as plot_regret_bounds
+from octavo.plot.fourier_features import plot_descents as plot_descents
+from octavo.plot.fourier_features import plot_spectrum as plot_spectrum
 from octavo.plot.hmm_clusters import plot_bound_history as plot_bound_history
 from octavo.plot.hmm_clusters import plot_gmm_reduction as plot_gmm_reduction
 from octavo.plot.hmm_clusters import plot_hmm as plot_hmm
@@ -44,6 +51,13 @@ from octavo.plot.label_patterns import plot_accuracy_by_order as plot_accuracy_b
 from octavo.plot.label_patterns import plot_label_marginals as plot_label_marginals
 from octavo.plot.label_patterns import plot_pattern_automaton as plot_pattern_automaton
 from octavo.plot.label_patterns import plot_top_patterns as plot_top_patterns
+from octavo.plot.landmarks import plot_error_and_time as plot_error_and_time
+from octavo.plot.landmarks import plot_landmarks as plot_landmarks
+from octavo.plot.landmarks import plot_lift as plot_lift
+from octavo.plot.minimax import plot_accuracy_by as plot_accuracy_by
+from octavo.plot.minimax import plot_guarantee_by_uncertainty as plot_guarantee_by_uncertainty
+from octavo.plot.minimax import plot_guarantee_curve as plot_guarantee_curve
+from octavo.plot.minimax import plot_moment_ellipsoids as plot_moment_ellipsoids
 from octavo.plot.mixtures import plot_mixture as plot_mixture
 from octavo.plot.mixtures import plot_overlap_map as plot_overlap_map
 from octavo.plot.mixtures import plot_parallel_distribution as plot_parallel_distribution
@@ -88,6 +102,11 @@ from octavo.plot.ratings import plot_head_to_head as plot_head_to_head
 from octavo.plot.ratings import plot_leaderboard as plot_leaderboard
 from octavo.plot.ratings import plot_rating_history as plot_rating_history
 from octavo.plot.ratings import plot_win_curves as plot_win_curves
+from octavo.plot.representatives import plot_accuracy_against_time as plot_accuracy_against_time
+from octavo.plot.representatives import plot_hull_errors as plot_hull_errors
+from octavo.plot.representatives import plot_reduction as plot_reduction
+from octavo.plot.representatives import plot_representatives as plot_representatives
+from octavo.plot.representatives import plot_training_times as plot_training_times
 from octavo.plot.search import plot_run_lengths as plot_run_lengths
 from octavo.plot.search import plot_search_distributions as plot_search_distributions
 from octavo.plot.search import plot_search_progress as plot_search_progress

@@ -34,11 +34,22 @@ def _plane(Z: np.ndarray) -> np.ndarray:
 def _scatter(ax: Axes, Z: np.ndarray, color: Any) -> Any:
     """Draw the points, classes in the colours of a cycle and numbers on a scale."""
     values = None if color is None else np.asarray(color)
+    cmap: str | None = None if values is None else "viridis"
+    ends: tuple[float | None, float | None] = (None, None)
     if values is not None and values.dtype.kind not in "fc":
         classes, values = np.unique(values, return_inverse=True)
-        cmap = "tab10" if len(classes) <= 10 else "turbo"
-        return ax.scatter(*Z.T, c=values, cmap=cmap, s=14, alpha=0.8, linewidths=0)
-    return ax.scatter(*Z.T, c=values, cmap="viridis", s=14, alpha=0.8, linewidths=0)
+        cmap, ends = ("tab10", (-0.5, 9.5)) if len(classes) <= 10 else ("turbo", ends)
+    return ax.scatter(
+        Z[:, 0],
+        Z[:, 1],
+        s=14,
+        c=values,
+        cmap=cmap,
+        vmin=ends[0],
+        vmax=ends[1],
+        alpha=0.8,
+        linewidths=0,
+    )
 
 
 def _draw_constraints(ax: Axes, Z: np.ndarray, constraints: Mapping[str, Any]) -> None:
@@ -48,10 +59,9 @@ def _draw_constraints(ax: Axes, Z: np.ndarray, constraints: Mapping[str, Any]) -
         ax.plot(*ends.T, color=MUST if must else CANNOT, linestyle="-" if must else ":", lw=1.2)
     for placement in constraints["placements"]:
         point = Z[placement["point"]]
-        at = [np.nan if x is None else x for x in placement["at"][:2]]
-        at = np.where(
-            np.isnan(np.resize(at, 2)) | (np.arange(2) >= len(at)), point, np.resize(at, 2)
-        )
+        at = point.copy()
+        for axis, x in enumerate(placement["at"][:2]):
+            at[axis] = point[axis] if x is None else x
         ax.plot(*np.column_stack([point, at]), color=PIN, linewidth=0.8)
         marker = "s" if placement["hard"] else "o"
         ax.plot(*at, marker, markersize=7, markerfacecolor="none", markeredgecolor=PIN)
@@ -155,19 +165,24 @@ class _Dragging:
     def __init__(self, session: Any, color: Any, ax: Axes) -> None:
         self.session, self.color, self.ax = session, color, ax
         self.held: int | None = None
-        for event, handler in (
+        self.canvas = ax.figure.canvas
+        handlers: Any = (
             ("button_press_event", self.press),
             ("motion_notify_event", self.move),
             ("button_release_event", self.let_go),
             ("key_press_event", self.key),
-        ):
-            ax.figure.canvas.mpl_connect(event, handler)
+        )
+        for event, handler in handlers:
+            self.canvas.mpl_connect(event, handler)
         self.draw()
 
     def draw(self) -> None:
         self.ax.clear()
         plot_steered_map(self.session, color=self.color, ax=self.ax)
-        self.ax.figure.canvas.draw_idle()
+        self.canvas.draw_idle()
+
+    def pinned(self) -> set[int]:
+        return {p["point"] for p in self.session.constraints["placements"]}
 
     def nearest(self, event: Any) -> int | None:
         """Return the point under the mouse, within eight pixels."""
@@ -182,10 +197,9 @@ class _Dragging:
         i = self.nearest(event)
         if event.button == 1:
             self.held = i
-        elif event.button == 3 and i is not None:
-            if any(p["point"] == i for p in self.session.constraints["placements"]):
-                self.session.release(i)
-                self.draw()
+        elif event.button == 3 and i in self.pinned():
+            self.session.release(i)
+            self.draw()
 
     def move(self, event: Any) -> None:
         if self.held is None or event.inaxes is not self.ax:

@@ -497,6 +497,16 @@ def test_hard_placements_beyond_the_radius_name_the_radius_they_need():
     assert model.embedding_[:2, 0] == pytest.approx([50.0, 20.0])
 
 
+def test_hard_placements_that_leave_nothing_free():
+    # Two features: a plane. One hard placement and orthogonality fix the second component.
+    X = samples(12, 2)
+    model = KnowledgeKernelPCA(kernel="linear")
+    with pytest.raises(ValueError, match="leave nothing of a component free"):
+        model.fit(X, placements=([0], [[0.3, 0.1]], [True]))
+    model.fit(X, placements=([0], [[0.3, np.nan]], [True]))
+    assert model.embedding_[0, 0] == pytest.approx(0.3)
+
+
 @pytest.mark.parametrize(
     ("params", "words"),
     [

@@ -1,0 +1,176 @@
+"""Hold-out error of a ridge model on features with parameters, and its gradient in them.
+
+Features z(x; θ) are fitted by ridge regression on one part of the rows, ``c = P⁻¹ Zᵀy`` with
+``P = ZᵀZ + nλI``, and judged by the mean squared error on the others. The gradient in θ needs two
+coefficient vectors only: c, and t = P⁻¹ · mean over held-out rows of (c·z − y) z. With them every
+row i has two weights, and
+
+    ∂error/∂θ = Σ_i [ a_i ∂(c·z_i)/∂θ + b_i ∂(t·z_i)/∂θ ],
+
+where a_i = 2 (c·z_i − y_i) / n_held on held-out rows, a_i = −2 t·z_i and b_i = 2 (y_i − c·z_i) on
+training rows. What is fitted and judged depends on the rows through sums alone (`Moments`), so
+that all folds of a cross-validation cost one pass over the data.
+
+Reference: S. S. Keerthi, V. Sindhwani and O. Chapelle (2007). An efficient method for
+gradient-based adaptation of hyperparameters in SVM models. NIPS 19.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_FLOOR = 1e-12  # of the mean diagonal of P: collinear features keep a solution
+
+
+class Moments(NamedTuple):
+    """Sums over the rows of every fold: their number, ΣZZᵀ, ΣZy and Σy².
+
+    The arrays have the folds along their first axis: ``size`` (k,), ``gram`` (k, p, p),
+    ``cross`` (k, p), ``square`` (k,).
+    """
+
+    size: Array
+    gram: Array
+    cross: Array
+    square: Array
+
+    def others(self) -> Moments:
+        """Return, for every fold, the sums over all other folds."""
+        return Moments(*(part.sum(axis=0, keepdims=True) - part for part in self))
+
+
+class HoldoutFit(NamedTuple):
+    """Ridge models of all folds: errors, coefficients c and t (k, p), and ∂error/∂λ, each (k,)."""
+
+    error: Array
+    c: Array
+    t: Array
+    slope: Array
+
+
+def fold_moments(Z: Array, y: Array, starts: NDArray[np.intp]) -> Moments:
+    """Return the sums of every fold; fold j is the rows ``starts[j]`` to ``starts[j + 1]``."""
+    parts = [(Z[a:b], y[a:b]) for a, b in pairwise(starts)]
+    return Moments(
+        np.diff(starts).astype(np.float64),
+        np.stack([z.T @ z for z, _ in parts]),
+        np.stack([z.T @ v for z, v in parts]),
+        np.array([v @ v for _, v in parts]),
+    )
+
+
+def fit_and_judge(train: Moments, held: Moments, alpha: float) -> HoldoutFit:
+    """Fit a ridge model on some sums and judge it on others, for all folds at once.
+
+    Parameters
+    ----------
+    train, held : Moments
+        Sums over training rows and over held-out rows, a fold each.
+    alpha : float
+        λ; the penalty is n_train · λ.
+
+    Returns
+    -------
+    HoldoutFit
+        The mean squared error on held-out rows, c, t, and the error's slope in λ.
+    """
+    p = train.gram.shape[-1]
+    trace = np.trace(train.gram, axis1=1, axis2=2)
+    ridge = train.size * alpha + _FLOOR * (trace / p + train.size * alpha)
+    P = train.gram + ridge[:, None, None] * np.eye(p)
+    c = np.linalg.solve(P, train.cross[..., None])[..., 0]
+    inner = np.einsum("kij,kj->ki", held.gram, c)
+    pull = (inner - held.cross) / held.size[:, None]  # mean of (c·z − y) z
+    squares = np.einsum("ki,ki->k", c, inner - 2.0 * held.cross) + held.square
+    t = np.linalg.solve(P, pull[..., None])[..., 0]
+    slope = -2.0 * train.size * np.einsum("ki,ki->k", t, c)
+    return HoldoutFit(np.maximum(squares, 0.0) / held.size, c, t, slope)
+
+
+def row_weights(
+    Z: Array, y: Array, starts: NDArray[np.intp], fit: HoldoutFit, n_held: Array, *, one: bool
+) -> Array:
+    """Return G with ∂(Σ errors)/∂θ = Σ_ij G_ij ∂Z_ij/∂θ, summed over folds.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, p)
+        Features.
+    y : ndarray of shape (n,)
+        Targets.
+    starts : ndarray of shape (k + 1,)
+        Where folds begin.
+    fit : HoldoutFit
+        What `fit_and_judge` returned.
+    n_held : ndarray of shape (k,)
+        Number of rows each model was judged on.
+    one : bool
+        Whether model j was trained on fold j alone, or on all folds but j.
+
+    Returns
+    -------
+    G : ndarray of shape (n, p)
+        Of rank 2k at most: Σ_j a_j c_jᵀ + b_j t_jᵀ.
+    """
+    residual = Z @ fit.c.T - y[:, None]
+    tilt = Z @ fit.t.T
+    mine = np.zeros(residual.shape, dtype=bool)
+    for j, (a, b) in enumerate(pairwise(starts)):
+        mine[a:b, j] = True
+    trained = mine if one else ~mine
+    a = np.where(trained, -2.0 * tilt, 2.0 * residual / n_held)
+    b = np.where(trained, -2.0 * residual, 0.0)
+    return a @ fit.c + b @ fit.t
+
+
+class HoldoutGradient(NamedTuple):
+    """Mean cross-validated ``error``, its row ``weights`` G (n, p), and its ``slope`` in λ."""
+
+    error: float
+    weights: Array
+    slope: float
+
+
+def holdout_gradient(
+    Z: Array, y: Array, starts: NDArray[np.intp], alpha: float, *, train_on: str = "rest"
+) -> HoldoutGradient:
+    """Return the cross-validated error of ridge on features, and what its gradient needs.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, p)
+        Features at the current parameters; the rows of a fold stand together.
+    y : ndarray of shape (n,)
+        Targets.
+    starts : ndarray of shape (k + 1,)
+        Fold j is the rows ``starts[j]`` to ``starts[j + 1]``.
+    alpha : float
+        λ; the penalty is n_train · λ.
+    train_on : {"rest", "one"}, default="rest"
+        Whether a model is trained on all folds but one and judged on that one, or the other way
+        round, which is cheaper to please and keeps a flexible feature honest.
+
+    Returns
+    -------
+    HoldoutGradient
+        For a parameter θ of the features, ∂error/∂θ = Σ_ij ``weights``_ij ∂Z_ij/∂θ.
+    """
+    moments = fold_moments(Z, y, starts)
+    train, held = moments.others(), moments
+    if train_on == "one":
+        train, held = held, train
+    fit = fit_and_judge(train, held, alpha)
+    k = len(fit.error)
+    weights = row_weights(Z, y, starts, fit, held.size, one=train_on == "one")
+    return HoldoutGradient(float(fit.error.mean()), weights / k, float(fit.slope.mean()))
+
+
+def fold_starts(n: int, n_folds: int) -> NDArray[np.intp]:
+    """Return where folds of nearly equal size begin, with n at the end."""
+    return np.linspace(0, n, n_folds + 1).round().astype(np.intp)
