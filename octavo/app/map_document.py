@@ -172,7 +172,7 @@ class MapDocument:
         size = 3.5 if many else 7
         look: dict[str, Any] = {"x": "x", "y": "y", "fill_color": "colour", "size": size}
         glyph = Scatter(**look, line_color=None, fill_alpha=0.82)
-        chosen = Scatter(**{**look, "size": size + 5}, line_color=INK, line_width=2, fill_alpha=1.0)
+        chosen = Scatter(**{**look, "size": size + 6}, line_color=INK, line_width=2, fill_alpha=1.0)
         plot.add_glyph(source, glyph, selection_glyph=chosen, nonselection_glyph=glyph)
         return plot
 

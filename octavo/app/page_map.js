@@ -135,5 +135,23 @@ window.octavoMap = (() => {
     view.schedule_paint();
   }
 
+  // Without a graphics card, browsers emulate WebGL, and draw faster without.
+  function emulated() {
+    const gl = document.createElement("canvas").getContext("webgl");
+    const info = gl && gl.getExtension("WEBGL_debug_renderer_info");
+    const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
+    return !gl || /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+  }
+
+  // Bokeh asks for WebGL where there are many points, and takes no for an answer.
+  function refuseEmulatedWebGL() {
+    if (!emulated()) return;
+    const {getContext} = HTMLCanvasElement.prototype;
+    HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+      return kind.startsWith("webgl") ? null : getContext.call(this, kind, ...rest);
+    };
+  }
+
+  refuseEmulatedWebGL();
   return {PlotPointer, fit, afterPaint};
 })();

@@ -62,8 +62,9 @@ def measure(n, rounds=3):
                     page.evaluate("(gesture) => octavo.send(gesture)", gesture)
                     tab.settle()
                     page.wait_for_timeout(50)
+            drawn = "octavo.log.filter((entry) => entry.drawn)"
             return page.evaluate(
-                "octavo.log.filter((e) => e.drawn).map(({action, steps, solves}) => ({action, steps, solves}))"
+                f"{drawn}.map(({{action, steps, solves}}) => ({{action, steps, solves}}))"
             )
         finally:
             served.process.kill()
@@ -75,7 +76,8 @@ def drag_slowly(tab, i):
     tab.page.evaluate("octavo.drags = (octavo.drags || 0) + 1")
     for k in range(1, 16):
         tab.page.evaluate(
-            "([index, x, y]) => octavo.send({kind: 'pin', index, x, y, live: true, drag: octavo.drags})",
+            """([index, x, y]) => octavo.send(
+                {kind: 'pin', index, x, y, live: true, drag: octavo.drags})""",
             [i, x + 0.01 * k, y - 0.01 * k],
         )
         tab.page.wait_for_timeout(20)
@@ -93,7 +95,8 @@ def main():
     print(f"{n} rows: milliseconds from the gesture to the redrawn map (of it in Python)")
     for action, (steps, solves) in times.items():
         print(
-            f"{action:10s} n={len(steps):3d}  median {np.median(steps):5.0f} ({np.median(solves):3.0f})  "
+            f"{action:10s} n={len(steps):3d}  "
+            f"median {np.median(steps):5.0f} ({np.median(solves):3.0f})  "
             f"slowest {max(steps):5.0f} ({max(solves):3.0f})"
         )
     print(f"all: median {np.median(total):.0f}, {np.mean(total <= 50):.0%} within 50 ms")
