@@ -57,6 +57,7 @@ class MapServer:
             unused_session_lifetime_milliseconds=KEPT,
             check_unused_sessions_milliseconds=60_000,
         )
+        _send_at_once(self._server._http)
         self.url = f"http://localhost:{port}/{token}/"
         self.port = port
 
@@ -89,6 +90,22 @@ class MapServer:
     def stop(self) -> None:
         """Stop answering and close every connection."""
         self._server.stop(wait=False)
+
+
+def _send_at_once(server: Any) -> None:
+    """Let no part of an answer wait until the part before has been received.
+
+    Tornado turns that wait (Nagle's algorithm) on and off request by request, and leaves it on
+    for web sockets.
+    """
+    handle = server.handle_stream
+
+    def handle_stream(stream: Any, address: Any) -> Any:
+        stream.set_nodelay(True)
+        stream.set_nodelay = lambda value: None
+        return handle(stream, address)
+
+    server.handle_stream = handle_stream
 
 
 def _free_port() -> int:

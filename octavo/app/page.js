@@ -39,6 +39,7 @@ window.octavo = (() => {
     if (!flying || reply.number !== flying.gesture.number) return;
     const done = flying;
     clearTimeout(watchdog);
+    alive(); // it was only late
     page.state = reply.state;
     const finish = () => {
       const total = performance.now() - done.sent;
@@ -79,9 +80,13 @@ window.octavo = (() => {
     $("latency").textContent = "not connected";
   }
 
-  function found() {
+  function alive() {
     document.body.classList.remove("dead");
     $("lost").hidden = true;
+  }
+
+  function found() {
+    alive();
     [flying, queue] = [null, []];
     clearTimeout(watchdog);
     send({kind: "state"}); // what happened to the gesture under way is not known
@@ -385,8 +390,14 @@ window.octavo = (() => {
     const roots = [...Bokeh.index.roots];
     const view = (model) => roots.find((root) => root.model === model);
     page.view = view(models.steered);
-    const on = {hover, pick, drag: (index, x, y, drag) => send(
-      {kind: "pin", index, x, y, live: true, drag, exact: $("exact").checked})};
+    const on = {
+      hover,
+      pick,
+      pins: () => page.state.constraints.placements.map(({point, at}) => (
+        {index: point, x: at[0] ?? models.points.data.x[point], y: at[1] ?? models.points.data.y[point]})),
+      drag: (index, x, y, drag) => send(
+        {kind: "pin", index, x, y, live: true, drag, exact: $("exact").checked}),
+    };
     new octavoMap.PlotPointer(page.view, models.points, $("steered-plot"), on, true);
     new octavoMap.PlotPointer(view(models.plain), models.baseline, $("plain-plot"), on, false);
     models.answer.properties.data.change.connect(answered);

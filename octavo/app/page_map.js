@@ -7,6 +7,7 @@ window.octavoMap = (() => {
 
   class PlotPointer {
     // `on` has: hover(index, event), pick(index), drag(index, x, y, id), drop()
+    // and pins(), a list of {index, x, y}: to grab a pin is to grab its point
     constructor(view, source, box, on, draggable) {
       Object.assign(this, {view, source, box, on, draggable, pressed: null});
       this.drags = 0;
@@ -41,6 +42,10 @@ window.octavoMap = (() => {
         const dy = y_scale.compute(y[i]) - sy;
         const apart = dx * dx + dy * dy;
         if (apart < least) { least = apart; best = i; }
+      }
+      for (const pin of this.draggable ? this.on.pins() : []) {
+        const apart = Math.hypot(x_scale.compute(pin.x) - sx, y_scale.compute(pin.y) - sy) ** 2;
+        if (apart < least) { least = apart; best = pin.index; }
       }
       return best;
     }

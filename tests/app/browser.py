@@ -66,29 +66,33 @@ class Tab:
         """Wait until everything sent is answered and drawn."""
         self.page.wait_for_function("octavo.idle()")
 
-    def where(self, i, plot="view"):
-        """Return the pixel of a point."""
+    def pixel(self, x, y):
+        """Return where on the page a place of the map is."""
         return self.page.evaluate(
-            """(i) => {
-                const {frame, canvas_view} = octavo.view, {x, y} = octavo.models.points.data;
+            """([x, y]) => {
+                const {frame, canvas_view} = octavo.view;
                 const {left, top} = canvas_view.el.getBoundingClientRect();
-                return [left + frame.x_scale.compute(x[i]), top + frame.y_scale.compute(y[i])];
+                return [left + frame.x_scale.compute(x), top + frame.y_scale.compute(y)];
             }""",
-            i,
+            [x, y],
         )
 
-    def under(self, i):
-        """Return the point that the page finds at the pixel of point i: i, or one that hides it."""
+    def where(self, i):
+        """Return the pixel of a point."""
+        return self.pixel(*self.points()[i].tolist())
+
+    def room(self, i):
+        """Return the pixels from a point to the nearest other."""
         return self.page.evaluate(
             """(i) => {
                 const {x, y} = octavo.models.points.data;
                 const {x_scale, y_scale} = octavo.view.frame;
                 const px = Array.from(x, (v) => x_scale.compute(v));
                 const py = Array.from(y, (v) => y_scale.compute(v));
-                let best = -1, least = Infinity;
+                let least = Infinity;
                 for (let j = 0; j < px.length; j++) {
                     const d = Math.hypot(px[j] - px[i], py[j] - py[i]);
-                    if (j !== i && d < least) { least = d; best = j; }
+                    if (j !== i && d < least) least = d;
                 }
                 return least;
             }""",
@@ -97,7 +101,7 @@ class Tab:
 
     def loners(self, count):
         """Return points with no other near, so that a click means them."""
-        found = [i for i in range(len(self.points())) if self.under(i) > 12]
+        found = [i for i in range(len(self.points())) if self.room(i) > 12]
         assert len(found) >= count
         return found[:count]
 
@@ -105,7 +109,10 @@ class Tab:
         self.page.mouse.click(*self.where(i))
 
     def drag(self, i, dx, dy, steps=6):
-        x, y = self.where(i)
+        self.drag_from(self.where(i), dx, dy, steps)
+
+    def drag_from(self, at, dx, dy, steps=6):
+        x, y = at
         mouse = self.page.mouse
         mouse.move(x, y)
         mouse.down()

@@ -243,6 +243,37 @@ def test_colours_rows_and_the_plain_map_beside(tab):
     )
 
 
+def test_a_pin_is_dragged_by_its_ring(tab, peer):
+    # Far out, so that only the ring is there; a weak pin, so that the point is not.
+    (i,) = tab.loners(1)
+    tab.page.evaluate("octavo.send({kind: 'strength', name: 'lambda_place', value: 0.01})")
+    peer.set_params(lambda_place=0.01)
+    x, y = tab.page.evaluate(
+        "[octavo.models.steered.x_range.end, octavo.models.steered.y_range.end]"
+    )
+    start = tab.pixel(0.9 * x, 0.9 * y)
+    here = tab.where(i)
+    tab.drag(i, start[0] - here[0], start[1] - here[1])
+    tab.drag_from(start, -30, 20)
+    (placed,) = tab.constraints()["placements"]
+    assert placed["point"] == i
+    assert_shows(tab, peer.place(i, placed["at"]))
+    np.testing.assert_allclose(tab.pixel(*placed["at"]), np.add(start, [-30, 20]), atol=2)
+
+
+def test_a_connection_that_comes_back_brings_the_state(tab, peer):
+    (i,) = tab.loners(1)
+    tab.drag(i, 30, 10)
+    at = tab.constraints()["placements"][0]["at"]
+    tab.page.evaluate("octavo.lost()")
+    assert tab.page.is_visible("#lost")
+    tab.page.evaluate("octavo.send({kind: 'clear'})")  # goes nowhere
+    tab.page.evaluate("octavo.found()")
+    tab.settle()
+    assert tab.page.is_hidden("#lost")
+    assert_shows(tab, peer.place(i, at))
+
+
 def test_an_activated_tool_goes_before_pins(tab):
     (i,) = tab.loners(1)
     tab.page.evaluate(
