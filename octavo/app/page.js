@@ -51,7 +51,7 @@ window.octavo = (() => {
     };
     if (reply.ok && (reply.moved || reply.coloured)) {
       redraw(reply.drawing);
-      octavoMap.afterPaint(page.view, finish);
+      octavoMap.paint(page.view, finish);
     } else finish();
   }
 

@@ -122,22 +122,27 @@ window.octavoMap = (() => {
     y_range.setv({start: centre[1] - unit * height / 2, end: centre[1] + unit * height / 2});
   }
 
-  // Calls back once what has arrived is on the screen.
-  function afterPaint(view, done) {
+  // Does a task of its own, after all promises and, asked for in a frame, after that frame.
+  function soon(task) {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = task;
+    channel.port2.postMessage(null);
+  }
+
+  // Draws what has arrived and calls back once it is on the screen.
+  function paint(view, done) {
     let called = false;
     const once = () => {
       if (called) return;
       called = true;
       clearTimeout(late);
-      view.repainted.disconnect(painted);
       done();
     };
-    const channel = new MessageChannel(); // its message comes after the frame, unlike a promise
-    channel.port1.onmessage = once;
-    const painted = () => channel.port2.postMessage(null);
-    const late = setTimeout(once, 1000); // a hidden tab is never painted
-    view.repainted.connect(painted);
-    view.schedule_paint();
+    const late = setTimeout(once, 1000); // a hidden tab has no frames
+    soon(() => {
+      view.paint(); // Bokeh would wait for the next frame, and draw in it
+      requestAnimationFrame(() => soon(once));
+    });
   }
 
   // Without a graphics card, browsers emulate WebGL, and draw faster without.
@@ -158,5 +163,5 @@ window.octavoMap = (() => {
   }
 
   refuseEmulatedWebGL();
-  return {PlotPointer, fit, afterPaint};
+  return {PlotPointer, fit, paint};
 })();
