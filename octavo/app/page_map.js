@@ -15,6 +15,9 @@ window.octavoMap = (() => {
       box.addEventListener("pointermove", (e) => this.move(e), true);
       box.addEventListener("pointerup", (e) => this.up(e), true);
       box.addEventListener("pointercancel", () => this.cancel(), true);
+      // Else text is selected on the way, and the next drag drags that text.
+      box.addEventListener("mousedown", (e) => { if (this.pressed) e.preventDefault(); }, true);
+      box.addEventListener("dragstart", (e) => e.preventDefault(), true);
       box.addEventListener("pointerleave", () => this.on.hover(-1));
     }
 

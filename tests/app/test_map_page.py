@@ -243,6 +243,23 @@ def test_colours_rows_and_the_plain_map_beside(tab):
     )
 
 
+def test_one_drag_after_another(tab, peer):
+    rows = []
+    for k, (dx, dy) in enumerate([(60, 10), (-40, 80), (50, -70), (-60, -20)]):
+        (i,) = [i for i in tab.loners(k + 1) if i not in rows][:1]
+        rows.append(i)
+        start = tab.where(i)
+        tab.drag(i, dx, dy, steps=15)
+        at = next(p["at"] for p in tab.constraints()["placements"] if p["point"] == i)
+        np.testing.assert_allclose(tab.pixel(*at), np.add(start, [dx, dy]), atol=1.5)
+        peer.place(i, at)
+    assert_shows(tab, peer)
+    for _ in rows:
+        tab.press("undo")
+    assert_shows(tab, peer.undo().undo().undo().undo())
+    assert tab.page.evaluate("String(getSelection())") == ""
+
+
 def test_a_pin_is_dragged_by_its_ring(tab, peer):
     # Far out, so that only the ring is there; a weak pin, so that the point is not.
     (i,) = tab.loners(1)
