@@ -5,7 +5,7 @@ window.octavo = (() => {
   const about = window.octavoAbout;
   const $ = (id) => document.getElementById(id);
   const LIMIT = 50; // milliseconds that an action may take
-  const page = {log: [], state: about.state, rows: new Map(), models: null, view: null};
+  const page = {log: [], state: about.state, rows: new Map(), models: null, view: null, window: null};
   let number = 0, flying = null, queue = [], wanted = null, hovered = -1, mouse = null, watchdog = 0;
 
   const dead = () => document.body.classList.contains("dead");
@@ -46,6 +46,7 @@ window.octavo = (() => {
       flying = null;
       if (reply.action !== "row") show(reply); // once the map is on the screen
       record(done.gesture, reply, total);
+      if (reply.moved && (!done.gesture.live || done.gesture.last)) page.window.follow();
       if (reply.ok && done.then) done.then(reply);
       pump();
     };
@@ -395,8 +396,8 @@ window.octavo = (() => {
       pick,
       pins: () => page.state.constraints.placements.map(({point, at}) => (
         {index: point, x: at[0] ?? models.points.data.x[point], y: at[1] ?? models.points.data.y[point]})),
-      drag: (index, x, y, drag) => send(
-        {kind: "pin", index, x, y, live: true, drag, exact: $("exact").checked}),
+      drag: (index, x, y, drag, last) => send(
+        {kind: "pin", index, x, y, live: true, drag, exact: $("exact").checked, last}),
     };
     new octavoMap.PlotPointer(page.view, models.points, $("steered-plot"), on, true);
     new octavoMap.PlotPointer(view(models.plain), models.baseline, $("plain-plot"), on, false);
@@ -407,16 +408,16 @@ window.octavo = (() => {
         if (String(other.selected.indices) !== String(rows)) other.selected.indices = rows;
         showSelection();
       });
-    const refit = () => octavoMap.fit(page.view, [models.points, models.baseline]);
+    page.window = new octavoMap.Window(page.view, [models.points, models.baseline]);
     let size = "";
     page.view.repainted.connect(() => {
       const {width, height} = page.view.frame.bbox;
       if (`${width} ${height}` === size || dead()) return;
       size = `${width} ${height}`;
-      refit();
+      page.window.fit();
     });
     models.steered.on_event("reset", () => { size = ""; page.view.schedule_paint(); });
-    refit();
+    page.window.fit();
     document.body.classList.add("ready");
     show(null);
     pump();

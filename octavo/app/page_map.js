@@ -6,7 +6,7 @@ window.octavoMap = (() => {
   const STILL = 4; // pixels that a click may wander
 
   class PlotPointer {
-    // `on` has: hover(index, event), pick(index), drag(index, x, y, id), drop()
+    // `on` has: hover(index, event), pick(index), drag(index, x, y, id, last)
     // and pins(), a list of {index, x, y}: to grab a pin is to grab its point
     constructor(view, source, box, on, draggable) {
       Object.assign(this, {view, source, box, on, draggable, pressed: null});
@@ -91,7 +91,7 @@ window.octavoMap = (() => {
       if (!pressed) return;
       const at = this.where(event);
       if (pressed.dragging) {
-        this.on.drag(pressed.index, at.x, at.y, this.drags);
+        this.on.drag(pressed.index, at.x, at.y, this.drags, true);
         this.box.style.cursor = "";
         return;
       }
@@ -105,24 +105,52 @@ window.octavoMap = (() => {
     }
   }
 
-  // One unit is as long along x as along y, and every point has room.
-  function fit(view, sources) {
-    const {width, height} = view.frame.bbox;
-    if (!(width > 0 && height > 0)) return;
-    let low = [Infinity, Infinity], high = [-Infinity, -Infinity];
-    for (const {data} of sources) {
-      for (const [k, values] of [[0, data.x], [1, data.y]]) {
-        for (const v of values) {
-          if (v < low[k]) low[k] = v;
-          if (v > high[k]) high[k] = v;
+  // What of the map is in view. A range that the user has chosen is left alone.
+  class Window {
+    constructor(view, sources) {
+      Object.assign(this, {view, sources, ours: ""});
+    }
+
+    get ranges() {
+      return [this.view.model.x_range, this.view.model.y_range];
+    }
+
+    get now() {
+      return String(this.ranges.flatMap(({start, end}) => [start, end]));
+    }
+
+    bounds() {
+      const low = [Infinity, Infinity], high = [-Infinity, -Infinity];
+      for (const {data} of this.sources) {
+        for (const [k, values] of [[0, data.x], [1, data.y]]) {
+          for (const v of values) {
+            if (v < low[k]) low[k] = v;
+            if (v > high[k]) high[k] = v;
+          }
         }
       }
+      return [low, high];
     }
-    const unit = 1.25 * Math.max((high[0] - low[0]) / width, (high[1] - low[1]) / height) || 1;
-    const {x_range, y_range} = view.model;
-    const centre = [0, 1].map((k) => (low[k] + high[k]) / 2);
-    x_range.setv({start: centre[0] - unit * width / 2, end: centre[0] + unit * width / 2});
-    y_range.setv({start: centre[1] - unit * height / 2, end: centre[1] + unit * height / 2});
+
+    // One unit is as long along x as along y, and every point has room.
+    fit() {
+      const {width, height} = this.view.frame.bbox;
+      if (!(width > 0 && height > 0)) return;
+      const [low, high] = this.bounds();
+      const unit = 1.25 * Math.max((high[0] - low[0]) / width, (high[1] - low[1]) / height) || 1;
+      this.ranges.forEach((range, k) => {
+        const centre = (low[k] + high[k]) / 2, half = unit * (k ? height : width) / 2;
+        range.setv({start: centre - half, end: centre + half});
+      });
+      this.ours = this.now;
+    }
+
+    // Makes room for points that have left.
+    follow() {
+      if (this.now !== this.ours) return;
+      const [low, high] = this.bounds();
+      if (this.ranges.some(({start, end}, k) => low[k] < start || high[k] > end)) this.fit();
+    }
   }
 
   // Does a task of its own, after all promises and, asked for in a frame, after that frame.
@@ -166,5 +194,5 @@ window.octavoMap = (() => {
   }
 
   refuseEmulatedWebGL();
-  return {PlotPointer, fit, paint};
+  return {PlotPointer, Window, paint};
 })();

@@ -291,6 +291,32 @@ def test_a_connection_that_comes_back_brings_the_state(tab, peer):
     assert_shows(tab, peer.place(i, at))
 
 
+def test_points_that_leave_are_followed_unless_the_user_has_zoomed(tab):
+    outside = """(() => {
+        const {steered, points} = octavo.models, {x_range, y_range} = steered;
+        const out = (v, r) => Array.from(v).filter((z) => z < r.start || z > r.end).length;
+        return out(points.data.x, x_range) + out(points.data.y, y_range);
+    })()"""
+    far = {
+        "kind": "import",
+        "text": json.dumps(
+            {"n_components": 2, "placements": [{"point": 0, "at": [30.0, 0.0], "weight": 100.0}]}
+        ),
+    }
+    tab.page.evaluate("(gesture) => octavo.send(gesture)", far)
+    tab.settle()
+    assert tab.points()[:, 0].max() > 2 * np.abs(
+        tab.page.evaluate("octavo.models.baseline.data.x[0]")
+    )
+    assert tab.page.evaluate(outside) == 0
+    tab.press("undo")
+    tab.page.evaluate("octavo.models.steered.x_range.setv({start: -0.5, end: 0.5})")
+    tab.page.evaluate("(gesture) => octavo.send(gesture)", far)
+    tab.settle()
+    assert tab.page.evaluate(outside) > 0
+    assert tab.page.evaluate("octavo.models.steered.x_range.end") == 0.5
+
+
 def test_an_activated_tool_goes_before_pins(tab):
     (i,) = tab.loners(1)
     tab.page.evaluate(
