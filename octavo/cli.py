@@ -248,7 +248,7 @@ def steer(
         from octavo.app.map_server import MapServer
     except ImportError as error:
         fail(f"the page needs {error.name}, which is not installed: pip install 'octavo[app]'")
-    from octavo.app.controller import start_session
+    from octavo.app.map_sessions import start_session
     from octavo.app.map_tables import load_table
 
     try:

@@ -6,7 +6,6 @@ returns a `Reply` and never raises for what a user did.
 
 from __future__ import annotations
 
-import copy
 import json
 import time
 from collections.abc import Callable
@@ -20,7 +19,6 @@ from octavo.app.colours import Colouring, colour_by
 from octavo.app.drawn_constraints import ARROWS, Drawing, arrow_of, draw_constraints
 from octavo.app.map_tables import MapTable
 from octavo.kernel.interactive_session import InteractiveSession
-from octavo.kernel.knowledge_kernel_pca import KnowledgeKernelPCA
 from octavo.kernel.map_constraints import MapConstraints, constraints_from_dict
 
 STRENGTHS = {
@@ -30,7 +28,6 @@ STRENGTHS = {
     "anchor": "anchor",
 }
 ASKING = {"row", "code", "picture", "colour", "state"}  # gestures that leave the session alone
-RANK = 300  # of the kernel's factor: an action then takes some 20 ms whatever the number of rows
 
 
 @dataclass
@@ -345,58 +342,3 @@ class MapController:
 
 def _rows(rows: list[int]) -> str:
     return f"row {rows[0]}" if len(rows) == 1 else f"{len(rows)} rows"
-
-
-# --- sessions ------------------------------------------------------------------------------------
-
-
-def start_session(
-    table: MapTable, *, kernel: str = "rbf", gamma: Any = "scale", low_rank: int | None = None
-) -> InteractiveSession:
-    """Return a session on a table that answers at once from the first action on.
-
-    Parameters
-    ----------
-    table : MapTable
-        The rows.
-    kernel : str, default="rbf"
-        As in `KnowledgeKernelPCA`.
-    gamma : float or str, default="scale"
-        Scale of the kernel.
-    low_rank : int or None, default=None
-        Rank of the kernel's factor; 0 takes the whole kernel, None 300 where that is less.
-
-    Returns
-    -------
-    InteractiveSession
-        With no constraints.
-    """
-    if low_rank is None:
-        low_rank = RANK if len(table) > RANK else 0
-    model = KnowledgeKernelPCA(
-        kernel=kernel,
-        gamma=gamma,
-        low_rank=low_rank or None,
-        average=False,
-        anchor=1.0,
-        lambda_place=10.0,
-        random_state=0,
-    )
-    session = InteractiveSession(model, table.X)
-    # The first label looks for every row's neighbours and the first pin compiles: not on the page.
-    session.place(0, (0.0, 0.0)).undo()
-    session.label(0, 1).undo()
-    return session
-
-
-def another_session(session: InteractiveSession) -> InteractiveSession:
-    """Return a session on the same decomposition, with the constraints of this one.
-
-    The two go separate ways from here: only what never changes is shared (the kernel's
-    eigenvectors, the graph of neighbours), so that another tab costs no time.
-    """
-    other = copy.copy(session)
-    other._past, other._future = list(session._past), []
-    other._system = type(session._system)(session._basis)
-    other._system._graphs = session._system._graphs
-    return other

@@ -34,6 +34,7 @@ from octavo.app.pictures import APART, INK, TOGETHER
 
 HERE = Path(__file__).parent
 MANY = 5_000  # points above which the graphics card draws them
+SCRIPTS = ("page_tip.js", "page_map.js", "page.js")
 SEGMENT = ("x0", "y0", "x1", "y1")
 
 
@@ -122,7 +123,7 @@ class MapDocument:
         }
         self.doc.template_variables.update(
             style=(HERE / "page.css").read_text("utf-8"),
-            scripts=[(HERE / name).read_text("utf-8") for name in ("page_map.js", "page.js")],
+            scripts=[(HERE / name).read_text("utf-8") for name in SCRIPTS],
             # A "<" in data must not end the script that holds it.
             about=json.dumps(about).replace("<", "\\u003c"),
             name=table.name,

@@ -13,8 +13,9 @@ from bokeh.server.server import Server
 from threadpoolctl import threadpool_limits
 from tornado.ioloop import IOLoop
 
-from octavo.app.controller import MapController, another_session
+from octavo.app.controller import MapController
 from octavo.app.map_document import MapDocument
+from octavo.app.map_sessions import another_session
 from octavo.app.map_tables import MapTable
 from octavo.kernel.interactive_session import InteractiveSession
 

@@ -3,7 +3,7 @@
 
 window.octavo = (() => {
   const about = window.octavoAbout;
-  const $ = (id) => document.getElementById(id);
+  const {$, make} = window.octavoTip;
   const LIMIT = 50; // milliseconds that an action may take
   const page = {log: [], state: about.state, rows: new Map(), models: null, view: null, window: null};
   let number = 0, flying = null, queue = [], wanted = null, hovered = -1, mouse = null, watchdog = 0;
@@ -162,13 +162,6 @@ window.octavo = (() => {
     showSelection();
   }
 
-  function make(tag, text, className) {
-    const el = document.createElement(tag);
-    if (text !== undefined) el.textContent = text;
-    if (className) el.className = className;
-    return el;
-  }
-
   let shownKey = "";
   function showKey() {
     const {key, column} = page.state;
@@ -257,45 +250,18 @@ window.octavo = (() => {
 
   function hover(index, event) {
     mouse = event || mouse;
-    if (index === hovered) { if (index >= 0) placeTip(); return; }
+    if (index === hovered) { octavoTip.follow(mouse); return; }
     hovered = index;
-    $("tip").hidden = true;
+    octavoTip.hide();
     if (index < 0) { wanted = null; return; }
-    if (page.rows.has(index)) showTip(page.rows.get(index));
+    if (page.rows.has(index)) octavoTip.show(page.rows.get(index), mouse);
     else { wanted = index; pump(); }
   }
 
   function keepRow({result}) {
     if (page.rows.size > 2000) page.rows.clear();
     page.rows.set(result.index, result);
-    if (hovered === result.index) showTip(result);
-  }
-
-  function showTip({index, cells, more, pixels}) {
-    const list = make("dl");
-    list.append(make("dt", "row"), make("dd", String(index)));
-    for (const [name, text] of cells) list.append(make("dt", name), make("dd", text));
-    if (more) list.append(make("dt", ""), make("dd", `and ${more} more`));
-    const [canvas, text] = $("tip").children;
-    text.replaceChildren(list);
-    canvas.hidden = !pixels;
-    if (pixels) {
-      [canvas.width, canvas.height] = [pixels[0].length, pixels.length];
-      const ctx = canvas.getContext("2d"), image = ctx.createImageData(canvas.width, canvas.height);
-      pixels.flat().forEach((v, k) => {
-        image.data.set([255 - 255 * v, 255 - 255 * v, 255 - 255 * v, 255], 4 * k);
-      });
-      ctx.putImageData(image, 0, 0);
-    }
-    $("tip").hidden = false;
-    placeTip();
-  }
-
-  function placeTip() {
-    const {offsetWidth: w, offsetHeight: h} = $("tip");
-    const x = mouse.clientX + 16 + w > innerWidth ? mouse.clientX - 16 - w : mouse.clientX + 16;
-    $("tip").style.left = `${x}px`;
-    $("tip").style.top = `${Math.max(8, Math.min(mouse.clientY + 14, innerHeight - h - 8))}px`;
+    if (hovered === result.index) octavoTip.show(result, mouse);
   }
 
   // --- files -------------------------------------------------------------------------------------

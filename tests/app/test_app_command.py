@@ -13,8 +13,8 @@ from octavo import cli
 pytest.importorskip("bokeh")
 pytest.importorskip("pandas")
 
-from octavo.app.controller import start_session
 from octavo.app.map_server import MapServer
+from octavo.app.map_sessions import start_session
 from octavo.app.map_tables import load_table
 
 runner = CliRunner()

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.app.controller import MapController, another_session, start_session
+from octavo.app.controller import MapController
+from octavo.app.map_sessions import another_session, start_session
 from octavo.app.map_tables import MapTable
 from octavo.kernel import InteractiveSession
 

@@ -13,7 +13,7 @@ pytest.importorskip("bokeh")
 pytest.importorskip("pandas")
 sync_api = pytest.importorskip("playwright.sync_api")
 
-from octavo.app.controller import start_session  # noqa: E402
+from octavo.app.map_sessions import start_session  # noqa: E402
 from octavo.app.map_tables import load_table  # noqa: E402
 from tests.app.browser import Served, Tab, open_browser  # noqa: E402
 
