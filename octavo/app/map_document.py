@@ -33,6 +33,7 @@ from octavo.app.controller import STRENGTHS, MapController
 from octavo.app.pictures import APART, INK, TOGETHER
 
 HERE = Path(__file__).parent
+TOOLBAR = 30  # pixels
 MANY = 5_000  # points above which the graphics card draws them
 SCRIPTS = ("page_tip.js", "page_map.js", "page.js")
 SEGMENT = ("x0", "y0", "x1", "y1")
@@ -149,6 +150,7 @@ class MapDocument:
             output_backend="webgl" if many else "canvas",
             lod_threshold=None,
             min_border=4,
+            min_border_right=TOOLBAR if beside else 4,  # both frames have one size
             outline_line_color=None,
             background_fill_color="#ffffff",
             border_fill_color="#ffffff",
