@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
 import socket
 from typing import Any
@@ -79,6 +80,8 @@ class MapServer:
     def run(self) -> None:
         """Answer until interrupted."""
         self.start()
+        gc.collect()
+        gc.freeze()  # what is there now stays: to look through it again would take longer than 50 ms
         try:
             # Matrices of this size gain little from threads, and wait long for one that is late.
             with threadpool_limits(limits=1, user_api="blas"):

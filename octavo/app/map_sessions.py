@@ -61,4 +61,5 @@ def another_session(session: InteractiveSession) -> InteractiveSession:
     other._past, other._future = list(session._past), []
     other._system = type(session._system)(session._basis)
     other._system._graphs = session._system._graphs
+    other._system._bases = dict(session._system._bases)
     return other

@@ -4,6 +4,7 @@
 window.octavo = (() => {
   const about = window.octavoAbout;
   const {$, make} = window.octavoTip;
+  const PATIENCE = 150; // milliseconds between two looks of the panels during a drag
   const LIMIT = 50; // milliseconds that an action may take
   const page = {log: [], state: about.state, rows: new Map(), models: null, view: null, window: null};
   let number = 0, flying = null, queue = [], wanted = null, hovered = -1, mouse = null, watchdog = 0;
@@ -44,8 +45,10 @@ window.octavo = (() => {
     const finish = () => {
       const total = performance.now() - done.sent;
       flying = null;
-      if (reply.action !== "row") show(reply); // once the map is on the screen
-      record(done.gesture, reply, total);
+      if (reply.action !== "row") { // once the map is on the screen
+        record(done.gesture, reply, total);
+        present(reply, done.gesture.live && !done.gesture.last);
+      }
       if (reply.moved && (!done.gesture.live || done.gesture.last)) page.window.follow();
       if (reply.ok && done.then) done.then(reply);
       pump();
@@ -70,7 +73,9 @@ window.octavo = (() => {
     }
     points.change.emit();
     for (const [name, columns] of Object.entries(drawing || {})) {
-      Object.assign(drawn[name].data, columns);
+      const {data} = drawn[name], size = (part) => Object.values(part)[0].length;
+      if (!size(columns) && !size(data)) continue;
+      Object.assign(data, columns);
       drawn[name].change.emit();
     }
   }
@@ -95,10 +100,11 @@ window.octavo = (() => {
 
   // --- the log -----------------------------------------------------------------------------------
 
+  const unwritten = new Set();
   const ms = (x) => `${x.toFixed(x < 10 ? 1 : 0)} ms`;
 
   function record(gesture, reply, total) {
-    if (reply.action === "row" || reply.action === "state") return;
+    if (reply.action === "state") return;
     const solve = 1000 * reply.seconds;
     const key = gesture.live ? `${gesture.kind} ${gesture.drag}` : null;
     let entry = page.log.at(-1);
@@ -111,11 +117,29 @@ window.octavo = (() => {
         drawn: reply.moved || reply.coloured, steps: [total], solves: [solve], line: null};
       page.log.push(entry);
     }
-    entry.slowest = Math.max(...entry.steps);
-    writeLine(entry);
-    if (!entry.drawn) return;
-    $("latency").textContent = `redrawn in ${ms(total)}`;
+    entry.slowest = Math.max(entry.slowest || 0, total);
+    unwritten.add(entry);
+  }
+
+  // Panels wait while a drag goes on: laying them out takes time that the map needs.
+  let presented = 0, waiting = 0;
+  function present(reply, going) {
+    clearTimeout(waiting);
+    if (going && performance.now() - presented < PATIENCE) {
+      waiting = setTimeout(() => present(reply, false), PATIENCE);
+      return;
+    }
+    presented = performance.now();
+    show(reply);
+    unwritten.forEach(writeLine);
+    unwritten.clear();
+    summarise();
+  }
+
+  function summarise() {
     const drawn = page.log.filter((e) => e.drawn && e.ok);
+    if (!drawn.length) return;
+    $("latency").textContent = `redrawn in ${ms(drawn.at(-1).steps.at(-1))}`;
     const times = drawn.flatMap((e) => e.steps).sort((a, b) => a - b);
     const within = times.filter((t) => t <= LIMIT).length;
     $("summary").textContent = `${times.length} redrawn · median ${ms(times[times.length >> 1])} · ` +
@@ -352,6 +376,16 @@ window.octavo = (() => {
     });
   }
 
+  // The first time is the slowest: draw everything once where nobody sees it, then what there is.
+  function warmUp() {
+    for (const source of Object.values(page.models.drawn)) {
+      for (const name of Object.keys(source.data))
+        source.data[name] = [{text: "a", marker: "circle"}[name] ?? NaN];
+      source.change.emit();
+    }
+    for (let k = 0; k < 3; k++) send({kind: "state"});
+  }
+
   function start(models) {
     page.models = models;
     const roots = [...Bokeh.index.roots];
@@ -386,6 +420,7 @@ window.octavo = (() => {
     page.window.fit();
     document.body.classList.add("ready");
     show(null);
+    warmUp();
     pump();
   }
 

@@ -170,8 +170,17 @@ window.octavoMap = (() => {
       done();
     };
     const late = setTimeout(once, 1000); // a hidden tab has no frames
+    let drawn = false;
+    const seen = () => {
+      view.repainted.disconnect(seen);
+      drawn = true;
+      soon(once);
+    };
+    view.repainted.connect(seen); // Bokeh draws in the next frame, which may come first
     soon(() => {
-      view.paint(); // Bokeh would wait for the next frame, and draw in it
+      if (drawn) return;
+      view.repainted.disconnect(seen);
+      view.paint();
       requestAnimationFrame(() => soon(once));
     });
   }
