@@ -35,7 +35,7 @@ from octavo.app.pictures import APART, INK, TOGETHER
 HERE = Path(__file__).parent
 TOOLBAR = 30  # pixels
 MANY = 5_000  # points above which the graphics card draws them
-SCRIPTS = ("page_tip.js", "page_map.js", "page.js")
+SCRIPTS = ("page_tip.js", "page_log.js", "page_map.js", "page.js")
 SEGMENT = ("x0", "y0", "x1", "y1")
 
 

@@ -5,8 +5,7 @@ window.octavo = (() => {
   const about = window.octavoAbout;
   const {$, make} = window.octavoTip;
   const PATIENCE = 150; // milliseconds between two looks of the panels during a drag
-  const LIMIT = 50; // milliseconds that an action may take
-  const page = {log: [], state: about.state, rows: new Map(), models: null, view: null, window: null};
+  const page = {log: octavoLog.entries, state: about.state, rows: new Map(), models: null, view: null, window: null};
   let number = 0, flying = null, queue = [], wanted = null, hovered = -1, mouse = null, watchdog = 0;
 
   const dead = () => document.body.classList.contains("dead");
@@ -46,7 +45,7 @@ window.octavo = (() => {
       const total = performance.now() - done.sent;
       flying = null;
       if (reply.action !== "row") { // once the map is on the screen
-        record(done.gesture, reply, total);
+        octavoLog.record(done.gesture, reply, total);
         present(reply, done.gesture.live && !done.gesture.last);
       }
       if (reply.moved && (!done.gesture.live || done.gesture.last)) page.window.follow();
@@ -98,28 +97,7 @@ window.octavo = (() => {
     send({kind: "state"}); // what happened to the gesture under way is not known
   }
 
-  // --- the log -----------------------------------------------------------------------------------
-
-  const unwritten = new Set();
-  const ms = (x) => `${x.toFixed(x < 10 ? 1 : 0)} ms`;
-
-  function record(gesture, reply, total) {
-    if (reply.action === "state") return;
-    const solve = 1000 * reply.seconds;
-    const key = gesture.live ? `${gesture.kind} ${gesture.drag}` : null;
-    let entry = page.log.at(-1);
-    if (key && entry && entry.key === key && entry.ok === reply.ok) {
-      entry.steps.push(total);
-      entry.solves.push(solve);
-      entry.detail = reply.detail;
-    } else {
-      entry = {key, when: new Date(), action: reply.action, detail: reply.detail, ok: reply.ok,
-        drawn: reply.moved || reply.coloured, steps: [total], solves: [solve], line: null};
-      page.log.push(entry);
-    }
-    entry.slowest = Math.max(entry.slowest || 0, total);
-    unwritten.add(entry);
-  }
+  // --- what is shown ----------------------------------------------------------------------------
 
   // Panels wait while a drag goes on: laying them out takes time that the map needs.
   let presented = 0, waiting = 0;
@@ -131,38 +109,8 @@ window.octavo = (() => {
     }
     presented = performance.now();
     show(reply);
-    unwritten.forEach(writeLine);
-    unwritten.clear();
-    summarise();
+    octavoLog.write();
   }
-
-  function summarise() {
-    const drawn = page.log.filter((e) => e.drawn && e.ok);
-    if (!drawn.length) return;
-    $("latency").textContent = `redrawn in ${ms(drawn.at(-1).steps.at(-1))}`;
-    const times = drawn.flatMap((e) => e.steps).sort((a, b) => a - b);
-    const within = times.filter((t) => t <= LIMIT).length;
-    $("summary").textContent = `${times.length} redrawn · median ${ms(times[times.length >> 1])} · ` +
-      `${Math.round(100 * within / times.length)}% within ${LIMIT} ms`;
-  }
-
-  function writeLine(entry) {
-    if (!entry.line) {
-      entry.line = $("log").insertRow(0);
-      for (let k = 0; k < 5; k++) entry.line.insertCell();
-      entry.line.cells[3].className = entry.line.cells[4].className = "number";
-    }
-    const many = entry.steps.length > 1;
-    const texts = [
-      entry.when.toLocaleTimeString("en-GB"), entry.ok ? entry.action : "refused",
-      entry.ok ? entry.detail + (many ? `, ${entry.steps.length} steps, slowest` : "") : entry.action,
-      ms(Math.max(...entry.solves)), entry.ok ? ms(entry.slowest) : "",
-    ];
-    texts.forEach((text, k) => { entry.line.cells[k].textContent = text; });
-    entry.line.className = !entry.ok ? "refused" : entry.drawn && entry.slowest > LIMIT ? "slow" : "";
-  }
-
-  // --- what is shown -----------------------------------------------------------------------------
 
   function say(text) {
     $("message").hidden = !text;
