@@ -47,7 +47,7 @@ def main() -> int:
                 if note:
                     console.print(f"  {note}")
         if not arguments.dry:
-            record(name, results)
+            record(name, results, module.hardware() if hasattr(module, "hardware") else "")
     return 0
 
 

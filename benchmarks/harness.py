@@ -3,7 +3,8 @@
 A benchmark module ``bench_<method>.py`` binds ``CONTESTS``, a list of `Contest`. In each
 repeat every solver runs once, in an order that rotates, so that a slow spell of the machine
 hits all of them alike; the ratio is taken repeat by repeat. A module that needs more than a
-processor binds ``cannot_run``, which returns what is missing, or nothing.
+processor binds ``cannot_run``, which returns what is missing, or nothing, and ``hardware``,
+which tells what it ran on.
 """
 
 from __future__ import annotations
@@ -135,12 +136,12 @@ def duration(seconds: float, unit: str) -> str:
     raise AssertionError
 
 
-def record(module: str, contests: list[dict[str, Any]]) -> None:
+def record(module: str, contests: list[dict[str, Any]], hardware: str = "") -> None:
     """Keep the results of one benchmark module and rewrite the page of all of them."""
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     kept[module] = {
-        "machine": machine(),
+        "machine": machine() + (f"; {hardware}" if hardware else ""),
         "date": f"{date.today():%Y-%m-%d}",
         "contests": contests,
     }
