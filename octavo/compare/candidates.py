@@ -376,7 +376,7 @@ def _classifiers() -> Iterator[Candidate]:
         row_limit=QUADRATIC_ROWS, cost="the square of the rows", needs="numbers",
     )  # fmt: skip
     yield _sk(
-        "RandomForestClassifier", RandomForestClassifier(200), _grid("min_samples_leaf", 1, 5), "forest",
+        "RandomForestClassifier", RandomForestClassifier(), _grid("min_samples_leaf", 1, 5), "forest",
         encoding="codes", cost="rows, many trees", needs="anything",
     )  # fmt: skip
     yield _sk(
@@ -393,7 +393,7 @@ def _regressors() -> Iterator[Candidate]:
         row_limit=QUADRATIC_ROWS, cost="the square of the rows", needs="numbers",
     )  # fmt: skip
     yield _sk(
-        "RandomForestRegressor", RandomForestRegressor(200), _grid("min_samples_leaf", 1, 5), "forest",
+        "RandomForestRegressor", RandomForestRegressor(), _grid("min_samples_leaf", 1, 5), "forest",
         encoding="codes", cost="rows, many trees", needs="anything",
     )  # fmt: skip
     yield _sk(
@@ -419,7 +419,7 @@ def _survival() -> Iterator[Candidate]:
     )
     yield _sk(
         "PoissonForest",
-        PoissonHazard(RandomForestRegressor(200, criterion="poisson")),
+        PoissonHazard(RandomForestRegressor(criterion="poisson")),
         _grid("regressor__min_samples_leaf", 10, 30),
         "forest", encoding="codes", cost="rows, many trees", needs="anything",
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import pprint
 from typing import Any
 
@@ -28,7 +29,9 @@ def public_module(thing: Any) -> str:
     return thing.__module__
 
 
-def as_code(value: Any, imports: set[tuple[str, str]], indent: int = 0) -> str:
+def as_code(
+    value: Any, imports: set[tuple[str, str]], indent: int = 0, names: dict[str, Any] | None = None
+) -> str:
     """Write a value as the code that makes it, noting what has to be imported.
 
     Parameters
@@ -39,6 +42,8 @@ def as_code(value: Any, imports: set[tuple[str, str]], indent: int = 0) -> str:
         Receives (module, name).
     indent : int
         Columns that further lines are moved by.
+    names : dict of str to list, optional
+        Lists that have a name in the script.
 
     Returns
     -------
@@ -46,6 +51,9 @@ def as_code(value: Any, imports: set[tuple[str, str]], indent: int = 0) -> str:
         An expression.
     """
     pad = " " * (indent + 4)
+    for name, known in (names or {}).items():
+        if isinstance(value, list) and value and value == known:
+            return name
     if isinstance(value, BaseEstimator):
         cls = type(value)
         imports.add((public_module(cls), cls.__name__))
@@ -53,23 +61,25 @@ def as_code(value: Any, imports: set[tuple[str, str]], indent: int = 0) -> str:
         changed = {
             k: v for k, v in value.get_params(deep=False).items() if not _same(v, defaults.get(k, inspect.Parameter.empty))
         }
-        inner = [f"{k}={as_code(v, imports, indent + 4)}" for k, v in changed.items()]
+        inner = [f"{k}={as_code(v, imports, indent + 4, names)}" for k, v in changed.items()]
         flat = f"{cls.__name__}({', '.join(inner)})"
         if len(flat) + indent < 80 and "\n" not in flat:
             return flat
         return f"{cls.__name__}(\n" + "".join(f"{pad}{part},\n" for part in inner) + " " * indent + ")"
     if isinstance(value, (list, tuple)):
         open_, close = "[]" if isinstance(value, list) else "()"
-        inner = [as_code(part, imports, indent + 4) for part in value]
+        inner = [as_code(part, imports, indent + 4, names) for part in value]
         flat = f"{open_}{', '.join(inner)}{',' if isinstance(value, tuple) and len(inner) == 1 else ''}{close}"
         if len(flat) + indent < 80 and "\n" not in flat:
             return flat
         return f"{open_}\n" + "".join(f"{pad}{part},\n" for part in inner) + " " * indent + close
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{k!r}: {as_code(v, imports, indent + 4)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{k!r}: {as_code(v, imports, indent + 4, names)}" for k, v in value.items()) + "}"
     if isinstance(value, (float, np.floating)) and np.isnan(value):
         imports.add(("math", "nan"))
         return "nan"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, np.generic):
         return repr(value.item())
     if callable(value) and hasattr(value, "__name__"):
@@ -115,10 +125,11 @@ def write_snippet(
         The script.
     """
     imports: set[tuple[str, str]] = {("octavo.compare", "prepare")}
-    model = as_code(candidate.build(problem, params, seed), imports)
+    names = {"problem.numbers": problem.numbers, "problem.categories": problem.categories}
+    model = as_code(candidate.build(problem, params, seed), imports, names=names)
     limited = candidate.row_limit is not None and candidate.row_limit < problem.n_rows
-    given = ", ".join(f"{k}={v!r}" for k, v in arguments.items() if v not in (None, "auto", (), []))
-    data = "frame" if source is None else repr(source)
+    given = ", ".join(f"{k}={as_code(v, set())}" for k, v in arguments.items() if v not in (None, "auto", (), []))
+    data = "frame" if source is None else as_code(source, set())
     lines = [f'"""Refit {candidate.name} on {problem.name}, with the settings that most folds chose."""', ""]
     modules = sorted({module for module, _ in imports})
     for module in modules:
