@@ -89,7 +89,8 @@ def seed_of(seed: int, name: str, fold: int) -> int:
     return int(np.random.SeedSequence([seed, zlib.crc32(name.encode()), fold]).generate_state(1)[0] >> 1)
 
 
-def _part(problem: Problem, limit: int | None, seed: int) -> Problem:
+def random_part(problem: Problem, limit: int | None, seed: int) -> Problem:
+    """Return a random part of the rows where there are more than a limit."""
     if limit is None or problem.n_rows <= limit:
         return problem
     return problem.take(np.sort(np.random.default_rng(seed).permutation(problem.n_rows)[:limit]))
@@ -107,7 +108,7 @@ def choose_params(
     """Return the settings of the grid with the best mean over inner folds; the first of equals."""
     if len(candidate.grid) == 1:
         return candidate.grid[0]
-    part = _part(train, INNER_ROWS, seed)
+    part = random_part(train, INNER_ROWS, seed)
     parts = [(part.take(a), part.take(b)) for a, b in splits(part, settings.inner_cv, seed)]
     means = []
     for params in candidate.grid:
@@ -124,7 +125,7 @@ def work(candidate: Candidate, problem: Problem, fold: int, settings: Settings) 
     begin = time.perf_counter()
     train_rows, test_rows = splits(problem, settings.cv, settings.seed)[fold]
     seed = seed_of(settings.seed, candidate.name, fold)
-    train = _part(problem.take(train_rows), candidate.row_limit, seed)
+    train = random_part(problem.take(train_rows), candidate.row_limit, seed)
     test = problem.take(test_rows)
     params = choose_params(candidate, train, settings, seed)
     start = time.perf_counter()

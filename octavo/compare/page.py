@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo import __version__
-from octavo.compare.pictures import FONT, draw_cost, draw_intervals, draw_winner
+from octavo.compare.pictures import FONT, draw_importance, draw_intervals, draw_winner
 from octavo.compare.progress_bar import clock
 from octavo.compare.reading import InputError
 from octavo.compare.scores import NAMES
@@ -46,10 +46,14 @@ def _number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.4f}"
 
 
+def _seconds(value: float) -> str:
+    return clock(value) if value >= 10 else f"{value:.2g} s"
+
+
 def _p(value: float) -> str:
     if math.isnan(value):
         return ""
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def verdict(comparison: Comparison) -> str:
@@ -90,7 +94,7 @@ def _cards(comparison: Comparison) -> str:
         (f"{shape:,}" if ranking else shape, "games" if ranking else "rows × columns compared on"),
         (str(len(comparison.candidates)), "methods tried"),
         (str(done), f"folds done, {comparison.settings.cv} a method"),
-        (clock(comparison.log.seconds), "of computing" + (", resumed" if comparison.log.resumed else "")),
+        (clock(sum(o.seconds for o in comparison.log.outcomes.values())), "of computing, one after the other"),
     ]
     items = "".join(f"<li><b>{html.escape(str(a))}</b><span>{html.escape(b)}</span></li>" for a, b in cards)
     return f'<ul class="cards">{items}</ul>'
@@ -103,14 +107,14 @@ def _line(comparison: Comparison, s: Standing, extras: list[str]) -> str:
     chance = "best" if s.rank == 1 else "could be chance" if s.tied else "behind"
     kind = "yes" if s.rank == 1 else "small"
     cells = "".join(f'<td class="num">{_number(s.extras.get(k, math.nan))}</td>' for k in extras)
-    interval = "" if math.isnan(s.low) else f"{s.low:.4f} to {s.high:.4f}"
+    interval = "" if math.isnan(s.low) else f'<div class="small">{s.low:.3f} to {s.high:.3f}</div>'
     return (
         f'<tr{" class=best" if s.rank == 1 else ""}><td class="num">{s.rank}</td>'
         f'<td><b>{html.escape(s.name)}</b> <span class="tag {s.origin}">{s.origin}</span>'
         f'<div class="small">{settings}</div>{below}</td>'
-        f'<td class="num"><b>{_number(s.mean)}</b></td><td class="num">{interval}</td>'
-        f'<td class="num">{_p(s.p_value)}</td><td><span class="{kind}">{chance}</span></td>{cells}'
-        f'<td class="num">{s.fit_seconds:.2g} s</td><td class="num">{clock(s.seconds)}</td></tr>'
+        f'<td class="num"><b>{_number(s.mean)}</b>{interval}</td>'
+        f'<td class="num"><span class="{kind}">{chance}</span><div class="small">{_p(s.p_value)}</div></td>{cells}'
+        f'<td class="num">{_seconds(s.fit_seconds)}</td></tr>'
     )
 
 
@@ -120,9 +124,8 @@ def _table(comparison: Comparison) -> str:
     lines = "".join(_line(comparison, s, extras) for s in comparison.leaderboard)
     return (
         '<div class="scroll"><table><tr><th></th><th>method, settings of most folds</th>'
-        f'<th class="num">{html.escape(comparison.score_name)}</th><th class="num">95 % interval</th>'
-        f'<th class="num">p</th><th>difference from the best</th>{heads}<th class="num">one fit</th>'
-        f'<th class="num">a fold</th></tr>{lines}</table></div>'
+        f'<th class="num">{html.escape(comparison.score_name)}<br>95 % interval</th>'
+        f'<th class="num">beside the best<br>p</th>{heads}<th class="num">one fit</th></tr>{lines}</table></div>'
     )
 
 
@@ -176,9 +179,9 @@ def write_page(comparison: Comparison, path: Path) -> Path:
                 )
             )
             parts += ["<h2>Leaderboard</h2>", _table(comparison)]
-            cost = figure_html(draw_cost(comparison), "What a better score costs. Up and to the left is better.")
-            winner = draw_winner(comparison)
-            parts.append(f'<div class="pair">{figure_html(*winner) if winner else ""}{cost}</div>')
+            drawn = [picture for picture in (draw_winner(comparison), draw_importance(comparison)) if picture]
+            pictures = "".join(figure_html(*picture) for picture in drawn)
+            parts.append(f'<h2>A closer look at {html.escape(comparison.best.name)}</h2><div class="pair">{pictures}</div>')
         code = html.escape(comparison.snippet())
         parts.append(f"<h2>Refit the winner</h2><pre>{code}</pre>")
     parts += [_steps(comparison), _failures(comparison), _reading(comparison)]

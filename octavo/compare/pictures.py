@@ -8,6 +8,7 @@ import numpy as np
 
 from octavo.compare.folds import splits
 from octavo.compare.hazards import kaplan_meier
+from octavo.compare.importance import column_importance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,69 +33,89 @@ def _figure(width: float, height: float) -> tuple[Figure, Any]:
 
 
 def draw_intervals(comparison: Comparison) -> Figure:
-    """Draw each method's mean with its interval, and the score of every fold."""
-    from matplotlib.lines import Line2D
+    """Draw each method's mean with its interval and its folds, and the time that a fold takes."""
+    import matplotlib.pyplot as plt
 
     board = comparison.leaderboard
-    fig, ax = _figure(8.4, 1.2 + 0.34 * len(board))
+    fig, (ax, clock) = plt.subplots(
+        1, 2, figsize=(10, 1.25 + 0.34 * len(board)), width_ratios=(5, 1.4), sharey=True, layout="constrained"
+    )
     best = board[0]
     if np.isfinite(best.low):
-        ax.axvspan(best.low, best.high, color=GREEN, alpha=0.07, lw=0)
+        ax.axvspan(best.low, best.high, color=GREEN, alpha=0.08, lw=0)
+    left = _left_end(board)
     for place, s in enumerate(board):
         colour = ORIGIN[s.origin]
-        ax.plot(s.scores, [place] * len(s.scores), "o", ms=4, mfc="white", mec=colour, mew=0.8, alpha=0.75)
-        if np.isfinite(s.low):
-            ax.plot([s.low, s.high], [place, place], "-", color=colour, lw=2.2, solid_capstyle="round")
-        ax.plot([s.mean], [place], "o", ms=8, color=colour, zorder=3)
+        if s.mean < left:  # far behind: its place is told, not drawn
+            ax.annotate(f"  {s.mean:.3g}", (left, place), va="center", color=SOFT, fontsize=9)
+            ax.plot([left], [place], "<", color=colour, ms=6, clip_on=False)
+        else:
+            ax.plot(s.scores, [place] * len(s.scores), "o", ms=4, mfc="white", mec=colour, mew=0.9)
+            if np.isfinite(s.low):
+                ax.plot([s.low, s.high], [place, place], "-", color=colour, lw=2.2, solid_capstyle="round", zorder=1)
+            ax.plot([s.mean], [place], "o", ms=8, color=colour, zorder=3)
+        clock.plot([s.seconds], [place], "o", ms=6, color=colour)
     ax.set_yticks(range(len(board)), [s.name for s in board])
     ax.get_yticklabels()[0].set_fontweight("bold")
     ax.invert_yaxis()
-    # A method far behind must not press the others together: cut off what is far below.
-    lows = [x for s in board for x in (s.low, *s.scores) if np.isfinite(x)]
     highs = [x for s in board for x in (s.high, *s.scores) if np.isfinite(x)]
-    left = max(min(lows), best.mean - 6 * max(best.mean - np.median([s.mean for s in board]), 0.05))
-    pad = 0.03 * (max(highs) - left) or 0.05
+    pad = 0.02 * (max(highs) - left) or 0.05
     ax.set_xlim(left - pad, max(highs) + pad)
-    for place, s in enumerate(board):
-        if s.mean < left:
-            ax.annotate(
-                f"{s.mean:.3g}", (left - pad, place), (18, 0), textcoords="offset points", va="center",
-                color=SOFT, fontsize=9, arrowprops={"arrowstyle": "->", "color": SOFT},
-            )  # fmt: skip
-    ax.grid(axis="x", color=GRID)
-    ax.set_axisbelow(True)
-    ax.tick_params(length=0)
     ax.set_xlabel(comparison.score_name)
+    clock.set_xscale("log")
+    clock.set_xlabel("seconds a fold")
+    clock.tick_params(which="both", labelleft=False)
+    clock.margins(x=0.2)
+    for axes in (ax, clock):
+        axes.grid(axis="x", color=GRID)
+        axes.set_axisbelow(True)
+        axes.tick_params(length=0, which="both")
+    _origin_legend(ax)
+    return fig
+
+
+def _left_end(board: list[Any]) -> float:
+    """Where the axis begins: a method far behind must not press the others together."""
+    lows = [min(x for x in (s.low, *s.scores) if np.isfinite(x)) for s in board]
+    gap = board[0].mean - float(np.median([s.mean for s in board]))
+    spread = max(s.high - s.low if np.isfinite(s.low) else 0 for s in board[: (len(board) + 1) // 2])
+    near = [low for s, low in zip(board, lows) if s.mean >= board[0].mean - 4 * max(gap, spread)]
+    return min(near) if near else min(lows)
+
+
+def _origin_legend(ax: Any) -> None:
+    from matplotlib.lines import Line2D
+
     marks = [
         Line2D([], [], marker="o", ls="-", color=BLUE, lw=2, label="octavo"),
         Line2D([], [], marker="o", ls="-", color=GREY, lw=2, label="baseline"),
         Line2D([], [], marker="o", ls="", mfc="white", mec=SOFT, ms=4, label="a fold"),
     ]
     ax.legend(handles=marks, frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), fontsize=9)
-    return fig
 
 
-def draw_cost(comparison: Comparison) -> Figure:
-    """Draw the score against the time of a fold."""
-    fig, ax = _figure(5.2, 3.6)
-    board = comparison.leaderboard
-    spans = np.log10([max(s.seconds, 1e-3) for s in board])
-    for s in board:
-        ax.plot(max(s.seconds, 1e-3), s.mean, "o", ms=8, color=ORIGIN[s.origin])
-    for s, at in zip(board, spans):
-        right = at > spans.mean()
-        ax.annotate(
-            s.name, (max(s.seconds, 1e-3), s.mean), (-7 if right else 7, 0), textcoords="offset points",
-            ha="right" if right else "left", va="center", fontsize=7.5, color=SOFT,
-        )  # fmt: skip
-    ax.set_xscale("log")
-    ax.margins(0.12)
-    ax.grid(color=GRID)
+def draw_importance(comparison: Comparison) -> tuple[Figure, str] | None:
+    """Draw what is lost when one column of the unseen rows is shuffled."""
+    found = column_importance(comparison)
+    if not found:
+        return None
+    shown = sorted(found, key=lambda entry: -float(np.mean(entry[1])))[:15]
+    fig, ax = _figure(5.2, 1.0 + 0.27 * len(shown))
+    for place, (name, falls) in enumerate(shown):
+        ax.barh(place, np.mean(falls), color=BLUE, height=0.62)
+        ax.plot(falls, [place] * len(falls), "|", color=INK, ms=6, mew=0.8)
+    ax.set_yticks(range(len(shown)), [name[:28] for name, _ in shown])
+    ax.invert_yaxis()
+    ax.axvline(0, color=SOFT, lw=0.8)
+    ax.set_xlabel(f"fall of {comparison.score_name}")
+    ax.grid(axis="x", color=GRID)
     ax.set_axisbelow(True)
-    ax.tick_params(length=0, which="both")
-    ax.set_xlabel("seconds a fold, choice of settings included")
-    ax.set_ylabel(comparison.score_name)
-    return fig
+    ax.tick_params(length=0)
+    more = f" The {len(shown)} largest of {len(found)}." if len(found) > len(shown) else ""
+    return fig, (
+        f"What {comparison.best.name} loses on unseen rows when one column is shuffled (five times).{more} "
+        "Of columns that say the same, neither seems to matter."
+    )
 
 
 def held_out(comparison: Comparison, name: str) -> tuple[np.ndarray, list[Any], list[float]]:
