@@ -229,7 +229,7 @@ def _print_comparison(result: Comparison) -> None:
         mark = "[yellow]look[/]" if step.alarm else "[dim]-[/]"
         out.print(f"{mark} {escape(step.what)}", soft_wrap=True, highlight=False)
     out.print(_comparison_table(result))
-    if any(s.tied for s in result.leaderboard[1:]):
+    if any(s.tied and s.p_value == s.p_value for s in result.leaderboard):
         out.print("* the difference from the best could be chance (p > 0.05, corrected)")
     from octavo.compare.page import verdict
 

@@ -37,7 +37,7 @@ from octavo.compare.rankers import BradleyTerry, StreamRanker, WinRate
 from octavo.compare.reading import InputError
 
 QUADRATIC_ROWS = 10_000  # an n x n matrix of them takes 0.8 GB
-DENSE_CELLS = 50_000_000
+DENSE_CELLS = 5_000_000
 GRID_NAMES = ("C", "alpha", "lam", "lambda_", "r")  # main parameters of octavo's methods
 TOOL_NAMES = {"estimators", "experts", "rule"}  # parameters of tools around other estimators
 KERNEL_ROOMS = {"svm", "kernel"}

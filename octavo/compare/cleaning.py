@@ -115,10 +115,9 @@ def as_text(column: pd.Series) -> pd.Series:
         return np.nan if text.lower() in MISSING else text
 
     pd = need_pandas()
-    column = column.astype(object)
-    table = {value: cell(value) for value in column.dropna().unique()}
-    return pd.Series([table.get(v, np.nan) if v == v else np.nan for v in column.tolist()],  # noqa: PLR0124
-                     index=column.index, dtype=object)  # fmt: skip
+    codes, values = pd.factorize(column)  # each value is looked at once, however many rows
+    spelled = np.array([*map(cell, values), np.nan], dtype=object)
+    return pd.Series(spelled[codes], index=column.index, dtype=object)
 
 
 def number_of_text(text: str) -> float:
@@ -218,8 +217,8 @@ def _plan_column(column: pd.Series, name: str, kept: bool) -> tuple[ColumnPlan, 
         return gone, [
             Step(f"'{name}' has no value in any row and was left out; check how it was exported.", True)
         ]
-    if values.nunique() == 1 and not n_missing:
-        return gone, [Step(f"'{name}' is {values.iloc[0]!r} in every row and was left out.")]
+    if values.nunique() == 1 and not n_missing and not (is_number and as_numbers(column).isna().all()):
+        return gone, [Step(f"'{name}' is {values.iloc[0]} in every row and was left out.")]
     if is_number:
         return _plan_numbers(column, name, kept)
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -357,8 +356,9 @@ def _without_twins(
         if plan.kind == "drop":
             done.append(plan)
             continue
-        column = frame[plan.name].astype(object)
-        mark = hash(pd.util.hash_pandas_object(column, index=False).to_numpy().tobytes())
+        column = frame[plan.name]
+        values = as_numbers(column) if plan.kind == "number" else as_text(column)
+        mark = hash(pd.util.hash_pandas_object(values, index=False).to_numpy().tobytes())
         if mark in seen:
             steps.append(Step(f"'{plan.name}' repeats '{seen[mark]}' and was left out."))
             plan = ColumnPlan(plan.name, "drop")

@@ -87,8 +87,8 @@ def _is_copy(column: pd.Series, y: NDArray, task: str) -> bool:
         return False
     if task == "classification":
         codes, levels = column.factorize()
-        pairs = np.unique(np.column_stack([codes, y]), axis=0)
-        return len(pairs) == len(levels) == len(np.unique(y))
+        n_classes = len(np.unique(y))
+        return len(levels) == n_classes == len(np.unique(codes * n_classes + y))
     if column.dtype == object or column.nunique() < 10:
         return False
     values = column.to_numpy(dtype=float)

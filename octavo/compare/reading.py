@@ -236,11 +236,11 @@ def has_header(rows: list[list[str]]) -> bool:
     first = [cell.strip() for cell in rows[0]]
     if len(rows) < 2 or any(_is_number(cell) for cell in first) or not any(first):
         return False
-    if len({cell for cell in first if cell}) < sum(map(bool, first)):
-        return False
     below = [[row[k].strip() for row in rows[1:] if k < len(row)] for k in range(len(first))]
     if any(cells and all(map(_is_number, cells)) for cells in below):
         return True
+    if len({cell for cell in first if cell}) < sum(map(bool, first)):
+        return False  # names differ
     return not any(name in cells for name, cells in zip(first, below))
 
 
