@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.compare.cleaning import as_numbers, number_of_text, plan_columns
@@ -24,6 +24,7 @@ def test_numbers_as_people_write_them(text, value):
     assert number_of_text(text) == value
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False, width=32))
 def test_numbers_survive_being_written(value):
     assert number_of_text(repr(value)) == value
@@ -135,6 +136,7 @@ def test_later_rows_with_new_values_do_not_fail():
     assert later["c"].tolist()[0] == "w"
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.integers(-5, 5), st.text(max_size=4)), min_size=1, max_size=30))
 def test_any_column_gives_floats_or_nothing(cells):
     numbers = as_numbers(pd.Series(cells, dtype=object))
