@@ -216,11 +216,27 @@ def _comparison_table(result: Comparison) -> Table:
         colour = "bold green" if s.rank == 1 else "" if s.tied else "dim"
         interval = "" if s.low != s.low else f"{s.low:.4f} to {s.high:.4f}"
         chance = "" if s.p_value != s.p_value else f"{s.p_value:.3f}" + (" *" if s.tied else "")
-        row = [str(s.rank), s.name, f"{s.mean:.4f}", interval, chance, params_text(s.params), clock(s.seconds)]
+        row = [
+            str(s.rank),
+            s.name,
+            f"{s.mean:.4f}",
+            interval,
+            chance,
+            params_text(s.params),
+            clock(s.seconds),
+        ]
         table.add_row(*map(escape, row), style=colour)
     for failure in result.failures:
         if failure.kind != "not tried":
-            table.add_row("-", escape(failure.name), f"[red]{failure.kind}[/]", "", "", escape(failure.why), "")
+            table.add_row(
+                "-",
+                escape(failure.name),
+                f"[red]{failure.kind}[/]",
+                "",
+                "",
+                escape(failure.why),
+                "",
+            )
     return table
 
 
@@ -285,7 +301,8 @@ def compare(
     ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether the first line holds names.")
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first line holds names."),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Take finished folds of an earlier run.")

@@ -138,7 +138,8 @@ class Hint:
 HINTS = {
     "AROW": Hint(({"r": 0.1}, {"r": 1.0}, {"r": 10.0}), {"shuffle": True, "n_epochs": 3}),
     "PassiveAggressive": Hint(
-        ({"C": 0.01}, {"C": 0.1}, {"C": 1.0}), {"variant": "pa1", "shuffle": True, "average": True, "n_epochs": 3}
+        ({"C": 0.01}, {"C": 0.1}, {"C": 1.0}),
+        {"variant": "pa1", "shuffle": True, "average": True, "n_epochs": 3},
     ),
     "HybridLinearClassifier": Hint(({"alpha": 0.1}, {"alpha": 1.0}, {"alpha": 10.0})),
     "TANClassifier": Hint(
@@ -146,7 +147,11 @@ HINTS = {
     ),
     "NaiveBayesSelect": Hint(({},), {"handle_unknown": "ignore"}, 50_000, 200),
     "DantzigSelector": Hint(
-        ({"lam": 0.001}, {"lam": 0.01}, {"lam": 0.1}), {}, 20_000, 500, "a linear program in the columns"
+        ({"lam": 0.001}, {"lam": 0.01}, {"lam": 0.1}),
+        {},
+        20_000,
+        500,
+        "a linear program in the columns",
     ),
     "OnlineRanker": Hint(
         ({"model": "bradley_terry"}, {"model": "thurstone_mosteller"}, {"model": "plackett_luce"})
@@ -208,9 +213,7 @@ def _matching(name: str, fitting: list[Candidate], left_out: list[NotTried]) -> 
     raise InputError(str(UnknownNameError("method for this task", name, [*known, *groups])))
 
 
-def _that_fit(
-    found: list[Candidate], problem: Problem
-) -> tuple[list[Candidate], list[NotTried]]:
+def _that_fit(found: list[Candidate], problem: Problem) -> tuple[list[Candidate], list[NotTried]]:
     """Leave out what cannot take the problem's features."""
     if problem.task == "ranking" or not problem.sparse:
         return found, []
@@ -224,7 +227,10 @@ def _that_fit(
             kept.append(replace(candidate, encoding="dense"))
         else:
             left_out.append(
-                NotTried(candidate.name, f"it takes no sparse rows, and {rows:,} x {d:,} cells are too many")
+                NotTried(
+                    candidate.name,
+                    f"it takes no sparse rows, and {rows:,} x {d:,} cells are too many",
+                )
             )
     return kept, left_out
 
@@ -258,7 +264,9 @@ def _octavo_candidate(method: Method, name: str, problem: Problem) -> Candidate 
     if problem.task == "ranking":
         return _octavo_ranker(method, cls, problem)
     parameters = inspect.signature(cls).parameters.values()
-    required = [p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    required = [
+        p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+    ]
     if required or inspect.isabstract(cls):
         return None
     estimator = cls()
@@ -288,7 +296,9 @@ def _with_hints(
         return NotTried(name, f"{n_features} columns; it is tried up to {hint.feature_limit}")
     quadratic = method.room in KERNEL_ROOMS
     n_classes = len(problem.classes)
-    one_vs_rest = problem.task == "classification" and n_classes > 2 and not tags.classifier_tags.multi_class
+    one_vs_rest = (
+        problem.task == "classification" and n_classes > 2 and not tags.classifier_tags.multi_class
+    )
     needs = ["several classes one against the rest"] if one_vs_rest else []
     if tags.input_tags.categorical:
         encoding = "discrete"
@@ -334,12 +344,19 @@ def default_grid(estimator: Any) -> list[dict[str, Any]]:
 
 
 def _octavo_ranker(method: Method, cls: type, problem: Problem) -> Candidate | None:
-    if method.room != "ranking" or not (hasattr(cls, "partial_fit") and hasattr(cls, "predict_win")):
+    if method.room != "ranking" or not (
+        hasattr(cls, "partial_fit") and hasattr(cls, "predict_win")
+    ):
         return None
     hint = HINTS.get(cls.__name__, Hint())
     grid = [{f"ranker__{k}": v for k, v in p.items()} for p in hint.grid or ({},)]
     return Candidate(
-        cls.__name__, "octavo", StreamRanker(cls()), grid, cost="games", needs="games in their order"
+        cls.__name__,
+        "octavo",
+        StreamRanker(cls()),
+        grid,
+        cost="games",
+        needs="games in their order",
     )
 
 
@@ -362,14 +379,26 @@ def _grid(name: str, *values: Any) -> list[dict[str, Any]]:
     return [{name: value} for value in values]
 
 
-def _sk(name: str, estimator: Any, grid: list[dict[str, Any]], *aliases: str, **more: Any) -> Candidate:
+def _sk(
+    name: str, estimator: Any, grid: list[dict[str, Any]], *aliases: str, **more: Any
+) -> Candidate:
     return Candidate(name, "scikit-learn", estimator, grid, aliases=aliases, **more)
 
 
 def _classifiers() -> Iterator[Candidate]:
-    yield _sk("DummyClassifier", DummyClassifier(), [{}], "guess", needs="nothing: the share of each class")
     yield _sk(
-        "LogisticRegression", LogisticRegression(max_iter=1000), _grid("C", 0.03, 1.0, 30.0), "linear", needs="numbers"
+        "DummyClassifier",
+        DummyClassifier(),
+        [{}],
+        "guess",
+        needs="nothing: the share of each class",
+    )
+    yield _sk(
+        "LogisticRegression",
+        LogisticRegression(max_iter=1000),
+        _grid("C", 0.03, 1.0, 30.0),
+        "linear",
+        needs="numbers",
     )
     yield _sk(
         "SVC", SVC(), _grid("C", 1.0, 10.0, 100.0), "svm", "rbf",
@@ -412,10 +441,19 @@ def _scaled(regressor: Any) -> Any:
 
 def _survival() -> Iterator[Candidate]:
     yield Candidate(
-        "KaplanMeier", "baseline", KaplanMeierBaseline(), aliases=("guess",), needs="nothing: one curve for all"
+        "KaplanMeier",
+        "baseline",
+        KaplanMeierBaseline(),
+        aliases=("guess",),
+        needs="nothing: one curve for all",
     )
     yield Candidate(
-        "RidgeCox", "baseline", RidgeCox(), _grid("alpha", 1.0, 10.0, 100.0), needs="numbers", aliases=("linear", "cox")
+        "RidgeCox",
+        "baseline",
+        RidgeCox(),
+        _grid("alpha", 1.0, 10.0, 100.0),
+        needs="numbers",
+        aliases=("linear", "cox"),
     )
     yield _sk(
         "PoissonForest",
@@ -432,7 +470,9 @@ def _survival() -> Iterator[Candidate]:
 
 
 def _rankers() -> Iterator[Candidate]:
-    yield Candidate("WinRate", "baseline", WinRate(), _grid("prior", 1.0, 5.0), needs="games", cost="games")
+    yield Candidate(
+        "WinRate", "baseline", WinRate(), _grid("prior", 1.0, 5.0), needs="games", cost="games"
+    )
     yield Candidate(
         "BradleyTerry", "baseline", BradleyTerry(), _grid("C", 0.1, 1.0, 10.0), needs="games; their order means nothing",
         cost="games", aliases=("linear",),
@@ -440,7 +480,12 @@ def _rankers() -> Iterator[Candidate]:
 
 
 def _clusterers() -> Iterator[Candidate]:
-    yield _sk("KMeans", KMeans(n_init=4), _grid("n_clusters", *CLUSTER_COUNTS), needs="numbers; round clusters")
+    yield _sk(
+        "KMeans",
+        KMeans(n_init=4),
+        _grid("n_clusters", *CLUSTER_COUNTS),
+        needs="numbers; round clusters",
+    )
     yield _sk(
         "GaussianMixture", GaussianMixture(reg_covar=1e-3), _grid("n_components", *CLUSTER_COUNTS),
         needs="numbers; elliptic clusters",

@@ -108,6 +108,7 @@ class TablePlan:
 
 def as_text(column: pd.Series) -> pd.Series:
     """Return a column as stripped text, None-like cells as NaN."""
+
     def cell(value: Any) -> Any:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
@@ -209,15 +210,23 @@ def _plan_column(column: pd.Series, name: str, kept: bool) -> tuple[ColumnPlan, 
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return _plan_dates(column, name, "")
     is_number = (
-        pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype)
+        pd.api.types.is_numeric_dtype(column.dtype)
+        or pd.api.types.is_timedelta64_dtype(column.dtype)
     ) and not isinstance(column.dtype, pd.CategoricalDtype)
     values = column if is_number else as_text(column)
     n_missing = int(values.isna().sum())
     if n_missing == len(column):
         return gone, [
-            Step(f"'{name}' has no value in any row and was left out; check how it was exported.", True)
+            Step(
+                f"'{name}' has no value in any row and was left out; check how it was exported.",
+                True,
+            )
         ]
-    if values.nunique() == 1 and not n_missing and not (is_number and as_numbers(column).isna().all()):
+    if (
+        values.nunique() == 1
+        and not n_missing
+        and not (is_number and as_numbers(column).isna().all())
+    ):
         return gone, [Step(f"'{name}' is {values.iloc[0]} in every row and was left out.")]
     if is_number:
         return _plan_numbers(column, name, kept)
@@ -249,7 +258,9 @@ def _plan_numbers(column: pd.Series, name: str, kept: bool) -> tuple[ColumnPlan,
     n_infinite = int(column.notna().sum() - numbers.notna().sum())
     steps = []
     if n_infinite:
-        steps.append(Step(f"'{name}' holds {n_infinite:,} infinite values, taken as missing.", True))
+        steps.append(
+            Step(f"'{name}' holds {n_infinite:,} infinite values, taken as missing.", True)
+        )
     if numbers.isna().all():
         return ColumnPlan(name, "drop"), [Step(f"'{name}' holds no finite number; left out.", True)]
     if not kept and _numbers_rows(numbers, name):
@@ -267,7 +278,9 @@ def _plan_numbers(column: pd.Series, name: str, kept: bool) -> tuple[ColumnPlan,
         )
     n_missing = int(numbers.isna().sum())
     if n_missing > 0.5 * len(numbers):
-        steps.append(Step(f"'{name}' is missing in {n_missing / len(numbers):.0%} of the rows.", True))
+        steps.append(
+            Step(f"'{name}' is missing in {n_missing / len(numbers):.0%} of the rows.", True)
+        )
     return ColumnPlan(name, "number"), steps
 
 
@@ -297,11 +310,15 @@ def _plan_dates(column: pd.Series, name: str, date_format: str) -> tuple[ColumnP
     dates = _as_dates(column, date_format)
     origin = dates.min()
     if dates.notna().sum() == 0:
-        return ColumnPlan(name, "drop"), [Step(f"'{name}' has no value in any row; left out.", True)]
+        return ColumnPlan(name, "drop"), [
+            Step(f"'{name}' has no value in any row; left out.", True)
+        ]
     text = f"'{name}' holds dates: days since {origin:%Y-%m-%d}, month and weekday take its place."
     if date_format == "%m/%d/%Y":
         text += " They were read month first; write YYYY-MM-DD if that is wrong."
-    return ColumnPlan(name, "date", date_format=date_format, origin=origin.isoformat()), [Step(text)]
+    return ColumnPlan(name, "date", date_format=date_format, origin=origin.isoformat()), [
+        Step(text)
+    ]
 
 
 def _plan_text(
@@ -327,7 +344,11 @@ def _plan_levels(
     counts = values.value_counts()
     known = int(counts.sum())
     if not kept and known >= 20 and len(counts) > 0.9 * known:
-        kind = "free text" if np.mean([len(v.split()) for v in counts.index[:200]]) > 3 else "an identifier"
+        kind = (
+            "free text"
+            if np.mean([len(v.split()) for v in counts.index[:200]]) > 3
+            else "an identifier"
+        )
         why = f"'{name}' differs in almost every row ({kind}) and was left out; --keep '{name}' brings it back."
         return ColumnPlan(name, "drop"), [Step(why)]
     spelling = {}

@@ -63,7 +63,7 @@ def make_encoder(kind: str, problem: Problem) -> Any:
             return make_pipeline(scaler, FunctionTransformer(written_out, accept_sparse=True))
         return make_pipeline(scaler, Normalizer()) if kind == "unit" else scaler
     numbers, categories = problem.numbers, problem.categories
-    gaps = bool(numbers) and bool(problem.X[numbers].isna().any().any())
+    # Numbers are always filled in: rows to come may lack what these rows have.
     fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     parts: list[tuple[str, Any, list[str]]] = []
     if kind in ("numbers", "unit", "positive"):
@@ -71,12 +71,15 @@ def make_encoder(kind: str, problem: Problem) -> Any:
         words = OneHotEncoder(
             handle_unknown="infrequent_if_exist", max_categories=MAX_LEVELS + 1, sparse_output=False
         )
-        parts = [("numbers", make_pipeline(fill, scale) if gaps else scale, numbers), ("categories", words, categories)]
+        parts = [
+            ("numbers", make_pipeline(fill, scale), numbers),
+            ("categories", words, categories),
+        ]
     elif kind == "codes":
         words = OrdinalEncoder(
             handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-1
         )
-        parts = [("categories", words, categories), ("numbers", fill if gaps else "passthrough", numbers)]
+        parts = [("categories", words, categories), ("numbers", fill, numbers)]
     elif kind == "native":
         words = OrdinalEncoder(
             handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=NATIVE_LEVELS
@@ -93,7 +96,7 @@ def make_encoder(kind: str, problem: Problem) -> Any:
             encoded_missing_value=-2,
             max_categories=MAX_LEVELS,
         )
-        parts = [("numbers", make_pipeline(fill, cut) if gaps else cut, numbers), ("categories", words, categories)]
+        parts = [("numbers", make_pipeline(fill, cut), numbers), ("categories", words, categories)]
     else:
         raise ValueError(f"no encoding is called {kind!r}")
     encoder = ColumnTransformer([part for part in parts if part[2]])

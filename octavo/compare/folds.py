@@ -86,7 +86,9 @@ def splits(problem: Problem, n_folds: int, seed: int) -> list[tuple[NDArray[Any]
 
 def seed_of(seed: int, name: str, fold: int) -> int:
     """Return a seed that depends on method and fold, but not on the order of work."""
-    return int(np.random.SeedSequence([seed, zlib.crc32(name.encode()), fold]).generate_state(1)[0] >> 1)
+    return int(
+        np.random.SeedSequence([seed, zlib.crc32(name.encode()), fold]).generate_state(1)[0] >> 1
+    )
 
 
 def random_part(problem: Problem, limit: int | None, seed: int) -> Problem:
@@ -149,7 +151,9 @@ def work(candidate: Candidate, problem: Problem, fold: int, settings: Settings) 
     )
 
 
-def run_fold(source: Problem | str, candidate: Candidate, fold: int, settings: Settings) -> FoldOutcome:
+def run_fold(
+    source: Problem | str, candidate: Candidate, fold: int, settings: Settings
+) -> FoldOutcome:
     """Run one fold in a worker, whatever happens.
 
     Parameters

@@ -171,7 +171,9 @@ def _cox_terms(
     start, end = ties.group_start, ties.group_start + ties.group_size
 
     def tied(values: Array) -> Array:
-        total = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values[deaths], axis=0)])
+        total = np.concatenate(
+            [np.zeros((1, *values.shape[1:])), np.cumsum(values[deaths], axis=0)]
+        )
         return total[end] - total[start]
 
     s0 = _tail_sums(w)[ties.first] - ties.share * tied(w)
@@ -348,7 +350,11 @@ class PoissonHazard(BaseEstimator):
         event, time = np.asarray(y["event"], bool), np.asarray(y["time"], float)
         clock = nelson_aalen(event, time)(time)
         exposure = np.maximum(clock, 1e-3 * max(float(clock.mean()), 1e-12))
-        base = HistGradientBoostingRegressor(loss="poisson") if self.regressor is None else self.regressor
+        base = (
+            HistGradientBoostingRegressor(loss="poisson")
+            if self.regressor is None
+            else self.regressor
+        )
         self.regressor_ = clone(base).fit(X, event / exposure, sample_weight=exposure)
         return self
 

@@ -32,7 +32,11 @@ def column_importance(comparison: Comparison) -> list[tuple[str, list[float]]]:
         very many columns).
     """
     problem, settings = comparison.problem, comparison.settings
-    if problem.task in ("ranking", "clustering") or problem.plan is None or problem.X.shape[1] > COLUMNS:
+    if (
+        problem.task in ("ranking", "clustering")
+        or problem.plan is None
+        or problem.X.shape[1] > COLUMNS
+    ):
         return []
     train_rows, test_rows = splits(problem, settings.cv, settings.seed)[0]
     candidate = comparison.candidate(comparison.best.name)

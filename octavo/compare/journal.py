@@ -40,8 +40,13 @@ def problem_key(problem: Problem, settings: Settings) -> str:
     else:
         import pandas as pd
 
-        X = [list(problem.X.columns), pd.util.hash_pandas_object(problem.X, index=False).to_numpy().tobytes()]
-    return _digest(problem.task, *X, y, settings.cv, settings.inner_cv, settings.score, settings.seed)
+        X = [
+            list(problem.X.columns),
+            pd.util.hash_pandas_object(problem.X, index=False).to_numpy().tobytes(),
+        ]
+    return _digest(
+        problem.task, *X, y, settings.cv, settings.inner_cv, settings.score, settings.seed
+    )
 
 
 def method_key(candidate: Candidate) -> str:
@@ -82,7 +87,9 @@ class Journal:
                 continue  # cut short, or of another version
             if candidate is not None and outcome.error is None:
                 # The grid's own objects, so that a resumed run equals one that never stopped.
-                outcome.params = next((p for p in candidate.grid if p == outcome.params), outcome.params)
+                outcome.params = next(
+                    (p for p in candidate.grid if p == outcome.params), outcome.params
+                )
                 found[candidate.name, outcome.fold] = outcome
         return found
 

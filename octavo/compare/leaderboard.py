@@ -24,7 +24,9 @@ AT_MOST_ONE = {
 LEVEL = 0.05
 
 
-def corrected_interval(scores: ArrayLike, test_to_train: float, level: float = 0.95) -> tuple[float, float]:
+def corrected_interval(
+    scores: ArrayLike, test_to_train: float, level: float = 0.95
+) -> tuple[float, float]:
     """Return the confidence interval of the mean of cross-validated scores.
 
     Parameters
@@ -147,7 +149,9 @@ def usual_params(candidate: Candidate, chosen: list[dict[str, Any]]) -> dict[str
     return candidate.grid[int(np.argmax(counts))] if any(counts) else chosen[0]
 
 
-def _standing(candidate: Candidate, log: RunLog, folds: list[int], n_train: int, ratio: float, score: str) -> Standing:
+def _standing(
+    candidate: Candidate, log: RunLog, folds: list[int], n_train: int, ratio: float, score: str
+) -> Standing:
     found = [log.outcomes[candidate.name, fold] for fold in folds]
     scores = [outcome.score for outcome in found]
     low, high = corrected_interval(scores, ratio)
@@ -164,7 +168,9 @@ def _standing(candidate: Candidate, log: RunLog, folds: list[int], n_train: int,
     )  # fmt: skip
 
 
-def make_leaderboard(candidates: list[Candidate], log: RunLog, cv: int, n_rows: int, score: str) -> Leaderboard:
+def make_leaderboard(
+    candidates: list[Candidate], log: RunLog, cv: int, n_rows: int, score: str
+) -> Leaderboard:
     """Rank the methods that finished the folds, and list the others.
 
     Parameters

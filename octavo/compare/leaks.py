@@ -22,7 +22,12 @@ SAMPLE = 5000  # rows that are looked at
 
 
 def find_leaks(
-    X: pd.DataFrame, y: NDArray, task: str, *, keep: frozenset[str] = frozenset(), what: str = "the target"
+    X: pd.DataFrame,
+    y: NDArray,
+    task: str,
+    *,
+    keep: frozenset[str] = frozenset(),
+    what: str = "the target",
 ) -> tuple[list[str], list[Step]]:
     """Find the features that copy the target, and those that come too close to it.
 

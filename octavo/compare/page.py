@@ -94,9 +94,14 @@ def _cards(comparison: Comparison) -> str:
         (f"{shape:,}" if ranking else shape, "games" if ranking else "rows × columns compared on"),
         (str(len(comparison.candidates)), "methods tried"),
         (str(done), f"folds done, {comparison.settings.cv} a method"),
-        (clock(sum(o.seconds for o in comparison.log.outcomes.values())), "of computing, one after the other"),
+        (
+            clock(sum(o.seconds for o in comparison.log.outcomes.values())),
+            "of computing, one after the other",
+        ),
     ]
-    items = "".join(f"<li><b>{html.escape(str(a))}</b><span>{html.escape(b)}</span></li>" for a, b in cards)
+    items = "".join(
+        f"<li><b>{html.escape(str(a))}</b><span>{html.escape(b)}</span></li>" for a, b in cards
+    )
     return f'<ul class="cards">{items}</ul>'
 
 
@@ -142,7 +147,9 @@ def _failures(comparison: Comparison) -> str:
 
 def _steps(comparison: Comparison) -> str:
     items = "".join(
-        f'<li class="alarm"><strong>Look:</strong> {html.escape(s.what)}</li>' if s.alarm else f"<li>{html.escape(s.what)}</li>"
+        f'<li class="alarm"><strong>Look:</strong> {html.escape(s.what)}</li>'
+        if s.alarm
+        else f"<li>{html.escape(s.what)}</li>"
         for s in comparison.steps
     )
     return f'<h2>What was done to the data</h2><ol class="steps">{items}</ol>'
@@ -169,7 +176,11 @@ def write_page(comparison: Comparison, path: Path) -> Path:
         raise InputError(f"cannot write {path}: the folder {path.resolve().parent} does not exist")
     problem = comparison.problem
     title = f"{problem.name}: {len(comparison.candidates)} methods compared"
-    parts = [f"<h1>{html.escape(title)}</h1>", f'<p class="lead">{html.escape(verdict(comparison))}</p>', _cards(comparison)]
+    parts = [
+        f"<h1>{html.escape(title)}</h1>",
+        f'<p class="lead">{html.escape(verdict(comparison))}</p>',
+        _cards(comparison),
+    ]
     if comparison.leaderboard:
         with mpl.rc_context(FONT):
             parts.append(
@@ -179,13 +190,21 @@ def write_page(comparison: Comparison, path: Path) -> Path:
                 )
             )
             parts += ["<h2>Leaderboard</h2>", _table(comparison)]
-            drawn = [picture for picture in (draw_winner(comparison), draw_importance(comparison)) if picture]
+            drawn = [
+                picture
+                for picture in (draw_winner(comparison), draw_importance(comparison))
+                if picture
+            ]
             pictures = "".join(figure_html(*picture) for picture in drawn)
-            parts.append(f'<h2>A closer look at {html.escape(comparison.best.name)}</h2><div class="pair">{pictures}</div>')
+            parts.append(
+                f'<h2>A closer look at {html.escape(comparison.best.name)}</h2><div class="pair">{pictures}</div>'
+            )
         code = html.escape(comparison.snippet())
         parts.append(f"<h2>Refit the winner</h2><pre>{code}</pre>")
     parts += [_steps(comparison), _failures(comparison), _reading(comparison)]
-    path.write_text(html_page(f"octavo compare: {problem.name}", "".join(parts), style=STYLE), encoding="utf-8")
+    path.write_text(
+        html_page(f"octavo compare: {problem.name}", "".join(parts), style=STYLE), encoding="utf-8"
+    )
     return path
 
 

@@ -38,7 +38,12 @@ def draw_intervals(comparison: Comparison) -> Figure:
 
     board = comparison.leaderboard
     fig, (ax, clock) = plt.subplots(
-        1, 2, figsize=(10, 1.25 + 0.34 * len(board)), width_ratios=(5, 1.4), sharey=True, layout="constrained"
+        1,
+        2,
+        figsize=(10, 1.25 + 0.34 * len(board)),
+        width_ratios=(5, 1.4),
+        sharey=True,
+        layout="constrained",
     )
     best = board[0]
     if np.isfinite(best.low):
@@ -52,7 +57,15 @@ def draw_intervals(comparison: Comparison) -> Figure:
         else:
             ax.plot(s.scores, [place] * len(s.scores), "o", ms=4, mfc="white", mec=colour, mew=0.9)
             if np.isfinite(s.low):
-                ax.plot([s.low, s.high], [place, place], "-", color=colour, lw=2.2, solid_capstyle="round", zorder=1)
+                ax.plot(
+                    [s.low, s.high],
+                    [place, place],
+                    "-",
+                    color=colour,
+                    lw=2.2,
+                    solid_capstyle="round",
+                    zorder=1,
+                )
             ax.plot([s.mean], [place], "o", ms=8, color=colour, zorder=3)
         clock.plot([s.seconds], [place], "o", ms=6, color=colour)
     ax.set_yticks(range(len(board)), [s.name for s in board])
@@ -78,7 +91,9 @@ def _left_end(board: list[Any]) -> float:
     """Where the axis begins: a method far behind must not press the others together."""
     lows = [min(x for x in (s.low, *s.scores) if np.isfinite(x)) for s in board]
     gap = board[0].mean - float(np.median([s.mean for s in board]))
-    spread = max(s.high - s.low if np.isfinite(s.low) else 0 for s in board[: (len(board) + 1) // 2])
+    spread = max(
+        s.high - s.low if np.isfinite(s.low) else 0 for s in board[: (len(board) + 1) // 2]
+    )
     near = [low for s, low in zip(board, lows) if s.mean >= board[0].mean - 4 * max(gap, spread)]
     return min(near) if near else min(lows)
 
@@ -91,7 +106,9 @@ def _origin_legend(ax: Any) -> None:
         Line2D([], [], marker="o", ls="-", color=GREY, lw=2, label="baseline"),
         Line2D([], [], marker="o", ls="", mfc="white", mec=SOFT, ms=4, label="a fold"),
     ]
-    ax.legend(handles=marks, frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), fontsize=9)
+    ax.legend(
+        handles=marks, frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), fontsize=9
+    )
 
 
 def draw_importance(comparison: Comparison) -> tuple[Figure, str] | None:
@@ -144,7 +161,9 @@ def draw_winner(comparison: Comparison) -> tuple[Figure, str] | None:
     return draw(comparison, rows, predictions, margins) if len(predictions) else None
 
 
-def _draw_confusion(comparison: Comparison, rows: Any, predictions: Any, margins: Any) -> tuple[Figure, str]:
+def _draw_confusion(
+    comparison: Comparison, rows: Any, predictions: Any, margins: Any
+) -> tuple[Figure, str]:
     labels = comparison.problem.classes
     shown = labels if len(labels) <= 26 else labels[:26]
     place = {label: k for k, label in enumerate(labels)}
@@ -175,7 +194,9 @@ def _draw_confusion(comparison: Comparison, rows: Any, predictions: Any, margins
     return fig, f"{comparison.best.name} on rows that it had not seen: what became of each class."
 
 
-def _draw_regression(comparison: Comparison, rows: Any, predictions: Any, margins: Any) -> tuple[Figure, str]:
+def _draw_regression(
+    comparison: Comparison, rows: Any, predictions: Any, margins: Any
+) -> tuple[Figure, str]:
     fig, ax = _figure(4.6, 4.2)
     y, guess = comparison.problem.y[rows], np.asarray(predictions, dtype=float)
     low, high = min(y.min(), guess.min()), max(y.max(), guess.max())
@@ -186,10 +207,15 @@ def _draw_regression(comparison: Comparison, rows: Any, predictions: Any, margin
     ax.grid(color=GRID)
     ax.set_axisbelow(True)
     ax.tick_params(length=0)
-    return fig, f"{comparison.best.name} on rows that it had not seen; on the line, all would be right."
+    return (
+        fig,
+        f"{comparison.best.name} on rows that it had not seen; on the line, all would be right.",
+    )
 
 
-def _draw_survival(comparison: Comparison, rows: Any, predictions: Any, margins: Any) -> tuple[Figure, str]:
+def _draw_survival(
+    comparison: Comparison, rows: Any, predictions: Any, margins: Any
+) -> tuple[Figure, str]:
     fig, ax = _figure(5.2, 3.8)
     y, risk = comparison.problem.y[rows], np.asarray(predictions, dtype=float)
     edges = np.quantile(risk, [1 / 3, 2 / 3])
@@ -199,38 +225,68 @@ def _draw_survival(comparison: Comparison, rows: Any, predictions: Any, margins:
         if len(part) == 0:
             continue
         curve = kaplan_meier(part["event"], part["time"])
-        ax.step(np.r_[0, curve.times], np.r_[1, curve.values], where="post", color=colour, lw=1.8, label=f"{name} ({len(part)})")
+        ax.step(
+            np.r_[0, curve.times],
+            np.r_[1, curve.values],
+            where="post",
+            color=colour,
+            lw=1.8,
+            label=f"{name} ({len(part)})",
+        )
     ax.set_ylim(0, 1.02)
     ax.set_xlabel("time")
     ax.set_ylabel("without the event")
     ax.legend(frameon=False)
     ax.grid(color=GRID)
     ax.tick_params(length=0)
-    return fig, f"Kaplan-Meier curves of unseen rows, by thirds of the risk that {comparison.best.name} predicts."
+    return (
+        fig,
+        f"Kaplan-Meier curves of unseen rows, by thirds of the risk that {comparison.best.name} predicts.",
+    )
 
 
-def _draw_clusters(comparison: Comparison, rows: Any, predictions: Any, margins: Any) -> tuple[Figure, str]:
+def _draw_clusters(
+    comparison: Comparison, rows: Any, predictions: Any, margins: Any
+) -> tuple[Figure, str]:
     from sklearn.decomposition import PCA
 
     model = comparison.refit()
     points = model.encode(comparison.problem.X)
-    flat = PCA(2, random_state=0).fit_transform(points) if points.shape[1] > 2 else np.asarray(points)
+    flat = (
+        PCA(2, random_state=0).fit_transform(points) if points.shape[1] > 2 else np.asarray(points)
+    )
     if flat.shape[1] == 1:
         flat = np.column_stack([flat, np.zeros(len(flat))])
     shown = np.random.default_rng(0).permutation(len(flat))[:4000]
     fig, ax = _figure(5.2, 4.0)
     for label in np.unique(model.labels_):
         part = shown[model.labels_[shown] == label]
-        name = "outliers" if label < 0 else f"cluster {label + 1} ({(model.labels_ == label).sum():,})"
-        ax.plot(flat[part, 0], flat[part, 1], "o", ms=3.5, alpha=0.7, mec="none", label=name, **({"color": GREY} if label < 0 else {}))
+        name = (
+            "outliers" if label < 0 else f"cluster {label + 1} ({(model.labels_ == label).sum():,})"
+        )
+        ax.plot(
+            flat[part, 0],
+            flat[part, 1],
+            "o",
+            ms=3.5,
+            alpha=0.7,
+            mec="none",
+            label=name,
+            **({"color": GREY} if label < 0 else {}),
+        )
     ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     ax.set_xlabel("first principal component")
     ax.set_ylabel("second")
     ax.tick_params(length=0, labelbottom=False, labelleft=False)
-    return fig, f"All rows in the clusters of {comparison.best.name}, in the plane in which they vary most."
+    return (
+        fig,
+        f"All rows in the clusters of {comparison.best.name}, in the plane in which they vary most.",
+    )
 
 
-def _draw_calibration(comparison: Comparison, rows: Any, predictions: Any, margins: Any) -> tuple[Figure, str]:
+def _draw_calibration(
+    comparison: Comparison, rows: Any, predictions: Any, margins: Any
+) -> tuple[Figure, str]:
     from octavo.compare.rankers import pairs_of_games
 
     parts = splits(comparison.problem, comparison.settings.cv, comparison.settings.seed)
@@ -247,9 +303,18 @@ def _draw_calibration(comparison: Comparison, rows: Any, predictions: Any, margi
     ax.plot([0.5, 1], [0.5, 1], color=GREEN, lw=1.2)
     for k in range(5):
         if (bins == k).sum():
-            ax.plot(p[bins == k].mean(), w[bins == k].mean(), "o", color=BLUE, ms=4 + 10 * (bins == k).mean())
+            ax.plot(
+                p[bins == k].mean(),
+                w[bins == k].mean(),
+                "o",
+                color=BLUE,
+                ms=4 + 10 * (bins == k).mean(),
+            )
     ax.set_xlabel("chance given to the favourite")
     ax.set_ylabel("share that the favourite won")
     ax.grid(color=GRID)
     ax.tick_params(length=0)
-    return fig, f"Whether the chances that {comparison.best.name} gives come true on games it had not seen."
+    return (
+        fig,
+        f"Whether the chances that {comparison.best.name} gives come true on games it had not seen.",
+    )

@@ -27,7 +27,11 @@ DIED = (
     "its process died without a word: out of memory, or a crash in compiled code. Try fewer rows "
     "(--rows), or leave it out (--methods)"
 )
-THREADS = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")}
+DASK_SECONDS = 10  # to wait for a scheduler
+THREADS = {
+    name: "1"
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+}
 
 
 class Job(NamedTuple):
@@ -101,9 +105,14 @@ class ProcessPool:
         """Begin a job."""
         if self._executor is None:
             self._executor = ProcessPoolExecutor(
-                1 if self._alone else self.n_jobs, env=THREADS, initializer=_ignore_interrupts, timeout=300
+                1 if self._alone else self.n_jobs,
+                env=THREADS,
+                initializer=_ignore_interrupts,
+                timeout=300,
             )
-        future = self._executor.submit(run_fold, self._source, job.candidate, job.fold, self.settings)
+        future = self._executor.submit(
+            run_fold, self._source, job.candidate, job.fold, self.settings
+        )
         self._running[future] = job
 
     def wait(self, timeout: float) -> Done:
@@ -182,7 +191,10 @@ class JoblibPool:
     def wait(self, timeout: float) -> Done:
         """Run a round; it ends when its last job does, whatever the timeout."""
         jobs, self._waiting = self._waiting, []
-        work = [joblib.delayed(run_fold)(self.problem, job.candidate, job.fold, self.settings) for job in jobs]
+        work = [
+            joblib.delayed(run_fold)(self.problem, job.candidate, job.fold, self.settings)
+            for job in jobs
+        ]
         outcomes = joblib.Parallel(n_jobs=self.n_jobs)(work)
         return list(zip(jobs, outcomes))
 
@@ -244,7 +256,11 @@ class DaskPool:
         for future in done:
             job = self._running.pop(future)
             error = future.exception()
-            outcome = future.result() if error is None else failed(job, f"{DIED} ({type(error).__name__})")
+            outcome = (
+                future.result()
+                if error is None
+                else failed(job, f"{DIED} ({type(error).__name__})")
+            )
             finished.append((job, outcome))
         return finished
 
@@ -282,9 +298,11 @@ def pool_for(problem: Problem, settings: Settings, n_jobs: int | None, client: A
             except ImportError as error:
                 raise InputError("--dask needs Dask: pip install 'octavo[scale]'") from error
             try:
-                client = Client(client, timeout=10)
+                client = Client(client, timeout=DASK_SECONDS)
             except (OSError, ValueError) as error:
-                raise InputError(f"no Dask scheduler answers at {client}; check the address") from error
+                raise InputError(
+                    f"no Dask scheduler answers at {client}; check the address"
+                ) from error
         return DaskPool(problem, settings, client)
     from dataclasses import replace
 

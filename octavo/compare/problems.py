@@ -93,7 +93,9 @@ class Problem:
         else:
             X = self.X[rows] if self.sparse else self.X.iloc[rows]
         y = None if self.y is None else self.y[rows]
-        return Problem(self.task, X, y, self.name, self.target, self.steps, self.plan, self.n_rows_read)
+        return Problem(
+            self.task, X, y, self.name, self.target, self.steps, self.plan, self.n_rows_read
+        )
 
 
 def as_table(data: Any, header: bool | None = None) -> Table:
@@ -108,10 +110,16 @@ def as_table(data: Any, header: bool | None = None) -> Table:
         frame.columns = [str(name) for name in frame.columns]
         if not frame.columns.is_unique:
             twice = sorted(set(frame.columns[frame.columns.duplicated()]))
-            raise InputError(f"columns stand twice in the DataFrame: {', '.join(twice)}; rename them")
+            raise InputError(
+                f"columns stand twice in the DataFrame: {', '.join(twice)}; rename them"
+            )
         return Table(frame, "DataFrame")
     if hasattr(data, "__dataframe__") or hasattr(data, "to_pandas"):  # polars, pyarrow
-        frame = data.to_pandas() if hasattr(data, "to_pandas") else pd.api.interchange.from_dataframe(data)
+        frame = (
+            data.to_pandas()
+            if hasattr(data, "to_pandas")
+            else pd.api.interchange.from_dataframe(data)
+        )
         return as_table(frame)
     raise InputError(f"expected a path or a DataFrame, got {type(data).__name__}")
 
@@ -253,7 +261,10 @@ def _table_problem(
     for name in features.columns:
         if task == "clustering" and name.lower() in LABEL_NAMES:
             steps.append(
-                Step(f"'{name}' is used as a feature; if it is the answer, give --target {name}.", True)
+                Step(
+                    f"'{name}' is used as a feature; if it is the answer, give --target {name}.",
+                    True,
+                )
             )
     if features.shape[1] == 0:
         raise InputError(f"{table.name} has no column besides the target; add features")
@@ -283,7 +294,13 @@ def _table_problem(
 
 
 def _without_leaks(
-    plan: TablePlan, X: pd.DataFrame, raw: pd.DataFrame, y: Any, task: str, keep: frozenset[str], heading: str
+    plan: TablePlan,
+    X: pd.DataFrame,
+    raw: pd.DataFrame,
+    y: Any,
+    task: str,
+    keep: frozenset[str],
+    heading: str,
 ) -> tuple[TablePlan, pd.DataFrame, list[Step]]:
     from octavo.compare.cleaning import ColumnPlan
 

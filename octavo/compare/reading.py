@@ -119,7 +119,11 @@ def _unpacked(path: Path) -> tuple[bytes, Path]:
     """Return the bytes of a file and the name that it has without its packing."""
     if not path.exists():
         folder = path.parent if path.parent.is_dir() else None
-        near = difflib.get_close_matches(path.name, [p.name for p in folder.iterdir()]) if folder else []
+        near = (
+            difflib.get_close_matches(path.name, [p.name for p in folder.iterdir()])
+            if folder
+            else []
+        )
         hint = f"did you mean {' or '.join(near)}?" if near else "check the path"
         raise InputError(f"there is no file {path}; {hint}")
     if path.is_dir():
@@ -176,10 +180,16 @@ def decoded(content: bytes, path: Path) -> tuple[str, list[str]]:
     notes : list of str
         Which encoding was found, unless it is plain UTF-8.
     """
-    for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig")):
+    for mark, encoding in (
+        (b"\xff\xfe", "utf-16"),
+        (b"\xfe\xff", "utf-16"),
+        (b"\xef\xbb\xbf", "utf-8-sig"),
+    ):
         if content.startswith(mark):
             try:
-                return content.decode(encoding), [f"Read as {encoding.upper()}, as its first bytes say."]
+                return content.decode(encoding), [
+                    f"Read as {encoding.upper()}, as its first bytes say."
+                ]
             except UnicodeDecodeError:
                 content = content.removeprefix(mark)
                 break
@@ -203,7 +213,9 @@ def _decoded_by_line(content: bytes, path: Path) -> tuple[str, list[str]]:
             foreign.append(number)
         lines.append(text)
     if not n_utf8:
-        note = f"{path.name} is not UTF-8; it was read as Windows-1252. Save it as UTF-8 to be sure."
+        note = (
+            f"{path.name} is not UTF-8; it was read as Windows-1252. Save it as UTF-8 to be sure."
+        )
     else:
         note = (
             f"{path.name} mixes encodings: {n_utf8} lines with letters beyond ASCII are UTF-8, "
@@ -220,7 +232,9 @@ def find_delimiter(lines: list[str]) -> str | None:
     """Return what separates cells: the sign that splits the lines most evenly, None for blanks."""
     best, best_score = ",", 1.0
     for sign in DELIMITERS:
-        widths = [len(row) for row in csv.reader(lines, delimiter=sign, skipinitialspace=True) if row]
+        widths = [
+            len(row) for row in csv.reader(lines, delimiter=sign, skipinitialspace=True) if row
+        ]
         usual = max(set(widths), key=widths.count)
         score = usual * widths.count(usual) / len(widths)
         if usual > 1 and score > best_score:
@@ -284,8 +298,12 @@ def _read_delimited(path: Path, text: str, suffix: str, header: bool | None) -> 
             f"{path} is not a clean table: {reason}. Mend that line (a stray separator or quote?)"
         ) from error
     if named:
-        twice = [str(c) for c in frame.columns if re.fullmatch(r".+\.\d+", str(c))
-                 and str(c).rsplit(".", 1)[0] in set(map(str, frame.columns))]
+        twice = [
+            str(c)
+            for c in frame.columns
+            if re.fullmatch(r".+\.\d+", str(c))
+            and str(c).rsplit(".", 1)[0] in set(map(str, frame.columns))
+        ]
         if twice:
             notes.append(f"Names that stand twice were numbered: {', '.join(twice)}.")
     else:
@@ -347,7 +365,9 @@ def _read_libsvm(path: Path, content: bytes) -> Table:
     return Table(pd.DataFrame({"target": y}), path.name, [note], sparse=X.tocsr(), target="target")
 
 
-_ATTRIBUTE = re.compile(r"""^@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.+)$""", re.I)
+_ATTRIBUTE = re.compile(
+    r"""^@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.+)$""", re.I
+)
 
 
 def _read_arff(path: Path, text: str) -> Table:
@@ -362,7 +382,9 @@ def _read_arff(path: Path, text: str) -> Table:
         if stripped.lower().startswith("@attribute"):
             match = _ATTRIBUTE.match(stripped)
             if match is None:
-                raise InputError(f"{path}, line {number + 1}: not an attribute: {stripped!r}; mend it")
+                raise InputError(
+                    f"{path}, line {number + 1}: not an attribute: {stripped!r}; mend it"
+                )
             names.append(match[1].strip("'\""))
             kinds.append(match[2].strip())
     else:
@@ -391,7 +413,9 @@ def _arff_rows(path: Path, body: list[str], names: list[str]) -> pd.DataFrame:
     if body[0].lstrip().startswith("{"):
         rows = np.zeros((len(body), len(names)), dtype=object)
         for i, line in enumerate(body):
-            for cell in next(csv.reader([line.strip().strip("{}")], quotechar="'", skipinitialspace=True)):
+            for cell in next(
+                csv.reader([line.strip().strip("{}")], quotechar="'", skipinitialspace=True)
+            ):
                 place, _, value = cell.strip().partition(" ")
                 rows[i, int(place)] = value.strip().strip("'")
         return pd.DataFrame(rows, columns=names).infer_objects().apply(_as_numbers)

@@ -49,11 +49,17 @@ class RunLog:
 
     def scores(self, name: str) -> dict[int, float]:
         """Return the scores of a method by fold."""
-        return {f: o.score for (n, f), o in sorted(self.outcomes.items()) if n == name and o.error is None}
+        return {
+            f: o.score
+            for (n, f), o in sorted(self.outcomes.items())
+            if n == name and o.error is None
+        }
 
     def failure(self, name: str) -> FoldOutcome | None:
         """Return the first fold in which a method failed."""
-        found = [o for (n, _), o in sorted(self.outcomes.items()) if n == name and o.error is not None]
+        found = [
+            o for (n, _), o in sorted(self.outcomes.items()) if n == name and o.error is not None
+        ]
         return found[0] if found else None
 
     def best(self) -> tuple[str, float] | None:

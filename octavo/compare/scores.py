@@ -138,26 +138,38 @@ def _judge_supervised(model: Any, test: Problem, score: str, full: bool) -> Verd
     return Verdict(value, {score: value} | extras, predictions, margins)
 
 
-def _judge_survival(model: Any, train: Problem, test: Problem) -> tuple[dict[str, float], list[float]]:
+def _judge_survival(
+    model: Any, train: Problem, test: Problem
+) -> tuple[dict[str, float], list[float]]:
     risk = np.asarray(model.predict(test.X), dtype=float)
     harrell = concordance(test.y["event"], test.y["time"], risk)
     uno = concordance_ipcw(train.y, test.y, risk)
     return {"concordance": harrell, "concordance_ipcw": uno}, risk.tolist()
 
 
-def _judge_ranking(model: Any, train: Problem, test: Problem) -> tuple[dict[str, float], list[float]]:
+def _judge_ranking(
+    model: Any, train: Problem, test: Problem
+) -> tuple[dict[str, float], list[float]]:
     right = loss = 0.0
     chances = []
     pairs = pairs_of_games(test.X)
     for one, other, result in pairs:
         chance = float(np.clip(model.predict_win([one, other])[0], 1e-12, 1 - 1e-12))
-        right += 0.5 if chance == 0.5 else float((chance > 0.5) == (result > 0.5)) if result != 0.5 else 0.5
+        right += (
+            0.5
+            if chance == 0.5
+            else float((chance > 0.5) == (result > 0.5))
+            if result != 0.5
+            else 0.5
+        )
         loss -= result * np.log(chance) + (1 - result) * np.log(1 - chance)
         chances.append(chance)
     return {"pair_accuracy": right / len(pairs), "neg_log_loss": -loss / len(pairs)}, chances
 
 
-def _judge_clusters(model: Any, train: Problem, test: Problem) -> tuple[dict[str, float], list[int]]:
+def _judge_clusters(
+    model: Any, train: Problem, test: Problem
+) -> tuple[dict[str, float], list[int]]:
     """Silhouette of the unseen rows in the learnt clusters, and whether they find the same ones."""
     labels = np.asarray(model.predict(test.X))
     points = model.encode(test.X)

@@ -14,7 +14,6 @@ from octavo.compare.candidates import Candidate
 from octavo.compare.problems import Problem
 
 
-
 def public_module(thing: Any) -> str:
     """Return the shortest public module that a class or function can be imported from."""
     import importlib
@@ -59,13 +58,17 @@ def as_code(
         imports.add((public_module(cls), cls.__name__))
         defaults = {k: p.default for k, p in inspect.signature(cls).parameters.items()}
         changed = {
-            k: v for k, v in value.get_params(deep=False).items() if not _same(v, defaults.get(k, inspect.Parameter.empty))
+            k: v
+            for k, v in value.get_params(deep=False).items()
+            if not _same(v, defaults.get(k, inspect.Parameter.empty))
         }
         inner = [f"{k}={as_code(v, imports, indent + 4, names)}" for k, v in changed.items()]
         flat = f"{cls.__name__}({', '.join(inner)})"
         if len(flat) + indent < 80 and "\n" not in flat:
             return flat
-        return f"{cls.__name__}(\n" + "".join(f"{pad}{part},\n" for part in inner) + " " * indent + ")"
+        return (
+            f"{cls.__name__}(\n" + "".join(f"{pad}{part},\n" for part in inner) + " " * indent + ")"
+        )
     if isinstance(value, (list, tuple)):
         open_, close = "[]" if isinstance(value, list) else "()"
         inner = [as_code(part, imports, indent + 4, names) for part in value]
@@ -74,7 +77,14 @@ def as_code(
             return flat
         return f"{open_}\n" + "".join(f"{pad}{part},\n" for part in inner) + " " * indent + close
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{k!r}: {as_code(v, imports, indent + 4, names)}" for k, v in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(
+                f"{as_code(k, imports)}: {as_code(v, imports, indent + 4, names)}"
+                for k, v in value.items()
+            )
+            + "}"
+        )
     if isinstance(value, (float, np.floating)) and np.isnan(value):
         imports.add(("math", "nan"))
         return "nan"
@@ -91,7 +101,12 @@ def as_code(
 def _same(value: Any, default: Any) -> bool:
     if value is default:
         return True
-    if isinstance(value, float) and isinstance(default, float) and value != value and default != default:
+    if (
+        isinstance(value, float)
+        and isinstance(default, float)
+        and value != value
+        and default != default
+    ):
         return True
     try:
         return type(value) is type(default) and bool(value == default)
@@ -100,7 +115,12 @@ def _same(value: Any, default: Any) -> bool:
 
 
 def write_snippet(
-    problem: Problem, candidate: Candidate, params: dict[str, Any], source: str | None, arguments: dict[str, Any], seed: int
+    problem: Problem,
+    candidate: Candidate,
+    params: dict[str, Any],
+    source: str | None,
+    arguments: dict[str, Any],
+    seed: int,
 ) -> str:
     """Return a script that cleans the data as before and refits the winner on all rows.
 
@@ -128,9 +148,14 @@ def write_snippet(
     names = {"problem.numbers": problem.numbers, "problem.categories": problem.categories}
     model = as_code(candidate.build(problem, params, seed), imports, names=names)
     limited = candidate.row_limit is not None and candidate.row_limit < problem.n_rows
-    given = ", ".join(f"{k}={as_code(v, set())}" for k, v in arguments.items() if v not in (None, "auto", (), []))
+    given = ", ".join(
+        f"{k}={as_code(v, set())}" for k, v in arguments.items() if v not in (None, "auto", (), [])
+    )
     data = "frame" if source is None else as_code(source, set())
-    lines = [f'"""Refit {candidate.name} on {problem.name}, with the settings that most folds chose."""', ""]
+    lines = [
+        f'"""Refit {candidate.name} on {problem.name}, with the settings that most folds chose."""',
+        "",
+    ]
     modules = sorted({module for module, _ in imports})
     for module in modules:
         names = ", ".join(sorted(name for home, name in imports if home == module))
@@ -146,9 +171,17 @@ def write_snippet(
         ]
     lines.append(f"model = {model}")
     if problem.task == "ranking":
-        lines += ["model.fit(problem.X)", "teams = problem.X[0][0]", "print(teams, model.predict_win(teams))"]
+        lines += [
+            "model.fit(problem.X)",
+            "teams = problem.X[0][0]",
+            "print(teams, model.predict_win(teams))",
+        ]
     else:
-        lines.append("model.fit(problem.X)" if problem.task == "clustering" else "model.fit(problem.X, problem.y)")
+        lines.append(
+            "model.fit(problem.X)"
+            if problem.task == "clustering"
+            else "model.fit(problem.X, problem.y)"
+        )
         lines.append("print(model.predict(problem.X[:5]))")
         if problem.plan is not None:
             lines.append("# For later rows: model.predict(problem.plan.apply(new_frame))")

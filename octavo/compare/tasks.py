@@ -17,7 +17,20 @@ if TYPE_CHECKING:
 
 TASKS = ("classification", "regression", "ranking", "survival", "clustering")
 FEW_VALUES = 20  # whole numbers with at most so many different values are classes
-HAPPENED = {"1", "true", "yes", "y", "dead", "death", "died", "deceased", "event", "relapse", "failed", "failure"}
+HAPPENED = {
+    "1",
+    "true",
+    "yes",
+    "y",
+    "dead",
+    "death",
+    "died",
+    "deceased",
+    "event",
+    "relapse",
+    "failed",
+    "failure",
+}
 NOT_YET = {"0", "false", "no", "n", "alive", "censored", "cens", "none", "survived", "ok"}
 SURVIVAL = np.dtype([("event", bool), ("time", float)])
 
@@ -168,13 +181,19 @@ def survival_target(
     observed = (words[rows] == which).to_numpy()
     if len(levels) > 1:
         others = ", ".join(level for level in levels if level != which)
-        steps.append(Step(f"'{event}' = {which} means that the event happened; {others}: censored."))
+        steps.append(
+            Step(f"'{event}' = {which} means that the event happened; {others}: censored.")
+        )
     if not observed.any():
-        raise InputError(f"no row has '{event}' = {which}: without events there is nothing to learn")
+        raise InputError(
+            f"no row has '{event}' = {which}: without events there is nothing to learn"
+        )
     y = np.empty(int(rows.sum()), SURVIVAL)
     y["event"], y["time"] = observed, times[rows].to_numpy()
     share = observed.mean()
-    steps.append(Step(f"{observed.sum():,} events, {share:.0%} of the rows; the others are censored."))
+    steps.append(
+        Step(f"{observed.sum():,} events, {share:.0%} of the rows; the others are censored.")
+    )
     return y, rows, steps
 
 
@@ -182,7 +201,9 @@ def _event_level(levels: list[str], event: str, happened: str | None) -> str:
     """Return the value of the event's column that means "it happened"."""
     if happened is not None:
         if happened not in levels:
-            raise InputError(f"'{event}' is never {happened!r}; its values are {', '.join(levels[:8])}")
+            raise InputError(
+                f"'{event}' is never {happened!r}; its values are {', '.join(levels[:8])}"
+            )
         return happened
     if len(levels) > 2:
         raise InputError(
@@ -244,7 +265,9 @@ def games_of_table(
         pair = [lower["winner"], lower["loser"]]
         kept = frame[pair].dropna()
         draws = as_numbers(frame.loc[kept.index, lower["draw"]]) if "draw" in lower else None
-        ranks = [[1.0, 1.0] if draws is not None and draws[i] == 1 else [1.0, 2.0] for i in kept.index]
+        ranks = [
+            [1.0, 1.0] if draws is not None and draws[i] == 1 else [1.0, 2.0] for i in kept.index
+        ]
         games = [([[str(a)], [str(b)]], r) for (a, b), r in zip(kept.to_numpy().tolist(), ranks)]
         return games, [Step(f"A row is a game that '{pair[0]}' won against '{pair[1]}'.")]
     if len(items) != 2 or target is None:
@@ -258,7 +281,9 @@ def games_of_table(
         ([[str(a)], [str(b)]], _ranks_of_result(str(result).strip(), target))
         for a, b, result in kept.to_numpy().tolist()
     ]
-    return games, [Step(f"A row is a game of '{items[0]}' against '{items[1]}' with result '{target}'.")]
+    return games, [
+        Step(f"A row is a game of '{items[0]}' against '{items[1]}' with result '{target}'.")
+    ]
 
 
 def _ranks_of_result(result: str, target: str) -> list[float]:
@@ -283,7 +308,9 @@ def _games_by_place(
     frame: pd.DataFrame, target: str | None, items: Sequence[str], game: str
 ) -> tuple[Games, list[Step]]:
     if target is None or len(items) != 1:
-        raise InputError("games with a row a place need --game, one --item and the rank as --target")
+        raise InputError(
+            "games with a row a place need --game, one --item and the rank as --target"
+        )
     kept = frame[[game, items[0], target]].dropna()
     kept = kept.assign(rank=as_numbers(kept[target]))
     games: Games = []

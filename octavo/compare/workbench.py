@@ -123,7 +123,12 @@ class Comparison:
         """
         best = self.best
         return write_snippet(
-            self.problem, self.candidate(best.name), best.params, self.source, self.arguments, self.settings.seed
+            self.problem,
+            self.candidate(best.name),
+            best.params,
+            self.source,
+            self.arguments,
+            self.settings.seed,
         )
 
     def refit(self) -> Any:
@@ -199,7 +204,9 @@ class Comparison:
             f"{s.rank:>3}  {s.name:<34} {s.mean:8.4f}  [{s.low:.4f}, {s.high:.4f}]{' *' if s.tied else ''}"
             for s in self.leaderboard
         ]
-        lines += [f"  -  {f.name:<34} {f.kind}: {f.why}" for f in self.failures if f.kind != "not tried"]
+        lines += [
+            f"  -  {f.name:<34} {f.kind}: {f.why}" for f in self.failures if f.kind != "not tried"
+        ]
         return "\n".join([head, *lines, "* not distinguishable from the best at the 5 % level"])
 
 
@@ -304,7 +311,9 @@ def compare(
     'Ridge'
     """
     if cv < 2 or inner_cv < 2:
-        raise InputError(f"cross-validation needs at least 2 folds, got cv={cv} and inner_cv={inner_cv}")
+        raise InputError(
+            f"cross-validation needs at least 2 folds, got cv={cv} and inner_cv={inner_cv}"
+        )
     if time_budget is not None and time_budget <= 0:
         raise InputError(f"the time budget must be positive, got {time_budget:g} minutes")
     arguments = {

@@ -25,7 +25,12 @@ from octavo.data import make_games
 RNG = np.random.default_rng(0)
 N = 60
 FRAME = pd.DataFrame(
-    {"x": RNG.normal(size=N), "z": RNG.normal(size=N), "c": RNG.choice(["p", "q"], N), "k": RNG.choice(["u", "v"], N)}
+    {
+        "x": RNG.normal(size=N),
+        "z": RNG.normal(size=N),
+        "c": RNG.choice(["p", "q"], N),
+        "k": RNG.choice(["u", "v"], N),
+    }
 ).assign(m=RNG.choice(["a", "b", "c"], N), y=RNG.normal(size=N))
 FRAME.loc[::9, "x"] = np.nan
 FRAME.loc[::11, "c"] = None
@@ -45,16 +50,25 @@ PROBLEMS = {
     "several classes": prepare(FRAME.drop(columns=["k", "y"]), "m"),
     "regression": prepare(FRAME.drop(columns=["m", "k"]), "y"),
     "clustering": prepare(FRAME[["x", "z", "c"]]),
-    "survival": prepare(FRAME.assign(t=np.abs(FRAME["y"]), e=RNG.integers(0, 2, N))[["x", "c", "t", "e"]], time="t", event="e"),
+    "survival": prepare(
+        FRAME.assign(t=np.abs(FRAME["y"]), e=RNG.integers(0, 2, N))[["x", "c", "t", "e"]],
+        time="t",
+        event="e",
+    ),
     "ranking": games_problem(),
 }
 
 
 def test_the_usual_baselines_are_there():
-    assert {"LogisticRegression", "SVC", "RandomForestClassifier", "HistGradientBoostingClassifier"} <= set(
-        names(PROBLEMS["classification"])
+    assert {
+        "LogisticRegression",
+        "SVC",
+        "RandomForestClassifier",
+        "HistGradientBoostingClassifier",
+    } <= set(names(PROBLEMS["classification"]))
+    assert {"Ridge", "SVR", "RandomForestRegressor", "HistGradientBoostingRegressor"} <= set(
+        names(PROBLEMS["regression"])
     )
-    assert {"Ridge", "SVR", "RandomForestRegressor", "HistGradientBoostingRegressor"} <= set(names(PROBLEMS["regression"]))
     assert {"KaplanMeier", "RidgeCox"} <= set(names(PROBLEMS["survival"]))
     assert {"KMeans", "GaussianMixture"} <= set(names(PROBLEMS["clustering"]))
 
@@ -128,7 +142,9 @@ def with_record(monkeypatch, cls, room):
 @pytest.mark.parametrize("room", ["svm", "online"])
 def test_a_method_added_later_takes_part_without_an_edit(monkeypatch, room):
     with_record(monkeypatch, NewClassifier, room)
-    (candidate,) = [c for c in candidates_for(PROBLEMS["several classes"])[0] if c.origin == "octavo"]
+    (candidate,) = [
+        c for c in candidates_for(PROBLEMS["several classes"])[0] if c.origin == "octavo"
+    ]
     assert candidate.grid == [{"alpha": 0.2}, {"alpha": 2.0}, {"alpha": 20.0}]
     assert candidate.one_vs_rest
     # Methods of the kernel rooms may form n x n matrices: they learn from a part of many rows.
@@ -163,6 +179,15 @@ def test_every_candidate_fits_every_grid_point_on_gaps_and_words(kind):
             else:
                 later = problem.X.assign(c="never seen before")
                 assert len(model.predict(later)) == N
+
+
+def test_rows_to_come_may_lack_what_the_training_rows_have():
+    whole = prepare(FRAME[["x", "z", "c", "k"]].fillna({"x": 0.0, "c": "p"}), "k")
+    later = whole.X.assign(z=np.nan, c=None)
+    for candidate in candidates_for(whole, ["svm,forest,boosting,AROW,TANClassifier"])[0]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert len(fit_model(candidate, whole, {}, 0).predict(later)) == N
 
 
 def test_names_aliases_groups_and_mistakes():

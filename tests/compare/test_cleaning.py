@@ -18,7 +18,15 @@ def cleaned(**columns):
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("3", 3), ("1,234.5", 1234.5), ("1,5", 1.5), ("€ 20", 20), ("12 %", 12), ("-1e3", -1000), ("−2", -2)],
+    [
+        ("3", 3),
+        ("1,234.5", 1234.5),
+        ("1,5", 1.5),
+        ("€ 20", 20),
+        ("12 %", 12),
+        ("-1e3", -1000),
+        ("−2", -2),
+    ],
 )
 def test_numbers_as_people_write_them(text, value):
     assert number_of_text(text) == value
@@ -98,7 +106,9 @@ def test_columns_that_go():
 
 
 def test_keep_and_drop():
-    frame = pd.DataFrame({"row": np.arange(30), "x": np.arange(30) ** 2 % 7, "y": np.arange(30) % 5})
+    frame = pd.DataFrame(
+        {"row": np.arange(30), "x": np.arange(30) ** 2 % 7, "y": np.arange(30) % 5}
+    )
     plan, steps = plan_columns(frame, keep=["row"], drop=["y"])
     assert list(plan.apply(frame).columns) == ["row", "x"]
     assert any("'y' was left out, as asked" in step.what for step in steps)
@@ -137,7 +147,9 @@ def test_later_rows_with_new_values_do_not_fail():
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.one_of(st.none(), st.integers(-5, 5), st.text(max_size=4)), min_size=1, max_size=30))
+@given(
+    st.lists(st.one_of(st.none(), st.integers(-5, 5), st.text(max_size=4)), min_size=1, max_size=30)
+)
 def test_any_column_gives_floats_or_nothing(cells):
     numbers = as_numbers(pd.Series(cells, dtype=object))
     assert numbers.dtype == float
@@ -152,7 +164,9 @@ Y = RNG.integers(0, 3, 200)
 
 def test_a_copy_of_the_target_is_left_out_and_a_near_copy_is_told():
     near = Y.astype(float) + 0.01 * RNG.normal(size=200)
-    X = pd.DataFrame({"copy": np.array(["u", "v", "w"])[Y], "near": near, "fair": RNG.normal(size=200) + Y})
+    X = pd.DataFrame(
+        {"copy": np.array(["u", "v", "w"])[Y], "near": near, "fair": RNG.normal(size=200) + Y}
+    )
     copies, steps = find_leaks(X, Y, "classification")
     assert copies == ["copy"]
     text = " ".join(step.what for step in steps)
@@ -165,12 +179,16 @@ def test_a_copy_of_the_target_is_left_out_and_a_near_copy_is_told():
 
 def test_a_monotone_copy_of_a_number_is_left_out():
     y = RNG.normal(size=100)
-    X = pd.DataFrame({"exp": -np.exp(y), "noisy": y + 0.3 * RNG.normal(size=100), "few": np.round(y)})
+    X = pd.DataFrame(
+        {"exp": -np.exp(y), "noisy": y + 0.3 * RNG.normal(size=100), "few": np.round(y)}
+    )
     assert find_leaks(X, y, "regression")[0] == ["exp"]
 
 
 def test_a_column_that_is_empty_for_one_class_is_told():
-    X = pd.DataFrame({"cause": np.where(Y == 0, None, "x"), "z": RNG.normal(size=200)}, dtype=object)
+    X = pd.DataFrame(
+        {"cause": np.where(Y == 0, None, "x"), "z": RNG.normal(size=200)}, dtype=object
+    )
     _, steps = find_leaks(X.assign(z=X.z.astype(float)), (Y > 0).astype(int), "classification")
     assert any("'cause'" in step.what and "--drop 'cause'" in step.what for step in steps)
 

@@ -66,7 +66,12 @@ def test_ridge_cox_minimises_its_objective(alpha):
     def objective(b):
         return efron_by_definition(X, y, b) + alpha / 2 * b @ b
 
-    found = minimize(objective, np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000})
+    found = minimize(
+        objective,
+        np.zeros(3),
+        method="Nelder-Mead",
+        options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000},
+    )
     np.testing.assert_allclose(model.coef_, found.x, atol=1e-6)
     assert model.gradient_norm_ <= 1e-8 * y["event"].sum()
 
@@ -78,7 +83,9 @@ def test_unpenalised_cox_equals_lifelines():
     X, y = sample(n=150, seed=2)
     frame = pd.DataFrame(X, columns=list("abc")).assign(t=y["time"], e=y["event"])
     theirs = lifelines.CoxPHFitter().fit(frame, "t", "e", fit_options={"precision": 1e-12})
-    np.testing.assert_allclose(RidgeCox(alpha=0.0).fit(X, y).coef_, theirs.params_.to_numpy(), atol=1e-6)
+    np.testing.assert_allclose(
+        RidgeCox(alpha=0.0).fit(X, y).coef_, theirs.params_.to_numpy(), atol=1e-6
+    )
 
 
 def test_curves_equal_lifelines_and_the_empirical_distribution():
@@ -86,11 +93,15 @@ def test_curves_equal_lifelines_and_the_empirical_distribution():
     _, y = sample(seed=3)
     at = np.array([0.0, 0.5, 1.0, 3.3, 8.0, 20.0])
     theirs = lifelines.KaplanMeierFitter().fit(y["time"], y["event"])
-    np.testing.assert_allclose(kaplan_meier(y["event"], y["time"])(at), theirs.predict(at), atol=1e-12)
+    np.testing.assert_allclose(
+        kaplan_meier(y["event"], y["time"])(at), theirs.predict(at), atol=1e-12
+    )
     # lifelines splits ties in this estimate; without ties both are the definition.
     _, y = sample(seed=3, ties=False)
     hazard = lifelines.NelsonAalenFitter().fit(y["time"], y["event"])
-    np.testing.assert_allclose(nelson_aalen(y["event"], y["time"])(at), hazard.predict(at), atol=1e-12)
+    np.testing.assert_allclose(
+        nelson_aalen(y["event"], y["time"])(at), hazard.predict(at), atol=1e-12
+    )
     time = y["time"]
     whole = kaplan_meier(np.ones(len(time), bool), time)
     np.testing.assert_allclose(whole(at), [(time > t).mean() for t in at], atol=1e-12)
@@ -113,7 +124,9 @@ def test_concordance_equals_all_pairs(seed):
     rng = np.random.default_rng(seed)
     _, y = sample(n=25, seed=seed)
     risk = rng.integers(0, 6, 25).astype(float)
-    assert concordance(y["event"], y["time"], risk) == pytest.approx(concordance_by_pairs(y, risk), abs=1e-12)
+    assert concordance(y["event"], y["time"], risk) == pytest.approx(
+        concordance_by_pairs(y, risk), abs=1e-12
+    )
     assert concordance(y["event"], y["time"], -risk) == pytest.approx(
         1 - concordance(y["event"], y["time"], risk), abs=1e-12
     )
@@ -136,7 +149,13 @@ def test_uno_equals_harrell_without_censoring_and_weighs_late_pairs_with_it():
     risk = np.random.default_rng(1).normal(size=60)
     assert concordance_ipcw(y, y, risk) == pytest.approx(concordance(y["event"], y["time"], risk))
     lifelines_weights = sample(n=60, seed=6, ties=False)[1]
-    weight = 1 / kaplan_meier(~lifelines_weights["event"], lifelines_weights["time"])(lifelines_weights["time"], left=True) ** 2
+    weight = (
+        1
+        / kaplan_meier(~lifelines_weights["event"], lifelines_weights["time"])(
+            lifelines_weights["time"], left=True
+        )
+        ** 2
+    )
     expected = concordance(lifelines_weights["event"], lifelines_weights["time"], risk, weight)
     assert concordance_ipcw(lifelines_weights, lifelines_weights, risk) == pytest.approx(expected)
 

@@ -26,7 +26,9 @@ def test_the_corrected_test_is_nadeau_and_bengios():
     t = d.mean() / np.sqrt((1 / 5 + 0.25) * d.var(ddof=1))
     assert corrected_t_test(SCORES, OTHERS, 0.25) == pytest.approx(2 * stats.t.cdf(-abs(t), 4))
     # Without overlap it is the paired t-test.
-    assert corrected_t_test(SCORES, OTHERS, 0.0) == pytest.approx(stats.ttest_rel(SCORES, OTHERS).pvalue)
+    assert corrected_t_test(SCORES, OTHERS, 0.0) == pytest.approx(
+        stats.ttest_rel(SCORES, OTHERS).pvalue
+    )
 
 
 def test_the_interval_is_what_the_test_does_not_reject():
@@ -64,7 +66,9 @@ def log_of(table, errors=()):
     outcomes = {}
     for name, scores in table.items():
         for fold, score in enumerate(scores):
-            outcomes[name, fold] = FoldOutcome(name, fold, score, {"accuracy": score}, {}, n_train=80, n_test=20)
+            outcomes[name, fold] = FoldOutcome(
+                name, fold, score, {"accuracy": score}, {}, n_train=80, n_test=20
+            )
     for name, fold, error in errors:
         outcomes[name, fold] = FoldOutcome(name, fold, error=error)
     return RunLog(outcomes, "time budget")
@@ -76,10 +80,22 @@ def candidates(*names):
 
 def test_places_ties_failures_and_the_unfinished():
     log = log_of(
-        {"good": [0.9] * 5, "same": [0.9, 0.9, 0.9, 0.9, 0.91], "bad": [0.5, 0.51, 0.5, 0.49, 0.5], "slow": [0.99], "broken": [0.9]},
+        {
+            "good": [0.9] * 5,
+            "same": [0.9, 0.9, 0.9, 0.9, 0.91],
+            "bad": [0.5, 0.51, 0.5, 0.49, 0.5],
+            "slow": [0.99],
+            "broken": [0.9],
+        },
         [("broken", 1, "ValueError: no"), ("dead", 0, "out of memory")],
     )
-    board = make_leaderboard(candidates("bad", "good", "same", "slow", "broken", "dead", "never"), log, 5, 100, "accuracy")
+    board = make_leaderboard(
+        candidates("bad", "good", "same", "slow", "broken", "dead", "never"),
+        log,
+        5,
+        100,
+        "accuracy",
+    )
     assert [(s.rank, s.name) for s in board.standings] == [(1, "same"), (2, "good"), (3, "bad")]
     assert [s.tied for s in board.standings] == [True, True, False]
     assert {(f.name, f.kind) for f in board.failures} == {
@@ -92,7 +108,9 @@ def test_places_ties_failures_and_the_unfinished():
 
 
 def test_equal_means_are_ordered_by_name_and_intervals_stay_below_one():
-    board = make_leaderboard(candidates("b", "a"), log_of({"b": [1, 0.9, 1], "a": [0.9, 1, 1]}), 3, 90, "accuracy")
+    board = make_leaderboard(
+        candidates("b", "a"), log_of({"b": [1, 0.9, 1], "a": [0.9, 1, 1]}), 3, 90, "accuracy"
+    )
     assert [s.name for s in board.standings] == ["a", "b"]
     assert board.standings[0].high == 1.0
 

@@ -158,7 +158,8 @@ def test_three_ways_to_write_games():
     read = prepare(result, "score", task="ranking", items=["home", "away"]).X
     assert [(teams[::-1], ranks[::-1]) for teams, ranks in read] == expected
     places = pd.DataFrame(
-        [(g, p, r) for g, pair in enumerate(pairs) for r, p in enumerate(pair, 1)], columns=["g", "who", "place"]
+        [(g, p, r) for g, pair in enumerate(pairs) for r, p in enumerate(pair, 1)],
+        columns=["g", "who", "place"],
     )
     assert prepare(places, "place", task="ranking", items=["who"], game="g").X == expected
 
@@ -187,7 +188,9 @@ def test_missing_file(tmp_path):
 
 
 def test_wrong_column_suggests_the_nearest():
-    with pytest.raises(InputError, match=r"no column of DataFrame is called 'prize'; did you mean price\?"):
+    with pytest.raises(
+        InputError, match=r"no column of DataFrame is called 'prize'; did you mean price\?"
+    ):
         prepare(FRAME, "prize")
     with pytest.raises(InputError, match="--event"):
         prepare(FRAME, time="days", event="daed")
@@ -196,7 +199,9 @@ def test_wrong_column_suggests_the_nearest():
 
 
 def test_one_class():
-    with pytest.raises(InputError, match="only 'u': there is one class and nothing to learn. Choose another"):
+    with pytest.raises(
+        InputError, match="only 'u': there is one class and nothing to learn. Choose another"
+    ):
         prepare(FRAME.assign(kind="u"), "kind")
     with pytest.raises(InputError, match="is 4 in every row: there is nothing to learn"):
         prepare(FRAME.assign(price=4.0), "price", task="regression")
@@ -205,7 +210,9 @@ def test_one_class():
 def test_all_missing_column_and_target():
     problem = prepare(FRAME.assign(empty=np.nan), "kind")
     assert "empty" not in problem.X.columns
-    assert "'empty' has no value in any row and was left out; check how it was exported" in told(problem)
+    assert "'empty' has no value in any row and was left out; check how it was exported" in told(
+        problem
+    )
     with pytest.raises(InputError, match="holds nothing"):
         prepare(FRAME.assign(kind=None), "kind", task="classification")
     with pytest.raises(InputError, match="no usable column is left"):
@@ -213,7 +220,9 @@ def test_all_missing_column_and_target():
 
 
 def test_three_rows():
-    with pytest.raises(InputError, match="has 3 usable rows; comparing methods in 5 folds needs at least 20"):
+    with pytest.raises(
+        InputError, match="has 3 usable rows; comparing methods in 5 folds needs at least 20"
+    ):
         prepare(FRAME.head(3), "price")
     with pytest.raises(InputError, match="or lower --cv"):
         prepare(FRAME.head(12), "price", task="regression")
@@ -234,14 +243,19 @@ def test_two_million_rows():
     assert problem.n_rows == 100_000
     assert problem.n_rows_read == n
     text = told(problem)
-    assert "2,000,000 rows: methods are compared on 100,000 of them, drawn at random (seed 0)" in text
+    assert (
+        "2,000,000 rows: methods are compared on 100,000 of them, drawn at random (seed 0)" in text
+    )
     assert "--rows 0 takes all" in text
     again = prepare(frame, "y")
     np.testing.assert_array_equal(again.X.to_numpy(), problem.X.to_numpy())
 
 
 def test_mixed_encodings(tmp_path):
-    rows = [f"{'Müller' if i % 2 else 'Zoë'},{i % 7}\n".encode(("utf-8", "cp1252")[i % 3 == 0]) for i in range(40)]
+    rows = [
+        f"{'Müller' if i % 2 else 'Zoë'},{i % 7}\n".encode(("utf-8", "cp1252")[i % 3 == 0])
+        for i in range(40)
+    ]
     (tmp_path / "t.csv").write_bytes(b"name,n\n" + b"".join(rows))
     problem = prepare(tmp_path / "t.csv", "name")
     assert problem.classes == ["Müller", "Zoë"]
@@ -254,7 +268,9 @@ def test_a_target_that_leaks():
     problem = prepare(FRAME.assign(code=FRAME["kind"].map({"u": 3, "v": 1, "w": 2})), "kind")
     assert "code" not in problem.X.columns
     assert "'code' tells the target one to one" in told(problem)
-    kept = prepare(FRAME.assign(code=FRAME["kind"].map({"u": 3, "v": 1, "w": 2})), "kind", keep=["code"])
+    kept = prepare(
+        FRAME.assign(code=FRAME["kind"].map({"u": 3, "v": 1, "w": 2})), "kind", keep=["code"]
+    )
     assert "code" in kept.X.columns
 
 

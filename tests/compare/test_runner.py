@@ -66,7 +66,9 @@ def guess():
 
 
 def forest():
-    return Candidate("forest", "scikit-learn", RandomForestClassifier(5), [{}, {"max_depth": 2}], "codes")
+    return Candidate(
+        "forest", "scikit-learn", RandomForestClassifier(5), [{}, {"max_depth": 2}], "codes"
+    )
 
 
 def odd(how, **more):
@@ -80,7 +82,10 @@ def compared(methods, *, backend="sequential", **arguments):
 
 
 def lines(result):
-    return [repr((s.name, s.mean, s.low, s.high, s.p_value, s.scores, s.params)) for s in result.leaderboard]
+    return [
+        repr((s.name, s.mean, s.low, s.high, s.p_value, s.scores, s.params))
+        for s in result.leaderboard
+    ]
 
 
 def test_the_leaderboard_equals_cross_validation_by_hand():
@@ -101,13 +106,18 @@ def test_settings_are_chosen_as_grid_search_does():
     from sklearn.model_selection import GridSearchCV
 
     problem = prepare(FRAME, "kind", cv=3)
-    candidate = Candidate("linear", "s", LogisticRegression(), [{"C": c} for c in (1e-6, 0.01, 1.0)])
+    candidate = Candidate(
+        "linear", "s", LogisticRegression(), [{"C": c} for c in (1e-6, 0.01, 1.0)]
+    )
     outcome = run_fold(problem, candidate, 1, Settings(cv=3))
     train, test = splits(problem, 3, 0)[1]
     part = problem.take(train)
     seed = seed_of(0, "linear", 1)
     search = GridSearchCV(
-        candidate.build(part, {}, seed), {"model__C": [1e-6, 0.01, 1.0]}, cv=splits(part, 3, seed), scoring="accuracy"
+        candidate.build(part, {}, seed),
+        {"model__C": [1e-6, 0.01, 1.0]},
+        cv=splits(part, 3, seed),
+        scoring="accuracy",
     ).fit(part.X, part.y)
     assert outcome.params == {"C": search.best_params_["model__C"]}
     assert outcome.score == search.score(problem.take(test).X, problem.y[test])
@@ -190,7 +200,14 @@ class Clock:
         self.count += 1
         job = self.jobs.pop()
         score = 0.5 + 0.1 * job.fold
-        return [(job, FoldOutcome(job.candidate.name, job.fold, score, seconds=1.0, n_train=80, n_test=40))]
+        return [
+            (
+                job,
+                FoldOutcome(
+                    job.candidate.name, job.fold, score, seconds=1.0, n_train=80, n_test=40
+                ),
+            )
+        ]
 
     def close(self):
         self.stopped = True
@@ -218,7 +235,12 @@ def test_time_left_uses_what_each_method_took():
     from octavo.compare.folds import FoldOutcome
     from octavo.compare.runner import RunLog
 
-    log = RunLog({("linear", 0): FoldOutcome("linear", 0, seconds=2.0), ("guess", 0): FoldOutcome("guess", 0, seconds=4.0)})
+    log = RunLog(
+        {
+            ("linear", 0): FoldOutcome("linear", 0, seconds=2.0),
+            ("guess", 0): FoldOutcome("guess", 0, seconds=4.0),
+        }
+    )
     todo = [Job(linear(), 1), Job(guess(), 1), Job(odd("fail"), 0)]
     assert seconds_left(log, todo, 2) == (2 + 4 + 3) / 2
     assert seconds_left(RunLog(), todo, 2) is None
@@ -235,7 +257,9 @@ def test_ctrl_c_keeps_finished_folds_and_a_second_call_goes_on(tmp_path):
     whole = run([linear(), guess()], Settings(cv=3), again, journal)
     assert (whole.resumed, again.count) == (3, 3)
     fresh = run([linear(), guess()], Settings(cv=3), Clock(), Journal(None))
-    assert {k: v.score for k, v in whole.outcomes.items()} == {k: v.score for k, v in fresh.outcomes.items()}
+    assert {k: v.score for k, v in whole.outcomes.items()} == {
+        k: v.score for k, v in fresh.outcomes.items()
+    }
 
 
 def test_a_resumed_comparison_equals_one_that_never_stopped(tmp_path):
@@ -317,16 +341,20 @@ def test_methods_that_form_square_matrices_learn_from_a_part(monkeypatch):
     assert standing["SVC"].n_train == 50
     assert standing["SVC"].limited
     assert not standing["LogisticRegression"].limited
-    assert "trained on 50 rows a fold, because its cost grows with the square of the rows" in result.note(standing["SVC"])
+    assert (
+        "trained on 50 rows a fold, because its cost grows with the square of the rows"
+        in result.note(standing["SVC"])
+    )
 
 
-def test_pools_follow_the_users_choices():
+def test_pools_follow_the_users_choices(monkeypatch):
     problem = prepare(FRAME, "kind")
     assert isinstance(pool_for(problem, Settings(), None, None), ProcessPool)
     with joblib.parallel_config(backend="threading", n_jobs=3):
         pool = pool_for(problem, Settings(), None, None)
     assert isinstance(pool, JoblibPool)
     assert pool.n_jobs == 3
+    monkeypatch.setattr("octavo.compare.pools.DASK_SECONDS", 0.5)
     with pytest.raises(InputError, match="no Dask scheduler answers at"):
         pool_for(problem, Settings(), None, "tcp://127.0.0.1:9")
 
@@ -334,7 +362,9 @@ def test_pools_follow_the_users_choices():
 def test_dask_gives_the_same_leaderboard():
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         over_dask = compared([linear(), odd("fail"), guess()], client=client)
