@@ -324,11 +324,27 @@ def compare(
     try:
         with ComparisonBar(err) as bar:
             result = run_comparison(
-                data, target, task=task, time=time, event=event, items=item or (), game=game,
-                methods=methods_ or (), score=score, cv=cv, time_budget=time_budget, random_state=seed,
-                n_jobs=jobs, client=dask, rows=rows, keep=keep or (), drop=drop or (), header=header,
-                resume=resume, progress=bar,
-            )  # fmt: skip
+                data,
+                target,
+                task=task,
+                time=time,
+                event=event,
+                items=item or (),
+                game=game,
+                methods=methods_ or (),
+                score=score,
+                cv=cv,
+                time_budget=time_budget,
+                random_state=seed,
+                n_jobs=jobs,
+                client=dask,
+                rows=rows,
+                keep=keep or (),
+                drop=drop or (),
+                header=header,
+                resume=resume,
+                progress=bar,
+            )
     except InputError as error:
         fail(str(error))
     except KeyboardInterrupt:

@@ -258,7 +258,7 @@ def octavo_candidates(
 
 
 def _octavo_candidate(method: Method, name: str, problem: Problem) -> Candidate | NotTried | None:
-    cls = method.load(name)
+    cls: Any = method.load(name)
     if not (inspect.isclass(cls) and issubclass(cls, BaseEstimator) and hasattr(cls, "fit")):
         return None
     if problem.task == "ranking":
@@ -269,7 +269,7 @@ def _octavo_candidate(method: Method, name: str, problem: Problem) -> Candidate 
     ]
     if required or inspect.isabstract(cls):
         return None
-    estimator = cls()
+    estimator: Any = cls()
     tags = estimator.__sklearn_tags__()
     if not tags.input_tags.two_d_array or not _does_task(method, tags, problem.task, estimator):
         return None
@@ -401,34 +401,64 @@ def _classifiers() -> Iterator[Candidate]:
         needs="numbers",
     )
     yield _sk(
-        "SVC", SVC(), _grid("C", 1.0, 10.0, 100.0), "svm", "rbf",
-        row_limit=QUADRATIC_ROWS, cost="the square of the rows", needs="numbers",
-    )  # fmt: skip
+        "SVC",
+        SVC(),
+        _grid("C", 1.0, 10.0, 100.0),
+        "svm",
+        "rbf",
+        row_limit=QUADRATIC_ROWS,
+        cost="the square of the rows",
+        needs="numbers",
+    )
     yield _sk(
-        "RandomForestClassifier", RandomForestClassifier(), _grid("min_samples_leaf", 1, 5), "forest",
-        encoding="codes", cost="rows, many trees", needs="anything",
-    )  # fmt: skip
+        "RandomForestClassifier",
+        RandomForestClassifier(),
+        _grid("min_samples_leaf", 1, 5),
+        "forest",
+        encoding="codes",
+        cost="rows, many trees",
+        needs="anything",
+    )
     yield _sk(
-        "HistGradientBoostingClassifier", HistGradientBoostingClassifier(), _grid("max_leaf_nodes", 7, 31),
-        "boosting", encoding="native", needs="anything",
-    )  # fmt: skip
+        "HistGradientBoostingClassifier",
+        HistGradientBoostingClassifier(),
+        _grid("max_leaf_nodes", 7, 31),
+        "boosting",
+        encoding="native",
+        needs="anything",
+    )
 
 
 def _regressors() -> Iterator[Candidate]:
     yield _sk("DummyRegressor", DummyRegressor(), [{}], "guess", needs="nothing: the mean")
     yield _sk("Ridge", Ridge(), _grid("alpha", 0.1, 10.0, 1000.0), "linear", needs="numbers")
     yield _sk(
-        "SVR", _scaled(SVR()), _grid("regressor__C", 1.0, 10.0, 100.0), "svm", "rbf",
-        row_limit=QUADRATIC_ROWS, cost="the square of the rows", needs="numbers",
-    )  # fmt: skip
+        "SVR",
+        _scaled(SVR()),
+        _grid("regressor__C", 1.0, 10.0, 100.0),
+        "svm",
+        "rbf",
+        row_limit=QUADRATIC_ROWS,
+        cost="the square of the rows",
+        needs="numbers",
+    )
     yield _sk(
-        "RandomForestRegressor", RandomForestRegressor(), _grid("min_samples_leaf", 1, 5), "forest",
-        encoding="codes", cost="rows, many trees", needs="anything",
-    )  # fmt: skip
+        "RandomForestRegressor",
+        RandomForestRegressor(),
+        _grid("min_samples_leaf", 1, 5),
+        "forest",
+        encoding="codes",
+        cost="rows, many trees",
+        needs="anything",
+    )
     yield _sk(
-        "HistGradientBoostingRegressor", HistGradientBoostingRegressor(), _grid("max_leaf_nodes", 7, 31),
-        "boosting", encoding="native", needs="anything",
-    )  # fmt: skip
+        "HistGradientBoostingRegressor",
+        HistGradientBoostingRegressor(),
+        _grid("max_leaf_nodes", 7, 31),
+        "boosting",
+        encoding="native",
+        needs="anything",
+    )
 
 
 def _scaled(regressor: Any) -> Any:
@@ -459,14 +489,19 @@ def _survival() -> Iterator[Candidate]:
         "PoissonForest",
         PoissonHazard(RandomForestRegressor(criterion="poisson")),
         _grid("regressor__min_samples_leaf", 10, 30),
-        "forest", encoding="codes", cost="rows, many trees", needs="anything",
-    )  # fmt: skip
+        "forest",
+        encoding="codes",
+        cost="rows, many trees",
+        needs="anything",
+    )
     yield _sk(
         "PoissonBoosting",
         PoissonHazard(HistGradientBoostingRegressor(loss="poisson", learning_rate=0.05)),
         _grid("regressor__max_leaf_nodes", 3, 8),
-        "boosting", encoding="native", needs="anything",
-    )  # fmt: skip
+        "boosting",
+        encoding="native",
+        needs="anything",
+    )
 
 
 def _rankers() -> Iterator[Candidate]:
@@ -474,9 +509,14 @@ def _rankers() -> Iterator[Candidate]:
         "WinRate", "baseline", WinRate(), _grid("prior", 1.0, 5.0), needs="games", cost="games"
     )
     yield Candidate(
-        "BradleyTerry", "baseline", BradleyTerry(), _grid("C", 0.1, 1.0, 10.0), needs="games; their order means nothing",
-        cost="games", aliases=("linear",),
-    )  # fmt: skip
+        "BradleyTerry",
+        "baseline",
+        BradleyTerry(),
+        _grid("C", 0.1, 1.0, 10.0),
+        needs="games; their order means nothing",
+        cost="games",
+        aliases=("linear",),
+    )
 
 
 def _clusterers() -> Iterator[Candidate]:
@@ -487,14 +527,24 @@ def _clusterers() -> Iterator[Candidate]:
         needs="numbers; round clusters",
     )
     yield _sk(
-        "GaussianMixture", GaussianMixture(reg_covar=1e-3), _grid("n_components", *CLUSTER_COUNTS),
+        "GaussianMixture",
+        GaussianMixture(reg_covar=1e-3),
+        _grid("n_components", *CLUSTER_COUNTS),
         needs="numbers; elliptic clusters",
-    )  # fmt: skip
+    )
     yield _sk(
-        "AgglomerativeClustering", AgglomerativeClustering(), _grid("n_clusters", *CLUSTER_COUNTS),
-        row_limit=QUADRATIC_ROWS, cost="the square of the rows", needs="numbers",
-    )  # fmt: skip
+        "AgglomerativeClustering",
+        AgglomerativeClustering(),
+        _grid("n_clusters", *CLUSTER_COUNTS),
+        row_limit=QUADRATIC_ROWS,
+        cost="the square of the rows",
+        needs="numbers",
+    )
     yield _sk(
-        "HDBSCAN", HDBSCAN(copy=True), _grid("min_cluster_size", 5, 20), row_limit=QUADRATIC_ROWS,
-        cost="the square of the rows", needs="numbers; clusters of any shape, with outliers",
-    )  # fmt: skip
+        "HDBSCAN",
+        HDBSCAN(copy=True),
+        _grid("min_cluster_size", 5, 20),
+        row_limit=QUADRATIC_ROWS,
+        cost="the square of the rows",
+        needs="numbers; clusters of any shape, with outliers",
+    )

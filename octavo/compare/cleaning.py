@@ -271,7 +271,8 @@ def _plan_numbers(column: pd.Series, name: str, kept: bool) -> tuple[ColumnPlan,
         count = int((numbers == low).sum())
         steps.append(
             Step(
-                f"'{name}' is {low:g} in {count:,} rows and never negative elsewhere: if that stands "
+                f"'{name}' is {low:g} in {count:,} rows and never negative elsewhere: if that "
+                "stands "
                 "for 'missing', empty those cells first. It was taken as a number.",
                 True,
             )
@@ -332,7 +333,8 @@ def _plan_text(
         text = f"'{name}' is numbers written as text{_missing_note(n_missing)}."
         if len(odd):
             listed = ", ".join(map(repr, odd))
-            text += f" {int((values.notna() & numbers.isna()).sum()):,} cells are not ({listed}): taken as missing."
+            count = int((values.notna() & numbers.isna()).sum())
+            text += f" {count:,} cells are not ({listed}): taken as missing."
         plan, more = _plan_numbers(numbers, name, kept)
         return plan, [Step(text, bool(len(odd))), *more]
     return _plan_levels(values, name, n_missing, kept)
@@ -349,7 +351,10 @@ def _plan_levels(
             if np.mean([len(v.split()) for v in counts.index[:200]]) > 3
             else "an identifier"
         )
-        why = f"'{name}' differs in almost every row ({kind}) and was left out; --keep '{name}' brings it back."
+        why = (
+            f"'{name}' differs in almost every row ({kind}) and was left out; "
+            f"--keep '{name}' brings it back."
+        )
         return ColumnPlan(name, "drop"), [Step(why)]
     spelling = {}
     by_case: dict[str, str] = {}

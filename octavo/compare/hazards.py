@@ -47,7 +47,8 @@ def _counts(event: NDArray[np.bool_], time: Array) -> tuple[Array, Array, Array]
     """Return the distinct times, how many are at risk, and how many events there are at each."""
     times, place = np.unique(time, return_inverse=True)
     at_risk = len(time) - np.searchsorted(np.sort(time), times, side="left")
-    return times, at_risk.astype(float), np.bincount(place, event, len(times))
+    events = np.bincount(place, event, len(times)).astype(np.float64)
+    return times, at_risk.astype(np.float64), events
 
 
 def kaplan_meier(event: NDArray[np.bool_], time: Array) -> Steps:
@@ -66,7 +67,7 @@ def kaplan_meier(event: NDArray[np.bool_], time: Array) -> Steps:
         The share that is still without the event.
     """
     times, at_risk, events = _counts(event, time)
-    return Steps(times, np.cumprod(1 - events / at_risk), 1.0)
+    return Steps(times, np.cumprod(1.0 - events / at_risk).astype(np.float64), 1.0)
 
 
 def nelson_aalen(event: NDArray[np.bool_], time: Array) -> Steps:

@@ -55,9 +55,16 @@ def method_key(candidate: Candidate) -> str:
 
     c = candidate
     return _digest(
-        __version__, sklearn.__version__, c.name, c.estimator.__class__.__module__, c.estimator, c.grid,
-        c.encoding, c.row_limit, c.one_vs_rest,
-    )  # fmt: skip
+        __version__,
+        sklearn.__version__,
+        c.name,
+        c.estimator.__class__.__module__,
+        c.estimator,
+        c.grid,
+        c.encoding,
+        c.row_limit,
+        c.one_vs_rest,
+    )
 
 
 class Journal:

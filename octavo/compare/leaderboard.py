@@ -18,9 +18,17 @@ from octavo.compare.candidates import Candidate
 from octavo.compare.runner import RunLog
 
 AT_MOST_ONE = {
-    "accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "r2", "concordance", "concordance_ipcw",
-    "pair_accuracy", "silhouette", "stability",
-}  # fmt: skip
+    "accuracy",
+    "balanced_accuracy",
+    "f1_macro",
+    "roc_auc",
+    "r2",
+    "concordance",
+    "concordance_ipcw",
+    "pair_accuracy",
+    "silhouette",
+    "stability",
+}
 LEVEL = 0.05
 
 
@@ -160,12 +168,24 @@ def _standing(
     extras = {k: float(np.mean([o.extras[k] for o in found])) for k in found[0].extras}
     used = min(outcome.n_train for outcome in found)
     return Standing(
-        0, candidate.name, candidate.origin, float(np.mean(scores)), low, high, float("nan"), True, scores,
-        extras, usual_params(candidate, [o.params for o in found]),
-        float(np.mean([o.seconds for o in found])), float(np.mean([o.fit_seconds for o in found])),
-        float(np.mean([o.predict_seconds for o in found])), used, used < n_train,
+        0,
+        candidate.name,
+        candidate.origin,
+        float(np.mean(scores)),
+        low,
+        high,
+        float("nan"),
+        True,
+        scores,
+        extras,
+        usual_params(candidate, [o.params for o in found]),
+        float(np.mean([o.seconds for o in found])),
+        float(np.mean([o.fit_seconds for o in found])),
+        float(np.mean([o.predict_seconds for o in found])),
+        used,
+        used < n_train,
         next((o.warning for o in found if o.warning), ""),
-    )  # fmt: skip
+    )
 
 
 def make_leaderboard(

@@ -69,7 +69,8 @@ def find_leaks(
         elif (score := _alone(column, y, task)) > SUSPECT and name not in keep:
             steps.append(
                 Step(
-                    f"'{name}' alone predicts {what} almost perfectly (held-out score {score:.3f}): a "
+                    f"'{name}' alone predicts {what} almost perfectly (held-out score "
+                    f"{score:.3f}): a "
                     f"leak? If it is known only afterwards, leave it out: --drop '{name}'.",
                     True,
                 )
@@ -78,7 +79,8 @@ def find_leaks(
             steps.append(
                 Step(
                     f"'{name}' is filled in for some values of {what} and empty for the others, as "
-                    f"something known only afterwards would be: leave it out with --drop '{name}', or "
+                    "something known only afterwards would be: leave it out with --drop "
+                    f"'{name}', or "
                     f"keep it without this warning with --keep '{name}'.",
                     True,
                 )

@@ -30,13 +30,16 @@ STYLE = """
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1.5rem;align-items:start}
 td.num,th.num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 tr.best td{background:#eef7f1} .scroll{overflow-x:auto}
-.tag{font-size:.75rem;border-radius:.3rem;padding:.05rem .4rem;background:#eef1f5;color:#5a6675;white-space:nowrap}
+.tag{font-size:.75rem;border-radius:.3rem;padding:.05rem .4rem;background:#eef1f5;color:#5a6675;
+white-space:nowrap}
 .tag.octavo{background:#e3ecfa;color:#2457a6}
 .yes{color:#1a7f4b;font-weight:600}
-pre{background:#f5f7fa;border:1px solid #e6eaf0;border-radius:.6rem;padding:1rem;overflow-x:auto;font-size:.85rem;
-line-height:1.45} ol.steps li{margin:.25rem 0} li.alarm{color:#8a6100} li.alarm::marker{color:#b3261e}
+pre{background:#f5f7fa;border:1px solid #e6eaf0;border-radius:.6rem;padding:1rem;overflow-x:auto;
+font-size:.85rem;line-height:1.45}
+ol.steps li{margin:.25rem 0} li.alarm{color:#8a6100} li.alarm::marker{color:#b3261e}
 li.alarm strong{color:#b3261e}
-@media (prefers-color-scheme:dark){.cards li,pre{border-color:#2b323d}pre{background:#1b2029}tr.best td{background:#17281f}
+@media (prefers-color-scheme:dark){.cards li,pre{border-color:#2b323d}pre{background:#1b2029}
+tr.best td{background:#17281f}
 .tag{background:#2b323d;color:#aab4c2}.tag.octavo{background:#1d2f4d;color:#9cc0f5}li.alarm{color:#e0b45c}
 figure img{border-radius:.6rem}}
 """
@@ -80,7 +83,8 @@ def verdict(comparison: Comparison) -> str:
         if s.name in guesses and s is best:
             text += " That is a model without features: nothing here predicts the target."
     if comparison.stopped:
-        text += f" The run was stopped ({comparison.stopped}) after {len(comparison.board.folds)} of {comparison.settings.cv} folds."
+        done, wanted = len(comparison.board.folds), comparison.settings.cv
+        text += f" The run was stopped ({comparison.stopped}) after {done} of {wanted} folds."
     return text
 
 
@@ -118,7 +122,8 @@ def _line(comparison: Comparison, s: Standing, extras: list[str]) -> str:
         f'<td><b>{html.escape(s.name)}</b> <span class="tag {s.origin}">{s.origin}</span>'
         f'<div class="small">{settings}</div>{below}</td>'
         f'<td class="num"><b>{_number(s.mean)}</b>{interval}</td>'
-        f'<td class="num"><span class="{kind}">{chance}</span><div class="small">{_p(s.p_value)}</div></td>{cells}'
+        f'<td class="num"><span class="{kind}">{chance}</span><div '
+        f'class="small">{_p(s.p_value)}</div></td>{cells}'
         f'<td class="num">{_seconds(s.fit_seconds)}</td></tr>'
     )
 
@@ -130,7 +135,8 @@ def _table(comparison: Comparison) -> str:
     return (
         '<div class="scroll"><table><tr><th></th><th>method, settings of most folds</th>'
         f'<th class="num">{html.escape(comparison.score_name)}<br>95 % interval</th>'
-        f'<th class="num">beside the best<br>p</th>{heads}<th class="num">one fit</th></tr>{lines}</table></div>'
+        f'<th class="num">beside the best<br>p</th>{heads}<th class="num">one '
+        f"fit</th></tr>{lines}</table></div>"
     )
 
 
@@ -138,11 +144,13 @@ def _failures(comparison: Comparison) -> str:
     if not comparison.failures:
         return ""
     rows = "".join(
-        f'<tr><td><b>{html.escape(f.name)}</b></td><td class="{"failed" if f.kind == "failed" else "small"}">{f.kind}</td>'
+        f"<tr><td><b>{html.escape(f.name)}</b></td><td "
+        f'class="{"failed" if f.kind == "failed" else "small"}">{f.kind}</td>'
         f"<td>{html.escape(f.why)}</td></tr>"
         for f in comparison.failures
     )
-    return f"<h2>Methods without a place</h2><table><tr><th>method</th><th></th><th>why</th></tr>{rows}</table>"
+    heads = "<tr><th>method</th><th></th><th>why</th></tr>"
+    return f"<h2>Methods without a place</h2><table>{heads}{rows}</table>"
 
 
 def _steps(comparison: Comparison) -> str:
@@ -186,7 +194,8 @@ def write_page(comparison: Comparison, path: Path) -> Path:
             parts.append(
                 figure_html(
                     draw_intervals(comparison),
-                    "Mean of the folds with its 95 % interval; rings are folds. The shade is the best method's interval.",
+                    "Mean of the folds with its 95 % interval; rings are folds. The shade is the "
+                    "best method's interval.",
                 )
             )
             parts += ["<h2>Leaderboard</h2>", _table(comparison)]
@@ -197,7 +206,8 @@ def write_page(comparison: Comparison, path: Path) -> Path:
             ]
             pictures = "".join(figure_html(*picture) for picture in drawn)
             parts.append(
-                f'<h2>A closer look at {html.escape(comparison.best.name)}</h2><div class="pair">{pictures}</div>'
+                f"<h2>A closer look at {html.escape(comparison.best.name)}</h2><div "
+                f'class="pair">{pictures}</div>'
             )
         code = html.escape(comparison.snippet())
         parts.append(f"<h2>Refit the winner</h2><pre>{code}</pre>")
@@ -210,11 +220,16 @@ def write_page(comparison: Comparison, path: Path) -> Path:
 
 def _reading(comparison: Comparison) -> str:
     return (
-        '<h2>How to read this</h2><p class="small">Every score is of rows that neither the fit nor the choice '
-        "of settings has seen. Training parts overlap, so the intervals and tests use the corrected variance of "
-        "Nadeau and Bengio (2003). p is of the difference from the best method, corrected for the number of "
-        "methods after Holm; “could be chance” means p > 0.05. The best of many scores is a little too good: "
+        '<h2>How to read this</h2><p class="small">Every score is of rows that neither the fit '
+        "nor the choice "
+        "of settings has seen. Training parts overlap, so the intervals and tests use the "
+        "corrected variance of "
+        "Nadeau and Bengio (2003). p is of the difference from the best method, corrected for the "
+        "number of "
+        "methods after Holm; “could be chance” means p > 0.05. The best of many scores is a "
+        "little too good: "
         "expect slightly less on new data.</p>"
-        f'<p class="small">octavo {__version__}, seed {comparison.settings.seed}, {date.today():%d %B %Y}, '
+        f'<p class="small">octavo {__version__}, seed {comparison.settings.seed}, '
+        f"{date.today():%d %B %Y}, "
         f"Python {platform.python_version()} on {platform.machine()}.</p>"
     )

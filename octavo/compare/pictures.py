@@ -18,12 +18,21 @@ if TYPE_CHECKING:
 INK, SOFT, GRID = "#1c2330", "#5a6675", "#e6eaf0"
 BLUE, GREY, GREEN, RED = "#2457a6", "#8b96a5", "#1a7f4b", "#b3261e"
 ORIGIN = {"octavo": BLUE, "scikit-learn": GREY, "baseline": GREY}
-FONT = {
-    "font.family": "sans-serif", "font.size": 10, "text.color": INK, "axes.labelcolor": SOFT,
-    "xtick.color": SOFT, "ytick.color": INK, "axes.edgecolor": GRID, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.titlesize": 11, "axes.titleweight": "semibold",
-    "axes.titlelocation": "left", "figure.facecolor": "white",
-}  # fmt: skip
+FONT: Any = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": INK,
+    "axes.labelcolor": SOFT,
+    "xtick.color": SOFT,
+    "ytick.color": INK,
+    "axes.edgecolor": GRID,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 11,
+    "axes.titleweight": "semibold",
+    "axes.titlelocation": "left",
+    "figure.facecolor": "white",
+}
 
 
 def _figure(width: float, height: float) -> tuple[Figure, Any]:
@@ -118,7 +127,7 @@ def draw_importance(comparison: Comparison) -> tuple[Figure, str] | None:
         return None
     shown = sorted(found, key=lambda entry: -float(np.mean(entry[1])))[:15]
     fig, ax = _figure(5.2, 1.0 + 0.27 * len(shown))
-    for place, (name, falls) in enumerate(shown):
+    for place, (_, falls) in enumerate(shown):
         ax.barh(place, np.mean(falls), color=BLUE, height=0.62)
         ax.plot(falls, [place] * len(falls), "|", color=INK, ms=6, mew=0.8)
     ax.set_yticks(range(len(shown)), [name[:28] for name, _ in shown])
@@ -130,13 +139,14 @@ def draw_importance(comparison: Comparison) -> tuple[Figure, str] | None:
     ax.tick_params(length=0)
     more = f" The {len(shown)} largest of {len(found)}." if len(found) > len(shown) else ""
     return fig, (
-        f"What {comparison.best.name} loses on unseen rows when one column is shuffled (five times).{more} "
+        f"What {comparison.best.name} loses on unseen rows when one column is shuffled (five "
+        f"times).{more} "
         "Of columns that say the same, neither seems to matter."
     )
 
 
 def held_out(comparison: Comparison, name: str) -> tuple[np.ndarray, list[Any], list[float]]:
-    """Return rows, predictions and margins of a method, each row by the model that did not see it."""
+    """Return rows, and what the models that had not seen them said: predictions, margins."""
     problem, settings = comparison.problem, comparison.settings
     parts = splits(problem, settings.cv, settings.seed)
     rows, predictions, margins = [], [], []
@@ -179,9 +189,14 @@ def _draw_confusion(
         for j in range(k):
             if k <= 12 or (i == j and k <= 26):
                 ax.text(
-                    j, i, f"{share[i, j]:.0%}", ha="center", va="center", fontsize=9 if k <= 8 else 6,
+                    j,
+                    i,
+                    f"{share[i, j]:.0%}",
+                    ha="center",
+                    va="center",
+                    fontsize=9 if k <= 8 else 6,
                     color="white" if share[i, j] > 0.5 else INK,
-                )  # fmt: skip
+                )
     names = [str(label)[:14] for label in shown]
     turn = 90 if max(map(len, names)) * k > 30 else 0
     ax.set_xticks(range(k), names, rotation=turn, fontsize=9 if k <= 12 else 7)
@@ -241,7 +256,8 @@ def _draw_survival(
     ax.tick_params(length=0)
     return (
         fig,
-        f"Kaplan-Meier curves of unseen rows, by thirds of the risk that {comparison.best.name} predicts.",
+        f"Kaplan-Meier curves of unseen rows, by thirds of the risk that {comparison.best.name} "
+        "predicts.",
     )
 
 
@@ -280,7 +296,8 @@ def _draw_clusters(
     ax.tick_params(length=0, labelbottom=False, labelleft=False)
     return (
         fig,
-        f"All rows in the clusters of {comparison.best.name}, in the plane in which they vary most.",
+        f"All rows in the clusters of {comparison.best.name}, in the plane in which they vary "
+        "most.",
     )
 
 
@@ -316,5 +333,6 @@ def _draw_calibration(
     ax.tick_params(length=0)
     return (
         fig,
-        f"Whether the chances that {comparison.best.name} gives come true on games it had not seen.",
+        f"Whether the chances that {comparison.best.name} gives come true on games it had not "
+        "seen.",
     )

@@ -28,10 +28,9 @@ DIED = (
     "(--rows), or leave it out (--methods)"
 )
 DASK_SECONDS = 10  # to wait for a scheduler
-THREADS = {
-    name: "1"
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-}
+THREADS = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
 
 
 class Job(NamedTuple):

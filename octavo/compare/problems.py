@@ -221,8 +221,10 @@ def _check_roles(task: str, columns: dict[str, str | None], table: Table) -> Non
     if task == "survival" and (columns["time"] is None or columns["event"] is None):
         lacking = "--time" if columns["time"] is None else "--event"
         raise InputError(
-            f"survival needs two columns: how long each row was observed (--time) and whether the event "
-            f"happened then (--event); {lacking} is not given. Columns: {', '.join(table.frame.columns[:20])}"
+            "survival needs two columns: how long each row was observed (--time) and whether the "
+            "event "
+            f"happened then (--event); {lacking} is not given. Columns: "
+            f"{', '.join(table.frame.columns[:20])}"
         )
     if task in ("classification", "regression") and columns["target"] is None:
         raise InputError(f"{task} needs --target; columns: {', '.join(table.frame.columns[:20])}")
@@ -280,14 +282,17 @@ def _table_problem(
         )
     n_dates = len({p.name for p in plan.columns if p.kind == "date"})
     problem = Problem(task, X, y, table.name, heading, steps, plan, len(frame))
-    summary = f"{X.shape[1]} features: {len(problem.numbers)} numbers, {len(problem.categories)} categories"
+    n_numbers, n_categories = len(problem.numbers), len(problem.categories)
+    summary = f"{X.shape[1]} features: {n_numbers} numbers, {n_categories} categories"
     steps.append(Step(summary + (f" (with {n_dates} dates taken apart)." if n_dates else ".")))
     n_missing = int(X.isna().sum().sum())
     if n_missing:
         steps.append(
             Step(
-                f"{n_missing:,} of {X.size:,} cells are missing. In every training part: medians fill in "
-                "numbers, with a column that tells where; in categories, missing is a level of its own."
+                f"{n_missing:,} of {X.size:,} cells are missing. In every training part: medians "
+                "fill in "
+                "numbers, with a column that tells where; in categories, missing is a level of "
+                "its own."
             )
         )
     return problem
@@ -323,7 +328,8 @@ def _check_size(problem: Problem, cv: int) -> None:
     least, what = 4 * cv, "games" if problem.task == "ranking" else "rows"
     if problem.n_rows < least:
         raise InputError(
-            f"{problem.name} has {problem.n_rows} usable {what}; comparing methods in {cv} folds needs at "
+            f"{problem.name} has {problem.n_rows} usable {what}; comparing methods in {cv} folds "
+            "needs at "
             f"least {least}. Collect more" + (", or lower --cv" if problem.n_rows >= 8 else "")
         )
 
@@ -336,7 +342,8 @@ def _fewer_rows(problem: Problem, rows: int, seed: int) -> Problem:
     smaller = problem.take(chosen)
     smaller.steps.append(
         Step(
-            f"{n:,} rows: methods are compared on {rows:,} of them, drawn at random (seed {seed}), where "
+            f"{n:,} rows: methods are compared on {rows:,} of them, drawn at random (seed "
+            f"{seed}), where "
             "their differences show in minutes. --rows 0 takes all; refit the winner on all "
             "with the code below.",
             True,

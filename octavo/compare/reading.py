@@ -219,7 +219,8 @@ def _decoded_by_line(content: bytes, path: Path) -> tuple[str, list[str]]:
     else:
         note = (
             f"{path.name} mixes encodings: {n_utf8} lines with letters beyond ASCII are UTF-8, "
-            f"{len(foreign)} are not (the first is line {foreign[0]}) and were read as Windows-1252. "
+            f"{len(foreign)} are not (the first is line {foreign[0]}) and were read as "
+            "Windows-1252. "
             "Save the file in one encoding, UTF-8, and look at those lines."
         )
     return "".join(lines), [note]
@@ -359,7 +360,8 @@ def _read_libsvm(path: Path, content: bytes) -> Table:
         frame = pd.DataFrame(X.toarray(), columns=[f"f{k + 1}" for k in range(X.shape[1])])
         return Table(frame.assign(target=y), path.name, [], target="target")
     note = (
-        f"{X.shape[1]:,} features, {X.nnz / max(1, X.shape[0]):.0f} of them set in a row: kept sparse, so "
+        f"{X.shape[1]:,} features, {X.nnz / max(1, X.shape[0]):.0f} of them set in a row: kept "
+        "sparse, so "
         "that only methods for sparse rows take part."
     )
     return Table(pd.DataFrame({"target": y}), path.name, [note], sparse=X.tocsr(), target="target")

@@ -83,7 +83,8 @@ def choose_score(problem: Problem, wanted: str | None) -> tuple[str, str]:
         share = np.unique(problem.y, return_counts=True)[1].max() / len(problem.y)
         if share > IMBALANCED:
             return "balanced_accuracy", (
-                f"Methods are ranked by balanced accuracy, because {share:.0%} of the rows are of one "
+                f"Methods are ranked by balanced accuracy, because {share:.0%} of the rows are of "
+                "one "
                 "class and accuracy would praise a guess (--score says otherwise)."
             )
     return own[0], f"Methods are ranked by {NAMES[own[0]]} (--score says otherwise)."
@@ -110,7 +111,11 @@ def judge(model: Any, train: Problem, test: Problem, score: str, *, full: bool =
     """
     if test.task in ("classification", "regression"):
         return _judge_supervised(model, test, score, full)
-    judges = {"survival": _judge_survival, "ranking": _judge_ranking, "clustering": _judge_clusters}
+    judges: Any = {
+        "survival": _judge_survival,
+        "ranking": _judge_ranking,
+        "clustering": _judge_clusters,
+    }
     values, predictions = judges[test.task](model, train, test)
     if not np.isfinite(values[score]):
         raise FloatingPointError(f"its {NAMES[score]} is {values[score]}")

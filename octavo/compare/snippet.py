@@ -72,7 +72,8 @@ def as_code(
     if isinstance(value, (list, tuple)):
         open_, close = "[]" if isinstance(value, list) else "()"
         inner = [as_code(part, imports, indent + 4, names) for part in value]
-        flat = f"{open_}{', '.join(inner)}{',' if isinstance(value, tuple) and len(inner) == 1 else ''}{close}"
+        single = "," if isinstance(value, tuple) and len(inner) == 1 else ""
+        flat = f"{open_}{', '.join(inner)}{single}{close}"
         if len(flat) + indent < 80 and "\n" not in flat:
             return flat
         return f"{open_}\n" + "".join(f"{pad}{part},\n" for part in inner) + " " * indent + close
@@ -158,8 +159,8 @@ def write_snippet(
     ]
     modules = sorted({module for module, _ in imports})
     for module in modules:
-        names = ", ".join(sorted(name for home, name in imports if home == module))
-        lines.append(f"from {module} import {names}")
+        brought = ", ".join(sorted(name for home, name in imports if home == module))
+        lines.append(f"from {module} import {brought}")
     lines.append("")
     if source is None:
         lines.append("# `frame` is the DataFrame that was compared on.")
@@ -167,7 +168,8 @@ def write_snippet(
     if limited:
         lines += [
             "# It learns from a random part: its cost grows with the square of the rows.",
-            f"problem = problem.take(range(0, problem.n_rows, max(1, problem.n_rows // {candidate.row_limit})))",
+            "problem = problem.take(range(0, problem.n_rows, max(1, problem.n_rows // "
+            f"{candidate.row_limit})))",
         ]
     lines.append(f"model = {model}")
     if problem.task == "ranking":

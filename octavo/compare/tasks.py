@@ -111,12 +111,14 @@ def class_target(target: pd.Series, n_folds: int) -> tuple[NDArray, NDArray[np.b
     if len(counts) < 2:
         held = f"only {counts.index[0]!r}" if len(counts) else "nothing"
         raise InputError(
-            f"the target '{target.name}' holds {held}: there is one class and nothing to learn. Choose "
+            f"the target '{target.name}' holds {held}: there is one class and nothing to learn. "
+            "Choose "
             "another column, or add rows of other classes"
         )
     if len(counts) > 0.5 * counts.sum() and counts.sum() > 20:
         raise InputError(
-            f"the target '{target.name}' has {len(counts):,} classes in {counts.sum():,} rows; it looks like an "
+            f"the target '{target.name}' has {len(counts):,} classes in {counts.sum():,} rows; it "
+            "looks like an "
             "identifier or a number. Choose another column, or --task regression"
         )
     rare = counts[counts < 3]
@@ -125,7 +127,8 @@ def class_target(target: pd.Series, n_folds: int) -> tuple[NDArray, NDArray[np.b
         steps.append(
             Step(
                 f"Classes with fewer than 3 rows ({listed}) cannot be in every part of a nested "
-                f"cross-validation; their {rare.sum()} rows were left out. Collect more or join classes.",
+                f"cross-validation; their {rare.sum()} rows were left out. Collect more or join "
+                "classes.",
                 True,
             )
         )
@@ -143,7 +146,8 @@ def number_target(target: pd.Series) -> tuple[NDArray, NDArray[np.bool_], list[S
     if numbers[known].isna().mean() > 0.05:
         odd = target[known & numbers.isna()].iloc[0]
         raise InputError(
-            f"the target '{target.name}' is not a number (it holds {odd!r}); use --task classification, "
+            f"the target '{target.name}' is not a number (it holds {odd!r}); use --task "
+            "classification, "
             "or choose another column"
         )
     rows = numbers.notna().to_numpy()
@@ -173,7 +177,8 @@ def survival_target(
         steps.append(Step(f"{(~rows).sum():,} rows without time or event were left out."))
     if (times[rows] < 0).any():
         raise InputError(
-            f"'{time}' is negative in {(times[rows] < 0).sum()} rows; a time counts from the start of "
+            f"'{time}' is negative in {(times[rows] < 0).sum()} rows; a time counts from the "
+            "start of "
             "observation. Mend or remove those rows"
         )
     levels = sorted(words[rows].unique())
@@ -207,7 +212,8 @@ def _event_level(levels: list[str], event: str, happened: str | None) -> str:
         return happened
     if len(levels) > 2:
         raise InputError(
-            f"'{event}' has {len(levels)} values ({', '.join(levels[:5])}, ...); say which one means that "
+            f"'{event}' has {len(levels)} values ({', '.join(levels[:5])}, ...); say which one "
+            "means that "
             f"the event happened: --event '{event}={levels[0]}'"
         )
     yes = [level for level in levels if level.lower() in HAPPENED]
@@ -272,8 +278,10 @@ def games_of_table(
         return games, [Step(f"A row is a game that '{pair[0]}' won against '{pair[1]}'.")]
     if len(items) != 2 or target is None:
         raise InputError(
-            "a ranking needs games: columns 'winner' and 'loser'; or two columns of items (--item A "
-            "--item B) and the first one's result (--target); or a row a place with --game, --item and "
+            "a ranking needs games: columns 'winner' and 'loser'; or two columns of items (--item "
+            "A "
+            "--item B) and the first one's result (--target); or a row a place with --game, "
+            "--item and "
             "the rank as --target"
         )
     kept = frame[[*items, target]].dropna()
@@ -299,7 +307,8 @@ def _ranks_of_result(result: str, target: str) -> list[float]:
         a, b = (int(part) for part in parts)
         return [1.0, 1.0] if a == b else [1.0, 2.0] if a > b else [2.0, 1.0]
     raise InputError(
-        f"'{target}' holds {result!r}, which is no result of a game; expected 1, 0 or 0.5, win, loss or "
+        f"'{target}' holds {result!r}, which is no result of a game; expected 1, 0 or 0.5, win, "
+        "loss or "
         "draw, or scores such as 3-1"
     )
 
@@ -319,6 +328,7 @@ def _games_by_place(
             games.append(([[str(item)] for item in rows[items[0]]], rows["rank"].tolist()))
     if not games:
         raise InputError(
-            f"no value of '{game}' stands in two rows with a rank each; is it the column that tells games apart?"
+            f"no value of '{game}' stands in two rows with a rank each; is it the column that "
+            "tells games apart?"
         )
     return games, [Step(f"Rows with one '{game}' are a game; '{target}' 1 is the best place.")]

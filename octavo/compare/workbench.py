@@ -199,9 +199,11 @@ class Comparison:
         }
 
     def __repr__(self) -> str:
-        head = f"{self.problem.task} on {self.problem.name}, {self.score_name}, {self.settings.cv} folds"
+        problem, folds = self.problem, self.settings.cv
+        head = f"{problem.task} on {problem.name}, {self.score_name}, {folds} folds"
         lines = [
-            f"{s.rank:>3}  {s.name:<34} {s.mean:8.4f}  [{s.low:.4f}, {s.high:.4f}]{' *' if s.tied else ''}"
+            f"{s.rank:>3}  {s.name:<34} {s.mean:8.4f}  [{s.low:.4f}, "
+            f"{s.high:.4f}]{' *' if s.tied else ''}"
             for s in self.leaderboard
         ]
         lines += [
@@ -213,7 +215,8 @@ class Comparison:
 def _settings_steps(problem: Problem, settings: Settings, why: str) -> list[Step]:
     what = "games" if problem.task == "ranking" else "rows"
     text = (
-        f"Nested cross-validation: {settings.cv} outer folds to compare, {settings.inner_cv} inner folds of each "
+        f"Nested cross-validation: {settings.cv} outer folds to compare, {settings.inner_cv} "
+        "inner folds of each "
         f"training part to choose settings (seed {settings.seed})."
     )
     if problem.n_rows * (settings.cv - 1) / settings.cv > INNER_ROWS:
@@ -316,10 +319,17 @@ def compare(
         )
     if time_budget is not None and time_budget <= 0:
         raise InputError(f"the time budget must be positive, got {time_budget:g} minutes")
-    arguments = {
-        "target": target, "task": task, "time": time, "event": event, "items": tuple(items), "game": game,
-        "keep": tuple(keep), "drop": tuple(drop), "header": header,
-    }  # fmt: skip
+    arguments: dict[str, Any] = {
+        "target": target,
+        "task": task,
+        "time": time,
+        "event": event,
+        "items": tuple(items),
+        "game": game,
+        "keep": tuple(keep),
+        "drop": tuple(drop),
+        "header": header,
+    }
     problem = prepare(data, rows=rows, cv=cv, random_state=random_state, **arguments)
     arguments["task"] = problem.task
     score, why = choose_score(problem, score)

@@ -99,8 +99,11 @@ def test_places_ties_failures_and_the_unfinished():
     assert [(s.rank, s.name) for s in board.standings] == [(1, "same"), (2, "good"), (3, "bad")]
     assert [s.tied for s in board.standings] == [True, True, False]
     assert {(f.name, f.kind) for f in board.failures} == {
-        ("broken", "failed"), ("dead", "failed"), ("slow", "unfinished"), ("never", "unfinished"),
-    }  # fmt: skip
+        ("broken", "failed"),
+        ("dead", "failed"),
+        ("slow", "unfinished"),
+        ("never", "unfinished"),
+    }
     why = {f.name: f.why for f in board.failures}
     assert why["broken"] == "ValueError: no (in fold 2)"
     assert why["dead"] == "out of memory"

@@ -153,7 +153,7 @@ def test_three_ways_to_write_games():
     pairs = [("ann", "bob"), ("eve", "ann"), ("bob", "eve")] * 10
     won = pd.DataFrame(pairs, columns=["Winner", "Loser"])
     expected = [([[a], [b]], [1.0, 2.0]) for a, b in pairs]
-    assert prepare(won).X == expected
+    assert expected == prepare(won).X
     result = pd.DataFrame([(b, a, "0-1") for a, b in pairs], columns=["home", "away", "score"])
     read = prepare(result, "score", task="ranking", items=["home", "away"]).X
     assert [(teams[::-1], ranks[::-1]) for teams, ranks in read] == expected
@@ -161,7 +161,7 @@ def test_three_ways_to_write_games():
         [(g, p, r) for g, pair in enumerate(pairs) for r, p in enumerate(pair, 1)],
         columns=["g", "who", "place"],
     )
-    assert prepare(places, "place", task="ranking", items=["who"], game="g").X == expected
+    assert expected == prepare(places, "place", task="ranking", items=["who"], game="g").X
 
 
 def test_draws():
@@ -200,7 +200,7 @@ def test_wrong_column_suggests_the_nearest():
 
 def test_one_class():
     with pytest.raises(
-        InputError, match="only 'u': there is one class and nothing to learn. Choose another"
+        InputError, match=r"only 'u': there is one class and nothing to learn\. Choose another"
     ):
         prepare(FRAME.assign(kind="u"), "kind")
     with pytest.raises(InputError, match="is 4 in every row: there is nothing to learn"):

@@ -1,4 +1,5 @@
-"""Every format gives the same table; what is guessed is told; what cannot be read says what to do."""
+"""Every format gives the same table; what is guessed is told; what cannot be read says what to "
+"do."""
 
 import bz2
 import gzip
@@ -45,7 +46,8 @@ def written(tmp_path, name, content):
         ("utf16.csv", CSV.encode("utf-16")),
         (
             "t.arff",
-            "% remark\n@relation t\n@attribute a numeric\n@ATTRIBUTE 'b' {x, y}\n@attribute k {0,1}\n"
+            "% remark\n@relation t\n@attribute a numeric\n@ATTRIBUTE 'b' {x, y}\n@attribute k "
+            "{0,1}\n"
             "@data\n1.5,x,1\n% remark\n2.0,y,0\n-3.0,'x',1\n",
         ),
     ],
@@ -83,7 +85,8 @@ def test_libsvm_dense_and_sparse(tmp_path):
 
 
 def test_sparse_and_quoted_arff(tmp_path):
-    head = '@relation t\n@attribute "my name" numeric\n@attribute w string\n@attribute k {u,v}\n@data\n'
+    head = '@relation t\n@attribute "my name" numeric\n@attribute w string\n'
+    head += "@attribute k {u,v}\n@data\n"
     sparse = read_table(written(tmp_path, "s.arff", head + "{0 2, 1 hi, 2 v}\n{1 ho, 2 u}\n")).frame
     np.testing.assert_array_equal(sparse["my name"], [2, 0])
     quoted = read_table(written(tmp_path, "q.arff", head + '?,"a, b",v\n3,c,u\n')).frame
