@@ -29,6 +29,10 @@ def main() -> int:
             console.print(f"no benchmark {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
             return 2
         module = importlib.import_module(f"benchmarks.bench_{name}")
+        obstacle = module.cannot_run() if hasattr(module, "cannot_run") else ""
+        if obstacle:
+            console.print(f"{name}: left out; {obstacle}")
+            continue
         results = []
         for contest in module.CONTESTS:
             with console.status(f"{name}: {contest.name}"):

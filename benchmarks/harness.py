@@ -2,7 +2,8 @@
 
 A benchmark module ``bench_<method>.py`` binds ``CONTESTS``, a list of `Contest`. In each
 repeat every solver runs once, in an order that rotates, so that a slow spell of the machine
-hits all of them alike; the ratio is taken repeat by repeat.
+hits all of them alike; the ratio is taken repeat by repeat. A module that needs more than a
+processor binds ``cannot_run``, which returns what is missing, or nothing.
 """
 
 from __future__ import annotations

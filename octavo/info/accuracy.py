@@ -280,9 +280,9 @@ def accuracy_table(
     """Hold all estimators against their true values on normal samples.
 
     Entropies and dependence are tried on a normal distribution of two variables (one, where an
-    estimator asks for it; a box, where it assumes a bounded support), divergences on two of them,
-    those of mixtures on two boxes. Each estimator has samples of its own; kernels whose bandwidth
-    would be taken from the sample have the bandwidth 1.
+    estimator asks for it; a box, where it assumes a bounded support), divergences on two of them.
+    Each estimator has samples of its own; kernels whose bandwidth would be taken from the sample
+    have the bandwidth 1.
 
     Parameters
     ----------

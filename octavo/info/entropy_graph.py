@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import Delaunay, Voronoi, cKDTree
-from scipy.special import gammaln, logsumexp
+from scipy.special import digamma, gammaln, logsumexp, ndtr
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
@@ -352,8 +352,19 @@ class VoronoiEntropy(EntropyEstimator):
 # --- k-d cells ------------------------------------------------------------------------------------
 
 
-def kd_partition(X: Floats, min_depth: int, level: float) -> list[tuple[int, float]]:
-    """Return (number of points, log volume) of the cells of an adaptive partition.
+def loss_of_a_test(level: float) -> float:
+    """Return ½ E[z²; |z| > level] of a standard normal z.
+
+    A cell of n uniform points is split if its median lies z > level standard errors off the
+    middle; the split then lowers the mean log volume of its points by z²/(2n).
+    """
+    return level * math.exp(-0.5 * level**2) / math.sqrt(2.0 * math.pi) + float(ndtr(-level))
+
+
+def kd_partition(
+    X: Floats, min_depth: int, level: float, *, correct: bool = False
+) -> list[tuple[int, float]]:
+    """Return the cells of an adaptive partition of the bounding box.
 
     Parameters
     ----------
@@ -363,46 +374,66 @@ def kd_partition(X: Floats, min_depth: int, level: float) -> list[tuple[int, flo
         Splits that are made in any case.
     level : float
         Beyond, a cell is split while its median lies so many standard errors off its middle.
+    correct : bool, default=False
+        Add to the log volumes what the randomness of the box and of the cuts takes on average: the
+        left part of a cell of n uniform points, cut at the k-th, has the share
+        exp(ψ(k) - ψ(n+1)) of the volume in the mean of logarithms, and not k/n.
 
     Returns
     -------
     cells : list of (int, float)
-        Cells are split at their medians, along one axis after another.
+        Number of points and log volume. Cells are split at their medians, along one axis after
+        another.
     """
-    d = X.shape[1]
+    n_all, d = X.shape
     cells: list[tuple[int, float]] = []
-    waiting = [(X, X.min(axis=0), X.max(axis=0), 0)]
+    per_test = loss_of_a_test(level) if correct else 0.0
+    start = d * (digamma(n_all + 1) - digamma(n_all - 1)) if correct and n_all > 1 else 0.0
+    waiting = [(X, X.min(axis=0), X.max(axis=0), 0, float(start))]
     while waiting:
-        points, low, high, depth = waiting.pop()
+        points, low, high, depth, extra = waiting.pop()
         n, axis = len(points), depth % d
         values = points[:, axis]
-        median = float(np.median(values))
+        median = float(np.partition(values, (n - 1) // 2)[(n - 1) // 2])
         side = high[axis] - low[axis]
         # Median of n uniform points: mean the middle, standard deviation side / (2 √n).
         skew = math.sqrt(n) * abs(2.0 * median - low[axis] - high[axis]) / side
         left = values <= median
-        splits = 0 < left.sum() < n and low[axis] < median < high[axis]
-        if n < 2 or not splits or (depth >= min_depth and skew < level):
-            cells.append((n, float(np.log(high - low).sum())))
+        k = int(left.sum())
+        splits = 0 < k < n and low[axis] < median < high[axis]
+        if splits and depth >= min_depth:
+            extra += per_test / n
+        if not splits or (depth >= min_depth and skew < level):
+            cells.append((n, float(np.log(high - low).sum()) + extra))
             continue
+        below = above = 0.0
+        if correct and depth < min_depth:
+            below = math.log(k / n) - float(digamma(k) - digamma(n + 1))
+            above = math.log((n - k) / n) - float(digamma(n - k + 1) - digamma(n + 1))
         cut_high, cut_low = high.copy(), low.copy()
         cut_high[axis] = cut_low[axis] = median
-        waiting += [(points[left], low, cut_high, depth + 1)]
-        waiting += [(points[~left], cut_low, high, depth + 1)]
+        waiting.append((points[left], low, cut_high, depth + 1, extra + below))
+        waiting.append((points[~left], cut_low, high, depth + 1, extra + above))
     return cells
 
 
 class KDPartitionEntropy(EntropyEstimator):
     """Shannon entropy from an adaptive partition of space into boxes (Stowell and Plumbley).
 
-    The fastest estimator here for large samples, with constant density assumed in each of about
-    √N boxes. The bounding box stands for the support: unbounded densities come out too low or too
-    high by what their tails hold, and boxes are coarse in many dimensions.
+    The fastest estimator here for large samples, with constant density assumed in each box. The
+    bounding box stands for the support: unbounded densities come out too high by what their tails
+    hold, and boxes are coarse in many dimensions.
+
+    Medians of few points vary, which makes boxes too small in the mean of logarithms. Under a
+    constant density in each box this is known and removed by default, so that the boxes may be
+    finer: about N^0.6 of them instead of √N.
 
     Parameters
     ----------
     level : float, default=1.96
         A cell is split further while its median lies so many standard errors off its middle.
+    correct : bool, default=True
+        Mend the bias; False for the statistic as published, with √N boxes.
 
     References
     ----------
@@ -413,9 +444,9 @@ class KDPartitionEntropy(EntropyEstimator):
     --------
     >>> import numpy as np
     >>> from octavo.info import KDPartitionEntropy
-    >>> X = np.random.default_rng(0).uniform(size=(5000, 2))  # entropy 0
+    >>> X = np.random.default_rng(0).uniform(0, 2, size=(5000, 2))  # entropy log 4 = 1.386
     >>> print(f"{KDPartitionEntropy().estimate(X):.2f}")
-    -0.02
+    1.38
     """
 
     measure, method = "shannon", "kd_partition"
@@ -425,14 +456,19 @@ class KDPartitionEntropy(EntropyEstimator):
     density = True
     bounded_support = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "level": [Interval(Real, 0, None, closed="neither")]
+        "level": [Interval(Real, 0, None, closed="neither")],
+        "correct": ["boolean"],
     }
 
-    def __init__(self, level=1.96):
+    def __init__(self, level=1.96, correct=True):
         self.level = level
+        self.correct = correct
+
+    def _min_depth(self, n):
+        return math.ceil((0.6 if self.correct else 0.5) * math.log2(n))
 
     def bias_order(self, n):
-        """Return half the number of cells over n: a cell of m points is small by 1/(2m) of itself.
+        """Return half the number of cells over n, a cell of m points being small by 1/(2m); or 0.
 
         Parameters
         ----------
@@ -442,14 +478,13 @@ class KDPartitionEntropy(EntropyEstimator):
         Returns
         -------
         order : float
-            The order of the bias.
+            The order of the bias on a box; zero where it is mended.
         """
-        return 0.5 * 2 ** math.ceil(0.5 * math.log2(n)) / n
+        return 0.0 if self.correct else 0.5 * 2 ** self._min_depth(n) / n
 
     def _estimate(self, X):
         n = X.shape[0]
-        min_depth = math.ceil(0.5 * math.log2(n))
-        cells = kd_partition(X, min_depth, self.level)
+        cells = kd_partition(X, self._min_depth(n), self.level, correct=self.correct)
         counts = np.array([count for count, _ in cells], dtype=np.float64)
         volumes = np.array([volume for _, volume in cells])
         return float((counts / n * (np.log(n / counts) + volumes)).sum())

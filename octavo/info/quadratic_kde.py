@@ -36,11 +36,20 @@ __all__ = [
 ]
 
 
-def parzen_width(X: np.ndarray) -> float:
-    """Return Silverman's bandwidth for one Gaussian kernel of equal width in all directions."""
-    n, d = X.shape
+def parzen_width(X: np.ndarray, d: int | None = None) -> float:
+    """Return the bandwidth that suits an integral of the square of a density.
+
+    Such an integral wants less smoothing than the density itself. With points paired with
+    themselves it errs by +1/(n hᵈ) from these pairs and by −d/2 · h² from smoothing, in units of
+    a normal density of variance 1; at h = (2 / (d n))^(1/(d+2)) the two are equal. `d` is the
+    number of columns of the density, if X is only a group of them.
+
+    Reference: Jones and Sheather (1991), "Using non-stochastic terms to advantage in kernel-based
+    estimation of integrated squared density derivatives", Statistics and Probability Letters 11.
+    """
+    n, d = X.shape[0], d or X.shape[1]
     spread = np.sqrt(X.var(axis=0, ddof=1).mean())
-    return float(spread * (4.0 / ((d + 2.0) * n)) ** (1.0 / (d + 4.0)))
+    return float(spread * (2.0 / (d * n)) ** (1.0 / (d + 2.0)))
 
 
 class ParzenIntegrals(NamedTuple):
@@ -161,15 +170,18 @@ class CauchySchwarzDivergence(DivergenceEstimator):
     Parameters
     ----------
     bandwidth : float, default=None
-        Standard deviation of the Gaussian kernel; None for Silverman's rule,
+        Standard deviation of the Gaussian kernel; None for Jones and Sheather's normal rule [2]_,
         averaged over both samples.
-    unbiased : bool, default=False
+    unbiased : bool, default=True
         Leave points with themselves out of the double sums: unbiased integrals of the smoothed
-        densities, but it may be negative.
+        densities, but the value may be negative. False gives the integrals of one Parzen density,
+        never negative, and too large by what the pairs of points with themselves add.
 
     References
     ----------
     .. [1] Principe (2010). Information theoretic learning. Springer, section 2.5.
+    .. [2] Jones and Sheather (1991). Using non-stochastic terms to advantage in kernel-based
+       estimation of integrated squared density derivatives. Statistics and Probability Letters 11.
 
     Examples
     --------
@@ -178,7 +190,7 @@ class CauchySchwarzDivergence(DivergenceEstimator):
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(1000, 1)), rng.normal(1, 1, size=(1000, 1))  # 1/2
     >>> print(f"{CauchySchwarzDivergence().estimate(X, Y):.2f}")
-    0.52
+    0.54
     """
 
     measure, method = "cauchy_schwarz", "parzen"
@@ -188,7 +200,7 @@ class CauchySchwarzDivergence(DivergenceEstimator):
     density = True
     _parameter_constraints: ClassVar[dict[str, Any]] = PARZEN_CONSTRAINTS
 
-    def __init__(self, bandwidth=None, unbiased=False):
+    def __init__(self, bandwidth=None, unbiased=True):
         self.bandwidth = bandwidth
         self.unbiased = unbiased
 
@@ -207,15 +219,18 @@ class EuclideanDivergence(DivergenceEstimator):
     Parameters
     ----------
     bandwidth : float, default=None
-        Standard deviation of the Gaussian kernel; None for Silverman's rule,
+        Standard deviation of the Gaussian kernel; None for Jones and Sheather's normal rule [2]_,
         averaged over both samples.
-    unbiased : bool, default=False
+    unbiased : bool, default=True
         Leave points with themselves out of the double sums: unbiased integrals of the smoothed
-        densities, but it may be negative.
+        densities, but the value may be negative. False gives the integrals of one Parzen density,
+        never negative, and too large by what the pairs of points with themselves add.
 
     References
     ----------
     .. [1] Principe (2010). Information theoretic learning. Springer, section 2.5.
+    .. [2] Jones and Sheather (1991). Using non-stochastic terms to advantage in kernel-based
+       estimation of integrated squared density derivatives. Statistics and Probability Letters 11.
 
     Examples
     --------
@@ -234,7 +249,7 @@ class EuclideanDivergence(DivergenceEstimator):
     density = True
     _parameter_constraints: ClassVar[dict[str, Any]] = PARZEN_CONSTRAINTS
 
-    def __init__(self, bandwidth=None, unbiased=False):
+    def __init__(self, bandwidth=None, unbiased=True):
         self.bandwidth = bandwidth
         self.unbiased = unbiased
 
@@ -253,14 +268,18 @@ class CauchySchwarzInformation(MutualInformationEstimator):
     Parameters
     ----------
     bandwidth : float, default=None
-        Standard deviation of the Gaussian kernel of every group; None for Silverman's rule in each.
-    unbiased : bool, default=False
+        Standard deviation of the Gaussian kernel of every group; None for Jones and Sheather's
+        normal rule [2]_ with the spread of each.
+    unbiased : bool, default=True
         Leave points with themselves out of the double sums: unbiased integrals of the smoothed
-        densities, but it may be negative.
+        densities, but the value may be negative. False gives the integrals of one Parzen density,
+        never negative, and too large by what the pairs of points with themselves add.
 
     References
     ----------
     .. [1] Principe (2010). Information theoretic learning. Springer, section 2.6.
+    .. [2] Jones and Sheather (1991). Using non-stochastic terms to advantage in kernel-based
+       estimation of integrated squared density derivatives. Statistics and Probability Letters 11.
 
     Examples
     --------
@@ -270,7 +289,7 @@ class CauchySchwarzInformation(MutualInformationEstimator):
     >>> x, noise = rng.normal(size=(2, 1000))
     >>> estimate = CauchySchwarzInformation().estimate
     >>> print(f"{estimate(x, x + noise):.3f} {estimate(x, noise):.3f}")
-    0.173 0.007
+    0.188 -0.005
     """
 
     measure, method = "cauchy_schwarz", "parzen"
@@ -280,12 +299,13 @@ class CauchySchwarzInformation(MutualInformationEstimator):
     density = True
     _parameter_constraints: ClassVar[dict[str, Any]] = PARZEN_CONSTRAINTS
 
-    def __init__(self, bandwidth=None, unbiased=False):
+    def __init__(self, bandwidth=None, unbiased=True):
         self.bandwidth = bandwidth
         self.unbiased = unbiased
 
     def _estimate(self, blocks):
-        widths = [self.bandwidth or parzen_width(block) for block in blocks]
+        d = sum(block.shape[1] for block in blocks)
+        widths = [self.bandwidth or parzen_width(block, d) for block in blocks]
         return cauchy_schwarz_gap(joint_integrals(blocks, widths, unbiased=self.unbiased))
 
 
@@ -293,20 +313,24 @@ class EuclideanInformation(MutualInformationEstimator):
     """Euclidean quadratic mutual information ∫(p − ∏p_m)² of Parzen densities, in closed form.
 
     HSIC with Gaussian kernels of √2 times the bandwidth, times their heights. It depends on
-    the units of the data; standardise columns first. Smoothing makes it too small, by more than
-    its deviation from some thousand samples on.
+    the units of the data; standardise columns first. Smoothing makes it too small in more than
+    a few dimensions.
 
     Parameters
     ----------
     bandwidth : float, default=None
-        Standard deviation of the Gaussian kernel of every group; None for Silverman's rule in each.
-    unbiased : bool, default=False
+        Standard deviation of the Gaussian kernel of every group; None for Jones and Sheather's
+        normal rule [2]_ with the spread of each.
+    unbiased : bool, default=True
         Leave points with themselves out of the double sums: unbiased integrals of the smoothed
-        densities, but it may be negative.
+        densities, but the value may be negative. False gives the integrals of one Parzen density,
+        never negative, and too large by what the pairs of points with themselves add.
 
     References
     ----------
     .. [1] Principe (2010). Information theoretic learning. Springer, section 2.6.
+    .. [2] Jones and Sheather (1991). Using non-stochastic terms to advantage in kernel-based
+       estimation of integrated squared density derivatives. Statistics and Probability Letters 11.
 
     Examples
     --------
@@ -316,7 +340,7 @@ class EuclideanInformation(MutualInformationEstimator):
     >>> x, noise = rng.normal(size=(2, 1000))
     >>> estimate = EuclideanInformation().estimate
     >>> print(f"{estimate(x, x + noise):.3f} {estimate(x, noise):.3f}")
-    0.011 0.001
+    0.013 -0.000
     """
 
     measure, method = "euclidean", "parzen"
@@ -326,10 +350,11 @@ class EuclideanInformation(MutualInformationEstimator):
     density = True
     _parameter_constraints: ClassVar[dict[str, Any]] = PARZEN_CONSTRAINTS
 
-    def __init__(self, bandwidth=None, unbiased=False):
+    def __init__(self, bandwidth=None, unbiased=True):
         self.bandwidth = bandwidth
         self.unbiased = unbiased
 
     def _estimate(self, blocks):
-        widths = [self.bandwidth or parzen_width(block) for block in blocks]
+        d = sum(block.shape[1] for block in blocks)
+        widths = [self.bandwidth or parzen_width(block, d) for block in blocks]
         return euclidean_gap(joint_integrals(blocks, widths, unbiased=self.unbiased))

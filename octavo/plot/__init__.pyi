@@ -17,6 +17,11 @@ from octavo.plot.ellipsoids import plot_anchor_words as plot_anchor_words
 from octavo.plot.ellipsoids import plot_contact_ellipsoid as plot_contact_ellipsoid
 from octavo.plot.ellipsoids import plot_contact_values as plot_contact_values
 from octavo.plot.ellipsoids import plot_recovery as plot_recovery
+from octavo.plot.ensembles import plot_ensemble_boundary as plot_ensemble_boundary
+from octavo.plot.ensembles import plot_ensemble_tradeoff as plot_ensemble_tradeoff
+from octavo.plot.ensembles import plot_machine_correlation as plot_machine_correlation
+from octavo.plot.ensembles import plot_oob_error as plot_oob_error
+from octavo.plot.ensembles import plot_shared_support as plot_shared_support
 from octavo.plot.experts import plot_expert_weights as plot_expert_weights
 from octavo.plot.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
 from octavo.plot.experts import plot_learning_rate as plot_learning_rate

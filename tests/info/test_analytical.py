@@ -191,13 +191,32 @@ def test_association_by_simulation():
         analytical_value("association", "blomqvist", Normal(np.zeros(3), np.eye(3)))
 
 
-def test_mixture_power_of_normals_is_quadratic_only():
+@pytest.mark.parametrize("alpha", [0.3, 0.8, 1.5, 2.0])
+def test_powers_of_mixtures_of_normals(alpha):
     p, q = PAIRS["normal"]
     f, g, points = densities("normal")
-    expected = integral(lambda x: (0.4 * f(x) + 0.6 * g(x)) ** 2, points)
-    assert mixture_power(p, q, 0.4, 2.0) == pytest.approx(math.log(expected), rel=1e-8)
-    with pytest.raises(NotImplementedError, match=r"power 1\.5"):
-        mixture_power(p, q, 0.4, 1.5)
+    expected = integral(lambda x: (0.4 * f(x) + 0.6 * g(x)) ** alpha, points)
+    assert mixture_power(p, q, 0.4, alpha) == pytest.approx(math.log(expected), rel=1e-6, abs=1e-7)
+
+
+def test_quadratic_power_of_a_mixture_in_the_plane():
+    """∫ (wp + vq)² is a sum of three Gaussian integrals."""
+    p, q = Normal([0, 0], [[1, 0.3], [0.3, 1]]), Normal([0.5, 0], [[1.2, 0], [0, 1.2]])
+    cross = 2 * 0.4 * 0.6 * math.exp(log_power_integral(p, 1, q, 1))
+    own = 0.16 * math.exp(log_power_integral(p, 2)) + 0.36 * math.exp(log_power_integral(q, 2))
+    assert mixture_power(p, q, 0.4, 2.0) == pytest.approx(math.log(own + cross), rel=1e-12)
+
+
+def test_mixtures_of_normals_by_simulation():
+    p, q = Normal([0, 0], [[1, 0.3], [0.3, 1]]), Normal([0.5, 0], [[1.2, 0], [0, 1.2]])
+    X, Y = p.sample(400_000, 0), q.sample(400_000, 1)
+    at_x, at_y = (p.log_density(X), q.log_density(X)), (p.log_density(Y), q.log_density(Y))
+    terms = [f - np.logaddexp(f, g) + math.log(2) for f, g in (at_x, at_y[::-1])]
+    found = analytical_value("divergence", "jensen_shannon", p, q)
+    error = math.sqrt(sum(t.var() / t.size for t in terms)) / 2
+    assert found == pytest.approx(sum(t.mean() for t in terms) / 2, abs=4 * error)
+    with pytest.raises(NotImplementedError, match="two variables of one scale"):
+        mixture_power(Normal(np.zeros(3), np.eye(3)), Normal(np.ones(3), np.eye(3)), 0.5, 1.5)
 
 
 def test_mutual_information_of_a_normal():

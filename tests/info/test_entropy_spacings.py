@@ -38,7 +38,7 @@ def test_correa_in_several_pieces():
     """More rows than one piece of the sliding windows holds."""
     x = np.random.default_rng(0).normal(size=9000)
     theirs = differential_entropy(x, window_length=94, method="correa")
-    assert CorreaEntropy().estimate(x) == pytest.approx(float(theirs), rel=1e-12)
+    assert CorreaEntropy(m=94).estimate(x) == pytest.approx(float(theirs), rel=1e-12)
 
 
 @settings(max_examples=30, deadline=None)
@@ -60,15 +60,46 @@ def test_phi_by_a_loop():
     for i in range(n - m):
         density = m / ((n + 1) * (x[i + m] - x[i]))
         total += density**0.7 * 0.5 * (np.cos(x[i]) + np.cos(x[i + m]))
-    found = PhiEntropy(phi=lambda t: t**0.7, weight=np.cos, m=m).estimate(x)
+    found = PhiEntropy(phi=lambda t: t**0.7, weight=np.cos, m=m, correct=False).estimate(x)
     assert found == pytest.approx(total / (n - m), rel=1e-12)
 
 
-def test_phi_of_the_uniform_distribution():
-    """∫ p √p on [0, 2] is 0.707; spacings of m = 90 vary by 1/√m, φ'' turns that into bias."""
-    result = quick_test(PhiEntropy(phi=np.sqrt), Uniform(0, 2), n=8100, n_repeats=5)
+def test_corrected_phi_by_a_loop():
+    """Up and down from every point, as far as the sample reaches; then 2 T(2m) - T(m)."""
+    x = np.sort(np.random.default_rng(0).normal(size=40))
+    n = 40
+
+    def both_ways(m):
+        total = 0.0
+        for i in range(n):
+            for j in {min(i + m, n - 1), max(i - m, 0)} - {i}:
+                density = abs(j - i) / ((n + 1) * abs(x[j] - x[i]))
+                total += 0.5 * density**0.7 * 0.5 * (np.cos(x[i]) + np.cos(x[j]))
+        return total / (n - 1)
+
+    found = PhiEntropy(phi=lambda t: t**0.7, weight=np.cos, m=3).estimate(x)
+    assert found == pytest.approx(2 * both_ways(6) - both_ways(3), rel=1e-12)
+
+
+@pytest.mark.parametrize("correct", [False, True])
+def test_phi_of_the_uniform_distribution(correct):
+    """∫ p √p on [0, 2] is 0.707; m-spacings vary by 1/√m, which φ'' turns into a bias of 1/m."""
+    m = 9
+    result = quick_test(
+        PhiEntropy(phi=np.sqrt, m=m, correct=correct), Uniform(0, 2), n=8100, n_repeats=20
+    )
+    error = 4 * result.deviation / np.sqrt(20)
     assert result.truth == pytest.approx(np.sqrt(0.5))
-    assert abs(result.bias) < result.truth * (1 / 90 + 2 / np.sqrt(8100 * 5))
+    # E √(m/G) of a Gamma(m) variable G is 1 + 3/(8m) + O(1/m²)
+    first = result.truth * 3 / (8 * m)
+    assert result.bias == pytest.approx(0.0 if correct else first, abs=error + 0.3 / m**2)
+
+
+def test_phi_needs_single_spacings_at_the_ends():
+    x = np.r_[0.0, 0.0, np.random.default_rng(0).uniform(1, 2, 50)]
+    with pytest.raises(ValueError, match=r"ties at an end.*correct=False"):
+        PhiEntropy(m=3).estimate(x)
+    assert np.isfinite(PhiEntropy(m=3, correct=False).estimate(x))
 
 
 @each_method

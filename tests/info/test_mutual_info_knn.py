@@ -209,3 +209,25 @@ def test_bad_input():
         RenyiMutualInformation(alpha=1).estimate(X, Y)
     with pytest.raises(ValueError, match="at least 4 rows, got 3"):
         MIFromDivergence().estimate(X[:3], Y[:3])
+
+
+def test_more_shuffles_make_a_larger_product():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(100, 1)), rng.normal(size=(100, 2))
+    joint, product = joint_and_product([X, Y], np.random.RandomState(0), 4)
+    assert joint.shape == (50, 3)
+    assert 190 < len(product) <= 200  # pairs that two shuffles make are kept once
+    assert len(np.unique(product, axis=0)) == len(product)
+    other = ~np.isin(X[:, 0], joint[:, 0])
+    np.testing.assert_array_equal(np.unique(product[:, 0]), np.sort(X[other, 0]))
+
+
+def test_shuffles_mend_the_thin_places_of_the_product():
+    """χ² of a normal with correlation 1/2 is 1/3; one shuffle leaves it far below."""
+    p = Normal([0, 0], [[1, 0.5], [0.5, 1]])
+    one, ten = (
+        quick_test(Chi2MutualInformation(n_shuffles=s, random_state=0), p, n=4000, n_repeats=8)
+        for s in (1, 10)
+    )
+    assert one.bias < -0.04
+    assert abs(ten.bias) < abs(one.bias)

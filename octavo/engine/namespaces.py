@@ -1,0 +1,50 @@
+"""The array API as scikit-learn dispatches it: which namespace and device an array lives in.
+
+Code that is written against the array API asks `namespace_of` once, computes with ``xp`` and
+ends where its input was. With scikit-learn's ``array_api_dispatch`` off (the default) the
+answer is NumPy, whatever the input. This module alone touches scikit-learn's own helpers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import _array_api as dispatch
+
+
+class Namespace(NamedTuple):
+    """The functions ``xp``, the ``device``, and whether both are NumPy's on the host."""
+
+    xp: Any
+    device: Any
+    is_numpy: bool
+
+
+def namespace_of(*arrays: Any) -> Namespace:
+    """Return the namespace and the device that the arrays share."""
+    xp, _, device = dispatch.get_namespace_and_device(*arrays)
+    return Namespace(xp, device, dispatch._is_numpy_namespace(xp))
+
+
+def to_numpy(array: Any) -> np.ndarray:
+    """Return the array on the host."""
+    xp, _ = dispatch.get_namespace(array)
+    return dispatch._convert_to_numpy(array, xp)
+
+
+def to_namespace(array: Any, like: Any) -> Any:
+    """Return a NumPy array as one of the namespace, the device and, for floats, the type of `like`.
+
+    An array that is already there is not copied.
+    """
+    xp, device, is_numpy = namespace_of(like)
+    if is_numpy:
+        array = np.asarray(array)
+        wanted = like.dtype if array.dtype.kind == "f" and like.dtype.kind == "f" else array.dtype
+        return array.astype(wanted, copy=False)
+    if isinstance(array, np.ndarray):
+        array = xp.asarray(array, device=device)
+    if xp.isdtype(array.dtype, "real floating"):
+        array = xp.astype(array, like.dtype, copy=False)
+    return array
