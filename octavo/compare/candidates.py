@@ -153,6 +153,9 @@ HINTS = {
         500,
         "a linear program in the columns",
     ),
+    "EnsembleSVC": Hint(
+        ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}), {}, 50_000, None, "the square of its samples of rows"
+    ),
     "OnlineRanker": Hint(
         ({"model": "bradley_terry"}, {"model": "thurstone_mosteller"}, {"model": "plackett_luce"})
     ),

@@ -9,6 +9,7 @@ from scipy import stats
 from octavo.compare.candidates import Candidate
 from octavo.compare.folds import FoldOutcome
 from octavo.compare.leaderboard import (
+    common_folds,
     corrected_interval,
     corrected_t_test,
     holm,
@@ -116,6 +117,14 @@ def test_equal_means_are_ordered_by_name_and_intervals_stay_below_one():
     )
     assert [s.name for s in board.standings] == ["a", "b"]
     assert board.standings[0].high == 1.0
+
+
+def test_a_stopped_run_is_ranked_on_folds_that_most_methods_have():
+    whole = [[0, 1, 2, 3, 4]] * 4
+    assert common_folds(whole, 5) == [0, 1, 2, 3, 4]
+    assert common_folds([*[[0, 1, 2]] * 8, [0, 1, 2, 3], [0, 1]], 5) == [0, 1, 2]
+    assert common_folds([[0], [0], []], 5) == [0]
+    assert common_folds([[], []], 5) == []
 
 
 def test_no_outcome_at_all():
