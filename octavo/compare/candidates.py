@@ -141,7 +141,12 @@ HINTS = {
         ({"C": 0.01}, {"C": 0.1}, {"C": 1.0}),
         {"variant": "pa1", "shuffle": True, "average": True, "n_epochs": 3},
     ),
-    "HybridLinearClassifier": Hint(({"alpha": 0.1}, {"alpha": 1.0}, {"alpha": 10.0})),
+    "HybridLinearClassifier": Hint(
+        ({"alpha": 0.1}, {"alpha": 1.0}, {"alpha": 10.0}), {"max_iter": 300}
+    ),
+    "HybridLinearRegressor": Hint(
+        ({"alpha": 0.1}, {"alpha": 10.0}, {"alpha": 1000.0}), {"max_iter": 300}
+    ),
     "TANClassifier": Hint(
         ({},), {"handle_unknown": "ignore"}, 50_000, 40, "rows and the square of the columns"
     ),
@@ -154,7 +159,11 @@ HINTS = {
         "a linear program in the columns",
     ),
     "EnsembleSVC": Hint(
-        ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}), {}, 50_000, None, "the square of its samples of rows"
+        ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}),
+        {},
+        50_000,
+        None,
+        "the square of its samples of rows",
     ),
     "OnlineRanker": Hint(
         ({"model": "bradley_terry"}, {"model": "thurstone_mosteller"}, {"model": "plackett_luce"})

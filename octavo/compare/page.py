@@ -95,12 +95,12 @@ def _cards(comparison: Comparison) -> str:
     done = sum(outcome.error is None for outcome in comparison.log.outcomes.values())
     cards = [
         (problem.task, f"of {problem.target}" if problem.target else "no target"),
-        (f"{shape:,}" if ranking else shape, "games" if ranking else "rows × columns compared on"),
+        (f"{shape:,}" if ranking else shape, "games" if ranking else "rows × columns"),
         (str(len(comparison.candidates)), "methods tried"),
         (str(done), f"folds done, {comparison.settings.cv} a method"),
         (
             clock(sum(o.seconds for o in comparison.log.outcomes.values())),
-            "of computing, one after the other",
+            "of computing in all",
         ),
     ]
     items = "".join(
@@ -114,6 +114,8 @@ def _line(comparison: Comparison, s: Standing, extras: list[str]) -> str:
     below = f'<div class="small">{html.escape(note)}</div>' if note else ""
     settings = html.escape(params_text(s.params)) or "defaults"
     chance = "best" if s.rank == 1 else "could be chance" if s.tied else "behind"
+    if s.rank > 1 and math.isnan(s.p_value):
+        chance = "not tested"  # a single fold
     kind = "yes" if s.rank == 1 else "small"
     cells = "".join(f'<td class="num">{_number(s.extras.get(k, math.nan))}</td>' for k in extras)
     interval = "" if math.isnan(s.low) else f'<div class="small">{s.low:.3f} to {s.high:.3f}</div>'

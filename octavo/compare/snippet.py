@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from octavo.compare.candidates import Candidate
 from octavo.compare.problems import Problem
@@ -54,21 +55,7 @@ def as_code(
         if isinstance(value, list) and value and value == known:
             return name
     if isinstance(value, BaseEstimator):
-        cls = type(value)
-        imports.add((public_module(cls), cls.__name__))
-        defaults = {k: p.default for k, p in inspect.signature(cls).parameters.items()}
-        changed = {
-            k: v
-            for k, v in value.get_params(deep=False).items()
-            if not _same(v, defaults.get(k, inspect.Parameter.empty))
-        }
-        inner = [f"{k}={as_code(v, imports, indent + 4, names)}" for k, v in changed.items()]
-        flat = f"{cls.__name__}({', '.join(inner)})"
-        if len(flat) + indent < 80 and "\n" not in flat:
-            return flat
-        return (
-            f"{cls.__name__}(\n" + "".join(f"{pad}{part},\n" for part in inner) + " " * indent + ")"
-        )
+        return _estimator_code(value, imports, indent, names)
     if isinstance(value, (list, tuple)):
         open_, close = "[]" if isinstance(value, list) else "()"
         inner = [as_code(part, imports, indent + 4, names) for part in value]
@@ -97,6 +84,33 @@ def as_code(
         imports.add((public_module(value), value.__name__))
         return value.__name__
     return repr(value)
+
+
+def _estimator_code(
+    value: Any, imports: set[tuple[str, str]], indent: int, names: dict[str, Any] | None
+) -> str:
+    """Write the call that makes an estimator: only what differs from its defaults."""
+    cls, called = type(value), type(value).__name__
+    defaults = {k: p.default for k, p in inspect.signature(cls).parameters.items()}
+    inner = []
+    if isinstance(value, Pipeline) and [n for n, _ in value.steps] == _usual_names(value):
+        cls, called = make_pipeline, "make_pipeline"
+        inner = [as_code(step, imports, indent + 4, names) for _, step in value.steps]
+    else:
+        for k, v in value.get_params(deep=False).items():
+            if not _same(v, defaults.get(k, inspect.Parameter.empty)):
+                code = as_code(v, imports, indent + 4, names)
+                inner.append(code if k in ("steps", "transformers") else f"{k}={code}")
+    imports.add((public_module(cls), called))
+    flat = f"{called}({', '.join(inner)})"
+    if len(flat) + indent < 90 and "\n" not in flat:
+        return flat
+    pad = " " * (indent + 4)
+    return f"{called}(\n" + "".join(f"{pad}{part},\n" for part in inner) + " " * indent + ")"
+
+
+def _usual_names(pipeline: Pipeline) -> list[str]:
+    return [type(step).__name__.lower() for _, step in pipeline.steps]
 
 
 def _same(value: Any, default: Any) -> bool:
