@@ -223,7 +223,7 @@ class RidgeCox(BaseEstimator):
     >>> from octavo.compare import RidgeCox
     >>> y = np.array([(True, 1.0), (True, 2.0), (False, 3.0)], [("event", bool), ("time", float)])
     >>> RidgeCox(alpha=0.1).fit([[3.0], [2.0], [1.0]], y).coef_.round(2)
-    array([1.95])
+    array([2.2])
     """
 
     def __init__(self, alpha: float = 1.0, tol: float = 1e-8, max_iter: int = 50) -> None:

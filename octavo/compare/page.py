@@ -38,8 +38,12 @@ pre{background:#f5f7fa;border:1px solid #e6eaf0;border-radius:.6rem;padding:1rem
 font-size:.85rem;line-height:1.45}
 ol.steps li{margin:.25rem 0} li.alarm{color:#8a6100} li.alarm::marker{color:#b3261e}
 li.alarm strong{color:#b3261e}
+.callout{border-left:4px solid #c98a00;background:#fdf7e7;border-radius:.3rem;padding:.6rem 1rem;
+margin:1rem 0}
+.callout p{margin:.3rem 0;font-size:.95rem}
 @media (prefers-color-scheme:dark){.cards li,pre{border-color:#2b323d}pre{background:#1b2029}
 tr.best td{background:#17281f}
+.callout{background:#2a2413}
 .tag{background:#2b323d;color:#aab4c2}.tag.octavo{background:#1d2f4d;color:#9cc0f5}li.alarm{color:#e0b45c}
 figure img{border-radius:.6rem}}
 """
@@ -142,6 +146,18 @@ def _table(comparison: Comparison) -> str:
     )
 
 
+def _alarms(comparison: Comparison) -> str:
+    """Return what deserves a look before the scores are believed."""
+    found = [step.what for step in comparison.steps if step.alarm]
+    lines = "".join(f"<p>{html.escape(text)}</p>" for text in found[:6])
+    more = f"<p>{len(found) - 6} more below.</p>" if len(found) > 6 else ""
+    return (
+        f'<div class="callout"><b>Look before you believe it</b>{lines}{more}</div>'
+        if found
+        else ""
+    )
+
+
 def _failures(comparison: Comparison) -> str:
     if not comparison.failures:
         return ""
@@ -189,6 +205,7 @@ def write_page(comparison: Comparison, path: Path) -> Path:
     parts = [
         f"<h1>{html.escape(title)}</h1>",
         f'<p class="lead">{html.escape(verdict(comparison))}</p>',
+        _alarms(comparison),
         _cards(comparison),
     ]
     if comparison.leaderboard:

@@ -11,6 +11,7 @@ import concurrent.futures
 import os
 import signal
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -302,9 +303,8 @@ def pool_for(problem: Problem, settings: Settings, n_jobs: int | None, client: A
                 raise InputError(
                     f"no Dask scheduler answers at {client}; check the address"
                 ) from error
-        return DaskPool(problem, settings, client)
-    from dataclasses import replace
-
+        # A limit holds for a whole process: where threads share one, there is none.
+        return DaskPool(problem, replace(settings, memory=None), client)
     from joblib.parallel import get_active_backend
 
     backend, configured = get_active_backend()
@@ -312,7 +312,7 @@ def pool_for(problem: Problem, settings: Settings, n_jobs: int | None, client: A
         n_jobs = configured or 1
     n_jobs = joblib.effective_n_jobs(n_jobs) if n_jobs != 0 else 1
     if type(backend).__name__ != "LokyBackend":
-        return JoblibPool(problem, settings, n_jobs)
+        return JoblibPool(problem, replace(settings, memory=None), n_jobs)
     memory = available_memory() if settings.memory is None else settings.memory
     share = None if memory is None else int(0.9 * memory / n_jobs)
     return ProcessPool(problem, replace(settings, memory=share), n_jobs)

@@ -308,8 +308,8 @@ def compare(
     >>> import numpy as np, pandas as pd
     >>> from octavo.compare import compare
     >>> x = np.linspace(0, 1, 60)
-    >>> frame = pd.DataFrame({"x": x, "y": 2 * x + np.sin(40 * x) / 50})
-    >>> result = compare(frame, "y", methods="Ridge,guess", journal=False, drop=[])
+    >>> frame = pd.DataFrame({"x": x, "y": 2 * x + np.sin(40 * x)})
+    >>> result = compare(frame, "y", methods="Ridge,guess", journal=False)
     >>> result.best.name
     'Ridge'
     """

@@ -127,6 +127,15 @@ def test_the_verdict_names_the_winner_the_tied_and_the_guess():
     assert result.as_dict()["leaderboard"][0]["name"] == result.best.name
 
 
+def test_what_deserves_a_look_stands_at_the_top(tmp_path):
+    frame = FRAME.drop(columns=["m", "y"]).assign(copy=FRAME["k"].map({"u": 7, "v": 3}))
+    with joblib.parallel_config(backend="sequential"):
+        result = compare(frame, "k", methods="guess", journal=False, cv=3)
+    page = page_of(result, tmp_path)
+    assert page.index("Look before you believe it") < page.index("Leaderboard")
+    assert page.count("tells the target one to one") == 2
+
+
 def test_a_folder_that_does_not_exist(tmp_path):
     with joblib.parallel_config(backend="sequential"):
         result = compare(FRAME.drop(columns=["m", "y"]), "k", methods="guess", journal=False, cv=3)
