@@ -247,6 +247,9 @@ def _print_comparison(result: Comparison) -> None:
     out.print(_comparison_table(result))
     if any(s.tied and s.p_value == s.p_value for s in result.leaderboard):
         out.print("* the difference from the best could be chance (p > 0.05, corrected)")
+    for s in result.leaderboard:
+        if note := result.note(s):
+            out.print(f"[dim]{s.name}: {escape(note)}[/]", soft_wrap=True, highlight=False)
     from octavo.compare.page import verdict
 
     out.print(f"[bold]{escape(verdict(result))}[/]", soft_wrap=True, highlight=False)
