@@ -35,7 +35,7 @@ from octavo.engine.working_sets import (
     _gap,
     _gap_clipped,
     _halves,
-    _largest,
+    _largest_entry,
     _room_for_pairs,
     _step_by_columns,
     _stop_value,
@@ -83,7 +83,7 @@ def _violating_pair(beta, h, lower, upper, up, down):
     for t in range(h.size):
         down[t] = -h[t] if beta[t] > lower[t] else -np.inf
     first = _first_largest(up)
-    return first, up[first] + _largest(down)
+    return first, up[first] + _largest_entry(down)
 
 
 @njit(cache=True, nogil=True)
