@@ -144,7 +144,7 @@ CONTESTS = [
         },
         agree=same_kernel,
         repeats=3,
-        target="Aim: at most five times scikit-learn at equal size, with a lift of 1.2.",
+        target="Aim: at most five times scikit-learn at equal size.",
     ),
     Contest(
         name="digits",

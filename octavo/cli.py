@@ -1,4 +1,4 @@
-"""The command line: find a method, reproduce a paper, compile the kernels."""
+"""The command line: find a method, try methods on data, reproduce a paper, compile the kernels."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from octavo.claims import Result, run_claim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from octavo.compare import Comparison
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -201,6 +203,170 @@ def reproduce(
             write_report(report, chosen, outcomes, full=full)
         err.print(f"report: {report.resolve()}", soft_wrap=True)
     if any(result.verdict == "failed" for _, result in outcomes):
+        raise typer.Exit(1)
+
+
+def _comparison_table(result: Comparison) -> Table:
+    from octavo.compare.progress_bar import clock
+    from octavo.compare.snippet import params_text
+
+    table = Table("", "method", result.score_name, "95 % interval", "p", "settings", "a fold")
+    for column in (0, 2, 6):
+        table.columns[column].justify = "right"
+    for s in result.leaderboard:
+        colour = "bold green" if s.rank == 1 else "" if s.tied else "dim"
+        interval = "" if s.low != s.low else f"{s.low:.4f} to {s.high:.4f}"
+        chance = "" if s.p_value != s.p_value else f"{s.p_value:.3f}" + (" *" if s.tied else "")
+        row = [
+            str(s.rank),
+            s.name,
+            f"{s.mean:.4f}",
+            interval,
+            chance,
+            params_text(s.params),
+            clock(s.seconds),
+        ]
+        table.add_row(*map(escape, row), style=colour)
+    for failure in result.failures:
+        if failure.kind != "not tried":
+            table.add_row(
+                "-",
+                escape(failure.name),
+                f"[red]{failure.kind}[/]",
+                "",
+                "",
+                escape(failure.why),
+                "",
+            )
+    return table
+
+
+def _print_comparison(result: Comparison) -> None:
+    for step in result.steps:
+        mark = "[yellow]look[/]" if step.alarm else "[dim]-[/]"
+        out.print(f"{mark} {escape(step.what)}", soft_wrap=True, highlight=False)
+    out.print(_comparison_table(result))
+    if any(s.tied and s.p_value == s.p_value for s in result.leaderboard):
+        out.print("* the difference from the best could be chance (p > 0.05, corrected)")
+    for s in result.leaderboard:
+        if note := result.note(s):
+            out.print(f"[dim]{s.name}: {escape(note)}[/]", soft_wrap=True, highlight=False)
+    from octavo.compare.page import verdict
+
+    out.print(f"[bold]{escape(verdict(result))}[/]", soft_wrap=True, highlight=False)
+    left_out = [f for f in result.failures if f.kind == "not tried"]
+    if left_out:
+        listed = "; ".join(f"{f.name} ({f.why})" for f in left_out)
+        out.print(f"[dim]not tried: {escape(listed)}[/]", soft_wrap=True, highlight=False)
+    if result.leaderboard:
+        out.print("\n[bold]Refit the winner:[/]\n")
+        typer.echo(result.snippet())
+
+
+@app.command()
+def compare(
+    data: Annotated[str, typer.Argument(help="A CSV, TSV, Parquet, ARFF or libsvm file.")],
+    target: Annotated[
+        str | None,
+        typer.Option(help="The column to predict: its name, or its place (1 first, -1 last)."),
+    ] = None,
+    task: Annotated[
+        str,
+        typer.Option(help="auto, classification, regression, ranking, survival or clustering."),
+    ] = "auto",
+    methods_: Annotated[
+        list[str] | None,
+        typer.Option("--methods", help="Names, or octavo, baselines, all; commas or repeated."),
+    ] = None,
+    cv: Annotated[int, typer.Option(help="Outer folds.")] = 5,
+    time_budget: Annotated[
+        float | None, typer.Option(metavar="MIN", help="Minutes after which to stop.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report with plots.")] = None,
+    time: Annotated[str | None, typer.Option(help="Survival: the column of times.")] = None,
+    event: Annotated[
+        str | None, typer.Option(help="Survival: the column of events, or COLUMN=VALUE.")
+    ] = None,
+    item: Annotated[
+        list[str] | None, typer.Option(help="Ranking: a column of items; twice for pairs.")
+    ] = None,
+    game: Annotated[str | None, typer.Option(help="Ranking: the column of games.")] = None,
+    score: Annotated[str | None, typer.Option(help="What to rank by; see the docs.")] = None,
+    seed: Annotated[int, typer.Option(help="Decides everything random.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for all processors.")] = -1,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Work on this Dask scheduler.")
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="Rows to compare on, at random; 0 for all.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A column that stays whatever it looks like.")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first line holds names."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--fresh", help="Take finished folds of an earlier run.")
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+) -> None:
+    """Try the methods that fit a table of your own, beside the usual baselines.
+
+    Finds the task, cleans the table (every step is told), runs the methods under nested
+    cross-validation and ends in a leaderboard, the code that refits the winner and, with
+    --report, a page with plots. Ctrl-C stops it; the same command goes on where it was.
+    """
+    if report is not None and not report.resolve().parent.is_dir():
+        fail(f"cannot write {report}: the folder {report.resolve().parent} does not exist")
+    from octavo.compare import InputError
+    from octavo.compare import compare as run_comparison
+    from octavo.compare.progress_bar import ComparisonBar
+
+    try:
+        with ComparisonBar(err) as bar:
+            result = run_comparison(
+                data,
+                target,
+                task=task,
+                time=time,
+                event=event,
+                items=item or (),
+                game=game,
+                methods=methods_ or (),
+                score=score,
+                cv=cv,
+                time_budget=time_budget,
+                random_state=seed,
+                n_jobs=jobs,
+                client=dask,
+                rows=rows,
+                keep=keep or (),
+                drop=drop or (),
+                header=header,
+                resume=resume,
+                progress=bar,
+            )
+    except InputError as error:
+        fail(str(error))
+    except KeyboardInterrupt:
+        err.print("stopped before the first fold")
+        raise typer.Exit(130) from None
+    if as_json:
+        typer.echo(json.dumps(result.as_dict(), indent=1, default=str))
+    else:
+        _print_comparison(result)
+    if report is not None:
+        with err.status("drawing the figures"):
+            result.report(report)
+        err.print(f"report: {report.resolve()}", soft_wrap=True)
+    if result.stopped == "interrupted":
+        kept = sum(outcome.error is None for outcome in result.log.outcomes.values())
+        err.print(f"stopped; {kept} finished folds are kept, the same command goes on from there")
+        raise typer.Exit(130)
+    if not result.leaderboard:
         raise typer.Exit(1)
 
 

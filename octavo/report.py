@@ -39,6 +39,26 @@ def figure_as_data_url(figure: Figure) -> str:
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
+def figure_html(figure: Figure, caption: str) -> str:
+    """Return a figure with its caption as a part of a page, and close it."""
+    import matplotlib.pyplot as plt
+
+    text = html.escape(caption)
+    image = f'<img alt="{text}" src="{figure_as_data_url(figure)}">'
+    plt.close(figure)
+    return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
+
+
+def html_page(title: str, body: str, *, style: str = "") -> str:
+    """Return a page that needs no other file and no network."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{html.escape(title)}</title><style>{STYLE}{style}</style></head><body>"
+        f"{body}</body></html>"
+    )
+
+
 def _row(result: Result) -> str:
     def cell(text: str) -> str:
         return f"<td>{html.escape(text)}</td>"
@@ -58,16 +78,8 @@ def _row(result: Result) -> str:
 
 
 def _section(paper: Paper, results: list[Result]) -> str:
-    import matplotlib.pyplot as plt
-
     rows = "".join(map(_row, results))
-    figures = ""
-    for picture in paper.figures:
-        drawn = picture.draw()
-        caption = html.escape(picture.caption)
-        image = f'<img alt="{caption}" src="{figure_as_data_url(drawn)}">'
-        figures += f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
-        plt.close(drawn)
+    figures = "".join(figure_html(picture.draw(), picture.caption) for picture in paper.figures)
     names = ", ".join(method.name for method in paper.methods)
     return (
         f'<h2 id="{paper.key}">{html.escape(paper.title)}</h2>'
@@ -92,15 +104,12 @@ def write_report(
         _section(paper, [result for owner, result in outcomes if owner is paper])
         for paper in papers
     )
-    page = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>octavo: claims reproduced</title><style>{STYLE}</style></head><body>"
+    body = (
         "<h1>octavo: what the papers say, and what is measured</h1>"
         f"<p>{len(outcomes)} claims of {len(papers)} papers: {summary}.</p>"
         f'<p class="small">octavo {__version__}, {"full" if full else "quick"} measurements, '
         f"{date.today():%d %B %Y}, Python {platform.python_version()} on {platform.machine()}. "
         "Intervals are 95 % over the seeds listed.</p>"
-        f"{sections}</body></html>"
+        f"{sections}"
     )
-    path.write_text(page, encoding="utf-8")
+    path.write_text(html_page("octavo: claims reproduced", body), encoding="utf-8")

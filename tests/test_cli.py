@@ -29,7 +29,7 @@ def tiny_paper(monkeypatch):
 
 def test_help_names_the_commands():
     text = invoke("--help").output
-    for command in ("list", "show", "reproduce", "warmup"):
+    for command in ("list", "show", "reproduce", "compare", "warmup"):
         assert command in text
     assert invoke("--version").output.strip() == __version__
 
@@ -85,3 +85,90 @@ def test_reproduce_refuses_before_it_works(tmp_path):
     nowhere = invoke("reproduce", "--report", str(tmp_path / "no" / "report.html"))
     assert nowhere.exit_code == 2
     assert "does not exist" in nowhere.output
+
+
+@pytest.fixture
+def small_table(tmp_path, monkeypatch):
+    """A table of two classes, a cache of its own, and work in this process."""
+    import joblib
+    import numpy as np
+    import pandas as pd
+
+    monkeypatch.setenv("OCTAVO_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    path = tmp_path / "small.csv"
+    pd.DataFrame(X, columns=["a", "b"]).assign(kind=np.where(X[:, 0] > 0, "u", "v")).to_csv(
+        path, index=False
+    )
+    with joblib.parallel_config(backend="sequential"):
+        yield path
+
+
+def test_compare_ends_in_leaderboard_code_and_page(small_table, tmp_path):
+    report = tmp_path / "report.html"
+    arguments = [
+        "compare",
+        str(small_table),
+        "--target",
+        "kind",
+        "--methods",
+        "linear,guess",
+        "--cv",
+        "3",
+    ]
+    done = invoke(*arguments, "--jobs", "1", "--report", str(report))
+    assert done.exit_code == 0, done.output
+    for words in (
+        "Task: classification",
+        "LogisticRegression",
+        "95 % interval",
+        "Refit the winner",
+        "from octavo.compare",
+    ):
+        assert words in done.output
+    assert "data:image/png;base64," in report.read_text(encoding="utf-8")
+    again = invoke(*arguments, "--jobs", "1", "--json")
+    entry = json.loads(again.stdout)
+    assert entry["leaderboard"][0]["name"] == "LogisticRegression"
+    assert any(
+        "6 finished folds were taken from an earlier run" in step["what"] for step in entry["steps"]
+    )
+    fresh = json.loads(invoke(*arguments, "--jobs", "1", "--json", "--fresh").stdout)
+    assert not any("earlier run" in step["what"] for step in fresh["steps"])
+    assert fresh["leaderboard"][0]["scores"] == entry["leaderboard"][0]["scores"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--target", "knid"], "did you mean kind?"),
+        (["--target", "kind", "--methods", "lineer"], "did you mean linear"),
+        (["--target", "kind", "--task", "sorting"], "no task is called 'sorting'"),
+        (["--time", "a"], "--event is not given"),
+        (["--target", "kind", "--report", "/no/such/folder/r.html"], "does not exist"),
+    ],
+)
+def test_compare_refuses_in_a_sentence(small_table, arguments, words):
+    wrong = invoke("compare", str(small_table), *arguments)
+    assert wrong.exit_code == 2
+    assert words in wrong.output.replace("\n", " ")
+    assert "Traceback" not in wrong.output
+
+
+def test_compare_without_a_file(tmp_path):
+    wrong = invoke("compare", str(tmp_path / "none.csv"))
+    assert wrong.exit_code == 2
+    assert "there is no file" in wrong.output
+
+
+def test_compare_that_was_stopped_says_how_to_go_on(small_table, monkeypatch):
+    from octavo.compare.pools import JoblibPool
+
+    def interrupted(self, timeout):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(JoblibPool, "wait", interrupted)
+    done = invoke("compare", str(small_table), "--target", "kind", "--methods", "guess")
+    assert done.exit_code == 130
+    assert "the same command goes on from there" in done.output

@@ -13,6 +13,8 @@ from octavo.data.fractional_brownian import fbm as fbm
 from octavo.data.games import make_games as make_games
 from octavo.data.high_order_markov import make_high_order_markov as make_high_order_markov
 from octavo.data.hmms import make_hmm_sequences as make_hmm_sequences
+from octavo.data.mkl_toy import MKLToy as MKLToy
+from octavo.data.mkl_toy import make_mkl_toy as make_mkl_toy
 from octavo.data.node_networks import NodePerturbedNetworks as NodePerturbedNetworks
 from octavo.data.node_networks import make_node_perturbed_networks as make_node_perturbed_networks
 from octavo.data.outlier_subspaces import OutlierSubspace as OutlierSubspace

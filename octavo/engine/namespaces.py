@@ -48,3 +48,8 @@ def to_namespace(array: Any, like: Any) -> Any:
     if xp.isdtype(array.dtype, "real floating"):
         array = xp.astype(array, like.dtype, copy=False)
     return array
+
+
+def check_same_namespace(X: Any, estimator: Any, *, attribute: str, method: str) -> None:
+    """Refuse arrays of another namespace or device than those that an estimator was fitted on."""
+    dispatch.check_same_namespace(X, estimator, attribute=attribute, method=method)

@@ -35,7 +35,7 @@ from octavo.engine.working_sets import (
     _gap,
     _gap_clipped,
     _halves,
-    _largest,
+    _largest_entry,
     _room_for_pairs,
     _step_by_columns,
     _stop_value,
@@ -83,7 +83,7 @@ def _violating_pair(beta, h, lower, upper, up, down):
     for t in range(h.size):
         down[t] = -h[t] if beta[t] > lower[t] else -np.inf
     first = _first_largest(up)
-    return first, up[first] + _largest(down)
+    return first, up[first] + _largest_entry(down)
 
 
 @njit(cache=True, nogil=True)
@@ -114,7 +114,7 @@ def _subtract_rows(h, step, row_i, row_j):
 
 
 @njit(cache=True, nogil=True)
-def _exchange(i, j, row_i, row_j, diagonal, beta, h, lower, upper, up, down):
+def _exchange_pair(i, j, row_i, row_j, diagonal, beta, h, lower, upper, up, down):
     """Move the pair to its optimum and the gradient with it; return the next violating pair."""
     n = row_i.size
     curvature = max(diagonal[i % n] + diagonal[j % n] - 2.0 * row_i[j % n], _FLAT)
@@ -137,7 +137,7 @@ def _exchanges(K, diagonal, beta, h, lower, upper, tol, max_iter):
     while violation > tol and done < max_iter:
         row = K[first % n]
         j = _second_order_partner(first, row, diagonal, beta, h, lower, down)
-        first, violation = _exchange(
+        first, violation = _exchange_pair(
             first, j, row, K[j % n], diagonal, beta, h, lower, upper, up, down
         )
         done += 1
@@ -153,7 +153,7 @@ def _exchanges_by_columns(columns, diagonal, beta, h, lower, upper, tol, max_ite
     while violation > tol and done < max_iter:
         row = columns(first % n)
         j = _second_order_partner(first, row, diagonal, beta, h, lower, down)
-        first, violation = _exchange(
+        first, violation = _exchange_pair(
             first, j, row, columns(j % n), diagonal, beta, h, lower, upper, up, down
         )
         done += 1

@@ -44,7 +44,7 @@ _SINGULAR = 1e-12  # 1 − correlation² below which two samples count as collin
 
 
 @njit(cache=True, nogil=True)
-def _largest(values):
+def _largest_entry(values):
     """Return the largest value; eight running maxima, for one would wait for itself."""
     a = b = c = d = e = f = g = h = -np.inf
     even = values.size - values.size % 8
@@ -69,7 +69,7 @@ def _where_equal(values, value):
 @njit(cache=True, nogil=True)
 def _first_largest(values):
     """Return the first place of the largest value; several times as fast as one branching loop."""
-    return _where_equal(values, _largest(values))
+    return _where_equal(values, _largest_entry(values))
 
 
 @njit(cache=True, nogil=True)

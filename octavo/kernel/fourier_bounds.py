@@ -88,7 +88,7 @@ def greedy_sample_size(
     delta : float
         Chance δ that it is exceeded.
     bound : float
-        M: |f(x) − y| ≤ M for every hypothesis, almost surely.
+        M: no hypothesis errs by more than this, almost surely.
     amplitude : float
         r, largest amplitude of a ridge-wave function.
     frequency : float

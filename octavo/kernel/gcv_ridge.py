@@ -1,8 +1,8 @@
-"""Ridge regression on features that are made chunk by chunk, its penalty by generalised
-cross-validation.
+"""Ridge regression on features that are made chunk by chunk, its penalty by GCV.
 
 Nothing of size n × m is held: the Gram matrix of the centred features is summed over chunks,
-and one eigendecomposition of it gives the fit and its GCV score for every penalty.
+and one eigendecomposition of it gives the fit and its score by generalised cross-validation for
+every penalty.
 """
 
 from __future__ import annotations

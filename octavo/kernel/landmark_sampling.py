@@ -78,14 +78,14 @@ class Potential:
     def draw(self, rng: np.random.RandomState, size: int) -> np.ndarray:
         """Draw rows with probability D/φ (lines 10 and 11), with replacement."""
         cumulative = np.cumsum(self.sums)
-        u = rng.uniform(size=size) * cumulative[-1]
-        blocks = np.minimum(np.searchsorted(cumulative, u, side="right"), len(cumulative) - 1)
+        # Rounding must not lead beyond the last row that has a distance, here and below.
+        u = np.minimum(rng.uniform(size=size) * cumulative[-1], np.nextafter(cumulative[-1], 0.0))
+        blocks = np.searchsorted(cumulative, u, side="right")
         picked = np.empty(size, dtype=np.int64)
         for j, block in enumerate(blocks):
             start = int(block) * _BLOCK
             inside = np.cumsum(to_numpy(self.nearest[start : start + _BLOCK]), dtype=np.float64)
             left = u[j] - (cumulative[block] - self.sums[block])
-            # Rounding must not lead to a row without distance: clip into the support.
             left = min(max(left, 0.0), np.nextafter(inside[-1], 0.0))
             picked[j] = start + int(np.searchsorted(inside, left, side="right"))
         return picked

@@ -26,7 +26,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.gram import check_gram, resolve_kernel, row_chunks
-from octavo.engine.namespaces import dispatch, namespace_of, to_namespace, to_numpy
+from octavo.engine.namespaces import (
+    check_same_namespace,
+    namespace_of,
+    to_namespace,
+    to_numpy,
+)
 from octavo.engine.nystroem import nystroem_normalization
 from octavo.kernel.landmarks import SELECTION_CONSTRAINTS, choose
 
@@ -301,7 +306,7 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             In the namespace of X.
         """
         check_is_fitted(self)
-        dispatch.check_same_namespace(X, self, attribute="normalization_", method="transform")
+        check_same_namespace(X, self, attribute="normalization_", method="transform")
         X = self._validated(X, reset=False)
         xp = namespace_of(X).xp if not sp.issparse(X) else np
         parts = []

@@ -47,6 +47,12 @@ from octavo.plot.information import plot_bias_map as plot_bias_map
 from octavo.plot.information import plot_dependence_matrix as plot_dependence_matrix
 from octavo.plot.information import plot_distribution_gram as plot_distribution_gram
 from octavo.plot.information import plot_estimate_by_size as plot_estimate_by_size
+from octavo.plot.kernel_weights import plot_error_by_norm as plot_error_by_norm
+from octavo.plot.kernel_weights import plot_kernel_alignment as plot_kernel_alignment
+from octavo.plot.kernel_weights import plot_kernel_weights as plot_kernel_weights
+from octavo.plot.kernel_weights import plot_mkl_convergence as plot_mkl_convergence
+from octavo.plot.kernel_weights import plot_mkl_times as plot_mkl_times
+from octavo.plot.kernel_weights import plot_weights_by_width as plot_weights_by_width
 from octavo.plot.label_patterns import plot_accuracy_by_order as plot_accuracy_by_order
 from octavo.plot.label_patterns import plot_label_marginals as plot_label_marginals
 from octavo.plot.label_patterns import plot_pattern_automaton as plot_pattern_automaton

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ __all__ = ["plot_error_and_time", "plot_landmarks", "plot_lift"]
 
 
 def plot_lift(
-    gammas: Sequence[float],
+    gammas: ArrayLike,
     lifts: Mapping[str, ArrayLike],
     *,
     xlabel: str = "log₁₀ of the kernel's γ",
@@ -24,7 +24,7 @@ def plot_lift(
 
     Parameters
     ----------
-    gammas : sequence of float
+    gammas : array-like of float
         Bandwidths (or ranks, or anything else positive along the axis).
     lifts : dict of str to array-like of shape (len(gammas), n_repeats)
         Error of uniform landmarks over that of each strategy.

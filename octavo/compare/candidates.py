@@ -1,0 +1,562 @@
+"""Which methods are tried on a problem: octavo's, found through the catalogue, and the usual ones.
+
+An octavo class takes part when its scikit-learn tags say that it does the task on tables: nothing
+here lists it. `HINTS` only adds what tags cannot say (values worth trying, sizes that are too
+large), and a class without a hint gets a grid around the default of its main parameter.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.mixture import GaussianMixture
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, SVR
+
+from octavo._names import UnknownNameError
+from octavo.catalogue import Method, methods
+from octavo.compare.clusters import ClusterModel
+from octavo.compare.encoding import make_encoder
+from octavo.compare.hazards import KaplanMeierBaseline, PoissonHazard, RidgeCox
+from octavo.compare.problems import Problem
+from octavo.compare.rankers import BradleyTerry, StreamRanker, WinRate
+from octavo.compare.reading import InputError
+
+QUADRATIC_ROWS = 10_000  # an n x n matrix of them takes 0.8 GB
+DENSE_CELLS = 5_000_000
+GRID_NAMES = ("C", "alpha", "lam", "lambda_", "r")  # main parameters of octavo's methods
+TOOL_NAMES = {"estimators", "experts", "rule"}  # parameters of tools around other estimators
+KERNEL_ROOMS = {"svm", "kernel"}
+CLUSTER_COUNTS = (2, 3, 4, 5, 6, 8, 10)
+
+
+@dataclass
+class Candidate:
+    """One method on the list.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the leaderboard.
+    origin : {"octavo", "scikit-learn", "baseline"}
+        Where it comes from.
+    estimator : estimator
+        Unfitted, without encoding.
+    grid : list of dict
+        Settings that the inner loop chooses from.
+    encoding : str
+        What it is fed; see `octavo.compare.encoding`.
+    row_limit : int or None
+        Training rows beyond which it learns from a random part.
+    cost : str
+        How its time and memory grow.
+    needs : str
+        What data it needs, in words.
+    one_vs_rest : bool
+        Whether several classes are learnt one against the rest.
+    aliases : tuple of str
+        Other names on the command line.
+    """
+
+    name: str
+    origin: str
+    estimator: Any
+    grid: list[dict[str, Any]] = field(default_factory=lambda: [{}])
+    encoding: str = "numbers"
+    row_limit: int | None = None
+    cost: str = "rows"
+    needs: str = "a table"
+    one_vs_rest: bool = False
+    aliases: tuple[str, ...] = ()
+
+    def build(self, problem: Problem, params: dict[str, Any], seed: int) -> Any:
+        """Return the unfitted model for a problem: encoding and estimator.
+
+        Parameters
+        ----------
+        problem : Problem
+            What it will be fitted on.
+        params : dict
+            Settings of the estimator.
+        seed : int
+            For whatever is random in it.
+
+        Returns
+        -------
+        model : estimator
+            With ``fit(X, y)``, or ``fit(X)`` for rankings and clusterings.
+        """
+        estimator = clone(self.estimator).set_params(**params)
+        seeds = {k: seed for k in estimator.get_params() if k.split("__")[-1] == "random_state"}
+        estimator.set_params(**seeds)
+        if problem.task == "ranking":
+            return estimator
+        if self.encoding == "native" and problem.categories:
+            owner = estimator.regressor if isinstance(estimator, PoissonHazard) else estimator
+            owner.set_params(categorical_features=list(range(len(problem.categories))))
+        encoder = make_encoder(self.encoding, problem)
+        if problem.task == "clustering":
+            return ClusterModel(encoder, estimator)
+        if self.one_vs_rest:
+            estimator = OneVsRestClassifier(estimator)
+        return Pipeline([("encode", encoder), ("model", estimator)])
+
+
+@dataclass(frozen=True)
+class NotTried:
+    """A method that was left out before the start, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What tags cannot say about a class."""
+
+    grid: tuple[dict[str, Any], ...] | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    row_limit: int | None = None
+    feature_limit: int | None = None
+    cost: str | None = None
+
+
+HINTS = {
+    "AROW": Hint(({"r": 0.1}, {"r": 1.0}, {"r": 10.0}), {"shuffle": True, "n_epochs": 3}),
+    "PassiveAggressive": Hint(
+        ({"C": 0.01}, {"C": 0.1}, {"C": 1.0}),
+        {"variant": "pa1", "shuffle": True, "average": True, "n_epochs": 3},
+    ),
+    "HybridLinearClassifier": Hint(
+        ({"alpha": 0.1}, {"alpha": 1.0}, {"alpha": 10.0}), {"max_iter": 300}
+    ),
+    "HybridLinearRegressor": Hint(
+        ({"alpha": 0.1}, {"alpha": 10.0}, {"alpha": 1000.0}), {"max_iter": 300}
+    ),
+    "TANClassifier": Hint(
+        ({},), {"handle_unknown": "ignore"}, 50_000, 40, "rows and the square of the columns"
+    ),
+    "NaiveBayesSelect": Hint(({},), {"handle_unknown": "ignore"}, 50_000, 200),
+    "DantzigSelector": Hint(
+        ({"lam": 0.001}, {"lam": 0.01}, {"lam": 0.1}),
+        {},
+        20_000,
+        500,
+        "a linear program in the columns",
+    ),
+    "EnsembleSVC": Hint(
+        ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}),
+        {},
+        50_000,
+        None,
+        "the square of its samples of rows",
+    ),
+    "OnlineRanker": Hint(
+        ({"model": "bradley_terry"}, {"model": "thurstone_mosteller"}, {"model": "plackett_luce"})
+    ),
+}
+
+
+def candidates_for(
+    problem: Problem, wanted: Iterable[str] = ()
+) -> tuple[list[Candidate], list[NotTried]]:
+    """Return the methods to try, cheapest first, and those that do not fit.
+
+    Parameters
+    ----------
+    problem : Problem
+        What they are tried on.
+    wanted : iterable of str
+        Names, or "octavo", "baselines", "all"; empty for the default choice.
+
+    Returns
+    -------
+    chosen : list of Candidate
+        The methods to try.
+    left_out : list of NotTried
+        Methods that do the task but not on these data, and why.
+    """
+    found, left_out = octavo_candidates(problem)
+    everything = [*baselines(problem), *(candidate for candidate, _ in found)]
+    fitting, more = _that_fit(everything, problem)
+    left_out += more
+    main = {candidate.name for candidate, is_main in found if is_main}
+    names = [name.strip() for given in wanted for name in given.split(",") if name.strip()]
+    if not names:
+        return [c for c in fitting if c.origin != "octavo" or c.name in main], left_out
+    chosen: dict[str, Candidate] = {}
+    for name in names:
+        for candidate in _matching(name, fitting, left_out):
+            chosen[candidate.name] = candidate
+    order = [candidate.name for candidate in fitting]
+    return sorted(chosen.values(), key=lambda c: order.index(c.name)), []
+
+
+def _matching(name: str, fitting: list[Candidate], left_out: list[NotTried]) -> list[Candidate]:
+    groups = {
+        "all": lambda c: True,
+        "octavo": lambda c: c.origin == "octavo",
+        "baselines": lambda c: c.origin != "octavo",
+    }
+    lower = name.lower()
+    if lower in groups:
+        return [c for c in fitting if groups[lower](c)]
+    exact = [c for c in fitting if lower in (c.name.lower(), *c.aliases)]
+    if exact:
+        return exact
+    for item in left_out:
+        if item.name.lower() == lower:
+            raise InputError(f"{item.name} cannot be tried here: {item.why}")
+    known = [alias for c in fitting for alias in (c.name, *c.aliases)]
+    raise InputError(str(UnknownNameError("method for this task", name, [*known, *groups])))
+
+
+def _that_fit(found: list[Candidate], problem: Problem) -> tuple[list[Candidate], list[NotTried]]:
+    """Leave out what cannot take the problem's features."""
+    if problem.task == "ranking" or not problem.sparse:
+        return found, []
+    kept, left_out = [], []
+    n, d = problem.X.shape
+    for candidate in found:
+        rows = min(n, candidate.row_limit or n)
+        if candidate.estimator.__sklearn_tags__().input_tags.sparse:
+            kept.append(candidate)
+        elif candidate.encoding != "discrete" and rows * d <= DENSE_CELLS:
+            kept.append(replace(candidate, encoding="dense"))
+        else:
+            left_out.append(
+                NotTried(
+                    candidate.name,
+                    f"it takes no sparse rows, and {rows:,} x {d:,} cells are too many",
+                )
+            )
+    return kept, left_out
+
+
+# --- octavo --------------------------------------------------------------------------------------
+
+
+def octavo_candidates(
+    problem: Problem,
+) -> tuple[list[tuple[Candidate, bool]], list[NotTried]]:
+    """Return octavo's methods for a task, each with whether it is its record's main one."""
+    found: list[tuple[Candidate, bool]] = []
+    left_out: list[NotTried] = []
+    for _, method in methods():
+        names = sorted(method.members, key=lambda member: member != method.name)
+        has_main = False
+        for name in names:
+            outcome = _octavo_candidate(method, name, problem)
+            if isinstance(outcome, NotTried):
+                left_out.append(outcome)
+            elif outcome is not None:
+                found.append((outcome, not has_main))
+                has_main = True
+    return found, left_out
+
+
+def _octavo_candidate(method: Method, name: str, problem: Problem) -> Candidate | NotTried | None:
+    cls: Any = method.load(name)
+    if not (inspect.isclass(cls) and issubclass(cls, BaseEstimator) and hasattr(cls, "fit")):
+        return None
+    if problem.task == "ranking":
+        return _octavo_ranker(method, cls, problem)
+    parameters = inspect.signature(cls).parameters.values()
+    required = [
+        p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+    ]
+    if required or inspect.isabstract(cls):
+        return None
+    estimator: Any = cls()
+    tags = estimator.__sklearn_tags__()
+    if not tags.input_tags.two_d_array or not _does_task(method, tags, problem.task, estimator):
+        return None
+    if tools := TOOL_NAMES & set(estimator.get_params(deep=False)):
+        return NotTried(name, f"it is a tool around other models (its {', '.join(sorted(tools))})")
+    return _with_hints(method, name, estimator, tags, problem)
+
+
+def _does_task(method: Method, tags: Any, task: str, estimator: Any) -> bool:
+    if task == "survival":
+        return method.room == "survival" and hasattr(estimator, "predict")
+    kinds = {"classification": "classifier", "regression": "regressor", "clustering": "clusterer"}
+    return tags.estimator_type == kinds[task]
+
+
+def _with_hints(
+    method: Method, name: str, estimator: Any, tags: Any, problem: Problem
+) -> Candidate | NotTried:
+    hint = HINTS.get(name, Hint())
+    known = estimator.get_params(deep=False)
+    estimator.set_params(**{k: v for k, v in hint.params.items() if k in known})
+    n_features = problem.X.shape[1]
+    if hint.feature_limit is not None and n_features > hint.feature_limit:
+        return NotTried(name, f"{n_features} columns; it is tried up to {hint.feature_limit}")
+    quadratic = method.room in KERNEL_ROOMS
+    n_classes = len(problem.classes)
+    one_vs_rest = (
+        problem.task == "classification" and n_classes > 2 and not tags.classifier_tags.multi_class
+    )
+    needs = ["several classes one against the rest"] if one_vs_rest else []
+    if tags.input_tags.categorical:
+        encoding = "discrete"
+        needs.append("numbers cut into intervals")
+    elif "data_norm" in known:
+        encoding = "unit"
+        needs.append("rows of length one")
+    elif tags.input_tags.positive_only:
+        encoding = "positive"
+        needs.append("no negative numbers")
+    else:
+        encoding = "numbers"
+        needs.append("numbers")
+    if "epsilon" in known and "ledger" in known:
+        needs.append(f"(differentially private, ε = {known['epsilon']:g} a fit)")
+    if problem.task == "clustering" and "n_clusters" in known:
+        grid = [{"n_clusters": k} for k in CLUSTER_COUNTS]
+    else:
+        grid = [dict(p) for p in hint.grid] if hint.grid is not None else default_grid(estimator)
+    return Candidate(
+        name,
+        "octavo",
+        estimator,
+        grid,
+        encoding,
+        hint.row_limit or (QUADRATIC_ROWS if quadratic else None),
+        hint.cost or ("the square of the rows" if quadratic else "rows"),
+        ", ".join(needs),
+        one_vs_rest,
+    )
+
+
+def default_grid(estimator: Any) -> list[dict[str, Any]]:
+    """Return a tenth, one and ten times the default of the main parameter; none for a CV class."""
+    known = estimator.get_params(deep=False)
+    if type(estimator).__name__.endswith("CV"):
+        return [{}]
+    for name in GRID_NAMES:
+        value = known.get(name)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+            return [{name: value * factor} for factor in (0.1, 1.0, 10.0)]
+    return [{}]
+
+
+def _octavo_ranker(method: Method, cls: type, problem: Problem) -> Candidate | None:
+    if method.room != "ranking" or not (
+        hasattr(cls, "partial_fit") and hasattr(cls, "predict_win")
+    ):
+        return None
+    hint = HINTS.get(cls.__name__, Hint())
+    grid = [{f"ranker__{k}": v for k, v in p.items()} for p in hint.grid or ({},)]
+    return Candidate(
+        cls.__name__,
+        "octavo",
+        StreamRanker(cls()),
+        grid,
+        cost="games",
+        needs="games in their order",
+    )
+
+
+# --- baselines -----------------------------------------------------------------------------------
+
+
+def baselines(problem: Problem) -> Iterator[Candidate]:
+    """Yield what a practitioner would try first, cheapest first."""
+    makers = {
+        "classification": _classifiers,
+        "regression": _regressors,
+        "survival": _survival,
+        "ranking": _rankers,
+        "clustering": _clusterers,
+    }
+    yield from makers[problem.task]()
+
+
+def _grid(name: str, *values: Any) -> list[dict[str, Any]]:
+    return [{name: value} for value in values]
+
+
+def _sk(
+    name: str, estimator: Any, grid: list[dict[str, Any]], *aliases: str, **more: Any
+) -> Candidate:
+    return Candidate(name, "scikit-learn", estimator, grid, aliases=aliases, **more)
+
+
+def _classifiers() -> Iterator[Candidate]:
+    yield _sk(
+        "DummyClassifier",
+        DummyClassifier(),
+        [{}],
+        "guess",
+        needs="nothing: the share of each class",
+    )
+    yield _sk(
+        "LogisticRegression",
+        LogisticRegression(max_iter=1000),
+        _grid("C", 0.03, 1.0, 30.0),
+        "linear",
+        needs="numbers",
+    )
+    yield _sk(
+        "SVC",
+        SVC(),
+        _grid("C", 1.0, 10.0, 100.0),
+        "svm",
+        "rbf",
+        row_limit=QUADRATIC_ROWS,
+        cost="the square of the rows",
+        needs="numbers",
+    )
+    yield _sk(
+        "RandomForestClassifier",
+        RandomForestClassifier(),
+        _grid("min_samples_leaf", 1, 5),
+        "forest",
+        encoding="codes",
+        cost="rows, many trees",
+        needs="anything",
+    )
+    yield _sk(
+        "HistGradientBoostingClassifier",
+        HistGradientBoostingClassifier(),
+        _grid("max_leaf_nodes", 7, 31),
+        "boosting",
+        encoding="native",
+        needs="anything",
+    )
+
+
+def _regressors() -> Iterator[Candidate]:
+    yield _sk("DummyRegressor", DummyRegressor(), [{}], "guess", needs="nothing: the mean")
+    yield _sk("Ridge", Ridge(), _grid("alpha", 0.1, 10.0, 1000.0), "linear", needs="numbers")
+    yield _sk(
+        "SVR",
+        _scaled(SVR()),
+        _grid("regressor__C", 1.0, 10.0, 100.0),
+        "svm",
+        "rbf",
+        row_limit=QUADRATIC_ROWS,
+        cost="the square of the rows",
+        needs="numbers",
+    )
+    yield _sk(
+        "RandomForestRegressor",
+        RandomForestRegressor(),
+        _grid("min_samples_leaf", 1, 5),
+        "forest",
+        encoding="codes",
+        cost="rows, many trees",
+        needs="anything",
+    )
+    yield _sk(
+        "HistGradientBoostingRegressor",
+        HistGradientBoostingRegressor(),
+        _grid("max_leaf_nodes", 7, 31),
+        "boosting",
+        encoding="native",
+        needs="anything",
+    )
+
+
+def _scaled(regressor: Any) -> Any:
+    """Return a regressor that sees a standardised target."""
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.preprocessing import StandardScaler
+
+    return TransformedTargetRegressor(regressor, transformer=StandardScaler())
+
+
+def _survival() -> Iterator[Candidate]:
+    yield Candidate(
+        "KaplanMeier",
+        "baseline",
+        KaplanMeierBaseline(),
+        aliases=("guess",),
+        needs="nothing: one curve for all",
+    )
+    yield Candidate(
+        "RidgeCox",
+        "baseline",
+        RidgeCox(),
+        _grid("alpha", 1.0, 10.0, 100.0),
+        needs="numbers",
+        aliases=("linear", "cox"),
+    )
+    yield _sk(
+        "PoissonForest",
+        PoissonHazard(RandomForestRegressor(criterion="poisson")),
+        _grid("regressor__min_samples_leaf", 10, 30),
+        "forest",
+        encoding="codes",
+        cost="rows, many trees",
+        needs="anything",
+    )
+    yield _sk(
+        "PoissonBoosting",
+        PoissonHazard(HistGradientBoostingRegressor(loss="poisson", learning_rate=0.05)),
+        _grid("regressor__max_leaf_nodes", 3, 8),
+        "boosting",
+        encoding="native",
+        needs="anything",
+    )
+
+
+def _rankers() -> Iterator[Candidate]:
+    yield Candidate(
+        "WinRate", "baseline", WinRate(), _grid("prior", 1.0, 5.0), needs="games", cost="games"
+    )
+    yield Candidate(
+        "BradleyTerry",
+        "baseline",
+        BradleyTerry(),
+        _grid("C", 0.1, 1.0, 10.0),
+        needs="games; their order means nothing",
+        cost="games",
+        aliases=("linear",),
+    )
+
+
+def _clusterers() -> Iterator[Candidate]:
+    yield _sk(
+        "KMeans",
+        KMeans(n_init=4),
+        _grid("n_clusters", *CLUSTER_COUNTS),
+        needs="numbers; round clusters",
+    )
+    yield _sk(
+        "GaussianMixture",
+        GaussianMixture(reg_covar=1e-3),
+        _grid("n_components", *CLUSTER_COUNTS),
+        needs="numbers; elliptic clusters",
+    )
+    yield _sk(
+        "AgglomerativeClustering",
+        AgglomerativeClustering(),
+        _grid("n_clusters", *CLUSTER_COUNTS),
+        row_limit=QUADRATIC_ROWS,
+        cost="the square of the rows",
+        needs="numbers",
+    )
+    yield _sk(
+        "HDBSCAN",
+        HDBSCAN(copy=True),
+        _grid("min_cluster_size", 5, 20),
+        row_limit=QUADRATIC_ROWS,
+        cost="the square of the rows",
+        needs="numbers; clusters of any shape, with outliers",
+    )

@@ -1,0 +1,233 @@
+"""One fold of one method: choose settings on inner folds, refit, judge on rows left out.
+
+`run_fold` is what workers call. It never raises: a method that fails, runs out of memory or
+returns nonsense gives an outcome that says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+import time
+import traceback
+import warnings
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, StratifiedKFold
+from threadpoolctl import threadpool_limits
+
+from octavo.compare.candidates import Candidate
+from octavo.compare.problems import Problem
+from octavo.compare.scores import judge
+
+INNER_ROWS = 20_000  # rows that settings are chosen on
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a fold's outcome depends on beside data and method."""
+
+    cv: int = 5
+    inner_cv: int = 3
+    score: str = "accuracy"
+    seed: int = 0
+    memory: int | None = None  # bytes that one fold may take
+
+
+@dataclass
+class FoldOutcome:
+    """What came of one fold; `error` is None when all went well."""
+
+    method: str
+    fold: int
+    score: float = float("nan")
+    extras: dict[str, float] = field(default_factory=dict)
+    params: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    fit_seconds: float = 0.0
+    predict_seconds: float = 0.0
+    n_train: int = 0
+    n_test: int = 0
+    predictions: list[Any] = field(default_factory=list)
+    margins: list[float] = field(default_factory=list)
+    warning: str = ""
+    error: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, for the journal."""
+        return asdict(self)
+
+
+def splits(problem: Problem, n_folds: int, seed: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """Return (train, test) rows, with classes or events spread evenly; the test rows are mixed."""
+    rows = np.zeros(problem.n_rows)
+    if problem.task in ("classification", "survival"):
+        strata = problem.y["event"] if problem.task == "survival" else problem.y
+        smallest = np.unique(strata, return_counts=True)[1].min()
+        folds: Any = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+        if smallest < 2:
+            folds = KFold(n_folds, shuffle=True, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a class smaller than the folds
+            parts = list(folds.split(rows, strata))
+    else:
+        parts = list(KFold(n_folds, shuffle=True, random_state=seed).split(rows))
+    rng = np.random.default_rng(seed)
+    return [(train, rng.permutation(test)) for train, test in parts]
+
+
+def seed_of(seed: int, name: str, fold: int) -> int:
+    """Return a seed that depends on method and fold, but not on the order of work."""
+    return int(
+        np.random.SeedSequence([seed, zlib.crc32(name.encode()), fold]).generate_state(1)[0] >> 1
+    )
+
+
+def random_part(problem: Problem, limit: int | None, seed: int) -> Problem:
+    """Return a random part of the rows where there are more than a limit."""
+    if limit is None or problem.n_rows <= limit:
+        return problem
+    return problem.take(np.sort(np.random.default_rng(seed).permutation(problem.n_rows)[:limit]))
+
+
+def fit_model(candidate: Candidate, problem: Problem, params: dict[str, Any], seed: int) -> Any:
+    """Return the candidate fitted on a problem."""
+    model = candidate.build(problem, params, seed)
+    return model.fit(problem.X) if problem.y is None else model.fit(problem.X, problem.y)
+
+
+def choose_params(
+    candidate: Candidate, train: Problem, settings: Settings, seed: int
+) -> dict[str, Any]:
+    """Return the settings of the grid with the best mean over inner folds; the first of equals."""
+    if len(candidate.grid) == 1:
+        return candidate.grid[0]
+    part = random_part(train, INNER_ROWS, seed)
+    parts = [(part.take(a), part.take(b)) for a, b in splits(part, settings.inner_cv, seed)]
+    means = []
+    for params in candidate.grid:
+        found = []
+        for inner, left_out in parts:
+            model = fit_model(candidate, inner, params, seed)
+            found.append(judge(model, inner, left_out, settings.score, full=False).score)
+        means.append(np.mean(found))
+    return candidate.grid[int(np.argmax(means))]
+
+
+def work(candidate: Candidate, problem: Problem, fold: int, settings: Settings) -> FoldOutcome:
+    """Run one fold; errors go through."""
+    begin = time.perf_counter()
+    train_rows, test_rows = splits(problem, settings.cv, settings.seed)[fold]
+    seed = seed_of(settings.seed, candidate.name, fold)
+    train = random_part(problem.take(train_rows), candidate.row_limit, seed)
+    test = problem.take(test_rows)
+    params = choose_params(candidate, train, settings, seed)
+    start = time.perf_counter()
+    model = fit_model(candidate, train, params, seed)
+    fitted = time.perf_counter()
+    verdict = judge(model, train, test, settings.score)
+    end = time.perf_counter()
+    return FoldOutcome(
+        candidate.name,
+        fold,
+        verdict.score,
+        verdict.extras,
+        params,
+        end - begin,
+        fitted - start,
+        end - fitted,
+        train.n_rows,
+        test.n_rows,
+        verdict.predictions,
+        verdict.margins,
+    )
+
+
+def run_fold(
+    source: Problem | str, candidate: Candidate, fold: int, settings: Settings
+) -> FoldOutcome:
+    """Run one fold in a worker, whatever happens.
+
+    Parameters
+    ----------
+    source : Problem or str
+        The problem, or the file that it was put into for the workers.
+    candidate : Candidate
+        The method.
+    fold : int
+        Which fold.
+    settings : Settings
+        Everything else.
+
+    Returns
+    -------
+    outcome : FoldOutcome
+        Scores, or the error.
+    """
+    begin = time.perf_counter()
+    problem = loaded(source) if isinstance(source, str) else source
+    try:
+        with (
+            threadpool_limits(1),
+            memory_limit(settings.memory),
+            np.errstate(all="ignore"),
+            warnings.catch_warnings(record=True) as caught,
+        ):
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", ConvergenceWarning)
+            outcome = work(candidate, problem, fold, settings)
+        if caught:
+            outcome.warning = f"{len(caught)} times: {_one_line(caught[0].message)}"
+        return outcome
+    except MemoryError as error:
+        text = f"out of memory: {_one_line(error)}" if str(error) else "out of memory"
+    except Exception as error:
+        frame = traceback.extract_tb(sys.exc_info()[2])[-1]
+        where = f"{os.path.basename(frame.filename)}, line {frame.lineno}"
+        text = f"{type(error).__name__}: {_one_line(error)} ({where})"
+    return FoldOutcome(candidate.name, fold, seconds=time.perf_counter() - begin, error=text)
+
+
+def _one_line(text: Any) -> str:
+    words = " ".join(str(text).split())
+    return words if len(words) <= 300 else words[:297] + "..."
+
+
+@functools.lru_cache(maxsize=1)
+def loaded(path: str) -> Problem:
+    """Return the problem that was put into a file; a worker keeps the last one."""
+    import joblib
+
+    return joblib.load(path)
+
+
+@contextlib.contextmanager
+def memory_limit(n_bytes: int | None) -> Iterator[None]:
+    """Let allocations beyond a limit raise MemoryError, so that the machine survives.
+
+    Where the system does not limit the memory of a process (Windows, macOS), nothing is done.
+    """
+    if n_bytes is None or not sys.platform.startswith("linux"):
+        yield
+        return
+    import resource
+
+    with open("/proc/self/statm", encoding="ascii") as pages:
+        in_use = int(pages.read().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = in_use + n_bytes
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -1,0 +1,254 @@
+"""The report of a comparison: one HTML page that needs no other file and no network."""
+
+from __future__ import annotations
+
+import html
+import math
+import platform
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from octavo import __version__
+from octavo.compare.pictures import FONT, draw_importance, draw_intervals, draw_winner
+from octavo.compare.progress_bar import clock
+from octavo.compare.reading import InputError
+from octavo.compare.scores import NAMES
+from octavo.compare.snippet import params_text
+from octavo.report import figure_html, html_page
+
+if TYPE_CHECKING:
+    from octavo.compare.leaderboard import Standing
+    from octavo.compare.workbench import Comparison
+
+STYLE = """
+.lead{font-size:1.15rem;max-width:52rem}
+.cards{display:flex;flex-wrap:wrap;gap:.8rem;margin:1.4rem 0;padding:0;list-style:none}
+.cards li{flex:1 1 8rem;border:1px solid #e6eaf0;border-radius:.6rem;padding:.7rem .9rem}
+.cards b{display:block;font-size:1.35rem;font-weight:650;line-height:1.25}
+.cards span{color:#5a6675;font-size:.85rem}
+.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1.5rem;align-items:start}
+td.num,th.num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+tr.best td{background:#eef7f1} .scroll{overflow-x:auto}
+.tag{font-size:.75rem;border-radius:.3rem;padding:.05rem .4rem;background:#eef1f5;color:#5a6675;
+white-space:nowrap}
+.tag.octavo{background:#e3ecfa;color:#2457a6}
+.yes{color:#1a7f4b;font-weight:600}
+pre{background:#f5f7fa;border:1px solid #e6eaf0;border-radius:.6rem;padding:1rem;overflow-x:auto;
+font-size:.85rem;line-height:1.45}
+ol.steps li{margin:.25rem 0} li.alarm{color:#8a6100} li.alarm::marker{color:#b3261e}
+li.alarm strong{color:#b3261e}
+.callout{border-left:4px solid #c98a00;background:#fdf7e7;border-radius:.3rem;padding:.6rem 1rem;
+margin:1rem 0}
+.callout p{margin:.3rem 0;font-size:.95rem}
+@media (prefers-color-scheme:dark){.cards li,pre{border-color:#2b323d}pre{background:#1b2029}
+tr.best td{background:#17281f}
+.callout{background:#2a2413}
+.tag{background:#2b323d;color:#aab4c2}.tag.octavo{background:#1d2f4d;color:#9cc0f5}li.alarm{color:#e0b45c}
+figure img{border-radius:.6rem}}
+"""
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.4f}"
+
+
+def _seconds(value: float) -> str:
+    return clock(value) if value >= 10 else f"{value:.2g} s"
+
+
+def _p(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def verdict(comparison: Comparison) -> str:
+    """Return the outcome in two or three sentences."""
+    board = comparison.leaderboard
+    if not board:
+        return f"No method finished a fold: {comparison.stopped or 'all failed'}."
+    best = board[0]
+    interval = "" if math.isnan(best.low) else f" (95 % interval {best.low:.3f} to {best.high:.3f})"
+    text = f"{best.name} comes first with {comparison.score_name} {best.mean:.3f}{interval}."
+    tied = [s.name for s in board[1:] if s.tied]
+    if len(board) > 1 and not math.isnan(best.low):
+        if not tied:
+            text += " It is ahead of all others beyond chance."
+        else:
+            few = ", ".join(tied[:4]) + (f" and {len(tied) - 4} more" if len(tied) > 4 else "")
+            text += f" With this many rows its lead over {few} could be chance"
+            quick = min([best, *(s for s in board[1:] if s.tied)], key=lambda s: s.seconds)
+            text += f"; {quick.name} is the quickest of them." if quick is not best else "."
+    guesses = {"DummyClassifier", "DummyRegressor", "KaplanMeier"}
+    for s in board:
+        if s.name in guesses and s is not best:
+            text += f" Without features the score is {s.mean:.3f}."
+        if s.name in guesses and s is best:
+            text += " That is a model without features: nothing here predicts the target."
+    if comparison.stopped:
+        done, wanted = len(comparison.board.folds), comparison.settings.cv
+        text += f" The run was stopped ({comparison.stopped}) after {done} of {wanted} folds."
+    return text
+
+
+def _cards(comparison: Comparison) -> str:
+    problem = comparison.problem
+    ranking = problem.task == "ranking"
+    shape = problem.n_rows if ranking else f"{problem.n_rows:,} × {problem.X.shape[1]:,}"
+    done = sum(outcome.error is None for outcome in comparison.log.outcomes.values())
+    cards = [
+        (problem.task, f"of {problem.target}" if problem.target else "no target"),
+        (f"{shape:,}" if ranking else shape, "games" if ranking else "rows × columns"),
+        (str(len(comparison.candidates)), "methods tried"),
+        (str(done), f"folds done, {comparison.settings.cv} a method"),
+        (
+            clock(sum(o.seconds for o in comparison.log.outcomes.values())),
+            "of computing in all",
+        ),
+    ]
+    items = "".join(
+        f"<li><b>{html.escape(str(a))}</b><span>{html.escape(b)}</span></li>" for a, b in cards
+    )
+    return f'<ul class="cards">{items}</ul>'
+
+
+def _line(comparison: Comparison, s: Standing, extras: list[str]) -> str:
+    note = comparison.note(s)
+    below = f'<div class="small">{html.escape(note)}</div>' if note else ""
+    settings = html.escape(params_text(s.params)) or "defaults"
+    chance = "best" if s.rank == 1 else "could be chance" if s.tied else "behind"
+    if s.rank > 1 and math.isnan(s.p_value):
+        chance = "not tested"  # a single fold
+    kind = "yes" if s.rank == 1 else "small"
+    cells = "".join(f'<td class="num">{_number(s.extras.get(k, math.nan))}</td>' for k in extras)
+    interval = "" if math.isnan(s.low) else f'<div class="small">{s.low:.3f} to {s.high:.3f}</div>'
+    return (
+        f'<tr{" class=best" if s.rank == 1 else ""}><td class="num">{s.rank}</td>'
+        f'<td><b>{html.escape(s.name)}</b> <span class="tag {s.origin}">{s.origin}</span>'
+        f'<div class="small">{settings}</div>{below}</td>'
+        f'<td class="num"><b>{_number(s.mean)}</b>{interval}</td>'
+        f'<td class="num"><span class="{kind}">{chance}</span><div '
+        f'class="small">{_p(s.p_value)}</div></td>{cells}'
+        f'<td class="num">{_seconds(s.fit_seconds)}</td></tr>'
+    )
+
+
+def _table(comparison: Comparison) -> str:
+    extras = [k for k in (comparison.leaderboard[0].extras) if k != comparison.settings.score]
+    heads = "".join(f'<th class="num">{html.escape(NAMES.get(k, k))}</th>' for k in extras)
+    lines = "".join(_line(comparison, s, extras) for s in comparison.leaderboard)
+    return (
+        '<div class="scroll"><table><tr><th></th><th>method, settings of most folds</th>'
+        f'<th class="num">{html.escape(comparison.score_name)}<br>95 % interval</th>'
+        f'<th class="num">beside the best<br>p</th>{heads}<th class="num">one '
+        f"fit</th></tr>{lines}</table></div>"
+    )
+
+
+def _alarms(comparison: Comparison) -> str:
+    """Return what deserves a look before the scores are believed."""
+    found = [step.what for step in comparison.steps if step.alarm]
+    lines = "".join(f"<p>{html.escape(text)}</p>" for text in found[:6])
+    more = f"<p>{len(found) - 6} more below.</p>" if len(found) > 6 else ""
+    return (
+        f'<div class="callout"><b>Look before you believe it</b>{lines}{more}</div>'
+        if found
+        else ""
+    )
+
+
+def _failures(comparison: Comparison) -> str:
+    if not comparison.failures:
+        return ""
+    rows = "".join(
+        f"<tr><td><b>{html.escape(f.name)}</b></td><td "
+        f'class="{"failed" if f.kind == "failed" else "small"}">{f.kind}</td>'
+        f"<td>{html.escape(f.why)}</td></tr>"
+        for f in comparison.failures
+    )
+    heads = "<tr><th>method</th><th></th><th>why</th></tr>"
+    return f"<h2>Methods without a place</h2><table>{heads}{rows}</table>"
+
+
+def _steps(comparison: Comparison) -> str:
+    items = "".join(
+        f'<li class="alarm"><strong>Look:</strong> {html.escape(s.what)}</li>'
+        if s.alarm
+        else f"<li>{html.escape(s.what)}</li>"
+        for s in comparison.steps
+    )
+    return f'<h2>What was done to the data</h2><ol class="steps">{items}</ol>'
+
+
+def write_page(comparison: Comparison, path: Path) -> Path:
+    """Write the report.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What to report.
+    path : Path
+        The HTML file.
+
+    Returns
+    -------
+    path : Path
+        Where it is.
+    """
+    import matplotlib as mpl
+
+    if not path.resolve().parent.is_dir():
+        raise InputError(f"cannot write {path}: the folder {path.resolve().parent} does not exist")
+    problem = comparison.problem
+    title = f"{problem.name}: {len(comparison.candidates)} methods compared"
+    parts = [
+        f"<h1>{html.escape(title)}</h1>",
+        f'<p class="lead">{html.escape(verdict(comparison))}</p>',
+        _alarms(comparison),
+        _cards(comparison),
+    ]
+    if comparison.leaderboard:
+        with mpl.rc_context(FONT):
+            parts.append(
+                figure_html(
+                    draw_intervals(comparison),
+                    "Mean of the folds with its 95 % interval; rings are folds. The shade is the "
+                    "best method's interval.",
+                )
+            )
+            parts += ["<h2>Leaderboard</h2>", _table(comparison)]
+            drawn = [
+                picture
+                for picture in (draw_winner(comparison), draw_importance(comparison))
+                if picture
+            ]
+            pictures = "".join(figure_html(*picture) for picture in drawn)
+            parts.append(
+                f"<h2>A closer look at {html.escape(comparison.best.name)}</h2><div "
+                f'class="pair">{pictures}</div>'
+            )
+        code = html.escape(comparison.snippet())
+        parts.append(f"<h2>Refit the winner</h2><pre>{code}</pre>")
+    parts += [_steps(comparison), _failures(comparison), _reading(comparison)]
+    path.write_text(
+        html_page(f"octavo compare: {problem.name}", "".join(parts), style=STYLE), encoding="utf-8"
+    )
+    return path
+
+
+def _reading(comparison: Comparison) -> str:
+    return (
+        '<h2>How to read this</h2><p class="small">Every score is of rows that neither the fit '
+        "nor the choice "
+        "of settings has seen. Training parts overlap, so the intervals and tests use the "
+        "corrected variance of "
+        "Nadeau and Bengio (2003). p is of the difference from the best method, corrected for the "
+        "number of "
+        "methods after Holm; “could be chance” means p > 0.05. The best of many scores is a "
+        "little too good: "
+        "expect slightly less on new data.</p>"
+        f'<p class="small">octavo {__version__}, seed {comparison.settings.seed}, '
+        f"{date.today():%d %B %Y}, "
+        f"Python {platform.python_version()} on {platform.machine()}.</p>"
+    )

@@ -1,0 +1,377 @@
+"""`compare`: every method that fits, on a table of one's own, under nested cross-validation."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from octavo.compare.candidates import Candidate, NotTried, candidates_for
+from octavo.compare.cleaning import Step
+from octavo.compare.folds import INNER_ROWS, Settings, fit_model
+from octavo.compare.journal import Journal, problem_key
+from octavo.compare.leaderboard import Failure, Leaderboard, Standing, make_leaderboard
+from octavo.compare.pools import pool_for
+from octavo.compare.problems import Problem, prepare
+from octavo.compare.reading import InputError
+from octavo.compare.runner import RunLog, Watcher, run
+from octavo.compare.scores import NAMES, choose_score
+from octavo.compare.snippet import params_text, write_snippet
+from octavo.data.datasets import cache_folder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LIMITED = "trained on {n:,} rows a fold, because its cost grows with {cost}"
+
+
+class Comparison:
+    """What came of a comparison.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was compared on.
+    candidates : list of Candidate
+        The methods that were tried.
+    left_out : list of NotTried
+        The methods that do the task but not on these data.
+    log : RunLog
+        Every fold.
+    settings : Settings
+        Folds, score and seed.
+    steps : list of Step
+        Everything that was done, in sentences.
+    source : str or None
+        The file; None for a DataFrame.
+    arguments : dict
+        What `prepare` was told.
+    journal : Path or None
+        Where finished folds are kept.
+
+    Attributes
+    ----------
+    leaderboard : list of Standing
+        Methods, the best first, with confidence intervals and corrected p-values.
+    failures : list of Failure
+        Methods without a place: failed, unfinished or not tried, each with the reason.
+    stopped : str
+        "time budget" or "interrupted" when not everything was done.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        candidates: list[Candidate],
+        left_out: list[NotTried],
+        log: RunLog,
+        settings: Settings,
+        steps: list[Step],
+        source: str | None,
+        arguments: dict[str, Any],
+        journal: Path | None,
+    ) -> None:
+        self.problem, self.candidates, self.log = problem, candidates, log
+        self.settings, self.steps, self.source = settings, steps, source
+        self.arguments, self.journal = arguments, journal
+        self.board: Leaderboard = make_leaderboard(
+            candidates, log, settings.cv, problem.n_rows, settings.score
+        )
+        self.leaderboard: list[Standing] = self.board.standings
+        self.failures: list[Failure] = self.board.failures + [
+            Failure(item.name, "not tried", item.why) for item in left_out
+        ]
+        self.stopped = log.stopped
+
+    @property
+    def best(self) -> Standing:
+        """The winner."""
+        if not self.leaderboard:
+            raise RuntimeError(
+                f"no method finished a fold ({self.stopped or 'all failed'}): "
+                + "; ".join(f"{f.name}: {f.why}" for f in self.failures if f.kind != "not tried")
+            )
+        return self.leaderboard[0]
+
+    @property
+    def score_name(self) -> str:
+        """The score that methods are ranked by, in words."""
+        return NAMES.get(self.settings.score, self.settings.score)
+
+    def candidate(self, name: str) -> Candidate:
+        """Return the candidate of a name."""
+        return next(c for c in self.candidates if c.name == name)
+
+    def note(self, standing: Standing) -> str:
+        """Return what a reader of a line of the leaderboard should know."""
+        notes = []
+        if standing.limited:
+            cost = self.candidate(standing.name).cost
+            notes.append(LIMITED.format(n=standing.n_train, cost=cost))
+        if standing.warning:
+            notes.append(standing.warning)
+        return "; ".join(notes)
+
+    def snippet(self) -> str:
+        """Return a script that refits the winner on all rows; it runs as it is.
+
+        Returns
+        -------
+        code : str
+            A script. After a comparison on a DataFrame it expects that as ``frame``.
+        """
+        best = self.best
+        return write_snippet(
+            self.problem,
+            self.candidate(best.name),
+            best.params,
+            self.source,
+            self.arguments,
+            self.settings.seed,
+        )
+
+    def refit(self) -> Any:
+        """Return the winner, fitted on all rows that were compared on.
+
+        Returns
+        -------
+        model : estimator
+            Encoding and method; give it ``problem.plan.apply(new_frame)``.
+        """
+        best = self.best
+        return fit_model(self.candidate(best.name), self.problem, best.params, self.settings.seed)
+
+    def report(self, path: str | Path) -> Path:
+        """Write a page with leaderboard, plots, steps and code that needs no other file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The HTML file.
+
+        Returns
+        -------
+        path : Path
+            Where it is.
+        """
+        from octavo.compare.page import write_page
+
+        return write_page(self, Path(path))
+
+    def frame(self) -> pd.DataFrame:
+        """Return the leaderboard as a DataFrame.
+
+        Returns
+        -------
+        table : DataFrame
+            A line a method.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "method": s.name,
+                "from": s.origin,
+                self.settings.score: s.mean,
+                "low": s.low,
+                "high": s.high,
+                "p": s.p_value,
+                "could be best": s.tied,
+                "settings": params_text(s.params),
+                "seconds": s.seconds,
+            }
+            for s in self.leaderboard
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything but the models as plain values, for JSON."""
+        return {
+            "data": self.problem.name,
+            "task": self.problem.task,
+            "score": self.settings.score,
+            "folds": self.settings.cv,
+            "seed": self.settings.seed,
+            "stopped": self.stopped,
+            "leaderboard": [vars(s) for s in self.leaderboard],
+            "failures": [vars(f) for f in self.failures],
+            "steps": [vars(s) for s in self.steps],
+        }
+
+    def __repr__(self) -> str:
+        problem, folds = self.problem, self.settings.cv
+        head = f"{problem.task} on {problem.name}, {self.score_name}, {folds} folds"
+        lines = [
+            f"{s.rank:>3}  {s.name:<34} {s.mean:8.4f}  [{s.low:.4f}, "
+            f"{s.high:.4f}]{' *' if s.tied else ''}"
+            for s in self.leaderboard
+        ]
+        lines += [
+            f"  -  {f.name:<34} {f.kind}: {f.why}" for f in self.failures if f.kind != "not tried"
+        ]
+        return "\n".join([head, *lines, "* not distinguishable from the best at the 5 % level"])
+
+
+def _settings_steps(problem: Problem, settings: Settings, why: str) -> list[Step]:
+    what = "games" if problem.task == "ranking" else "rows"
+    text = (
+        f"Nested cross-validation: {settings.cv} outer folds to compare, {settings.inner_cv} "
+        "inner folds of each "
+        f"training part to choose settings (seed {settings.seed})."
+    )
+    if problem.n_rows * (settings.cv - 1) / settings.cv > INNER_ROWS:
+        text += f" Settings are chosen on {INNER_ROWS:,} {what} of a training part."
+    return [Step(why), Step(text)]
+
+
+def compare(
+    data: Any,
+    target: str | int | None = None,
+    *,
+    task: str = "auto",
+    time: str | int | None = None,
+    event: str | int | None = None,
+    items: Sequence[str] = (),
+    game: str | None = None,
+    methods: str | Iterable[str] | Iterable[Candidate] = (),
+    score: str | None = None,
+    cv: int = 5,
+    inner_cv: int = 3,
+    time_budget: float | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    client: Any = None,
+    rows: int | None = None,
+    memory: int | None = None,
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    header: bool | None = None,
+    resume: bool = True,
+    journal: str | Path | bool = True,
+    progress: bool | Watcher = False,
+) -> Comparison:
+    """Try the methods that fit a table under nested cross-validation.
+
+    Parameters
+    ----------
+    data : str, Path or DataFrame
+        The table; a CSV, TSV, Parquet, ARFF or libsvm file.
+    target : str or int, optional
+        The column to predict, by name or by place from 1 (-1 is the last); none clusters rows.
+    task : {"auto", "classification", "regression", "ranking", "survival", "clustering"}
+        What to do; "auto" looks at the target.
+    time, event : str or int, optional
+        Columns of a survival task; ``event="status=dead"`` says which value is the event.
+    items, game : sequence of str, str, optional
+        Columns of a ranking: the two items of a row's game, or the item and the game of a row.
+    methods : str, or iterable of str or Candidate
+        Names, "octavo", "baselines" or "all"; by default octavo's main methods and the baselines.
+    score : str, optional
+        What methods are ranked by: one of scikit-learn's scorers, or octavo's for the task.
+    cv, inner_cv : int, default=5, 3
+        Outer folds, which compare, and inner ones, which choose settings.
+    time_budget : float, optional
+        Minutes after which everything is stopped; what is finished is compared.
+    random_state : int, default=0
+        Decides everything random: the same seed gives the same leaderboard, whatever `n_jobs`.
+    n_jobs : int, optional
+        Processes; -1 for all processors. Other joblib backends are respected.
+    client : distributed.Client or str, optional
+        A Dask client, or a scheduler's address, to work on instead.
+    rows : int, optional
+        Rows to compare on, at random; 0 for all, by default at most 100,000.
+    memory : int, optional
+        Bytes that all processes together may take; by default what is free now.
+    keep, drop : sequence of str
+        Columns that stay whatever they look like, and columns that go.
+    header : bool, optional
+        Whether the first line of a text file holds names; by default it is looked at.
+    resume : bool, default=True
+        Take finished folds of an earlier call on the same data and settings; False begins anew.
+    journal : str, Path or bool, default=True
+        The file that finished folds are kept in; True for one in octavo's cache, False for none.
+    progress : bool, default=False
+        Draw a bar with the best method so far and the time left.
+
+    Returns
+    -------
+    comparison : Comparison
+        Leaderboard, failures, steps, and what writes code and report.
+
+    Raises
+    ------
+    InputError
+        When the data cannot be used; the message says what to do.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from octavo.compare import compare
+    >>> x = np.linspace(0, 1, 60)
+    >>> frame = pd.DataFrame({"x": x, "y": 2 * x + np.sin(40 * x)})
+    >>> result = compare(frame, "y", methods="Ridge,guess", journal=False)
+    >>> result.best.name
+    'Ridge'
+    """
+    if cv < 2 or inner_cv < 2:
+        raise InputError(
+            f"cross-validation needs at least 2 folds, got cv={cv} and inner_cv={inner_cv}"
+        )
+    if time_budget is not None and time_budget <= 0:
+        raise InputError(f"the time budget must be positive, got {time_budget:g} minutes")
+    arguments: dict[str, Any] = {
+        "target": target,
+        "task": task,
+        "time": time,
+        "event": event,
+        "items": tuple(items),
+        "game": game,
+        "keep": tuple(keep),
+        "drop": tuple(drop),
+        "header": header,
+    }
+    problem = prepare(data, rows=rows, cv=cv, random_state=random_state, **arguments)
+    arguments["task"] = problem.task
+    score, why = choose_score(problem, score)
+    settings = Settings(cv, inner_cv, score, random_state, memory)
+    steps = problem.steps + _settings_steps(problem, settings, why)
+    chosen, left_out = _chosen(problem, methods)
+    if not chosen:
+        raise InputError(f"no method for {problem.task} is left; name some with --methods")
+    path = _journal_path(journal, problem, settings)
+    kept = Journal(path)
+    if not resume:
+        kept.clear()
+    pool = pool_for(problem, settings, n_jobs, client)
+    with contextlib.ExitStack() as stack:
+        watcher: Watcher | None = None if isinstance(progress, bool) else progress
+        if progress is True:
+            from octavo.compare.progress_bar import ComparisonBar
+
+            watcher = stack.enter_context(ComparisonBar())
+        budget = None if time_budget is None else 60 * time_budget
+        log = run(chosen, settings, pool, kept, budget=budget, watcher=watcher)
+    if log.resumed:
+        steps.append(Step(f"{log.resumed} finished folds were taken from an earlier run ({path})."))
+    source = str(data) if isinstance(data, (str, Path)) else None
+    return Comparison(problem, chosen, left_out, log, settings, steps, source, arguments, path)
+
+
+def _chosen(problem: Problem, methods: Any) -> tuple[list[Candidate], list[NotTried]]:
+    if isinstance(methods, str):
+        methods = [methods]
+    given = list(methods)
+    own = [item for item in given if isinstance(item, Candidate)]
+    names = [item for item in given if not isinstance(item, Candidate)]
+    if own and not names:
+        return own, []
+    found, left_out = candidates_for(problem, names)
+    return found + own, left_out
+
+
+def _journal_path(journal: str | Path | bool, problem: Problem, settings: Settings) -> Path | None:
+    if journal is False:
+        return None
+    if journal is True:
+        return cache_folder() / "compare" / f"{problem_key(problem, settings)}.jsonl"
+    return Path(journal)

@@ -1,0 +1,162 @@
+"""The report stands alone, tells everything, and shows nothing as markup that is data."""
+
+import re
+from html.parser import HTMLParser
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+from octavo.compare import InputError, compare
+from octavo.compare.page import verdict
+from octavo.compare.progress_bar import ComparisonBar, clock
+from tests.compare.test_candidates import FRAME
+from tests.compare.test_runner import guess, linear, odd
+
+
+class Balanced(HTMLParser):
+    """Counts tags that are opened and not closed."""
+
+    single = {"meta", "img", "br"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.problems = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.single:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(tag)
+
+
+def page_of(result, tmp_path):
+    page = result.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    parser = Balanced()
+    parser.feed(page)
+    assert not parser.problems
+    assert not parser.open
+    assert not re.search(r'(src|href)="(?!data:|#)', page)
+    assert "@import" not in page
+    return page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "methods", "n_figures"),
+    [
+        ({"target": "k", "drop": ["m", "y"]}, "linear,AROW,guess", 3),
+        ({"target": "m", "drop": ["k", "y"]}, "linear,guess", 3),
+        ({"target": "y", "drop": ["k", "m"]}, "linear,guess", 3),
+        ({"drop": ["k", "m", "y"]}, "KMeans,GaussianMixture", 2),
+        ({"time": "t", "event": "e", "drop": ["k", "m", "y"]}, "RidgeCox,KaplanMeier", 3),
+    ],
+)
+def test_the_report_of_every_task(tmp_path, arguments, methods, n_figures):
+    rng = np.random.default_rng(0)
+    frame = FRAME.assign(t=np.abs(FRAME["y"]), e=rng.integers(0, 2, len(FRAME)))
+    if "time" not in arguments:
+        frame = frame.drop(columns=["t", "e"])
+    with joblib.parallel_config(backend="sequential"):
+        result = compare(frame, methods=methods, journal=False, cv=3, **arguments)
+    page = page_of(result, tmp_path)
+    assert page.count("data:image/png;base64,") == n_figures
+    for standing in result.leaderboard:
+        assert standing.name in page
+        assert f"{standing.mean:.4f}" in page
+    for step in result.steps:
+        assert step.what.split("'")[0] in page
+    assert "problem = prepare(frame" in page
+
+
+def test_the_report_of_a_ranking(tmp_path):
+    pairs = [("ann", "bob"), ("bob", "eve"), ("ann", "eve"), ("eve", "bob")] * 8
+    frame = pd.DataFrame(pairs, columns=["winner", "loser"])
+    with joblib.parallel_config(backend="sequential"):
+        result = compare(frame, methods="WinRate,BradleyTerry", journal=False, cv=3)
+    assert page_of(result, tmp_path).count("data:image") == 2
+
+
+def test_failures_and_data_are_text_not_markup(tmp_path):
+    frame = FRAME.drop(columns=["m", "y"]).rename(
+        columns={"c": "<script>alert(1)</script>", "x": 'q"&<b>'}
+    )
+    frame["k"] = np.where(frame["k"] == "u", "<u>", "v&v")
+    with joblib.parallel_config(backend="sequential"):
+        result = compare(frame, "k", methods=[linear(), odd("fail")], journal=False, cv=3)
+    page = page_of(result, tmp_path)
+    assert "<script>" not in page
+    assert "this method cannot do it" in page
+    assert "&lt;script&gt;" in page
+
+
+def test_a_stopped_run_reports_what_there_is(tmp_path):
+    from octavo.compare.workbench import Comparison
+
+    with joblib.parallel_config(backend="sequential"):
+        result = compare(
+            FRAME.drop(columns=["m", "y"]), "k", methods=[linear(), guess()], journal=False, cv=3
+        )
+    log = result.log
+    log.outcomes = {key: outcome for key, outcome in log.outcomes.items() if key[1] == 0}
+    log.stopped = "time budget"
+    partial = Comparison(
+        result.problem, result.candidates, [], log, result.settings, result.steps, None, {}, None
+    )
+    page = page_of(partial, tmp_path)
+    assert "stopped (time budget) after 1 of 3 folds" in page
+    log.outcomes = {}
+    empty = Comparison(
+        result.problem, result.candidates, [], log, result.settings, result.steps, None, {}, None
+    )
+    assert "No method finished a fold" in page_of(empty, tmp_path)
+
+
+def test_the_verdict_names_the_winner_the_tied_and_the_guess():
+    with joblib.parallel_config(backend="sequential"):
+        result = compare(
+            FRAME.drop(columns=["m", "y"]), "k", methods="linear,guess", journal=False, cv=3
+        )
+    text = verdict(result)
+    assert result.best.name in text
+    assert "without features" in text.lower()
+    table = result.frame()
+    assert list(table["method"]) == [s.name for s in result.leaderboard]
+    assert result.as_dict()["leaderboard"][0]["name"] == result.best.name
+
+
+def test_what_deserves_a_look_stands_at_the_top(tmp_path):
+    frame = FRAME.drop(columns=["m", "y"]).assign(copy=FRAME["k"].map({"u": 7, "v": 3}))
+    with joblib.parallel_config(backend="sequential"):
+        result = compare(frame, "k", methods="guess", journal=False, cv=3)
+    page = page_of(result, tmp_path)
+    assert page.index("Look before you believe it") < page.index("Leaderboard")
+    assert page.count("tells the target one to one") == 2
+
+
+def test_a_folder_that_does_not_exist(tmp_path):
+    with joblib.parallel_config(backend="sequential"):
+        result = compare(FRAME.drop(columns=["m", "y"]), "k", methods="guess", journal=False, cv=3)
+    with pytest.raises(InputError, match="does not exist"):
+        result.report(tmp_path / "no" / "report.html")
+
+
+def test_the_bar_shows_the_best_so_far_and_the_time_left():
+    import io
+
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    with ComparisonBar(console) as bar:
+        bar.begin(10, 2)
+        bar.update(3, ("AROW", 0.8754), 42.0)
+        text = "".join(
+            str(column.render(bar._bar.tasks[0]))
+            for column in bar._bar.columns
+            if hasattr(column, "text_format")
+        )
+    assert "best so far: AROW 0.8754" in text
+    assert "about 42 s left" in text
+    assert [clock(s) for s in (None, 12.3, 300, 7200)] == ["?", "12 s", "5 min", "2.0 h"]

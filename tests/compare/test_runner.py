@@ -1,0 +1,396 @@
+"""Failures, crashes, memory, the clock, Ctrl-C, resuming, and the same answer however it is run."""
+
+import json
+import os
+import threading
+import time
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+from octavo.compare import InputError, compare, prepare
+from octavo.compare.candidates import Candidate
+from octavo.compare.folds import Settings, memory_limit, run_fold, seed_of, splits
+from octavo.compare.journal import Journal, method_key, problem_key
+from octavo.compare.pools import DIED, Job, JoblibPool, ProcessPool, pool_for
+from octavo.compare.runner import run, seconds_left
+
+RNG = np.random.default_rng(0)
+N = 120
+X = RNG.normal(size=(N, 3))
+FRAME = pd.DataFrame(X, columns=list("abc")).assign(
+    kind=np.where(X[:, 0] + 0.5 * RNG.normal(size=N) > 0, "yes", "no")
+)
+
+
+class Odd(ClassifierMixin, BaseEstimator):
+    """Guesses the first class, after something has happened."""
+
+    def __init__(self, how="fail", mark=None):
+        self.how = how
+        self.mark = mark
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        if self.how == "fail":
+            raise ValueError("this method\ncannot do it")
+        if self.how == "crash":
+            os._exit(3)
+        if self.how == "memory":
+            np.ones((200_000, 200_000)) @ np.ones(200_000)
+        if self.how == "sleep":
+            time.sleep(60)
+        if self.how == "second":  # fails on every fit but the first
+            with open(self.mark, "a+") as file:
+                file.write("x")
+                length = file.tell()
+            if length > 1:
+                raise RuntimeError("only once")
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+def linear():
+    return Candidate("linear", "scikit-learn", LogisticRegression(), [{"C": 0.1}, {"C": 1.0}])
+
+
+def guess():
+    return Candidate("guess", "scikit-learn", DummyClassifier())
+
+
+def forest():
+    return Candidate(
+        "forest", "scikit-learn", RandomForestClassifier(5), [{}, {"max_depth": 2}], "codes"
+    )
+
+
+def odd(how, **more):
+    return Candidate(how, "octavo", Odd(how, **more))
+
+
+def compared(methods, *, backend="sequential", **arguments):
+    arguments = {"target": "kind", "cv": 3, "journal": False} | arguments
+    with joblib.parallel_config(backend=backend):
+        return compare(FRAME, methods=methods, **arguments)
+
+
+def lines(result):
+    return [
+        repr((s.name, s.mean, s.low, s.high, s.p_value, s.scores, s.params))
+        for s in result.leaderboard
+    ]
+
+
+def test_the_leaderboard_equals_cross_validation_by_hand():
+    """One method with one setting: scikit-learn's own cross_val_score on the same folds."""
+    from sklearn.model_selection import cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    plain = Candidate("linear", "scikit-learn", LogisticRegression())
+    result = compared([plain])
+    problem = prepare(FRAME, "kind", cv=3)
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    expected = cross_val_score(model, problem.X, problem.y, cv=splits(problem, 3, 0))
+    np.testing.assert_allclose(result.best.scores, expected)
+
+
+def test_settings_are_chosen_as_grid_search_does():
+    from sklearn.model_selection import GridSearchCV
+
+    problem = prepare(FRAME, "kind", cv=3)
+    candidate = Candidate(
+        "linear", "s", LogisticRegression(), [{"C": c} for c in (1e-6, 0.01, 1.0)]
+    )
+    outcome = run_fold(problem, candidate, 1, Settings(cv=3))
+    train, test = splits(problem, 3, 0)[1]
+    part = problem.take(train)
+    seed = seed_of(0, "linear", 1)
+    search = GridSearchCV(
+        candidate.build(part, {}, seed),
+        {"model__C": [1e-6, 0.01, 1.0]},
+        cv=splits(part, 3, seed),
+        scoring="accuracy",
+    ).fit(part.X, part.y)
+    assert outcome.params == {"C": search.best_params_["model__C"]}
+    assert outcome.score == search.score(problem.take(test).X, problem.y[test])
+
+
+def test_folds_hold_every_row_once_and_every_class():
+    problem = prepare(FRAME, "kind")
+    parts = splits(problem, 5, 3)
+    assert sorted(np.concatenate([test for _, test in parts])) == list(range(N))
+    for train, test in parts:
+        assert not set(train) & set(test)
+        assert set(problem.y[test]) == {"no", "yes"}
+
+
+def test_a_method_that_fails_is_listed_and_the_rest_go_on():
+    result = compared([odd("fail"), linear(), guess()])
+    assert [s.name for s in result.leaderboard] == ["linear", "guess"]
+    (failure,) = result.failures
+    assert failure.kind == "failed"
+    assert "ValueError: this method cannot do it (test_runner.py, line" in failure.why
+    assert len([1 for name, _ in result.log.outcomes if name == "fail"]) == 1  # not tried again
+
+
+def test_nonsense_scores_are_failures():
+    class Nan(Odd):
+        def decision_function(self, X):
+            return np.full(len(X), np.nan)
+
+    result = compared([Candidate("nan", "octavo", Nan("ok")), guess()], score="roc_auc")
+    assert [f.name for f in result.failures] == ["nan"]
+
+
+def test_the_same_seed_gives_the_same_leaderboard_whatever_the_backend():
+    methods = ["AROW,guess", forest(), linear()]
+    first = compared(methods, random_state=3)
+    assert lines(first) == lines(compared(methods, random_state=3, backend="threading", n_jobs=2))
+    assert lines(first) != lines(compared(methods, random_state=4))
+
+
+def test_processes_crashes_memory_and_determinism():
+    """One process dies, one asks for 320 GB; the others' scores are those of a sequential run."""
+    methods = [odd("crash"), linear(), odd("memory"), guess()]
+    result = compared(methods, backend="loky", n_jobs=2, memory=2 << 30)
+    assert lines(result) == lines(compared([linear(), guess()]))
+    why = {f.name: f.why for f in result.failures}
+    assert why["crash"] == DIED
+    assert why["memory"].startswith("out of memory")
+
+
+def test_memory_limits_are_taken_back():
+    with pytest.raises(MemoryError), memory_limit(1 << 28):
+        np.ones(1 << 28)
+    assert np.ones(1 << 26).size == 1 << 26
+
+
+class Clock:
+    """A pool without work: each job takes a second of its own clock."""
+
+    n_jobs = 1
+
+    def __init__(self, interrupt_after=None):
+        self.jobs, self.count, self.interrupt_after = [], 0, interrupt_after
+        self.stopped = False
+
+    @property
+    def busy(self):
+        return bool(self.jobs)
+
+    def has_room(self):
+        return not self.jobs
+
+    def submit(self, job):
+        self.jobs.append(job)
+
+    def wait(self, timeout):
+        from octavo.compare.folds import FoldOutcome
+
+        if self.count == self.interrupt_after:
+            raise KeyboardInterrupt
+        self.count += 1
+        job = self.jobs.pop()
+        score = 0.5 + 0.1 * job.fold
+        return [
+            (
+                job,
+                FoldOutcome(
+                    job.candidate.name, job.fold, score, seconds=1.0, n_train=80, n_test=40
+                ),
+            )
+        ]
+
+    def close(self):
+        self.stopped = True
+
+
+def test_folds_come_in_rounds_and_progress_is_told():
+    told = []
+
+    class Watch:
+        def begin(self, total, done):
+            told.append((total, done))
+
+        def update(self, done, best, left):
+            told.append((done, best, left))
+
+    run([linear(), guess()], Settings(cv=3), Clock(), Journal(None), watcher=Watch())
+    assert told[0] == (6, 0)
+    assert told[1] == (1, ("linear", 0.5), 5.0)
+    assert told[2][:1] == (2,)
+    assert told[-1][0] == 6
+    assert told[-1][2] == 0.0
+
+
+def test_time_left_uses_what_each_method_took():
+    from octavo.compare.folds import FoldOutcome
+    from octavo.compare.runner import RunLog
+
+    log = RunLog(
+        {
+            ("linear", 0): FoldOutcome("linear", 0, seconds=2.0),
+            ("guess", 0): FoldOutcome("guess", 0, seconds=4.0),
+        }
+    )
+    todo = [Job(linear(), 1), Job(guess(), 1), Job(odd("fail"), 0)]
+    assert seconds_left(log, todo, 2) == (2 + 4 + 3) / 2
+    assert seconds_left(RunLog(), todo, 2) is None
+
+
+def test_ctrl_c_keeps_finished_folds_and_a_second_call_goes_on(tmp_path):
+    journal = Journal(tmp_path / "j.jsonl")
+    pool = Clock(interrupt_after=3)
+    stopped = run([linear(), guess()], Settings(cv=3), pool, journal)
+    assert stopped.stopped == "interrupted"
+    assert pool.stopped
+    assert len(stopped.outcomes) == 3
+    again = Clock()
+    whole = run([linear(), guess()], Settings(cv=3), again, journal)
+    assert (whole.resumed, again.count) == (3, 3)
+    fresh = run([linear(), guess()], Settings(cv=3), Clock(), Journal(None))
+    assert {k: v.score for k, v in whole.outcomes.items()} == {
+        k: v.score for k, v in fresh.outcomes.items()
+    }
+
+
+def test_a_resumed_comparison_equals_one_that_never_stopped(tmp_path):
+    path = tmp_path / "j.jsonl"
+    whole = compared([forest(), linear(), guess()], journal=path)
+    kept = path.read_text().splitlines()
+    assert len(kept) == 9
+    path.write_text("\n".join(kept[:4]) + "\n" + kept[4][:50])  # killed while it wrote
+    resumed = compared([forest(), linear(), guess()], journal=path)
+    assert resumed.log.resumed == 4
+    assert lines(resumed) == lines(whole)
+    assert any("4 finished folds were taken from an earlier run" in s.what for s in resumed.steps)
+    assert compared([forest(), linear(), guess()], journal=path).log.resumed == 9
+    assert compared([forest(), linear(), guess()], journal=path, resume=False).log.resumed == 0
+
+
+def test_failures_are_tried_again_on_resume(tmp_path):
+    path = tmp_path / "j.jsonl"
+    compared([odd("fail"), guess()], journal=path)
+    again = compared([odd("fail"), guess()], journal=path)
+    assert again.log.resumed == 3
+    assert again.failures[0].kind == "failed"
+
+
+def test_journals_are_told_apart_by_data_settings_and_method():
+    problem = prepare(FRAME, "kind")
+    key = problem_key(problem, Settings())
+    assert key == problem_key(prepare(FRAME.copy(), "kind"), Settings())
+    changed = FRAME.copy()
+    changed.loc[0, "a"] += 1e-9
+    assert key != problem_key(prepare(changed, "kind"), Settings())
+    for other in (Settings(cv=4), Settings(seed=1), Settings(score="f1_macro")):
+        assert key != problem_key(problem, other)
+    assert key == problem_key(problem, Settings(memory=1))
+    one = linear()
+    assert method_key(one) == method_key(linear())
+    one.grid = [{"C": 5.0}]
+    assert method_key(one) != method_key(linear())
+
+
+def test_a_method_failing_later_is_a_failure_with_its_fold(tmp_path):
+    result = compared([odd("second", mark=str(tmp_path / "m")), guess()])
+    assert result.failures[0].why.endswith("(in fold 2)")
+
+
+def test_the_time_budget_ends_what_is_running():
+    begin = time.monotonic()
+    result = compared([guess(), odd("sleep")], backend="loky", n_jobs=1, time_budget=0.15)
+    assert time.monotonic() - begin < 50  # the method alone would take three minutes
+    assert result.stopped == "time budget"
+    kinds = {f.name: f.kind for f in result.failures}
+    assert kinds["sleep"] == "unfinished"
+
+
+def test_ctrl_c_in_the_midst_of_processes(tmp_path):
+    """A real interrupt of this process while workers are busy."""
+    import _thread
+
+    path = tmp_path / "j.jsonl"
+
+    def interrupt():
+        until = time.monotonic() + 60
+        while not path.exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        time.sleep(0.3)
+        _thread.interrupt_main()
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    result = compared([guess(), odd("sleep")], backend="loky", n_jobs=1, journal=path)
+    assert result.stopped == "interrupted"
+    kept = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [entry["method"] for entry in kept] == ["guess"]
+
+
+def test_methods_that_form_square_matrices_learn_from_a_part(monkeypatch):
+    monkeypatch.setattr("octavo.compare.candidates.QUADRATIC_ROWS", 50)
+    result = compared("svm,linear")
+    standing = {s.name: s for s in result.leaderboard}
+    assert standing["SVC"].n_train == 50
+    assert standing["SVC"].limited
+    assert not standing["LogisticRegression"].limited
+    assert (
+        "trained on 50 rows a fold, because its cost grows with the square of the rows"
+        in result.note(standing["SVC"])
+    )
+
+
+def test_pools_follow_the_users_choices(monkeypatch):
+    problem = prepare(FRAME, "kind")
+    assert isinstance(pool_for(problem, Settings(), None, None), ProcessPool)
+    with joblib.parallel_config(backend="threading", n_jobs=3):
+        pool = pool_for(problem, Settings(), None, None)
+    assert isinstance(pool, JoblibPool)
+    assert pool.n_jobs == 3
+    monkeypatch.setattr("octavo.compare.pools.DASK_SECONDS", 0.5)
+    with pytest.raises(InputError, match="no Dask scheduler answers at"):
+        pool_for(problem, Settings(), None, "tcp://127.0.0.1:9")
+
+
+def test_dask_gives_the_same_leaderboard():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        over_dask = compared([linear(), odd("fail"), guess()], client=client)
+        assert client.status == "running"
+    assert lines(over_dask) == lines(compared([linear(), guess()]))
+    assert over_dask.failures[0].name == "fail"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"cv": 1}, "at least 2 folds"),
+        ({"time_budget": 0}, "must be positive"),
+        ({"score": "acuracy"}, "did you mean accuracy"),
+        ({"methods": "AROV"}, "did you mean AROW"),
+    ],
+)
+def test_bad_arguments(arguments, words):
+    with pytest.raises(InputError, match=words):
+        compare(FRAME, "kind", journal=False, **arguments)
+
+
+def test_nothing_finished_is_said():
+    result = compared([odd("fail")])
+    assert result.leaderboard == []
+    with pytest.raises(RuntimeError, match="no method finished a fold"):
+        result.snippet()
+    assert "fail" in repr(result)
