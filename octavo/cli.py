@@ -385,7 +385,9 @@ def warmup() -> None:
 def steer(
     data: Annotated[
         Path | None,
-        typer.Argument(metavar="DATA", help="A table: CSV, TSV or Parquet. Digits by default."),
+        typer.Argument(
+            metavar="DATA", help="CSV, TSV, Parquet, ARFF or libsvm. Digits by default."
+        ),
     ] = None,
     label: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A column that the map must not see.")

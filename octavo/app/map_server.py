@@ -81,7 +81,7 @@ class MapServer:
         """Answer until interrupted."""
         self.start()
         gc.collect()
-        gc.freeze()  # what is there now stays: to look through it again would take longer than 50 ms
+        gc.freeze()  # what is there now stays; looking through it would take 50 ms and more
         try:
             # Matrices of this size gain little from threads, and wait long for one that is late.
             with threadpool_limits(limits=1, user_api="blas"):

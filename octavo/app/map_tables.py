@@ -94,9 +94,10 @@ def load_table(path: str | Path | None = None, label: str | None = None) -> MapT
     if path is None:
         return _digits(label)
     frame, notes, target = read_frame(Path(path))
+    frame.columns = [str(name) for name in frame.columns]
     label = target if label is None else label
     if label is not None and label not in frame.columns:
-        raise UnknownNameError("column", label, [str(name) for name in frame.columns])
+        raise UnknownNameError("column", label, list(frame.columns))
     if len(frame) < 3:
         raise ValueError(f"{path} has {len(frame)} rows; a map needs at least 3.")
     if len(frame) > MAX_ROWS:
@@ -104,11 +105,11 @@ def load_table(path: str | Path | None = None, label: str | None = None) -> MapT
         frame = frame.sample(MAX_ROWS, random_state=0).sort_index()
     columns, X = {}, []
     for name in frame.columns:
-        values, features, note = _column(frame[name], str(name))
+        values, features, note = _column(frame[name], name)
         if note:
             notes.append(note)
         if values is not None:
-            columns[str(name)] = values
+            columns[name] = values
             X += [] if name == label else features
     if not X:
         raise ValueError(
@@ -140,39 +141,29 @@ def read_frame(path: Path) -> tuple[pd.DataFrame, list[str], str | None]:
     if not path.is_file():
         raise ValueError(f"There is no file {path}.")
     try:
-        from octavo.compare.reading import read_table
-    except ImportError:
-        return _read_plainly(path)
+        import pandas  # noqa: F401
+    except ImportError as error:
+        raise ValueError(
+            "reading a table needs pandas, which is not installed: pip install 'octavo[app]'"
+        ) from error
+    from octavo.compare.reading import read_table
+
     table = read_table(path)
     if table.sparse is not None:
         raise ValueError(f"{path} is too wide for a map: {table.sparse.shape[1]:,} columns.")
     return table.frame, list(table.notes), table.target
 
 
-def _read_plainly(path: Path) -> tuple[pd.DataFrame, list[str], str | None]:
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ValueError(
-            "reading a table needs pandas, which is not installed: pip install 'octavo[app]'"
-        ) from error
-    try:
-        if path.suffix.lower() in (".parquet", ".pq"):
-            return pd.read_parquet(path), [], None
-        # sep=None looks at the first line; it takes the slower of pandas' two parsers.
-        separator = {".csv": ",", ".tsv": "\t", ".tab": "\t"}.get(path.suffix.lower())
-        engine = "c" if separator else "python"
-        return pd.read_csv(path, sep=separator, engine=engine), [], None
-    except (ValueError, OSError) as error:
-        raise ValueError(
-            f"{path} cannot be read as a table ({error}); CSV, TSV and Parquet can."
-        ) from error
-
-
 def _column(series: pd.Series, name: str) -> tuple[Any, list[Any], str]:
     """Return what a column shows (None: nothing), its features, and a note on what was done."""
     import pandas as pd
 
+    from octavo.compare.cleaning import as_numbers, as_text
+
+    if series.dtype == object or pd.api.types.is_string_dtype(series.dtype):
+        # Text in which every cell that is not missing is a number, as people write numbers.
+        text, numbers = as_text(series), as_numbers(series)
+        series = numbers if numbers.notna().sum() == text.notna().sum() else text
     missing = int(series.isna().sum())
     if missing == len(series):
         return None, [], f"{name}: empty, left out"

@@ -64,6 +64,26 @@ def test_a_tab_separated_file_and_a_parquet_file(file, tmp_path):
     assert np.array_equal(load_table(tmp_path / "t.parquet").X, by_tabs.X)
 
 
+def test_numbers_are_read_as_people_write_them(file):
+    path = file(
+        "price;sort\n"
+        + "".join(f"{p};{s}\n" for p, s in zip(["€1", "?", "€3", "NA", "€5"], "xyxyx"))
+    )
+    table = load_table(path)
+    np.testing.assert_array_equal(table.columns["price"], [1.0, np.nan, 3.0, np.nan, 5.0])
+    assert table.X.shape == (5, 3)
+    assert "price: 2 missing, filled with the median" in table.notes
+
+
+def test_libsvm_and_arff_files(file):
+    rows = "".join(f"{(-1) ** i} 1:{i} 2:{i * i % 5}\n" for i in range(8))
+    table = load_table(file(rows, "data.libsvm"))
+    assert table.label is not None
+    assert table.X.shape == (8, 2)
+    text = "@relation r\n@attribute a numeric\n@attribute b {x,y}\n@data\n1,x\n2,y\n4,x\n"
+    assert load_table(file(text, "data.arff")).X.shape == (3, 3)
+
+
 def test_long_tables_are_thinned_out_the_same_way_each_time(tmp_path):
     path = tmp_path / "long.csv"
     pd.DataFrame({"a": np.arange(MAX_ROWS + 10), "b": 1.0}).to_csv(path, index=False)
