@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -378,6 +379,68 @@ def warmup() -> None:
         for module, seconds in warm_all():
             status.update(f"compiled {module}")
             out.print(f"{module}: {seconds:.1f} s")
+
+
+@app.command("app")
+def steer(
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DATA", help="CSV, TSV, Parquet, ARFF or libsvm. Digits by default."
+        ),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="A column that the map must not see.")
+    ] = None,
+    kernel: Annotated[str, typer.Option(help="Such as rbf, linear, poly, laplacian.")] = "rbf",
+    gamma: Annotated[
+        str, typer.Option(help="Scale of the kernel: a number, 'scale' or 'auto'.")
+    ] = "scale",
+    low_rank: Annotated[
+        int | None,
+        typer.Option(min=0, help="Rank of the kernel's factor, 300 by default; 0: exact."),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of this machine; 0: any that is free.")
+    ] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page at once.")
+    ] = True,
+) -> None:
+    """Steer a map of a table by hand, in the browser: drag points, link them, label them, undo.
+
+    The page is served to this machine alone, at an address that cannot be guessed. Ctrl-C stops
+    it.
+    """
+    try:
+        from octavo.app.map_server import MapServer
+    except ImportError as error:
+        fail(f"the page needs {error.name}, which is not installed: pip install 'octavo[app]'")
+    from octavo.app.map_sessions import start_session
+    from octavo.app.map_tables import load_table
+
+    try:
+        scale = gamma if gamma in ("scale", "auto") else float(gamma)
+    except ValueError:
+        fail(f"--gamma must be a number above 0, 'scale' or 'auto'; got {gamma!r}")
+    try:
+        with err.status("reading the table"):
+            table = load_table(data, label)
+        with err.status("decomposing the kernel"):
+            session = start_session(table, kernel=kernel, gamma=scale, low_rank=low_rank)
+    except (ValueError, LookupError) as error:
+        fail(str(error))
+    try:
+        server = MapServer(table, session, port)
+    except OSError as error:
+        fail(f"port {port} cannot be used ({error.strerror}); name another, or leave --port out")
+    for note in table.notes:
+        err.print(escape(note), soft_wrap=True)
+    typer.echo(server.url)
+    err.print("Ctrl-C stops the page.")
+    if browser:
+        webbrowser.open(server.url)
+    server.run()
 
 
 def main() -> None:
