@@ -133,6 +133,7 @@ class Hint:
     row_limit: int | None = None
     feature_limit: int | None = None
     cost: str | None = None
+    rows_needed: int = 0
 
 
 HINTS = {
@@ -165,6 +166,9 @@ HINTS = {
         None,
         "the square of its samples of rows",
     ),
+    "BiasedMPM": Hint(({},), {"on_infeasible": "warn"}),
+    # Five folds of a training part, each trained on 20 rows at least, inside two loops of folds.
+    "GreedyFourierRegressor": Hint(({},), {}, None, None, "rows times columns", 250),
     "OnlineRanker": Hint(
         ({"model": "bradley_terry"}, {"model": "thurstone_mosteller"}, {"model": "plackett_luce"})
     ),
@@ -306,6 +310,8 @@ def _with_hints(
     n_features = problem.X.shape[1]
     if hint.feature_limit is not None and n_features > hint.feature_limit:
         return NotTried(name, f"{n_features} columns; it is tried up to {hint.feature_limit}")
+    if problem.n_rows < hint.rows_needed:
+        return NotTried(name, f"{problem.n_rows} rows; it is tried from {hint.rows_needed} on")
     quadratic = method.room in KERNEL_ROOMS
     n_classes = len(problem.classes)
     one_vs_rest = (

@@ -161,7 +161,7 @@ def _date_parts(column: pd.Series, plan: ColumnPlan) -> dict[str, Any]:
     pd = need_pandas()
     dates = _as_dates(column, plan.date_format)
     days = (dates - pd.Timestamp(plan.origin)).dt.total_seconds() / 86400
-    parts = {"days": days, "month": dates.dt.month, "weekday": dates.dt.weekday}
+    parts = {"days": days, "month": dates.dt.month, "weekday": dates.dt.day_of_week}
     if (dates.dropna() != dates.dropna().dt.normalize()).any():
         parts["hour"] = dates.dt.hour
     return {f"{plan.name}: {part}": values.astype(float) for part, values in parts.items()}

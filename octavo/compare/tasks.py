@@ -132,7 +132,7 @@ def class_target(target: pd.Series, n_folds: int) -> tuple[NDArray, NDArray[np.b
                 True,
             )
         )
-        rows &= ~text.isin(rare.index).to_numpy()
+        rows = rows & ~text.isin(rare.index).to_numpy()
     labels = text[rows].to_numpy(dtype=str)
     if all(value.lstrip("-").isdigit() for value in np.unique(labels)):
         labels = labels.astype(np.int64)

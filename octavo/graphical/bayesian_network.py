@@ -121,6 +121,8 @@ def table_of(
     values = validate_data(
         estimator, X, dtype=None, reset=reset, ensure_min_samples=2 if reset else 1
     )
+    if values.dtype == object and (values == None).any():  # noqa: E711 (of each cell)
+        raise ValueError("Input X contains None. Fill missing cells, or make them a state.")
     if not reset:
         return code_table(values, estimator.columns_), estimator.columns_
     names = getattr(estimator, "feature_names_in_", None)

@@ -59,7 +59,7 @@ def test_dates_are_taken_apart():
     days = pd.date_range("2024-01-01", periods=40, freq="36h")
     X, text, plan = cleaned(when=days.strftime("%Y-%m-%d %H:%M"), also=days)
     np.testing.assert_allclose(X["when: days"], np.arange(40) * 1.5)
-    np.testing.assert_array_equal(X["also: weekday"], days.weekday)
+    np.testing.assert_array_equal(X["also: weekday"], days.day_of_week)
     assert set(X["when: hour"]) == {0, 12}
     assert "month and weekday take its place" in text
     later = plan.apply(pd.DataFrame({"when": ["2024-01-03", "rubbish"], "also": days[:2]}))
