@@ -16,7 +16,6 @@ from tornado.ioloop import IOLoop
 
 from octavo.app.controller import MapController
 from octavo.app.map_document import MapDocument
-from octavo.app.map_sessions import another_session
 from octavo.app.map_tables import MapTable
 from octavo.kernel.interactive_session import InteractiveSession
 
@@ -64,7 +63,7 @@ class MapServer:
         self.port = port
 
     def _open_tab(self, doc: Document) -> None:
-        controller = MapController(self.table, another_session(self.session))
+        controller = MapController(self.table, self.session.fork())
         self.controllers.append(controller)
         MapDocument(doc, controller)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from octavo.app.map_tables import MapTable
@@ -49,17 +48,3 @@ def start_session(
     session.place(0, (0.0, 0.0)).undo()
     session.label(0, 1).undo()
     return session
-
-
-def another_session(session: InteractiveSession) -> InteractiveSession:
-    """Return a session on the same decomposition, with the constraints of this one.
-
-    The two go separate ways from here: only what never changes is shared (the kernel's
-    eigenvectors, the graph of neighbours), so that another tab costs no time.
-    """
-    other = copy.copy(session)
-    other._past, other._future = list(session._past), []
-    other._system = type(session._system)(session._basis)
-    other._system._graphs = session._system._graphs
-    other._system._bases = dict(session._system._bases)
-    return other

@@ -11,6 +11,7 @@ Reference: D. Oglic, Constructive approximation and learning by greedy algorithm
 
 from __future__ import annotations
 
+import copy
 import time
 from typing import Any, NamedTuple, Self
 
@@ -400,6 +401,22 @@ class InteractiveSession:
         self._past.append(_State(constraints, steering, solved, action, drag))
         self._future.clear()
         return self
+
+    def fork(self) -> InteractiveSession:
+        """Return another session with the constraints and the history of this one.
+
+        The two go separate ways from here. What never changes (the kernel's decomposition, the
+        graph of neighbours) is shared, so that it costs no time.
+
+        Returns
+        -------
+        InteractiveSession
+            On the same samples.
+        """
+        other = copy.copy(self)
+        other._past, other._future = list(self._past), []
+        other._system = self._system.fork()
+        return other
 
     # --- what leaves the session -----------------------------------------------------------------
 

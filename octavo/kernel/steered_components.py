@@ -133,6 +133,12 @@ class SteeringSystem:
         self._bases: dict[Any, Array] = {}
         self._factored: dict[Any, _Factored] = {}
 
+    def fork(self) -> SteeringSystem:
+        """Return another solver that shares what depends on the basis alone."""
+        other = SteeringSystem(self.basis)
+        other._graphs, other._bases = self._graphs, dict(self._bases)
+        return other
+
     def solve(self, constraints: MapConstraints, steering: Steering) -> SteeredMap:
         """Return the map that these constraints define."""
         rank = len(self.basis.p)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.app.controller import MapController
-from octavo.app.map_sessions import another_session, start_session
+from octavo.app.map_sessions import start_session
 from octavo.app.map_tables import MapTable
 from octavo.kernel import InteractiveSession
 
@@ -29,7 +29,7 @@ START = start_session(TABLE)
 
 @pytest.fixture
 def tab():
-    return MapController(TABLE, another_session(START))
+    return MapController(TABLE, START.fork())
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_many_labels_are_one_action(tab):
 
 
 def test_tabs_do_not_see_each_other(tab):
-    other = MapController(TABLE, another_session(START))
+    other = MapController(TABLE, START.fork())
     do(tab, *drag(3, (0.1, 0.2)), {"kind": "label", "indices": [1], "name": "x"})
     assert other.session.constraints["placements"] == []
     assert other.classes == {}
@@ -153,7 +153,7 @@ def test_exported_constraints_come_back(tab, peer):
     do(tab, *drag(3, (0.1, 0.2)), {"kind": "link", "indices": [1, 2], "sign": -1})
     do(tab, {"kind": "label", "indices": [6], "name": "z"})
     text = json.dumps(tab.state()["constraints"])
-    other = MapController(TABLE, another_session(START))
+    other = MapController(TABLE, START.fork())
     (reply,) = do(other, {"kind": "import", "text": text, "name": "c.json"})
     assert reply.detail == "3 constraints"
     assert_same(other, peer.load(json.loads(text)))
@@ -286,12 +286,12 @@ def test_pictures(tab, kind, beside):
     )
 )
 def test_interleaved_drags_and_undos_keep_the_session_of_a_fresh_fit(steps):
-    tab = MapController(TABLE, another_session(START))
+    tab = MapController(TABLE, START.fork())
     for step in steps:
         if isinstance(step, str):
             tab.handle({"kind": step})
         else:
             i, number, x = step
             do(tab, *drag(i, (x, 0.1), number=number))
-    peer = another_session(START).load(tab.session.constraints)
+    peer = START.fork().load(tab.session.constraints)
     np.testing.assert_allclose(tab.session.embedding, peer.embedding, atol=1e-9)

@@ -175,6 +175,21 @@ def test_two_sessions_do_not_see_each_other():
     assert not hasattr(model, "embedding_")
 
 
+def test_a_fork_goes_its_own_way():
+    session = InteractiveSession(None, X).place(0, (0.4, 0.1)).link(1, 2)
+    other = session.fork()
+    np.testing.assert_array_equal(other.embedding, session.embedding)
+    other.place(3, (-0.5, 0.2)).label(4, 1)
+    before = session.embedding.copy()
+    session.unlink(1, 2)
+    assert len(other.constraints["placements"]) == 2
+    assert len(session.constraints["placements"]) == 1
+    fresh = InteractiveSession(None, X, other.constraints)
+    np.testing.assert_allclose(other.embedding, fresh.embedding, atol=1e-8)
+    other.undo().undo()
+    np.testing.assert_array_equal(other.embedding, before)
+
+
 def test_the_embedding_cannot_be_written_to():
     session = InteractiveSession(None, X)
     with pytest.raises(ValueError, match="read-only"):
