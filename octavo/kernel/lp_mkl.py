@@ -295,7 +295,7 @@ class LpMKLRegressor(RegressorMixin, LpMKLBase):
     solver : {"auto", "wrapper", "interleaved", "silp", "lbfgs"}, default="auto"
         As in `LpMKLClassifier`; ``"lbfgs"`` maximises the smooth dual of the squared loss.
     loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
-        max(0, |y - f| - ε), or ½ (y - f)².
+        max(0, ``|y - f|`` - ε), or ½ (y - f)².
     regularizer : {"lp", "block", "mahalanobis"}, default="lp"
         As in `LpMKLClassifier`.
     q : float, default=None
