@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numba
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
@@ -30,6 +31,7 @@ from octavo.engine.namespaces import namespace_of
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed")
 Gamma = float | str | None
+SKEW = 1e-8  # asymmetry, relative to the largest entry, that counts as rounding
 
 
 @dataclass(frozen=True)
@@ -240,29 +242,80 @@ def check_gram(K: Any, *, definite: bool = True, name: str = "The precomputed ke
     Raises
     ------
     ValueError
-        If the matrix is not square or not symmetric, or if its diagonal is negative somewhere.
+        If the matrix is not square, not finite or not symmetric, or if its diagonal is negative
+        somewhere.
     """
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{name} must be square, one row and column per sample; got {K.shape}.")
-    scale = float(np.abs(K).max(initial=0.0))
-    skew = float(np.abs(K - K.T).max(initial=0.0))
-    if skew > 1e-8 * scale:
-        raise ValueError(
-            f"{name} must be symmetric; K and its transpose differ by up to {skew:.3g}, and the "
-            f"largest entry is {scale:.3g}. If a small error made it so, pass (K + K.T) / 2."
-        )
+    check_symmetric(K, name)
     lowest = float(np.diagonal(K).min(initial=0.0))
     if lowest < 0.0:
         raise ValueError(f"{name} must have a non-negative diagonal; its minimum is {lowest:.3g}.")
     if definite and len(K):
         bottom = _smallest_eigenvalue(K)
-        if bottom < -1e-8 * scale * len(K):
+        if bottom < -SKEW * _largest_magnitude(K) * len(K):
             warnings.warn(
                 f"{name} is indefinite: its smallest eigenvalue is {bottom:.3g}. The problem is "
                 "then not convex and the result may depend on where the solver starts.",
                 UserWarning,
                 stacklevel=3,
             )
+
+
+def check_symmetric(K: np.ndarray, name: str) -> None:
+    """Refuse a square matrix that is not finite, or not symmetric beyond rounding.
+
+    One pass computes Kr and Kᵀr for a vector r of numbers between 1 and 2. An entry that differs
+    from its mirror image by δ moves the two apart by at least δ, unless others cancel it exactly.
+    Only if they are apart are all pairs compared.
+    """
+    K = np.ascontiguousarray(K, dtype=np.float64)
+    r = 1.0 + np.random.default_rng(0).uniform(size=len(K))
+    ahead, across = np.empty(len(K)), np.zeros(len(K))
+    length = float(np.sqrt(_both_products(K, r, ahead, across)))  # of K as a vector
+    if not np.isfinite(length) and not np.isfinite(K).all():  # squares may overflow
+        raise ValueError(f"{name} contains NaN or infinity.")
+    apart, rounding = np.abs(ahead - across).max(initial=0.0), 0.5 * SKEW * length / max(1, len(K))
+    if np.isfinite(length) and apart <= rounding:  # an entry is length / n at least, the largest
+        return
+    skew, scale = float(_largest_skew(K)), _largest_magnitude(K)
+    if skew > SKEW * scale:
+        raise ValueError(
+            f"{name} must be symmetric; K and its transpose differ by up to {skew:.3g}, and the "
+            f"largest entry is {scale:.3g}. If a small error made it so, pass (K + K.T) / 2."
+        )
+
+
+def _largest_magnitude(K: np.ndarray) -> float:
+    """Return the largest |K_ij| without a copy."""
+    return float(max(K.max(initial=0.0), -K.min(initial=0.0)))
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _both_products(K, r, ahead, across):
+    """Write Kr, add Kᵀr and return Σ K_ij², in one pass."""
+    squares = 0.0
+    for i in range(K.shape[0]):
+        product, here = 0.0, r[i]
+        for j in range(K.shape[1]):
+            value = K[i, j]
+            product += value * r[j]
+            across[j] += value * here
+            squares += value * value
+        ahead[i] = product
+    return squares
+
+
+@numba.njit(cache=True, nogil=True)
+def _largest_skew(K):
+    """Return the largest |K_ij - K_ji|, by tiles, so that the transpose is read by the line."""
+    n, skew = K.shape[0], 0.0
+    for top in range(0, n, 32):
+        for left in range(0, top + 1, 32):
+            for i in range(top, min(top + 32, n)):
+                for j in range(left, min(left + 32, i)):
+                    skew = max(skew, abs(K[i, j] - K[j, i]))
+    return skew
 
 
 def _smallest_eigenvalue(K: np.ndarray) -> float:
@@ -274,6 +327,14 @@ def _smallest_eigenvalue(K: np.ndarray) -> float:
         return float(eigsh(K, k=1, which="SA", tol=1e-2, v0=start, maxiter=100)[0][0])
     except ArpackNoConvergence as error:  # the best that was seen bounds it from above
         return float(error.eigenvalues[0]) if len(error.eigenvalues) else 0.0
+
+
+def squared_distances(X: Any, Y: Any) -> Any:
+    """Return |x - y|² for every row x of X and y of Y, in their namespace, at least 0.
+
+    Exactly 0 on the diagonal when Y is X. X and Y may be dense or CSR.
+    """
+    return -_scaled_distances(X, Y, 1.0)
 
 
 def _products(X: Any, Y: Any) -> Any:
@@ -334,3 +395,8 @@ def _exp(A: Any) -> Any:
     """Return the exponential, in place for NumPy."""
     xp, _, is_numpy = namespace_of(A)
     return np.exp(A, out=A) if is_numpy else xp.exp(A)
+
+
+def _warmup() -> None:
+    check_symmetric(np.eye(2), "K")
+    _largest_skew(np.eye(2))

@@ -10,35 +10,16 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from octavo.engine.gram import check_symmetric
 
 __all__ = ["center_kernel", "kernel_alignment", "normalize_kernel"]
 
 Floats = NDArray[np.float64]
 HOW = ("multiplicative", "spherical")
-_TILE = 32
 _NO_VARIANCE = 1e-12  # of the mean diagonal: less is rounding
-
-
-@numba.njit(cache=True, nogil=True)
-def _inspect(K, square):
-    """Return the sum of magnitudes, the largest, and the largest difference from the transpose."""
-    n_rows, n_columns = K.shape
-    total, scale, skew = 0.0, 0.0, 0.0
-    for i in range(n_rows):
-        for j in range(n_columns):
-            size = abs(K[i, j])
-            total += size
-            scale = max(scale, size)
-    if square:
-        for top in range(0, n_rows, _TILE):  # tiles, so that the transpose is read by the line
-            for left in range(0, top + 1, _TILE):
-                for i in range(top, min(top + _TILE, n_rows)):
-                    for j in range(left, min(left + _TILE, i)):
-                        skew = max(skew, abs(K[i, j] - K[j, i]))
-    return total, scale, skew
 
 
 def as_stack(kernels: Any, *, square: bool = True) -> Floats:
@@ -75,14 +56,10 @@ def as_stack(kernels: Any, *, square: bool = True) -> Floats:
     if square and stack.shape[1] != stack.shape[2]:
         raise ValueError(f"Kernels must be square, got shape {stack.shape[1:]}.")
     for m, K in enumerate(stack):
-        total, scale, skew = _inspect(np.ascontiguousarray(K), square)
-        if not np.isfinite(total):
+        if square:
+            check_symmetric(K, f"Kernel {m}")
+        elif not np.isfinite(K.sum()):
             raise ValueError(f"Kernel {m} contains NaN or infinity.")
-        if skew > 1e-8 * scale:
-            raise ValueError(
-                f"Kernel {m} must be symmetric; it differs from its transpose by up to {skew:.3g}, "
-                f"and its largest entry is {scale:.3g}."
-            )
     return stack
 
 
@@ -214,7 +191,3 @@ def kernel_alignment(Ks: ArrayLike | Sequence[ArrayLike], *, center: bool = Fals
     products = flat @ flat.T
     lengths = inverse_lengths(np.diagonal(products))
     return products * lengths[:, None] * lengths[None, :]
-
-
-def _warmup() -> None:
-    _inspect(np.eye(2), True)

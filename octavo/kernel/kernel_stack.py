@@ -18,12 +18,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.exponential import _exp_nonpositive
-from octavo.engine.gram import Kernel, resolve_kernel, row_chunks, settle_gamma
+from octavo.engine.gram import (
+    Kernel,
+    resolve_kernel,
+    row_chunks,
+    settle_gamma,
+    squared_distances,
+)
 from octavo.kernel.kernel_normalize import as_stack, feature_variance, inverse_lengths
 
 __all__ = ["KernelStack"]
@@ -153,15 +158,6 @@ def _ladder_block(D, gamma, out):
     for i in range(D.shape[0]):
         for j in range(D.shape[1]):
             out[i, j] = _exp_nonpositive(-gamma * D[i, j])
-
-
-def squared_distances(X: Any, Y: Any) -> Floats:
-    """Return |x - y|² of centred rows; exactly 0 on the diagonal when Y is X."""
-    if sp.issparse(X):
-        return euclidean_distances(X, Y, squared=True)
-    middle = Y.mean(axis=0)
-    left = X - middle
-    return euclidean_distances(left, left if X is Y else Y - middle, squared=True)
 
 
 def member_block(member: StackMember, X: Any, Y: Any) -> Any:

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.exponential import _exp_nonpositive
-from octavo.kernel.kernel_stack import KernelStack, find_ladders, member_block, squared_distances
+from octavo.engine.gram import squared_distances
+from octavo.kernel.kernel_stack import KernelStack, find_ladders, member_block
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -304,7 +304,13 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _validated(self, X, y, sample_weight):
         X, y = validate_data(
-            self, X, y, accept_sparse=self._sparse(), dtype=np.float64, ensure_min_samples=2
+            self,
+            X,
+            y,
+            accept_sparse=self._sparse(),
+            dtype=np.float64,
+            ensure_min_samples=2,
+            ensure_all_finite=self.kernel != "precomputed",  # looked at with its symmetry
         )
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

@@ -15,9 +15,11 @@ from octavo.engine.gram import (
     GramColumns,
     Kernel,
     check_gram,
+    check_symmetric,
     resolve_kernel,
     row_chunks,
     settle_gamma,
+    squared_distances,
 )
 from octavo.engine.nystroem import nystroem_factor, nystroem_normalization
 
@@ -131,6 +133,39 @@ def test_what_is_no_gram_matrix_is_refused():
         check_gram(crooked)
     with pytest.raises(ValueError, match="non-negative diagonal; its minimum is -1"):
         check_gram(-K)
+
+
+@pytest.mark.parametrize("n", [2, 33, 700])
+@pytest.mark.parametrize("size", [1e-7, 1.0])
+def test_one_entry_off_its_mirror_image_is_seen(n, size):
+    """Anywhere, however large the matrix; rounding is not."""
+    rng = np.random.default_rng(n)
+    A = rng.standard_normal((n, n))
+    A += A.T
+    check_symmetric(A, "A")
+    check_symmetric(A + 1e-13 * rng.standard_normal((n, n)), "A")
+    for _ in range(5):
+        i, j = rng.choice(n, 2, replace=False)
+        crooked = A.copy()
+        crooked[i, j] += size * np.abs(A).max()
+        off = f"{abs(crooked[i, j] - A[i, j]):.3g}"
+        with pytest.raises(ValueError, match=f"A must be symmetric.*differ by up to {off}"):
+            check_symmetric(crooked, "A")
+    check_symmetric(1e200 * A, "A")  # whose squares are too large for a number
+    for bad in (np.nan, np.inf):
+        A[0, 1] = bad
+        with pytest.raises(ValueError, match="A contains NaN or infinity"):
+            check_symmetric(A, "A")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_squared_distances_of_rows(sparse):
+    left, right = (sp.csr_array(X), sp.csr_array(Y)) if sparse else (X, Y)
+    expected = ((X[:, None] - Y[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(squared_distances(left, right), expected, rtol=1e-10)
+    own = squared_distances(left, left)
+    assert (np.diagonal(own) == 0.0).all()
+    assert own.min() >= 0.0
 
 
 @pytest.mark.parametrize("n", [30, 700])
