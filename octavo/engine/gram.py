@@ -276,7 +276,7 @@ def check_symmetric(K: np.ndarray, name: str) -> None:
     if not np.isfinite(length) and not np.isfinite(K).all():  # squares may overflow
         raise ValueError(f"{name} contains NaN or infinity.")
     apart, rounding = np.abs(ahead - across).max(initial=0.0), 0.5 * SKEW * length / max(1, len(K))
-    if np.isfinite(length) and apart <= rounding:  # an entry is length / n at least, the largest
+    if np.isfinite(length) and apart <= rounding:  # the largest entry is length / n or more
         return
     skew, scale = float(_largest_skew(K)), _largest_magnitude(K)
     if skew > SKEW * scale:
