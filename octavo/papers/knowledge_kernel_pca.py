@@ -428,7 +428,7 @@ def clusters_discovered(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Six displacements discover three clusters that kernel PCA hides, for 3-means in the plane",
+    says="Six displacements discover three clusters that kernel PCA hides; 3-means in the plane",
     where="Section 2.9 and Figure 2.3",
     published="discovered",
     expect=at_least(0.95, because="purity of 3-means; the clusters barely touch"),
