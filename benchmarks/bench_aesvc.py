@@ -12,7 +12,8 @@ N_TEST = 20_000
 
 
 def board(n, flip=0.05):
-    X, y = make_redundant_classes(n + N_TEST, flip=flip, random_state=0)
+    # eps was chosen on the seeds 0 and 11 to 13
+    X, y = make_redundant_classes(n + N_TEST, flip=flip, random_state=100)
     AESVC(gamma=16.0).fit(X[:500], y[:500])  # compiles
     return X[:n], y[:n], X[n:], y[n:]
 
@@ -23,7 +24,7 @@ def exact(data):
     return SVC(C=4.0, gamma=16.0, cache_size=500).fit(*data[:2])
 
 
-def representatives(data, eps=3e-4):
+def representatives(data, eps=2e-4):
     return AESVC(C=4.0, gamma=16.0, eps=eps).fit(*data[:2])
 
 
@@ -38,15 +39,20 @@ def nystroem(data):
 
 def close_accuracies(data, answers):
     scores = {name: 100 * model.score(*data[2:]) for name, model in answers.items()}
-    ours = answers["AESVC, eps=3e-4"]
-    loss = scores["sklearn SVC"] - scores["AESVC, eps=3e-4"]
+    ours = answers["AESVC, eps=2e-4"]
+    loss = scores["sklearn SVC"] - scores["AESVC, eps=2e-4"]
     assert loss <= 0.5, f"AESVC loses {loss:.2f} points"
     vectors = answers["sklearn SVC"].n_support_.sum() / ours.n_support_.sum()
+    coarser = []
+    for eps in (1e-3, 1e-2):
+        model = representatives(data, eps)
+        score, kept = 100 * model.score(*data[2:]), 100 * model.reduction_
+        coarser.append(f"eps={eps:g} gives {score:.2f} % with {kept:.1f} % of the rows")
     return (
         "Accuracy on 20,000 further rows: "
         + ", ".join(f"{name} {score:.2f} %" for name, score in scores.items())
         + f". {100 * ours.reduction_:.1f} % of the rows represent; SVC has {vectors:.1f} times "
-        "the support vectors."
+        f"the support vectors. {'; '.join(coarser)}."
     )
 
 
@@ -91,7 +97,7 @@ CONTESTS = [
         "C = 4, gamma = 16; accuracies within half a point",
         setup=lambda: board(50_000),
         solvers={
-            "AESVC, eps=3e-4": representatives,
+            "AESVC, eps=2e-4": representatives,
             "sklearn SVC": exact,
             "sklearn Nystroem(300) + LinearSVC": nystroem,
         },

@@ -80,7 +80,7 @@ class MapServer:
         """Answer until interrupted."""
         self.start()
         gc.collect()
-        gc.freeze()  # what is there now stays; looking through it would take 50 ms and more
+        gc.freeze()  # what is there now stays; looking through it would delay an answer
         try:
             # Matrices of this size gain little from threads, and wait long for one that is late.
             with threadpool_limits(limits=1, user_api="blas"):

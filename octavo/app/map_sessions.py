@@ -8,7 +8,7 @@ from octavo.app.map_tables import MapTable
 from octavo.kernel.interactive_session import InteractiveSession
 from octavo.kernel.knowledge_kernel_pca import KnowledgeKernelPCA
 
-RANK = 300  # of the kernel's factor: an action then takes some 10 ms whatever the number of rows
+RANK = 300  # of the kernel's factor: an action then hardly depends on the number of rows
 
 
 def start_session(

@@ -121,7 +121,7 @@ class FeaturePoints:
         scaled = 2.0 * self.kernel.gamma * targets.points
         own = -self.kernel.gamma * self._squares(targets.points)
         if self.is_numpy:
-            # BLAS is three times as fast with the long side first, transposing included.
+            # BLAS is faster with the long side first, transposing included.
             exponents = np.ascontiguousarray((self._rows[rows] @ scaled.T).T)
             exponents += self._exponents[rows]
             exponents += own[:, None]

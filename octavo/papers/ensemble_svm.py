@@ -262,7 +262,7 @@ def cost_by_machines(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="The ensemble has more distinct support vectors than one SVM, about twice as many",
+    says="The ensemble has more distinct support vectors than one SVM",
     where="Table 1: 50,590 against 26,516, and 7,026 against 3,564",
     published=1.91,
     unit="times",

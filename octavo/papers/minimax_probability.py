@@ -257,19 +257,24 @@ table_3_2("sonar", 0.3, "hp-mpm", 74.71)
 table_3_2("sonar", 0.3, "mpm", 57.42)
 
 
-def gain(name: str, baseline: str, published: float | str, says: str) -> None:
+def gain(
+    name: str, baseline: str, published: float | str, says: str, *, as_much: bool = False
+) -> None:
     """Register the claim that HP-MPM gains over a plain machine with 10 % of the rows."""
 
     def measure(run: Run) -> float:
         ours, theirs = (accuracy(name, 0.1, run.seed, m) for m in ("hp-mpm", baseline))
         return ours - theirs
 
-    measure.__name__ = f"{name}_gain_over_{baseline}".replace("-", "_")
+    measure.__name__ = f"{name}_gain_over_{baseline}{'_as_printed' * as_much}".replace("-", "_")
+    expect = at_least(0.0, because=SAMPLING)
+    if as_much:
+        expect = within(2.6, of=float(published), because=TWO_ERRORS)
     PAPER.claim(
         says=says,
         where="Table 3.2" + (" with another baseline" if baseline == "ridge-mpm" else ""),
         published=published,
-        expect=at_least(0.0, because=SAMPLING),
+        expect=expect,
         seeds=QUICK,
         full_seeds=FULL,
         unit="points",
@@ -281,8 +286,16 @@ for name, points in (("ionosphere", 9.73), ("sonar", 6.29)):
         name,
         "mpm",
         points,
+        f"On {name} with 10 % of the rows, allowing for uncertain moments gains over the plain "
+        "machine, tuned by δ in its least-squares problems as in the thesis.",
+    )
+    gain(
+        name,
+        "mpm",
+        points,
         f"On {name} with 10 % of the rows, allowing for uncertain moments gains {points} points "
-        "over the plain machine, tuned by δ in its least-squares problems as in the thesis.",
+        "over the plain machine.",
+        as_much=True,
     )
     gain(
         name,
@@ -316,10 +329,9 @@ FIVE = ("australian", "wisconsin", "pima", "ionosphere", "sonar")  # on all but 
     "four of the five data sets of Table 3.2 that are at hand.",
     where="Table 3.2 and Section 3.4, linear experiments",
     published=4.0,
-    expect=within(1.0, of=4.0, because="the closest two columns differ by 0.2 points, less than "
-    "the standard error of a mean over partitions"),
+    expect=at_least(4.0, because="nearly always: all but one of five"),
     unit="data sets",
-)  # fmt: skip
+)
 def best_of_four(run: Run) -> float:
     seeds = FULL if run.full else QUICK[:5]
     wins = 0
@@ -467,7 +479,8 @@ def certified_share(run: Run, bound: str) -> float:
         promised.append(model.certificate_)
         realised.append(worst)
     run.note(
-        f"promised error {np.mean(promised):.3f}, found {np.mean(realised):.4f} on the average"
+        f"promised error {np.mean(promised):.3f}, found {np.mean(realised):.4f} on the average: "
+        "a bound for the worst distribution with these moments, which these draws do not approach"
     )
     return float(np.mean(held))
 

@@ -164,7 +164,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     is not centred, nor with wide kernels on classes of very different size: it may then predict
     one class only. Give a `class_weight`, a `coef0`, or use `sklearn.svm.SVC`, which has an
     offset. Features should be scaled, as for any kernel. A value f(x) = 0 is assigned to the
-    second class. For more than about 30,000 samples approximate methods are faster.
+    second class. For large samples approximate methods are faster.
 
     References
     ----------
