@@ -14,7 +14,7 @@ BENCH ?=
 # A stamp a set of extras: installed once, again when the requirements change.
 $(VENV)/.stamp-%: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt hatchling editables
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt hatchling editables setuptools wheel
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 		--no-build-isolation --editable ".$(if $(filter-out core,$*),[$*],)"
 	touch $@

@@ -311,6 +311,11 @@ class GaussianMixtureSpec:
     means: np.ndarray
     covariances: np.ndarray
 
+    def __post_init__(self) -> None:
+        checked = check_mixture(self.weights, self.means, self.covariances)
+        for name, value in zip(("weights", "means", "covariances"), checked):
+            object.__setattr__(self, name, value)
+
     def overlap_map(self, tol: float = 1e-9) -> OverlapMap:
         """Return the overlap of every pair of components."""
         return gaussian_overlap(self.weights, self.means, self.covariances, tol=tol)

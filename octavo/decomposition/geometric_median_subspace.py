@@ -50,6 +50,8 @@ from octavo.engine.weighted_scatter import row_norms, span
 __all__ = ["GeometricMedianSubspace", "make_outlier_subspace"]
 
 NEEDS_DIMENSION = {"egms", "reaper"}
+# Sine of the angle to the subspace above which a row counts as an outlier.
+OUTLYING = 1e-3
 
 
 def unit_rows(X, norms):
@@ -345,7 +347,9 @@ class GeometricMedianSubspace(
             return
         norms = row_norms(rows)
         inside = np.linalg.norm(rows @ self.components_.T, axis=1)
-        off = int((np.sqrt(np.maximum(1.0 - (inside / norms) ** 2, 0.0)) > 1e-6).sum())
+        # Few outliers tilt the subspace a little, so that no row lies in it exactly.
+        sines = np.sqrt(np.maximum(1.0 - (inside / norms) ** 2, 0.0))
+        off = int((sines > OUTLYING).sum())
         n_outliers = min(off, rows.shape[0] - self.n_components_)
         wanted = 1.5 * (self.n_features_in_ - self.n_components_)
         if n_outliers < wanted:

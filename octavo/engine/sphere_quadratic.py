@@ -523,7 +523,10 @@ def _finish(
     if basis is not None:
         inside = basis @ (basis.T @ gradient)
     mu = float(zeta @ inside) / float(zeta @ zeta)
-    scale = float(np.linalg.norm(Sz) + np.linalg.norm(b)) or 1.0
+    # Sz may vanish at the minimum; what S makes of the other terms of z then sets the scale.
+    magnitude = float(np.linalg.norm(S)) if isinstance(S, np.ndarray) else 0.0
+    size = max(float(np.linalg.norm(Sz)), np.finfo(float).eps * magnitude * norm(z) / tol)
+    scale = size + float(np.linalg.norm(b)) or 1.0
     residual = float(np.linalg.norm(inside - mu * zeta)) / scale
     if residual > 1e3 * tol:
         warnings.warn(

@@ -269,6 +269,12 @@ def _placements(placements: Any) -> Iterable[tuple[Any, Any, bool, float]]:
     extra: list[Any] = [np.asarray(part) for part in placements[2:]]
     hard = extra[0] if extra else np.zeros(len(points), dtype=bool)
     weight = extra[1] if len(extra) > 1 else np.ones(len(points))
+    for name, part in (("hard", hard), ("weight", weight)):
+        if np.ndim(part) != 1:
+            raise ValueError(
+                f"`{name}` of placements must have one entry a point ({len(points)}); got shape "
+                f"{np.shape(part)}. A component that is free has nan among the coordinates."
+            )
     lengths = (len(points), len(places), len(hard), len(weight))
     if len(set(lengths)) > 1:
         raise ValueError(f"placements has parts of different lengths: {lengths}.")

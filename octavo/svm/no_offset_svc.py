@@ -63,8 +63,13 @@ def sample_bounds(
     """Return C_i = C times the weights of the sample and of its class."""
     weights = np.ones(codes.size) if sample_weight is None else sample_weight
     if class_weight is not None:
-        labels = classes[codes]
-        weights = weights * compute_class_weight(class_weight, classes=classes, y=labels)[codes]
+        by_class = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+        if by_class.min() <= 0.0:
+            raise ValueError(
+                "class_weight must be positive for every class; it is "
+                f"{dict(zip(classes.tolist(), by_class.tolist()))}"
+            )
+        weights = weights * by_class[codes]
     return C * weights
 
 
