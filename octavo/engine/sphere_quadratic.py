@@ -525,7 +525,7 @@ def _finish(
     mu = float(zeta @ inside) / float(zeta @ zeta)
     # Sz may vanish at the minimum; what S makes of the other terms of z then sets the scale.
     magnitude = float(np.linalg.norm(S)) if isinstance(S, np.ndarray) else 0.0
-    size = max(float(np.linalg.norm(Sz)), np.finfo(float).eps * magnitude * norm(z) / tol)
+    size = max(float(np.linalg.norm(Sz)), np.finfo(float).eps * magnitude * float(np.linalg.norm(z)) / tol)
     scale = size + float(np.linalg.norm(b)) or 1.0
     residual = float(np.linalg.norm(inside - mu * zeta)) / scale
     if residual > 1e3 * tol:
