@@ -28,7 +28,7 @@ test: $(VENV)/.stamp-test
 test-all: $(VENV)/.stamp-test
 	$(THREADS) $(BIN)/python -m pytest -n $(JOBS)
 
-# All benchmarks, or some: make bench BENCH="online_ranker"
+# All benchmarks, or a room, a family or one: make bench BENCH="ranking svm/minimax"
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python -m benchmarks $(BENCH)
 

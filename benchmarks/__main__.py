@@ -1,10 +1,9 @@
-"""``python -m benchmarks [NAME ...]``: run all benchmarks, or those named."""
+"""``python -m benchmarks [NAME ...]``: run all benchmarks, or a room, a family or one of them."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
-import importlib
 import os
 import sys
 
@@ -13,22 +12,26 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core each, before numpy loa
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.harness import ROOT, duration, record, run_contest
+from benchmarks.harness import benchmark_names, duration, load_benchmark, record, run_contest
 
 
 def main() -> int:
-    known = sorted(p.stem.removeprefix("bench_") for p in (ROOT / "benchmarks").glob("bench_*.py"))
+    known = benchmark_names()
     parser = argparse.ArgumentParser(prog="benchmarks", description="octavo beside its peers")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--dry", action="store_true", help="do not write docs/benchmarks.md")
     arguments = parser.parse_args()
     console = Console()
-    for name in arguments.names or known:
+    wanted = [
+        [name for name in known if name == given or name.startswith(f"{given}/")] or [given]
+        for given in arguments.names
+    ]
+    for name in [name for names in wanted for name in names] or known:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             console.print(f"no benchmark {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
             return 2
-        module = importlib.import_module(f"benchmarks.bench_{name}")
+        module = load_benchmark(name)
         obstacle = module.cannot_run() if hasattr(module, "cannot_run") else ""
         if obstacle:
             console.print(f"{name}: left out; {obstacle}")

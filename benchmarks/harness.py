@@ -1,6 +1,7 @@
 """Run contests and record their ratios.
 
-A benchmark module ``bench_<method>.py`` binds ``CONTESTS``, a list of `Contest`. In each
+A benchmark ``benchmarks/<room>/<family>.py`` (or a folder of that name with one module per method)
+binds ``CONTESTS``, a list of `Contest`. In each
 repeat every solver runs once, in an order that rotates, so that a slow spell of the machine
 hits all of them alike; the ratio is taken repeat by repeat. A module that needs more than a
 processor binds ``cannot_run``, which returns what is missing, or nothing, and ``hardware``,
@@ -10,6 +11,7 @@ which tells what it ran on.
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import platform
@@ -19,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,6 +70,18 @@ class Contest:
     repeats: int = 5
     target: str = ""
     warm: bool = True
+
+
+def benchmark_names() -> list[str]:
+    """Return every benchmark as ``room/family`` or ``room/family/method``."""
+    folder = ROOT / "benchmarks"
+    paths = [p.relative_to(folder).with_suffix("") for p in folder.rglob("[a-z]*.py")]
+    return sorted("/".join(p.parts) for p in paths if p.name != "harness")
+
+
+def load_benchmark(name: str) -> ModuleType:
+    """Import one of `benchmark_names`."""
+    return importlib.import_module("benchmarks." + name.replace("/", "."))
 
 
 def run_contest(contest: Contest) -> dict[str, Any]:

@@ -32,6 +32,16 @@ def cell(text: object) -> str:
     return re.sub(r"([\\*`|])", r"\\\1", str(text))
 
 
+def page_of(method) -> str:
+    """Return the page of a method below its room: ``family`` or ``family/method``."""
+    folder = HERE / "methods" / method.room
+    marker = f".. octavo-method:: {method.name}\n"
+    for page in [folder / f"{method.family}.rst", *sorted((folder / method.family).glob("*.rst"))]:
+        if page.exists() and marker in page.read_text(encoding="utf-8"):
+            return "/".join(page.relative_to(folder).with_suffix("").parts)
+    raise LookupError(f"No page in {folder} shows {method.name}.")
+
+
 def table(header: list[str], rows: list[list[str]], widths: str) -> list[str]:
     lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {widths}", ""]
     for row in [header, *rows]:
@@ -146,10 +156,11 @@ def figure_lines(paper, method, build: Path) -> list[str]:
 
 
 def bench_lines(method) -> list[str]:
-    entry = (stored("bench.json") or {}).get(method.module)
+    kept = stored("bench.json") or {}
+    entry = kept.get(f"{method.room}/{page_of(method)}")
     lines = ["Speed", "-----", ""]
     if entry is None:
-        return [*lines, f'Run ``make bench BENCH="{method.module}"``.', ""]
+        return [*lines, f'Run ``make bench BENCH="{method.room}/{method.family}"``.', ""]
     from benchmarks.harness import duration
 
     lines += [f"{entry['date']}, {entry['machine']}.", ""]
@@ -183,7 +194,7 @@ def index_lines() -> list[str]:
     lines: list[str] = []
     for room in sorted({method.room for _, method in methods()}):
         rows = [
-            [f":doc:`{m.name} <methods/{m.module}>`", cell(m.task), cell(m.summary)]
+            [f":doc:`{m.name} <methods/{room}/{page_of(m)}>`", cell(m.task), cell(m.summary)]
             for _, m in methods()
             if m.room == room
         ]

@@ -1,8 +1,8 @@
 """Rooms whose names are imported on first use.
 
 A room is a package such as `octavo.ranking`. Its ``__init__.pyi`` lists what it exports
-(one ``from octavo.room.module import Name as Name`` a line); type checkers read that file,
-and so does `exports_of_stub`, so that the list exists once. ``tools/sync.py`` writes the
+(one ``from octavo.room.family.module import Name as Name`` per line); type checkers read that
+file, and so does `exports_of_stub`, so that the list exists once. ``tools/sync.py`` writes the
 stub from the modules' ``__all__``: adding a method edits no file but its own.
 """
 
@@ -39,3 +39,19 @@ def lazy_exports(
         return value
 
     return __getattr__, lambda: names, names
+
+
+def modules_below(package: str) -> list[str]:
+    """Return the dotted names of all modules of a package, at every depth, without importing any.
+
+    A package that holds none is an error: a walk that finds nothing must not pass for a search.
+    """
+    root = Path(str(importlib.import_module(package).__file__)).parent
+    found = sorted(
+        ".".join([package, *path.relative_to(root).with_suffix("").parts])
+        for path in root.rglob("*.py")
+        if path.name != "__init__.py"
+    )
+    if not found:
+        raise LookupError(f"The package {package} holds no module.")
+    return found

@@ -12,8 +12,10 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from octavo._lazy import exports_of_stub
 from octavo._names import UnknownNameError
 from octavo.claims import Claim, Expectation
 
@@ -33,10 +35,9 @@ class Method:
         What the method is called here: usually its main class.
     room : str
         The package it lives in, below ``octavo``.
-    module : str
-        The module of that package; also the name of its docs page, test and benchmark.
-    members : tuple of str
-        Every public name that it brings: classes and functions.
+    family : str
+        The sub-package of the room that holds it; its docs page, tests, benchmark and plots bear
+        the same name.
     task : str
         What the user wants done, in a few words.
     summary : str
@@ -49,12 +50,15 @@ class Method:
         The packages that a user would otherwise pick; the benchmark runs beside them.
     plots : tuple of str
         The functions of `octavo.plot` that draw it.
+    modules : tuple of str, default=()
+        Where its public names are defined, as paths below the room: a module (``"crf.segments"``)
+        or a whole family. Needed where a family holds several methods, or a method spreads over
+        several families; the whole family by default, less what other methods name.
     """
 
     name: str
     room: str
-    module: str
-    members: tuple[str, ...]
+    family: str
     task: str
     summary: str
     use_when: str
@@ -62,6 +66,13 @@ class Method:
     instead: str
     peers: tuple[str, ...]
     plots: tuple[str, ...]
+    modules: tuple[str, ...] = ()
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Every public name that it brings, its own first, read from the room's exports."""
+        owned = _members_of_room(self.room).get(self.name, ())
+        return tuple(sorted(owned, key=lambda name: (name != self.name, name.lower())))
 
     def load(self, member: str) -> Any:
         """Import one of the members."""
@@ -150,6 +161,27 @@ class Paper:
             return draw
 
         return register
+
+
+@functools.cache
+def _members_of_room(room: str) -> dict[str, list[str]]:
+    """Return the public names of a room by the method that brings them.
+
+    A name belongs to the record that bears it, else to the record that names the longest part of
+    the path of its module.
+    """
+    package = importlib.import_module(f"octavo.{room}")
+    exports = exports_of_stub(Path(str(package.__file__)).with_suffix(".pyi"))
+    records = [method for _, method in methods() if method.room == room]
+    paths = {path: m.name for m in records for path in m.modules or (m.family,)}
+    found: dict[str, list[str]] = {m.name: [] for m in records}
+    for name, module in exports.items():
+        parts = module.split(".")[2:]
+        stems = [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
+        owner = name if name in found else next((paths[s] for s in stems if s in paths), None)
+        if owner is not None:
+            found[owner].append(name)
+    return found
 
 
 @functools.cache

@@ -183,7 +183,7 @@ def run_claim(claim: Claim, *, full: bool = False) -> Result:
     A missing data set becomes the verdict "not measurable here", as `NotMeasurable` does;
     any other exception becomes "failed".
     """
-    from octavo.data.datasets import DatasetNotFoundError  # numpy need not load with octavo
+    from octavo.data.loaders.datasets import DatasetNotFoundError  # numpy need not load with octavo
 
     seeds = claim.full_seeds if full else claim.seeds
     notes: list[str] = []

@@ -373,7 +373,7 @@ def compare(
 @app.command()
 def warmup() -> None:
     """Compile every kernel now, so that no first call has to wait."""
-    from octavo.engine.compiled import warm_all
+    from octavo.compiled import warm_all
 
     with err.status("compiling") as status:
         for module, seconds in warm_all():

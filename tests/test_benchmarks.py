@@ -1,12 +1,10 @@
 """The benchmark harness: rotation, ratios per unit of work, the page it writes."""
 
-import importlib
-
 import pytest
 
-from benchmarks.harness import ROOT, Contest, duration, page, run_contest
+from benchmarks.harness import Contest, benchmark_names, duration, load_benchmark, page, run_contest
 
-MODULES = sorted(path.stem for path in (ROOT / "benchmarks").glob("bench_*.py"))
+MODULES = benchmark_names()
 
 
 def test_solvers_rotate_and_ratios_are_per_unit(monkeypatch):
@@ -45,7 +43,7 @@ def test_durations_read_well():
 
 @pytest.mark.parametrize("name", MODULES)
 def test_benchmarks_are_well_formed(name):
-    contests = importlib.import_module(f"benchmarks.{name}").CONTESTS
+    contests = load_benchmark(name).CONTESTS
     assert contests
     for contest in contests:
         assert len(contest.solvers) >= 2, "no peer"

@@ -21,7 +21,7 @@ def main() -> int:
     sys.path.insert(0, str(ROOT))
     from octavo.catalogue import find_paper, papers
     from octavo.claims import run_claim
-    from octavo.data.datasets import _folders
+    from octavo.data.loaders.datasets import _folders
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="keys of papers")

@@ -29,8 +29,9 @@ def declared_exports(module: Path) -> list[str]:
 def room_stub(room: Path) -> str:
     """Return the ``__init__.pyi`` of a room."""
     lines = [
-        f"from octavo.{room.name}.{module.stem} import {name} as {name}"
-        for module in sorted(room.glob("[a-z]*.py"))
+        f"from octavo.{'.'.join(module.relative_to(ROOT / 'octavo').with_suffix('').parts)} "
+        f"import {name} as {name}"
+        for module in sorted(room.rglob("[a-z]*.py"))
         for name in sorted(declared_exports(module))
     ]
     return "# Written by tools/sync.py from the __all__ of this package's modules.\n" + (

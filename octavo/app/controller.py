@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from octavo.app.colours import Colouring, colour_by
 from octavo.app.drawn_constraints import ARROWS, Drawing, arrow_of, draw_constraints
 from octavo.app.map_tables import MapTable
-from octavo.kernel.interactive_session import InteractiveSession
-from octavo.kernel.map_constraints import MapConstraints, constraints_from_dict
+from octavo.kernel.steered.constraints import MapConstraints, constraints_from_dict
+from octavo.kernel.steered.interactive_session import InteractiveSession
 
 STRENGTHS = {
     "lambda_place": "pins",

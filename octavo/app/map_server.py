@@ -17,7 +17,7 @@ from tornado.ioloop import IOLoop
 from octavo.app.controller import MapController
 from octavo.app.map_document import MapDocument
 from octavo.app.map_tables import MapTable
-from octavo.kernel.interactive_session import InteractiveSession
+from octavo.kernel.steered.interactive_session import InteractiveSession
 
 HOST = "127.0.0.1"
 KEPT = 3600 * 1000  # milliseconds that a tab may sleep before its session is forgotten

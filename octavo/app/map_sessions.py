@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from octavo.app.map_tables import MapTable
-from octavo.kernel.interactive_session import InteractiveSession
-from octavo.kernel.knowledge_kernel_pca import KnowledgeKernelPCA
+from octavo.kernel.steered.interactive_session import InteractiveSession
+from octavo.kernel.steered.knowledge_kernel_pca import KnowledgeKernelPCA
 
 RANK = 300  # of the kernel's factor: an action then hardly depends on the number of rows
 

@@ -18,7 +18,7 @@ from octavo.compare.reading import InputError
 from octavo.compare.runner import RunLog, Watcher, run
 from octavo.compare.scores import NAMES, choose_score
 from octavo.compare.snippet import params_text, write_snippet
-from octavo.data.datasets import cache_folder
+from octavo.data.loaders.datasets import cache_folder
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,1 +1,1 @@
-"""Numerics that two or more rooms share, one piece a module."""
+"""Numerics without estimators, one sub-package per subject, whether one room or five use them today."""

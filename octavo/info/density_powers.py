@@ -22,8 +22,8 @@ import math
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from octavo.engine.neighbours import positive_distances
-from octavo.info.samples import Floats
+from octavo.engine.probability.neighbours import positive_distances
+from octavo.info.input_checks import Floats
 
 
 def log_ball_volume(d: int) -> float:
@@ -55,7 +55,7 @@ def log_enclosed(
     Y : ndarray of shape (M, d), default=None
         Where neighbours are searched, n = M; None for the other rows of X, n = N - 1.
     jitter : float, default=0.0
-        As in `octavo.engine.neighbours.positive_distances`.
+        As in `octavo.engine.probability.neighbours.positive_distances`.
     n_jobs : int, default=None
         Threads.
 

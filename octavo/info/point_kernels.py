@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from octavo.engine.pair_sums import KERNELS, PairKernel, median_distance
+from octavo.engine.kernels.pair_sums import KERNELS, PairKernel, median_distance
 
 KERNEL_CONSTRAINTS: dict[str, Any] = {
     "kernel": [StrOptions(set(KERNELS)), callable],

@@ -22,29 +22,11 @@ PAPER = Paper(
         Method(
             name="BayesianNetworkStructureLearner",
             room="graphical",
-            module="bayesian_network",
-            members=(
-                "BayesianNetworkStructureLearner",
-                "BayesianNetworkModel",
-                "ParentSetCache",
-                "NetworkResult",
-                "TracePoint",
-                "NetworkRule",
-                "RuleTemplate",
-                "cpdag",
-                "dbn",
-                "forbidden_arc",
-                "indegree",
-                "local_score",
-                "make_bayesian_network",
-                "max_indegree",
-                "naive_bayes",
-                "network_score",
-                "ordering",
-                "required_arc",
-                "solve_parent_sets",
-                "tan",
-                "tiers",
+            family="networks",
+            modules=(
+                "networks",
+                "network_scores",
+                "network_search",
             ),
             task="find the Bayesian network that explains categorical data best, with proof",
             summary="Provably optimal Bayesian networks under expert constraints, or with a bound "
@@ -65,8 +47,8 @@ PAPER = Paper(
         Method(
             name="TANClassifier",
             room="graphical",
-            module="tan_classifier",
-            members=("TANClassifier", "NaiveBayesSelect"),
+            family="networks",
+            modules=("networks.tree_classifier",),
             task="classify by categorical features with a network that can be read",
             summary="Naive and tree-augmented naive Bayes whose features and arcs are chosen "
             "together, optimally.",
@@ -81,8 +63,8 @@ PAPER = Paper(
         Method(
             name="DynamicBNLearner",
             room="graphical",
-            module="dynamic_network",
-            members=("DynamicBNLearner",),
+            family="networks",
+            modules=("networks.dynamic",),
             task="find how categorical variables drive each other from one step to the next",
             summary="Optimal dynamic Bayesian networks: an initial network and one for the "
             "transition.",
@@ -422,8 +404,8 @@ def equivalence_class():
 
 @PAPER.figure("Branch and bound with the paper's bound, stopped after 20000 cases")
 def anytime():
-    from octavo.graphical.network_bnb import solve_bnb
-    from octavo.graphical.network_problem import whole_problem
+    from octavo.graphical.network_search.branch_and_bound import solve_bnb
+    from octavo.graphical.network_search.problem import whole_problem
 
     _, X, _ = random_data(0, 14, 500)
     cache = graphical.ParentSetCache.build(X, "aic", max_parents=3)

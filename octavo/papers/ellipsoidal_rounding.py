@@ -22,20 +22,7 @@ PAPER = Paper(
         Method(
             name="EllipsoidalRoundingNMF",
             room="decomposition",
-            module="ellipsoidal_rounding",
-            members=(
-                "EllipsoidalRoundingNMF",
-                "ellipsoidal_candidates",
-                "Rounding",
-                "SuccessiveProjection",
-                "successive_projection",
-                "XRay",
-                "xray_anchors",
-                "noise_bound",
-                "nonnegative_weights",
-                "scale_rows",
-                "ScaledRows",
-            ),
+            family="separable",
             task="find the pure samples or anchor words of which all data are mixtures",
             summary="Non-negative factors that are rows or columns of the data: where the smallest "
             "ellipsoid touches them, thinned by SPA or XRAY.",
@@ -51,8 +38,8 @@ PAPER = Paper(
         Method(
             name="AnchorTopics",
             room="decomposition",
-            module="anchor_topics",
-            members=("AnchorTopics",),
+            family="separable",
+            modules=("separable.anchor_topics",),
             task="find topics, their anchor words and clusters of documents",
             summary="Topics of documents by anchor words, without restarts or sampling.",
             use_when="Word counts of many documents, topics that have words of their own, and an "
@@ -65,8 +52,8 @@ PAPER = Paper(
         Method(
             name="min_volume_ellipsoid",
             room="decomposition",
-            module="enclosing_ellipsoid",
-            members=("min_volume_ellipsoid", "EllipsoidResult"),
+            family="separable",
+            modules=("separable.enclosing_ellipsoid",),
             task="find the smallest ellipsoid around points, or a D-optimal design",
             summary="The minimum-volume enclosing ellipsoid, centred at the origin or anywhere, "
             "with a duality gap.",

@@ -22,8 +22,7 @@ PAPER = Paper(
         Method(
             name="EnsembleSVC",
             room="svm",
-            module="ensemble_svc",
-            members=("EnsembleSVC", "PUBaggingSVC", "merge_ensembles"),
+            family="ensembles",
             task="classify many rows with a kernel, in a fraction of the time of one SVM",
             summary="Kernel SVMs on samples of the rows that share their support vectors and "
             "decide together.",

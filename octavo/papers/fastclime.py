@@ -22,8 +22,7 @@ PAPER = Paper(
         Method(
             name="CLIME",
             room="graphical",
-            module="clime",
-            members=("CLIME", "CLIMECV", "clime_path", "ClimePath", "make_sparse_precision"),
+            family="l1_programs",
             task="estimate a sparse precision matrix and its graph",
             summary="Sparse inverse covariance by one linear program per column, exact for every "
             "λ, each column with its certificate.",
@@ -45,8 +44,8 @@ PAPER = Paper(
         Method(
             name="DantzigSelector",
             room="graphical",
-            module="dantzig",
-            members=("DantzigSelector",),
+            family="l1_programs",
+            modules=("l1_programs.dantzig",),
             task="fit a sparse linear regression with its exact path",
             summary="Sparse regression by a linear program: the shortest coefficients that leave "
             "no feature correlated with the residual.",
@@ -61,8 +60,8 @@ PAPER = Paper(
         Method(
             name="parametric_simplex",
             room="graphical",
-            module="linear_programs",
-            members=("parametric_simplex", "solve_lp", "LPPath", "LPSolution"),
+            family="l1_programs",
+            modules=("l1_programs.linear_programs",),
             task="solve a linear program for every value of a parameter",
             summary="The whole piecewise-linear solution path of a linear program whose costs and "
             "right-hand side depend on λ.",
@@ -117,7 +116,7 @@ def fifty_breakpoints(run: Run, d: int) -> float:
 
 def whole_path(run: Run, d: int) -> float:
     """Return the seconds that all breakpoints of every column take; none is kept."""
-    from octavo.engine.l1_homotopy import l1_path
+    from octavo.engine.linear_programs.l1_homotopy import l1_path
 
     S = correlations(sample(d, run.seed).X)
     columns = range(d)

@@ -23,16 +23,7 @@ PAPER = Paper(
         Method(
             name="NystroemLandmarks",
             room="kernel",
-            module="landmarks",
-            members=(
-                "NystroemLandmarks",
-                "select_landmarks",
-                "Landmarks",
-                "nystroem_report",
-                "NystroemReport",
-                "kmeanspp_bound",
-                "kdpp_bound",
-            ),
+            family="landmarks",
             task="approximate a kernel matrix or feature map by a few landmarks",
             summary="Nyström features on landmarks chosen by kernel K-means++ and eight other "
             "strategies, on any array namespace.",
@@ -47,17 +38,7 @@ PAPER = Paper(
         Method(
             name="GreedyFourierRegressor",
             room="kernel",
-            module="greedy_fourier",
-            members=(
-                "GreedyFourierRegressor",
-                "GreedyFourierFeatures",
-                "AlaCarteRegressor",
-                "SpectralSampler",
-                "greedy_rate_bound",
-                "greedy_sample_size",
-                "pointwise_fourier_bound",
-                "uniform_fourier_bound",
-            ),
+            family="fourier",
             task="regress with a learned kernel, linear in the number of rows",
             summary="Fourier features fitted to residuals one at a time, then one ridge model; "
             "with its baselines, à la carte and random features of four kernels.",
@@ -127,7 +108,7 @@ def gram(apart: np.ndarray, bandwidth: float) -> np.ndarray:
 
 def missed(K: np.ndarray, indices: np.ndarray) -> float:
     """Return the Frobenius error of the Nyström approximation on some rows."""
-    from octavo.engine.nystroem import nystroem_factor
+    from octavo.engine.kernels.nystroem import nystroem_factor
 
     factor = nystroem_factor(K[:, indices], K[np.ix_(indices, indices)])
     return float(np.linalg.norm(K - factor @ factor.T))
@@ -449,7 +430,7 @@ def random_error(name: str, fold: int, law: str, m: int = 100, paired: bool = Tr
 
     Either the sine and cosine of m frequencies, or m cosines with random phases.
     """
-    from octavo.kernel.gcv_ridge import ridge_gcv
+    from octavo.kernel.fourier.gcv_ridge import ridge_gcv
 
     def fit(X, y):
         fits = []

@@ -23,14 +23,7 @@ PAPER = Paper(
         Method(
             name="HighOrderCRF",
             room="sequence",
-            module="high_order_crf",
-            members=(
-                "HighOrderCRF",
-                "PatternAutomaton",
-                "Boundary",
-                "observed_patterns",
-                "window_features",
-            ),
+            family="crf",
             task="tag sequences whose labels follow a grammar",
             summary="Conditional random fields with label patterns of any length, trained and "
             "decoded exactly.",
@@ -51,17 +44,11 @@ PAPER = Paper(
         Method(
             name="HighOrderSemiCRF",
             room="sequence",
-            module="high_order_semi_crf",
-            members=(
-                "HighOrderSemiCRF",
-                "EndMarkEncoder",
-                "RandomizationTest",
-                "approximate_randomization",
-                "bio_to_segments",
-                "labels_to_segments",
-                "segment_f1",
-                "segments_to_bio",
-                "segments_to_labels",
+            family="crf",
+            modules=(
+                "crf.high_order_semi_crf",
+                "crf.segment_labels",
+                "crf.segment_metrics",
             ),
             task="cut sequences into labelled segments",
             summary="Semi-Markov random fields with patterns of segment labels of any length, "

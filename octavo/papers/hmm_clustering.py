@@ -23,22 +23,10 @@ PAPER = Paper(
         Method(
             name="HMMClustering",
             room="sequence",
-            module="hmm_clustering",
-            members=(
-                "HMMClustering",
-                "HMMParams",
-                "HierarchicalHMMClustering",
-                "HMMLevel",
-                "SampledHMMClustering",
-                "PPKSpectralClustering",
-                "PPKLevel",
-                "hmm_expected_loglik",
-                "hmm_kl",
-                "hmm_distance_matrix",
-                "hmm_ppk",
-                "clustering_loglik",
-                "ppk_compactness",
-                "fit_hmms",
+            family="hmm_mixtures",
+            modules=(
+                "hmm_mixtures",
+                "hmm",
             ),
             task="cluster hidden Markov models, and learn an HMM for each cluster",
             summary="Groups HMMs by the distributions they define, with a new HMM as the centre of "
@@ -60,8 +48,12 @@ PAPER = Paper(
         Method(
             name="HMMMixture",
             room="sequence",
-            module="hmm_mixture",
-            members=("HMMMixture", "HierarchicalHMMMixture", "HMMMixtureClassifier"),
+            family="hmm_mixtures",
+            modules=(
+                "hmm_mixtures.classifier",
+                "hmm_mixtures.hierarchical_mixture",
+                "hmm_mixtures.mixture",
+            ),
             task="cluster, classify or tag sequences with mixtures of hidden Markov models",
             summary="Mixtures of HMMs by EM, or from shards of the data by variational "
             "hierarchical EM; classifiers and taggers with a mixture for each class.",
@@ -76,8 +68,8 @@ PAPER = Paper(
         Method(
             name="GMMReduction",
             room="sequence",
-            module="gmm_reduction",
-            members=("GMMReduction",),
+            family="hmm_mixtures",
+            modules=("hmm_mixtures.gmm_reduction",),
             task="reduce a Gaussian mixture to fewer components without its data",
             summary="Groups the components of a Gaussian mixture and replaces each group by one "
             "Gaussian, keeping mean and covariance of the whole.",

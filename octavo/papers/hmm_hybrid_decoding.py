@@ -23,21 +23,7 @@ PAPER = Paper(
         Method(
             name="HybridDecoder",
             room="sequence",
-            module="hybrid_decoding",
-            members=(
-                "HybridDecoder",
-                "HybridDecoderCV",
-                "CountHMM",
-                "decode",
-                "decode_path_family",
-                "hmm_posteriors",
-                "Posteriors",
-                "path_risks",
-                "asymptotic_risks",
-                "simulate_hmm",
-                "transformed_variables",
-                "TransformedVariables",
-            ),
+            family="decoding",
             task="decode the hidden states of a fitted HMM",
             summary="Paths anywhere between Viterbi and posterior decoding, always possible, for "
             "any hidden Markov model.",

@@ -21,20 +21,7 @@ PAPER = Paper(
         Method(
             name="KnowledgeKernelPCA",
             room="kernel",
-            module="knowledge_kernel_pca",
-            members=(
-                "KnowledgeKernelPCA",
-                "KnowledgeKernelPCATuner",
-                "InteractiveSession",
-                "SessionAction",
-                "minimize_quadratic_on_sphere",
-                "SphereMinimum",
-                "rank_one_eigh",
-                "RankOneEigen",
-                "map_distortion",
-                "make_g241",
-                "make_hidden_clusters",
-            ),
+            family="steered",
             task="steer a two-dimensional picture of data by dragging points",
             summary="Kernel PCA that obeys: pin points, link or separate pairs, label a few; the "
             "whole map re-solves, globally optimal, in milliseconds.",

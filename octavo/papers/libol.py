@@ -24,17 +24,8 @@ PAPER = Paper(
         Method(
             name="AROW",
             room="online",
-            module="second_order",
-            members=(
-                "AROW",
-                "SCW",
-                "ConfidenceWeighted",
-                "NAROW",
-                "NHERD",
-                "SecondOrderPerceptron",
-                "ImprovedEllipsoid",
-                "SecondOrderMixin",
-            ),
+            family="one_pass",
+            modules=("one_pass.second_order",),
             task="classify a stream in one pass without tuning a learning rate",
             summary="One-pass linear classifiers that know how sure they are of each weight: "
             "AROW, SCW, CW, NAROW, NHERD, SOP, IELLIP.",
@@ -51,15 +42,8 @@ PAPER = Paper(
         Method(
             name="PassiveAggressive",
             room="online",
-            module="first_order",
-            members=(
-                "PassiveAggressive",
-                "OnlinePerceptron",
-                "ROMMA",
-                "ALMA",
-                "OGDClassifier",
-                "OnlineClassifierMixin",
-            ),
+            family="one_pass",
+            modules=("one_pass.first_order",),
             task="classify a stream in one pass at the speed of reading it",
             summary="One-pass linear classifiers that keep a weight vector alone: perceptrons, "
             "ROMMA, ALMA, online gradient descent, PA, PA-I, PA-II.",
@@ -75,21 +59,7 @@ PAPER = Paper(
         Method(
             name="compare_online",
             room="online",
-            module="progressive",
-            members=(
-                "compare_online",
-                "progressive_evaluate",
-                "tune_online",
-                "libol_learners",
-                "OnlineComparison",
-                "OnlineTuning",
-                "ProgressiveTrace",
-                "CustomOnlineClassifier",
-                "register_rule",
-                "registered_rules",
-                "LearnerState",
-                "UpdateRule",
-            ),
+            family="one_pass",
             task="compare update rules along a stream, or try one of your own",
             summary="Predict, score, then learn: mistakes, updates and time of many online "
             "learners over many random orders; a new rule is one function.",

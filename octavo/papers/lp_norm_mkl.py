@@ -21,26 +21,7 @@ PAPER = Paper(
         Method(
             name="LpMKLClassifier",
             room="kernel",
-            module="lp_mkl",
-            members=(
-                "LpMKLClassifier",
-                "LpMKLClassifierCV",
-                "LpMKLRegressor",
-                "LpMKLOneClass",
-                "KernelStack",
-                "kernel_alignment",
-                "normalize_kernel",
-                "center_kernel",
-                "lp_kernel_weights",
-                "smooth_group_lasso",
-                "make_mkl_toy",
-                "mkl_rademacher_bound",
-                "mkl_risk_bound",
-                "mkl_margin_bound",
-                "ivanov_to_tikhonov",
-                "tikhonov_to_ivanov",
-                "TikhonovForm",
-            ),
+            family="mkl",
             task="learn from several kernels at once, and how much each matters",
             summary="Kernel machines on a weighted sum of kernels, the weights learnt under an lp "
             "norm from sparse to uniform, with the duality gap.",
@@ -455,8 +436,8 @@ def solvers_agree(run: Run) -> float:
     expect=at_most(1e-3, because="the paper's relative precision"),
 )
 def paper_update_for_large_block_norms(run: Run) -> float:
-    from octavo.kernel.mkl_machines import hinge_machine
-    from octavo.kernel.mkl_solvers import quadratic_forms, weighted_sum
+    from octavo.kernel.mkl.machines import hinge_machine
+    from octavo.kernel.mkl.wrapper import quadratic_forms, weighted_sum
 
     q = 8.0
     r = q / (q - 2.0)

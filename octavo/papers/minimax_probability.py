@@ -23,20 +23,7 @@ PAPER = Paper(
         Method(
             name="HighProbabilityMPM",
             room="svm",
-            module="high_probability_mpm",
-            members=(
-                "HighProbabilityMPM",
-                "HighProbabilityMPMCV",
-                "InfeasibleUncertainty",
-                "MomentUncertainty",
-                "accuracy_threshold",
-                "bootstrap_deviation",
-                "kappa_along",
-                "largest_uncertainty",
-                "moment_deviation",
-                "moment_uncertainty",
-                "robust_hyperplane",
-            ),
+            family="minimax",
             task="classify from few rows by what is certain of their moments",
             summary="HP-MPM: the best worst-case accuracy when each class's mean and covariance "
             "may be wrong by what its number of rows leaves open.",
@@ -52,16 +39,11 @@ PAPER = Paper(
         Method(
             name="MinimaxProbabilityMachine",
             room="svm",
-            module="minimax_probability",
-            members=(
-                "MinimaxProbabilityMachine",
-                "ClassMoments",
-                "Hyperplane",
-                "class_moments",
-                "fisher_hyperplane",
-                "iterated_least_squares",
-                "minimax_hyperplane",
-                "worst_case_error",
+            family="minimax",
+            modules=(
+                "minimax.curve",
+                "minimax.machine",
+                "minimax.moment_space",
             ),
             task="classify with a guarantee that holds for every distribution with given moments",
             summary="MPM: the hyperplane whose worst-case accuracy is the best that two means and "
@@ -78,14 +60,8 @@ PAPER = Paper(
         Method(
             name="BiasedMPM",
             room="svm",
-            module="biased_mpm",
-            members=(
-                "BiasedMPM",
-                "MinimumErrorMPM",
-                "accuracy_to_kappa",
-                "biased_hyperplane",
-                "minimum_error_hyperplane",
-            ),
+            family="minimax",
+            modules=("minimax.biased",),
             task="guarantee the accuracy of one class, or weigh the guarantees of both",
             summary="BMPM and MEMPM: minimax probability machines for errors of unequal cost and "
             "classes of unequal size.",

@@ -22,15 +22,7 @@ PAPER = Paper(
         Method(
             name="PerturbedNodeJointGraphicalLasso",
             room="graphical",
-            module="node_joint_glasso",
-            members=(
-                "PerturbedNodeJointGraphicalLasso",
-                "NodeJointGraphicalLassoCV",
-                "node_screening_conditions",
-                "NodeScreening",
-                "rcon_norm",
-                "RconNorm",
-            ),
+            family="joint_glasso",
             task="find the variables whose relations changed between groups",
             summary="One sparse precision matrix a group, alike but for a few nodes whose whole "
             "neighbourhood is rewired.",
@@ -51,16 +43,8 @@ PAPER = Paper(
         Method(
             name="CohubNodeJointGraphicalLasso",
             room="graphical",
-            module="node_joint_glasso",
-            members=(
-                "CohubNodeJointGraphicalLasso",
-                "make_node_perturbed_networks",
-                "NodePerturbedNetworks",
-                "detect_nodes",
-                "network_column_norms",
-                "node_network_metrics",
-                "NodeNetworkMetrics",
-            ),
+            family="joint_glasso",
+            modules=("joint_glasso.metrics",),
             task="find the hubs that several networks share",
             summary="One sparse precision matrix a group, its edges at a few hubs that all groups "
             "have in common.",
@@ -74,12 +58,8 @@ PAPER = Paper(
         Method(
             name="FusedJointGraphicalLasso",
             room="graphical",
-            module="edge_joint_glasso",
-            members=(
-                "FusedJointGraphicalLasso",
-                "GroupJointGraphicalLasso",
-                "SeparateGraphicalLasso",
-            ),
+            family="joint_glasso",
+            modules=("joint_glasso.edge_penalties",),
             task="estimate networks of groups that share most edges",
             summary="One sparse precision matrix a group: equal but for a few edges, with the same "
             "edges, or each on its own.",
@@ -277,13 +257,13 @@ def time_of_many_variables(run: Run) -> float:
     seeds=FEW,
 )
 def fused_is_perturbed_with_one(run: Run) -> float:
-    from octavo.engine.joint_graphical_lasso import (
+    from octavo.engine.glasso.joint import (
         JointProblem,
         Settings,
         as_weights,
         joint_graphical_lasso,
     )
-    from octavo.engine.network_penalties import FusedEdges, PerturbedNodes
+    from octavo.engine.glasso.penalties import FusedEdges, PerturbedNodes
 
     p, tight = 20, Settings(tol=1e-9, max_iter=20_000)
     sample = data.make_node_perturbed_networks(p, 40, random_state=run.seed, n_networks=3)
@@ -310,12 +290,12 @@ def fused_is_perturbed_with_one(run: Run) -> float:
 def cohub_with_one_is_separate(run: Run) -> float:
     import warnings
 
-    from octavo.engine.joint_graphical_lasso import (
+    from octavo.engine.glasso.joint import (
         JointProblem,
         Settings,
         joint_graphical_lasso,
     )
-    from octavo.engine.network_penalties import SeparateEdges
+    from octavo.engine.glasso.penalties import SeparateEdges
 
     sample = data.make_node_perturbed_networks(20, 40, random_state=run.seed)
     S, n = covariances(sample), np.full(2, 40.0)

@@ -25,15 +25,10 @@ PAPER = Paper(
         Method(
             name=GARNET,
             room="rl",
-            module="garnet",
-            members=(
-                "make_garnet",
-                "garnet_evaluators",
-                "garnet_study",
-                "GarnetStudy",
-                "LearningCurve",
-                "Score",
-                "error_curve",
+            family="problems",
+            modules=(
+                "problems.garnet",
+                "studies.garnet_study",
             ),
             task="compare methods of policy evaluation on random problems",
             summary="Random finite MDPs with random features, and the study that tunes methods on "
@@ -48,14 +43,7 @@ PAPER = Paper(
         Method(
             name=MDP,
             room="rl",
-            module="mdp",
-            members=(
-                "FiniteMDP",
-                "Trajectory",
-                "ValueObjectives",
-                "SquaredTD",
-                "value_objectives",
-            ),
+            family="processes",
             task="compute values and errors of a policy in a known finite model",
             summary="Exact values, state distributions and objectives of finite Markov decision "
             "processes, and logs drawn from them.",
@@ -70,16 +58,7 @@ PAPER = Paper(
         Method(
             name=LIMITS,
             room="rl",
-            module="limits",
-            members=(
-                "lstd_limit",
-                "brm_limit",
-                "contraction",
-                "best_approximation_bound",
-                "TraceLimit",
-                "Contraction",
-                "ApproximationBound",
-            ),
+            family="theory",
             task="know where methods with traces converge, and whether they do",
             summary="Closed forms of what LSTD(λ) and BRM(λ) tend to on endless off-policy data, "
             "and the spectral radius that decides over LSPE, FPKF and TD.",
@@ -93,23 +72,7 @@ PAPER = Paper(
         Method(
             name=PROBLEMS,
             room="rl",
-            module="finite_problems",
-            members=(
-                "FiniteProblem",
-                "make_boyan",
-                "make_baird",
-                "make_random_mdp",
-                "make_action_mdp",
-                "make_grid_world",
-                "LinearProblem",
-                "LinearSystem",
-                "QuadraticValue",
-                "solve_lqr",
-                "make_cart_pole",
-                "make_n_link_pendulum",
-                "SwingUpProblem",
-                "make_swing_up",
-            ),
+            family="problems",
             task="test policy evaluation on standard problems with known values",
             summary="The Boyan chain, Baird's star, random MDPs, poles on carts and chains of "
             "links: models, logs, features and exact objectives.",
@@ -123,15 +86,7 @@ PAPER = Paper(
         Method(
             name=FEATURES,
             room="rl",
-            module="features",
-            members=(
-                "TriangularFeatures",
-                "TabularFeatures",
-                "RBFGridFeatures",
-                "SquaredFeatures",
-                "TileCoding",
-                "FeatureNormalizer",
-            ),
+            family="features",
             task="turn states into features of a linear value function",
             summary="Triangles, tables, Gaussian grids, squares and tiles as transformers, and a "
             "scaler that spares the constant.",
@@ -145,21 +100,11 @@ PAPER = Paper(
         Method(
             name=LASSO,
             room="rl",
-            module="regularised_lstd",
-            members=(
-                "lasso_td",
-                "lasso_td_path",
-                "lasso_td_violation",
-                "LassoTDPath",
-                "solve_lcp",
-                "LCPSolution",
-                "td_statistics",
-                "ridge_td",
-                "l1_td",
-                "dantzig_td",
-                "laplacian_td",
-                "nested_td",
-                "random_projection_td",
+            family="evaluators",
+            modules=(
+                "evaluators.complementarity",
+                "evaluators.lasso_homotopy",
+                "evaluators.regularised_lstd",
             ),
             task="fit a sparse or smooth value function from few transitions",
             summary="Nine regularised forms of LSTD: ridges, lassos, the exact path of Lasso-TD, "

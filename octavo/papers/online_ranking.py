@@ -22,14 +22,7 @@ PAPER = Paper(
         Method(
             name="OnlineRanker",
             room="ranking",
-            module="online_ranker",
-            members=(
-                "OnlineRanker",
-                "posterior_moments_by_derivatives",
-                "Rating",
-                "LeaderboardRow",
-                "PrequentialTrace",
-            ),
+            family="ratings",
             task="rate players or teams from a stream of game results",
             summary="Skill ratings with uncertainty from games between any number of teams, "
             "in closed form.",

@@ -22,22 +22,7 @@ PAPER = Paper(
         Method(
             name="PrivateLinearClassifier",
             room="linear",
-            module="private_erm",
-            members=(
-                "PrivateLinearClassifier",
-                "PrivateLogisticRegression",
-                "PrivateHuberSVM",
-                "CustomLoss",
-                "ConvergenceError",
-                "ReproducibleNoiseWarning",
-                "Perturbation",
-                "calibrate_perturbation",
-                "private_minimisers",
-                "draw_noise",
-                "noise_norm_bound",
-                "excess_objective_bound",
-                "required_samples",
-            ),
+            family="private",
             task="publish a classifier trained on secret records",
             summary="Logistic regression and linear SVMs with pure ε-differential privacy.",
             use_when="A linear model of medical, financial or personnel records is to be handed "
@@ -51,8 +36,8 @@ PAPER = Paper(
         Method(
             name="PrivateKernelClassifier",
             room="linear",
-            module="private_kernel",
-            members=("PrivateKernelClassifier", "random_fourier_map"),
+            family="private",
+            modules=("private.kernel_machine",),
             task="publish a kernel classifier trained on secret records",
             summary="Kernel classifiers with ε-differential privacy, on random Fourier features.",
             use_when="The classes are not linearly separable, the records have few features, and "
@@ -65,13 +50,8 @@ PAPER = Paper(
         Method(
             name="PrivateModelSelector",
             room="linear",
-            module="private_tuning",
-            members=(
-                "PrivateModelSelector",
-                "exponential_mechanism",
-                "selection_probabilities",
-                "selection_excess_bound",
-            ),
+            family="private",
+            modules=("private.tuning",),
             task="choose the parameters of a private model privately",
             summary="Tune private models on disjoint records, or on public ones, for one epsilon.",
             use_when="The penalty, or the kind of model, has to be chosen with the help of the "
@@ -84,15 +64,10 @@ PAPER = Paper(
         Method(
             name="privacy_audit",
             room="linear",
-            module="audit",
-            members=(
-                "privacy_audit",
-                "log_density_ratio",
-                "worst_case_neighbours",
-                "WorstCase",
-                "PrivacyLedger",
-                "PrivacyBudgetError",
-                "LedgerEntry",
+            family="private",
+            modules=(
+                "private.audit",
+                "private.ledger",
             ),
             task="check and keep account of the privacy that models spend",
             summary="The exact privacy loss of a private linear model, and a ledger that refuses "

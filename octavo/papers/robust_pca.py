@@ -23,23 +23,7 @@ PAPER = Paper(
         Method(
             name="GeometricMedianSubspace",
             room="decomposition",
-            module="geometric_median_subspace",
-            members=(
-                "GeometricMedianSubspace",
-                "RobustPrecision",
-                "gms_precision",
-                "GMSPrecision",
-                "geometric_median",
-                "r1_pca",
-                "R1Subspace",
-                "subspace_recovery_conditions",
-                "RecoveryConditions",
-                "uniqueness_check",
-                "UniquenessCheck",
-                "required_inlier_ratio",
-                "required_sample_size",
-                "make_outlier_subspace",
-            ),
+            family="gms",
             task="find a low-dimensional subspace when many rows are garbage",
             summary="PCA that whole rows of outliers cannot move: one convex problem without a "
             "parameter, certified, at a cost of the order of PCA.",
@@ -60,8 +44,8 @@ PAPER = Paper(
         Method(
             name="tyler_shape",
             room="decomposition",
-            module="robust_shape",
-            members=("tyler_shape", "maronna_scatter", "RobustShape"),
+            family="gms",
+            modules=("gms.robust_shape",),
             task="estimate a covariance matrix from heavy-tailed rows",
             summary="Scatter matrices that far rows cannot inflate: Tyler's shape and Maronna's "
             "M-estimators, to machine precision.",
@@ -75,8 +59,8 @@ PAPER = Paper(
         Method(
             name="principal_component_pursuit",
             room="decomposition",
-            module="convex_pursuits",
-            members=("principal_component_pursuit", "outlier_pursuit", "Pursuit"),
+            family="gms",
+            modules=("gms.convex_pursuits",),
             task="split a matrix into low rank and sparse",
             summary="Low rank plus sparse entries, or plus few outlying rows, with the duality "
             "gap that proves it.",

@@ -24,8 +24,7 @@ PAPER = Paper(
         Method(
             name="NoOffsetSVC",
             room="svm",
-            module="no_offset_svc",
-            members=("NoOffsetSVC", "solve_box_svm", "DualResult", "iteration_bound"),
+            family="no_offset",
             task="classify with a kernel machine",
             summary="Kernel SVM without offset: a box-constrained dual, any pair of variables, "
             "a duality gap in one pass, free warm starts.",
@@ -40,8 +39,8 @@ PAPER = Paper(
         Method(
             name="NoOffsetSVCCV",
             room="svm",
-            module="no_offset_grid",
-            members=("NoOffsetSVCCV", "steinwart_grid"),
+            family="no_offset",
+            modules=("no_offset.cv",),
             task="choose regularisation and kernel width of an SVM",
             summary="Cross-validates a whole grid of λ and kernel widths with one kernel matrix a "
             "width and each solution as the start of the next.",
@@ -406,7 +405,7 @@ def pair_path(K: Any, y: Any, lams: Any, n_train: int, *, warm: bool) -> tuple[i
 
     The warm start scales the last solution, which keeps its equality constraint.
     """
-    from octavo.engine.smo import pair_dual
+    from octavo.engine.duals.smo import pair_dual
 
     count, seconds = 0, 0.0
     alpha: Any = None

@@ -25,23 +25,12 @@ PAPER = Paper(
         Method(
             name=LSTD,
             room="rl",
-            module="least_squares_td",
-            members=(
-                "LSTD",
-                "LSPE",
-                "FPKF",
-                "Transitions",
-                "importance_ratios",
-                "eligibility_traces",
-                "trace_weights",
-                "forward_lstd",
-                "forward_lspe",
-                "forward_fpkf",
-                "CoefficientPath",
-                "coefficient_path",
-                "EvaluatorTuning",
-                "survey_grid",
-                "tune_evaluator",
+            family="evaluators",
+            modules=(
+                "evaluators",
+                "processes.traces",
+                "processes.transitions",
+                "studies.evaluator_study",
             ),
             task="estimate the value of a policy from logged transitions",
             summary="Linear value functions by least squares with traces, on- and off-policy, "
@@ -59,16 +48,10 @@ PAPER = Paper(
         Method(
             name=TDC,
             room="rl",
-            module="gradient_td",
-            members=(
-                "TD",
-                "GTD",
-                "GTD2",
-                "TDC",
-                "step_sizes",
-                "forward_update",
-                "lambda_td_errors",
-                "lambda_successors",
+            family="evaluators",
+            modules=(
+                "evaluators.gradient_td",
+                "evaluators.step_sizes",
             ),
             task="estimate the value of a policy from a stream, with very many features",
             summary="Linear value functions by stochastic gradients: TD(λ), GTD, GTD2(λ), TDC(λ).",
@@ -82,8 +65,8 @@ PAPER = Paper(
         Method(
             name=BRM,
             room="rl",
-            module="bellman_residual",
-            members=("BRM", "ResidualGradient", "forward_brm"),
+            family="evaluators",
+            modules=("evaluators.bellman_residual",),
             task="fit a value function that obeys the Bellman equation as nearly as it can",
             summary="Linear value functions of least Bellman residual, with single or double "
             "samples or traces.",
@@ -98,8 +81,8 @@ PAPER = Paper(
         Method(
             name=GPTD,
             room="rl",
-            module="gaussian_td",
-            members=("GPTD", "KTD"),
+            family="evaluators",
+            modules=("evaluators.gaussian_td",),
             task="estimate the value of a policy with error bars",
             summary="Posterior means and covariances of linear value functions, fixed or drifting.",
             use_when="How far to trust a value matters: exploration, safety, changing values.",

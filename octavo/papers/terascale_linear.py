@@ -23,28 +23,7 @@ PAPER = Paper(
         Method(
             name="HybridLinearClassifier",
             room="linear",
-            module="hybrid_linear",
-            members=(
-                "HybridLinearClassifier",
-                "HybridLinearRegressor",
-                "RepeatedOnlineAveraging",
-                "OvercompleteSGD",
-                "ParallelMiniBatchSGD",
-                "ConjunctionHasher",
-                "WeightedDegreeFeatures",
-                "confidence_average",
-                "tree_allreduce",
-                "write_shards",
-                "ShardWriter",
-                "ThreadCommunicator",
-                "DaskCommunicator",
-                "MPICommunicator",
-                "communication_cost",
-                "warm_start_passes",
-                "PassCounts",
-                "ClusterModel",
-                "ClusterTime",
-            ),
+            family="sharded",
             task="fit a linear model to data that does not fit one process",
             summary="Linear models fitted to full accuracy over shards in memory, on disk or on a "
             "cluster: online pass, confidence-weighted average, preconditioned L-BFGS.",
@@ -413,7 +392,7 @@ def speculation_removes_the_slow_node(run: Run) -> float:
 
 def fitted_streams(model, factories, n_features: int):
     """Fit to streams whose width is known, so that none is read outside the workers."""
-    from octavo.engine.shards import StreamShard
+    from octavo.engine.distributed.shards import StreamShard
 
     shards = [StreamShard(own, n_features, f"part {k}") for k, own in enumerate(factories)]
     return fitted(model, shards, None)

@@ -1,6 +1,6 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
-from octavo.ranking.online_ranker import LeaderboardRow as LeaderboardRow
-from octavo.ranking.online_ranker import OnlineRanker as OnlineRanker
-from octavo.ranking.online_ranker import Rating as Rating
-from octavo.ranking.prequential import PrequentialTrace as PrequentialTrace
-from octavo.ranking.rating_updates import posterior_moments_by_derivatives as posterior_moments_by_derivatives
+from octavo.ranking.ratings.estimator import LeaderboardRow as LeaderboardRow
+from octavo.ranking.ratings.estimator import OnlineRanker as OnlineRanker
+from octavo.ranking.ratings.estimator import Rating as Rating
+from octavo.ranking.ratings.prequential import PrequentialTrace as PrequentialTrace
+from octavo.ranking.ratings.updates import posterior_moments_by_derivatives as posterior_moments_by_derivatives

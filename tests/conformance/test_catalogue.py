@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from octavo.catalogue import Method, Paper, methods, papers
+from octavo._lazy import modules_below
+from octavo.catalogue import Method, Paper, find_method, methods, papers
 from tests.conformance.discovery import (
     PACKAGE,
     declared_cases,
@@ -24,6 +25,13 @@ PAIRS = list(methods())
 each_method = pytest.mark.parametrize(
     ("paper", "method"), PAIRS, ids=[method.name for _, method in PAIRS]
 )
+
+
+def family_files(folder: str, method: Method, ending: str) -> list[Path]:
+    """Return what a family has there: one file of its name, or a folder with one per method."""
+    single = ROOT / folder / method.room / f"{method.family}{ending}"
+    several = (ROOT / folder / method.room / method.family).glob(f"[a-z]*{ending}")
+    return [single] if single.exists() else sorted(several)
 
 
 def test_every_public_name_of_a_room_is_in_one_record():
@@ -44,7 +52,10 @@ def test_record_is_complete(paper: Paper, method: Method):
         assert len(getattr(method, field)) > 10, field
     assert method.members, "no member"
     assert method.peers, "no peer to compare with"
-    assert importlib.import_module(f"octavo.{method.room}.{method.module}")
+    assert method.name in method.members, "its own name is not public in its room"
+    assert importlib.import_module(f"octavo.{method.room}.{method.family}")
+    for path in method.modules:
+        assert importlib.import_module(f"octavo.{method.room}.{path}")
     for member in method.members:
         assert method.load(member) is not None
 
@@ -55,10 +66,10 @@ def test_method_has_a_claim(paper: Paper, method: Method):
 
 
 @each_method
-def test_method_has_a_docs_page(paper: Paper, method: Method):
-    page = ROOT / "docs" / "methods" / f"{method.module}.rst"
-    text = page.read_text(encoding="utf-8")
-    assert f".. octavo-method:: {method.name}" in text
+def test_method_has_one_docs_page(paper: Paper, method: Method):
+    marker = f".. octavo-method:: {method.name}\n"
+    pages = family_files("docs/methods", method, ".rst")
+    assert sum(marker in page.read_text(encoding="utf-8") for page in pages) == 1
 
 
 @each_method
@@ -68,13 +79,18 @@ def test_method_has_a_plot(paper: Paper, method: Method):
 
 
 @each_method
-def test_method_has_a_benchmark(paper: Paper, method: Method):
-    assert (ROOT / "benchmarks" / f"bench_{method.module}.py").exists()
+def test_family_has_a_benchmark(paper: Paper, method: Method):
+    assert family_files("benchmarks", method, ".py")
 
 
 @each_method
-def test_method_has_a_test_module(paper: Paper, method: Method):
-    assert (ROOT / "tests" / method.room / f"test_{method.module}.py").exists()
+def test_family_has_tests_and_plots_of_its_name(paper: Paper, method: Method):
+    assert list((ROOT / "tests" / method.room / method.family).glob("test_*.py"))
+
+
+@each_method
+def test_family_has_an_example(paper: Paper, method: Method):
+    assert list((ROOT / "examples" / method.room).glob(f"plot_{method.family}*.py"))
 
 
 @pytest.mark.parametrize("paper", papers(), ids=[paper.key for paper in papers()])
@@ -118,20 +134,32 @@ def test_no_vague_module_names():
 
 def test_public_members_are_in_the_modules_all():
     for room in rooms():
-        for info in pkgutil.iter_modules([str(PACKAGE / room)]):
-            module = importlib.import_module(f"octavo.{room}.{info.name}")
+        for path in modules_below(f"octavo.{room}"):
+            module = importlib.import_module(path)
             for name in getattr(module, "__all__", []):
                 thing = getattr(module, name)
-                assert inspect.getdoc(thing), f"{room}.{info.name}.{name} has no docstring"
+                assert inspect.getdoc(thing), f"{path}.{name} has no docstring"
+                assert public_names(room)[name] == path
 
 
 def test_members_point_to_their_method():
-    assert members_of_records()
-    assert Path(ROOT / "README.md").exists()
+    for member, name in members_of_records().items():
+        assert find_method(member)[1].name == name
+
+
+def test_discovery_finds_what_lies_deep():
+    """A walk that stops at the first level would pass every other test by finding nothing."""
+    assert len(estimators()) > 100
+    assert all(public_names(room) for room in rooms())
+    deep = [name for name in modules_below("octavo.kernel") if name.count(".") == 3]
+    assert "octavo.kernel.mkl.wrapper" in deep
+    with pytest.raises(LookupError, match="holds no module"):
+        modules_below("tests.empty_package")
 
 
 def test_no_public_name_is_also_a_module():
     """Importing such a module would put it in the place of the name it defines."""
     for room in [*rooms(), "plot", "data"]:
-        modules = {info.name for info in pkgutil.iter_modules([str(PACKAGE / room)])}
-        assert not modules & set(public_names(room)), room
+        children = {info.name for info in pkgutil.iter_modules([str(PACKAGE / room)])}
+        assert children, room
+        assert not children & set(public_names(room)), room

@@ -1,6 +1,7 @@
 """Imports are light and point one way."""
 
 import ast
+import graphlib
 import subprocess
 import sys
 
@@ -53,6 +54,46 @@ def test_dependencies_point_one_way(package):
     for path in (PACKAGE / package).rglob("*.py"):
         used = set(imported_packages(path))
         assert used <= allowed, f"{path.name} imports {sorted(used - allowed)}"
+
+
+def family_imports(room):
+    """Return, for each family of a room, the families of the same room that it imports."""
+    found = {}
+    for path in (PACKAGE / room).rglob("*.py"):
+        parts = path.relative_to(PACKAGE / room).parts
+        if len(parts) == 1:
+            continue
+        used = found.setdefault(parts[0], set())
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            names += [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                below = name.split(".")
+                if below[:2] == ["octavo", room] and len(below) > 2:
+                    used.add(below[2])
+        used.discard(parts[0])
+    return {family: used & found.keys() for family, used in found.items()}
+
+
+@pytest.mark.parametrize("room", [*rooms(), "engine"])
+def test_families_of_a_room_have_an_order(room):
+    """Families may build on others of their room, never in a circle."""
+    imports = family_imports(room)
+    assert imports, f"no family in {room}"
+    list(graphlib.TopologicalSorter(imports).static_order())
+
+
+def test_nothing_private_crosses_modules():
+    """What another module needs is public there."""
+    crossing = [
+        f"{path.relative_to(PACKAGE)}: {node.module}.{alias.name}"
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("octavo")
+        for alias in node.names
+        if alias.name.startswith("_") and not alias.name.startswith("__")
+    ]
+    assert not crossing
 
 
 def test_every_subpackage_is_known():

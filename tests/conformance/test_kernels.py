@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from octavo.engine.compiled import kernels, modules_with_kernels
+from octavo.compiled import kernels, modules_with_kernels
 from tests.conformance.discovery import PACKAGE
 
 MODULES = list(modules_with_kernels())

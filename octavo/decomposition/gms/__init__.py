@@ -1,0 +1,1 @@
+"""Robust subspaces: the geometric median subspace and its relatives."""

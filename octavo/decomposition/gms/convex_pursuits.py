@@ -1,0 +1,209 @@
+"""Low rank plus sparse: principal component pursuit and outlier pursuit.
+
+A matrix is split into L of low rank and a rest S. In principal component pursuit S has few
+entries that are not zero; in outlier pursuit, few rows. Both are convex, solved here by the
+alternating direction method of multipliers until the duality gap is small.
+
+References: Candès, Li, Ma and Wright (2011), "Robust principal component analysis?", JACM
+58(3):11; Xu, Caramanis and Sanghavi (2012), "Robust PCA via outlier pursuit", IEEE Transactions
+on Information Theory 58:3047-3064 (McCoy and Tropp 2011 call it low-leverage decomposition).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, validate_params
+
+from octavo.engine.proximal.matrices import shrink_rows, shrink_singular_values, soft_threshold
+
+__all__ = ["Pursuit", "outlier_pursuit", "principal_component_pursuit"]
+
+Array = NDArray[np.float64]
+
+LOOK = 10  # steps between two looks at the duality gap, which costs as much as a step
+
+
+class Pursuit(NamedTuple):
+    """A matrix split in two.
+
+    ``low_rank`` and ``sparse`` of the shape of X, whose sum is X; the ``rank`` of the former; the
+    ``objective``; ``duality_gap``, the objective less a lower bound on it; ``n_iter``; and whether
+    it ``converged``.
+    """
+
+    low_rank: Array
+    sparse: Array
+    rank: int
+    objective: float
+    duality_gap: float
+    n_iter: int
+    converged: bool
+
+
+def _split(
+    X: Array,
+    lam: float,
+    shrink: Callable[[Array, float], Array],
+    norm: Callable[[Array], float],
+    tol: float,
+    max_iter: int,
+) -> Pursuit:
+    """Minimise ‖L‖_* + λ‖S‖ subject to L + S = X.
+
+    The multiplier Y after a step has dual norm at most λ; divided by its spectral norm where that
+    exceeds one it is feasible, and ⟨X, Y⟩ bounds the objective from below.
+    """
+    size = np.linalg.norm(X)
+    if size == 0.0:
+        return Pursuit(X.copy(), X.copy(), 0, 0.0, 0.0, 0, True)
+    mu = X.size / (4.0 * np.abs(X).sum())  # as Candès et al. suggest
+    S, Y = np.zeros_like(X), np.zeros_like(X)
+    best: Pursuit | None = None
+    for iteration in range(1, max_iter + 1):
+        L, values = shrink_singular_values(X - S + Y / mu, 1.0 / mu)
+        previous = S
+        S = shrink(X - L + Y / mu, lam / mu)
+        off = X - L - S
+        Y += mu * off
+        if iteration % LOOK and iteration < max_iter:
+            continue
+        # L + S = X is met by giving the rest to S; the objective is then that of a feasible pair.
+        objective = float(values.sum() + lam * norm(X - L))
+        bound = float(np.einsum("ij,ij->", X, Y)) / max(1.0, spectral_norm(Y))
+        gap = max(objective - bound, 0.0)
+        if best is None or gap < best.duality_gap:
+            done = gap <= tol * objective
+            best = Pursuit(L, X - L, len(values), objective, gap, iteration, done)
+        if best.converged:
+            break
+        mu = _balanced(mu, float(np.linalg.norm(off)), mu * float(np.linalg.norm(S - previous)))
+    assert best is not None
+    return best._replace(n_iter=iteration)
+
+
+def spectral_norm(Y: Array) -> float:
+    """Return the largest singular value."""
+    gram = Y.T @ Y if Y.shape[0] >= Y.shape[1] else Y @ Y.T
+    return float(np.sqrt(np.linalg.eigvalsh(gram)[-1]))
+
+
+def _balanced(mu: float, primal: float, dual: float) -> float:
+    """Return a penalty that brings the two residuals of the method closer together."""
+    if primal > 5.0 * dual:
+        return 1.5 * mu
+    return mu / 1.5 if dual > 5.0 * primal else mu
+
+
+def _told(found: Pursuit, tol: float) -> Pursuit:
+    if not found.converged:
+        warnings.warn(
+            f"not converged after {found.n_iter} iterations: the duality gap is "
+            f"{found.duality_gap / found.objective:.3g} of the objective instead of {tol:.3g}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+CONSTRAINTS = {
+    "X": ["array-like"],
+    "lam": [None, Interval(Real, 0, None, closed="neither")],
+    "tol": [Interval(Real, 0, None, closed="neither")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+}
+
+
+@validate_params(CONSTRAINTS, prefer_skip_nested_validation=True)
+def principal_component_pursuit(X, lam=None, *, tol=1e-6, max_iter=2000):
+    """Split X into low rank and sparse: min ‖L‖_* + λ Σ|S|, L + S = X.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The matrix.
+    lam : float, default=None
+        Weight λ of the sparse part; None stands for 1 / √max(n_samples, n_features).
+    tol : float, default=1e-6
+        Stop when the duality gap is at most this share of the objective.
+    max_iter : int, default=2000
+        The largest number of iterations.
+
+    Returns
+    -------
+    Pursuit
+        A named tuple: `low_rank`, `sparse`, `rank`, `objective`, `duality_gap`, `n_iter` and
+        `converged`.
+
+    References
+    ----------
+    .. [1] Candès, Li, Ma and Wright (2011). Robust principal component analysis? JACM 58(3):11.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.decomposition import principal_component_pursuit
+    >>> rng = np.random.default_rng(0)
+    >>> true = np.outer(rng.standard_normal(40), rng.standard_normal(30))
+    >>> wrong = np.where(rng.uniform(size=true.shape) < 0.05, 10.0, 0.0)
+    >>> found = principal_component_pursuit(true + wrong)
+    >>> found.rank, bool(np.abs(found.low_rank - true).max() < 1e-3)
+    (1, True)
+    """
+    X = check_array(X, dtype=np.float64)
+    lam = 1.0 / np.sqrt(max(X.shape)) if lam is None else lam
+    return _told(_split(X, lam, soft_threshold, lambda S: np.abs(S).sum(), tol, max_iter), tol)
+
+
+@validate_params(CONSTRAINTS, prefer_skip_nested_validation=True)
+def outlier_pursuit(X, lam=None, *, tol=1e-6, max_iter=2000):
+    """Split X into low rank and few outlying rows: min ‖L‖_* + λ Σ‖S_i‖, L + S = X.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The matrix; samples are rows.
+    lam : float, default=None
+        Weight λ of the outlying rows; None stands for 0.8 √(n_features / n_samples).
+    tol : float, default=1e-6
+        Stop when the duality gap is at most this share of the objective.
+    max_iter : int, default=2000
+        The largest number of iterations.
+
+    Returns
+    -------
+    Pursuit
+        A named tuple: `low_rank`, `sparse`, `rank`, `objective`, `duality_gap`, `n_iter` and
+        `converged`.
+
+    References
+    ----------
+    .. [1] Xu, Caramanis and Sanghavi (2012). Robust PCA via outlier pursuit. IEEE Transactions
+       on Information Theory 58:3047-3064.
+    .. [2] McCoy and Tropp (2011). Two proposals for robust PCA using semidefinite programming.
+       Electronic Journal of Statistics 5:1123-1160.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.decomposition import outlier_pursuit, make_outlier_subspace
+    >>> sample = make_outlier_subspace(95, 5, 20, 1, inlier_scale=4.0, random_state=0)
+    >>> found = outlier_pursuit(sample.X)
+    >>> outlying = np.linalg.norm(found.sparse, axis=1) > 0.1
+    >>> bool((outlying == ~sample.is_inlier).all())
+    True
+    """
+    X = check_array(X, dtype=np.float64)
+    lam = 0.8 * np.sqrt(X.shape[1] / X.shape[0]) if lam is None else lam
+
+    def norm(S: Array) -> float:
+        return float(np.linalg.norm(S, axis=1).sum())
+
+    return _told(_split(X, lam, shrink_rows, norm, tol, max_iter), tol)

@@ -1,0 +1,1 @@
+"""Separable nonnegative factorisations by ellipsoids and pursuits."""

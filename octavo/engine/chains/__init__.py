@@ -1,0 +1,1 @@
+"""Sums and maxima over paths of a chain, with or without segments."""

@@ -1,0 +1,787 @@
+"""Compiled loops of `octavo.engine.chains.inference`, for dense and sparse transitions alike."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+TINY = 1e-140  # a product of two numbers above it is far from underflow
+_LOST = 1e-250  # a sum above it has lost less than one rounding to terms that underflow
+_NARROW = 24  # up to so many states, scalars in registers beat vectors in memory
+NO_PAIRS, TOTAL, BY_SEQUENCE, EACH, ALONG = range(5)  # which pair marginals are kept
+# Sums of probabilities may be taken in any order: all terms are positive and finite.
+_SUMS: Any = {"fastmath": {"reassoc", "contract"}}
+
+
+# --- transitions, dense or sparse ---------------------------------------------------------------
+# A kernel receives transitions as an array (S, K, K) or as a tuple (indptr, source, (S, E)); the
+# functions below are compiled for either. Step s is 0 where transitions do not vary. The loops
+# that matter have a dense form whose inner loop is contiguous.
+
+
+def edge_degree(trans, j):
+    """Return the number of transitions into state j."""
+
+
+@overload(edge_degree)
+def _degree_either(trans, j):
+    if isinstance(trans, types.Array):
+        return lambda trans, j: trans.shape[1]
+    return lambda trans, j: trans[0][j + 1] - trans[0][j]
+
+
+def edge_between(trans, s, j, n):
+    """Return the n-th transition into state j: its source, its weight, and its own number."""
+
+
+@overload(edge_between)
+def _edge_either(trans, s, j, n):
+    if isinstance(trans, types.Array):
+        return lambda trans, s, j, n: (n, trans[s, n, j], n * trans.shape[1] + j)
+
+    def sparse(trans, s, j, n):
+        e = trans[0][j] + n
+        return trans[1][e], trans[2][s, e], e
+
+    return sparse
+
+
+def _push(trans, s, rows, n, out):
+    """Set out[j] = Σ_i rows[n, i] trans[i, j]."""
+
+
+@overload(_push, jit_options=_SUMS)
+def _push_either(trans, s, rows, n, out):
+    if isinstance(trans, types.Array):
+
+        def dense(trans, s, rows, n, out):
+            K = out.shape[0]
+            if K <= _NARROW:
+                for j in range(K):
+                    total = 0.0
+                    for i in range(K):
+                        total += rows[n, i] * trans[s, i, j]
+                    out[j] = total
+                return
+            for j in range(K):
+                out[j] = rows[n, 0] * trans[s, 0, j]
+            for i in range(1, K):
+                for j in range(K):
+                    out[j] += rows[n, i] * trans[s, i, j]
+
+        return dense
+
+    def sparse(trans, s, rows, n, out):
+        indptr, source, weight = trans
+        for j in range(out.shape[0]):
+            total = 0.0
+            for e in range(indptr[j], indptr[j + 1]):
+                total += rows[n, source[e]] * weight[s, e]
+            out[j] = total
+
+    return sparse
+
+
+def _pull(trans, s, r, out):
+    """Set out[i] = Σ_j trans[i, j] r[j]."""
+
+
+@overload(_pull, jit_options=_SUMS)
+def _pull_either(trans, s, r, out):
+    if isinstance(trans, types.Array):
+
+        def dense(trans, s, r, out):
+            for i in range(out.shape[0]):
+                total = 0.0
+                for j in range(r.shape[0]):
+                    total += trans[s, i, j] * r[j]
+                out[i] = total
+
+        return dense
+
+    def sparse(trans, s, r, out):
+        indptr, source, weight = trans
+        out[:] = 0.0
+        for j in range(r.shape[0]):
+            for e in range(indptr[j], indptr[j + 1]):
+                out[source[e]] += weight[s, e] * r[j]
+
+    return sparse
+
+
+def _add_pairs(trans, s, rows, n, r, pairs, m):
+    """Add rows[n, i] trans[i, j] r[j] to pairs[m]."""
+
+
+@overload(_add_pairs)
+def _add_pairs_either(trans, s, rows, n, r, pairs, m):
+    if isinstance(trans, types.Array):
+
+        def dense(trans, s, rows, n, r, pairs, m):
+            K = r.shape[0]
+            for i in range(K):
+                for j in range(K):
+                    pairs[m, i * K + j] += rows[n, i] * trans[s, i, j] * r[j]
+
+        return dense
+
+    def sparse(trans, s, rows, n, r, pairs, m):
+        indptr, source, weight = trans
+        for j in range(r.shape[0]):
+            for e in range(indptr[j], indptr[j + 1]):
+                pairs[m, e] += rows[n, source[e]] * weight[s, e] * r[j]
+
+    return sparse
+
+
+def _max_push(trans, s, rows, n, nodes, t):
+    """Set rows[n, j] = max_i rows[n - 1, i] + trans[i, j] + nodes[t, j]."""
+
+
+@overload(_max_push)
+def _max_push_either(trans, s, rows, n, nodes, t):
+    if isinstance(trans, types.Array):
+
+        def dense(trans, s, rows, n, nodes, t):
+            K = rows.shape[1]
+            if K <= _NARROW:
+                for j in range(K):
+                    best = rows[n - 1, 0] + trans[s, 0, j]
+                    for i in range(1, K):
+                        score = rows[n - 1, i] + trans[s, i, j]
+                        best = score if score > best else best
+                    rows[n, j] = best + nodes[t, j]
+                return
+            for j in range(K):
+                rows[n, j] = rows[n - 1, 0] + trans[s, 0, j]
+            for i in range(1, K):
+                for j in range(K):
+                    score = rows[n - 1, i] + trans[s, i, j]
+                    rows[n, j] = score if score > rows[n, j] else rows[n, j]
+            for j in range(K):
+                rows[n, j] += nodes[t, j]
+
+        return dense
+
+    def sparse(trans, s, rows, n, nodes, t):
+        indptr, source, weight = trans
+        for j in range(rows.shape[1]):
+            best = -np.inf
+            for e in range(indptr[j], indptr[j + 1]):
+                score = rows[n - 1, source[e]] + weight[s, e]
+                best = score if score > best else best
+            rows[n, j] = best + nodes[t, j]
+
+    return sparse
+
+
+def _origin(trans, s, j, rows, n):
+    """Return the smallest i that attains max_i rows[n, i] + trans[i, j]."""
+
+
+@overload(_origin)
+def _origin_either(trans, s, j, rows, n):
+    if isinstance(trans, types.Array):
+
+        def dense(trans, s, j, rows, n):
+            best, where = rows[n, 0] + trans[s, 0, j], 0
+            for i in range(1, rows.shape[1]):
+                score = rows[n, i] + trans[s, i, j]
+                where = i if score > best else where
+                best = score if score > best else best
+            return where
+
+        return dense
+
+    def sparse(trans, s, j, rows, n):
+        indptr, source, weight = trans
+        best, where = -np.inf, rows.shape[1]
+        for e in range(indptr[j], indptr[j + 1]):
+            score = rows[n, source[e]] + weight[s, e]
+            if score > best or (score == best and source[e] < where):
+                best, where = score, source[e]
+        return where
+
+    return sparse
+
+
+@numba.njit(cache=True)
+def _log_into(trans, s, j, rows, n):
+    """Return log Σ_i exp(rows[n, i] + trans[i, j])."""
+    top, total = -np.inf, 0.0
+    for m in range(edge_degree(trans, j)):
+        i, score, _ = edge_between(trans, s, j, m)
+        top = max(top, rows[n, i] + score)
+    if top == -np.inf:
+        return top
+    for m in range(edge_degree(trans, j)):
+        i, score, _ = edge_between(trans, s, j, m)
+        total += math.exp(rows[n, i] + score - top)
+    return top + math.log(total)
+
+
+@numba.njit(cache=True)
+def _log_out_of(trans, s, r, top, out):
+    """Set out[i] = log Σ_j exp(trans[i, j] + r[j]); top is room for K numbers."""
+    top[:] = -np.inf
+    out[:] = 0.0
+    for j in range(r.shape[0]):
+        for m in range(edge_degree(trans, j)):
+            i, score, _ = edge_between(trans, s, j, m)
+            top[i] = max(top[i], score + r[j])
+    for j in range(r.shape[0]):
+        for m in range(edge_degree(trans, j)):
+            i, score, _ = edge_between(trans, s, j, m)
+            if top[i] > -np.inf:
+                out[i] += math.exp(score + r[j] - top[i])
+    for i in range(r.shape[0]):
+        out[i] = top[i] + math.log(out[i]) if top[i] > -np.inf else -np.inf
+
+
+@numba.njit(cache=True)
+def _add_log_pairs(trans, s, rows, n, r, pairs, m):
+    """Add exp(rows[n, i] + trans[i, j] + r[j]) to pairs[m]."""
+    for j in range(r.shape[0]):
+        if r[j] > -np.inf:
+            for d in range(edge_degree(trans, j)):
+                i, score, e = edge_between(trans, s, j, d)
+                pairs[m, e] += math.exp(rows[n, i] + score + r[j])
+
+
+@numba.njit(cache=True)
+def _score_between(trans, s, i, j):
+    """Return trans[i, j]."""
+    for m in range(edge_degree(trans, j)):
+        source, score, _ = edge_between(trans, s, j, m)
+        if source == i:
+            return score
+    return -np.inf
+
+
+@numba.njit(cache=True, nogil=True)
+def score_paths(start, trans, varies, nodes, ptr, states, scores):
+    """Fill scores with the score of each sequence's path."""
+    for q in range(ptr.shape[0] - 1):
+        total = start[states[ptr[q]]] + nodes[ptr[q], states[ptr[q]]]
+        for n in range(ptr[q] + 1, ptr[q + 1]):
+            s = n - q - 1 if varies else 0
+            total += _score_between(trans, s, states[n - 1], states[n]) + nodes[n, states[n]]
+        scores[q] = total
+
+
+# --- sums over paths ----------------------------------------------------------------------------
+
+
+@numba.njit(cache=True, nogil=True)
+def below_top(nodes, rows, tops):
+    """Fill tops with the largest score of each position and rows with the others' distance."""
+    for n in range(nodes.shape[0]):
+        top = -np.inf
+        for j in range(nodes.shape[1]):
+            top = max(top, nodes[n, j])
+        tops[n] = top
+        if top == -np.inf:
+            top = 0.0
+        for j in range(nodes.shape[1]):
+            rows[n, j] = nodes[n, j] - top
+
+
+@numba.njit(cache=True)
+def _filter_scaled(start, linear, shift, nodes, step, tops, rows):
+    """Turn rows of exp(nodes - tops) into P(s_t | positions up to t); return log Z and trust.
+
+    The result cannot be trusted (False) as soon as a positive probability falls below `TINY`:
+    a path that looks hopeless now may win later.
+    """
+    T, K = nodes.shape
+    pushed = np.empty(K)
+    log_z, product = np.max(start), 1.0
+    if log_z == -np.inf:
+        return log_z, True
+    for t in range(T):
+        if t == 0:
+            for j in range(K):
+                pushed[j] = math.exp(start[j] - log_z)
+                if pushed[j] == 0.0 and start[j] > -np.inf:
+                    return 0.0, False
+        else:
+            s = step + t - 1 if shift.shape[0] > 1 else 0
+            _push(linear, s, rows, t - 1, pushed)
+            log_z += shift[s]
+        total, least = 0.0, np.inf
+        for j in range(K):
+            if pushed[j] > 0.0 and nodes[t, j] > -np.inf:
+                rows[t, j] *= pushed[j]
+                least = min(least, rows[t, j])
+                total += rows[t, j]
+            else:
+                rows[t, j] = 0.0
+        if least == np.inf:
+            return -np.inf, True
+        if not least > TINY * total:
+            return 0.0, False
+        inverse = 1.0 / total
+        for j in range(K):
+            rows[t, j] *= inverse
+        log_z += tops[t]
+        product *= total
+        if product < 1e-150 or product > 1e150:
+            log_z += math.log(product)
+            product = 1.0
+    return log_z + math.log(product), True
+
+
+@numba.njit(cache=True)
+def _smooth_scaled(linear, varies, step, rows, exact, pairs, kind, path):
+    """Turn the rows of `_filter_scaled` into marginals; add pair marginals to pairs.
+
+    P(s_t | x) = P(s_t | x up to t) Σ_j trans P(s_{t+1} = j | x) / P(s_{t+1} = j | x up to t).
+    Returns False when ``exact`` and a positive marginal is too small for its logarithm.
+    """
+    T, K = rows.shape
+    pushed, ratio, pulled = np.empty(K), np.empty(K), np.empty(K)
+    for t in range(T - 1, 0, -1):
+        s = step + t - 1 if varies else 0
+        _push(linear, s, rows, t - 1, pushed)
+        for j in range(K):
+            ratio[j] = rows[t, j] / pushed[j] if rows[t, j] > 0.0 else 0.0
+        _pull(linear, s, ratio, pulled)
+        if kind == ALONG:
+            weight = max(0.0, _score_between(linear, s, path[t - 1], path[t]))
+            pairs[step + t - 1, 0] = rows[t - 1, path[t - 1]] * weight * ratio[path[t]]
+        elif kind != NO_PAIRS:
+            _add_pairs(linear, s, rows, t - 1, ratio, pairs, step + t - 1 if kind == EACH else 0)
+        total = 0.0
+        for i in range(K):
+            joint = rows[t - 1, i] * pulled[i]
+            if exact and joint < 1e-290 and rows[t - 1, i] > 0.0 and pulled[i] > 0.0:
+                return False
+            rows[t - 1, i] = joint
+            total += joint
+        inverse = 1.0 / total
+        for i in range(K):
+            rows[t - 1, i] *= inverse
+    return True
+
+
+@numba.njit(cache=True)
+def _filter_log(start, linear, trans, shift, nodes, step, rows):
+    """Fill rows with log P(s_t | positions up to t) up to a constant; return log Z."""
+    T, K = nodes.shape
+    pushed, weight = np.empty(K), np.empty((1, K))
+    log_z = 0.0
+    for t in range(T):
+        if t == 0:
+            for j in range(K):
+                rows[t, j] = start[j] + nodes[0, j]
+        else:
+            s = step + t - 1 if shift.shape[0] > 1 else 0
+            _log_push(linear, trans, shift[s], s, rows, t - 1, weight, pushed)
+            for j in range(K):
+                rows[t, j] = pushed[j] + nodes[t, j]
+        top = -np.inf
+        for j in range(K):
+            top = max(top, rows[t, j])
+        if top == -np.inf:
+            return top
+        for j in range(K):
+            rows[t, j] -= top
+        log_z += top
+    total = 0.0
+    for j in range(K):
+        total += math.exp(rows[T - 1, j])
+    return log_z + math.log(total)
+
+
+@numba.njit(cache=True)
+def _log_push(linear, trans, shift, s, rows, n, weight, out):
+    """Set out[j] = log Σ_i exp(rows[n, i] + trans[i, j]), where max rows[n] = 0."""
+    for i in range(out.shape[0]):
+        weight[0, i] = math.exp(rows[n, i])
+    _push(linear, s, weight, 0, out)
+    for j in range(out.shape[0]):
+        if out[j] > _LOST:
+            out[j] = math.log(out[j]) + shift
+        else:
+            out[j] = _log_into(trans, s, j, rows, n)
+
+
+@numba.njit(cache=True)
+def _smooth_log(linear, trans, shift, step, rows, pairs, kind, path):
+    """Turn the rows of `_filter_log` into log marginals; add pair marginals to pairs."""
+    T, K = rows.shape
+    pushed, ratio, pulled = np.empty(K), np.empty(K), np.empty(K)
+    weight, room = np.empty((1, K)), np.empty(K)
+    _normalise_log(rows, T - 1)
+    for t in range(T - 1, 0, -1):
+        s = step + t - 1 if shift.shape[0] > 1 else 0
+        _log_push(linear, trans, shift[s], s, rows, t - 1, weight, pushed)
+        top = -np.inf
+        for j in range(K):
+            ratio[j] = rows[t, j] - pushed[j] if rows[t, j] > -np.inf else -np.inf
+            top = max(top, ratio[j])
+        for j in range(K):
+            room[j] = math.exp(ratio[j] - top)
+        _pull(linear, s, room, pulled)
+        lost = False
+        for i in range(K):
+            lost = lost or (pulled[i] <= _LOST and rows[t - 1, i] > -np.inf)
+        if lost:
+            _log_out_of(trans, s, ratio, room, pulled)
+        else:
+            for i in range(K):
+                pulled[i] = math.log(pulled[i]) + shift[s] + top if pulled[i] > 0 else -np.inf
+        if kind == ALONG:
+            score = _score_between(trans, s, path[t - 1], path[t])
+            pairs[step + t - 1, 0] = math.exp(rows[t - 1, path[t - 1]] + score + ratio[path[t]])
+        elif kind != NO_PAIRS:
+            _add_log_pairs(trans, s, rows, t - 1, ratio, pairs, step + t - 1 if kind == EACH else 0)
+        for i in range(K):
+            rows[t - 1, i] += pulled[i]
+        _normalise_log(rows, t - 1)
+
+
+@numba.njit(cache=True)
+def _normalise_log(rows, n):
+    """Subtract the log of the sum of exponentials from row n."""
+    top, total = -np.inf, 0.0
+    for j in range(rows.shape[1]):
+        top = max(top, rows[n, j])
+    for j in range(rows.shape[1]):
+        total += math.exp(rows[n, j] - top)
+    for j in range(rows.shape[1]):
+        rows[n, j] -= top + math.log(total)
+
+
+@numba.njit(cache=True, nogil=True)
+def sum_partitions(start, linear, trans, shift, safe, nodes, ptr, tops, rows, log_z):
+    """Fill log_z with the log partition of each sequence; rows holds exp(nodes - tops)."""
+    for q in range(ptr.shape[0] - 1):
+        block, mine, step = nodes[ptr[q] : ptr[q + 1]], rows[ptr[q] : ptr[q + 1]], ptr[q] - q
+        trusted = False
+        if safe:
+            top = tops[ptr[q] : ptr[q + 1]]
+            log_z[q], trusted = _filter_scaled(start, linear, shift, block, step, top, mine)
+        if not trusted:
+            log_z[q] = _filter_log(start, linear, trans, shift, block, step, mine)
+
+
+@numba.njit(cache=True, nogil=True)
+def sum_marginals(
+    start,
+    linear,
+    trans,
+    shift,
+    safe,
+    nodes,
+    ptr,
+    tops,
+    rows,
+    log,
+    pairs,
+    kind,
+    path,
+    log_z,
+    in_logs,
+):
+    """Fill rows, pairs and log_z sequence by sequence; rows holds exp(nodes - tops) at first.
+
+    ``kind`` says which pairs are kept. in_logs[q] tells that the rows of a sequence are left as
+    logarithms; ``log`` asks for rows whose logarithms are accurate.
+    """
+    by_step = kind in (EACH, ALONG)
+    own = np.zeros((1, pairs.shape[1]))
+    for q in range(ptr.shape[0] - 1):
+        first, last, step = ptr[q], ptr[q + 1], ptr[q] - q
+        block, mine, top = nodes[first:last], rows[first:last], tops[first:last]
+        target, states = pairs if by_step else own, path[first:last]
+        own[:] = 0.0
+        trusted = False
+        if safe:
+            log_z[q], trusted = _filter_scaled(start, linear, shift, block, step, top, mine)
+            if trusted and log_z[q] > -np.inf:
+                trusted = _smooth_scaled(
+                    linear, shift.shape[0] > 1, step, mine, log, target, kind, states
+                )
+                if not trusted:
+                    own[:] = 0.0
+                    target[step : step + mine.shape[0] - 1] = 0.0
+        in_logs[q] = not trusted
+        if not trusted:
+            log_z[q] = _filter_log(start, linear, trans, shift, block, step, mine)
+            if log_z[q] > -np.inf:
+                _smooth_log(linear, trans, shift, step, mine, target, kind, states)
+        if log_z[q] == -np.inf:
+            in_logs[q] = False
+            mine[:] = 0.0
+        elif kind in (TOTAL, BY_SEQUENCE):
+            pairs[q if kind == BY_SEQUENCE else 0] += own[0]
+
+
+# --- best paths ---------------------------------------------------------------------------------
+# The way forward computes scores only; the way back asks at each step where the score came from,
+# which costs K, not K². What must be kept is then the scores of one block of positions.
+
+
+@numba.njit(cache=True)
+def _advance(trans, varies, nodes, step, first, last, rows):
+    """From the scores at position first - 1 in rows[0], fill in those of first .. last - 1."""
+    for t in range(first, last):
+        _max_push(trans, step + t - 1 if varies else 0, rows, t - first + 1, nodes, t)
+
+
+@numba.njit(cache=True, nogil=True)
+def best_path(start, trans, varies, nodes, ptr, rows, kept, states, scores):
+    """Fill states and scores; rows holds the scores of one block, kept the first of each block."""
+    K, block = nodes.shape[1], rows.shape[0] - 1
+    for q in range(ptr.shape[0] - 1):
+        mine, step = nodes[ptr[q] : ptr[q + 1]], ptr[q] - q
+        path = states[ptr[q] : ptr[q + 1]]
+        T = mine.shape[0]
+        for j in range(K):
+            rows[0, j] = start[j] + mine[0, j]
+        n_blocks = max(1, (T - 1 + block - 1) // block)  # block b enters positions 1 + b block ..
+        for b in range(n_blocks):
+            first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
+            kept[b] = rows[0]
+            _advance(trans, varies, mine, step, first, last, rows)
+            if b < n_blocks - 1:
+                rows[0] = rows[block]
+        at = np.argmax(rows[last - first])
+        scores[q] = rows[last - first, at]
+        if scores[q] == -np.inf:
+            path[:] = -1
+            continue
+        path[T - 1] = at
+        for b in range(n_blocks - 1, -1, -1):
+            first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
+            if b < n_blocks - 1:  # the last block is still there
+                rows[0] = kept[b]
+                _advance(trans, varies, mine, step, first, last, rows)
+            for t in range(last - 1, first - 1, -1):
+                at = _origin(trans, step + t - 1 if varies else 0, at, rows, t - first)
+                path[t - 1] = at
+
+
+@numba.njit(cache=True)
+def _blend_push(trans, s, weight, free, rows, n):
+    """Set rows[n, j, g] = max_i rows[n - 1, i, g] + weight[g] trans[i, j], for all blends g.
+
+    ``free`` lists the blends of weight zero, for which nothing is forbidden.
+    """
+    _, K, G = rows.shape
+    for j in range(K):
+        first = 0  # the loops over blends are short: none is spent on filling with -inf
+        while first < K and trans[s, first, j] == -np.inf:
+            first += 1
+        m = trans[s, first, j] if first < K else 0.0
+        for g in range(G):
+            rows[n, j, g] = rows[n - 1, first, g] + weight[g] * m if first < K else -np.inf
+        for i in range(K):
+            m = trans[s, i, j]
+            if m == -np.inf:
+                for g in free:
+                    rows[n, j, g] = max(rows[n, j, g], rows[n - 1, i, g])
+            elif i != first:
+                for g in range(G):
+                    new = rows[n - 1, i, g] + weight[g] * m
+                    rows[n, j, g] = new if new > rows[n, j, g] else rows[n, j, g]
+
+
+@numba.njit(cache=True)
+def _blend_nodes(nodes, position, weights, rows, n):
+    """Add Σ_f weights[f, g] nodes[f, position, j] to rows[n, j, g]; weight zero means no term."""
+    _, K, G = rows.shape
+    F = nodes.shape[0]
+    for j in range(K):
+        x = nodes[0, position, j]
+        if F == 2 and x > -np.inf and nodes[1, position, j] > -np.inf:  # the usual case at once
+            y = nodes[1, position, j]
+            for g in range(G):
+                rows[n, j, g] += weights[0, g] * x + weights[1, g] * y
+            continue
+        for f in range(F):
+            x = nodes[f, position, j]
+            if x > -np.inf:
+                for g in range(G):
+                    rows[n, j, g] += weights[f, g] * x
+            else:
+                for g in range(G):
+                    if weights[f, g] != 0.0:
+                        rows[n, j, g] = -np.inf
+
+
+@numba.njit(cache=True)
+def _blend_origins(trans, s, weight, rows, n, at, best, where):
+    """Replace at[g] by the smallest i that attains rows[n + 1, at[g], g] in `_blend_push`."""
+    _, K, G = rows.shape
+    for g in range(G):
+        best[g] = -np.inf
+        where[g] = 0
+    for i in range(K):
+        for g in range(G):
+            score = rows[n, i, g] + (weight[g] * trans[s, i, at[g]] if weight[g] != 0.0 else 0.0)
+            better = score > best[g]
+            best[g] = score if better else best[g]
+            where[g] = i if better else where[g]
+    for g in range(G):
+        at[g] = where[g]
+
+
+@numba.njit(cache=True)
+def _blend_advance(trans, nodes, weights, free, row, step, first, last, rows):
+    """Do what `_advance` does, for all blends; row is where the sequence begins in nodes."""
+    weight = weights[nodes.shape[0]]
+    for t in range(first, last):
+        n = t - first + 1
+        _blend_push(trans, step + t - 1 if trans.shape[0] > 1 else 0, weight, free, rows, n)
+        _blend_nodes(nodes, row + t, weights, rows, n)
+
+
+@numba.njit(cache=True, nogil=True)
+def best_blends(start, trans, nodes, weights, ptr, rows, kept, states, scores):
+    """Fill states (G, N) and scores (G, sequences); weights is (F + 1, G)."""
+    F, K, G, block = nodes.shape[0], nodes.shape[2], weights.shape[1], rows.shape[0] - 1
+    weight = weights[F]
+    free = np.flatnonzero(weight == 0.0)
+    at, where, best = np.empty(G, np.int64), np.empty(G, np.int64), np.empty(G)
+    for q in range(ptr.shape[0] - 1):
+        row, T, step = ptr[q], ptr[q + 1] - ptr[q], ptr[q] - q
+        for j in range(K):
+            for g in range(G):
+                rows[0, j, g] = weight[g] * start[j] if weight[g] != 0.0 else 0.0
+        _blend_nodes(nodes, row, weights, rows, 0)
+        n_blocks = max(1, (T - 1 + block - 1) // block)
+        for b in range(n_blocks):
+            first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
+            kept[b] = rows[0]
+            _blend_advance(trans, nodes, weights, free, row, step, first, last, rows)
+            if b < n_blocks - 1:
+                rows[0] = rows[block]
+        for g in range(G):
+            at[g] = np.argmax(rows[last - first, :, g])
+            scores[g, q] = rows[last - first, at[g], g]
+            states[g, row + T - 1] = at[g]
+        for b in range(n_blocks - 1, -1, -1):
+            first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
+            if b < n_blocks - 1:
+                rows[0] = kept[b]
+                _blend_advance(trans, nodes, weights, free, row, step, first, last, rows)
+            for t in range(last - 1, first - 1, -1):
+                s = step + t - 1 if trans.shape[0] > 1 else 0
+                _blend_origins(trans, s, weight, rows, t - first, at, best, where)
+                for g in range(G):
+                    states[g, row + t - 1] = at[g]
+        for g in range(G):
+            if scores[g, q] == -np.inf:
+                states[g, row : row + T] = -1
+
+
+@numba.njit(cache=True)
+def insert_best(score, where, best, come):
+    """Insert a candidate into a list sorted by falling score; return whether it had a place."""
+    k = best.shape[0]
+    if not score > best[k - 1]:
+        return False
+    r = k - 1
+    while r > 0 and score > best[r - 1]:
+        best[r], come[r] = best[r - 1], come[r - 1]
+        r -= 1
+    best[r], come[r] = score, where
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def k_best_kernel(start, trans, varies, nodes, ptr, k, states, scores):
+    """Fill states (k, N) and scores (k, sequences) with the k best paths of each sequence."""
+    K = nodes.shape[1]
+    for q in range(ptr.shape[0] - 1):
+        row, T, step = ptr[q], ptr[q + 1] - ptr[q], ptr[q] - q
+        delta, new = np.full((K, k), -np.inf), np.empty((K, k))
+        back = np.full((T, K, k), -1)  # previous state times k plus its rank
+        for j in range(K):
+            delta[j, 0] = start[j] + nodes[row, j]
+        for t in range(1, T):
+            s = step + t - 1 if varies else 0
+            new[:] = -np.inf
+            for j in range(K):
+                for n in range(edge_degree(trans, j)):
+                    i, score, _ = edge_between(trans, s, j, n)
+                    for r in range(k):
+                        candidate = delta[i, r] + score + nodes[row + t, j]
+                        if not insert_best(candidate, i * k + r, new[j], back[t, j]):
+                            break
+            delta, new = new, delta
+        last, come = np.full(k, -np.inf), np.full(k, -1)
+        for j in range(K):
+            for r in range(k):
+                if not insert_best(delta[j, r], j * k + r, last, come):
+                    break
+        for c in range(k):
+            scores[c, q] = last[c]
+            at = come[c]
+            for t in range(T - 1, -1, -1):
+                states[c, row + t] = at // k if at >= 0 else -1
+                if at >= 0:
+                    at = back[t, at // k, at % k]
+
+
+@numba.njit(cache=True, nogil=True)
+def draw_paths(start, linear, trans, shift, nodes, ptr, uniforms, states):
+    """Fill states (samples, N) by drawing each path from its last position to its first."""
+    N, K = nodes.shape
+    rows, chance = np.empty((N, K)), np.empty((1, K))
+    for q in range(ptr.shape[0] - 1):
+        first, T, step = ptr[q], ptr[q + 1] - ptr[q], ptr[q] - q
+        mine = rows[first : ptr[q + 1]]
+        log_z = _filter_log(start, linear, trans, shift, nodes[first : ptr[q + 1]], step, mine)
+        if log_z == -np.inf:
+            states[:, first : first + T] = -1
+            continue
+        for c in range(states.shape[0]):
+            state = -1
+            for t in range(T - 1, -1, -1):
+                chance[0] = -np.inf
+                if t == T - 1:
+                    chance[0] = mine[t]
+                else:
+                    s = step + t if shift.shape[0] > 1 else 0
+                    for n in range(edge_degree(trans, state)):
+                        i, score, _ = edge_between(trans, s, state, n)
+                        chance[0, i] = mine[t, i] + score
+                _normalise_log(chance, 0)
+                left = uniforms[c, first + t]
+                state = -1
+                for i in range(K):
+                    if chance[0, i] > -np.inf:
+                        state = i
+                        left -= math.exp(chance[0, i])
+                        if left < 0.0:
+                            break
+                states[c, first + t] = state
+
+
+def _warmup() -> None:
+    start, nodes, ptr, shift = np.zeros(2), np.zeros((3, 2)), np.array([0, 3]), np.zeros(1)
+    dense = np.zeros((1, 2, 2))
+    edges = np.array([0, 1, 2]), np.array([0, 1]), np.zeros((1, 2))
+    rows, states, score = np.empty((3, 2)), np.empty(3, np.int64), np.empty(1)
+    for trans in (dense, edges):
+        linear = np.exp(trans) if isinstance(trans, np.ndarray) else (*trans[:2], np.ones((1, 2)))
+        chain = start, linear, trans, shift, True, nodes, ptr, np.zeros(3), rows
+        below_top(nodes, rows, np.zeros(3))
+        sum_partitions(*chain, score)
+        states[:] = 0
+        sum_marginals(*chain, False, np.zeros((1, 4)), TOTAL, states, score, np.zeros(1, np.bool_))
+        best_path(start, trans, False, nodes, ptr, rows, rows, states, score)
+        score_paths(start, trans, False, nodes, ptr, states, score)
+        k_best_kernel(start, trans, False, nodes, ptr, 1, states[None], score[None])
+        draw_paths(start, linear, trans, shift, nodes, ptr, np.zeros((1, 3)), states[None])
+    room = np.empty((3, 2, 1))
+    blend = np.ones((2, 1))
+    best_blends(start, dense, nodes[None], blend, ptr, room, room, states[None], score[None])

@@ -1,0 +1,1 @@
+"""Bit sets, contingency tables, blocks of graphs."""

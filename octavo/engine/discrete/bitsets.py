@@ -1,0 +1,126 @@
+"""Sets of small integers as rows of 64-bit words.
+
+A set of members of {0, ..., n - 1} is a row of ``n_words(n)`` unsigned words; member m is bit
+m % 64 of word m // 64. A collection of sets is a matrix, so that subset tests over thousands
+of sets run in a kernel without objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Masks = NDArray[np.uint64]
+
+_ONE = np.uint64(1)
+
+
+def n_words(n: int) -> int:
+    """Return how many words a set of members below n needs (at least one)."""
+    return max(1, (n + 63) // 64)
+
+
+def masks_of(sets: Sequence[Iterable[int]], n: int) -> Masks:
+    """Return one row per set.
+
+    Parameters
+    ----------
+    sets : sequence of iterables of int
+        The sets; members lie in 0, ..., n - 1.
+    n : int
+        Size of the universe.
+
+    Returns
+    -------
+    masks : ndarray of shape (n_sets, n_words(n)), dtype uint64
+        The sets as bits.
+    """
+    masks = np.zeros((len(sets), n_words(n)), np.uint64)
+    for row, members in zip(masks, sets):
+        for member in members:
+            row[member // 64] |= _ONE << np.uint64(member % 64)
+    return masks
+
+
+def masks_of_members(members: NDArray[np.integer], n: int) -> Masks:
+    """Return one row per row of an array of members, all sets having the same size."""
+    masks = np.zeros((members.shape[0], n_words(n)), np.uint64)
+    rows = np.arange(members.shape[0])
+    for column in members.T.astype(np.int64):
+        masks[rows, column // 64] |= _ONE << (column % 64).astype(np.uint64)
+    return masks
+
+
+def members_of(mask: NDArray[np.uint64]) -> tuple[int, ...]:
+    """Return the members of one set in ascending order."""
+    return tuple(
+        64 * word + bit
+        for word, bits in enumerate(mask.tolist())
+        for bit in range(int(bits).bit_length())
+        if bits >> bit & 1
+    )
+
+
+def sizes_of(masks: Masks) -> NDArray[np.int64]:
+    """Return the number of members of each set."""
+    return np.bitwise_count(masks).sum(axis=1).astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def has_bit(mask, member):
+    """Return whether a member is in the set."""
+    return (mask[member >> 6] >> np.uint64(member & 63)) & np.uint64(1) != 0
+
+
+@njit(cache=True, nogil=True)
+def put_bit(mask, member):
+    """Put a member into the set."""
+    mask[member >> 6] |= np.uint64(1) << np.uint64(member & 63)
+
+
+@njit(cache=True, nogil=True)
+def drop_bit(mask, member):
+    """Take a member out of the set."""
+    mask[member >> 6] &= ~(np.uint64(1) << np.uint64(member & 63))
+
+
+@njit(cache=True, nogil=True)
+def first_fitting(masks, start, stop, required, forbidden):
+    """Return the first row from start on that contains one set and avoids another, or -1."""
+    for row in range(start, stop):
+        fits = True
+        for word in range(masks.shape[1]):
+            bits = masks[row, word]
+            if bits & forbidden[word] != 0 or required[word] & ~bits != 0:
+                fits = False
+                break
+        if fits:
+            return row
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def first_within(masks, start, stop, allowed):
+    """Return the first row from start on that is a subset of the allowed members, or -1."""
+    for row in range(start, stop):
+        fits = True
+        for word in range(masks.shape[1]):
+            if masks[row, word] & ~allowed[word] != 0:
+                fits = False
+                break
+        if fits:
+            return row
+    return -1
+
+
+def _warmup() -> None:
+    """Compile the kernels."""
+    masks = masks_of([(0, 2), (1,)], 3)
+    has_bit(masks[0], 2)
+    put_bit(masks[1], 0)
+    drop_bit(masks[1], 0)
+    first_fitting(masks, 0, 2, masks[0], masks[1])
+    first_within(masks, 0, 2, masks[0])

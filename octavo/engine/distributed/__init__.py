@@ -1,0 +1,1 @@
+"""Sums over machines: shards, communicators, timing."""

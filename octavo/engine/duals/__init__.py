@@ -1,0 +1,1 @@
+"""Duals of margin machines: SMO, working sets, simplex programs, cutting planes."""

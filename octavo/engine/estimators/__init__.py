@@ -1,0 +1,1 @@
+"""What every estimator needs: progress, classes, scikit-learn's private helpers."""

@@ -1,0 +1,1 @@
+"""The joint graphical lasso and its penalties."""

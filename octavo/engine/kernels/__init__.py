@@ -1,0 +1,1 @@
+"""Gram matrices in blocks, on any array namespace, and their low-rank factors."""

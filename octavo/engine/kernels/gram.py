@@ -1,0 +1,402 @@
+"""Kernel values: one block at a time, on any array namespace, and columns with a cache.
+
+A `Kernel` is a kernel whose parameters are numbers: `resolve_kernel` makes it from what a user
+wrote (``gamma="scale"``). `Kernel.block` gives k(X, Y) for dense arrays of every array-API
+namespace and for CSR matrices. Nothing here forms an n × n matrix unless it is asked to:
+`row_chunks` cuts the rows so that a block fits in a given memory, and `GramColumns` computes
+columns of the Gram matrix when they are needed and keeps those that were used last.
+
+The squared distances of a block are one matrix product. With a = (2γx, −γ|x|², −1) and
+b = (y, 1, γ|y|²), a·b = −γ|x − y|², so that no second pass adds the norms; both sides are
+centred first, which costs a pass over the data and saves the digits that a common offset
+would take.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from sklearn.metrics.pairwise import cosine_similarity, pairwise_kernels
+from sklearn.utils.extmath import safe_sparse_dot
+
+from octavo.engine.kernels.namespaces import namespace_of
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed")
+Gamma = float | str | None
+SKEW = 1e-8  # asymmetry, relative to the largest entry, that counts as rounding
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with every parameter a number.
+
+    Attributes
+    ----------
+    name : str
+        One of `KERNELS`, or another name that `sklearn.metrics.pairwise_kernels` knows, or
+        ``"callable"``.
+    gamma : float
+        Scale of ``rbf``, ``laplacian``, ``poly`` and ``sigmoid``.
+    degree, coef0 : float
+        Exponent and offset of ``poly``; offset of ``sigmoid``.
+    function : callable
+        For ``"callable"``: f(X, Y, **params) returns the block.
+    params : dict
+        Further parameters of a callable or of another scikit-learn kernel.
+    """
+
+    name: str
+    gamma: float = 1.0
+    degree: float = 3
+    coef0: float = 0.0
+    function: Callable[..., Any] | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+
+    def block(self, X: Any, Y: Any) -> Any:
+        """Return k(x, y) for every row x of X and y of Y, in their namespace."""
+        if self.name == "precomputed":
+            raise TypeError(
+                "A precomputed kernel has no rows to compare: take the block by its indices."
+            )
+        if self.name == "rbf":
+            return _exp(_scaled_distances(X, Y, self.gamma))
+        if self.name in ("linear", "poly", "sigmoid"):
+            return self._of_products(_products(X, Y))
+        if self.name == "cosine" and namespace_of(X, Y).is_numpy:
+            return cosine_similarity(X, Y)
+        if self.name == "cosine":
+            return _products(_unit_rows(X), _unit_rows(Y))
+        if self.function is not None:
+            return self.function(X, Y, **self.params)
+        extra = {"gamma": self.gamma} if self.name in ("laplacian", "chi2") else {}
+        return pairwise_kernels(X, Y, metric=self.name, **{**extra, **self.params})
+
+    def against(self, X: Any, vectors: Any, indices: Any) -> Any:
+        """Return k(X, vectors), or for a precomputed kernel the columns `indices` of X."""
+        if self.name == "precomputed":
+            return X[:, indices]
+        return self.block(X, vectors)
+
+    def diagonal(self, X: Any) -> Any:
+        """Return k(x, x) for every row; the diagonal of X for a precomputed kernel."""
+        xp, device, is_numpy = namespace_of(X)
+        if self.name == "precomputed":
+            return np.diagonal(X).copy() if is_numpy else xp.linalg.diagonal(X)
+        if self.name in ("rbf", "laplacian"):
+            return xp.ones(X.shape[0], dtype=X.dtype, device=device)
+        if self.name in ("linear", "poly", "sigmoid"):
+            return self._of_products(_squared_norms(X))
+        if self.name == "cosine":
+            norms = _squared_norms(X)
+            return xp.astype(norms > 0.0, norms.dtype)
+        ends = [self.block(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])]
+        return np.asarray(ends, dtype=np.float64)
+
+    def squared_distances(self, X: Any, Y: Any) -> Any:
+        """Return the squared distances of the images, k(x,x) + k(y,y) − 2k(x,y), at least 0."""
+        xp = namespace_of(X, Y).xp
+        apart = self.diagonal(X)[:, None] + self.diagonal(Y)[None, :] - 2.0 * self.block(X, Y)
+        return xp.clip(apart, min=0.0)
+
+    def _of_products(self, products: Any) -> Any:
+        """Return the kernel that is a function of x·y."""
+        if self.name == "linear":
+            return products
+        inner = self.gamma * products + self.coef0
+        return inner**self.degree if self.name == "poly" else namespace_of(inner).xp.tanh(inner)
+
+
+def resolve_kernel(
+    kernel: str | Callable[..., Any],
+    X: Any,
+    *,
+    gamma: Gamma = "scale",
+    degree: float = 3,
+    coef0: float = 0.0,
+    params: dict[str, Any] | None = None,
+) -> Kernel:
+    """Return the kernel with its parameters settled on the training rows.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        A name of `KERNELS` or of `sklearn.metrics.pairwise_kernels`, or f(X, Y) → block.
+    X : {array, CSR matrix} of shape (n_samples, n_features)
+        The training rows, which ``gamma="scale"`` looks at.
+    gamma : {"scale", "auto"} or float, default="scale"
+        ``"scale"`` is 1 / (n_features · variance of X) as in `sklearn.svm.SVC`; ``"auto"`` and
+        None are 1 / n_features.
+    degree, coef0 : float
+        Exponent and offset of ``poly``; offset of ``sigmoid``.
+    params : dict, default=None
+        Further parameters of a callable or of another scikit-learn kernel.
+
+    Returns
+    -------
+    Kernel
+        The kernel, ready to compute.
+    """
+    if callable(kernel):
+        return Kernel("callable", function=kernel, params=dict(params or {}))
+    return Kernel(kernel, settle_gamma(gamma, X), degree, coef0, params=dict(params or {}))
+
+
+def settle_gamma(gamma: Gamma, X: Any) -> float:
+    """Return γ as a number: what ``"scale"``, ``"auto"`` or None mean on these rows."""
+    if gamma in ("auto", None):
+        return 1.0 / X.shape[1]
+    if gamma != "scale":
+        return float(gamma)
+    if sp.issparse(X):
+        variance = float(X.multiply(X).mean() - X.mean() ** 2)
+    else:
+        variance = float(namespace_of(X).xp.var(X))
+    return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+
+
+def row_chunks(n_rows: int, n_columns: int, *, megabytes: float = 64.0) -> Iterator[slice]:
+    """Cut the rows so that a float64 block of `n_columns` takes at most that many megabytes."""
+    step = max(1, int(megabytes * 2**20 / (8 * max(1, n_columns))))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+class GramColumns:
+    """Columns of the Gram matrix of the rows of X, computed when needed, the last used kept.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What compares two rows; with ``"precomputed"``, X is the Gram matrix itself.
+    X : {ndarray, CSR matrix} of shape (n_samples, n_features)
+        Rows.
+    megabytes : float, default=200
+        Memory that the kept columns may take.
+
+    Attributes
+    ----------
+    diagonal : ndarray of shape (n_samples,)
+        k(x_i, x_i).
+    n_computed, n_found : int
+        How many columns were computed, and how many were found in the cache.
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, *, megabytes: float = 200.0) -> None:
+        self.kernel = kernel
+        self.X = X
+        n = X.shape[0]
+        self.shape = (n, n)
+        self.diagonal = np.asarray(kernel.diagonal(X), dtype=np.float64)
+        self.capacity = int(min(n, max(2, megabytes * 2**20 / (8 * n))))
+        self.n_computed = self.n_found = 0
+        self._kept: OrderedDict[int, np.ndarray] = OrderedDict()
+
+    def column(self, i: int) -> np.ndarray:
+        """Return k(·, x_i)."""
+        i = int(i)
+        if i in self._kept:
+            self.n_found += 1
+            self._kept.move_to_end(i)
+            return self._kept[i]
+        column = self._compute(slice(i, i + 1))[:, 0]
+        self.n_computed += 1
+        if len(self._kept) >= self.capacity:
+            self._kept.popitem(last=False)
+        self._kept[i] = column
+        return column
+
+    def columns(self, indices: Any) -> np.ndarray:
+        """Return k(·, x_i) for several i, shape (n_samples, len(indices)); not kept."""
+        return self._compute(np.asarray(indices, dtype=np.intp))
+
+    def matrix(self) -> np.ndarray:
+        """Return the whole Gram matrix: the one call that takes n² numbers."""
+        return self._compute(slice(None))
+
+    def _compute(self, which: Any) -> np.ndarray:
+        if self.kernel.name == "precomputed":
+            return np.ascontiguousarray(self.X[:, which], dtype=np.float64)
+        return np.asarray(self.kernel.block(self.X, self.X[which]), dtype=np.float64)
+
+
+def check_gram(K: Any, *, definite: bool = True, name: str = "The precomputed kernel") -> None:
+    """Refuse a matrix that is no Gram matrix; warn of one that is indefinite.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        What the user gave as k(X, X).
+    definite : bool, default=True
+        Whether to look at the smallest eigenvalue and warn when it is negative beyond rounding.
+    name : str, default="The precomputed kernel"
+        What the message calls it.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square, not finite or not symmetric, or if its diagonal is negative
+        somewhere.
+    """
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"{name} must be square, one row and column per sample; got {K.shape}.")
+    check_symmetric(K, name)
+    lowest = float(np.diagonal(K).min(initial=0.0))
+    if lowest < 0.0:
+        raise ValueError(f"{name} must have a non-negative diagonal; its minimum is {lowest:.3g}.")
+    if definite and len(K):
+        bottom = _smallest_eigenvalue(K)
+        if bottom < -SKEW * _largest_magnitude(K) * len(K):
+            warnings.warn(
+                f"{name} is indefinite: its smallest eigenvalue is {bottom:.3g}. The problem is "
+                "then not convex and the result may depend on where the solver starts.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def check_symmetric(K: np.ndarray, name: str) -> None:
+    """Refuse a square matrix that is not finite, or not symmetric beyond rounding.
+
+    One pass computes Kr and Kᵀr for a vector r of numbers between 1 and 2. An entry that differs
+    from its mirror image by δ moves the two apart by at least δ, unless others cancel it exactly.
+    Only if they are apart are all pairs compared.
+    """
+    K = np.ascontiguousarray(K, dtype=np.float64)
+    r = 1.0 + np.random.default_rng(0).uniform(size=len(K))
+    ahead, across = np.empty(len(K)), np.zeros(len(K))
+    length = float(np.sqrt(_both_products(K, r, ahead, across)))  # of K as a vector
+    if not np.isfinite(length) and not np.isfinite(K).all():  # squares may overflow
+        raise ValueError(f"{name} contains NaN or infinity.")
+    apart, rounding = np.abs(ahead - across).max(initial=0.0), 0.5 * SKEW * length / max(1, len(K))
+    if np.isfinite(length) and apart <= rounding:  # the largest entry is length / n or more
+        return
+    skew, scale = float(_largest_skew(K)), _largest_magnitude(K)
+    if skew > SKEW * scale:
+        raise ValueError(
+            f"{name} must be symmetric; K and its transpose differ by up to {skew:.3g}, and the "
+            f"largest entry is {scale:.3g}. If a small error made it so, pass (K + K.T) / 2."
+        )
+
+
+def _largest_magnitude(K: np.ndarray) -> float:
+    """Return the largest |K_ij| without a copy."""
+    return float(max(K.max(initial=0.0), -K.min(initial=0.0)))
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _both_products(K, r, ahead, across):
+    """Write Kr, add Kᵀr and return Σ K_ij², in one pass."""
+    squares = 0.0
+    for i in range(K.shape[0]):
+        product, here = 0.0, r[i]
+        for j in range(K.shape[1]):
+            value = K[i, j]
+            product += value * r[j]
+            across[j] += value * here
+            squares += value * value
+        ahead[i] = product
+    return squares
+
+
+@numba.njit(cache=True, nogil=True)
+def _largest_skew(K):
+    """Return the largest |K_ij - K_ji|, by tiles, so that the transpose is read by the line."""
+    n, skew = K.shape[0], 0.0
+    for top in range(0, n, 32):
+        for left in range(0, top + 1, 32):
+            for i in range(top, min(top + 32, n)):
+                for j in range(left, min(left + 32, i)):
+                    skew = max(skew, abs(K[i, j] - K[j, i]))
+    return skew
+
+
+def _smallest_eigenvalue(K: np.ndarray) -> float:
+    """Return the smallest eigenvalue; for large matrices by Lanczos to two digits."""
+    if len(K) <= 500:
+        return float(np.linalg.eigvalsh(K)[0])
+    try:
+        start = np.random.default_rng(0).standard_normal(len(K))
+        return float(eigsh(K, k=1, which="SA", tol=1e-2, v0=start, maxiter=100)[0][0])
+    except ArpackNoConvergence as error:  # the best that was seen bounds it from above
+        return float(error.eigenvalues[0]) if len(error.eigenvalues) else 0.0
+
+
+def squared_distances(X: Any, Y: Any) -> Any:
+    """Return |x - y|² for every row x of X and y of Y, in their namespace, at least 0.
+
+    Exactly 0 on the diagonal when Y is X. X and Y may be dense or CSR.
+    """
+    return -_scaled_distances(X, Y, 1.0)
+
+
+def _products(X: Any, Y: Any) -> Any:
+    """Return X Yᵀ, dense."""
+    if namespace_of(X, Y).is_numpy:
+        return safe_sparse_dot(X, Y.T, dense_output=True)
+    return X @ Y.T
+
+
+def _squared_norms(X: Any) -> Any:
+    """Return |x|² for every row."""
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    xp, _, is_numpy = namespace_of(X)
+    return np.einsum("ij,ij->i", X, X) if is_numpy else xp.sum(X * X, axis=1)
+
+
+def _unit_rows(X: Any) -> Any:
+    """Return the rows with norm one; rows of zeros stay."""
+    xp = namespace_of(X).xp
+    norms = xp.sqrt(_squared_norms(X))
+    return X / xp.where(norms > 0.0, norms, xp.ones_like(norms))[:, None]
+
+
+def _scaled_distances(X: Any, Y: Any, gamma: float) -> Any:
+    """Return −γ|x − y|², at most 0; exactly 0 on the diagonal when Y is X."""
+    if sp.issparse(X) or sp.issparse(Y):
+        scaled = safe_sparse_dot(X, Y.T, dense_output=True)
+        scaled *= 2.0 * gamma
+        scaled -= gamma * _squared_norms(X)[:, None]
+        scaled -= gamma * _squared_norms(Y)[None, :]
+    else:
+        scaled = _augmented_product(X, Y, gamma)
+    xp, device, is_numpy = namespace_of(scaled)
+    if is_numpy:
+        np.minimum(scaled, 0.0, out=scaled)
+        if X is Y:
+            np.fill_diagonal(scaled, 0.0)
+        return scaled
+    scaled = xp.clip(scaled, max=0.0)
+    if X is Y:
+        scaled = scaled * (1.0 - xp.eye(X.shape[0], dtype=scaled.dtype, device=device))
+    return scaled
+
+
+def _augmented_product(X: Any, Y: Any, gamma: float) -> Any:
+    """Return −γ|x − y|² as one matrix product of the centred rows with their norms appended."""
+    xp, device, _ = namespace_of(X, Y)
+    middle = xp.mean(Y, axis=0)
+    X, Y = X - middle, Y - middle
+    ones = [xp.ones((A.shape[0], 1), dtype=A.dtype, device=device) for A in (X, Y)]
+    left = xp.concat([2.0 * gamma * X, -gamma * _squared_norms(X)[:, None], -ones[0]], axis=1)
+    right = xp.concat([Y, ones[1], gamma * _squared_norms(Y)[:, None]], axis=1)
+    return left @ right.T
+
+
+def _exp(A: Any) -> Any:
+    """Return the exponential, in place for NumPy."""
+    xp, _, is_numpy = namespace_of(A)
+    return np.exp(A, out=A) if is_numpy else xp.exp(A)
+
+
+def _warmup() -> None:
+    check_symmetric(np.eye(2), "K")
+    _largest_skew(np.eye(2))

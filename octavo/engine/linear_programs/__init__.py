@@ -1,0 +1,1 @@
+"""Linear programs along a path of their parameter."""

@@ -1,0 +1,1 @@
+"""Normal laws, quadratic forms, copulas and nearest neighbours."""

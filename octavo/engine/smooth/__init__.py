@@ -1,0 +1,1 @@
+"""Smooth optimisation: quasi-Newton, Newton, EM, black boxes."""

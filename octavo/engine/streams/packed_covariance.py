@@ -1,0 +1,225 @@
+"""Covariances that absorb one measurement after the other, positive definite for ever.
+
+Every second-order online learner changes its covariance Σ in the same way: it absorbs a
+measurement of x·w with noise variance r,
+
+    Σ  <-  Σ - Σ x xᵀ Σ / (xᵀ Σ x + r),
+
+and the learners differ in r alone. Subtracting loses positive definiteness to rounding once
+r is small, so the full Σ is kept as U D Uᵀ (U unit upper triangular, D positive diagonal,
+both in one packed array) and the factors are updated: no cancellation can make D negative.
+The diagonal form keeps the diagonal of Σ and touches the nonzeros of x only.
+
+References
+----------
+G. J. Bierman. Factorization Methods for Discrete Sequential Estimation. Academic Press,
+1977, chapter V: the update of U and D.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from octavo.engine.streams.passes import JIT, SUM, WORD, as_rows, axpy, row_of
+
+__all__ = ["Covariance", "new_covariance"]
+
+NONE, DIAGONAL, FULL = 0, 1, 2
+_FLOOR = 1e-200  # smallest variance kept: its product with a squared feature is not yet zero
+
+
+class Covariance(NamedTuple):
+    """A covariance and the two vectors its products are computed in.
+
+    ``values`` is empty, the diagonal, or the packed factor: column ``j`` of U above its
+    diagonal, then ``D[j]``, starting at ``j (j + 1) / 2``.
+    """
+
+    kind: int
+    values: np.ndarray
+    projected: np.ndarray
+    gain: np.ndarray
+
+
+def new_covariance(kind: int, n_coordinates: int, variance: float) -> Covariance:
+    """Return ``variance`` times the identity.
+
+    Parameters
+    ----------
+    kind : {NONE, DIAGONAL, FULL}
+        What to keep.
+    n_coordinates : int
+        Number of rows of the covariance.
+    variance : float
+        The variance of every coordinate.
+
+    Returns
+    -------
+    covariance : Covariance
+        A fresh covariance.
+    """
+    if kind == NONE:
+        return Covariance(NONE, np.zeros(0), np.zeros(0), np.zeros(0))
+    if kind == DIAGONAL:
+        return Covariance(kind, np.full(n_coordinates, variance), np.zeros(0), np.zeros(0))
+    values = np.zeros(n_coordinates * (n_coordinates + 1) // 2)
+    values[np.cumsum(np.arange(1, n_coordinates + 1)) - 1] = variance
+    return Covariance(kind, values, np.zeros(n_coordinates), np.zeros(n_coordinates))
+
+
+def as_matrix(covariance: Covariance) -> np.ndarray:
+    """Return the covariance itself: a vector if diagonal, else a symmetric matrix."""
+    if covariance.kind != FULL:
+        return covariance.values.copy()
+    n = covariance.gain.size
+    factor = np.zeros((n, n))
+    factor[np.tril_indices(n)] = covariance.values  # row j of the transpose is column j of U
+    variances = factor.diagonal().copy()
+    np.fill_diagonal(factor, 1.0)
+    matrix = (factor.T * variances) @ factor
+    return (matrix + matrix.T) / 2
+
+
+@numba.njit(**SUM)
+def _dense_variance(row, values):
+    total = 0.0
+    for k in range(row.size):
+        total += values[k] * row[k] * row[k]
+    return total
+
+
+@numba.njit(**JIT)
+def _variance_diagonal(x, values):
+    total = 0.0
+    if x.dense:
+        total = _dense_variance(x.values, values)
+    else:
+        for k in range(x.values.size):
+            total += values[x.indices[k]] * x.values[k] * x.values[k]
+    if x.bias != 0.0:
+        total += values[x.n_features] * x.bias * x.bias
+    return total
+
+
+@numba.njit(**SUM)
+def _variance_full(x, values, projected, scattered):
+    """Write ``Uᵀ x`` and return ``Σ D (Uᵀ x)²``."""
+    scattered[:] = 0.0
+    axpy(1.0, x, scattered)
+    few = not x.dense and 4 * x.values.size < projected.size
+    total = 0.0
+    start = 0
+    for j in range(projected.size):
+        f = scattered[j]
+        if few:  # the bias, where there is one, is the last coordinate: never above column j
+            for k in range(x.values.size):
+                if x.indices[k] < j:
+                    f += values[start + x.indices[k]] * x.values[k]
+        else:
+            for i in range(j):
+                f += values[start + i] * scattered[i]
+        projected[j] = f
+        total += values[start + j] * f * f
+        start += j + 1
+    return total
+
+
+@numba.njit(**WORD)
+def variance(x, covariance):
+    """Return ``xᵀ Σ x``. `absorb` and `gain` need it called first, on the same row."""
+    if covariance.kind == DIAGONAL:
+        return _variance_diagonal(x, covariance.values)
+    return _variance_full(x, covariance.values, covariance.projected, covariance.gain)
+
+
+@numba.njit(**JIT)
+def _absorb_full(values, projected, gain, noise):
+    """Update U and D, and write ``Σ x`` (of the old Σ) into ``gain``; Bierman 1977."""
+    before = noise
+    start = 0
+    for j in range(projected.size):
+        f = projected[j]
+        gain[j] = 0.0
+        if f != 0.0:
+            g = values[start + j] * f
+            after = before + f * g
+            slope = -f / before
+            values[start + j] = max(values[start + j] * (before / after), _FLOOR)
+            for i in range(j):
+                old = values[start + i]
+                values[start + i] = old + gain[i] * slope
+                gain[i] += old * g
+            gain[j] = g
+            before = after
+        start += j + 1
+
+
+@numba.njit(**JIT)
+def _gain_full(values, projected, gain):
+    """Write ``Σ x = U D Uᵀ x`` into ``gain`` and leave Σ alone."""
+    start = 0
+    for j in range(projected.size):
+        g = values[start + j] * projected[j]
+        for i in range(j):
+            gain[i] += values[start + i] * g
+        gain[j] = g
+        start += j + 1
+
+
+@numba.njit(**JIT)
+def absorb_full(covariance, noise):
+    """Absorb the row last given to `variance` and leave ``Σ x`` of the old Σ in ``gain``.
+
+    An infinite ``noise`` leaves Σ as it is.
+    """
+    if noise == np.inf:
+        _gain_full(covariance.values, covariance.projected, covariance.gain)
+    else:
+        _absorb_full(covariance.values, covariance.projected, covariance.gain, max(noise, _FLOOR))
+
+
+@numba.njit(**WORD)
+def absorb_coordinate(sigma, j, value, v, noise, shrink):
+    """Absorb coordinate ``j`` of a row into a diagonal ``sigma``; return ``(Σ x)[j]``.
+
+    ``v`` is the variance of the row and ``shrink`` is 1 / (noise + v). The new variance is
+    σ - (σ x)² / (v + r), written as a product of positive terms.
+    """
+    old = sigma[j]
+    g = old * value
+    if shrink > 0.0:  # not so for an infinite noise
+        sigma[j] = max(old * ((noise + max(v - g * value, 0.0)) * shrink), _FLOOR)
+    return g
+
+
+@numba.njit(**JIT)
+def inflate(covariance, factor):
+    """Multiply Σ by ``factor``."""
+    values = covariance.values
+    if covariance.kind == DIAGONAL:
+        for j in range(values.size):
+            values[j] *= factor
+    else:
+        start = 0
+        for j in range(covariance.gain.size):
+            values[start + j] *= factor
+            start += j + 1
+
+
+def _warmup() -> None:
+    """Compile all of the above."""
+    x = row_of(as_rows(np.array([[1.0, 2.0]])), 0)
+    for kind in (DIAGONAL, FULL):
+        covariance = new_covariance(kind, 2, 1.0)
+        variance(x, covariance)
+        inflate(covariance, 1.0)
+    absorb_full(covariance, 1.0)
+    absorb_coordinate(np.ones(2), 0, 1.0, 1.0, 1.0, 0.5)
+    _absorb_full(covariance.values, covariance.projected, covariance.gain, 1.0)
+    _gain_full(covariance.values, covariance.projected, covariance.gain)
+    _variance_full(x, covariance.values, covariance.projected, covariance.gain)
+    _variance_diagonal(x, np.ones(2))
+    _dense_variance(np.ones(2), np.ones(2))

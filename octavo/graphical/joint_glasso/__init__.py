@@ -1,0 +1,1 @@
+"""Several Gaussian graphical models at once, tied by edges or by nodes."""

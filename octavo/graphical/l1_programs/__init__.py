@@ -1,0 +1,1 @@
+"""Precision matrices by linear programs."""

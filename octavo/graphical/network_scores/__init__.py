@@ -1,0 +1,1 @@
+"""Scores of parent sets of Bayesian networks, and the constraints on them."""

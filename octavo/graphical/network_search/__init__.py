@@ -1,0 +1,1 @@
+"""Exact and anytime searches for the best Bayesian network."""

@@ -1,0 +1,1 @@
+"""Bayesian networks: learning, inference, dynamic networks and tree classifiers."""

@@ -1,0 +1,1 @@
+"""Exact values for known families, and the accuracy of estimators beside them."""

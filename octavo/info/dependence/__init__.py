@@ -1,0 +1,1 @@
+"""Dependence between columns: mutual information, copulas, distances and kernels."""

@@ -1,0 +1,1 @@
+"""Divergences between two samples, by neighbours, kernels and densities."""

@@ -1,0 +1,1 @@
+"""Entropies of one sample, by neighbours, graphs, spacings and expansions."""

@@ -1,0 +1,1 @@
+"""Image registration by information, and the search that it needs."""

@@ -1,0 +1,1 @@
+"""Independent subspace analysis and its relatives for processes."""

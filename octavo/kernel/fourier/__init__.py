@@ -1,0 +1,1 @@
+"""Fourier features that are chosen for the data, and the bounds of random ones."""

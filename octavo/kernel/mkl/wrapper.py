@@ -1,0 +1,262 @@
+"""Solvers of multiple kernel learning on kernel matrices that are held in memory.
+
+`solve_wrapper` alternates a machine on the weighted sum of kernels with the closed form of the
+weights (Algorithm 1). `Bounds` keeps the best solution of any solver, with its duality gap.
+
+Reference: M. Kloft, U. Brefeld, S. Sonnenburg and A. Zien (2011), "lp-Norm Multiple Kernel
+Learning", Journal of Machine Learning Research 12.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.kernel.mkl.machines import Machine, Solved
+from octavo.kernel.mkl.weight_norms import FLOOR, NO_SIGNAL, WeightNorm
+
+Floats = NDArray[np.float64]
+Step = Callable[[], bool]
+
+_FIRST = 0.1  # precision of the first machine, relative to its penalty
+_INNER = 0.1  # of the outer gap that a machine may leave
+
+
+class MKLFit(NamedTuple):
+    """Weights θ, the machines' solutions at θ, their s_m = a'K_m a, and how good they are.
+
+    ``objective`` is the primal value, ``gap`` bounds its distance from the optimum, ``scale`` is
+    the penalty that gaps are measured by. ``history`` has one row a machine call: primal
+    objective, dual objective, gap.
+    """
+
+    theta: Floats
+    solved: list[Solved]
+    s: Floats
+    objective: float
+    gap: float
+    scale: float
+    n_iter: int
+    converged: bool
+    history: Floats
+
+
+@numba.njit(cache=True, nogil=True)
+def _quadratic_forms(K, a, support, out):
+    """Add a'K_m a for every kernel to `out`, from the rows and columns of the support."""
+    for m in range(K.shape[0]):
+        total = 0.0
+        for x in range(support.shape[0]):
+            i = support[x]
+            row = K[m, i]
+            inner = 0.0
+            for z in range(x):
+                j = support[z]
+                inner += row[j] * a[j]
+            total += a[i] * (2.0 * inner + row[i] * a[i])
+        out[m] += total
+
+
+def quadratic_forms(K: Floats, solved: Sequence[Solved]) -> Floats:
+    """Return s_m = Σ a'K_m a over the machines, zero where an indefinite kernel makes it less."""
+    s = np.zeros(len(K))
+    for solution in solved:
+        support = np.flatnonzero(solution.a)
+        if 3 * support.size > len(solution.a):
+            n = len(solution.a)
+            s += (K.reshape(-1, n) @ solution.a).reshape(len(K), n) @ solution.a
+        else:
+            _quadratic_forms(K, solution.a, support, s)
+    return non_negative(s)
+
+
+def non_negative(s: Floats) -> Floats:
+    """Return s with negative entries set to zero, as the paper does; warn unless it is rounding."""
+    below = np.flatnonzero(s < -1e-8 * np.abs(s).max(initial=0.0))
+    if below.size:
+        warnings.warn(
+            f"Kernel(s) {below[:10].tolist()} are indefinite: a'Ka is {s[below].min():.3g} at the "
+            "solution. They get no weight, and the problem is not convex.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return np.maximum(s, 0.0)
+
+
+def weighted_sum(K: Floats, theta: Floats) -> Floats:
+    """Return Σ θ_m K_m."""
+    active = np.flatnonzero(theta > FLOOR * theta.max())
+    if 3 * active.size > 2 * len(theta):
+        n = K.shape[1]
+        return (theta @ K.reshape(len(K), -1)).reshape(n, n)
+    total = theta[active[0]] * K[active[0]]
+    for m in active[1:]:
+        total += theta[m] * K[m]
+    return total
+
+
+class Bounds:
+    """The best solution so far, and the bounds from both sides.
+
+    Parameters
+    ----------
+    norm : WeightNorm
+        Norm on the weights.
+    """
+
+    def __init__(self, norm: WeightNorm) -> None:
+        self.norm = norm
+        self.upper, self.lower = np.inf, -np.inf
+        self.scale = 0.0
+        self.best: tuple[Floats, list[Solved], Floats] | None = None
+        self.rows: list[tuple[float, float, float]] = []
+
+    def add(self, theta: Floats, solved: list[Solved], s: Floats) -> float:
+        """Take note of a solution; return the gap."""
+        value = sum(one.loss for one in solved) + self.norm.primal(theta, s)
+        self.scale = self.norm.dual(s)
+        lower = sum(one.linear for one in solved) - self.scale
+        self.lower = max(self.lower, lower)
+        if value <= self.upper:
+            self.upper, self.best = value, (theta, solved, s)
+        self.rows.append((value, lower, self.gap))
+        return self.gap
+
+    @property
+    def gap(self) -> float:
+        """The best primal value less the best dual one; rounding below zero is zero."""
+        return max(self.upper - self.lower, 0.0)
+
+    def result(self, n_iter: int, tol: float) -> MKLFit:
+        """Return the best solution."""
+        assert self.best is not None
+        theta, solved, s = self.best
+        if not self.scale > 1e-14 * abs(self.upper):
+            raise ValueError(NO_SIGNAL)
+        met = self.gap <= tol * self.scale
+        history = np.array(self.rows)
+        return MKLFit(
+            theta, solved, s, self.upper, self.gap, self.scale, n_iter, bool(met), history
+        )
+
+
+def machine_tol(bounds: Bounds, tol: float, svm_tol: float) -> float:
+    """Return the gap that the next machine may leave: tighter as the outer gap falls."""
+    wanted = max(_INNER * bounds.gap, min(svm_tol, _INNER * tol) * bounds.scale)
+    return max(wanted, 1e-13 * abs(bounds.upper))  # below lies rounding
+
+
+def first_solution(
+    K: Floats, machines: Sequence[Machine], theta: Floats, start: Sequence[Solved] | None = None
+) -> list[Solved]:
+    """Solve once roughly, to learn how large the penalty is; then to a part of it."""
+    total = weighted_sum(K, theta)
+    solved: list[Solved] = []
+    for k, machine in enumerate(machines):
+        tol = np.inf
+        one = None if start is None else start[k]
+        for _ in range(60):
+            one = machine.solve(total, one, tol)
+            penalty = 0.5 * float(one.a @ total @ one.a)
+            left = one.loss + 2.0 * penalty - one.linear
+            if left <= _FIRST * penalty or left <= 1e-12 * abs(one.loss):
+                break
+            tol = min(0.3 * left, max(_FIRST * penalty, 0.03 * left))
+        assert one is not None
+        solved.append(one)
+    return solved
+
+
+class WeightStep(Protocol):
+    """What decides the next weights."""
+
+    def next(self, theta: Floats, s: Floats, linear: float, bounds: Bounds) -> Floats:
+        """Return weights after a solution with L(a) = linear and a'K_m a = s at theta."""
+
+
+class ClosedForm:
+    """The weights that are best for the blocks w_m that were found (Eq. 16).
+
+    Parameters
+    ----------
+    norm : WeightNorm
+        Norm on the weights.
+    """
+
+    def __init__(self, norm: WeightNorm) -> None:
+        self.norm = norm
+
+    def next(self, theta: Floats, s: Floats, linear: float, bounds: Bounds) -> Floats:
+        """Return the closed form."""
+        return self.norm.answer(theta, s)
+
+
+def solve_wrapper(
+    K: Floats,
+    machines: Sequence[Machine],
+    norm: WeightNorm,
+    *,
+    weights: WeightStep | None = None,
+    tol: float = 1e-3,
+    svm_tol: float = 1e-4,
+    max_iter: int = 200,
+    theta: Floats | None = None,
+    solved: list[Solved] | None = None,
+    step: Step | None = None,
+) -> MKLFit:
+    """Alternate machines on the weighted kernel with a step of the weights (Algorithm 1).
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_kernels, n_samples, n_samples)
+        Kernel matrices.
+    machines : sequence of Machine
+        One, or several that share the weights.
+    norm : WeightNorm
+        Norm on the weights.
+    weights : WeightStep, optional
+        What decides the weights; the closed form by default.
+    tol : float, default=1e-3
+        Duality gap to stop at, relative to the penalty at the solution.
+    svm_tol : float, default=1e-4
+        Gap that a machine may leave at the end, on the same scale.
+    max_iter : int, default=200
+        Most steps of the weights.
+    theta, solved : optional
+        Where to start: weights, and earlier solutions of the machines.
+    step : callable, optional
+        Called after every iteration; returns whether to stop.
+
+    Returns
+    -------
+    MKLFit
+        The solution.
+    """
+    weights = ClosedForm(norm) if weights is None else weights
+    theta = norm.start(len(K)) if theta is None else theta
+    bounds, n_iter = Bounds(norm), 0
+    solved = first_solution(K, machines, theta, solved)
+    s = quadratic_forms(K, solved)
+    bounds.add(theta, solved, s)
+    while n_iter < max_iter:
+        n_iter += 1
+        total = weighted_sum(K, theta)
+        allowed = machine_tol(bounds, tol, svm_tol)
+        solved = [m.solve(total, one, allowed) for m, one in zip(machines, solved)]
+        s = quadratic_forms(K, solved)  # of Eq. (21)
+        gap = bounds.add(theta, solved, s)
+        if gap <= tol * bounds.scale or (step is not None and step()):
+            break
+        theta = weights.next(theta, s, sum(one.linear for one in solved), bounds)
+        if bounds.gap <= tol * bounds.scale:  # the step has found a better lower bound
+            break
+    return bounds.result(n_iter, tol)
+
+
+def _warmup() -> None:
+    _quadratic_forms(np.ones((1, 2, 2)), np.ones(2), np.array([0, 1]), np.zeros(1))

@@ -1,0 +1,1 @@
+"""Kernel PCA whose map the user steers by pins, links and labels."""

@@ -1,0 +1,1 @@
+"""Differentially private linear and kernel classifiers, their tuning and their audit."""

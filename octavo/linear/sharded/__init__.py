@@ -1,0 +1,1 @@
+"""Linear models on shards of the data, on one machine or many."""

@@ -1,0 +1,1 @@
+"""Expert advice with a regret bound and nothing to tune."""

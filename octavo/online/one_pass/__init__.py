@@ -1,0 +1,1 @@
+"""Linear classifiers that see every row once."""

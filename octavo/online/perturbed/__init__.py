@@ -1,0 +1,1 @@
+"""Perturbed leaders for losses of any sign and size."""

@@ -1,0 +1,1 @@
+"""Ratings from a stream of games."""

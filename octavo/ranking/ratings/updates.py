@@ -1,0 +1,532 @@
+"""Updates and predictions of rating models, on arrays.
+
+`OnlineRanker` is built on these functions. A game is a slice of flat arrays (`GameLog`),
+ratings are two numbers a player (`RatingState`), and what an update depends on besides is
+in `RatingRules`.
+
+Reference: R. C. Weng and C.-J. Lin (2011), "A Bayesian Approximation Method for Online
+Ranking", Journal of Machine Learning Research 12. Equation and algorithm numbers are theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_ndtr, logsumexp, ndtr
+
+from octavo.engine.probability.normal import (
+    above_threshold,
+    in_window,
+    log_add_exp,
+    normal_cdf,
+    sigmoid,
+)
+from octavo.ranking.ratings.game_log import GameLog
+
+__all__ = ["posterior_moments_by_derivatives"]
+
+MODELS = {"bradley_terry": 0, "thurstone_mosteller": 1, "plackett_luce": 2, "glicko": 3, "elo": 4}
+BT, TM, PL, GLICKO, ELO = range(5)
+SIGMA_OVER_C, INVERSE_K, CONSTANT, TABLE = range(4)
+
+GLICKO_Q = math.log(10.0) / 400.0  # q of Algorithm 5
+
+
+class RatingRules(NamedTuple):
+    """Everything that a game's update depends on besides the ratings."""
+
+    model: int
+    full: bool
+    beta2: float
+    margin: float
+    kappa: float
+    gamma: int
+    gamma_value: float
+    tau2: float
+    inactivity2: float
+    prior_variance: float
+    k_factor: float
+    normal_link: bool
+
+
+# --- one game, in arrays ----------------------------------------------------------------------
+
+
+@numba.njit(cache=True, inline="always")
+def _gamma(rules, sigma_i, c, k, i, q, table):
+    """Return γ_q, which slows the shrinking of team i's variance (Section 3.5)."""
+    if rules.gamma == SIGMA_OVER_C:
+        return sigma_i / c
+    if rules.gamma == INVERSE_K:
+        return 1.0 / k
+    if rules.gamma == CONSTANT:
+        return rules.gamma_value
+    return table[i, q]
+
+
+@numba.njit(cache=True, inline="always")
+def _pair_terms(rules, mu_i, mu_q, c, outcome):
+    """Return c δ_q/σ_i² and c² η_q/(γ_q σ_i²): Eq. (49)-(50) for BT, Algorithm 3 for TM.
+
+    ``outcome`` is 1 when team i is ahead of q, 0 when it is behind, 1/2 for a tie.
+    """
+    x = (mu_i - mu_q) / c
+    if rules.model == TM:
+        t = rules.margin / c
+        if outcome == 0.5:
+            return in_window(x, t)  # Ṽ, W̃ of Eq. (68)-(69)
+        if outcome == 1.0:
+            return above_threshold(x - t)  # V, W of Eq. (67)
+        v, w = above_threshold(-x - t)
+        return -v, w
+    p = sigmoid(x)
+    return outcome - p, p * (1.0 - p)
+
+
+@numba.njit(cache=True)
+def _pair_moves(rules, mean, variance, ranks, order, table, omega, delta):
+    """Fill Ω and Δ by sums over pairs: all of them, or neighbours in rank order (Eq. 61)."""
+    k = mean.shape[0]
+    for a in range(k):
+        i = order[a]
+        for b in range(a + 1, k if rules.full else min(a + 2, k)):
+            q = order[b]
+            c2 = variance[i] + variance[q] + 2.0 * rules.beta2
+            c = math.sqrt(c2)
+            outcome = 0.5 if ranks[i] == ranks[q] else 1.0
+            # What i gains q loses, in units of the team's own variance.
+            shift, shrink = _pair_terms(rules, mean[i], mean[q], c, outcome)
+            omega[i] += variance[i] / c * shift
+            omega[q] -= variance[q] / c * shift
+            gamma_i = _gamma(rules, math.sqrt(variance[i]), c, k, i, q, table)
+            gamma_q = _gamma(rules, math.sqrt(variance[q]), c, k, q, i, table)
+            delta[i] += gamma_i * variance[i] / c2 * shrink
+            delta[q] += gamma_q * variance[q] / c2 * shrink
+
+
+@numba.njit(cache=True)
+def _plackett_luce_moves(rules, mean, variance, ranks, order, table, omega, delta):
+    """Fill Ω and Δ of Algorithm 4 in O(k) after sorting.
+
+    The A_q tied teams of a rank share C_q and are each weighted 1/A_q, so a whole rank
+    contributes p_i,C and p_i,C(1 - p_i,C) once. Sums of p over ranks are kept as logarithms
+    of Σ 1/S and Σ 1/S², where S is the sum of e^(μ/c) over C.
+    """
+    k = mean.shape[0]
+    c = math.sqrt(variance.sum() + k * rules.beta2)
+    log_s = np.empty(k)
+    total = -math.inf
+    for a in range(k - 1, -1, -1):
+        total = log_add_exp(total, mean[order[a]] / c)
+        log_s[a] = total
+    inverse, inverse2 = -math.inf, -math.inf
+    a = 0
+    while a < k:
+        b = a
+        while b < k and ranks[order[b]] == ranks[order[a]]:
+            b += 1
+        inverse = log_add_exp(inverse, -log_s[a])
+        inverse2 = log_add_exp(inverse2, -2.0 * log_s[a])
+        for m in range(a, b):
+            i = order[m]
+            p = math.exp(mean[i] / c + inverse)
+            p2 = math.exp(2.0 * mean[i] / c + inverse2)
+            gamma = _gamma(rules, math.sqrt(variance[i]), c, k, i, i, table)
+            omega[i] = variance[i] / c * (1.0 / (b - a) - p)
+            delta[i] = gamma * variance[i] / (c * c) * max(p - p2, 0.0)
+        a = b
+
+
+@numba.njit(cache=True)
+def _glicko_move(mu, variance, other_mu, other_variance, score):
+    """Return the new mean and variance after one game (Algorithm 5)."""
+    q = GLICKO_Q
+    g = 1.0 / math.sqrt(1.0 + 3.0 * q * q * other_variance / (math.pi * math.pi))
+    p = sigmoid(q * g * (mu - other_mu))
+    new_variance = 1.0 / (1.0 / variance + q * q * g * g * p * (1.0 - p))
+    return mu + new_variance * q * g * (score - p), new_variance
+
+
+@numba.njit(cache=True)
+def _elo_move(rules, mu, other_mu, score):
+    """Return the new rating of Eq. (6), with the link of Eq. (5) or its logistic form."""
+    if rules.normal_link:
+        p = normal_cdf((mu - other_mu) / math.sqrt(2.0 * rules.beta2))
+    else:
+        p = sigmoid(GLICKO_Q * (mu - other_mu))
+    return mu + rules.k_factor * (score - p)
+
+
+@numba.njit(cache=True, inline="always")
+def _duel(rules, i, j, score, mu, variance, table):
+    """Play one game of one player against another, in place."""
+    vi, vj = variance[i], variance[j]
+    mi, mj = mu[i], mu[j]
+    if rules.model == GLICKO:
+        mu[i], variance[i] = _glicko_move(mi, vi, mj, vj, score)
+        mu[j], variance[j] = _glicko_move(mj, vj, mi, vi, 1.0 - score)
+        return
+    if rules.model == ELO:
+        mu[i] = _elo_move(rules, mi, mj, score)
+        mu[j] = _elo_move(rules, mj, mi, 1.0 - score)
+        return
+    # Two teams: full pairs, partial pairs and Plackett-Luce are one and the same.
+    c = math.sqrt(vi + vj + 2.0 * rules.beta2)
+    shift, shrink = _pair_terms(rules, mi, mj, c, score)
+    gi = _gamma(rules, math.sqrt(vi), c, 2, 0, 1, table)
+    gj = _gamma(rules, math.sqrt(vj), c, 2, 1, 0, table)
+    si, sj = vi / c, vj / c
+    mu[i] = mi + si * shift
+    mu[j] = mj - sj * shift
+    shrink /= c
+    variance[i] = vi * max(1.0 - gi * si * shrink, rules.kappa)
+    variance[j] = vj * max(1.0 - gj * sj * shrink, rules.kappa)
+
+
+@numba.njit(cache=True)
+def _stable_order(ranks):
+    """Return the teams from first to last, ties in the order given (bottom-up merge sort)."""
+    k = ranks.shape[0]
+    order, merged = np.arange(k), np.empty(k, dtype=np.int64)
+    width = 1
+    while width < k:
+        for start in range(0, k, 2 * width):
+            middle, stop = min(start + width, k), min(start + 2 * width, k)
+            a, b = start, middle
+            for out in range(start, stop):
+                if a < middle and (b >= stop or ranks[order[a]] <= ranks[order[b]]):
+                    merged[out] = order[a]
+                    a += 1
+                else:
+                    merged[out] = order[b]
+                    b += 1
+        order, merged = merged, order
+        width *= 2
+    return order
+
+
+@numba.njit(cache=True)
+def team_sums(first, last, team_ptr, players, weights, mu, variance, mean_out, variance_out):
+    """Fill each team's mean Σ w μ and variance Σ w² σ²."""
+    for t in range(first, last):
+        m, v = 0.0, 0.0
+        for slot in range(team_ptr[t], team_ptr[t + 1]):
+            w = weights[slot] if weights.shape[0] else 1.0
+            m += w * mu[players[slot]]
+            v += w * w * variance[players[slot]]
+        mean_out[t - first] = m
+        variance_out[t - first] = v
+
+
+@numba.njit(cache=True)
+def rate_game(rules, first, last, team_ptr, players, weights, ranks, mu, variance, table):
+    """Play one game between the teams first..last-1, in place, from pre-game values."""
+    k = last - first
+    p0, p1 = team_ptr[first], team_ptr[first + 1]
+    if k == 2 and p1 - p0 == 1 and team_ptr[last] - p1 == 1 and weights.shape[0] == 0:
+        r0, r1 = ranks[first], ranks[first + 1]
+        score = 0.5 if r0 == r1 else (1.0 if r0 < r1 else 0.0)
+        _duel(rules, players[p0], players[p1], score, mu, variance, table)
+        return
+    mean, team_variance = np.empty(k), np.empty(k)
+    omega, delta = np.zeros(k), np.zeros(k)
+    team_sums(first, last, team_ptr, players, weights, mu, variance, mean, team_variance)
+    game_ranks = ranks[first:last]
+    order = _stable_order(game_ranks)
+    if rules.model == PL:
+        _plackett_luce_moves(rules, mean, team_variance, game_ranks, order, table, omega, delta)
+    else:
+        _pair_moves(rules, mean, team_variance, game_ranks, order, table, omega, delta)
+    for t in range(k):
+        if team_variance[t] <= 0.0:
+            continue
+        for slot in range(team_ptr[first + t], team_ptr[first + t + 1]):
+            j = players[slot]
+            w = weights[slot] if weights.shape[0] else 1.0
+            share = w * variance[j] / team_variance[t]
+            mu[j] += share * omega[t]  # Eq. (43)
+            variance[j] *= max(1.0 - w * share * delta[t], rules.kappa)  # Eq. (44)
+
+
+# --- a whole log of games ---------------------------------------------------------------------
+
+
+class RatingState(NamedTuple):
+    """Ratings: two numbers a player, and when each played last."""
+
+    mu: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    last_time: NDArray[np.float64]  # NaN before the first game; kept up only under drift
+
+
+@numba.njit(cache=True)
+def replay_duels(rules, players, ranks, mu, variance):
+    """Play a log in which every game is one player against another."""
+    no_table = np.empty((0, 0))
+    for g in range(players.shape[0] // 2):
+        i, j = players[2 * g], players[2 * g + 1]
+        if rules.tau2 > 0.0:
+            variance[i] += rules.tau2
+            variance[j] += rules.tau2
+        r0, r1 = ranks[2 * g], ranks[2 * g + 1]
+        score = 0.5 if r0 == r1 else (1.0 if r0 < r1 else 0.0)
+        _duel(rules, i, j, score, mu, variance, no_table)
+
+
+@numba.njit(cache=True)
+def add_drift(rules, players, now, variance, last_time):
+    """Let the skills of a game's players drift since each one's last game."""
+    for j in players:
+        if rules.inactivity2 > 0.0 and now > last_time[j]:  # false while last_time is NaN
+            grown = variance[j] + rules.inactivity2 * (now - last_time[j])
+            variance[j] = min(grown, max(variance[j], rules.prior_variance))
+        variance[j] += rules.tau2
+        last_time[j] = now
+
+
+@numba.njit(cache=True)
+def replay_games(rules, log, state, clock, before_mean, before_variance, after):
+    """Play every game of a log in order.
+
+    ``before_mean`` and ``before_variance`` receive each team's sums before its game, ``after``
+    the mean and variance of each slot's player after it; empty arrays ask for neither.
+    """
+    watch, keep = before_mean.shape[0] > 0, after.shape[0] > 0
+    drift = rules.tau2 > 0.0 or rules.inactivity2 > 0.0
+    mu, variance = state.mu, state.variance
+    no_table = np.empty((0, 0))
+    teams, players, weights = log.team_ptr, log.players, log.weights
+    for g in range(log.game_ptr.shape[0] - 1):
+        first, last = log.game_ptr[g], log.game_ptr[g + 1]
+        if drift:
+            now = log.times[g] if log.times.shape[0] else clock + g
+            add_drift(rules, players[teams[first] : teams[last]], now, variance, state.last_time)
+        if watch:
+            mean_out, variance_out = before_mean[first:last], before_variance[first:last]
+            team_sums(first, last, teams, players, weights, mu, variance, mean_out, variance_out)
+        rate_game(rules, first, last, teams, players, weights, log.ranks, mu, variance, no_table)
+        if keep:
+            for slot in range(teams[first], teams[last]):
+                after[slot, 0] = mu[players[slot]]
+                after[slot, 1] = variance[players[slot]]
+
+
+@numba.njit(cache=True)
+def glicko_period(rules, one, other, score, state):
+    """Play a rating period: every game against the ratings at its start (Eq. 81-88)."""
+    q = GLICKO_Q
+    n = state.mu.shape[0]
+    information, pull = np.zeros(n), np.zeros(n)
+    mu, variance = state.mu, state.variance.copy()
+    playing = np.zeros(n, dtype=np.bool_)
+    for a, b in zip(one, other):
+        playing[a] = True
+        playing[b] = True
+    for j in range(n):
+        if playing[j]:
+            variance[j] += rules.tau2
+    for k in range(one.shape[0]):
+        for side in range(2):
+            i, j = (one[k], other[k]) if side == 0 else (other[k], one[k])
+            s = score[k] if side == 0 else 1.0 - score[k]
+            g = 1.0 / math.sqrt(1.0 + 3.0 * q * q * variance[j] / (math.pi * math.pi))
+            p = sigmoid(q * g * (mu[i] - mu[j]))
+            information[i] += q * q * g * g * p * (1.0 - p)
+            pull[i] += g * (s - p)
+    for j in range(n):
+        if playing[j]:
+            state.variance[j] = 1.0 / (1.0 / variance[j] + information[j])
+            state.mu[j] += q * state.variance[j] * pull[j]
+
+
+def tabulated_gamma(
+    rules: RatingRules,
+    gamma: Callable[[float, float, int], float],
+    variance: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return γ of a user's function for every ordered pair of a game's teams."""
+    k = variance.size
+    if rules.model == PL:
+        c = np.full((k, k), math.sqrt(variance.sum() + k * rules.beta2))
+    else:
+        c = np.sqrt(variance[:, None] + variance[None, :] + 2.0 * rules.beta2)
+    sigma = np.sqrt(variance)
+    table = np.array([[float(gamma(sigma[i], c[i, q], k)) for q in range(k)] for i in range(k)])
+    if not (np.isfinite(table).all() and (table >= 0).all()):
+        raise ValueError(f"gamma must return finite numbers >= 0, got {table.tolist()}")
+    return table
+
+
+# --- predictions, in arrays -------------------------------------------------------------------
+
+
+def win_matrix(
+    rules: RatingRules, mean: NDArray[np.float64], variance: NDArray[np.float64], margin: float
+) -> NDArray[np.float64]:
+    """Return P(row beats column by more than the margin) for every pair of teams."""
+    gap = mean[:, None] - mean[None, :]
+    total = variance[:, None] + variance[None, :]
+    if rules.model == GLICKO:
+        g = 1.0 / np.sqrt(1.0 + 3.0 * GLICKO_Q**2 * total / np.pi**2)
+        return expit(GLICKO_Q * g * gap)
+    if rules.model == ELO and not rules.normal_link:
+        return expit(GLICKO_Q * gap)
+    if rules.model == ELO:
+        return ndtr(gap / math.sqrt(2.0 * rules.beta2))
+    c = np.sqrt(total + 2.0 * rules.beta2)
+    if rules.model == TM:
+        return ndtr((gap - margin) / c)  # Eq. (65)
+    return expit((gap - margin) / c)  # Eq. (57)
+
+
+def order_probability(
+    rules: RatingRules, mean: NDArray[np.float64], variance: NDArray[np.float64]
+) -> float:
+    """Return the probability that the teams finish in the order in which they are given."""
+    if rules.model in (BT, PL):
+        # Gumbel performances, whose pairs are Bradley-Terry, make Plackett-Luce (Eq. 9).
+        log_strength = mean / math.sqrt(variance.sum() + mean.size * rules.beta2)
+        suffix = [logsumexp(log_strength[q:]) for q in range(mean.size)]
+        return float(np.exp(np.sum(log_strength - suffix)))
+    if mean.size == 2:
+        return float(win_matrix(rules, mean, variance, 0.0)[0, 1])
+    # Independent normal performances: h_i(x) = P(X_k < ... < X_i < x), one integral a team.
+    scale = np.sqrt(variance + rules.beta2)
+    x = np.linspace((mean - 9 * scale).min(), (mean + 9 * scale).max(), 20_001)
+    z = (x[None, :] - mean[:, None]) / scale[:, None]
+    below = ndtr(z[-1])
+    step = x[1] - x[0]
+    for i in range(mean.size - 2, -1, -1):
+        density = np.exp(-0.5 * z[i] ** 2) / (scale[i] * math.sqrt(2.0 * math.pi)) * below
+        panels = 0.5 * step * (density[1:] + density[:-1])
+        below = np.concatenate([[0.0], np.cumsum(panels)])
+    return float(below[-1])
+
+
+def first_place(
+    rules: RatingRules, mean: NDArray[np.float64], variance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return each team's probability of beating all the others, for three teams or more."""
+    if rules.model in (BT, PL):
+        strength = mean / math.sqrt(variance.sum() + mean.size * rules.beta2)
+        return np.exp(strength - logsumexp(strength))
+    scale = np.sqrt(variance + rules.beta2)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(100)
+    out = np.empty(mean.size)
+    for i in range(mean.size):
+        x = mean[i] + scale[i] * nodes - rules.margin
+        others = np.delete(np.arange(mean.size), i)
+        log_p = log_ndtr((x[:, None] - mean[others]) / scale[others]).sum(axis=1)
+        out[i] = weights @ np.exp(log_p) / math.sqrt(2.0 * math.pi)
+    return out
+
+
+def _central_differences(
+    function: Callable[[NDArray[np.float64]], float],
+    x: NDArray[np.float64],
+    centre: float,
+    h: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return first and unmixed second derivatives by differences of fourth order."""
+    first, second = np.empty_like(x), np.empty_like(x)
+    for i in range(x.size):
+        step = np.zeros_like(x)
+        step[i] = h[i]
+        f_2, f_1, f1, f2 = (float(function(x + m * step)) for m in (-2, -1, 1, 2))
+        first[i] = (8 * (f1 - f_1) - (f2 - f_2)) / (12 * h[i])
+        second[i] = (16 * (f1 + f_1) - (f2 + f_2) - 30 * centre) / (12 * h[i] ** 2)
+    return first, second
+
+
+def posterior_moments_by_derivatives(
+    log_likelihood: Callable[[NDArray[np.float64]], float],
+    mu: ArrayLike,
+    sigma: ArrayLike,
+    *,
+    kappa: float = 1e-4,
+    gradient: Callable[[NDArray[np.float64]], ArrayLike] | None = None,
+    hessian_diagonal: Callable[[NDArray[np.float64]], ArrayLike] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Update independent normal beliefs by any smooth likelihood of the skills.
+
+    The posterior mean and variance of θ are approximated from the derivatives of the
+    log-likelihood at the prior mean (Eq. 27-30 of the paper), which follow from W-Stein's
+    identity (Eq. 22-23). With it a game model of one's own needs no algebra.
+
+    Parameters
+    ----------
+    log_likelihood : callable
+        Maps skills, an array of shape (k,), to the log-probability of what was observed.
+    mu, sigma : array-like of shape (k,)
+        Prior means and standard deviations.
+    kappa : float, default=1e-4
+        Smallest factor by which a variance may shrink.
+    gradient, hessian_diagonal : callable, optional
+        First derivatives and unmixed second derivatives of the log-likelihood. Central
+        differences are taken when they are not given.
+
+    Returns
+    -------
+    mu_new, sigma_new : ndarray of shape (k,)
+        Posterior means and standard deviations.
+
+    Examples
+    --------
+    >>> from octavo.ranking import posterior_moments_by_derivatives
+    >>> import numpy as np
+    >>> def first_beats_second(theta):
+    ...     return -np.logaddexp(0.0, (theta[1] - theta[0]) / 13.2)
+    >>> mu, sigma = posterior_moments_by_derivatives(first_beats_second, [25, 25], [8, 8])
+    >>> mu.round(3)
+    array([27.424, 22.576])
+    """
+    mean = np.array(mu, dtype=float, ndmin=1)
+    scale = np.array(sigma, dtype=float, ndmin=1)
+    if mean.shape != scale.shape or mean.ndim != 1:
+        raise ValueError(
+            f"mu and sigma must be vectors of one length, got shapes {mean.shape} and {scale.shape}"
+        )
+    if not (np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()):
+        raise ValueError("mu must be finite and sigma finite and positive")
+    centre = float(log_likelihood(mean))
+    if not math.isfinite(centre):
+        raise ValueError(f"log_likelihood must be finite at the prior mean, got {centre}")
+    if gradient is None or hessian_diagonal is None:
+        slope, curvature = _central_differences(log_likelihood, mean, centre, 3e-3 * scale)
+    if gradient is not None:
+        slope = np.asarray(gradient(mean), dtype=float)
+    if hessian_diagonal is not None:
+        curvature = np.asarray(hessian_diagonal(mean), dtype=float)
+    omega = scale**2 * slope  # Eq. (29)
+    delta = -(scale**2) * curvature  # Eq. (30)
+    return mean + omega, scale * np.sqrt(np.maximum(1.0 - delta, kappa))  # Eq. (27)-(28)
+
+
+def _warmup() -> None:
+    """Compile the replay of every model."""
+    for full in (True, False):
+        for model in range(5):
+            rules = RatingRules(model, full, 1.0, 0.1, 1e-4, 0, 0.0, 0.0, 0.0, 1.0, 32.0, False)
+            log = GameLog(
+                np.array([0, 2]),
+                np.array([0, 1, 2]),
+                np.array([0, 1]),
+                np.empty(0),
+                np.array([0.0, 1.0]),
+                np.empty(0),
+            )
+            state = RatingState(np.zeros(2), np.ones(2), np.zeros(2))
+            replay_games(rules, log, state, 0.0, np.empty(0), np.empty(0), np.empty((0, 2)))
+    add_drift(rules, log.players, 0.0, state.variance, state.last_time)
+    replay_duels(rules, log.players, log.ranks, state.mu, state.variance)
+    sums = np.empty(2), np.empty(2)
+    team_sums(0, 2, log.team_ptr, log.players, log.weights, state.mu, state.variance, *sums)
+    table = np.ones((2, 2))
+    arrays = log.team_ptr, log.players, log.weights, log.ranks, state.mu, state.variance
+    rate_game(rules, 0, 2, *arrays, table)
+    glicko_period(rules, log.players[:1], log.players[1:], log.ranks[:1], state)

@@ -1,0 +1,1 @@
+"""Linear value functions: least squares, gradients, residuals and Gaussian processes."""

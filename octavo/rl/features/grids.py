@@ -1,0 +1,295 @@
+"""Feature maps on grids: Gaussian bumps and tiles, for states of a few continuous variables.
+
+Reference: Dann, Neumann and Peters (2014), "Policy evaluation with temporal differences: a survey
+and comparison", JMLR 15:809-883, sections 3.1.6 and 3.1.8; Sutton and Barto (1998), chapter 8.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from octavo.rl.features.transformers import StateFeatures
+
+__all__ = ["RBFGridFeatures", "TileCoding"]
+
+_MOST_CENTRES = 1_000_000
+
+
+class RBFGridFeatures(StateFeatures):
+    """Gaussian bumps on a grid, normalised to sum to one in every state, and a constant.
+
+    Parameters
+    ----------
+    n_centres : int or array-like of shape (n_features,), default=3
+        Number of centres along each variable.
+    low, high : float or array-like of shape (n_features,), default=None
+        Corners of the grid; None stands for the range of the data.
+    width : float, default=1.0
+        Standard deviation of a bump, in distances between centres.
+    normalize : bool, default=True
+        Whether the bumps are divided by their sum.
+    bias : bool, default=True
+        Whether to add a constant feature, the last.
+    min_activation : float, default=0.0
+        Bumps whose summed activation over the states seen during fit is not above this are left
+        out, so that corners of the state space that are never visited cost nothing.
+
+    Attributes
+    ----------
+    centres_ : ndarray of shape (n_kept, `n_features_in_`)
+        The centres.
+    low_, high_ : ndarray of shape (`n_features_in_`,)
+        Corners of the grid.
+    scale_ : ndarray of shape (`n_features_in_`,)
+        Standard deviations.
+    n_features_out_ : int
+        Number of features made.
+    n_features_in_ : int
+        Number of variables seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of variables seen during fit.
+
+    See Also
+    --------
+    sklearn.kernel_approximation.RBFSampler : Random features, for many variables.
+
+    Notes
+    -----
+    A grid has n_centres ** n_features bumps: not for more than a handful of variables.
+
+    References
+    ----------
+    .. [1] Dann, Neumann and Peters (2014). Policy evaluation with temporal differences: a survey
+       and comparison. JMLR 15:809-883, sections 3.1.6 and 3.1.8.
+
+    Examples
+    --------
+    >>> from octavo.rl import RBFGridFeatures
+    >>> features = RBFGridFeatures(3, low=0.0, high=1.0).fit_transform([[0.5, 0.5]])
+    >>> features.shape, round(float(features.sum()), 12)
+    ((1, 10), 2.0)
+    """
+
+    _parameter_constraints = {
+        "n_centres": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "low": [None, Real, "array-like"],
+        "high": [None, Real, "array-like"],
+        "width": [Interval(Real, 0, None, closed="neither")],
+        "normalize": ["boolean"],
+        "bias": ["boolean"],
+        "min_activation": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_centres=3,
+        *,
+        low=None,
+        high=None,
+        width=1.0,
+        normalize=True,
+        bias=True,
+        min_activation=0.0,
+    ):
+        self.n_centres = n_centres
+        self.low = low
+        self.high = high
+        self.width = width
+        self.normalize = normalize
+        self.bias = bias
+        self.min_activation = min_activation
+
+    def _grid(self, n_variables):
+        """Return all centres and the scale of a bump along each variable."""
+        counts = np.broadcast_to(np.asarray(self.n_centres, dtype=np.int64), (n_variables,))
+        total = np.prod(counts.astype(float))
+        if counts.min() < 1 or total > _MOST_CENTRES:
+            raise ValueError(
+                f"The grid would have {total:.3g} centres, expected 1 to {_MOST_CENTRES}: choose "
+                f"n_centres for the {n_variables} variables accordingly."
+            )
+        axes = [
+            np.linspace(a, b, k) if k > 1 else np.array([(a + b) / 2])
+            for a, b, k in zip(self.low_, self.high_, counts)
+        ]
+        scale = self.width * (self.high_ - self.low_) / np.maximum(counts - 1, 1)
+        grid = np.meshgrid(*axes, indexing="ij")
+        return np.stack([axis.ravel() for axis in grid], axis=1), scale
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Lay out the grid, and keep the bumps that the data reach.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            States.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            Fitted transformer.
+        """
+        X = self._states(X, reset=True)
+        self._set_range(X)
+        self.centres_, self.scale_ = self._grid(X.shape[1])
+        if self.min_activation > 0:
+            used = self._bumps(X).sum(axis=0) > self.min_activation
+            if not used.any():
+                raise ValueError(
+                    f"No bump has an activation above min_activation={self.min_activation:g} on "
+                    f"the {len(X)} states seen."
+                )
+            self.centres_ = self.centres_[used]
+        self.n_features_out_ = len(self.centres_) + self.bias
+        return self
+
+    def _bumps(self, X):
+        X, centres = X / self.scale_, self.centres_ / self.scale_
+        squared = (X**2).sum(axis=1)[:, None] - 2.0 * X @ centres.T + (centres**2).sum(axis=1)
+        if not self.normalize:
+            return np.exp(-0.5 * np.maximum(squared, 0.0))
+        # The nearest bump is taken out before the exponential, so that far states do not yield 0/0.
+        made = np.exp(-0.5 * (squared - squared.min(axis=1, keepdims=True)))
+        return made / made.sum(axis=1, keepdims=True)
+
+    def transform(self, X):
+        """Return the heights of the bumps, and the constant.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            States.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            Features.
+        """
+        X = self._states(X)
+        made = self._bumps(X)
+        return np.column_stack([made, np.ones(len(X))]) if self.bias else made
+
+
+class TileCoding(StateFeatures):
+    """Indicators of the tiles that a state falls in, for several grids shifted against each other.
+
+    Parameters
+    ----------
+    n_tilings : int, default=8
+        Number of grids, each shifted by a further fraction of a tile.
+    n_tiles : int, default=8
+        Tiles along each variable.
+    low, high : float or array-like of shape (n_features,), default=None
+        Range that is tiled; None stands for that of the data. States outside count as on its edge.
+    sparse_output : bool, default=True
+        Whether to return a CSR matrix, with n_tilings ones a row.
+
+    Attributes
+    ----------
+    low_, high_ : ndarray of shape (`n_features_in_`,)
+        The range.
+    n_features_out_ : int
+        Number of features made.
+    n_features_in_ : int
+        Number of variables seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of variables seen during fit.
+
+    See Also
+    --------
+    sklearn.preprocessing.KBinsDiscretizer : One tiling, variable by variable.
+
+    Notes
+    -----
+    A tiling has (n_tiles + 1) ** n_features tiles. For more than about four variables, tile groups
+    of them, or hash.
+
+    References
+    ----------
+    .. [1] Sutton and Barto (1998). Reinforcement learning: an introduction. MIT Press, chapter 8.
+
+    Examples
+    --------
+    >>> from octavo.rl import TileCoding
+    >>> features = TileCoding(2, 2, low=0.0, high=1.0).fit_transform([[0.1], [0.6]])
+    >>> features.toarray().astype(int).tolist()
+    [[1, 0, 0, 1, 0, 0], [0, 1, 0, 0, 1, 0]]
+    """
+
+    _parameter_constraints = {
+        "n_tilings": [Interval(Integral, 1, None, closed="left")],
+        "n_tiles": [Interval(Integral, 1, None, closed="left")],
+        "low": [None, Real, "array-like"],
+        "high": [None, Real, "array-like"],
+        "sparse_output": ["boolean"],
+    }
+
+    def __init__(self, n_tilings=8, n_tiles=8, *, low=None, high=None, sparse_output=True):
+        self.n_tilings = n_tilings
+        self.n_tiles = n_tiles
+        self.low = low
+        self.high = high
+        self.sparse_output = sparse_output
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn the range.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            States.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            Fitted transformer.
+        """
+        X = self._states(X, reset=True)
+        self._set_range(X)
+        total = self.n_tilings * float(self.n_tiles + 1) ** X.shape[1]
+        if total > 2**53:
+            raise ValueError(
+                f"{self.n_tilings} tilings of {X.shape[1]} variables have {total:.3g} tiles, more "
+                "than can be numbered: take fewer tiles, or tile groups of variables."
+            )
+        self.n_features_out_ = self.n_tilings * (self.n_tiles + 1) ** X.shape[1]
+        return self
+
+    def transform(self, X):
+        """Return the indicators of tiles.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            States.
+
+        Returns
+        -------
+        CSR matrix or ndarray of shape (n_samples, n_features_out)
+            Features.
+        """
+        X = self._states(X)
+        n, d = X.shape
+        unit = np.clip((X - self.low_) / (self.high_ - self.low_), 0.0, 1.0) * self.n_tiles
+        # Odd multiples of the shift differ between variables, so that the diagonals of the
+        # tilings do not align (Miller and Glanz 1996).
+        shift = np.outer(np.arange(self.n_tilings), 2 * np.arange(d) + 1) / self.n_tilings % 1.0
+        tile = np.floor(np.minimum(unit, self.n_tiles * (1 - 1e-12))[:, None, :] + shift)
+        strides = float(self.n_tiles + 1) ** np.arange(d)[::-1]
+        per_tiling = (self.n_tiles + 1) ** d
+        columns = (tile @ strides).astype(np.int64) + np.arange(self.n_tilings) * per_tiling
+        rows = np.repeat(np.arange(n), self.n_tilings)
+        shape = (n, self.n_features_out_)
+        made = sp.csr_matrix((np.ones(columns.size), (rows, columns.ravel())), shape=shape)
+        return made if self.sparse_output else made.toarray()

@@ -1,0 +1,1 @@
+"""Benchmark problems: chains, Garnets, poles and pendulums."""

@@ -1,0 +1,1 @@
+"""Markov decision processes, logs of transitions, traces and objectives."""

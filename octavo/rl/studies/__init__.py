@@ -1,0 +1,1 @@
+"""Studies that compare evaluators over many problems."""

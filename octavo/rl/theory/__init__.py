@@ -1,0 +1,1 @@
+"""What the evaluators tend to, in closed form."""

@@ -1,0 +1,1 @@
+"""Conditional random fields with label patterns of any length."""

@@ -1,0 +1,1 @@
+"""Paths of hidden Markov models between Viterbi and posterior decoding."""

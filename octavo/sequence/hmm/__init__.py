@@ -1,0 +1,1 @@
+"""Hidden Markov models: the type, sequences, starting points and updates."""

@@ -1,0 +1,1 @@
+"""Clusters and mixtures of hidden Markov models."""

@@ -1,0 +1,285 @@
+"""Reduce a Gaussian mixture to one with fewer components, without the data it was fitted to.
+
+Hierarchical EM for Gaussians groups the components of a mixture and replaces each group by one
+Gaussian with its mean and covariance. It is the simplest case of clustering HMMs: one state, one
+Gaussian, sequences of length one; no variational bound is needed there.
+
+References: N. Vasconcelos and A. Lippman (1998), "Learning Mixture Hierarchies", NIPS; as a special
+case in E. Coviello, A. B. Chan and G. R. G. Lanckriet (2014), "Clustering Hidden Markov Models with
+Variational HEM", Journal of Machine Learning Research 15.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.mixture import GaussianMixture
+from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.smooth.em import warn_unless_converged
+from octavo.sequence.hmm.params import HMMBank, HMMParams, pack_hmms
+from octavo.sequence.hmm.starts import Shape
+from octavo.sequence.hmm_mixtures.clustering import virtual_sequences
+from octavo.sequence.hmm_mixtures.vhem import (
+    ANNEALING,
+    FIRST_ITERATIONS,
+    Collection,
+    expect,
+    fit_vhem,
+    maximize,
+)
+
+__all__ = ["GMMReduction"]
+
+Floats = NDArray[np.float64]
+_FORMS = {1: "spherical", 2: "diag", 3: "full"}
+
+
+def check_mixture(mixture: Any) -> tuple[Floats, HMMBank]:
+    """Return the weights of a mixture, adding up to one, and its components as one-state HMMs.
+
+    Parameters
+    ----------
+    mixture : GaussianMixture or (weights, means, covariances)
+        The mixture; tied covariances become full ones.
+
+    Returns
+    -------
+    weights : ndarray of shape (n,)
+        Mixture weights.
+    bank : HMMBank
+        The components.
+    """
+    if hasattr(mixture, "weights_") and hasattr(mixture, "means_"):
+        weights, means, covars = mixture.weights_, mixture.means_, mixture.covariances_
+        if getattr(mixture, "covariance_type", "full") == "tied":
+            covars = np.repeat(np.asarray(covars)[None], len(weights), axis=0)
+    elif isinstance(mixture, (tuple, list)) and len(mixture) == 3:
+        weights, means, covars = mixture
+    else:
+        raise TypeError(
+            "expected a fitted GaussianMixture or (weights, means, covariances), got "
+            f"{type(mixture).__name__}"
+        )
+    weights, means, covars = (np.asarray(a, dtype=np.float64) for a in (weights, means, covars))
+    if weights.ndim != 1 or weights.size == 0:
+        raise ValueError(f"weights must be a vector of at least one, got shape {weights.shape}")
+    n = weights.size
+    if means.ndim != 2 or len(means) != n:
+        raise ValueError(f"means must have shape ({n}, d), got {means.shape}")
+    if covars.ndim not in _FORMS or len(covars) != n:
+        raise ValueError(
+            f"covariances must have shape ({n},), ({n}, d) or ({n}, d, d), got {covars.shape}"
+        )
+    for i in np.flatnonzero(~(weights >= 0) | ~np.isfinite(weights))[:1]:
+        raise ValueError(
+            f"weights must be finite and not negative, got {weights[i]} for component {i}"
+        )
+    if weights.sum() == 0:
+        raise ValueError("weights add up to zero")
+    kind = _FORMS[covars.ndim]
+    parts = [
+        HMMParams([1.0], [[1.0]], [[1.0]], mean[None, None], covar[None, None], kind)
+        for mean, covar in zip(means, covars)
+    ]
+    return weights / weights.sum(), pack_hmms(parts, name="component")
+
+
+class GMMReduction(CallbackSupportMixin, BaseEstimator):
+    """Reduce a Gaussian mixture to fewer components by hierarchical EM.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components to keep.
+    n_virtual : "hard" or float, default="hard"
+        Number of virtual samples of the whole mixture; "hard" is 10⁴ a component, for
+        assignments that are nearly hard.
+    n_init : int, default=10
+        Number of random starts, of which the best is kept.
+    max_iter : int, default=100
+        Largest number of iterations from one start.
+    tol : float, default=1e-5
+        Stop when the bound rises by less than this, relative to its size.
+    reg_covar : float, default=0
+        Variance added to those of the components; needed only where some have none.
+    anneal : bool, default=True
+        Whether each start makes a few iterations with fewer virtual samples.
+    weighting : {"mass", "count"}, default="mass"
+        What ``weights_`` are in the end: the mass of the components of each group, so that mean and
+        covariance of the whole mixture are kept; or their number, as hierarchical EM estimates
+        it (Eq. 24).
+    random_state : int, RandomState instance or None, default=None
+        Seeds the starts.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Weights of the reduced mixture.
+    means_ : ndarray of shape (n_components, n_features)
+        Its means.
+    covariances_ : ndarray
+        Its covariances, in the form of the mixture given.
+    covariance_type_ : {"full", "diag", "spherical"}
+        That form.
+    labels_ : ndarray of int
+        The group of each component of the mixture given.
+    responsibilities_ : ndarray of shape (n_given, n_components)
+        Probabilities of the groups.
+    lower_bound_ : float
+        Expected log-likelihood of the virtual samples.
+    lower_bounds_history_ : ndarray
+        Its value at the start (after annealing) and after each iteration; it never falls.
+    n_iter_ : int
+        Number of iterations of the best start, after annealing.
+    converged_ : bool
+        Whether the best start met ``tol``.
+
+    See Also
+    --------
+    HMMClustering : The same for HMMs, and for whole mixtures as HMMs with one state.
+
+    Notes
+    -----
+    Do not use it where the data are at hand and small: `sklearn.mixture.GaussianMixture` with
+    fewer components fits them directly. scikit-learn cannot reduce a mixture without data.
+
+    References
+    ----------
+    .. [1] N. Vasconcelos and A. Lippman (1998). "Learning Mixture Hierarchies". Advances in Neural
+       Information Processing Systems 11.
+    .. [2] E. Coviello, A. B. Chan and G. R. G. Lanckriet (2014). "Clustering Hidden Markov Models
+       with Variational HEM". Journal of Machine Learning Research 15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.sequence import GMMReduction
+    >>> weights, means, variances = [0.2, 0.3, 0.5], [[0.0], [1.0], [9.0]], [[1.0], [1.0], [1.0]]
+    >>> reduced = GMMReduction(2, random_state=0).fit((weights, means, variances))
+    >>> np.sort(reduced.means_.ravel()).round(3), np.sort(reduced.weights_).round(3)
+    (array([0.6, 9. ]), array([0.5, 0.5]))
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_virtual": [StrOptions({"hard"}), Interval(Real, 0, None, closed="neither")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "reg_covar": [Interval(Real, 0, None, closed="left")],
+        "anneal": ["boolean"],
+        "weighting": [StrOptions({"mass", "count"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        n_virtual: str | float = "hard",
+        n_init: int = 10,
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        reg_covar: float = 0.0,
+        anneal: bool = True,
+        weighting: str = "mass",
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_virtual = n_virtual
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.anneal = anneal
+        self.weighting = weighting
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, mixture: Any, y: Any = None) -> Self:
+        """Reduce a mixture.
+
+        Parameters
+        ----------
+        mixture : GaussianMixture or (weights, means, covariances)
+            A fitted `sklearn.mixture.GaussianMixture`, or its parameters: weights (n,), means
+            (n, d), and covariances (n, d, d), (n, d) or (n,).
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : GMMReduction
+            The fitted reduction.
+        """
+        weights, bank = check_mixture(mixture)
+        if self.n_components > bank.size:
+            raise ValueError(
+                f"n_components={self.n_components} is more than the {bank.size} of the mixture"
+            )
+        virtual = virtual_sequences(self.n_virtual, bank.size) * weights
+        annealing = ANNEALING if self.anneal else ()
+        steps = self.n_init * (self.max_iter + FIRST_ITERATIONS * len(annealing))
+        base = Collection(bank.widened(float(self.reg_covar)), weights, virtual, 1)
+        with FitProgress(self, steps, mixture) as progress:
+            run = fit_vhem(
+                base,
+                self.n_components,
+                Shape(1, 1, bank.kind),
+                n_init=self.n_init,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                annealing=annealing,
+                rng=check_random_state(self.random_state),
+                progress=progress,
+            )
+        warn_unless_converged(run, self, max_iter=self.max_iter, tol=self.tol)
+        self.responsibilities_ = run.expectations.share
+        self.labels_ = self.responsibilities_.argmax(axis=1)
+        mass = weights @ self.responsibilities_
+        # One more M-step, so that the Gaussians are exactly the moments of these assignments.
+        final = maximize(run.params, run.expectations, base)
+        self.weights_ = mass if self.weighting == "mass" else final.weights
+        means, covars = final.bank.gaussians()
+        self.means_ = means.copy()
+        self.covariances_ = covars[:, 0].copy() if bank.kind == "spherical" else covars.copy()
+        self.covariance_type_ = bank.kind
+        self.lower_bound_ = expect(final, base)[0]
+        self.lower_bounds_history_ = np.append(run.trace, self.lower_bound_)
+        self.n_iter_, self.converged_ = run.n_iter + 1, run.converged
+        return self
+
+    def to_gaussian_mixture(self) -> GaussianMixture:
+        """Return the reduced mixture as a scikit-learn model, ready to score and sample.
+
+        Returns
+        -------
+        mixture : sklearn.mixture.GaussianMixture
+            With the parameters of this reduction.
+        """
+        check_is_fitted(self, "means_")
+        mixture = GaussianMixture(len(self.weights_), covariance_type=self.covariance_type_)
+        mixture.weights_, mixture.means_ = self.weights_.copy(), self.means_.copy()
+        mixture.covariances_ = self.covariances_.copy()
+        mixture.precisions_cholesky_ = _compute_precision_cholesky(
+            mixture.covariances_, self.covariance_type_
+        )
+        mixture.n_features_in_ = self.means_.shape[1]
+        mixture.converged_, mixture.n_iter_ = True, self.n_iter_
+        mixture.lower_bound_ = self.lower_bound_
+        return mixture

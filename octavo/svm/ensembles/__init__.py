@@ -1,0 +1,1 @@
+"""Ensembles of support vector machines that share their support vectors."""

@@ -1,0 +1,1 @@
+"""Support vector machines on a weighted set of representatives."""
