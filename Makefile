@@ -51,7 +51,7 @@ sync: $(VENV)/.stamp-core
 	$(BIN)/python tools/sync.py
 
 clean-cache:
-	find octavo -name '*.nb[ci]' -delete
+	rm -rf "$$($(BIN)/python -c "from octavo.engine.compilation.kernel_cache import kernel_folder; print(kernel_folder())")"
 
 clean: clean-cache
 	rm -rf $(VENV) docs/_build docs/gallery docs/generated octavo-report.html

@@ -10,19 +10,22 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from octavo._lazy import exports_of_stub
 from octavo._names import UnknownNameError
-from octavo.claims import Claim, Expectation
+from octavo.claims import Claim, Expectation, Kind, NotMeasurable, Run, holds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from octavo.claims import Run
+# A number that must be smaller than this is an identity, up to rounding.
+IDENTITY = 1e-5
+Measure = Callable[[Run], float]
+Registers = Callable[[Measure], Measure]
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,11 @@ class Paper:
         Year of publication.
     methods : tuple of Method
         The methods that octavo takes from it.
+    headlines : tuple of str
+        One to three claims, by name, that a newcomer should see first: ``make demo`` runs them.
+    tables : dict of str to str
+        The paper's main tables and figures, each with the names of the claims that cover it
+        (several separated by spaces), or with the reason why none does, in brackets.
     """
 
     key: str
@@ -110,6 +118,8 @@ class Paper:
     year: int
     venue: str
     methods: tuple[Method, ...]
+    headlines: tuple[str, ...] = ()
+    tables: dict[str, str] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list, init=False)
     figures: list[PaperFigure] = field(default_factory=list, init=False)
 
@@ -118,38 +128,73 @@ class Paper:
         """The reference in one line."""
         return f"{self.authors} ({self.year}). {self.title}. {self.venue}."
 
-    def claim(
+    def find_claim(self, name: str) -> Claim:
+        """Return the claim of that name."""
+        for claim in self.claims:
+            if claim.name == name:
+                return claim
+        raise UnknownNameError(f"claim of {self.key}", name, [claim.name for claim in self.claims])
+
+    def add_claim(
         self,
+        measure: Measure,
         *,
         says: str,
         where: str,
         published: float | str,
         expect: Expectation,
+        name: str | None = None,
         seeds: tuple[int, ...] = (0,),
         full_seeds: tuple[int, ...] | None = None,
         method: str | None = None,
         unit: str = "",
-    ) -> Callable[[Callable[[Run], float]], Callable[[Run], float]]:
-        """Register the decorated function as the measurement of a claim."""
+        kind: Kind | None = None,
+        stand_in: str = "",
+        random: bool | None = None,
+    ) -> None:
+        """Register a measurement; see `Claim` for the words. Several seeds mean random data."""
+        if name is None:
+            name = getattr(measure, "__name__", "").replace("_", "-")
+        full_seeds = full_seeds or seeds
+        placed = expect.placed(published)
+        claim = Claim(
+            name=name,
+            method=method or self.methods[0].name,
+            says=says,
+            where=where,
+            published=published,
+            expect=placed,
+            measure=measure,
+            seeds=seeds,
+            full_seeds=full_seeds,
+            unit=unit,
+            kind=kind or ("theorem" if placed.every_seed or placed.high <= IDENTITY else "figure"),
+            stand_in=stand_in,
+            random=len(full_seeds) > 1 if random is None else random,
+        )
+        self.claims.append(claim)
 
-        def register(measure: Callable[[Run], float]) -> Callable[[Run], float]:
-            self.claims.append(
-                Claim(
-                    name=measure.__name__.replace("_", "-"),
-                    method=method or self.methods[0].name,
-                    says=says,
-                    where=where,
-                    published=published,
-                    expect=expect,
-                    measure=measure,
-                    seeds=seeds,
-                    full_seeds=full_seeds or seeds,
-                    unit=unit,
-                )
-            )
+    def claim(self, **about: Any) -> Registers:
+        """Register the decorated function as the measurement of a claim; see `add_claim`."""
+
+        def register(measure: Measure) -> Measure:
+            self.add_claim(measure, **about)
             return measure
 
         return register
+
+    def section(self, **defaults: Any) -> Section:
+        """Return a place where claims share what they have in common; see `Section`."""
+        return Section(self, defaults)
+
+    def not_measurable(self, name: str, why: str, **about: Any) -> None:
+        """Register a claim whose data or hardware nobody can have here."""
+
+        def measure(run: Run) -> float:
+            raise NotMeasurable(why)
+
+        about.setdefault("expect", holds(because="it cannot be measured here"))
+        self.add_claim(measure, name=name, **about)
 
     def figure(
         self, caption: str, *, method: str | None = None
@@ -161,6 +206,53 @@ class Paper:
             return draw
 
         return register
+
+
+@dataclass(frozen=True)
+class Section:
+    """Claims that share words: a place in the paper, seeds, a unit, a method, an expectation.
+
+    ``table = PAPER.section(where="Table 2", unit="points", seeds=SEEDS)`` is used as
+    ``@table.claim(says=..., published=14.06)``, or for a whole table as ``@table.rows({...})``.
+    """
+
+    paper: Paper
+    defaults: dict[str, Any]
+
+    def claim(self, says: str, published: float | str, **about: Any) -> Registers:
+        """Register the decorated function as the measurement of one claim."""
+        return self.paper.claim(says=says, published=published, **(self.defaults | about))
+
+    def rows(
+        self, rows: Mapping[str, float | str | dict[str, Any]], **about: Any
+    ) -> Callable[[Callable[..., float]], Callable[..., float]]:
+        """Register one claim per row of a table; the function takes the run and the row's name.
+
+        A row is the published figure, or a dict of words that differ from the section's. ``says``
+        may hold ``{row}`` and ``{published}``. The claim is called ``<function>-<row>``.
+        """
+
+        def register(measure: Callable[..., float]) -> Callable[..., float]:
+            for row, given in rows.items():
+                words = given if isinstance(given, dict) else {"published": given}
+                own = self.defaults | about | words
+                own["says"] = own["says"].format(row=row, published=own["published"])
+                stem = measure.__name__.replace("_", "-")
+                name = own.pop("name", f"{stem}-{row.lower().replace(' ', '-')}")
+                self.paper.add_claim(_RowMeasure(measure, row), name=name, **own)
+            return measure
+
+        return register
+
+
+class _RowMeasure:
+    """A measurement of one row: a function that also wants to know which."""
+
+    def __init__(self, measure: Callable[..., float], row: str) -> None:
+        self.__wrapped__, self.row = measure, row
+
+    def __call__(self, run: Run) -> float:
+        return self.__wrapped__(run, self.row)
 
 
 @functools.cache

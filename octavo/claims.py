@@ -2,19 +2,30 @@
 
 A claim says what the paper states and where, the published figure, what would count as
 reproducing it (an `Expectation`, whose tolerance carries its justification) and a function
-that measures ours. Seeds are listed with the claim, before anything is run.
+that measures ours. Seeds are listed with the claim, before anything is run. The rules of judgement
+are written for readers in ``docs/claims.md``; `judge` is where they are code.
 """
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import math
 import time
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from types import CodeType, FunctionType
+from typing import Any, Literal, get_args
 
-Verdict = Literal["reproduced", "refuted", "not measurable here", "failed"]
+Verdict = Literal["reproduced", "refuted", "undecided", "not measurable here", "failed"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+Kind = Literal["theorem", "figure", "ordering", "speed", "own"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+# A t interval from fewer seeds says more about luck than about the method.
+MIN_SEEDS = 5
+# An effect that is a smaller share of the published one is reported as "direction only".
+DIRECTION_SHARE = 0.2
 
 
 class NotMeasurable(Exception):
@@ -55,32 +66,52 @@ class Expectation:
         Why the interval is that wide.
     text : str
         The interval in words.
-    by_mean : bool
-        Judge the mean over seeds alone. Otherwise the whole 95 % interval of the mean must
-        lie inside to reproduce the claim and outside to refute it.
+    every_seed : bool
+        Every seed must lie inside, and one that does not refutes: a statement that is true or
+        false. Otherwise the whole 95 % interval of the mean must lie inside to reproduce the
+        claim and wholly outside to refute it.
+    around_published : bool
+        The interval is given around the published figure and is not placed yet.
     """
 
     low: float
     high: float
     because: str
     text: str
-    by_mean: bool = False
+    every_seed: bool = False
+    around_published: bool = False
 
-    def judge(self, low: float, mean: float, high: float) -> Verdict:
-        """Return the verdict on a mean with its interval."""
-        if self.by_mean:
-            return "reproduced" if self.low <= mean <= self.high else "refuted"
+    def placed(self, published: float | str) -> Expectation:
+        """Return the expectation with its interval around the published figure."""
+        if not self.around_published:
+            return self
+        if isinstance(published, str):
+            raise TypeError(
+                f"within(tolerance) needs a published number or `of=`; the claim has {published!r}."
+            )
+        return replace(
+            self,
+            low=published + self.low,
+            high=published + self.high,
+            text=f"{published:g} {self.text}",
+            around_published=False,
+        )
+
+    def judge(self, low: float, high: float) -> Verdict:
+        """Return the verdict on an interval."""
         if self.low <= low and high <= self.high:
             return "reproduced"
         if high < self.low or low > self.high:
             return "refuted"
-        return "not measurable here"
+        return "undecided"
 
 
-def within(tolerance: float, of: float, *, because: str) -> Expectation:
-    """Expect the mean within `tolerance` of the published value."""
-    text = f"{of:g} ± {tolerance:g}"
-    return Expectation(of - tolerance, of + tolerance, because, text, by_mean=True)
+def within(tolerance: float, of: float | None = None, *, because: str) -> Expectation:
+    """Expect the value within `tolerance` of `of`, which is the published figure by default."""
+    if of is None:
+        text = f"± {tolerance:g}"
+        return Expectation(-tolerance, tolerance, because, text, around_published=True)
+    return Expectation(of - tolerance, of + tolerance, because, f"{of:g} ± {tolerance:g}")
 
 
 def at_least(bound: float, *, because: str) -> Expectation:
@@ -95,12 +126,40 @@ def at_most(bound: float, *, because: str) -> Expectation:
 
 def holds(*, because: str) -> Expectation:
     """Expect a statement to be true: the measurement returns 1.0 if it is, else 0.0."""
-    return Expectation(1.0, 1.0, because, "holds", by_mean=True)
+    return Expectation(1.0, 1.0, because, "holds", every_seed=True)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of a paper and how ours is measured."""
+    """One statement of a paper and how ours is measured.
+
+    Parameters
+    ----------
+    name : str
+        Its name on the command line.
+    method : str
+        The method that it is about.
+    says, where : str
+        What the paper states, and the place.
+    published : float or str
+        The published figure.
+    expect : Expectation
+        What would count as reproducing it.
+    measure : callable
+        Takes a `Run` and returns a number.
+    seeds, full_seeds : tuple of int
+        The repetitions of the quick and of the full form.
+    unit : str
+        The unit of the number.
+    kind : {"theorem", "figure", "ordering", "speed", "own"}
+        What the verdict is about. A claim of its own, which the paper does not make, is shown
+        apart and never counted.
+    stand_in : str
+        What replaces the paper's data, where it does: it can support a claim and not refute it.
+    random : bool
+        Whether the number depends on the seed. Fewer than `MIN_SEEDS` seeds, or seeds that never
+        vary, then decide nothing.
+    """
 
     name: str
     method: str
@@ -112,6 +171,50 @@ class Claim:
     seeds: tuple[int, ...]
     full_seeds: tuple[int, ...]
     unit: str
+    kind: Kind = "figure"
+    stand_in: str = ""
+    random: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that the verdict rests on: expectation, seeds and the measuring code."""
+        e = self.expect
+        parts: list[Any] = [self.name, self.says, self.where, self.published]
+        parts += [e.low, e.high, e.every_seed]
+        parts += [self.seeds, self.full_seeds, self.kind, self.stand_in, self.random]
+        parts += list(_sources(self.measure))
+        return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _sources(function: Any, seen: set[str] | None = None) -> Iterator[str]:
+    """Yield the source of a function and of what it uses from its own module, once each."""
+    seen = set() if seen is None else seen
+    function = inspect.unwrap(function)
+    if not isinstance(function, FunctionType) or function.__qualname__ in seen:
+        return
+    seen.add(function.__qualname__)
+    try:
+        yield inspect.getsource(function)
+    except OSError:  # typed at a prompt
+        yield repr(function.__code__.co_code)
+    for cell in function.__closure__ or ():
+        if isinstance(cell.cell_contents, FunctionType):
+            yield from _sources(cell.cell_contents, seen)
+        else:
+            yield repr(cell.cell_contents)
+    for name in _names(function.__code__):
+        used: Any = function.__globals__.get(name)
+        if callable(used) and inspect.unwrap(used).__module__ == function.__module__:
+            yield from _sources(used, seen)
+        elif isinstance(used, (int, float, str, tuple, dict)):
+            yield f"{name}={used!r}"
 
 
 @dataclass(frozen=True)
@@ -124,6 +227,11 @@ class Result:
     interval: tuple[float, float] | None
     evidence: str
     seconds: float
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict, marked where the claim is octavo's own and so is not counted."""
+        return f"{self.verdict} (own claim)" if self.claim.kind == "own" else self.verdict
 
     @property
     def measured_text(self) -> str:
@@ -150,6 +258,7 @@ class Result:
         return {
             "claim": self.claim.name,
             "method": self.claim.method,
+            "kind": self.claim.kind,
             "says": self.claim.says,
             "where": self.claim.where,
             "published": self.published_text,
@@ -160,6 +269,7 @@ class Result:
             "interval": self.interval,
             "verdict": self.verdict,
             "evidence": self.evidence,
+            "fingerprint": self.claim.fingerprint,
             "seconds": round(self.seconds, 3),
         }
 
@@ -168,13 +278,60 @@ def mean_interval(values: list[float]) -> tuple[float, float, float]:
     """Return the lower end, the mean and the upper end of a 95 % t interval."""
     n = len(values)
     mean = math.fsum(values) / n
-    if n == 1:
+    if n == 1 or not math.isfinite(mean):
         return mean, mean, mean
     from scipy.special import stdtrit
 
     spread = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1) / n)
     half = float(stdtrit(n - 1, 0.975)) * spread
     return mean - half, mean, mean + half
+
+
+def seeds_that_decide(expect: Expectation, values: list[float]) -> int | None:
+    """Return how many seeds would decide, were mean and spread to stay; None if none would."""
+    n, (low, mean, high) = len(values), mean_interval(values)
+    bounds = [b for b in (expect.low, expect.high) if math.isfinite(b)]
+    distance = min((abs(mean - b) for b in bounds), default=0.0)
+    half = (high - low) / 2
+    if n < 2 or distance == 0.0:
+        return None
+    from scipy.special import stdtrit
+
+    # The half width is t(n - 1) s / √n; for many seeds t is 1.96.
+    deviation = half * math.sqrt(n) / float(stdtrit(n - 1, 0.975))
+    return max(math.ceil((1.96 * deviation / distance) ** 2) + 2, MIN_SEEDS)
+
+
+def judge(claim: Claim, values: list[float]) -> tuple[Verdict, tuple[float, float, float], str]:
+    """Return the verdict on the measured values, their interval, and why."""
+    expect, n = claim.expect, len(values)
+    ends = mean_interval(values)
+    low, mean, high = ends
+    statement = expect.every_seed or claim.kind == "theorem"
+    # A statement is true or false: what is judged is the range of the seeds.
+    verdict = expect.judge(min(values), max(values)) if statement else expect.judge(low, high)
+    verdict = "refuted" if statement and verdict == "undecided" else verdict
+    wanted = f"expected {expect.text} ({expect.because})"
+    if claim.random and not statement:
+        if n < MIN_SEEDS:
+            return "undecided", ends, f"{n} seeds decide nothing, {MIN_SEEDS} are needed; {wanted}"
+        if low == high and math.isfinite(mean):
+            return "undecided", ends, f"the {n} seeds never vary, so they are no sample; {wanted}"
+    if verdict == "undecided":
+        enough = seeds_that_decide(expect, values)
+        more = f"; about {enough} seeds would decide" if enough else ""
+        why = f"the 95 % interval [{low:.4g}, {high:.4g}] over {n} seeds straddles {expect.text}"
+        return verdict, ends, why + more
+    if verdict == "refuted" and claim.stand_in:
+        return "undecided", ends, f"a stand-in for the paper's data does not refute; {wanted}"
+    if verdict == "refuted":
+        return verdict, ends, wanted
+    published = claim.published
+    if claim.kind == "ordering" and not isinstance(published, str) and not expect.every_seed:
+        share = mean / published if published else 1.0
+        if share < DIRECTION_SHARE:
+            return verdict, ends, f"direction only: {share:.0%} of the published effect"
+    return verdict, ends, ""
 
 
 def run_claim(claim: Claim, *, full: bool = False) -> Result:
@@ -186,7 +343,7 @@ def run_claim(claim: Claim, *, full: bool = False) -> Result:
     from octavo.data.loaders.datasets import DatasetNotFoundError  # numpy need not load with octavo
 
     seeds = claim.full_seeds if full else claim.seeds
-    notes: list[str] = []
+    notes: list[str] = [f"stand-in: {claim.stand_in}"] if claim.stand_in else []
     values: list[float] = []
     start = time.perf_counter()
 
@@ -208,14 +365,5 @@ def run_claim(claim: Claim, *, full: bool = False) -> Result:
         return result("failed", None, None, message)
     if any(math.isnan(value) for value in values):
         return result("failed", None, None, f"the measurement returned NaN: {values}")
-    low, mean, high = mean_interval(values)
-    verdict = claim.expect.judge(low, mean, high)
-    extra = ""
-    if verdict == "refuted":
-        extra = f"expected {claim.expect.text} ({claim.expect.because})"
-    elif verdict == "not measurable here":
-        extra = (
-            f"the 95 % interval [{low:.4g}, {high:.4g}] over {len(values)} seeds straddles "
-            f"the bound {claim.expect.text}"
-        )
+    verdict, (low, mean, high), extra = judge(claim, values)
     return result(verdict, mean, (low, high), extra)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import sys
 import webbrowser
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from octavo import __version__
@@ -24,10 +24,10 @@ from octavo.catalogue import (
     methods,
     papers,
 )
-from octavo.claims import Result, run_claim
+from octavo.claims import Claim, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from octavo.compare import Comparison
 
@@ -137,7 +137,7 @@ def _results_table(outcomes: Sequence[tuple[Paper, Result]]) -> Table:
     table = Table("paper", "claim", "where", "published", "measured", "verdict", show_lines=True)
     for paper, result in outcomes:
         colour = COLOURS.get(result.verdict, "yellow")
-        verdict = f"[{colour}]{result.verdict}[/]"
+        verdict = f"[{colour}]{result.verdict_text}[/]"
         if result.verdict != "reproduced" and result.evidence:
             verdict += f"\n{escape(result.evidence)}"
         table.add_row(
@@ -151,57 +151,98 @@ def _results_table(outcomes: Sequence[tuple[Paper, Result]]) -> Table:
     return table
 
 
-def _run_claims(chosen: list[Paper], full: bool) -> list[tuple[Paper, Result]]:
-    todo = [(paper, claim) for paper in chosen for claim in paper.claims]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    outcomes = []
-    with Progress(*columns, TimeElapsedColumn(), console=err, transient=True) as bar:
-        task = bar.add_task("claims", total=len(todo))
-        for paper, claim in todo:
-            bar.update(task, description=f"{paper.key}: {claim.name}"[:48].ljust(48))
-            outcomes.append((paper, run_claim(claim, full=full)))
-            bar.advance(task)
-    return outcomes
+def _chosen_claims(names: list[str], everything: bool) -> list[tuple[Paper, Claim]]:
+    """Return the claims that the arguments name: papers, or one paper and claims of it."""
+    if not names:
+        return [
+            (paper, claim)
+            for paper in papers()
+            for claim in paper.claims
+            if everything or claim.name in paper.headlines
+        ]
+    known = {paper.key.lower() for paper in papers()}
+    if len(names) > 1 and names[0].lower() in known and not {n.lower() for n in names[1:]} & known:
+        paper = find_paper(names[0])
+        return [(paper, paper.find_claim(name)) for name in names[1:]]
+    return [
+        (paper, claim) for name in names for paper in [find_paper(name)] for claim in paper.claims
+    ]
+
+
+def _teller(total: int, console: Console) -> Callable[[Paper, Result, bool], None]:
+    """Return what prints a line for every verdict as it comes, also when piped."""
+    count = itertools.count(1)
+
+    def tell(paper: Paper, result: Result, kept: bool) -> None:
+        colour = COLOURS.get(result.verdict, "yellow")
+        took = "kept" if kept else f"{result.seconds:.1f} s"
+        console.print(
+            f"[dim]{next(count):>{len(str(total))}}/{total}[/] {paper.key} "
+            f"[bold]{result.claim.name}[/]: {escape(result.measured_text)}, published "
+            f"{escape(result.published_text)}: [{colour}]{result.verdict_text}[/] [dim]({took})[/]",
+            soft_wrap=True,
+            highlight=False,
+        )
+
+    return tell
 
 
 @app.command()
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="PAPER...", help="Keys of papers; all by default.")
+        list[str] | None,
+        typer.Argument(metavar="[PAPER...]", help="Papers, or a paper and some of its claims."),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every claim of every paper, not the headlines alone.")
+    ] = False,
     full: Annotated[
         bool, typer.Option("--full", help="At the paper's size, not in seconds.")
     ] = False,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report with figures.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    jobs: Annotated[int | None, typer.Option(help="Processes; all cores by default.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--fresh", help="Take finished claims of an earlier run.")
+    ] = True,
 ) -> None:
     """Measure the claims of papers and print them beside the published figures.
 
-    The verdict is "reproduced", "refuted" (with the evidence) or "not measurable here" (with
-    the reason). The exit status is 1 when a claim failed to run.
+    Without names: one to three headline claims of every paper. The verdict is "reproduced",
+    "refuted" (with the evidence), "undecided" (with the seeds that would decide) or "not measurable
+    here" (with the reason). Finished claims are kept: Ctrl-C loses nothing, the same command goes
+    on. The exit status is 1 when a claim failed to run.
     """
+    from octavo.report import counts_text, write_report
+    from octavo.reproduction import ClaimJournal, draw_figures, reproduce_claims
+
     try:
-        chosen = [find_paper(name) for name in names] if names else list(papers())
+        chosen = _chosen_claims(names or [], everything)
     except UnknownNameError as error:
         fail(str(error))
     if report is not None and not report.resolve().parent.is_dir():
-        fail(f"cannot write {report}: the folder {report.resolve().parent} does not exist")
-    outcomes = _run_claims(chosen, full)
+        fail(f"Cannot write {report}: the folder {report.resolve().parent} does not exist.")
+    journal = ClaimJournal()
+    if not resume:
+        journal.path.unlink(missing_ok=True)
+    tell = _teller(len(chosen), err if as_json else out)
+    try:
+        outcomes = reproduce_claims(chosen, full=full, n_jobs=jobs, journal=journal, tell=tell)
+    except KeyboardInterrupt:
+        err.print("Stopped; finished claims are kept, the same command goes on from there.")
+        raise typer.Exit(130) from None
     if as_json:
         typer.echo(json.dumps([{"paper": p.key} | r.as_dict() for p, r in outcomes], indent=1))
     else:
         out.print(_results_table(outcomes))
-        counts = {
-            verdict: sum(result.verdict == verdict for _, result in outcomes)
-            for verdict in ("reproduced", "refuted", "not measurable here", "failed")
-        }
-        out.print(", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n) or "no claims")
+        out.print(counts_text([result for _, result in outcomes]))
     if report is not None:
-        from octavo.report import write_report
-
-        with err.status("drawing the figures"):
-            write_report(report, chosen, outcomes, full=full)
-        err.print(f"report: {report.resolve()}", soft_wrap=True)
+        shown = list(dict.fromkeys(paper.key for paper, _ in chosen))
+        sections = [find_paper(key) for key in shown]
+        err.print("Drawing the figures.")
+        figures = draw_figures(sections, jobs)
+        write_report(report, sections, outcomes, full=full, figures=figures)
+        err.print(f"Report: {report.resolve()}", soft_wrap=True)
     if any(result.verdict == "failed" for _, result in outcomes):
         raise typer.Exit(1)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo import __version__
-from octavo.catalogue import Paper
-from octavo.claims import Result
+from octavo.catalogue import Paper, PaperFigure
+from octavo.claims import VERDICTS, Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +25,8 @@ h1{font-weight:650} h2{margin-top:2.5rem;border-bottom:1px solid #d8dee6;padding
 table{border-collapse:collapse;width:100%;font-size:.92rem} th{text-align:left;color:#5a6675}
 td,th{padding:.45rem .6rem;border-bottom:1px solid #e6eaf0;vertical-align:top}
 .reproduced{color:#1a7f4b;font-weight:600}.refuted,.failed{color:#b3261e;font-weight:600}
-.not{color:#8a6100;font-weight:600} .small{color:#5a6675;font-size:.85rem}
+.not,.undecided{color:#8a6100;font-weight:600} .total{font-size:1.15rem}
+.wide{overflow-x:auto} .small{color:#5a6675;font-size:.85rem}
 figure{margin:1.5rem 0} figure img{max-width:100%} figcaption{color:#5a6675;font-size:.9rem}
 @media (prefers-color-scheme:dark){body{background:#14181f;color:#dfe5ee}td,th{border-color:#2b323d}
 h2{border-color:#2b323d} figure img{background:#fff}}
@@ -35,7 +36,7 @@ h2{border-color:#2b323d} figure img{background:#fff}}
 def figure_as_data_url(figure: Figure) -> str:
     """Return a matplotlib figure as a PNG inside a data address."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=130, bbox_inches="tight")
+    figure.savefig(buffer, format="png", dpi=90, bbox_inches="tight")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
@@ -59,6 +60,23 @@ def html_page(title: str, body: str, *, style: str = "") -> str:
     )
 
 
+def figure_error(caption: str, error: Exception) -> str:
+    """Return what stands in the place of a figure that could not be drawn."""
+    why = html.escape(f"{type(error).__name__}: {error}")
+    return (
+        f'<figure class="small">This figure could not be drawn ({why}).'
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+    )
+
+
+def drawn(figure: PaperFigure) -> str:
+    """Draw a figure as HTML; an error costs its own place and no other."""
+    try:
+        return figure_html(figure.draw(), figure.caption)
+    except Exception as error:
+        return figure_error(figure.caption, error)
+
+
 def _row(result: Result) -> str:
     def cell(text: str) -> str:
         return f"<td>{html.escape(text)}</td>"
@@ -70,46 +88,120 @@ def _row(result: Result) -> str:
         f"{html.escape(result.claim.expect.because)}</div>"
     )
     return (
-        f"<tr><td>{html.escape(result.claim.says)}{expected}</td>{cell(result.claim.where)}"
+        f'<tr class="claim" data-verdict="{kind}"><td>{html.escape(result.claim.says)}{expected}'
+        f"</td>{cell(result.claim.where)}"
         f"{cell(result.published_text)}{cell(result.measured_text)}"
-        f'<td><span class="{kind}">{result.verdict}</span>{evidence}</td>'
+        f'<td><span class="{kind}">{result.verdict_text}</span>{evidence}</td>'
         f"<td>{result.seconds:.1f} s</td></tr>"
     )
 
 
-def _section(paper: Paper, results: list[Result]) -> str:
+HEADER = (
+    "<tr><th>claim</th><th>where</th><th>published</th><th>measured</th><th>verdict</th>"
+    "<th>time</th></tr>"
+)
+
+
+def _section(paper: Paper, results: list[Result], figures: list[str]) -> str:
     rows = "".join(map(_row, results))
-    figures = "".join(figure_html(picture.draw(), picture.caption) for picture in paper.figures)
     names = ", ".join(method.name for method in paper.methods)
+    table = f'<div class="wide"><table>{HEADER}{rows}</table></div>' if rows else ""
     return (
-        f'<h2 id="{paper.key}">{html.escape(paper.title)}</h2>'
+        f'<section data-paper="{paper.key}"><h2 id="{paper.key}">{html.escape(paper.title)}</h2>'
         f'<p class="small">{html.escape(paper.reference)}<br>In octavo: {html.escape(names)}</p>'
-        "<table><tr><th>claim</th><th>where</th><th>published</th><th>measured</th>"
-        f"<th>verdict</th><th>time</th></tr>{rows}</table>{figures}"
+        f"{table}{''.join(figures)}</section>"
     )
 
 
+def verdict_counts(results: Sequence[Result]) -> dict[str, int]:
+    """Count verdicts, those on octavo's own claims apart."""
+    counts = dict.fromkeys(VERDICTS, 0) | {"own claims": 0}
+    for result in results:
+        counts["own claims" if result.claim.kind == "own" else result.verdict] += 1
+    return {verdict: n for verdict, n in counts.items() if n}
+
+
+def counts_text(results: Sequence[Result]) -> str:
+    """Return the counts in words."""
+    return ", ".join(f"{n} {v}" for v, n in verdict_counts(results).items()) or "no claims"
+
+
+def _summary(papers: Sequence[Paper], outcomes: Sequence[tuple[Paper, Result]]) -> str:
+    """What a newcomer wants to know: how many hold, and what was refuted."""
+    refuted = [(p, r) for p, r in outcomes if r.verdict == "refuted" and r.claim.kind != "own"]
+    items = "".join(
+        f'<li><a href="#{p.key}">{html.escape(r.claim.says)}</a> '
+        f'<span class="small">({html.escape(p.authors)} {p.year}, {html.escape(r.claim.where)}): '
+        f"published {html.escape(r.published_text)}, measured "
+        f"{html.escape(r.measured_text)}</span></li>"
+        for p, r in refuted[:12]
+    )
+    more = f"<p>and {len(refuted) - 12} more, below.</p>" if len(refuted) > 12 else ""
+    surprises = f"<h3>What did not hold</h3><ul>{items}</ul>{more}" if items else ""
+    results = [r for _, r in outcomes]
+    counted = [r for r in results if r.claim.kind != "own"]
+    good = sum(r.verdict == "reproduced" for r in counted)
+    links = " · ".join(f'<a href="#{p.key}">{html.escape(p.key)}</a>' for p in papers)
+    return (
+        f'<p class="total"><b>{good}</b> of <b>{len(counted)}</b> claims of {len(papers)} papers '
+        f"are reproduced here ({counts_text(results)}).</p>{surprises}"
+        f'<h3>Contents</h3><p class="small">{links}</p>'
+    )
+
+
+FILTER = """
+<p><label>Show <select id="verdict"><option value="">all verdicts</option>
+<option value="reproduced">reproduced</option><option value="refuted">refuted</option>
+<option value="undecided">undecided</option><option value="not">not measurable here</option>
+<option value="failed">failed</option></select></label></p>
+<script>document.getElementById("verdict").onchange = event => {
+  const wanted = event.target.value;
+  for (const row of document.querySelectorAll("tr.claim"))
+    row.hidden = Boolean(wanted) && row.dataset.verdict !== wanted;
+  for (const part of document.querySelectorAll("section[data-paper]"))
+    part.hidden = Boolean(wanted) && !part.querySelector("tr.claim:not([hidden])");
+}</script>
+"""
+
+
 def write_report(
-    path: Path, papers: Sequence[Paper], outcomes: Sequence[tuple[Paper, Result]], *, full: bool
+    path: Path,
+    papers: Sequence[Paper],
+    outcomes: Sequence[tuple[Paper, Result]],
+    *,
+    full: bool,
+    figures: dict[str, list[str]] | None = None,
 ) -> None:
-    """Write the page; it needs no other file and no network."""
+    """Write the page; it needs no other file and no network.
+
+    Parameters
+    ----------
+    path : Path
+        Where to write.
+    papers : sequence of Paper
+        The sections.
+    outcomes : sequence of (Paper, Result)
+        The measured claims.
+    full : bool
+        Whether they were measured at the paper's size.
+    figures : dict of str to list of str, optional
+        Figures that are drawn already, as HTML; they are drawn here by default.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
-    counts: dict[str, int] = {}
-    for _, result in outcomes:
-        counts[result.verdict] = counts.get(result.verdict, 0) + 1
-    summary = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    if figures is None:
+        figures = {paper.key: [drawn(figure) for figure in paper.figures] for paper in papers}
     sections = "".join(
-        _section(paper, [result for owner, result in outcomes if owner is paper])
+        _section(paper, [r for owner, r in outcomes if owner is paper], figures[paper.key])
         for paper in papers
     )
     body = (
         "<h1>octavo: what the papers say, and what is measured</h1>"
-        f"<p>{len(outcomes)} claims of {len(papers)} papers: {summary}.</p>"
+        f"{_summary(papers, outcomes)}"
         f'<p class="small">octavo {__version__}, {"full" if full else "quick"} measurements, '
         f"{date.today():%d %B %Y}, Python {platform.python_version()} on {platform.machine()}. "
         "Intervals are 95 % over the seeds listed.</p>"
-        f"{sections}"
+        f"{FILTER}{sections}"
     )
     path.write_text(html_page("octavo: claims reproduced", body), encoding="utf-8")

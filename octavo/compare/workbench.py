@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from octavo._places import cache_folder
 from octavo.compare.candidates import Candidate, NotTried, candidates_for
 from octavo.compare.cleaning import Step
 from octavo.compare.folds import INNER_ROWS, Settings, fit_model
@@ -18,7 +19,6 @@ from octavo.compare.reading import InputError
 from octavo.compare.runner import RunLog, Watcher, run
 from octavo.compare.scores import NAMES, choose_score
 from octavo.compare.snippet import params_text, write_snippet
-from octavo.data.loaders.datasets import cache_folder
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,1 +1,4 @@
-"""Numerics without estimators, one sub-package per subject, whether one room or five use them today."""
+"""Numerics without estimators, one sub-package per subject.
+
+Whether one room or five use a piece today does not matter; that no estimator lives here does.
+"""

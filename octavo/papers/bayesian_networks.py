@@ -18,6 +18,11 @@ PAPER = Paper(
     authors="C. P. de Campos and Q. Ji",
     year=2011,
     venue="Journal of Machine Learning Research 12",
+    headlines=(
+        "zoo-bic",
+        "pruning-is-exact",
+        "searches-agree",
+    ),
     methods=(
         Method(
             name="BayesianNetworkStructureLearner",

@@ -22,6 +22,11 @@ PAPER = Paper(
     authors="V. Melnykov and R. Maitra",
     year=2011,
     venue="Journal of Machine Learning Research 12",
+    headlines=(
+        "ward-hard",
+        "single-is-last",
+        "easy-for-all",
+    ),
     methods=(
         Method(
             name="ClusteringReferee",

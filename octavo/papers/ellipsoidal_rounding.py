@@ -18,6 +18,11 @@ PAPER = Paper(
     authors="T. Mizutani",
     year=2014,
     venue="Journal of Machine Learning Research 15",
+    headlines=(
+        "er-spa-90",
+        "er-improves-xray-dist",
+        "correctness",
+    ),
     methods=(
         Method(
             name="EllipsoidalRoundingNMF",

@@ -18,6 +18,11 @@ PAPER = Paper(
     authors="H. Pang, H. Liu and R. Vanderbei",
     year=2014,
     venue="Journal of Machine Learning Research 15",
+    headlines=(
+        "path-beats-one-program-per-lam",
+        "path-solves-every-program",
+        "few-pivots",
+    ),
     methods=(
         Method(
             name="CLIME",

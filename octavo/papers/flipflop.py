@@ -18,6 +18,11 @@ PAPER = Paper(
     authors="S. de Rooij, T. van Erven, P. D. Grünwald and W. M. Koolen",
     year=2014,
     venue="Journal of Machine Learning Research 15",
+    headlines=(
+        "theorem-8",
+        "best-of-both-hard",
+        "best-of-both-easy",
+    ),
     methods=(
         Method(
             name="AdaHedge",

@@ -19,6 +19,11 @@ PAPER = Paper(
     authors="N. V. Cuong, N. Ye, W. S. Lee and H. L. Chieu",
     year=2014,
     venue="Journal of Machine Learning Research 15",
+    headlines=(
+        "worked-partition",
+        "second-order-helps",
+        "third-order-helps",
+    ),
     methods=(
         Method(
             name="HighOrderCRF",

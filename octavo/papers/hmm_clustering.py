@@ -19,6 +19,11 @@ PAPER = Paper(
     authors="E. Coviello, A. B. Chan and G. R. G. Lanckriet",
     year=2014,
     venue="Journal of Machine Learning Research 15",
+    headlines=(
+        "em-is-a-special-case",
+        "bound-is-below-the-truth",
+        "hybrid-centres-beat-medoids",
+    ),
     methods=(
         Method(
             name="HMMClustering",

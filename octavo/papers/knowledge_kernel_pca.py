@@ -17,6 +17,11 @@ PAPER = Paper(
     authors="D. Oglic",
     year=2018,
     venue="PhD thesis, University of Bonn",
+    headlines=(
+        "clusters-discovered",
+        "clusters-hidden",
+        "global-minimum",
+    ),
     methods=(
         Method(
             name="KnowledgeKernelPCA",

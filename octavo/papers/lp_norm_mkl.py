@@ -17,6 +17,11 @@ PAPER = Paper(
     authors="M. Kloft, U. Brefeld, S. Sonnenburg and A. Zien",
     year=2011,
     venue="Journal of Machine Learning Research 12",
+    headlines=(
+        "solvers-agree",
+        "paper-update-for-large-block-norms",
+        "faster-than-a-wrapper-with-line-search",
+    ),
     methods=(
         Method(
             name="LpMKLClassifier",

@@ -19,6 +19,11 @@ PAPER = Paper(
     year=2017,
     venue="Machine Learning 106; chapter 3 of S. Cousins's thesis at University College London, "
     "whose sections and tables the claims name",
+    headlines=(
+        "ionosphere-hp-mpm-10-percent",
+        "ionosphere-gain-over-mpm",
+        "equals-cone-program",
+    ),
     methods=(
         Method(
             name="HighProbabilityMPM",

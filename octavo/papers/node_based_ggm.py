@@ -18,6 +18,11 @@ PAPER = Paper(
     authors="K. Mohan, P. London, M. Fazel, D. Witten and S.-I. Lee",
     year=2014,
     venue="Journal of Machine Learning Research 15",
+    headlines=(
+        "perturbed-equals-cvxpy",
+        "fused-is-perturbed-with-one",
+        "screening-is-exact",
+    ),
     methods=(
         Method(
             name="PerturbedNodeJointGraphicalLasso",

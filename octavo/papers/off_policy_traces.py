@@ -21,6 +21,11 @@ PAPER = Paper(
     authors="M. Geist and B. Scherrer",
     year=2014,
     venue="Journal of Machine Learning Research 15",
+    headlines=(
+        "views-agree",
+        "bound-as-printed",
+        "lspe-diverges-beyond-five-sixths",
+    ),
     methods=(
         Method(
             name=GARNET,

@@ -18,6 +18,11 @@ PAPER = Paper(
     authors="R. C. Weng and C.-J. Lin",
     year=2011,
     venue="Journal of Machine Learning Research 12",
+    headlines=(
+        "two-teams-exact",
+        "thurstone-collapses",
+        "gamma-rescues",
+    ),
     methods=(
         Method(
             name="OnlineRanker",

@@ -18,6 +18,11 @@ PAPER = Paper(
     authors="V. V. V'yugin",
     year=2011,
     venue="Journal of Machine Learning Research 12",
+    headlines=(
+        "theorem-2",
+        "gains-from-trends",
+        "quoted-bound",
+    ),
     methods=(
         Method(
             name="PROT",

@@ -18,6 +18,11 @@ PAPER = Paper(
     authors="K. Chaudhuri, C. Monteleoni and A. D. Sarwate",
     year=2011,
     venue="Journal of Machine Learning Research 12",
+    headlines=(
+        "adult-huber-objective",
+        "adult-objective-wins-huber",
+        "objective-perturbation-is-private",
+    ),
     methods=(
         Method(
             name="PrivateLinearClassifier",

@@ -19,6 +19,11 @@ PAPER = Paper(
     authors="T. Zhang and G. Lerman",
     year=2014,
     venue="Journal of Machine Learning Research 15",
+    headlines=(
+        "exact-recovery-250-250-100-10",
+        "few-outliers-gms2",
+        "tyler-recovers",
+    ),
     methods=(
         Method(
             name="GeometricMedianSubspace",

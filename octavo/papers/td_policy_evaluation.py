@@ -21,6 +21,11 @@ PAPER = Paper(
     authors="C. Dann, G. Neumann and J. Peters",
     year=2014,
     venue="Journal of Machine Learning Research 15",
+    headlines=(
+        "boyan-fixpoint-of-mspbe",
+        "td-diverges-on-the-star",
+        "least-squares-need-fewer-data",
+    ),
     methods=(
         Method(
             name=LSTD,

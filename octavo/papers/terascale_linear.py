@@ -19,6 +19,11 @@ PAPER = Paper(
     authors="A. Agarwal, O. Chapelle, M. Dudík and J. Langford",
     year=2014,
     venue="Journal of Machine Learning Research 15",
+    headlines=(
+        "converges-for-any-sharding",
+        "hybrid-beats-online-on-splice",
+        "subsampling-costs-precision",
+    ),
     methods=(
         Method(
             name="HybridLinearClassifier",
@@ -43,7 +48,7 @@ PAPER = Paper(
     ),
 )
 
-SEEDS = (0, 1, 2)
+SEEDS = (0, 1, 2, 3, 4)
 ADS = "simulated clicks in place of Yahoo's log: Zipf users, pages and ads, all pairs hashed"
 SPLICE = (
     "simulated acceptor sites in place of the human splice data: 60 letters, degrees 1 to 12, "

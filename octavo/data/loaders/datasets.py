@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo._names import UnknownNameError
+from octavo._places import cache_folder
 from octavo.data.loaders.formats import UNREADABLE, CorruptDatasetError, read_arff
 from octavo.data.loaders.records import LIBOL, RECORDS, Package, Record
 
@@ -61,18 +62,6 @@ class DatasetInfo(NamedTuple):
     n_features: int
     source: str
     available: bool
-
-
-def cache_folder() -> Path:
-    """Return where fetched sets are kept: OCTAVO_CACHE, else the platform's user cache."""
-    if named := os.environ.get("OCTAVO_CACHE"):
-        return Path(named).expanduser()
-    home = Path.home()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData/Local") / "octavo" / "Cache"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "octavo"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "octavo"
 
 
 def _folders() -> dict[str, Path]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numba import types
 from numba.extending import overload
+
+from octavo.engine.compilation.kernel_cache import njit
 
 TINY = 1e-140  # a product of two numbers above it is far from underflow
 _LOST = 1e-250  # a sum above it has lost less than one rounding to terms that underflow
@@ -210,7 +211,7 @@ def _origin_either(trans, s, j, rows, n):
     return sparse
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _log_into(trans, s, j, rows, n):
     """Return log Σ_i exp(rows[n, i] + trans[i, j])."""
     top, total = -np.inf, 0.0
@@ -225,7 +226,7 @@ def _log_into(trans, s, j, rows, n):
     return top + math.log(total)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _log_out_of(trans, s, r, top, out):
     """Set out[i] = log Σ_j exp(trans[i, j] + r[j]); top is room for K numbers."""
     top[:] = -np.inf
@@ -243,7 +244,7 @@ def _log_out_of(trans, s, r, top, out):
         out[i] = top[i] + math.log(out[i]) if top[i] > -np.inf else -np.inf
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _add_log_pairs(trans, s, rows, n, r, pairs, m):
     """Add exp(rows[n, i] + trans[i, j] + r[j]) to pairs[m]."""
     for j in range(r.shape[0]):
@@ -253,7 +254,7 @@ def _add_log_pairs(trans, s, rows, n, r, pairs, m):
                 pairs[m, e] += math.exp(rows[n, i] + score + r[j])
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _score_between(trans, s, i, j):
     """Return trans[i, j]."""
     for m in range(edge_degree(trans, j)):
@@ -263,7 +264,7 @@ def _score_between(trans, s, i, j):
     return -np.inf
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def score_paths(start, trans, varies, nodes, ptr, states, scores):
     """Fill scores with the score of each sequence's path."""
     for q in range(ptr.shape[0] - 1):
@@ -277,7 +278,7 @@ def score_paths(start, trans, varies, nodes, ptr, states, scores):
 # --- sums over paths ----------------------------------------------------------------------------
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def below_top(nodes, rows, tops):
     """Fill tops with the largest score of each position and rows with the others' distance."""
     for n in range(nodes.shape[0]):
@@ -291,7 +292,7 @@ def below_top(nodes, rows, tops):
             rows[n, j] = nodes[n, j] - top
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _filter_scaled(start, linear, shift, nodes, step, tops, rows):
     """Turn rows of exp(nodes - tops) into P(s_t | positions up to t); return log Z and trust.
 
@@ -336,7 +337,7 @@ def _filter_scaled(start, linear, shift, nodes, step, tops, rows):
     return log_z + math.log(product), True
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _smooth_scaled(linear, varies, step, rows, exact, pairs, kind, path):
     """Turn the rows of `_filter_scaled` into marginals; add pair marginals to pairs.
 
@@ -369,7 +370,7 @@ def _smooth_scaled(linear, varies, step, rows, exact, pairs, kind, path):
     return True
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _filter_log(start, linear, trans, shift, nodes, step, rows):
     """Fill rows with log P(s_t | positions up to t) up to a constant; return log Z."""
     T, K = nodes.shape
@@ -398,7 +399,7 @@ def _filter_log(start, linear, trans, shift, nodes, step, rows):
     return log_z + math.log(total)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _log_push(linear, trans, shift, s, rows, n, weight, out):
     """Set out[j] = log Σ_i exp(rows[n, i] + trans[i, j]), where max rows[n] = 0."""
     for i in range(out.shape[0]):
@@ -411,7 +412,7 @@ def _log_push(linear, trans, shift, s, rows, n, weight, out):
             out[j] = _log_into(trans, s, j, rows, n)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _smooth_log(linear, trans, shift, step, rows, pairs, kind, path):
     """Turn the rows of `_filter_log` into log marginals; add pair marginals to pairs."""
     T, K = rows.shape
@@ -446,7 +447,7 @@ def _smooth_log(linear, trans, shift, step, rows, pairs, kind, path):
         _normalise_log(rows, t - 1)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _normalise_log(rows, n):
     """Subtract the log of the sum of exponentials from row n."""
     top, total = -np.inf, 0.0
@@ -458,7 +459,7 @@ def _normalise_log(rows, n):
         rows[n, j] -= top + math.log(total)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def sum_partitions(start, linear, trans, shift, safe, nodes, ptr, tops, rows, log_z):
     """Fill log_z with the log partition of each sequence; rows holds exp(nodes - tops)."""
     for q in range(ptr.shape[0] - 1):
@@ -471,7 +472,7 @@ def sum_partitions(start, linear, trans, shift, safe, nodes, ptr, tops, rows, lo
             log_z[q] = _filter_log(start, linear, trans, shift, block, step, mine)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def sum_marginals(
     start,
     linear,
@@ -528,14 +529,14 @@ def sum_marginals(
 # which costs K, not K². What must be kept is then the scores of one block of positions.
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _advance(trans, varies, nodes, step, first, last, rows):
     """From the scores at position first - 1 in rows[0], fill in those of first .. last - 1."""
     for t in range(first, last):
         _max_push(trans, step + t - 1 if varies else 0, rows, t - first + 1, nodes, t)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def best_path(start, trans, varies, nodes, ptr, rows, kept, states, scores):
     """Fill states and scores; rows holds the scores of one block, kept the first of each block."""
     K, block = nodes.shape[1], rows.shape[0] - 1
@@ -568,7 +569,7 @@ def best_path(start, trans, varies, nodes, ptr, rows, kept, states, scores):
                 path[t - 1] = at
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _blend_push(trans, s, weight, free, rows, n):
     """Set rows[n, j, g] = max_i rows[n - 1, i, g] + weight[g] trans[i, j], for all blends g.
 
@@ -593,7 +594,7 @@ def _blend_push(trans, s, weight, free, rows, n):
                     rows[n, j, g] = new if new > rows[n, j, g] else rows[n, j, g]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _blend_nodes(nodes, position, weights, rows, n):
     """Add Σ_f weights[f, g] nodes[f, position, j] to rows[n, j, g]; weight zero means no term."""
     _, K, G = rows.shape
@@ -616,7 +617,7 @@ def _blend_nodes(nodes, position, weights, rows, n):
                         rows[n, j, g] = -np.inf
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _blend_origins(trans, s, weight, rows, n, at, best, where):
     """Replace at[g] by the smallest i that attains rows[n + 1, at[g], g] in `_blend_push`."""
     _, K, G = rows.shape
@@ -633,7 +634,7 @@ def _blend_origins(trans, s, weight, rows, n, at, best, where):
         at[g] = where[g]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _blend_advance(trans, nodes, weights, free, row, step, first, last, rows):
     """Do what `_advance` does, for all blends; row is where the sequence begins in nodes."""
     weight = weights[nodes.shape[0]]
@@ -643,7 +644,7 @@ def _blend_advance(trans, nodes, weights, free, row, step, first, last, rows):
         _blend_nodes(nodes, row + t, weights, rows, n)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def best_blends(start, trans, nodes, weights, ptr, rows, kept, states, scores):
     """Fill states (G, N) and scores (G, sequences); weights is (F + 1, G)."""
     F, K, G, block = nodes.shape[0], nodes.shape[2], weights.shape[1], rows.shape[0] - 1
@@ -682,7 +683,7 @@ def best_blends(start, trans, nodes, weights, ptr, rows, kept, states, scores):
                 states[g, row : row + T] = -1
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def insert_best(score, where, best, come):
     """Insert a candidate into a list sorted by falling score; return whether it had a place."""
     k = best.shape[0]
@@ -696,7 +697,7 @@ def insert_best(score, where, best, come):
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def k_best_kernel(start, trans, varies, nodes, ptr, k, states, scores):
     """Fill states (k, N) and scores (k, sequences) with the k best paths of each sequence."""
     K = nodes.shape[1]
@@ -731,7 +732,7 @@ def k_best_kernel(start, trans, varies, nodes, ptr, k, states, scores):
                     at = back[t, at // k, at % k]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def draw_paths(start, linear, trans, shift, nodes, ptr, uniforms, states):
     """Fill states (samples, N) by drawing each path from its last position to its first."""
     N, K = nodes.shape

@@ -18,12 +18,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.chains.inference import Edges, chain_marginals
 from octavo.engine.chains.sequences import check_lengths
+from octavo.engine.compilation.kernel_cache import njit
 
 _LANES = 8
 TINY = 1e-140  # forward probabilities stay above it, or the sequence is handed on
@@ -84,7 +84,7 @@ class TiedMarginals(NamedTuple):
     log_partition: Floats
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _outgoing(indptr, source):
     """Return the edges by source, single states and then groups: pointer, target and number."""
     K, E = indptr.shape[0] - 1, source.shape[0]
@@ -102,7 +102,7 @@ def _outgoing(indptr, source):
     return pointer, target, number
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _load(nodes, ptr, lanes, factor, log_z, trusted):
     """Fill factor (T, C, lanes) with exp(nodes - their maximum), 0 after a sequence's end."""
     C = nodes.shape[1]
@@ -126,7 +126,7 @@ def _load(nodes, ptr, lanes, factor, log_z, trusted):
                     trusted[q] = False
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _forward(start, edges, column, end, factor, size, alpha, inverse, least):
     """Fill alpha (T, 2K, lanes) with P(state | positions so far), then the sums over groups."""
     indptr, source, weight, parent = edges
@@ -171,7 +171,7 @@ def _forward(start, edges, column, end, factor, size, alpha, inverse, least):
                     alpha[t, i, b] += alpha[t, K + j, b]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ratio, shared):
     """Fill ratio with what an edge into a state is worth, and shared with node marginals.
 
@@ -219,7 +219,7 @@ def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ra
                 beta[i, b] = pulled[i, b] + pulled[K + i, b]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _add_edges(indptr, source, weight, size, share, alpha, ratio, pairs):
     """Add the marginals of all edges, each sequence by its share."""
     sums = np.empty(_LANES)
@@ -237,7 +237,7 @@ def _add_edges(indptr, source, weight, size, share, alpha, ratio, pairs):
             pairs[e] += weight[e] * total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _tied(start, indptr, source, weight, parent, nodes, column, end, ptr, order, share, out):
     """Fill the arrays of ``out`` group by group; return which sequences can be trusted."""
     shared, pairs, starts, ends, log_z = out

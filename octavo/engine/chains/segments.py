@@ -21,13 +21,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.chains.kernels import insert_best
 from octavo.engine.chains.lanes import RANGE, TINY, GroupedEdges, exp_in_place
 from octavo.engine.chains.sequences import check_lengths
+from octavo.engine.compilation.kernel_cache import njit
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -63,7 +63,7 @@ class Segmentations(NamedTuple):
 # --- sums, linear -------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _gather(a, parent, extended):
     """Set extended (2K,) to the numbers of states and the sums of their groups."""
     K = a.shape[0]
@@ -74,7 +74,7 @@ def _gather(a, parent, extended):
             extended[K + parent[k]] += extended[K + k]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _spread(pulled, parent, out):
     """Set out (K,) to what comes to a state itself and to all groups around it."""
     K = out.shape[0]
@@ -84,7 +84,7 @@ def _spread(pulled, parent, out):
         out[k] = pulled[k] + pulled[K + k]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _extend(j, scores, block, enter, offset, alive, out):
     """Fill out with the sums over segments that end before position j; return their scale.
 
@@ -121,7 +121,7 @@ def _extend(j, scores, block, enter, offset, alive, out):
     return top
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _filter(start, edges, end, scores, block, a, scale, enter, offset, alive, extended):
     """Fill a[j] with what ends before position j; return log Z, NaN where it is not to be trusted.
 
@@ -168,7 +168,7 @@ def _filter(start, edges, end, scores, block, a, scale, enter, offset, alive, ex
     return scale[T] + math.log(total) if total > 0.0 else -np.inf
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, share, out):
     """Fill the marginals of segments and add to the totals; return False if a factor overflows."""
     indptr, source, weight, shift, parent = edges
@@ -225,7 +225,7 @@ def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, sh
     return True
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _normalise_future(future, past, offset, b, level, u):
     """Set b[u] to the future of states that can be reached, at most 1, and level[u] to its log."""
     top = 0.0
@@ -239,7 +239,7 @@ def _normalise_future(future, past, offset, b, level, u):
     level[u] = offset + math.log(top)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _sums(start, edges, end, scores, block, ptr, share, marginals, out, log_z):
     """Fill out and log_z sequence by sequence; return which can be trusted."""
     segments, pairs, starts, ends = out
@@ -287,7 +287,7 @@ def _sums(start, edges, end, scores, block, ptr, share, marginals, out, log_z):
 # states.
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _log_into(trans, a, u, enter):
     """Set enter[u, k] = log Σ_i exp(a[u, i] + score(i, k))."""
     indptr, source, score = trans
@@ -302,7 +302,7 @@ def _log_into(trans, a, u, enter):
         enter[u, k] = top
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _log_out_of(trans, ahead, top, b, u):
     """Set b[u, i] = log Σ_k exp(score(i, k) + ahead[k]); top is room for K numbers."""
     indptr, source, score = trans
@@ -321,7 +321,7 @@ def _log_out_of(trans, ahead, top, b, u):
         b[u, i] = top[i] + math.log(b[u, i]) if top[i] > -np.inf else -np.inf
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _filter_logs(start, trans, end, scores, column, a, enter):
     """Do what `_filter` does in logarithms."""
     T, L, _ = scores.shape
@@ -354,7 +354,7 @@ def _filter_logs(start, trans, end, scores, column, a, enter):
     return top + math.log(total)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _smooth_logs(start, trans, end, scores, column, a, enter, log_z, out):
     """Do what `_smooth` does in logarithms, for one sequence of share 1."""
     indptr, source, score = trans
@@ -393,7 +393,7 @@ def _smooth_logs(start, trans, end, scores, column, a, enter, log_z, out):
 # --- paths --------------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _best_into(trans, delta, u, enter):
     """Set enter[u, k] = max_i delta[u, i] + score(i, k)."""
     indptr, source, score = trans
@@ -403,7 +403,7 @@ def _best_into(trans, delta, u, enter):
             enter[u, k] = max(enter[u, k], delta[u, source[e]] + score[e])
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _came_from(trans, delta, u, k):
     """Return the state that attains enter[u, k]."""
     indptr, source, score = trans
@@ -414,7 +414,7 @@ def _came_from(trans, delta, u, k):
     return where
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _best_segments(start, trans, end, scores, column, ptr, out):
     """Fill (first, state, count, score): the segments of each sequence, last one first."""
     first, state, count, best = out
@@ -450,7 +450,7 @@ def _best_segments(start, trans, end, scores, column, ptr, out):
             j = u
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _k_best_segments(start, trans, end, scores, column, ptr, k, out):
     """Fill (first, state, count, score), each with a leading axis of the k best."""
     indptr, source, score = trans
@@ -499,7 +499,7 @@ def _k_best_segments(start, trans, end, scores, column, ptr, k, out):
                     at = origin[j, q, r]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _draw(chance, uniform):
     """Return an index drawn with log probabilities up to a constant."""
     top, total, found = -np.inf, 0.0, -1
@@ -517,7 +517,7 @@ def _draw(chance, uniform):
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _sample_segments(start, trans, end, scores, column, ptr, uniforms, out):
     """Fill (first, state, count, log_z), the first three with a leading axis of samples."""
     indptr, source, score = trans

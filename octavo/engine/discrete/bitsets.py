@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from octavo.engine.compilation.kernel_cache import njit
 
 Masks = NDArray[np.uint64]
 

@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numba import njit
 from numpy.typing import NDArray
+
+from octavo.engine.compilation.kernel_cache import njit
 
 Sets = NDArray[np.int16]
 

@@ -10,11 +10,12 @@ Frank and Wolfe). Each step moves weight towards the largest slope, from where t
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from octavo.engine.compilation.kernel_cache import njit
 
-@numba.njit(cache=True, nogil=True)
+
+@njit(cache=True, nogil=True)
 def _simplex_slope(gram, linear, weight, slope):
     """Fill slope = linear - gram @ weight; return g at weight."""
     m = weight.shape[0]
@@ -30,7 +31,7 @@ def _simplex_slope(gram, linear, weight, slope):
     return value
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _best_donor(gram, weight, slope, support, n_support, up):
     """Return the place in `support` from which moving weight to `up` gains most, and the gain."""
     place, best = -1, 0.0
@@ -48,7 +49,7 @@ def _best_donor(gram, weight, slope, support, n_support, up):
     return place, best
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
 def _shift_slope(slope, move, to, away):
     """Subtract move * (to - away) from the slope; return its new maximum."""
     top = -np.inf
@@ -58,7 +59,7 @@ def _shift_slope(slope, move, to, away):
     return top
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def simplex_qp(gram, linear, weight, slope, tol, max_steps, accept, reject):
     """Maximise g over the simplex from `weight`, in place; see the module.
 

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.duals.working_sets import (
     ALL_PAIRS,
     BLOCK,

@@ -14,7 +14,8 @@ diagonal of K and any box.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from octavo.engine.compilation.kernel_cache import njit
 
 SINGLE = -1  # i* alone: the 1D-SVM
 ALL_PAIRS = 0  # the best of all pairs

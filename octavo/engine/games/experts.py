@@ -21,10 +21,10 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.kernels.exponential import exp_nonpositive
 
 # How a strategy finds its weights. The first five are exponential weights and differ in the
@@ -106,20 +106,20 @@ def copy_game(game: Game) -> Game:
 # --- weights ----------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _power_of_two_above(x):
     """Return the smallest power of two that is at least x > 0."""
     mantissa, exponent = math.frexp(x)
     return math.ldexp(1.0, exponent - 1 if mantissa == 0.5 else exponent)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _balanced_rate(log_k, gap, spread):
     """Return ln K / Δ (Eq. 8), infinite while the gap is nothing beside the losses."""
     return math.inf if gap <= 1e-300 * spread else log_k / gap
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _rate(rule, memory, scale):
     """Return the learning rate of the coming round; ``scale`` is for perturbed leaders."""
     if rule.kind == PERTURBED:
@@ -141,7 +141,7 @@ def _rate(rule, memory, scale):
     return rule.rate
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
+@njit(cache=True, error_model="numpy", fastmath=_REGROUP)
 def _exponentials(rate, low, score, weights, i):
     """Fill row i with e^(-rate (score - low)) and return its sum."""
     for k in range(score.shape[0]):
@@ -152,7 +152,7 @@ def _exponentials(rate, low, score, weights, i):
     return total
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
+@njit(cache=True, error_model="numpy", fastmath=_REGROUP)
 def _sum_exponentials(rate, low, score):
     total = 0.0
     for k in range(score.shape[0]):
@@ -160,7 +160,7 @@ def _sum_exponentials(rate, low, score):
     return total
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP_FINITE)
+@njit(cache=True, error_model="numpy", fastmath=_REGROUP_FINITE)
 def _lowest(score):
     low = math.inf
     for k in range(score.shape[0]):
@@ -168,7 +168,7 @@ def _lowest(score):
     return low
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _leaders(tie_tol, low, score, weights, i):
     """Mark in row i the experts whose score is the lowest and return their number."""
     total = 0.0
@@ -179,7 +179,7 @@ def _leaders(tie_tol, low, score, weights, i):
     return total
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
+@njit(cache=True, error_model="numpy", fastmath=_REGROUP)
 def _normal_root(memory, regret, top, score):
     """Return u = top² / c, where c solves mean exp([R]₊² / 2c) = e for NormalHedge.
 
@@ -205,7 +205,7 @@ def _normal_root(memory, regret, top, score):
     return u
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _normal_weights(memory, low, score, weights, i):
     """Fill NormalHedge's weights, not yet divided by their sum, and return the sum.
 
@@ -226,7 +226,7 @@ def _normal_weights(memory, low, score, weights, i):
     return total
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _leader_probabilities(rate, low, score, nodes, node_weights, weights, i):
     """Fill P(k minimises score - ξ/rate), ξ exponential: q_k ∫₀¹ Π_{j≠k} (1 - q_j z) dz.
 
@@ -253,7 +253,7 @@ def _leader_probabilities(rate, low, score, nodes, node_weights, weights, i):
     return total
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _leader_rows(scores, rates, nodes, node_weights, out):
     """Fill each row with the probabilities that its perturbed scores lead."""
     for t in range(scores.shape[0]):
@@ -267,7 +267,7 @@ def _leader_rows(scores, rates, nodes, node_weights, out):
             out[t, k] /= total
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _perturbed_leader(rate, low, score, noise, t, weights, i):
     """Put all weight on the expert that leads after its score is lowered by noise / rate."""
     best, best_value = -1, math.inf
@@ -283,7 +283,7 @@ def _perturbed_leader(rate, low, score, noise, t, weights, i):
     return 1.0
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _weigh(rule, memory, rate, low, score, noise, t, nodes, node_weights, weights, i):
     """Fill row i with the weights of round t, not yet divided by their sum; return the sum."""
     if noise.shape[0] > 0:
@@ -300,7 +300,7 @@ def _weigh(rule, memory, rate, low, score, noise, t, nodes, node_weights, weight
 # --- one round --------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _fill_scores(excess, handicap, awake, t, score):
     """Fill what the weights depend on; infinite for the experts that sleep or are dropped."""
     for k in range(excess.shape[0]):
@@ -312,7 +312,7 @@ def _fill_scores(excess, handicap, awake, t, score):
         score[k] = value
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP_FINITE)
+@njit(cache=True, error_model="numpy", fastmath=_REGROUP_FINITE)
 def _relative_losses(losses, t, relative):
     """Fill the losses less the smallest; return the smallest and the range."""
     low, high = math.inf, -math.inf
@@ -324,7 +324,7 @@ def _relative_losses(losses, t, relative):
     return low, high - low
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _relative_losses_of_some(losses, t, score, relative):
     """Do the same for those that play: an infinite score says that an expert does not."""
     low, high = math.inf, -math.inf
@@ -337,7 +337,7 @@ def _relative_losses_of_some(losses, t, score, relative):
     return low, high - low
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
+@njit(cache=True, error_model="numpy", fastmath=_REGROUP)
 def _divide_and_average(weights, i, total, relative):
     """Divide the weights by their sum and return the mean loss under them."""
     inverse = 1.0 / total
@@ -349,7 +349,7 @@ def _divide_and_average(weights, i, total, relative):
     return mean
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP_FINITE)
+@njit(cache=True, error_model="numpy", fastmath=_REGROUP_FINITE)
 def _add_losses(weights, i, relative, mean, excess):
     """Add a round to the excesses.
 
@@ -368,13 +368,13 @@ def _add_losses(weights, i, relative, mean, excess):
     return variance, low, fallen > low
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
+@njit(cache=True, error_model="numpy", fastmath=_REGROUP)
 def _lower(excess, rise):
     for k in range(excess.shape[0]):
         excess[k] -= rise
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
+@njit(cache=True, error_model="numpy", fastmath=_REGROUP)
 def _lower_and_sum(excess, rise, rate):
     """Take the rise off the excesses and return the sum of their exponentials."""
     total = 0.0
@@ -385,7 +385,7 @@ def _lower_and_sum(excess, rise, rate):
     return total
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_REGROUP)
+@njit(cache=True, error_model="numpy", fastmath=_REGROUP)
 def _gap_of_leaders(weights, i, relative, rise):
     """Return Σ w (ℓ - m) for an infinite rate: exactly zero while the leaders stay ahead."""
     gap = 0.0
@@ -394,7 +394,7 @@ def _gap_of_leaders(weights, i, relative, rise):
     return max(gap, 0.0)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _second_order_step(rate, rounds, losses, t, handicap, means):
     """Add 4 η (ℓ - μ)² to the handicaps, μ the mean of each expert's losses so far."""
     for k in range(losses.shape[1]):
@@ -402,7 +402,7 @@ def _second_order_step(rate, rounds, losses, t, handicap, means):
         handicap[k] += 4.0 * rate * (losses[t, k] - means[k]) ** 2
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _adapt(rule, memory, gap, variance, spread, size, excess, handicap):
     """Learn from a round: regimes, blocks and the sums that set the next learning rate."""
     memory[ROUNDS] += 1.0
@@ -431,7 +431,7 @@ def _adapt(rule, memory, gap, variance, spread, size, excess, handicap):
             handicap[k] = -excess[k] if excess[k] < math.inf else 0.0
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _rest(losses, t, relative, awake, low, mean, excess):
     """Charge the learner's own loss to those asleep, and an infinite one to those dropped."""
     for k in range(losses.shape[1]):
@@ -442,7 +442,7 @@ def _rest(losses, t, relative, awake, low, mean, excess):
             losses[t, k] = low + mean
 
 
-@numba.njit(cache=True, error_model="numpy", nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _play(rule, game, losses, awake, scales, noise, nodes, node_weights, weights, out, flags):
     """Play every row of ``losses`` and fill what happened, as `Played` describes it."""
     memory, excess, handicap, means = game
@@ -516,7 +516,7 @@ def _play(rule, game, losses, awake, scales, noise, nodes, node_weights, weights
         out[t, 7] = memory[REGRET]
 
 
-@numba.njit(cache=True, error_model="numpy", nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _play_many(rule, start, losses, scales, nodes, node_weights, weights, out, flags):
     """Play one game after the other, each from the same start."""
     no_mask, no_noise = np.empty((0, 0), dtype=np.bool_), np.empty((0, 0))
@@ -529,7 +529,7 @@ def _play_many(rule, start, losses, scales, nodes, node_weights, weights, out, f
         )  # fmt: skip
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _next_weights(rule, game, awake, scale, nodes, node_weights, weights):
     """Fill the weights of the coming round."""
     memory, excess, handicap, _ = game

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 
-import numba
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
+
+from octavo.engine.compilation.kernel_cache import njit
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 6.93145751953125e-1  # few bits, so that n * _LN2_HIGH is exact
@@ -44,7 +45,7 @@ def _double_of(typing_context, x):
     return types.float64(types.int64), code
 
 
-@numba.njit(cache=True, fastmath={"contract"})
+@njit(cache=True, fastmath={"contract"})
 def exp_nonpositive(x):
     """Return e**x for x <= 0, minus infinity included."""
     y = max(x, _LOWEST)
@@ -62,7 +63,7 @@ def exp_nonpositive(x):
     return value if x >= _LOWEST else 0.0
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _exp_into(x, out):
     """Fill ``out`` with the exponentials of the non-positive numbers ``x``."""
     for i in range(x.shape[0]):

@@ -20,13 +20,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.metrics.pairwise import cosine_similarity, pairwise_kernels
 from sklearn.utils.extmath import safe_sparse_dot
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.kernels.namespaces import namespace_of
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed")
@@ -291,7 +291,7 @@ def _largest_magnitude(K: np.ndarray) -> float:
     return float(max(K.max(initial=0.0), -K.min(initial=0.0)))
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _both_products(K, r, ahead, across):
     """Write Kr, add Kᵀr and return Σ K_ij², in one pass."""
     squares = 0.0
@@ -306,7 +306,7 @@ def _both_products(K, r, ahead, across):
     return squares
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _largest_skew(K):
     """Return the largest |K_ij - K_ji|, by tiles, so that the transpose is read by the line."""
     n, skew = K.shape[0], 0.0

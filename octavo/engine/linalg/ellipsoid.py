@@ -18,11 +18,11 @@ import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, qr, solve_triangular, svdvals
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.proximal.nonnegative_least_squares import nonnegative_least_squares
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,7 @@ class Stop(NamedTuple):
         return cls(float(np.expm1(gap / d)), gap, max_iter)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _away_steps(points, u, inverse, w, excess, slack, max_steps):
     """Take Frank-Wolfe or away steps in place; return how many. d is at least 2."""
     m, d = points.shape

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from octavo.engine.compilation.kernel_cache import njit
 
 Array = NDArray[np.float64]
 
@@ -40,7 +41,7 @@ class RankOneEigen(NamedTuple):
     n_iter: int
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _secular_sums(sigma, a2, origin, eta, split):
     """Return ψ (poles up to `split`), φ (beyond) and their slopes at σ[origin] + η."""
     psi = dpsi = phi = dphi = 0.0
@@ -57,7 +58,7 @@ def _secular_sums(sigma, a2, origin, eta, split):
     return psi, dpsi, phi, dphi
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _interpolated(psi, dpsi, phi, dphi, to_left, to_right, last):
     """Return the step to the root of 1 + p + q/(left − x) + r + s/(right − x).
 
@@ -81,7 +82,7 @@ def _interpolated(psi, dpsi, phi, dphi, to_left, to_right, last):
     return first if to_left < first < to_right else second
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _root_between(sigma, a2, k, total):
     """Return (origin, η, steps): the root of 1 + Σ a²/(σ − ξ) above σ[k] is σ[origin] + η."""
     n = sigma.size
@@ -119,7 +120,7 @@ def _root_between(sigma, a2, k, total):
     return origin, eta, steps
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _rank_one_roots(sigma, a2):
     """Return the gaps σ[j] − ξ[i] in row i, and the most steps taken, for τ = 1 and σ ascending."""
     n = sigma.size
@@ -136,7 +137,7 @@ def _rank_one_roots(sigma, a2):
     return roots, gaps, most
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _stable_column(sigma, gaps, a):
     """Return â, for which the computed roots are exact (Gu and Eisenstat)."""
     n = sigma.size

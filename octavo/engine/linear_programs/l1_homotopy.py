@@ -21,9 +21,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from scipy import sparse
+
+from octavo.engine.compilation.kernel_cache import njit
 
 __all__ = ["L1Path", "L1Solutions", "certificate", "l1_path", "l1_solutions"]
 
@@ -63,7 +64,7 @@ DZ = 9  # direction of Sy
 WORK, WORK2 = 10, 11
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _combine_rows(S, index, weight, k, out):
     """out = Σ_a weight[a] S[index[a]], four rows at a time: `out` is read k/4 times, not k."""
     d = S.shape[0]
@@ -83,7 +84,7 @@ def _combine_rows(S, index, weight, k, out):
         a += 1
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def _row_products(M, x, k, out):
     """out = M[:k, :k] x. Only the order of the sums is left free, which no error bound minds."""
     for a in range(k):
@@ -94,7 +95,7 @@ def _row_products(M, x, k, out):
         out[a] = total
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _column_products(M, x, k, out):
     """out = M[:k, :k]' x."""
     for b in range(k):
@@ -105,7 +106,7 @@ def _column_products(M, x, k, out):
             out[b] += xa * row[b]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _add_outer(M, x, y, k):
     """M[:k, :k] += x y'."""
     for a in range(k):
@@ -114,7 +115,7 @@ def _add_outer(M, x, y, k):
             row[b] += xa * y[b]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _refresh(S, g, place, real, k, M, lam):
     """Stop the drift: compute r and z anew and correct β and y. Returns the error left over."""
     rows, columns, error, change = place[ROWS], place[COLUMNS], real[WORK], real[WORK2]
@@ -141,7 +142,7 @@ def _refresh(S, g, place, real, k, M, lam):
     return worst
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _dual_direction(S, place, real, k, M, is_row, index, side):
     """Direction of y on T, and of z = Sy, that the event asks for.
 
@@ -174,7 +175,7 @@ def _dual_direction(S, place, real, k, M, is_row, index, side):
     return size, slip
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _dual_ratio(place, real, k, size, bland):
     """How far y may go until a |z_j| reaches 1 or a y_t reaches 0, and which comes first.
 
@@ -210,7 +211,7 @@ def _dual_ratio(place, real, k, size, bland):
     return (theta if index >= 0 else -1.0), is_column, index, sign
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _change_inverse(S, place, real, k, M, t, side, p, j, q):
     """Update M = S[T,J]⁻¹ for one exchange. Returns the pivot.
 
@@ -249,18 +250,18 @@ def _change_inverse(S, place, real, k, M, t, side, p, j, q):
     return pivot
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _set_row(place, real, q, t, tau, y):
     place[ROWS, q], place[IN_ROWS, t], real[TAU, q], real[Y, q] = t, q, tau, y
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _set_column(place, real, p, j, sigma, beta):
     place[COLUMNS, p], place[IN_COLUMNS, j] = j, p
     real[SIGMA, p], real[BETA, p] = sigma, beta
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _exchange(S, place, real, k, M, is_row, index, side, theta, is_column, stopped, sign):
     """Move y by θ and exchange what the event brings for what stopped it. Returns k, pivot."""
     for a in range(k):
@@ -296,7 +297,7 @@ def _exchange(S, place, real, k, M, is_row, index, side, theta, is_column, stopp
     return k, pivot
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _primal_direction(S, place, real, k, M):
     """dβ_J/dλ = −S[T,J]⁻¹ τ_T and dr/dλ = −S dβ/dλ. Returns by how much r_T slips."""
     _row_products(M, real[TAU], k, real[DBETA])
@@ -308,7 +309,7 @@ def _primal_direction(S, place, real, k, M):
     return slip
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _primal_ratio(place, real, k, lam, bland):
     """How far λ may fall until a coefficient reaches 0 or a row becomes tight, and which.
 
@@ -342,7 +343,7 @@ def _primal_ratio(place, real, k, lam, bland):
     return delta, is_row, index, chosen
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _keep_point(tape_end, tape_index, tape_value, n_points, place, real, k, step):
     """Append β and y of the point that lies `step` below where the state stands."""
     end = tape_end[n_points, 1]
@@ -359,7 +360,7 @@ def _keep_point(tape_end, tape_index, tape_value, n_points, place, real, k, step
     tape_end[n_points + 1, 1] = end
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _walk(
     S, g, place, real, M, lams, ends, index_tape, value_tape,
     n_grid, max_points, max_pivots, lam_min,

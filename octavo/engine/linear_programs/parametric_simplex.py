@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
+
+from octavo.engine.compilation.kernel_cache import njit
 
 __all__ = ["LPPath", "trace_lp"]
 
@@ -27,7 +28,7 @@ _REFRESH_EVERY = 64
 _DOUBTFUL_PIVOT = 1e-7
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _next_lambda(D, m, n, slope_tol):
     """Return the largest λ below which the dictionary is not optimal, and what fails there.
 
@@ -51,7 +52,7 @@ def _next_lambda(D, m, n, slope_tol):
     return lam, second, is_row, index
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _ratio(D, m, n, is_row, index, lam, second, tol):
     """Return the partner of the pivot: a column where a row fails, a row where a column does.
 
@@ -73,7 +74,7 @@ def _ratio(D, m, n, is_row, index, lam, second, tol):
     return partner
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _pivot(D, row, column):
     """Exchange the basic variable of `row` and the nonbasic one of `column`."""
     inverse = 1.0 / D[row, column]

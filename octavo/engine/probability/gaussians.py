@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from octavo.engine.compilation.kernel_cache import njit
 
 Floats = NDArray[np.float64]
 _LOG_2PI = math.log(2.0 * math.pi)
@@ -34,7 +35,7 @@ class Moments(NamedTuple):
         return Moments(*(mine + theirs for mine, theirs in zip(self, other)))
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _diagonal_scores(means, variances, centers, precisions, constant, out):
     """Fill out (n, k) with constant_j - ½ Σ_d [v_id + (m_id - c_jd)²] p_jd; v may be empty."""
     n, d = means.shape
@@ -51,7 +52,7 @@ def _diagonal_scores(means, variances, centers, precisions, constant, out):
             out[i, j] = constant[j] - 0.5 * total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _diagonal_moments(weights, means, variances, shift, mass, first, second):
     """Add the moments of diagonal Gaussians, weighted, to mass, first and second."""
     n, d = means.shape
@@ -258,7 +259,7 @@ def _log_dets(covars: Floats) -> Floats:
 # --- every point with Gaussians of its own --------------------------------------------------------
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _owned_scores(points, owner, centers, factors, constant, out):
     """Fill out (n, C) with constant - ½ |factor (point - center)|², both of the point's owner.
 
@@ -281,7 +282,7 @@ def _owned_scores(points, owner, centers, factors, constant, out):
             out[i, j] = constant[g, j] - 0.5 * total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _owned_moments(weights, points, owner, shift, mass, first, second):
     """Add the weighted moments of points to those of their owners; second is (G, C, d, d or 1)."""
     n, d = points.shape

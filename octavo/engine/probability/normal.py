@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
+
+from octavo.engine.compilation.kernel_cache import njit
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_HALF_PI = math.sqrt(math.pi / 2.0)
 
 
-@numba.njit(cache=True, inline="always")
+@njit(cache=True, inline="always")
 def normal_cdf(x: float) -> float:
     return 0.5 * math.erfc(-x * _SQRT_HALF)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _mills_ratio(x: float) -> float:
     """Return Φ(x)/φ(x), finite for every x below 38."""
     if x > -30.0:
@@ -32,7 +33,7 @@ def _mills_ratio(x: float) -> float:
     return -(1.0 - y * (1.0 - 3.0 * y * (1.0 - 5.0 * y * tail))) / x
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def above_threshold(x: float) -> tuple[float, float]:
     """Return the mean of Z given Z > -x, and one minus its variance."""
     mean = 1.0 / _mills_ratio(x) if x < 37.0 else 0.0
@@ -42,7 +43,7 @@ def above_threshold(x: float) -> tuple[float, float]:
     return mean, 1.0 - y * (1.0 - y * (6.0 - y * (50.0 - 518.0 * y)))
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def in_window(x: float, t: float) -> tuple[float, float]:
     """Return the mean of Z given |Z + x| < t, and one minus its variance."""
     if x < 0.0:
@@ -70,7 +71,7 @@ def in_window(x: float, t: float) -> tuple[float, float]:
     return mean, (a - b * ratio) / mass + mean * mean
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def sigmoid(x: float) -> float:
     if x >= 0.0:
         return 1.0 / (1.0 + math.exp(-x))
@@ -78,7 +79,7 @@ def sigmoid(x: float) -> float:
     return e / (1.0 + e)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def log_add_exp(a: float, b: float) -> float:
     if a < b:
         a, b = b, a

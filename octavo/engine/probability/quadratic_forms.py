@@ -18,7 +18,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from octavo.engine.compilation.kernel_cache import njit
 
 TURN = math.pi / 8  # of the path; below π/4, so that normal parts decay on it too
 GROWTH = 3.0  # of the integrand's logarithm, beyond which a turned path is given up

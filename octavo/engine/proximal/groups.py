@@ -12,9 +12,10 @@ lasso", JRSS B 76:373-397, section 3.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from octavo.engine.compilation.kernel_cache import njit
 
 Array = NDArray[np.float64]
 
@@ -123,7 +124,7 @@ def fuse(A: Array, weights: Array, fusion: Array) -> Array:
     return soft_threshold(out.reshape(A.shape), weights)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _fuse_entries(A, fusion, out):
     """Fuse every column of A (members × entries).
 
@@ -181,7 +182,7 @@ def soft_threshold_tied(R: Array, weights: Array, alpha: float, beta: float) -> 
     return out.reshape(R.shape)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _tied_entries(R, weights, alpha, beta, out):
     """Find s by Newton's method, kept inside a bracket; in the right piece one step is exact."""
     K, m = R.shape

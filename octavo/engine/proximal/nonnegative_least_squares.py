@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
+
+from octavo.engine.compilation.kernel_cache import njit
 
 Floats = NDArray[np.float64]
 _DEPENDENT = 1e-12  # a pivot below this share of its diagonal is a column that others span
@@ -30,7 +31,7 @@ class NonnegativeFit(NamedTuple):
     violation: float
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _solve_passive(gram, target, passive, factor, x):
     """Solve gram x = target on the passive set, zero elsewhere; columns that others span get 0."""
     r = gram.shape[0]
@@ -68,7 +69,7 @@ def _solve_passive(gram, target, passive, factor, x):
             x[i] = v / factor[i, i]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _pivot_rows(gram, targets, weights, solved):
     """Solve row by row in place, from the positive entries of `weights`; mark rows that did."""
     n, r = targets.shape

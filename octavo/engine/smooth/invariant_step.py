@@ -19,15 +19,14 @@ from __future__ import annotations
 
 import math
 
-import numba
-
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.smooth.losses import HINGE, LOG, QUANTILE, SQUARED, SQUARED_HINGE, loss_slope
 
 INVARIANT = ("log", "hinge", "squared_hinge", "squared", "quantile")
 _FAR = 30.0  # beyond this margin the logistic loss bends by less than rounding
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _logistic_rise(z, t):
     """Return how far the margin rises from z: the δ with δ + e^z (e^δ - 1) = t, t = ηq.
 
@@ -50,7 +49,7 @@ def _logistic_rise(z, t):
     return rise
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _wright_omega(c):
     """Return the ω with ω + log ω = c."""
     omega = c if c > 1.0 else math.exp(c)
@@ -62,7 +61,7 @@ def _wright_omega(c):
     return omega
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def invariant_step(code, h, p, y, q, eta):
     """Return σ; the weights move by -σ times the direction whose dot with x is q."""
     if q <= 0.0 or eta <= 0.0:

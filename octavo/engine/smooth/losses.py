@@ -13,10 +13,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.probability.normal import sigmoid
 
 LOG, HUBER, SMOOTH_HINGE, SQUARED_HINGE, SQUARED, HINGE, QUANTILE, SMOOTH_ABSOLUTE = range(8)
@@ -24,7 +24,7 @@ LOG, HUBER, SMOOTH_HINGE, SQUARED_HINGE, SQUARED, HINGE, QUANTILE, SMOOTH_ABSOLU
 Array = NDArray[np.float64]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def loss_value(code, h, p, y):
     """Return the loss; h is the half-width of a smoothed kink or the quantile's level."""
     if code == SQUARED:
@@ -51,7 +51,7 @@ def loss_value(code, h, p, y):
     return -(u**4) / (16.0 * h**3) + 3.0 * u * u / (8.0 * h) + 0.5 * u + 3.0 * h / 16.0
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def loss_slope(code, h, p, y):
     """Return the first derivative; at a kink, the derivative on the side of no loss."""
     if code == SQUARED:
@@ -77,7 +77,7 @@ def loss_slope(code, h, p, y):
     return -y * (-(u**3) / (4.0 * h**3) + 3.0 * u / (4.0 * h) + 0.5)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def loss_curvature(code, h, p, y):
     """Return the second derivative, zero where it does not exist."""
     if code == SQUARED:
@@ -100,7 +100,7 @@ def loss_curvature(code, h, p, y):
     return 3.0 * (h * h - u * u) / (4.0 * h**3)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _evaluate(code, h, p, y, weight, slope, curvature):
     """Fill weighted slopes and curvatures (where room is given) and return the weighted sum."""
     total = 0.0

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.smooth.losses import CustomLoss, SmoothLoss
 
 Array = NDArray[np.float64]
@@ -37,7 +37,7 @@ class NewtonResult(NamedTuple):
     converged: bool
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _csr_gram(indptr, indices, data, curvature, out):
     """Add the lower triangle of Xᵀ diag(curvature) X to `out`; column indices are sorted."""
     for i in range(indptr.shape[0] - 1):

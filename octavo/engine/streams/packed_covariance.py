@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams.passes import JIT, SUM, WORD, as_rows, axpy, row_of
 
 __all__ = ["Covariance", "new_covariance"]
@@ -83,7 +83,7 @@ def as_matrix(covariance: Covariance) -> np.ndarray:
     return (matrix + matrix.T) / 2
 
 
-@numba.njit(**SUM)
+@njit(**SUM)
 def _dense_variance(row, values):
     total = 0.0
     for k in range(row.size):
@@ -91,7 +91,7 @@ def _dense_variance(row, values):
     return total
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _variance_diagonal(x, values):
     total = 0.0
     if x.dense:
@@ -104,7 +104,7 @@ def _variance_diagonal(x, values):
     return total
 
 
-@numba.njit(**SUM)
+@njit(**SUM)
 def _variance_full(x, values, projected, scattered):
     """Write ``Uᵀ x`` and return ``Σ D (Uᵀ x)²``."""
     scattered[:] = 0.0
@@ -127,7 +127,7 @@ def _variance_full(x, values, projected, scattered):
     return total
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def variance(x, covariance):
     """Return ``xᵀ Σ x``. `absorb` and `gain` need it called first, on the same row."""
     if covariance.kind == DIAGONAL:
@@ -135,7 +135,7 @@ def variance(x, covariance):
     return _variance_full(x, covariance.values, covariance.projected, covariance.gain)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _absorb_full(values, projected, gain, noise):
     """Update U and D, and write ``Σ x`` (of the old Σ) into ``gain``; Bierman 1977."""
     before = noise
@@ -157,7 +157,7 @@ def _absorb_full(values, projected, gain, noise):
         start += j + 1
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _gain_full(values, projected, gain):
     """Write ``Σ x = U D Uᵀ x`` into ``gain`` and leave Σ alone."""
     start = 0
@@ -169,7 +169,7 @@ def _gain_full(values, projected, gain):
         start += j + 1
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def absorb_full(covariance, noise):
     """Absorb the row last given to `variance` and leave ``Σ x`` of the old Σ in ``gain``.
 
@@ -181,7 +181,7 @@ def absorb_full(covariance, noise):
         _absorb_full(covariance.values, covariance.projected, covariance.gain, max(noise, _FLOOR))
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def absorb_coordinate(sigma, j, value, v, noise, shrink):
     """Absorb coordinate ``j`` of a row into a diagonal ``sigma``; return ``(Σ x)[j]``.
 
@@ -195,7 +195,7 @@ def absorb_coordinate(sigma, j, value, v, noise, shrink):
     return g
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def inflate(covariance, factor):
     """Multiply Σ by ``factor``."""
     values = covariance.values

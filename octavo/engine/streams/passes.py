@@ -21,11 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from octavo.engine.compilation.kernel_cache import njit
 
 __all__ = ["Row", "Rows", "as_rows", "row_blocks"]
 
@@ -166,7 +167,7 @@ def _borrow(typing_context, array):
 borrowed: Any = intrinsic(_borrow)  # what numba makes of it has no type that mypy knows
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def borrowed_rows(rows):
     """Return a block whose arrays do not count references."""
     return Rows(
@@ -179,7 +180,7 @@ def borrowed_rows(rows):
     )
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def row_of(rows, i):
     """Return row ``i`` of a block."""
     if rows.dense:
@@ -193,7 +194,7 @@ def row_of(rows, i):
     )
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def is_zero(x):
     """Tell whether a row is zero, or so small that its squared norm would underflow."""
     if x.bias != 0.0:
@@ -204,7 +205,7 @@ def is_zero(x):
     return True
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def coordinate(x, k):
     """Return the number of the ``k``-th coordinate of a row; the bias comes last."""
     if k == x.values.size:
@@ -212,7 +213,7 @@ def coordinate(x, k):
     return np.int64(k) if x.dense else np.int64(x.indices[k])
 
 
-@numba.njit(**SUM)
+@njit(**SUM)
 def _dense_dot(values, w):
     total = 0.0
     for k in range(values.size):
@@ -220,7 +221,7 @@ def _dense_dot(values, w):
     return total
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def dot(x, w):
     """Return the product of a row with a vector of weights."""
     total = 0.0
@@ -234,7 +235,7 @@ def dot(x, w):
     return total
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def axpy(step, x, w):
     """Add ``step`` times a row to a vector."""
     if x.dense:
@@ -247,7 +248,7 @@ def axpy(step, x, w):
         w[x.n_features] += step * x.bias
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def dots(x, weights, out):
     """Write the products of a row with ``out.size`` vectors, stored coordinate by coordinate."""
     n = out.size
@@ -262,7 +263,7 @@ def dots(x, weights, out):
             out[c] += x.bias * weights[x.n_features * n + c]
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def axpy_strided(step, x, weights, n, c):
     """Add ``step`` times a row to vector ``c`` of ``n`` stored coordinate by coordinate."""
     for k in range(x.values.size):
@@ -272,7 +273,7 @@ def axpy_strided(step, x, weights, n, c):
         weights[x.n_features * n + c] += step * x.bias
 
 
-@numba.njit(**SUM)
+@njit(**SUM)
 def squared_norm(x):
     """Return the squared Euclidean norm of a row."""
     total = x.bias * x.bias
@@ -281,7 +282,7 @@ def squared_norm(x):
     return total
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def p_norm(x, p):
     """Return the p-norm of a row."""
     if p == 2.0:
@@ -308,7 +309,7 @@ def new_clock() -> np.ndarray:
     return np.array([0.0, 1.0, 0.0])
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def add(step, x, weights, drift, clock, n, c):
     """Add ``step`` times a row to vector ``c`` of ``n``, keeping the mean of its past.
 
@@ -338,7 +339,7 @@ def add(step, x, weights, drift, clock, n, c):
             axpy_strided(lagging, x, drift, n, c)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def rescale(factor, weights, drift, clock):
     """Multiply all the vectors by ``factor``, at no cost but a rare clean-up."""
     scale = clock[SCALE]

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import gammaln
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.discrete.bitsets import (
     Masks,
     masks_of,

@@ -17,9 +17,9 @@ from collections.abc import Callable
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numba import njit
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.discrete.bitsets import drop_bit, first_fitting, has_bit, masks_of, put_bit
 from octavo.graphical.network_search.cluster_cuts import LARGEST_ASCENT, raise_costs
 from octavo.graphical.network_search.orders import solve_order

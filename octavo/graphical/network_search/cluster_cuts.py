@@ -11,8 +11,8 @@ Bayesian network structure learning with constraint programming", IJCAI.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.discrete.bitsets import masks_of
 
 __all__: list[str] = []

@@ -19,12 +19,12 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import connected_components
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.discrete.bitsets import has_bit, masks_of, members_of
 from octavo.graphical.network_search.orders import (
     climb_order,

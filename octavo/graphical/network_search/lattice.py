@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.discrete.bitsets import masks_of, members_of
 from octavo.graphical.network_search.cluster_cuts import raise_costs
 from octavo.graphical.network_search.orders import solve_order

@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.discrete.bitsets import first_within, masks_of, put_bit
 from octavo.graphical.network_search.problem import Problem, SearchResult, TracePoint, is_acyclic
 

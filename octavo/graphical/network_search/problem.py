@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.discrete.bitsets import Masks, masks_of, members_of, n_words, put_bit
 from octavo.graphical.network_scores.parent_sets import ParentSetCache
 

@@ -12,7 +12,6 @@ import math
 from numbers import Real
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
@@ -21,6 +20,7 @@ from scipy.special import digamma, gammaln, logsumexp, ndtr
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.info.entropies.knn import check_order, renyi_from_power
 from octavo.info.estimators import EntropyEstimator
 from octavo.info.input_checks import Floats
@@ -31,7 +31,7 @@ __all__ = ["KDPartitionEntropy", "MSTRenyiEntropy", "VoronoiEntropy", "mst_const
 # --- spanning trees -------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _prim_lengths(X, lengths):
     """Fill lengths with the edges of the minimum spanning tree of all pairs, by Prim's method."""
     n, d = X.shape

@@ -8,8 +8,9 @@ and compile to vector instructions: about two nanoseconds for the pair.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from octavo.engine.compilation.kernel_cache import njit
 
 Array = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ Nyström with application to kernel methods", ICML.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.kernels.namespaces import to_numpy
 from octavo.kernel.landmarks.feature_points import FeaturePoints
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Protocol
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.kernels.exponential import exp_nonpositive
 from octavo.engine.kernels.gram import squared_distances
 from octavo.kernel.mkl.kernel_stack import KernelStack, find_ladders, member_block
@@ -37,7 +37,7 @@ class ColumnSource(Protocol):
         """Return Σ θ_m K_m among the samples `indices`."""
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _add_rows(K, indices, delta, G):
     """Add Σ delta_q K[m, indices_q] to G[m]."""
     for m in range(K.shape[0]):
@@ -47,7 +47,7 @@ def _add_rows(K, indices, delta, G):
                 G[m, i] += weight * row[i]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _block_sum(K, theta, indices, out):
     """Add Σ theta_m K[m] among the samples `indices`, the lower triangle mirrored."""
     size = indices.shape[0]
@@ -63,7 +63,7 @@ def _block_sum(K, theta, indices, out):
             out[r, q] = out[q, r]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _add_ladder(D, gammas, delta, out):
     """Add Σ_q delta[m, q] exp(-gamma_m D[q]) to out[m], a tile of samples at a time."""
     n = D.shape[1]
@@ -77,7 +77,7 @@ def _add_ladder(D, gammas, delta, out):
                     total[i] += weight * exp_nonpositive(-gamma * near[i])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _ladder_sum(D, gammas, theta, out):
     """Add Σ_m theta_m exp(-gamma_m D) to a symmetric block."""
     for q in range(D.shape[0]):

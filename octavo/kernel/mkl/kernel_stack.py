@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.kernels.exponential import exp_nonpositive
 from octavo.engine.kernels.gram import (
     Kernel,
@@ -129,7 +129,7 @@ def find_ladders(members: Sequence[StackMember]) -> list[Ladder]:
     ]
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
 def _total(values):
     """Return the sum, in whatever order is fastest."""
     total = 0.0
@@ -138,7 +138,7 @@ def _total(values):
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _ladder_sums(D, gammas, row_sums, column_sums):
     """Add the row and column sums of exp(-gamma D) for every gamma."""
     n_rows, n_columns = D.shape
@@ -152,7 +152,7 @@ def _ladder_sums(D, gammas, row_sums, column_sums):
             row_sums[m, i] += _total(values)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _ladder_block(D, gamma, out):
     """Fill `out` with exp(-gamma D)."""
     for i in range(D.shape[0]):

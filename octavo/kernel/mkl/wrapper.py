@@ -13,10 +13,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.kernel.mkl.machines import Machine, Solved
 from octavo.kernel.mkl.weight_norms import FLOOR, NO_SIGNAL, WeightNorm
 
@@ -46,7 +46,7 @@ class MKLFit(NamedTuple):
     history: Floats
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _quadratic_forms(K, a, support, out):
     """Add a'K_m a for every kernel to `out`, from the rows and columns of the support."""
     for m in range(K.shape[0]):

@@ -10,13 +10,13 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, Self
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.distributed.map_reduce import Site
 from octavo.engine.distributed.shards import ChainShard, Shard
 from octavo.engine.estimators.progress import FitProgress
@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 LOSS_NAMES = {"log", "hinge", "squared_hinge", "squared"}
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _sgd(values, indices, indptr, y, weight, code, level, bias, v, scale, t, L, gamma, decay):
     """Plain stochastic gradient steps on w = scale·v (intercept last, not scaled).
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.distributed.map_reduce import MemoryLost, Site
 from octavo.engine.distributed.shards import Block
 from octavo.engine.smooth.invariant_step import invariant_step
@@ -55,7 +55,7 @@ class LinearTask(NamedTuple):
 # --- kernels -------------------------------------------------------------------------------------
 
 
-@numba.njit(**_JIT)
+@njit(**_JIT)
 def row_dot(values, indices, first, last, state, stride):
     total = 0.0
     for k in range(first, last):
@@ -63,7 +63,7 @@ def row_dot(values, indices, first, last, state, stride):
     return total
 
 
-@numba.njit(**_JIT)
+@njit(**_JIT)
 def _longest_row(indptr):
     longest = 0
     for i in range(indptr.shape[0] - 1):
@@ -71,7 +71,7 @@ def _longest_row(indptr):
     return longest
 
 
-@numba.njit(**_JIT)
+@njit(**_JIT)
 def _online(values, indices, indptr, y, weight, state, eta, code, level, bias):
     """Algorithm 1 over some rows; state holds (w_j, G_j) pairs. Returns the progressive loss."""
     intercept = state.shape[0] // 2 - 1
@@ -105,7 +105,7 @@ def _online(values, indices, indptr, y, weight, state, eta, code, level, bias):
     return total
 
 
-@numba.njit(**_JIT)
+@njit(**_JIT)
 def sweep_start(values, indices, indptr, y, weight, code, h, scale, tilt, bias, state, z):
     """Take margins, gradient and the Hessian's diagonal; state holds (w, g, diagonal, -)."""
     intercept = state.shape[0] // 4 - 1
@@ -127,13 +127,13 @@ def sweep_start(values, indices, indptr, y, weight, code, h, scale, tilt, bias, 
     return total
 
 
-@numba.njit(**_JIT)
+@njit(**_JIT)
 def _sweep_margins(values, indices, indptr, bias, w, z):
     for i in range(indptr.shape[0] - 1):
         z[i] = row_dot(values, indices, indptr[i], indptr[i + 1], w, 1) + bias * w[-1]
 
 
-@numba.njit(**_JIT)
+@njit(**_JIT)
 def _sweep_probe(values, indices, indptr, y, weight, code, h, scale, tilt, bias, state, z, u, step):
     """Take u = Xd, and value, slope and gradient at z + step·u; state holds (d, g) pairs."""
     n, intercept = indptr.shape[0] - 1, state.shape[0] // 2 - 1
@@ -160,7 +160,7 @@ def _sweep_probe(values, indices, indptr, y, weight, code, h, scale, tilt, bias,
     return total, along
 
 
-@numba.njit(**_JIT)
+@njit(**_JIT)
 def _sweep_gradient(
     values, indices, indptr, y, weight, code, h, scale, tilt, bias, z, u, step, gradient
 ):
@@ -174,7 +174,7 @@ def _sweep_gradient(
     gradient[-1] += constant * bias
 
 
-@numba.njit(**_JIT)
+@njit(**_JIT)
 def _line(y, weight, code, h, scale, tilt, z, u, step):
     """Return value and slope at z + step·u."""
     total, along = 0.0, 0.0
@@ -186,7 +186,7 @@ def _line(y, weight, code, h, scale, tilt, z, u, step):
     return total, along
 
 
-@numba.njit(**_JIT)
+@njit(**_JIT)
 def _line_kink(y, weight, code, h, scale, tilt, exact, level, z):
     """Return the exact loss, and how far smooth slopes are from supporting it (Fenchel-Young)."""
     total, gap = 0.0, 0.0

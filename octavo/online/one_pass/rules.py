@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams import packed_covariance as rank_one
 from octavo.engine.streams import passes as streams
 from octavo.engine.streams.packed_covariance import Covariance
@@ -120,13 +121,13 @@ def state_weights(state: LearnerState, average: bool = False) -> np.ndarray:
     return np.ascontiguousarray(flat.reshape(-1, state.scores.size).T)
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def score(x, state):
     """Return w·x of a binary learner."""
     return state.clock[SCALE] * streams.dot(x, state.weights)
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def rival(y, x, state):
     """Fill the scores of all classes; return the margin of class ``y`` and its best rival."""
     scores = state.scores
@@ -140,25 +141,25 @@ def rival(y, x, state):
     return scores[y] - scores[best], best
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def step_along(x, state, c, step):
     """Add ``step`` times the row to weight vector ``c``."""
     streams.add(step, x, state.weights, state.drift, state.clock, state.scores.size, c)
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def scale_weights(state, factor):
     """Multiply all weights by ``factor``."""
     streams.rescale(factor, state.weights, state.drift, state.clock)
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def variance(x, state):
     """Return xᵀΣx; to be called before `confident_step`."""
     return rank_one.variance(x, state.covariance)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _step_dense(gain, step, weights, drift, past, n, c):
     """Move weight vector ``c`` of ``n`` along ``gain``."""
     for j in range(gain.size):
@@ -168,7 +169,7 @@ def _step_dense(gain, step, weights, drift, past, n, c):
             drift[j * n + c] += past * step * gain[j]
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _step_diagonal(x, sigma, v, step, noise, weights, drift, past, n, winner, loser):
     """Move weights along σ∘x and let σ absorb the row, on the coordinates of the row."""
     shrink = 1.0 / (noise + v)
@@ -185,7 +186,7 @@ def _step_diagonal(x, sigma, v, step, noise, weights, drift, past, n, winner, lo
                 drift[j * n + loser] -= past * step * g
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def confident_step(x, state, v, step, noise, winner, loser):
     """Move the weights by ``step * Σx``, then let Σ absorb the row with variance ``noise``.
 
@@ -217,7 +218,7 @@ def confident_step(x, state, v, step, noise, winner, loser):
         _step_diagonal(x, sigma, v, step, noise, weights, drift, past, n, winner, loser)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def dual_score(x, state, f, v, noise):
     """Return θᵀΣ'x, where w = Σθ has score ``f`` and Σ' is Σ after absorbing the row."""
     if noise == np.inf:
@@ -233,7 +234,7 @@ def dual_score(x, state, f, v, noise):
     return total
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def dual_step(x, state, f, v, step, noise):
     """Let Σ absorb the row and add ``step`` times the row to θ, where w = Σθ of score ``f``."""
     if state.covariance.kind == rank_one.FULL:
@@ -252,7 +253,7 @@ def dual_step(x, state, f, v, step, noise):
             drift[j] += (state.clock[ROUND] - 1.0) * (weights[j] - old)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _borrowed_state(state):
     """Return a state whose arrays do not count references."""
     covariance = Covariance(
@@ -272,7 +273,7 @@ def _borrowed_state(state):
     )
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def binary_rounds(kernel, rows, order, labels, state, margins, losses):
     """Predict and learn rows one by one; return the numbers of mistakes and of updates.
 
@@ -299,7 +300,7 @@ def binary_rounds(kernel, rows, order, labels, state, margins, losses):
     return mistakes, updates
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def multiclass_rounds(kernel, rows, order, labels, state, margins, losses):
     """As `binary_rounds`, with ``labels`` the numbers of the classes; ties go to the first."""
     mistakes = 0
@@ -412,10 +413,10 @@ def register_rule(
 def _compiled_run(kernel: Callable, task: str) -> Callable:
     """Put the loop of a task around a kernel."""
     if not isinstance(kernel, numba.core.dispatcher.Dispatcher):
-        kernel = numba.njit(inline="always", nogil=True, error_model="numpy")(kernel)
+        kernel = njit(inline="always", nogil=True, error_model="numpy")(kernel)
     rounds = _ROUNDS[task]
 
-    @numba.njit(nogil=True, error_model="numpy")
+    @njit(nogil=True, error_model="numpy")
     def run(rows, order, labels, state, margins, losses):
         return rounds(kernel, rows, order, labels, state, margins, losses)
 

@@ -13,9 +13,9 @@ S. C. H. Hoi, J. Wang, P. Zhao. LIBOL: A Library for Online Learning Algorithms.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams import passes as streams
 from octavo.engine.streams.packed_covariance import DIAGONAL, inflate
 from octavo.engine.streams.passes import JIT, ROUND, SCALE, WORD, p_norm, squared_norm
@@ -41,13 +41,13 @@ ZERO_ONE, HINGE, LOGISTIC, SQUARED = 0, 1, 2, 3
 _PARALLEL = 1e-12  # sine² below which ROMMA takes the row and the weights to be parallel
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def is_mistake(margin, y):
     """Tell whether the sign of the score is wrong; a score of 0 predicts +1."""
     return margin < 0.0 or (margin == 0.0 and y < 0.0)
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def perceptron(y, x, state):
     """Rosenblatt (1958)."""
     margin = y * score(x, state)
@@ -57,7 +57,7 @@ def perceptron(y, x, state):
     return margin, 1.0
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _norm_after(state, estimate):
     """Keep ‖w‖² up to date, from the weights themselves once in a while."""
     state.memory[NORM2] = estimate
@@ -69,7 +69,7 @@ def _norm_after(state, estimate):
         state.memory[NORM2] = total * state.clock[SCALE] ** 2
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def _romma_step(y, x, state, margin, aggressive):
     """Find the shortest w with w·w_t ≥ ‖w_t‖² and y w·x ≥ 1; Li & Long (2002), section 3.
 
@@ -99,7 +99,7 @@ def _romma_step(y, x, state, margin, aggressive):
     return True
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def romma(y, x, state):
     """ROMMA, Li & Long (2002): learn from mistakes."""
     margin = y * score(x, state)
@@ -108,7 +108,7 @@ def romma(y, x, state):
     return margin, 0.0
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def aggressive_romma(y, x, state):
     """Aggressive ROMMA, Li & Long (2002): learn from margins below 1."""
     margin = y * score(x, state)
@@ -118,12 +118,12 @@ def aggressive_romma(y, x, state):
     return margin, 0.0
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _p_power(z, p):
     return z * z if p == 2.0 else abs(z) ** p
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _dual_score(x, state, p):
     """Return w·x where the weights of the state are u and w = ∇ ½‖u‖_p²."""
     norm = state.memory[NORM2]
@@ -137,7 +137,7 @@ def _dual_score(x, state, p):
     return state.clock[SCALE] * total / norm ** ((p - 2.0) / p)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _local_power(x, state, p):
     """Return Σ |z_j|^p over the coordinates of the row."""
     total = 0.0
@@ -147,7 +147,7 @@ def _local_power(x, state, p):
     return total
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def alma(y, x, state):
     """ALMA_p, Gentile (2001), figure 1.
 
@@ -187,7 +187,7 @@ def alma(y, x, state):
     return margin, loss
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def loss_and_slope(kind, margin, mistake):
     """Return a loss of the margin and minus its derivative.
 
@@ -205,7 +205,7 @@ def loss_and_slope(kind, margin, mistake):
     return 0.5 * (1.0 - margin) ** 2, 1.0 - margin
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def ogd(y, x, state):
     """Online gradient descent, Zinkevich (2003), with step C/√t. Parameters: C, loss."""
     margin = y * score(x, state)
@@ -217,7 +217,7 @@ def ogd(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def passive_aggressive(y, x, state):
     """PA, Crammer et al. (2006), figure 1."""
     margin = y * score(x, state)
@@ -227,7 +227,7 @@ def passive_aggressive(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def passive_aggressive_1(y, x, state):
     """PA-I, Crammer et al. (2006), figure 1. Parameter: C."""
     margin = y * score(x, state)
@@ -237,7 +237,7 @@ def passive_aggressive_1(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def passive_aggressive_2(y, x, state):
     """PA-II, Crammer et al. (2006), figure 1. Parameter: C."""
     margin = y * score(x, state)
@@ -248,7 +248,7 @@ def passive_aggressive_2(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def second_order_perceptron(y, x, state):
     """SOP, Cesa-Bianchi et al. (2005), figure 3, written with w = Σθ.
 
@@ -266,7 +266,7 @@ def second_order_perceptron(y, x, state):
     return margin, 0.0
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def improved_ellipsoid(y, x, state):
     """IELLIP, Yang, Jin & Ye (2009), with c_t = c b^(t-1). Parameters: b, c."""
     margin = y * score(x, state)
@@ -283,7 +283,7 @@ def improved_ellipsoid(y, x, state):
     return margin, 1.0
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _confidence_noise(alpha, v, phi):
     """Return the r for which Σ - βΣx xᵀΣ has β = αφ/(√u + αφv), √u the new deviation."""
     reach = alpha * v * phi
@@ -291,7 +291,7 @@ def _confidence_noise(alpha, v, phi):
     return root_u / (alpha * phi)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _confidence_alpha(margin, v, phi):
     """Return the step of CW: the positive root of its KKT conditions."""
     psi = 1.0 + 0.5 * phi * phi
@@ -302,7 +302,7 @@ def _confidence_alpha(margin, v, phi):
     return (root - margin * psi) / (v * xi)
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def soft_confidence_weighted_1(y, x, state):
     """SCW-I, Wang et al. (2012), proposition 1; CW, Crammer et al. (2008), when C is infinite.
 
@@ -321,7 +321,7 @@ def soft_confidence_weighted_1(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def soft_confidence_weighted_2(y, x, state):
     """SCW-II, Wang et al. (2012), proposition 2.
 
@@ -349,7 +349,7 @@ def soft_confidence_weighted_2(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def arow(y, x, state):
     """AROW, Crammer et al. (2009), figure 1. Parameter: r."""
     margin = y * score(x, state)
@@ -361,13 +361,13 @@ def arow(y, x, state):
     return margin, loss
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _narrow_noise(v, b):
     """Return the r_t of NAROW, Orabona & Crammer (2010)."""
     return v / (b * v - 1.0) if b * v > 1.0 else np.inf
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def narow(y, x, state):
     """NAROW, Orabona & Crammer (2010), written with w = Σθ.
 
@@ -384,7 +384,7 @@ def narow(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def narow_release(y, x, state):
     """NAROW as the MATLAB release has it: AROW with r_t, so no step where r_t is infinite."""
     margin = y * score(x, state)
@@ -397,7 +397,7 @@ def narow_release(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def nherd(y, x, state):
     """NHERD, Crammer & Lee (2010), full form. Parameter: C."""
     margin = y * score(x, state)
@@ -414,82 +414,82 @@ def nherd(y, x, state):
 # One compiled pass per rule: each is kept on disk by numba, and none compiles the others.
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _perceptron_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(perceptron, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _romma_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(romma, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _aromma_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(aggressive_romma, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _alma_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(alma, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _ogd_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(ogd, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _pa_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(passive_aggressive, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _pa1_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(passive_aggressive_1, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _pa2_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(passive_aggressive_2, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _sop_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(second_order_perceptron, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _iellip_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(improved_ellipsoid, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _scw1_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(soft_confidence_weighted_1, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _scw2_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(soft_confidence_weighted_2, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _arow_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(arow, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _narow_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(narow, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _narow_release_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(narow_release, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _nherd_pass(rows, order, labels, state, margins, losses):
     return binary_rounds(nherd, rows, order, labels, state, margins, losses)
 

@@ -15,9 +15,9 @@ it.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams.packed_covariance import DIAGONAL
 from octavo.engine.streams.passes import JIT, ROUND, SCALE, WORD, squared_norm
 from octavo.online.one_pass.rules import (
@@ -40,20 +40,20 @@ from octavo.online.one_pass.rules_binary import loss_and_slope
 _PARALLEL = 1e-12
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def is_mistake(margin, y, other):
     """Tell whether class ``y`` is not the first largest score."""
     return margin < 0.0 or (margin == 0.0 and other < y)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _step_pair(x, state, y, other, step):
     """W_y += step x, W_rival -= step x."""
     step_along(x, state, y, step)
     step_along(x, state, other, -step)
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def perceptron_max(y, x, state):
     """Blame the rival alone; Crammer & Singer (2003)."""
     margin, other = rival(y, x, state)
@@ -63,7 +63,7 @@ def perceptron_max(y, x, state):
     return margin, 1.0
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def perceptron_uniform(y, x, state):
     """Blame all classes that score above y alike (the rival, in a tie)."""
     margin, other = rival(y, x, state)
@@ -81,7 +81,7 @@ def perceptron_uniform(y, x, state):
     return margin, 1.0
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def perceptron_proportional(y, x, state):
     """Blame classes in proportion to how far they score above y (the rival, in a tie)."""
     margin, other = rival(y, x, state)
@@ -99,7 +99,7 @@ def perceptron_proportional(y, x, state):
     return margin, 1.0
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _norm_after(state, estimate, exact):
     """Keep ‖W‖² up to date, from the weights themselves when asked and once in a while."""
     state.memory[NORM2] = estimate
@@ -111,7 +111,7 @@ def _norm_after(state, estimate, exact):
         state.memory[NORM2] = total * state.clock[SCALE] ** 2
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _scale_pair(state, y, other, factor):
     """Multiply the weights of two classes by ``factor`` (their scale stays 1)."""
     n = state.scores.size
@@ -123,7 +123,7 @@ def _scale_pair(state, y, other, factor):
             state.weights[j + c] *= factor
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def _romma_step(y, other, x, state, margin, aggressive):
     """Take the step of Li & Long (2002) on the matrix W, whose row has squared norm 2s.
 
@@ -158,7 +158,7 @@ def _romma_step(y, other, x, state, margin, aggressive):
     return True
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def romma(y, x, state):
     """ROMMA, Li & Long (2002): learn from mistakes."""
     margin, other = rival(y, x, state)
@@ -167,7 +167,7 @@ def romma(y, x, state):
     return margin, 0.0
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def aggressive_romma(y, x, state):
     """Aggressive ROMMA, Li & Long (2002): learn from margins below 1."""
     margin, other = rival(y, x, state)
@@ -177,7 +177,7 @@ def aggressive_romma(y, x, state):
     return margin, 0.0
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def ogd(y, x, state):
     """Online gradient descent, Zinkevich (2003), with step C/√t. Parameters: C, loss."""
     margin, other = rival(y, x, state)
@@ -189,7 +189,7 @@ def ogd(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def passive_aggressive(y, x, state):
     """PA, Crammer et al. (2006), section 7."""
     margin, other = rival(y, x, state)
@@ -199,7 +199,7 @@ def passive_aggressive(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def passive_aggressive_1(y, x, state):
     """PA-I, Crammer et al. (2006), section 7. Parameter: C."""
     margin, other = rival(y, x, state)
@@ -210,7 +210,7 @@ def passive_aggressive_1(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def passive_aggressive_2(y, x, state):
     """PA-II, Crammer et al. (2006), section 7. Parameter: C."""
     margin, other = rival(y, x, state)
@@ -221,7 +221,7 @@ def passive_aggressive_2(y, x, state):
     return margin, loss
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _confidence_noise(alpha, v, phi):
     """Return the r for which Σ - βΣx xᵀΣ has β = αφ/(t + αφv), t the new deviation of m."""
     reach = alpha * v * phi
@@ -229,7 +229,7 @@ def _confidence_noise(alpha, v, phi):
     return deviation / (alpha * phi)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _confidence_alpha(margin, v, phi, release):
     """Return the step of CW, the positive root of its KKT conditions with variance 2v.
 
@@ -244,7 +244,7 @@ def _confidence_alpha(margin, v, phi, release):
     return (root - margin * zeta) / (2.0 * v * psi)
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def soft_confidence_weighted_1(y, x, state):
     """SCW-I, Wang et al. (2012); CW, Crammer et al. (2009b), when C is infinite.
 
@@ -264,7 +264,7 @@ def soft_confidence_weighted_1(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def soft_confidence_weighted_2(y, x, state):
     """SCW-II, Wang et al. (2012). Parameters: φ, C, and 1 for the trigger of the release."""
     margin, other = rival(y, x, state)
@@ -284,7 +284,7 @@ def soft_confidence_weighted_2(y, x, state):
     return margin, loss
 
 
-@numba.njit(**RULE)
+@njit(**RULE)
 def arow(y, x, state):
     """AROW, Crammer et al. (2009). Parameter: r."""
     margin, other = rival(y, x, state)
@@ -299,66 +299,66 @@ def arow(y, x, state):
 # One compiled pass per rule: each is kept on disk by numba, and none compiles the others.
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _perceptron_max_pass(rows, order, labels, state, margins, losses):
     return multiclass_rounds(perceptron_max, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _perceptron_uniform_pass(rows, order, labels, state, margins, losses):
     return multiclass_rounds(perceptron_uniform, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _perceptron_proportional_pass(rows, order, labels, state, margins, losses):
     return multiclass_rounds(perceptron_proportional, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _romma_pass(rows, order, labels, state, margins, losses):
     return multiclass_rounds(romma, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _aromma_pass(rows, order, labels, state, margins, losses):
     return multiclass_rounds(aggressive_romma, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _ogd_pass(rows, order, labels, state, margins, losses):
     return multiclass_rounds(ogd, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _pa_pass(rows, order, labels, state, margins, losses):
     return multiclass_rounds(passive_aggressive, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _pa1_pass(rows, order, labels, state, margins, losses):
     return multiclass_rounds(passive_aggressive_1, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _pa2_pass(rows, order, labels, state, margins, losses):
     return multiclass_rounds(passive_aggressive_2, rows, order, labels, state, margins, losses)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _scw1_pass(rows, order, labels, state, margins, losses):
     return multiclass_rounds(
         soft_confidence_weighted_1, rows, order, labels, state, margins, losses
     )
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _scw2_pass(rows, order, labels, state, margins, losses):
     return multiclass_rounds(
         soft_confidence_weighted_2, rows, order, labels, state, margins, losses
     )
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _arow_pass(rows, order, labels, state, margins, losses):
     return multiclass_rounds(arow, rows, order, labels, state, margins, losses)
 

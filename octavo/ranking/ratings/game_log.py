@@ -6,9 +6,10 @@ import math
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from octavo.engine.compilation.kernel_cache import njit
 
 
 class Game(NamedTuple):
@@ -100,7 +101,7 @@ class GameLog(NamedTuple):
     times: NDArray[np.float64]  # empty when games are counted instead
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _first_repeat(game_ptr, team_ptr, players):
     """Return the first game in which a player appears twice, or -1."""
     for g in range(game_ptr.shape[0] - 1):

@@ -14,11 +14,11 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_ndtr, logsumexp, ndtr
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.probability.normal import (
     above_threshold,
     in_window,
@@ -57,7 +57,7 @@ class RatingRules(NamedTuple):
 # --- one game, in arrays ----------------------------------------------------------------------
 
 
-@numba.njit(cache=True, inline="always")
+@njit(cache=True, inline="always")
 def _gamma(rules, sigma_i, c, k, i, q, table):
     """Return γ_q, which slows the shrinking of team i's variance (Section 3.5)."""
     if rules.gamma == SIGMA_OVER_C:
@@ -69,7 +69,7 @@ def _gamma(rules, sigma_i, c, k, i, q, table):
     return table[i, q]
 
 
-@numba.njit(cache=True, inline="always")
+@njit(cache=True, inline="always")
 def _pair_terms(rules, mu_i, mu_q, c, outcome):
     """Return c δ_q/σ_i² and c² η_q/(γ_q σ_i²): Eq. (49)-(50) for BT, Algorithm 3 for TM.
 
@@ -88,7 +88,7 @@ def _pair_terms(rules, mu_i, mu_q, c, outcome):
     return outcome - p, p * (1.0 - p)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _pair_moves(rules, mean, variance, ranks, order, table, omega, delta):
     """Fill Ω and Δ by sums over pairs: all of them, or neighbours in rank order (Eq. 61)."""
     k = mean.shape[0]
@@ -109,7 +109,7 @@ def _pair_moves(rules, mean, variance, ranks, order, table, omega, delta):
             delta[q] += gamma_q * variance[q] / c2 * shrink
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _plackett_luce_moves(rules, mean, variance, ranks, order, table, omega, delta):
     """Fill Ω and Δ of Algorithm 4 in O(k) after sorting.
 
@@ -142,7 +142,7 @@ def _plackett_luce_moves(rules, mean, variance, ranks, order, table, omega, delt
         a = b
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _glicko_move(mu, variance, other_mu, other_variance, score):
     """Return the new mean and variance after one game (Algorithm 5)."""
     q = GLICKO_Q
@@ -152,7 +152,7 @@ def _glicko_move(mu, variance, other_mu, other_variance, score):
     return mu + new_variance * q * g * (score - p), new_variance
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _elo_move(rules, mu, other_mu, score):
     """Return the new rating of Eq. (6), with the link of Eq. (5) or its logistic form."""
     if rules.normal_link:
@@ -162,7 +162,7 @@ def _elo_move(rules, mu, other_mu, score):
     return mu + rules.k_factor * (score - p)
 
 
-@numba.njit(cache=True, inline="always")
+@njit(cache=True, inline="always")
 def _duel(rules, i, j, score, mu, variance, table):
     """Play one game of one player against another, in place."""
     vi, vj = variance[i], variance[j]
@@ -188,7 +188,7 @@ def _duel(rules, i, j, score, mu, variance, table):
     variance[j] = vj * max(1.0 - gj * sj * shrink, rules.kappa)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _stable_order(ranks):
     """Return the teams from first to last, ties in the order given (bottom-up merge sort)."""
     k = ranks.shape[0]
@@ -210,7 +210,7 @@ def _stable_order(ranks):
     return order
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def team_sums(first, last, team_ptr, players, weights, mu, variance, mean_out, variance_out):
     """Fill each team's mean Σ w μ and variance Σ w² σ²."""
     for t in range(first, last):
@@ -223,7 +223,7 @@ def team_sums(first, last, team_ptr, players, weights, mu, variance, mean_out, v
         variance_out[t - first] = v
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def rate_game(rules, first, last, team_ptr, players, weights, ranks, mu, variance, table):
     """Play one game between the teams first..last-1, in place, from pre-game values."""
     k = last - first
@@ -264,7 +264,7 @@ class RatingState(NamedTuple):
     last_time: NDArray[np.float64]  # NaN before the first game; kept up only under drift
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def replay_duels(rules, players, ranks, mu, variance):
     """Play a log in which every game is one player against another."""
     no_table = np.empty((0, 0))
@@ -278,7 +278,7 @@ def replay_duels(rules, players, ranks, mu, variance):
         _duel(rules, i, j, score, mu, variance, no_table)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def add_drift(rules, players, now, variance, last_time):
     """Let the skills of a game's players drift since each one's last game."""
     for j in players:
@@ -289,7 +289,7 @@ def add_drift(rules, players, now, variance, last_time):
         last_time[j] = now
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def replay_games(rules, log, state, clock, before_mean, before_variance, after):
     """Play every game of a log in order.
 
@@ -316,7 +316,7 @@ def replay_games(rules, log, state, clock, before_mean, before_variance, after):
                 after[slot, 1] = variance[players[slot]]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def glicko_period(rules, one, other, score, state):
     """Play a rating period: every game against the ratings at its start (Eq. 81-88)."""
     q = GLICKO_Q

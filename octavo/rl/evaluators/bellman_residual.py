@@ -15,11 +15,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import StrOptions
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams.passes import JIT, as_rows
 from octavo.rl.evaluators import gradient_passes as passes
 from octavo.rl.evaluators.base import POSITIVE, UNIT
@@ -48,7 +48,7 @@ _NOT_WITH_TRACES = (
 )
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _brm_scalars(target, decay, carry):
     """Return y_i = 1 + e_i² y_{i-1} and z̃_i = e_i z̃_{i-1} + y_i ρ_i r_i; ``carry`` holds both."""
     y, ahead = np.empty(target.size), np.empty(target.size)
@@ -59,7 +59,7 @@ def _brm_scalars(target, decay, carry):
     return y, ahead
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _brm_pass(D, target, decay, first, C, theta, trace, carry):
     """Run recursive BRM(λ) (Algorithm 4, A11) from row ``first``; return where it had to stop."""
     p = theta.size
@@ -95,7 +95,7 @@ def _brm_pass(D, target, decay, first, C, theta, trace, carry):
     return D.shape[0]
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _double_sample_pass(D1, D2, weight, first, M):
     """Keep M = (I/eps + Σ ρ'ρ'' Δφ'Δφ''ᵀ)⁻¹ up to date (A10); return where it had to stop."""
     p = M.shape[0]

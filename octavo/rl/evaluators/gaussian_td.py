@@ -14,7 +14,6 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
@@ -22,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams.passes import JIT, locked
 from octavo.rl.evaluators.base import POSITIVE, UNIT, PolicyEvaluator
 from octavo.rl.evaluators.normal_equations import (
@@ -37,7 +37,7 @@ from octavo.rl.processes.transitions import Transitions
 __all__ = ["GPTD", "KTD"]
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _noise_scan(continues, terminal, gamma, noise, last):
     """Return c_t and s_t of the Cholesky factor of the noise covariance σ²ΓΓᵀ.
 
@@ -53,7 +53,7 @@ def _noise_scan(continues, terminal, gamma, noise, last):
     return c, s
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _gaussian_pass(D, r, continues, terminal, gamma, noise, drift, P, theta, p, scalars):
     """Run parametric GPTD (A12); ``drift`` is added to P before each transition (KTD).
 

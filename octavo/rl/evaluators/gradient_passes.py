@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams.passes import (
     JIT,
     WORD,
@@ -69,7 +69,7 @@ def mean_theta(state: GradientState) -> np.ndarray:
     return state.theta - state.drift / max(state.clock[ROUND], 1.0)
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def _advance(e, scale, x, z, active, seen, count):
     """Make z ← e z + scale x and return how many coordinates the list now holds."""
     if x.dense:
@@ -94,7 +94,7 @@ def _advance(e, scale, x, z, active, seen, count):
     return count
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def _add_trace(step, z, dense, active, count, out):
     if dense:
         for j in range(z.size):
@@ -104,7 +104,7 @@ def _add_trace(step, z, dense, active, count, out):
             out[active[k]] += step * z[active[k]]
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def _dot_trace(z, dense, active, count, w):
     total = 0.0
     if dense:
@@ -116,7 +116,7 @@ def _dot_trace(z, dense, active, count, w):
     return total
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _project(theta, drift, radius, lag):
     """Project θ to a ball; the mean of past θ is kept right."""
     norm = 0.0
@@ -132,7 +132,7 @@ def _project(theta, drift, radius, lag):
         theta[j] *= factor
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _too_large(theta):
     total = 0.0
     for j in range(theta.size):
@@ -140,7 +140,7 @@ def _too_large(theta):
     return not total < DIVERGED * DIVERGED
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def _move_along_row(step, lag, x, theta, drift):
     """Add step x to θ; a mean of past θ, where one is kept, lags behind by ``lag`` steps."""
     axpy(step, x, theta)
@@ -148,7 +148,7 @@ def _move_along_row(step, lag, x, theta, drift):
         axpy(lag * step, x, drift)
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def _move_along_trace(step, lag, z, dense, active, count, theta, drift):
     """Add step z to θ."""
     _add_trace(step, z, dense, active, count, theta)
@@ -156,14 +156,14 @@ def _move_along_trace(step, lag, z, dense, active, count, theta, drift):
         _add_trace(lag * step, z, dense, active, count, drift)
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def _lost(delta, clock, theta):
     """Tell a recursion that is not coming back; θ is looked at once in a while."""
     every = max(64, theta.size)
     return not abs(delta) < _HUGE or (clock[ROUND] % every == every - 1 and _too_large(theta))
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def _adapted(alpha, overshoot, adaptive, clock):
     """Return the step size; adapted, none may overshoot its own temporal difference."""
     if not adaptive:
@@ -173,7 +173,7 @@ def _adapted(alpha, overshoot, adaptive, clock):
     return clock[SMALLEST]
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _td_pass(rows, rows_next, terms, alphas, adaptive, radius, state):
     """Run TD(λ) over a block (Algorithm 5, A1); return how many transitions were used."""
     rows, rows_next = borrowed_rows(rows), borrowed_rows(rows_next)
@@ -200,7 +200,7 @@ def _td_pass(rows, rows_next, terms, alphas, adaptive, radius, state):
     return n
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _corrected_pass(
     rule, rows, rows_next, terms, gram, alphas, betas, lam, adaptive, radius, state
 ):
@@ -250,7 +250,7 @@ def _corrected_pass(
     return n
 
 
-@numba.njit(**WORD)
+@njit(**WORD)
 def _shrink(factor, w, clock):
     """Multiply w = scale * stored by ``factor``, at no cost but a rare clean-up."""
     scale = clock[SCALE] * factor
@@ -262,7 +262,7 @@ def _shrink(factor, w, clock):
     clock[SCALE] = 1.0
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _residual_pass(rows, rows_next, rows_next2, r, weight, gamma, alphas, radius, state):
     """Run the residual gradient method without traces (A13); two draws of the next state."""
     rows, rows_next = borrowed_rows(rows), borrowed_rows(rows_next)
@@ -283,7 +283,7 @@ def _residual_pass(rows, rows_next, rows_next2, r, weight, gamma, alphas, radius
     return r.size
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _residual_trace_pass(rows, rows_next, terms, lam, alphas, radius, state):
     """Run gBRM(λ), Algorithm 8, over a block."""
     rows, rows_next = borrowed_rows(rows), borrowed_rows(rows_next)

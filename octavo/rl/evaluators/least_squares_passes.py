@@ -7,9 +7,9 @@ are those of `octavo.rl.processes.traces.TraceTerms`.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams.passes import JIT, locked
 from octavo.rl.evaluators.normal_equations import add_outer, dot_row, right_and_left, two_right
 
@@ -18,13 +18,13 @@ OVERFLOWING = 1e150  # LSPE comes back from large values once A and N have settl
 _SINGULAR = 1e-9  # a denominator this small beside its terms has lost its digits
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _decay_trace(z, e, row):
     for j in range(z.size):
         z[j] = e * z[j] + row[j]
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _within(theta, bound):
     for j in range(theta.size):  # noqa: SIM110
         if not abs(theta[j]) < bound:
@@ -32,7 +32,7 @@ def _within(theta, bound):
     return True
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def lstd_pass(X, D, target, decay, first, M, theta, z):
     """Run recursive LSTD(λ) (Algorithm 1, A5, A6) from row ``first``.
 
@@ -53,7 +53,7 @@ def lstd_pass(X, D, target, decay, first, M, theta, z):
     return X.shape[0]
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def lspe_pass(X, D, target, decay, gram, alphas, N, A, b, theta, z):
     """Run LSPE(λ) (Algorithm 2, A7, A8, with N, A and b of the current transition)."""
     p = theta.size
@@ -76,7 +76,7 @@ def lspe_pass(X, D, target, decay, gram, alphas, N, A, b, theta, z):
     return X.shape[0]
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def fpkf_pass(X, D, target, decay, alphas, N, Z, theta, z):
     """Run FPKF(λ) (Algorithm 3, A9); a step size of 0 only gathers."""
     p = theta.size

@@ -9,12 +9,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams.passes import JIT, SUM, locked
 from octavo.rl.processes.traces import TraceTerms, dense_rows, scan_traces
 from octavo.rl.processes.transitions import Transitions
@@ -57,7 +57,7 @@ def differences(block: Transitions, terms: TraceTerms) -> Array:
     return out
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _differences(X, X_next, own, ahead, out):
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
@@ -96,7 +96,7 @@ def inverse_system(A: Array, eps: float) -> Array:
 # --- compiled products; M is C-ordered ----------------------------------------------------------
 
 
-@numba.njit(**SUM)
+@njit(**SUM)
 def dot_row(row, v):
     total = 0.0
     for j in range(v.size):
@@ -104,7 +104,7 @@ def dot_row(row, v):
     return total
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def right_and_left(M, v, u, right, left):
     """Write M v into ``right`` and uᵀ M into ``left``, in one pass over M."""
     left[:] = 0.0
@@ -115,7 +115,7 @@ def right_and_left(M, v, u, right, left):
             left[j] += s * M[i, j]
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def two_right(M, u, v, Mu, Mv):
     """Write M u and M v in one pass over M."""
     for i in range(M.shape[0]):
@@ -123,7 +123,7 @@ def two_right(M, u, v, Mu, Mv):
         Mv[i] = dot_row(M[i], v)
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def add_outer(M, step, u, v):
     """Add step u vᵀ to M."""
     for i in range(M.shape[0]):

@@ -7,10 +7,10 @@ and comparison", JMLR 15:809-883, section 3.1.6 (benchmarks 9 and 10).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.linalg import expm
 from sklearn.utils import check_random_state
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.rl.features.grids import RBFGridFeatures
 from octavo.rl.problems.linear_control import solve_lqr
 from octavo.rl.processes.objectives import SquaredTD, ValueObjectives

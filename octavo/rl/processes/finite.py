@@ -15,9 +15,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
+
+from octavo.engine.compilation.kernel_cache import njit
 
 __all__ = ["FiniteMDP", "Trajectory"]
 

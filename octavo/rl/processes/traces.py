@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams.passes import JIT, locked
 from octavo.rl.processes.transitions import Transitions
 
@@ -161,7 +161,7 @@ def dense_rows(X: Any) -> NDArray[np.float64]:
     return locked(np.ascontiguousarray(X.toarray() if sp.issparse(X) else X))
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def _credit(decay, rho, last):
     """Return ρ_i c_i with c_i = 1 + decay_i c_{i-1}, and the last c."""
     weights = np.empty(rho.size)
@@ -171,7 +171,7 @@ def _credit(decay, rho, last):
     return weights, last
 
 
-@numba.njit(**JIT)
+@njit(**JIT)
 def scan_traces(X, decay, z, out):
     """Write z_i = decay_i z_{i-1} + x_i and leave the last in ``z``."""
     for i in range(X.shape[0]):

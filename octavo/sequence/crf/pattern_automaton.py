@@ -18,11 +18,11 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.sequence.crf.label_sequences import (
     classes_of,
     encode_labels,
@@ -158,7 +158,7 @@ def count_windows(
     return found
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _walk(delta, codes, ptr, start, states):
     """Fill states with the state before each label; every sequence begins in ``start``."""
     for q in range(ptr.shape[0] - 1):

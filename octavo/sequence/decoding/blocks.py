@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chains.inference import Edges, best_paths, chain_marginals
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.sequence.hmm.model import HMMScores, require_possible
 
 _LARGEST = 200_000  # blocks of k - 1 states that the recursion may hold
@@ -60,7 +60,7 @@ def _follow(scores: HMMScores) -> tuple[NDArray[np.float64], NDArray[np.float64]
     return found.nodes, np.divide(found.pairs, total, out=found.pairs, where=total > 0)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _best_blocks(gamma, follow, ptr, k, states):
     """Fill states by max-plus over windows (y_t .. y_{t+k-2}), numbered in base K."""
     K = gamma.shape[1]

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chains.inference import Edges, best_paths, blended_paths, chain_marginals
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.sequence.decoding.blocks import block_path, pairwise_path
 from octavo.sequence.decoding.posterior_risks import (
     checked_labels,
@@ -155,7 +155,7 @@ def _prior_feature(scores: HMMScores, gains: Floats | None, beta: float) -> Floa
     return _powered(_log_gains(log_prior_marginals(scores), gains), beta)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _add_scaled(total, weight, values):
     """Add weight times values to total in place."""
     for n in range(total.shape[0]):
@@ -163,7 +163,7 @@ def _add_scaled(total, weight, values):
             total[n, j] += weight * values[n, j]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _row_argmax(values, out):
     """Fill out with the smallest place of the maximum of every row."""
     for n in range(values.shape[0]):

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from octavo.engine.chains.inference import Edges, log_partition
 from octavo.engine.chains.kernels import edge_between, edge_degree
 from octavo.engine.chains.sequences import locate
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.sequence.hmm.model import HMMScores, checked_hmm, require_possible
 
 __all__ = ["TransformedVariables", "transformed_variables"]
@@ -116,7 +117,7 @@ def variables_of(scores: HMMScores, mu: float, transform: str) -> TransformedVar
     return TransformedVariables(forward, backward)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _power_mean(values, count, mu):
     """Return log [Σ exp(values)^μ]^{1/μ}; the max for μ = ∞, the mean over the support for 0."""
     top, total, n = -np.inf, 0.0, 0
@@ -131,7 +132,7 @@ def _power_mean(values, count, mu):
     return top + (total / n if mu == 0.0 else math.log(total) / mu)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _subtract_log_sum(rows, n):
     """Normalise row n, held in logarithms; return the log of what its entries added up to."""
     top, total = -np.inf, 0.0
@@ -147,7 +148,7 @@ def _subtract_log_sum(rows, n):
     return top
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _power_backward(trans, s, emission, n, mu, scale, values, fill, backward):
     """Fill the backward variables of row n from those of row n + 1: Eq. (52), last line."""
     K = backward.shape[1]
@@ -161,7 +162,7 @@ def _power_backward(trans, s, emission, n, mu, scale, values, fill, backward):
         backward[n, i] = _power_mean(values[i], fill[i], mu) - scale
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _power(start, trans, emission, ptr, mu, forward, backward, possible):
     """Fill the logs of Eq. (52), or (53) for μ = 0; possible[q] = -inf where no path is."""
     N, K = emission.shape
@@ -201,7 +202,7 @@ def _step_either(trans, step):
     return lambda trans, step: 0
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _log_mean_exp(z):
     """Return log of the mean of e^z, without losing the digits of small z."""
     top = np.max(z)
@@ -215,7 +216,7 @@ def _log_mean_exp(z):
     return math.log1p(total / z.shape[0])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _brushe(start, trans, density, ptr, mu, normalise, forward, backward):
     """Fill Eq. (51) or, normalised, (54); return the row where all underflow, or -1."""
     N, K = density.shape

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
@@ -19,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from octavo.engine.chains.inference import Edges, group_edges
 from octavo.engine.chains.sequences import check_lengths, locate, split_sequences, stack_sequences
+from octavo.engine.compilation.kernel_cache import njit
 
 __all__ = ["simulate_hmm"]
 
@@ -159,7 +159,7 @@ def _require_stochastic(
         )
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _row_max(values):
     """Return the maximum of every row, NaN where a row has one."""
     out = np.empty(values.shape[0])
@@ -367,7 +367,7 @@ def _distribution_emission(emission: Sequence[Any], values: NDArray[Any]) -> Flo
 # --- simulation ---------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _walk(start, trans, ptr, uniforms, states):
     """Fill states with a walk of each sequence; start and trans hold cumulative probabilities."""
     K = start.shape[0]

@@ -17,10 +17,10 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.sequence.hmm.params import (
     HMMBank,
     HMMParams,
@@ -102,7 +102,7 @@ def _discrete_scores(base: Floats, reduced: Floats) -> Floats:
 # --- the recursion -------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _log_total(chances, score):
     """Return log Σ_ρ chances[ρ] exp(score[ρ]) in logarithms throughout."""
     top = -np.inf
@@ -118,7 +118,7 @@ def _log_total(chances, score):
     return top + math.log(total)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _keep_choices(chances, score, value, phi):
     """Set phi[ρ] = chances[ρ] exp(score[ρ] - value); uniform where no choice is possible."""
     S = score.shape[0]
@@ -131,7 +131,7 @@ def _keep_choices(chances, score, value, phi):
             phi[r] = 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _backward(start_b, trans_b, chances, emit, j, tau, room, keep, phi):
     """Return L_HMM of one base model and reduced model j, Eq. (37).
 
@@ -183,7 +183,7 @@ def _backward(start_b, trans_b, chances, emit, j, tau, room, keep, phi):
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _bounds(start_b, trans_b, chances, emit, tau, out):
     """Fill out (n, K) with L_HMM of all pairs; emit is (n, Sb, K, S), chances (K, S + 1, S)."""
     Sb, S = start_b.shape[1], chances.shape[2]
@@ -196,7 +196,7 @@ def _bounds(start_b, trans_b, chances, emit, tau, out):
             )
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _statistics(start_b, trans_b, chances, emit, tau, share, start, trans, stay):
     """Add Eq. (23), weighted by share (n, K), to start (K, S) and trans (K, S, S).
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 import warnings
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.duals.simplex_qp import simplex_qp
 from octavo.engine.kernels.gram import check_gram
 
@@ -45,7 +45,7 @@ class ExtremePoints(NamedTuple):
     n_undecided: int
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _start_of_ball(gram, weight):
     """Put half the weight on each of two far points; return a quarter of their distance²."""
     n = gram.shape[0]
@@ -62,7 +62,7 @@ def _start_of_ball(gram, weight):
     return 0.25 * far
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _enclose(gram, weight, slope, rel_tol, max_steps):
     """Solve the dual of the enclosing ball; return radius² and its gap.
 
@@ -79,7 +79,7 @@ def _enclose(gram, weight, slope, rel_tol, max_steps):
     return 2.0 * value, 2.0 * gap
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _grow_hull(gram, order, corners, n_corners, corner_gram, mu, error, eps, max_steps):
     """Visit points in order; those farther than eps from the hull become corners (step 3).
 
@@ -125,7 +125,7 @@ def _grow_hull(gram, order, corners, n_corners, corner_gram, mu, error, eps, max
     return n_corners, undecided
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _nearest_in_hull(gram_diagonal, cross, corner_gram, mu, error, tol, max_steps):
     """Move each row of `mu` to the nearest point of the hull, up to a gap of tol (step 5).
 

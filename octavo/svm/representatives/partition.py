@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.kernels.gram import Kernel, row_chunks
 
 Rows = NDArray[np.intp]
@@ -32,7 +32,7 @@ class DistinctRows(NamedTuple):
     inverse: Rows
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _mixed(place, bits):
     """Return 64 bits that depend on all bits of both arguments (finaliser of splitmix64)."""
     z = bits + (np.uint64(place) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -41,7 +41,7 @@ def _mixed(place, bits):
     return z ^ (z >> np.uint64(31))
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _keys_of_dense(bits, values, keys):
     """Fill the key of each row: a sum over entries that are not zero, whatever their order."""
     for i in range(values.shape[0]):
@@ -52,7 +52,7 @@ def _keys_of_dense(bits, values, keys):
         keys[i] = key
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _keys_of_csr(indptr, indices, bits, values, keys):
     for i in range(indptr.shape[0] - 1):
         key = np.uint64(0)

@@ -1,0 +1,293 @@
+"""Run claims and draw figures in parallel, one process per core, and keep what is finished.
+
+Work is handed out paper by paper, since claims of a paper share what they compute. A process that
+dies takes one claim with it and no other. Finished claims are written to a journal that is named
+by a hash of octavo's sources, so that a second run goes on where the first one was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from octavo.catalogue import Paper, find_paper
+from octavo.claims import Claim, Result, run_claim
+
+Outcome = tuple[Paper, Result]
+KEPT_JOURNALS = 5
+
+
+# --- the journal ----------------------------------------------------------------------------
+
+
+def sources_hash() -> str:
+    """Return a hash of octavo's sources and of the packages that its numbers rest on."""
+    from importlib.metadata import version
+
+    import octavo
+
+    total = hashlib.sha256()
+    root = Path(octavo.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    for package in ("numpy", "scipy", "scikit-learn", "numba"):
+        total.update(version(package).encode())
+    return total.hexdigest()[:20]
+
+
+class ClaimJournal:
+    """Finished claims on disk, one JSON line each.
+
+    Parameters
+    ----------
+    path : Path, optional
+        The file; by default one in the cache folder, named by `sources_hash`.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        if path is None:
+            from octavo._places import cache_folder
+
+            path = cache_folder() / "claims" / f"{sources_hash()}.jsonl"
+        self.path = path
+
+    def read(self, claims: Sequence[tuple[Paper, Claim]], full: bool) -> dict[str, Result]:
+        """Return kept results by ``paper/claim``; damaged or stale lines are passed over."""
+        if not self.path.exists():
+            return {}
+        known = {f"{paper.key}/{claim.name}": claim for paper, claim in claims}
+        found = {}
+        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                entry = json.loads(line)
+                claim = known[entry["key"]]
+                if entry["full"] is not full or entry["fingerprint"] != claim.fingerprint:
+                    continue
+                found[entry["key"]] = _result(claim, entry["outcome"])
+            except (ValueError, KeyError, TypeError):
+                continue
+        return found
+
+    def add(self, paper: Paper, result: Result, full: bool) -> None:
+        """Write down a result, unless it may change with the machine: missing data, a failure."""
+        if result.verdict in ("not measurable here", "failed"):
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        line = {
+            "key": f"{paper.key}/{result.claim.name}",
+            "full": full,
+            "fingerprint": result.claim.fingerprint,
+            "outcome": _plain(result),
+        }
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def tidy(self) -> None:
+        """Remove the journals of older sources, all but a few."""
+        folder = self.path.parent
+        if folder.is_dir():
+            by_age = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+            for path in by_age[:-KEPT_JOURNALS]:
+                path.unlink(missing_ok=True)
+
+
+def _plain(result: Result) -> list[Any]:
+    return [result.verdict, result.measured, result.interval, result.evidence, result.seconds]
+
+
+def _result(claim: Claim, plain: list[Any]) -> Result:
+    verdict, measured, interval, evidence, seconds = plain
+    return Result(claim, verdict, measured, interval and tuple(interval), evidence, seconds)
+
+
+# --- processes ------------------------------------------------------------------------------
+
+
+def _work(pipe: Connection) -> None:
+    """Take jobs from the pipe until None comes; answer each with plain data."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    warnings.simplefilter("ignore")
+    while (job := pipe.recv()) is not None:
+        kind, key, name, full = job
+        paper = find_paper(key)
+        if kind == "claim":
+            pipe.send(_plain(run_claim(paper.find_claim(name), full=full)))
+        else:
+            from octavo.report import drawn
+
+            pipe.send(drawn(paper.figures[name]))
+
+
+@dataclass
+class _Worker:
+    """A process, its pipe and what it was given to do."""
+
+    queue: deque[tuple[Any, ...]] = field(default_factory=deque)
+    job: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        # Spawned, not forked: numpy must load with the thread settings below.
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def next_job(self) -> bool:
+        self.job = self.queue.popleft() if self.queue else None
+        if self.job is not None:
+            self.pipe.send(self.job)
+        return self.job is not None
+
+
+def run_jobs(
+    batches: Sequence[Sequence[tuple[Any, ...]]], n_jobs: int
+) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Run batches of jobs in processes and yield (job, answer) as they come.
+
+    Parameters
+    ----------
+    batches : sequence of sequences of jobs
+        A batch stays in one process. A job is ``("claim", paper, claim, full)`` or
+        ``("figure", paper, number, full)``.
+    n_jobs : int
+        Processes.
+
+    Yields
+    ------
+    pair : tuple
+        The job and its answer; an answer that is an exception means that the process died.
+    """
+    waiting = deque(sorted(batches, key=len, reverse=True))
+    saved = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(_THREADS)  # one core per process
+    workers = [_Worker() for _ in range(min(n_jobs, len(waiting)))]
+    try:
+        for worker in workers:
+            worker.queue.extend(waiting.popleft())
+            worker.next_job()
+        while busy := {worker.pipe: worker for worker in workers if worker.job is not None}:
+            for pipe in wait(list(busy)):
+                worker = busy[pipe]  # type: ignore[index]
+                job = worker.job
+                assert job is not None
+                try:
+                    answer = worker.pipe.recv()
+                except (EOFError, OSError):
+                    worker.process.join()
+                    answer = ChildProcessError(
+                        f"The process ended with status {worker.process.exitcode}; "
+                        "-9 is what a machine without memory left answers."
+                    )
+                    worker.start()
+                if not worker.queue and waiting:
+                    worker.queue.extend(waiting.popleft())
+                worker.next_job()
+                yield job, answer
+    finally:
+        for worker in workers:
+            worker.process.terminate()
+        for name, value in saved.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+_THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def batches_of(jobs: Sequence[tuple[Any, ...]], n_jobs: int) -> list[list[tuple[Any, ...]]]:
+    """Return jobs grouped by paper, papers cut in pieces where there are too few to share out."""
+    papers: dict[str, list[tuple[Any, ...]]] = {}
+    for job in jobs:
+        papers.setdefault(job[1], []).append(job)
+    pieces = max(1, -(-n_jobs // max(len(papers), 1)))
+    size = {key: -(-len(own) // pieces) for key, own in papers.items()}
+    return [
+        own[i : i + size[key]] for key, own in papers.items() for i in range(0, len(own), size[key])
+    ]
+
+
+# --- what the command line calls --------------------------------------------------------------
+
+
+def reproduce_claims(
+    chosen: Sequence[tuple[Paper, Claim]],
+    *,
+    full: bool = False,
+    n_jobs: int | None = None,
+    journal: ClaimJournal | None = None,
+    tell: Callable[[Paper, Result, bool], None] = lambda paper, result, kept: None,
+) -> list[Outcome]:
+    """Measure claims in parallel and return the results in the order asked for.
+
+    Parameters
+    ----------
+    chosen : sequence of (Paper, Claim)
+        What to measure.
+    full : bool, default=False
+        At the paper's size instead of in seconds.
+    n_jobs : int, optional
+        Processes; all cores by default.
+    journal : ClaimJournal, optional
+        Where finished claims are found and kept.
+    tell : callable
+        Called with paper, result and whether it was kept from an earlier run, as results come.
+
+    Returns
+    -------
+    outcomes : list of (Paper, Result)
+        One for each claim.
+    """
+    n_jobs = n_jobs or os.cpu_count() or 1
+    papers = {paper.key: paper for paper, _ in chosen}
+    done = journal.read(chosen, full) if journal is not None else {}
+    for paper, claim in chosen:
+        if (result := done.get(f"{paper.key}/{claim.name}")) is not None:
+            tell(paper, result, True)
+    jobs = [
+        ("claim", paper.key, claim.name, full)
+        for paper, claim in chosen
+        if f"{paper.key}/{claim.name}" not in done
+    ]
+    for (_, key, name, _), answer in run_jobs(batches_of(jobs, n_jobs), n_jobs):
+        paper = papers[key]
+        if isinstance(answer, Exception):
+            answer = ["failed", None, None, str(answer), 0.0]
+        result = done[f"{key}/{name}"] = _result(paper.find_claim(name), answer)
+        if journal is not None:
+            journal.add(paper, result, full)
+        tell(paper, result, False)
+    if journal is not None:
+        journal.tidy()
+    return [(paper, done[f"{paper.key}/{claim.name}"]) for paper, claim in chosen]
+
+
+def draw_figures(papers: Sequence[Paper], n_jobs: int | None = None) -> dict[str, list[str]]:
+    """Draw the figures of papers in parallel; one that fails becomes a sentence in its place."""
+    from octavo.report import figure_error
+
+    n_jobs = n_jobs or os.cpu_count() or 1
+    drawn = {paper.key: [""] * len(paper.figures) for paper in papers}
+    captions = {paper.key: [figure.caption for figure in paper.figures] for paper in papers}
+    jobs = [("figure", p.key, number, False) for p in papers for number in range(len(p.figures))]
+    for (_, key, number, _), answer in run_jobs(batches_of(jobs, n_jobs), n_jobs):
+        if isinstance(answer, Exception):
+            answer = figure_error(captions[key][number], answer)
+        drawn[key][number] = answer
+    return drawn
