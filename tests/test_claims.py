@@ -17,7 +17,7 @@ from octavo.claims import (
 )
 from octavo.data import load_dataset
 
-METHOD = Method("M", "ranking", "m", ("M",), *["a long enough text"] * 5, ("peer",), ("plot",))
+METHOD = Method("M", "ranking", "m", *["a long enough text"] * 5, ("peer",), ("plot",))
 
 
 def result_of(measure, expect, seeds=(0,), published=1.0, full=False, full_seeds=None):

@@ -17,7 +17,7 @@ def normal(n, d):
 
 def shannon(X):
     forget_neighbours()  # every repeat searches anew
-    return KnnShannonEntropy(k=3).estimate(X)
+    return KnnShannonEntropy(n_neighbors=3).estimate(X)
 
 
 def bare_tree(X):

@@ -85,7 +85,7 @@ def to_a_gap(n, weighted, alpha):
     paths = {}
     for shards in (1, 2):
         model = HybridLinearClassifier(alpha=alpha, tol=1e-8, max_iter=150, n_shards=shards)
-        paths[shards] = quiet(model, X, y).objective_path_
+        paths[shards] = quiet(model, X, y).objectives_
     best = min(path.min() for path in paths.values())
     ours = {shards: int(np.argmax(own <= best * (1 + GAP))) for shards, own in paths.items()}
 
@@ -249,7 +249,7 @@ CONTESTS = [
         problem=f"One online pass over {ROWS // 5:,} rows of 100 Zipf indicators, one core",
         setup=lambda: one_pass(ROWS // 5),
         solvers={
-            "octavo": lambda d: quiet(RepeatedOnlineAveraging(n_passes=1), d["X"], d["y"]),
+            "octavo": lambda d: quiet(RepeatedOnlineAveraging(n_epochs=1), d["X"], d["y"]),
             "SGDClassifier": sgd_epoch,
         },
         work={"octavo": ROWS // 5 * 100, "SGDClassifier": ROWS // 5 * 100},

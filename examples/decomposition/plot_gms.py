@@ -36,7 +36,7 @@ fig.tight_layout()
 # so. Artificial outliers help.
 
 few = make_outlier_subspace(100, 20, 100, 20, random_state=0)
-for options in ({"variant": "gms2", "random_state": 0}, {"reg": "bisect", "n_components": 20}):
+for options in ({"variant": "gms2", "random_state": 0}, {"alpha": "bisect", "n_components": 20}):
     found = GeometricMedianSubspace(**options).fit(few.X).components_
     off = np.linalg.norm(found.T @ found - few.basis @ few.basis.T)
     print(f"{options}: dimension {len(found)}, error {off:.0e}")

@@ -21,14 +21,14 @@ sample = make_node_perturbed_networks(
 )
 curves = {}
 for name, make in (
-    ("group", lambda lam1: GroupJointGraphicalLasso(lam1, 0.1)),
+    ("group", lambda alpha_l1: GroupJointGraphicalLasso(alpha_l1, 0.1)),
     ("separate", SeparateGraphicalLasso),
 ):
     found = [
         node_network_metrics(
-            make(lam1).fit(sample.X, groups=sample.groups).precisions_, sample.precisions
+            make(alpha_l1).fit(sample.X, groups=sample.groups).precisions_, sample.precisions
         )
-        for lam1 in (0.3, 0.2, 0.12, 0.07, 0.04)
+        for alpha_l1 in (0.3, 0.2, 0.12, 0.07, 0.04)
     ]
     curves[name] = ([f.positive_edges for f in found], [f.true_positive_edges for f in found])
     print(name, curves[name])

@@ -21,11 +21,13 @@ from octavo.plot import plot_network_difference, plot_networks, plot_node_scores
 sample = make_node_perturbed_networks(60, 100, random_state=1)
 print("perturbed:", sample.perturbed_nodes, "co-hubs:", sample.cohub_nodes)
 
-model = PerturbedNodeJointGraphicalLasso(lam1=0.1, lam2=0.5).fit(sample.X, groups=sample.groups)
+model = PerturbedNodeJointGraphicalLasso(alpha_l1=0.1, alpha_joint=0.5).fit(
+    sample.X, groups=sample.groups
+)
 print(f"{model.n_iter_} iterations, duality gap {model.duality_gap_:.1e}")
 print("largest scores:", np.argsort(-model.node_scores_)[:4])
 
-fused = FusedJointGraphicalLasso(lam1=0.1, lam2=0.03).fit(sample.X, groups=sample.groups)
+fused = FusedJointGraphicalLasso(alpha_l1=0.1, alpha_joint=0.03).fit(sample.X, groups=sample.groups)
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 3.5), sharey=True)
 truth = {"perturbed": sample.perturbed_nodes, "cohubs": sample.cohub_nodes}
@@ -42,6 +44,8 @@ plot_network_difference(model.precisions_, nodes=sample.perturbed_nodes)
 # %%
 # Hubs that both groups share.
 
-hubs = CohubNodeJointGraphicalLasso(lam1=0.02, lam2=1.5).fit(sample.X, groups=sample.groups)
+hubs = CohubNodeJointGraphicalLasso(alpha_l1=0.02, alpha_joint=1.5).fit(
+    sample.X, groups=sample.groups
+)
 plot_node_scores(hubs.node_scores_, **truth).set_title("co-hubs (CNJGL)")
 plt.show()

@@ -13,8 +13,8 @@ from octavo.graphical import CLIMECV, clime_path, make_sparse_precision
 from octavo.plot import plot_edge_count, plot_graph, plot_l1_path
 
 sample = make_sparse_precision(50, 200, random_state=0)
-path = clime_path(sample.X, lam_min=0.05, n_lambdas=None)
-print(f"{path.n_pivots} pivots, largest duality gap {abs(path.dual_gap(0.05)).max():.0e}")
+path = clime_path(sample.X, alpha_min=0.05, n_alphas=None)
+print(f"{path.n_pivots} pivots, largest duality gap {abs(path.duality_gap(0.05)).max():.0e}")
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4))
 plot_l1_path(path.columns[7], ax=left)
@@ -29,7 +29,8 @@ for selection in ("cv", "ebic"):
     model = CLIMECV(selection=selection).fit(sample.X)
     wrong = int((model.adjacency_ != sample.adjacency).sum()) // 2
     print(
-        f"{selection}: lam = {model.lam_:.3f}, {model.adjacency_.sum() // 2} edges, {wrong} wrong"
+        f"{selection}: alpha = {model.alpha_:.3f}, {model.adjacency_.sum() // 2} edges, "
+        f"{wrong} wrong"
     )
 
 plot_graph(model.adjacency_, truth=sample.adjacency)

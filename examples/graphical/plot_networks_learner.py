@@ -13,7 +13,7 @@ from octavo.graphical import (
     ParentSetCache,
     make_bayesian_network,
     required_arc,
-    tiers,
+    tiered_structure,
 )
 from octavo.plot import (
     plot_anytime_bounds,
@@ -34,7 +34,7 @@ plot_cpdag(free.cpdag_, ax=right)
 # %%
 # Rules change the optimum: here the first three variables come before all others.
 
-rules = [tiers([[0, 1, 2], [3, 4, 5, 6, 7, 8]]), required_arc(0, 4)]
+rules = [tiered_structure([[0, 1, 2], [3, 4, 5, 6, 7, 8]]), required_arc(0, 4)]
 ruled = BayesianNetworkStructureLearner(constraints=rules, method="bnb", random_state=0).fit(X)
 print(f"BIC {ruled.score_:.2f} with rules")
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4))

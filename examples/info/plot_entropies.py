@@ -37,7 +37,10 @@ plot_estimate_by_size(
 
 ks, dimensions = [1, 3, 10], [1, 2, 4, 8]
 bias = [
-    [quick_test(KnnShannonEntropy(k=k), Normal(np.zeros(d), np.eye(d))).bias for d in dimensions]
+    [
+        quick_test(KnnShannonEntropy(n_neighbors=k), Normal(np.zeros(d), np.eye(d))).bias
+        for d in dimensions
+    ]
     for k in ks
 ]
 plot_bias_map(bias, ks, dimensions, ax=right)

@@ -32,7 +32,7 @@ with tempfile.TemporaryDirectory() as folder:
     for name, passes in (("L-BFGS", 0), ("hybrid", 1)):
         model = HybridLinearClassifier(alpha=10.0, n_online_passes=passes, max_iter=200)
         model.fit(shards)
-        path = model.objective_path_
+        path = model.objectives_
         curves[name] = ([passes + 1 + k for k in range(len(path))], path)
 scores = model.decision_function(hasher.transform(X_later))
 print(f"auPRC on a later day: {average_precision_score(y_later, scores):.3f}")

@@ -15,9 +15,9 @@ from octavo.rl import GTD2, LSTD, TD, TDC, coefficient_path, make_boyan
 problem = make_boyan(7, 2, gamma=1.0)
 log, exact = problem.sample(4000, random_state=0), problem.objectives()
 models = {
-    "TD": TD(1.0, alpha=0.05),
-    "TDC": TDC(1.0, alpha=0.05),
-    "GTD2": GTD2(1.0, alpha=0.2),
+    "TD": TD(1.0, learning_rate=0.05),
+    "TDC": TDC(1.0, learning_rate=0.05),
+    "GTD2": GTD2(1.0, learning_rate=0.2),
     "LSTD": LSTD(1.0),
 }
 paths = {name: coefficient_path(model, log, 100) for name, model in models.items()}

@@ -34,7 +34,7 @@ kinds = ("1d", 1, 3, 7, 32, 128)
 plot_strategies(
     {
         str(kind): NoOffsetSVCCV(
-            n_lams=5, n_sigmas=5, cv=2, warm="I0-W0", working_set=kind, random_state=0
+            n_alphas=5, n_gammas=5, cv=2, warm="I0-W0", working_set=kind, random_state=0
         ).fit(X, y)
         for kind in kinds
     }

@@ -15,7 +15,7 @@ from octavo.plot import plot_dual_ascent, plot_offset_boundaries, plot_svm_grid
 from octavo.svm import NoOffsetSVC, NoOffsetSVCCV
 
 X, y = make_moons(300, noise=0.25, random_state=0)
-machine = NoOffsetSVC(lam=5e-4, gamma=2.0, stopping="gap", trace=True, random_state=0).fit(X, y)
+machine = NoOffsetSVC(alpha=5e-4, gamma=2.0, stopping="gap", trace=True, random_state=0).fit(X, y)
 print(f"{machine.n_iter_} iterations, duality gap {machine.duality_gap_:.2g}")
 print(f"training error {1 - machine.score(X, y):.1%}")
 
@@ -29,6 +29,9 @@ plot_offset_boundaries({"without offset": machine, "with offset": with_offset}, 
 # each started from its neighbour's solution.
 
 search = NoOffsetSVCCV(random_state=0).fit(X, y)
-print(f"best λ {search.best_lam_:.2g}, σ {search.best_sigma_:.2g}; {search.time_grid_.sum():.2f} s")
+print(
+    f"best alpha {search.best_alpha_:.2g}, gamma {search.best_gamma_:.2g}; "
+    f"{search.time_grid_.sum():.2f} s"
+)
 plot_svm_grid(search)
 plt.show()

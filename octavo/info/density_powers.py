@@ -50,7 +50,7 @@ def log_enclosed(
     ----------
     X : ndarray of shape (N, d)
         The sample.
-    k : int
+    n_neighbors : int
         The neighbour.
     Y : ndarray of shape (M, d), default=None
         Where neighbours are searched, n = M; None for the other rows of X, n = N - 1.
@@ -74,8 +74,8 @@ def check_power(k: int, power: float, name: str) -> None:
     """Raise unless k neighbours can estimate that power of a density."""
     if not k > power:
         raise ValueError(
-            f"{name} needs the power {power:g} of a density, which k={k} neighbours cannot give: "
-            f"k must exceed {power:g}."
+            f"{name} needs the power {power:g} of a density, which n_neighbors={k} cannot "
+            f"give: it must exceed {power:g}."
         )
 
 
@@ -94,7 +94,7 @@ def log_power_mean(
     ----------
     log_u : ndarray of shape (N,)
         `log_enclosed` of X in itself. It may be anything of that shape where a is 0.
-    k : int
+    n_neighbors : int
         The neighbour that was used.
     a, b : float
         The powers; less than k.

@@ -160,7 +160,7 @@ class EntropyEstimator(SampleEstimator):
     Examples
     --------
     >>> from octavo.info import EntropyEstimator, KnnShannonEntropy
-    >>> isinstance(KnnShannonEntropy(k=5), EntropyEstimator)
+    >>> isinstance(KnnShannonEntropy(n_neighbors=5), EntropyEstimator)
     True
     """
 

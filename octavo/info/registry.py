@@ -251,7 +251,7 @@ def entropy(
     >>> import numpy as np
     >>> from octavo.info import entropy
     >>> X = np.random.default_rng(0).uniform(size=(2000, 2))  # entropy 0
-    >>> print(f"{entropy(X, k=5):.2f}")
+    >>> print(f"{entropy(X, n_neighbors=5):.2f}")
     0.03
     """
     return _make("entropy", measure, method, params).estimate(X)
@@ -338,7 +338,7 @@ def divergence(
     >>> from octavo.info import divergence
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(1, 1, size=(5000, 1))  # 1/2
-    >>> print(f"{divergence(X, Y, k=5):.2f}")
+    >>> print(f"{divergence(X, Y, n_neighbors=5):.2f}")
     0.51
     """
     return _make("divergence", measure, method, params).estimate(X, Y)
@@ -421,7 +421,7 @@ def cross_entropy(
     >>> from octavo.info import cross_entropy
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(1, 1, size=(5000, 1))  # 1.919
-    >>> print(f"{cross_entropy(X, Y, k=5):.2f}")
+    >>> print(f"{cross_entropy(X, Y, n_neighbors=5):.2f}")
     1.92
     """
     return _make("cross_entropy", measure, method, params).estimate(X, Y)

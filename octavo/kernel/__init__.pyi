@@ -31,7 +31,7 @@ from octavo.kernel.mkl.kernel_normalize import kernel_alignment as kernel_alignm
 from octavo.kernel.mkl.kernel_normalize import normalize_kernel as normalize_kernel
 from octavo.kernel.mkl.kernel_stack import KernelStack as KernelStack
 from octavo.kernel.mkl.weight_norms import lp_kernel_weights as lp_kernel_weights
-from octavo.kernel.steered.cv import KnowledgeKernelPCATuner as KnowledgeKernelPCATuner
+from octavo.kernel.steered.cv import KnowledgeKernelPCACV as KnowledgeKernelPCACV
 from octavo.kernel.steered.interactive_session import InteractiveSession as InteractiveSession
 from octavo.kernel.steered.interactive_session import SessionAction as SessionAction
 from octavo.kernel.steered.knowledge_kernel_pca import KnowledgeKernelPCA as KnowledgeKernelPCA

@@ -7,9 +7,9 @@ from octavo.online.experts.hedges import DoublingAdaHedge as DoublingAdaHedge
 from octavo.online.experts.hedges import FlipFlop as FlipFlop
 from octavo.online.experts.hedges import FlipFlopParameters as FlipFlopParameters
 from octavo.online.experts.hedges import FollowTheLeader as FollowTheLeader
+from octavo.online.experts.hedges import GameTrace as GameTrace
 from octavo.online.experts.hedges import Hedge as Hedge
 from octavo.online.experts.hedges import NormalHedge as NormalHedge
-from octavo.online.experts.hedges import Trace as Trace
 from octavo.online.experts.hedges import VariationMW as VariationMW
 from octavo.online.experts.hedges import flipflop_parameters as flipflop_parameters
 from octavo.online.experts.hedges import regret_of_fixed_eta as regret_of_fixed_eta

@@ -261,7 +261,7 @@ def bounds_are_valid(run: Run) -> float:
     best = graphical.solve_parent_sets(cache, "dp").score
     valid = True
     for steps in (1, 3, 10, 30):
-        found = graphical.solve_parent_sets(cache, "bnb", max_steps=steps, random_state=0)
+        found = graphical.solve_parent_sets(cache, "bnb", max_iter=steps, random_state=0)
         valid &= found.score <= best + 1e-9 * abs(best) <= found.upper_bound + 2e-9 * abs(best)
     return float(valid)
 
@@ -383,7 +383,7 @@ def two_problems(run: Run) -> float:
     found = graphical.DynamicBNLearner().fit(drawn)
     pairs = np.concatenate([np.hstack([X[:-1], X[1:]]) for X in drawn])
     first = learner().fit(np.stack([X[0] for X in drawn])).score_
-    second = learner(constraints=graphical.dbn(5), method="bnb").fit(pairs).score_
+    second = learner(constraints=graphical.two_slice_structure(5), method="bnb").fit(pairs).score_
     constant = graphical.network_score(pairs[:, :5], [()] * 5)
     expected = first + second - constant
     return float(abs(found.score_ - expected) <= 1e-9 * abs(expected))
@@ -414,7 +414,7 @@ def anytime():
 
     _, X, _ = random_data(0, 14, 500)
     cache = graphical.ParentSetCache.build(X, "aic", max_parents=3)
-    found = solve_bnb(whole_problem(cache), bound="relaxed", max_steps=20_000, random_state=0)
+    found = solve_bnb(whole_problem(cache), bound="relaxed", max_iter=20_000, random_state=0)
     return plot.plot_anytime_bounds(found).figure
 
 

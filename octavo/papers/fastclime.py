@@ -19,7 +19,7 @@ PAPER = Paper(
     year=2014,
     venue="Journal of Machine Learning Research 15",
     headlines=(
-        "path-beats-one-program-per-lam",
+        "path-beats-one-program-per-alpha",
         "path-solves-every-program",
         "few-pivots",
     ),
@@ -58,7 +58,7 @@ PAPER = Paper(
             "wanted.",
             avoid_when="Only prediction counts, or X'X does not fit in memory: the lasso predicts "
             "as well and scales further.",
-            instead="sklearn.linear_model.Lasso at alpha=lam satisfies the same constraints.",
+            instead="sklearn.linear_model.Lasso at alpha=alpha satisfies the same constraints.",
             peers=("HiGHS through scipy",),
             plots=("plot_l1_path",),
         ),
@@ -110,7 +110,7 @@ def fifty_breakpoints(run: Run, d: int) -> float:
     start = time.perf_counter()
     path = graphical.clime_path(X, 0.1, 50)
     seconds = time.perf_counter() - start
-    ends = [lambdas[-1] for lambdas in path.lambdas_per_column]
+    ends = [alphas[-1] for alphas in path.alphas_per_column]
     run.note(SETTING)
     run.note("at most 50 breakpoints a column, the default of the R package")
     run.note(
@@ -196,14 +196,14 @@ def path_beats_one_program_per_lam(run: Run) -> float:
     graphical.clime_path(X, 0.1, None)
     ours = time.perf_counter() - start
     start = time.perf_counter()
-    for lam in np.geomspace(0.9, 0.1, 50):
-        shortest_by_highs(S, 0, lam)
+    for alpha in np.geomspace(0.9, 0.1, 50):
+        shortest_by_highs(S, 0, alpha)
     theirs = 50 * (time.perf_counter() - start)
     run.note("HiGHS at 50 values of λ on one column, times 50 columns; ours is the whole path")
     return theirs / ours
 
 
-def shortest_by_highs(S, i, lam, g=None):
+def shortest_by_highs(S, i, alpha, g=None):
     """Return the length of the solution of column i by scipy's HiGHS."""
     from scipy.optimize import linprog
 
@@ -211,7 +211,7 @@ def shortest_by_highs(S, i, lam, g=None):
     result = linprog(
         np.ones(2 * len(S)),
         A_ub=np.block([[S, -S], [-S, S]]),
-        b_ub=np.concatenate([lam + g, lam - g]),
+        b_ub=np.concatenate([alpha + g, alpha - g]),
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
@@ -234,9 +234,9 @@ def path_solves_every_program(run: Run) -> float:
     worst = 0.0
     for i in rng.choice(d, 10 if run.full else 3, replace=False):
         column = path.columns[i]
-        for lam in (*column.lambdas[1::7], *rng.uniform(column.lam_end, 1.0, 3)):
-            exact = shortest_by_highs(correlations(X), i, lam * (1 + 1e-12))
-            worst = max(worst, abs(np.abs(column.at(lam)).sum() - exact))
+        for alpha in (*column.alphas[1::7], *rng.uniform(column.alpha_end, 1.0, 3)):
+            exact = shortest_by_highs(correlations(X), i, alpha * (1 + 1e-12))
+            worst = max(worst, abs(np.abs(column.at(alpha)).sum() - exact))
     return worst
 
 
@@ -250,7 +250,7 @@ def path_solves_every_program(run: Run) -> float:
 def certificate_is_accurate(run: Run) -> float:
     path = graphical.clime_path(sample(400 if run.full else 100, run.seed).X, 0.1, None)
     run.note("largest duality gap over all columns at λ = 0.1, from S, β and y alone")
-    return float(np.abs(path.dual_gap(path.lam_reached)).max())
+    return float(np.abs(path.duality_gap(path.alpha_reached)).max())
 
 
 @PAPER.claim(
@@ -263,7 +263,7 @@ def certificate_is_accurate(run: Run) -> float:
 )
 def few_pivots(run: Run) -> float:
     drawn = sample(200 if run.full else 100, run.seed)
-    model = graphical.CLIME(lam=0.2).fit(drawn.X)
+    model = graphical.CLIME(alpha=0.2).fit(drawn.X)
     run.note("λ = 0.2, where a column has a handful of coefficients that are not zero")
     return float(model.n_pivots_.sum() / np.count_nonzero(model.beta_))
 
@@ -294,7 +294,7 @@ def clime_and_glasso(d: int, seed: int, graph: str = "random"):
     drawn = data.make_sparse_precision(d, 200, graph=graph, random_state=seed)
     S = correlations(drawn.X)
     path = graphical.clime_path(drawn.X, 0.02, None)
-    ours = [path.precision(lam) for lam in np.geomspace(0.5, path.lam_reached, 20)]
+    ours = [path.precision(alpha) for alpha in np.geomspace(0.5, path.alpha_reached, 20)]
     theirs = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -356,12 +356,12 @@ def dantzig_path(run: Run) -> float:
     n, d = 40, 60
     X = rng.standard_normal((n, d))
     y = X[:, :4] @ [2.0, -1.5, 1.0, 0.5] + 0.5 * rng.standard_normal(n)
-    model = graphical.DantzigSelector(lam=0.05, fit_intercept=False).fit(X, y)
+    model = graphical.DantzigSelector(alpha=0.05, fit_intercept=False).fit(X, y)
     S, g = X.T @ X / n, X.T @ y / n
     run.note("Dantzig selector, n = 40 < d = 60: difference of ||β||₁ from HiGHS at 8 λ a seed")
     return max(
-        abs(np.abs(model.path_.at(lam)).sum() - shortest_by_highs(S, 0, lam, g))
-        for lam in np.geomspace(model.path_.lambdas[0] * 0.9, 0.05, 8)
+        abs(np.abs(model.path_.at(alpha)).sum() - shortest_by_highs(S, 0, alpha, g))
+        for alpha in np.geomspace(model.path_.alphas[0] * 0.9, 0.05, 8)
     )
 
 
@@ -395,7 +395,7 @@ def comparable_to_simplex(run: Run) -> float:
 def column_path():
     drawn = sample(50, 0)
     path = graphical.clime_path(drawn.X, 0.05, None)
-    longest = int(np.argmax([len(lambdas) for lambdas in path.lambdas_per_column]))
+    longest = int(np.argmax([len(alphas) for alphas in path.alphas_per_column]))
     ax = plot.plot_l1_path(path.columns[longest])
     ax.set_title(f"column {longest}", fontsize="small")
     return ax.figure
@@ -410,7 +410,7 @@ def graph():
     n_edges = int(drawn.adjacency.sum()) // 2
     plot.plot_edge_count(graphical.clime_path(drawn.X, 0.05, None), n_edges=n_edges, ax=left)
     model = graphical.CLIMECV(selection="ebic").fit(drawn.X)
-    left.axvline(model.lam_, color="C2", linewidth=1)
+    left.axvline(model.alpha_, color="C2", linewidth=1)
     plot.plot_graph(model.adjacency_, truth=drawn.adjacency, ax=right)
     return figure
 
@@ -437,7 +437,7 @@ def dantzig_coefficients():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((50, 200))
     y = X[:, :4] @ [3.0, -2.0, 1.5, 1.0] + 0.5 * rng.standard_normal(50)
-    return plot.plot_l1_path(graphical.DantzigSelector(lam=0.1).fit(X, y).path_).figure
+    return plot.plot_l1_path(graphical.DantzigSelector(alpha=0.1).fit(X, y).path_).figure
 
 
 @PAPER.figure("A production plan as every profit falls by λ", method="parametric_simplex")

@@ -307,7 +307,7 @@ def bound_never_falls(run: Run) -> float:
             model = sequence.HMMClustering(
                 4, n_virtual=virtual, n_init=1, anneal=False, tol=1e-9, random_state=run.seed
             ).fit(hmms)
-            trace = model.lower_bounds_history_
+            trace = model.lower_bounds_
             falls.append(float(np.max(-np.diff(trace), initial=0.0)) / abs(trace[-1]))
     return max(falls)
 

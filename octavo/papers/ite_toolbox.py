@@ -336,7 +336,11 @@ SLOPE = (
 )
 def the_error_of_entropies_falls_with_n(run: Run) -> float:
     p = info.Normal([0, 0], [[1, 0.5], [0.5, 1]])
-    estimators = [info.KnnShannonEntropy(), info.KnnRenyiEntropy(1.5, k=5), info.VoronoiEntropy()]
+    estimators = [
+        info.KnnShannonEntropy(),
+        info.KnnRenyiEntropy(1.5, n_neighbors=5),
+        info.VoronoiEntropy(),
+    ]
     return float(np.mean([convergence_slope(e, p, run=run) for e in estimators]))
 
 
@@ -501,7 +505,7 @@ def bias_of_neighbours(n: int) -> Any:
     bias = [
         [
             info.quick_test(
-                info.KnnShannonEntropy(k=k), info.Normal(np.zeros(d), np.eye(d)), n=n
+                info.KnnShannonEntropy(n_neighbors=k), info.Normal(np.zeros(d), np.eye(d)), n=n
             ).bias
             for d in dimensions
         ]
@@ -828,7 +832,7 @@ def any_estimate_can_be_optimised(run: Run) -> float:
         info.HSIC(),
         info.KernelGeneralizedVariance(),
         info.DistanceCorrelation(),
-        info.KSGMutualInformation(k=5),
+        info.KSGMutualInformation(n_neighbors=5),
     ):
         found = info.optimize_estimate(
             estimator,

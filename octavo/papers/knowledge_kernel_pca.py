@@ -254,7 +254,7 @@ def label_error(kind: str, n_labels: int, seed: int, full: bool) -> tuple[float,
         low_rank=600 if full else 300,
         random_state=0,
     )
-    tuner = kernel.KnowledgeKernelPCATuner(
+    tuner = kernel.KnowledgeKernelPCACV(
         model,
         params=("lambda_label", "radius"),
         loss="sq_hinge",

@@ -179,7 +179,7 @@ def plain(split: Partition) -> list[LinearRule]:
 
 def ridged(split: Partition) -> list[Any]:
     """Return a minimax machine for each ridge on the covariances, a share of their variance."""
-    models = [svm.MinimaxProbabilityMachine(reg=reg) for reg in REGS]
+    models = [svm.MinimaxProbabilityMachine(alpha=alpha) for alpha in REGS]
     return [model.fit(split.X, split.y) for model in models]
 
 

@@ -94,7 +94,7 @@ def covariances(sample) -> np.ndarray:
 # --- the optimisation -----------------------------------------------------------------------------
 
 
-def by_cvxpy(S, n, lam1, lam2, kind, q, **options):
+def by_cvxpy(S, n, alpha_l1, alpha_joint, kind, q, **options):
     """Return the solution of equation (6) or (7) by cvxpy."""
     try:
         import cvxpy as cp
@@ -103,7 +103,8 @@ def by_cvxpy(S, n, lam1, lam2, kind, q, **options):
     K, p, _ = S.shape
     Theta = [cp.Variable((p, p), symmetric=True) for _ in range(K)]
     objective: Any = sum(
-        n[k] * (cp.trace(S[k] @ Theta[k]) - cp.log_det(Theta[k])) + lam1 * cp.sum(cp.abs(Theta[k]))
+        n[k] * (cp.trace(S[k] @ Theta[k]) - cp.log_det(Theta[k]))
+        + alpha_l1 * cp.sum(cp.abs(Theta[k]))
         for k in range(K)
     )
     constraints = []
@@ -112,23 +113,23 @@ def by_cvxpy(S, n, lam1, lam2, kind, q, **options):
             for other in range(k + 1, K):
                 V = cp.Variable((p, p))
                 constraints.append(Theta[k] - Theta[other] == V + V.T)
-                objective = objective + lam2 * cp.sum(cp.norm(V, q, axis=0))
+                objective = objective + alpha_joint * cp.sum(cp.norm(V, q, axis=0))
     else:
         parts = [cp.Variable((p, p)) for _ in range(K)]
         off = 1.0 - np.eye(p)
         constraints = [cp.multiply(off, T) == V + V.T for T, V in zip(Theta, parts)]
-        objective = objective + lam2 * cp.sum(cp.norm(cp.vstack(parts), q, axis=0))
+        objective = objective + alpha_joint * cp.sum(cp.norm(cp.vstack(parts), q, axis=0))
     cp.Problem(cp.Minimize(objective), constraints).solve(solver="SCS", **options)
     return np.array([T.value for T in Theta])
 
 
-def node_model(kind: str, lam1: float, lam2: float, **options):
+def node_model(kind: str, alpha_l1: float, alpha_joint: float, **options):
     """Return an estimator with penalties as they stand in equations (6) and (7)."""
     name = {
         "perturbed": "PerturbedNodeJointGraphicalLasso",
         "cohub": "CohubNodeJointGraphicalLasso",
     }[kind]
-    return getattr(graphical, name)(lam1, lam2, scale_by_n=False, **options)
+    return getattr(graphical, name)(alpha_l1, alpha_joint, scale_by_n=False, **options)
 
 
 def distance_from_cvxpy(run: Run, kind: str) -> float:
@@ -195,7 +196,8 @@ def add_times() -> None:
             model = node_model("perturbed", 0.1 * n, 0.5 * n, tol=1e-6)
             model.fit_covariances(S, [n, n])  # nothing is left to compile
             run.note(
-                "n = p/2, lam1 = 0.1 n, lam2 = 0.5 n, tol = 1e-6; the paper timed a 2.4 GHz Xeon"
+                "n = p/2, alpha_l1 = 0.1 n, alpha_joint = 0.5 n, tol = 1e-6; the paper "
+                "timed a 2.4 GHz Xeon"
             )
             return timed(lambda: model.fit_covariances(S, [n, n]))[1]
 
@@ -249,7 +251,9 @@ def time_of_many_variables(run: Run) -> float:
     n = p // 2
     S = covariances(data.make_node_perturbed_networks(p, n, random_state=run.seed))
     model = node_model("perturbed", 0.1 * n, 0.5 * n)
-    run.note("p = 500 (full) or 150 (quick), n = p/2, lam1 = 0.1 n, lam2 = 0.5 n, tol = 1e-5")
+    run.note(
+        "p = 500 (full) or 150 (quick), n = p/2, alpha_l1 = 0.1 n, alpha_joint = 0.5 n, tol = 1e-5"
+    )
     return timed(lambda: model.fit_covariances(S, [n, n]))[1]
 
 
@@ -278,7 +282,8 @@ def fused_is_perturbed_with_one(run: Run) -> float:
         for penalty in (PerturbedNodes(3.0, 1), FusedEdges(np.full((p, p), 1.5)))
     ]
     run.note(
-        "K = 3; PNJGL with lam2 against FGL with lam2/2 on all entries: Ω_1 is half the l1 norm, "
+        "K = 3; PNJGL with alpha_joint against FGL with alpha_joint/2 on all entries: Ω_1 is "
+        "half the l1 norm, "
         "and includes the diagonals, which equation (2) leaves out"
     )
     return float(np.abs(solve[0] - solve[1]).max())
@@ -332,14 +337,14 @@ def two_blocks(p: int, n: int, seed: int) -> np.ndarray:
 
 
 def penalty_for_blocks(S, n: float, least: int) -> float:
-    """Return a lam1 at which screening finds at least that many blocks."""
+    """Return an alpha_l1 at which screening finds at least that many blocks."""
     p = S.shape[-1]
     size = np.sort(n * np.abs(S).max(axis=0)[np.triu_indices(p, 1)])
     for share in np.linspace(0.5, 0.999, 60):
-        lam1 = float(np.quantile(size, share))
-        found = graphical.node_screening_conditions(S, [n, n], lam1, 1.0)
+        alpha_l1 = float(np.quantile(size, share))
+        found = graphical.node_screening_conditions(S, [n, n], alpha_l1, 1.0)
         if len(found.blocks) >= least:
-            return lam1
+            return alpha_l1
     return float(size[-1])
 
 
@@ -353,13 +358,13 @@ def penalty_for_blocks(S, n: float, least: int) -> float:
 def screening_is_exact(run: Run) -> float:
     p = 60 if run.full else 24
     S = two_blocks(p, p, run.seed)
-    lam1 = penalty_for_blocks(S, p, p // 4)
+    alpha_l1 = penalty_for_blocks(S, p, p // 4)
     worst = 0.0
     for kind in ("perturbed", "cohub"):
         apart, whole = (
-            node_model(kind, lam1, 1.0, screening=on, tol=1e-9, max_iter=20_000).fit_covariances(
-                S, [p, p]
-            )
+            node_model(
+                kind, alpha_l1, 1.0, screening=on, tol=1e-9, max_iter=20_000
+            ).fit_covariances(S, [p, p])
             for on in (True, False)
         )
         worst = max(worst, float(np.abs(apart.precisions_ - whole.precisions_).max()))
@@ -379,15 +384,15 @@ def screening_saves_time(run: Run) -> float:
     p = 500 if run.full else 120
     n = p // 2
     S = two_blocks(p, n, run.seed)
-    lam1 = penalty_for_blocks(S, n, p // 5)
+    alpha_l1 = penalty_for_blocks(S, n, p // 5)
     seconds = {}
     for on in (True, False):
-        model = node_model("perturbed", lam1, 1.0, screening=on)
+        model = node_model("perturbed", alpha_l1, 1.0, screening=on)
         seconds[on] = timed(lambda model=model: model.fit_covariances(S, [n, n]))[1]
         if on:
             sizes = [len(block) for block in model.blocks_]
             run.note(f"seed {run.seed}: {len(sizes)} blocks, the largest of {max(sizes)}")
-    run.note("p = 500 (full) or 120 (quick), n = p/2, lam2 = 1, at least p/5 blocks")
+    run.note("p = 500 (full) or 120 (quick), n = p/2, alpha_joint = 1, at least p/5 blocks")
     return seconds[True] / seconds[False]
 
 
@@ -551,24 +556,24 @@ LAM1S = (0.5, 0.3, 0.2, 0.12, 0.07, 0.04, 0.02, 0.01)
 
 @lru_cache(maxsize=256)
 def edge_paths(method: str, p: int, n: int, seed: int) -> dict[float, np.ndarray]:
-    """Return (positive edges, true positive edges, error) along lam1 for each lam2."""
+    """Return (positive edges, true positive edges, error) along alpha_l1 for each alpha_joint."""
     sample = data.make_node_perturbed_networks(p, n, random_state=seed)
-    name, lam2s = PATHS[method]
+    name, alphas_joint = PATHS[method]
     curves = {}
-    for lam2 in lam2s:
+    for alpha_joint in alphas_joint:
         rows = []
-        for lam1 in LAM1S:
-            penalties = (lam1,) if method == "GL" else (lam1, lam2)
+        for alpha_l1 in LAM1S:
+            penalties = (alpha_l1,) if method == "GL" else (alpha_l1, alpha_joint)
             model = getattr(graphical, name)(*penalties, tol=1e-4)
             model.fit(sample.X, groups=sample.groups)
             found = graphical.node_network_metrics(model.precisions_, sample.precisions)
             rows.append((found.positive_edges, found.true_positive_edges, found.error))
-        curves[lam2] = np.array(rows, dtype=float)
+        curves[alpha_joint] = np.array(rows, dtype=float)
     return curves
 
 
 def best_at(curves: dict[float, np.ndarray], n_edges: float, column: int, sign: float) -> float:
-    """Return the best measure over lam2 at a number of positive edges, interpolated along lam1.
+    """Return the best measure over alpha_joint at a number of positive edges, along alpha_l1.
 
     A path that does not reach that many edges counts with its densest networks.
     """
@@ -589,8 +594,9 @@ def edge_gain(run: Run, ours: str, rival: str, column: int, n: int) -> float:
         for method in (ours, rival)
     )
     run.note(
-        "at p(p−1)/20 positive edges, interpolated along lam1; each method with the best of its "
-        f"lam2 = {PATHS[ours][1]} n and {PATHS[rival][1]} n; p = 100 (full) or 40 (quick)"
+        "at p(p−1)/20 positive edges, interpolated along alpha_l1; each method with the best "
+        "of its "
+        f"alpha_joint = {PATHS[ours][1]} n and {PATHS[rival][1]} n; p = 100 (full) or 40 (quick)"
     )
     return sign * (mine - theirs)
 
@@ -683,12 +689,16 @@ def held_out_likelihood(run: Run) -> float:
     # Columns 20 to 29 repeat 0 to 9 at their worst: the first ten and ten standard errors.
     X = np.log1p(X[:, : 20 if run.full else 10])
     best = {}
-    for penalty, lam2s in (
+    for penalty, alphas_joint in (
         ("perturbed", (0.6, 0.2, 0.06, 0.02)),
         ("fused", (0.1, 0.03, 0.01, 0.003)),
     ):
         model = graphical.NodeJointGraphicalLassoCV(
-            penalty, lam1s=(0.1, 0.03, 0.01, 0.003), lam2s=lam2s, standardize=True, tol=1e-4
+            penalty,
+            alphas_l1=(0.1, 0.03, 0.01, 0.003),
+            alphas_joint=alphas_joint,
+            standardize=True,
+            tol=1e-4,
         ).fit(X, groups=y)
         best[penalty] = float(model.cv_results_["mean_test_score"].max())
     run.note(
@@ -742,8 +752,14 @@ def cohub_scores():
 @PAPER.figure("True edges among as many edges found, p = 40, n = 25", method=EDGES)
 def recovery():
     curves = {}
-    for method, lam2 in (("PNJGL", 1.0), ("FGL", 0.05), ("CNJGL", 0.6), ("GGL", 0.01), ("GL", 0.0)):
-        rows = edge_paths(method, 40, 25, 0)[lam2]
+    for method, alpha_joint in (
+        ("PNJGL", 1.0),
+        ("FGL", 0.05),
+        ("CNJGL", 0.6),
+        ("GGL", 0.01),
+        ("GL", 0.0),
+    ):
+        rows = edge_paths(method, 40, 25, 0)[alpha_joint]
         curves[method] = (rows[:, 0], rows[:, 1])
     return plot.plot_edge_recovery(curves).figure
 
@@ -760,10 +776,10 @@ def blocks():
     S, n = two_blocks(120, 60, 0), 60
     counts, ratios = [], []
     for least in (1, 10, 30, 60, 90):
-        lam1 = penalty_for_blocks(S, n, least)
+        alpha_l1 = penalty_for_blocks(S, n, least)
         seconds = []
         for on in (True, False):
-            model = node_model("perturbed", lam1, 1.0, screening=on, tol=1e-4)
+            model = node_model("perturbed", alpha_l1, 1.0, screening=on, tol=1e-4)
             seconds.append(timed(lambda model=model: model.fit_covariances(S, [n, n]))[1])
             if on:
                 counts.append(len(model.blocks_))

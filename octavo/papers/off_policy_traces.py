@@ -200,7 +200,7 @@ TABLES = {
 def evaluator(table: int, method: str, **changes: float) -> Any:
     """Return a method at the settings that a table gives it."""
     model = rl.garnet_evaluators()[method][0]
-    names = ("lam", "alpha", "alpha_decay", "beta", "beta_decay")
+    names = ("lam", "learning_rate", "learning_rate_decay", "beta", "beta_decay")
     given = zip(names, TABLES[table][2][method][:5])
     return model.set_params(**{name: value for name, value in given if value is not None} | changes)
 
@@ -647,7 +647,7 @@ def views_agree(run: Run) -> float:
 )
 def gradients_coincide_at_one(run: Run) -> float:
     log, gaps = short_log(run.seed, 300), []
-    settings: dict[str, Any] = {"alpha": 0.01, "off_policy": "standard"}
+    settings: dict[str, Any] = {"learning_rate": 0.01, "off_policy": "standard"}
     plain = rl.coefficient_path(rl.TD(0.95, 1.0, **settings), log, 30).coefs
     for other in (rl.TDC, rl.ResidualGradient):
         gaps.append(
@@ -861,7 +861,7 @@ def learning_curves():
         for name, settings in {
             "LSTD": {"lam": 0.4},
             "FPKF": {"lam": 0.7},
-            "TD": {"lam": 0.4, "alpha": 0.1, "alpha_decay": 100.0},
+            "TD": {"lam": 0.4, "learning_rate": 0.1, "learning_rate_decay": 100.0},
         }.items()
     }
     study = rl.garnet_study(

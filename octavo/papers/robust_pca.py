@@ -342,9 +342,9 @@ def add_few_outliers() -> None:
         ("gms", {}, 3.4, at_least(1.0, because=fails), "GMS fails"),
         ("gms2", {"variant": "gms2", "random_state": 0}, 1.2e-10, at_most(1e-8, because=exact),
          "GMS2 recovers the subspace"),
-        ("penalty", {"reg": 100.0}, 3.3e-13, at_most(1e-8, because=exact),
+        ("penalty", {"alpha": 100.0}, 3.3e-13, at_most(1e-8, because=exact),
          "The penalty λ = 100 recovers the subspace"),
-        ("bisection", {"reg": "bisect"}, "works", at_most(1e-8, because=exact),
+        ("bisection", {"alpha": "bisect"}, "works", at_most(1e-8, because=exact),
          "Bisection finds such a λ where d is known"),
         ("egms", {"variant": "egms"}, 0.095,
          at_most(0.19, because="twice the published error, of a single data set"),
@@ -743,7 +743,7 @@ def recovery_map():
 def descent():
     named = {str(size): fit(drawn(size, 0).X, size[3]) for size in list(SIZES)[:3]}
     return plot.plot_objective_descent(
-        {name: model.objective_path_ for name, model in named.items()}
+        {name: model.objectives_ for name, model in named.items()}
     ).figure
 
 

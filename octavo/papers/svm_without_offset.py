@@ -119,15 +119,14 @@ def split_error(name: str, seed: int, **options: Any) -> float:
 
 def offset_split_error(name: str, seed: int, n_folds: int) -> float:
     """Return the same for scikit-learn's SVC, which has an offset, on the same grid."""
-    import numpy as np
     from sklearn.model_selection import GridSearchCV, StratifiedKFold
     from sklearn.svm import SVC
 
     X, y, X_test, y_test = random_split(name, seed)
-    lams, sigmas = svm.steinwart_grid(*X.shape)
+    alphas, gammas = svm.steinwart_grid(*X.shape)
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     n_fold = len(y) * (n_folds - 1) / n_folds
-    grid = {"C": (1 / (2 * lams * n_fold)).tolist(), "gamma": np.square(sigmas).tolist()}
+    grid = {"C": (1 / (2 * alphas * n_fold)).tolist(), "gamma": gammas.tolist()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         search = GridSearchCV(SVC(), grid, cv=folds, refit=False).fit(X, y)
@@ -242,10 +241,10 @@ def finer_grid_is_no_better(run: Run) -> float:
     for name in names:
         X, *_ = random_split(name, run.seed)
         n, d = X.shape
-        lams, sigmas = svm.steinwart_grid(
-            n, d, 25, 30, lam_scale=1e-3, sigma_min=0.005, sigma_scale=20.0
+        alphas, gammas = svm.steinwart_grid(
+            n, d, 25, 30, alpha_scale=1e-3, sigma_min=0.005, sigma_scale=20.0
         )
-        fine = split_error(name, run.seed, lams=lams, sigmas=sigmas, cv=folds)
+        fine = split_error(name, run.seed, alphas=alphas, gammas=gammas, cv=folds)
         changes.append(fine - split_error(name, run.seed, cv=folds))
     run.note(f"{', '.join(names)}; {folds} folds")
     return sum(changes) / len(changes)
@@ -405,7 +404,7 @@ def theorem_6_holds(run: Run) -> float:
 # --- speed and warm starts ------------------------------------------------------------------
 
 
-def pair_path(K: Any, y: Any, lams: Any, n_train: int, *, warm: bool) -> tuple[int, float]:
+def pair_path(K: Any, y: Any, alphas: Any, n_train: int, *, warm: bool) -> tuple[int, float]:
     """Return iterations and seconds of LIBSVM's algorithm with an offset along λ.
 
     The warm start scales the last solution, which keeps its equality constraint.
@@ -415,10 +414,10 @@ def pair_path(K: Any, y: Any, lams: Any, n_train: int, *, warm: bool) -> tuple[i
     count, seconds = 0, 0.0
     alpha: Any = None
     gradient: Any = None
-    for at, lam in enumerate(lams):
+    for at, lam in enumerate(alphas):
         clock = time.perf_counter()
         if warm and alpha is not None:
-            r = float(lams[at - 1] / lam)
+            r = float(alphas[at - 1] / lam)
             alpha, gradient = r * alpha, 1.0 - r * (1.0 - gradient)
         C = 1 / (2 * lam * n_train)
         if alpha is not None:
@@ -440,15 +439,15 @@ def compared_paths(
 
     X, y, *_ = random_split(name, seed)
     y = np.asarray(y, dtype=float)
-    lams, sigmas = svm.steinwart_grid(*X.shape)
+    alphas, gammas = svm.steinwart_grid(*X.shape)
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y))
-    svm.NoOffsetSVCCV(cv=2, n_lams=2, n_sigmas=1).fit(X[:40], y[:40])  # compiled before the clock
+    svm.NoOffsetSVCCV(cv=2, n_alphas=2, n_gammas=1).fit(X[:40], y[:40])  # compiled before the clock
     search = svm.NoOffsetSVCCV(warm=rule, shrinking=False, cv=folds, random_state=seed).fit(X, y)
     count, seconds = 0, 0.0
-    for sigma in sigmas:
+    for gamma in gammas:
         for train, _ in folds:
-            K = rbf_kernel(X[train], gamma=sigma**2)
-            more = pair_path(K, y[train], lams, len(train), warm=warm_pairs)
+            K = rbf_kernel(X[train], gamma=gamma)
+            more = pair_path(K, y[train], alphas, len(train), warm=warm_pairs)
             count, seconds = count + more[0], seconds + more[1]
     return int(search.n_iter_grid_.sum()), count, float(search.time_grid_.sum()), seconds
 
@@ -514,7 +513,7 @@ def scaling_saves_time(run: Run) -> float:
 def saved_time(run: Run, warm: str, order: str) -> float:
     """Return by which share a warm start reduces the solver's time against I0-W0."""
     X, y, *_ = random_split("splice" if run.full else "diabetes", run.seed)
-    svm.NoOffsetSVCCV(cv=2, n_lams=2, n_sigmas=1).fit(X[:40], y[:40])
+    svm.NoOffsetSVCCV(cv=2, n_alphas=2, n_gammas=1).fit(X[:40], y[:40])
     cold, quick = (
         svm.NoOffsetSVCCV(warm=rule, order=direction, shrinking=False, random_state=run.seed).fit(
             X, y
@@ -558,7 +557,7 @@ def _moons() -> tuple[Any, Any]:
 @PAPER.figure("Dual objective and gaps along the iterations of one fit, two moons, λ = 0.0005.")
 def ascent() -> Figure:
     X, y = _moons()
-    machine = svm.NoOffsetSVC(lam=5e-4, gamma=2.0, trace=True, stopping="gap", random_state=0)
+    machine = svm.NoOffsetSVC(alpha=5e-4, gamma=2.0, trace=True, stopping="gap", random_state=0)
     figure, ax = _new_figure(1)
     plot.plot_dual_ascent(machine.fit(X, y), ax=ax)
     return figure
@@ -570,7 +569,7 @@ def strategies() -> Figure:
     kinds: tuple[Any, ...] = ("1d", 1, 2, 3, 5, 7, 8, 16, 32, 64, 128, 256, 519, 1031)
     searches = {
         str(kind): svm.NoOffsetSVCCV(
-            n_lams=5, n_sigmas=5, cv=2, warm="I0-W0", working_set=kind, random_state=0
+            n_alphas=5, n_gammas=5, cv=2, warm="I0-W0", working_set=kind, random_state=0
         ).fit(X, y)
         for kind in kinds
     }

@@ -161,22 +161,26 @@ GRIDS: dict[str, tuple[dict[str, list[Any]], dict[str, list[Any]]]] = {
     # method: (quick grid, full grid), both within Table 3 of the survey
     "LSTD": ({"eps": [1e3, 10.0, 0.1]}, {"eps": [1e5, 1e3, 1e2, 10.0, 1.0, 0.1, 0.01]}),
     "LSPE": (
-        {"eps": [1e3, 0.1], "alpha": [0.01, 0.1, 1.0]},
-        {"eps": [1e3, 1.0, 0.01], "alpha": [0.001, 0.01, 0.1, 0.5, 1.0]},
+        {"eps": [1e3, 0.1], "learning_rate": [0.01, 0.1, 1.0]},
+        {"eps": [1e3, 1.0, 0.01], "learning_rate": [0.001, 0.01, 0.1, 0.5, 1.0]},
     ),
     "FPKF": (
-        {"alpha": [0.3, 1.0], "alpha_decay": [10.0, 1000.0]},
-        {"alpha": [0.1, 0.3, 1.0], "alpha_decay": [1.0, 10.0, 100.0, 1000.0], "eps": [1e3, 1.0]},
+        {"learning_rate": [0.3, 1.0], "learning_rate_decay": [10.0, 1000.0]},
+        {
+            "learning_rate": [0.1, 0.3, 1.0],
+            "learning_rate_decay": [1.0, 10.0, 100.0, 1000.0],
+            "eps": [1e3, 1.0],
+        },
     ),
     "BRM": ({"eps": [1e3, 10.0, 0.1]}, {"eps": [1e5, 1e3, 1e2, 10.0, 1.0, 0.1, 0.01]}),
     "TD": (
-        {"alpha": [0.001, 0.005, 0.02, 0.1, 0.3]},
-        {"alpha": [2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]},
+        {"learning_rate": [0.001, 0.005, 0.02, 0.1, 0.3]},
+        {"learning_rate": [2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]},
     ),
     "TDC": (
-        {"alpha": [0.001, 0.005, 0.02, 0.1, 0.3], "mu": [1e-4, 0.05, 1.0, 8.0]},
+        {"learning_rate": [0.001, 0.005, 0.02, 0.1, 0.3], "mu": [1e-4, 0.05, 1.0, 8.0]},
         {
-            "alpha": [2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5],
+            "learning_rate": [2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5],
             "mu": [1e-4, 1e-2, 0.1, 1.0, 4.0, 16.0],
         },
     ),
@@ -463,10 +467,10 @@ def td_diverges_on_the_star(run: Run) -> float:
     log = star.sample(500_000, random_state=run.seed)
     error = star.objectives().mspbe
     smallest = math.inf
-    for alpha in GRIDS["TD"][1]["alpha"]:
+    for alpha in GRIDS["TD"][1]["learning_rate"]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = rl.TD(star.gamma, alpha=alpha, theta0=star.theta0).fit(log)
+            model = rl.TD(star.gamma, learning_rate=alpha, theta0=star.theta0).fit(log)
         smallest = min(smallest, math.sqrt(error(model.coef_)))
     run.note("smallest √MSPBE over eleven step sizes after 500,000 transitions (the paper: 1,000)")
     return math.log10(smallest)
@@ -702,9 +706,9 @@ def objective_paths():
     task = rl.make_boyan(7, 2, gamma=1.0)
     log, exact = task.sample(4000, random_state=0), task.objectives()
     models = {
-        "TD": rl.TD(1.0, alpha=0.05),
-        "TDC": rl.TDC(1.0, alpha=0.05),
-        "GTD2": rl.GTD2(1.0, alpha=0.2),
+        "TD": rl.TD(1.0, learning_rate=0.05),
+        "TDC": rl.TDC(1.0, learning_rate=0.05),
+        "GTD2": rl.GTD2(1.0, learning_rate=0.2),
         "LSTD": rl.LSTD(1.0),
     }
     start = np.zeros((1, 2))

@@ -101,7 +101,7 @@ def path(problem, seed: int, full: bool, online: int):
     model = linear.HybridLinearClassifier(
         alpha=PENALTY, n_online_passes=online, n_shards=8, max_iter=200, tol=1e-7
     )
-    return fitted(model, X, y).objective_path_
+    return fitted(model, X, y).objectives_
 
 
 def iterations_to(problem, run: Run, online: int, gap: float = 1e-4) -> int:
@@ -249,7 +249,7 @@ def hybrid_beats_online_on_splice(run: Run) -> float:
     run.note(SPLICE)
     X, y, later, y_later = splice(run.seed, run.full)
     hybrid = fitted(linear.HybridLinearClassifier(alpha=PENALTY, n_shards=8, max_iter=8), X, y)
-    online = fitted(linear.RepeatedOnlineAveraging(n_passes=10, n_shards=8), X, y)
+    online = fitted(linear.RepeatedOnlineAveraging(n_epochs=10, n_shards=8), X, y)
     return precision(hybrid, later, y_later) - precision(online, later, y_later)
 
 
@@ -414,7 +414,7 @@ def features_per_node_and_second(run: Run) -> float:
     X, y, *_ = splice(0, False)
     model = fitted(linear.HybridLinearClassifier(alpha=PENALTY, max_iter=9, tol=0.0), X, y)
     run.note("one core, online pass, nine L-BFGS iterations and the driver's own work included")
-    return model.n_passes_ * X.nnz / model.timing_.total()["wall"] / 1e6
+    return model.n_epochs_ * X.nnz / model.timing_.total()["wall"] / 1e6
 
 
 @PAPER.claim(
@@ -479,7 +479,7 @@ def mini_batches_communicate_too_much(run: Run) -> float:
     client, cluster = workers(2)
     try:
         batches = linear.ParallelMiniBatchSGD(
-            batch_size=len(y) // 100, n_passes=1, n_shards=2, comm=client
+            batch_size=len(y) // 100, n_epochs=1, n_shards=2, comm=client
         ).fit(X, y)
         batch = sum(phase.wall for phase in batches.timing_.of("batch"))
         hybrid = linear.HybridLinearClassifier(
@@ -577,7 +577,7 @@ def convergence():
     X, y, *_ = ads(0, False)
     losses = []
     for k in range(1, 13):
-        model = fitted(linear.RepeatedOnlineAveraging(n_passes=k, n_shards=8), X, y)
+        model = fitted(linear.RepeatedOnlineAveraging(n_epochs=k, n_shards=8), X, y)
         margins = (2 * y - 1) * model.decision_function(X)
         losses.append(np.logaddexp(0, -margins).sum() + 5.0 * np.sum(model.coef_**2))
     curves["online"] = (np.arange(1, 13), losses)

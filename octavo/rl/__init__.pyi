@@ -59,9 +59,9 @@ from octavo.rl.processes.transitions import importance_ratios as importance_rati
 from octavo.rl.studies.evaluator_study import EvaluatorTuning as EvaluatorTuning
 from octavo.rl.studies.evaluator_study import survey_grid as survey_grid
 from octavo.rl.studies.evaluator_study import tune_evaluator as tune_evaluator
+from octavo.rl.studies.garnet_study import EvaluatorScore as EvaluatorScore
 from octavo.rl.studies.garnet_study import GarnetStudy as GarnetStudy
 from octavo.rl.studies.garnet_study import LearningCurve as LearningCurve
-from octavo.rl.studies.garnet_study import Score as Score
 from octavo.rl.studies.garnet_study import error_curve as error_curve
 from octavo.rl.studies.garnet_study import garnet_evaluators as garnet_evaluators
 from octavo.rl.studies.garnet_study import garnet_study as garnet_study

@@ -1,7 +1,7 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.sequence.crf.high_order_crf import HighOrderCRF as HighOrderCRF
 from octavo.sequence.crf.high_order_semi_crf import HighOrderSemiCRF as HighOrderSemiCRF
-from octavo.sequence.crf.pattern_automaton import Boundary as Boundary
+from octavo.sequence.crf.pattern_automaton import BoundaryLabel as BoundaryLabel
 from octavo.sequence.crf.pattern_automaton import PatternAutomaton as PatternAutomaton
 from octavo.sequence.crf.pattern_automaton import observed_patterns as observed_patterns
 from octavo.sequence.crf.segment_labels import EndMarkEncoder as EndMarkEncoder

@@ -32,7 +32,7 @@ from octavo.svm.no_offset.box_problem import solve_box_svm as solve_box_svm
 from octavo.svm.no_offset.cv import NoOffsetSVCCV as NoOffsetSVCCV
 from octavo.svm.no_offset.cv import steinwart_grid as steinwart_grid
 from octavo.svm.no_offset.estimator import NoOffsetSVC as NoOffsetSVC
-from octavo.svm.representatives.cv import AESVCGrid as AESVCGrid
+from octavo.svm.representatives.cv import AESVCCV as AESVCCV
 from octavo.svm.representatives.cv import GridRun as GridRun
 from octavo.svm.representatives.cv import SpeedupReport as SpeedupReport
 from octavo.svm.representatives.cv import compare_runs as compare_runs

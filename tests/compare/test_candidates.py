@@ -134,7 +134,8 @@ class NewClusterer(ClusterMixin, BaseEstimator):
 
 
 def with_record(monkeypatch, cls, room):
-    record = Method(cls.__name__, room, "m", (cls.__name__,), *[""] * 5, (), ())
+    record = Method(cls.__name__, room, "m", *[""] * 5, (), ())
+    monkeypatch.setattr(Method, "members", (cls.__name__,))
     monkeypatch.setattr(Method, "load", lambda self, member: cls)
     monkeypatch.setattr("octavo.compare.candidates.methods", lambda: [(None, record)])
 

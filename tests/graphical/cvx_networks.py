@@ -17,16 +17,16 @@ def covariances(n_samples, p, seed=0):
     return np.array(S)
 
 
-def solve_by_cvxpy(S, n, lam1, lam2, kind, q=2, weights=None):
+def solve_by_cvxpy(S, n, alpha_l1, alpha_joint, kind, q=2, weights=None):
     """Return the solution and the value of the problem as the paper writes it, by SCS.
 
-    `weights` replaces lam1 entry by entry; infinite ones become equality constraints.
+    `weights` replaces alpha_l1 entry by entry; infinite ones become equality constraints.
     """
     import cvxpy as cp
 
     K, p, _ = S.shape
     off = 1.0 - np.eye(p)
-    weights = np.full(S.shape, float(lam1)) if weights is None else weights
+    weights = np.full(S.shape, float(alpha_l1)) if weights is None else weights
     Theta = [cp.Variable((p, p), symmetric=True) for _ in range(K)]
     objective, constraints = 0.0, []
     for k in range(K):
@@ -38,18 +38,18 @@ def solve_by_cvxpy(S, n, lam1, lam2, kind, q=2, weights=None):
         for k, other in combinations(range(K), 2):
             V = cp.Variable((p, p))
             constraints.append(Theta[k] - Theta[other] == V + V.T)
-            objective += lam2 * sum(cp.norm(V[:, j], q) for j in range(p))
+            objective += alpha_joint * sum(cp.norm(V[:, j], q) for j in range(p))
     elif kind == "cohub":
         V = [cp.Variable((p, p)) for _ in range(K)]
         constraints += [cp.multiply(off, Theta[k]) == V[k] + V[k].T for k in range(K)]
         stacked = cp.vstack(V)
-        objective += lam2 * sum(cp.norm(stacked[:, j], q) for j in range(p))
+        objective += alpha_joint * sum(cp.norm(stacked[:, j], q) for j in range(p))
     elif kind == "fused":
         for k, other in combinations(range(K), 2):
-            objective += lam2 * cp.sum(cp.multiply(off, cp.abs(Theta[k] - Theta[other])))
+            objective += alpha_joint * cp.sum(cp.multiply(off, cp.abs(Theta[k] - Theta[other])))
     elif kind == "group":
         for i, j in np.argwhere(off):
-            objective += lam2 * cp.norm(cp.hstack([T[i, j] for T in Theta]), 2)
+            objective += alpha_joint * cp.norm(cp.hstack([T[i, j] for T in Theta]), 2)
     problem = cp.Problem(cp.Minimize(objective), constraints)
     problem.solve(solver="SCS", eps=1e-10, max_iters=200_000)
     assert problem.status == "optimal"

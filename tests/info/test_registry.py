@@ -41,7 +41,7 @@ def test_table_makes_a_data_frame():
 
 def test_functional_forms_equal_the_classes():
     pairs = [
-        (info.entropy(X, k=4), info.KnnShannonEntropy(k=4).estimate(X)),
+        (info.entropy(X, n_neighbors=4), info.KnnShannonEntropy(n_neighbors=4).estimate(X)),
         (info.entropy(X, "renyi", "mst", alpha=0.5), info.MSTRenyiEntropy(0.5).estimate(X)),
         (info.mutual_info(X, groups=[[0, 1], [2]]), info.KSGMutualInformation().estimate(
             X[:, :2], X[:, 2])),

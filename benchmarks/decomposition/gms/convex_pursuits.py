@@ -34,8 +34,8 @@ def cvxpy_value(X):
     import cvxpy as cp
 
     L = cp.Variable(X.shape)
-    lam = 0.8 * np.sqrt(X.shape[1] / X.shape[0])
-    objective = cp.normNuc(L) + lam * cp.sum(cp.norm(X - L, axis=1))
+    alpha = 0.8 * np.sqrt(X.shape[1] / X.shape[0])
+    objective = cp.normNuc(L) + alpha * cp.sum(cp.norm(X - L, axis=1))
     problem = cp.Problem(cp.Minimize(objective))
     problem.solve(solver="CLARABEL")
     return problem.value

@@ -36,16 +36,16 @@ def inexact_alm(drawn, tol=1e-7, growth=1.5):
     Its penalty grows, so that it ends when L + S = X to `tol`, short of the minimum.
     """
     X = drawn.X
-    lam, size = 1.0 / np.sqrt(max(X.shape)), np.linalg.norm(X)
+    alpha, size = 1.0 / np.sqrt(max(X.shape)), np.linalg.norm(X)
     top = np.linalg.norm(X, 2)
-    Y = X / max(top, np.abs(X).max() / lam)
+    Y = X / max(top, np.abs(X).max() / alpha)
     S, mu = np.zeros_like(X), 1.25 / top
     while True:
         U, sigma, Vt = np.linalg.svd(X - S + Y / mu, full_matrices=False)
         kept = sigma > 1.0 / mu
         L = (U[:, kept] * (sigma[kept] - 1.0 / mu)) @ Vt[kept]
         rest = X - L + Y / mu
-        S = rest - np.clip(rest, -lam / mu, lam / mu)
+        S = rest - np.clip(rest, -alpha / mu, alpha / mu)
         off = X - L - S
         Y = Y + mu * off
         mu = min(growth * mu, 1e7 * mu)

@@ -77,7 +77,8 @@ def contest(reg, p, K):
     # The two stop by different rules: these tolerances leave equal objectives.
     return Contest(
         name=f"{reg} p = {p}",
-        problem=f"{reg}, {K} networks, p = {p}, lam1 = {LAM1}, lam2 = {LAM2}, objective to 1e-6",
+        problem=f"{reg}, {K} networks, p = {p}, alpha_l1 = {LAM1}, alpha_joint = {LAM2}, "
+        "objective to 1e-6",
         setup=lambda: correlations(p, K),
         solvers={"octavo": octavo(reg, 1e-5), "gglasso": gglasso(reg, 1e-8)},
         agree=equally_good(reg),

@@ -36,10 +36,10 @@ def by_cvxpy(kind, **options):
         import cvxpy as cp
 
         S, n = problem
-        p, (lam1, lam2) = S.shape[-1], np.array(PENALTIES[kind]) * n.mean()
+        p, (alpha_l1, alpha_joint) = S.shape[-1], np.array(PENALTIES[kind]) * n.mean()
         Theta = [cp.Variable((p, p), symmetric=True) for _ in S]
         objective = sum(
-            m * (cp.trace(A @ T) - cp.log_det(T)) + lam1 * cp.sum(cp.abs(T))
+            m * (cp.trace(A @ T) - cp.log_det(T)) + alpha_l1 * cp.sum(cp.abs(T))
             for m, A, T in zip(n, S, Theta)
         )
         if kind == "perturbed":
@@ -50,7 +50,7 @@ def by_cvxpy(kind, **options):
             off = 1.0 - np.eye(p)
             constraints = [cp.multiply(off, T) == V + V.T for T, V in zip(Theta, parts)]
             V = cp.vstack(parts)
-        objective = objective + lam2 * cp.sum(cp.norm(V, 2, axis=0))
+        objective = objective + alpha_joint * cp.sum(cp.norm(V, 2, axis=0))
         cp.Problem(cp.Minimize(objective), constraints).solve(solver="SCS", **options)
         return np.array([T.value for T in Theta])
 
@@ -104,7 +104,7 @@ CONTESTS = [
     ),
     Contest(
         name="screening",
-        problem="PNJGL, two networks, p = 300, n = 150, lam1 = 0.25: blocks apart or at once",
+        problem="PNJGL, two networks, p = 300, n = 150, alpha_l1 = 0.25: blocks apart or at once",
         setup=lambda: covariances(300, 150),
         solvers={
             "octavo": lambda problem: PerturbedNodeJointGraphicalLasso(0.25, 0.5).fit_covariances(

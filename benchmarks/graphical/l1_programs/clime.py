@@ -28,8 +28,8 @@ def highs_column(X, i=0):
     A = np.block([[S, -S], [-S, S]])
     return np.array(
         [
-            linprog(np.ones(2 * d), A_ub=A, b_ub=np.concatenate([lam + e, lam - e])).fun
-            for lam in LAMBDAS
+            linprog(np.ones(2 * d), A_ub=A, b_ub=np.concatenate([alpha + e, alpha - e])).fun
+            for alpha in LAMBDAS
         ]
     )
 
@@ -44,9 +44,9 @@ def admm(X, tol=1e-5, rho=50.0, max_iter=3_000):
     identity, step = np.eye(len(S)), 1.0 / np.linalg.eigvalsh(S)[-1] ** 2
     B, SB, U = np.zeros_like(S), np.zeros_like(S), np.zeros_like(S)
     found = []
-    for lam in LAMBDAS:
+    for alpha in LAMBDAS:
         for _ in range(max_iter):
-            R = np.clip(identity - SB - U, -lam, lam)
+            R = np.clip(identity - SB - U, -alpha, alpha)
             moved = B - step * (S @ (SB + R + U - identity))
             new = np.sign(moved) * np.maximum(np.abs(moved) - step / rho, 0.0)
             change = np.abs(new - B).max()
@@ -61,7 +61,7 @@ def admm(X, tol=1e-5, rho=50.0, max_iter=3_000):
 
 def same_as_highs(X, answers):
     lengths = np.array(
-        [np.abs(answers["octavo, all λ"].columns[0].at(lam)).sum() for lam in LAMBDAS]
+        [np.abs(answers["octavo, all λ"].columns[0].at(alpha)).sum() for alpha in LAMBDAS]
     )
     gap = np.abs(lengths - answers["HiGHS, 50 λ"]).max()
     assert gap < 1e-8
@@ -70,9 +70,9 @@ def same_as_highs(X, answers):
 
 def near_admm(X, answers):
     path = answers["octavo, all λ"]
-    ours = np.array([np.abs(path.beta(lam)).sum(axis=0) for lam in LAMBDAS])
+    ours = np.array([np.abs(path.beta(alpha)).sum(axis=0) for alpha in LAMBDAS])
     gap = np.abs(ours - answers["ADMM, 50 λ"]).max()
-    exact = np.abs(path.dual_gap(0.1)).max()
+    exact = np.abs(path.duality_gap(0.1)).max()
     assert gap < 0.01
     return (
         f"||β||₁ of ADMM is off by up to {gap:.0e} when it stops, octavo's by the duality gap of "
@@ -97,9 +97,7 @@ def dictionary_columns(X, columns=(0, 1)):
 
 def same_breakpoints(X, answers):
     ours, theirs = answers["octavo"], answers["dictionary"]
-    gap = max(
-        np.abs(ours.lambdas_per_column[i][:49] - theirs[i].lambdas[:49]).max() for i in (0, 1)
-    )
+    gap = max(np.abs(ours.alphas_per_column[i][:49] - theirs[i].alphas[:49]).max() for i in (0, 1))
     assert gap < 1e-9
     return f"Breakpoints differ by {gap:.0e} at most."
 

@@ -25,7 +25,7 @@ def highest(X, y):
 
 def octavo_path(data):
     X, y = data
-    return DantzigSelector(lam=SHARES[-1] * highest(X, y), fit_intercept=False).fit(X, y)
+    return DantzigSelector(alpha=SHARES[-1] * highest(X, y), fit_intercept=False).fit(X, y)
 
 
 def highs(data, shares=SHARES[::5]):
@@ -33,9 +33,9 @@ def highs(data, shares=SHARES[::5]):
     S, g = X.T @ X / len(X), X.T @ y / len(X)
     A = np.block([[S, -S], [-S, S]])
     found = []
-    for lam in shares * highest(X, y):
+    for alpha in shares * highest(X, y):
         found.append(
-            linprog(np.ones(A.shape[1]), A_ub=A, b_ub=np.concatenate([lam + g, lam - g])).fun
+            linprog(np.ones(A.shape[1]), A_ub=A, b_ub=np.concatenate([alpha + g, alpha - g])).fun
         )
     return np.array(found)
 
@@ -46,11 +46,11 @@ def lasso(data):
 
 
 def same_length(data, answers):
-    lams = SHARES[::5] * highest(*data)
+    alphas = SHARES[::5] * highest(*data)
     path = answers["octavo, all λ"].path_
     gap = max(
-        abs(np.abs(path.at(lam)).sum() - exact) / exact
-        for lam, exact in zip(lams, answers["HiGHS, 20 λ"])
+        abs(np.abs(path.at(alpha)).sum() - exact) / exact
+        for alpha, exact in zip(alphas, answers["HiGHS, 20 λ"])
     )
     assert gap < 1e-8
     return f"||β||₁ differs from HiGHS by a relative {gap:.0e} at most."

@@ -18,7 +18,7 @@ def correlated():
 
 def ours(problem):
     forget_neighbours()
-    return KSGMutualInformation(k=3).estimate(*problem)
+    return KSGMutualInformation(n_neighbors=3).estimate(*problem)
 
 
 def scikit_learn(problem):

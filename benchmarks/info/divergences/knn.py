@@ -24,7 +24,7 @@ def samples():
 
 def ours(problem):
     forget_neighbours()
-    return KnnKLDivergence(k=3).estimate(*problem)
+    return KnnKLDivergence(n_neighbors=3).estimate(*problem)
 
 
 def kernel_densities(problem):
@@ -50,7 +50,12 @@ def errors(problem, answers):
     return f"Errors against {TRUTH:.3f}: {told}."
 
 
-FAMILY = [KnnKLDivergence(k=5), KnnRenyiDivergence(k=5), KnnHellingerDistance(), KnnL2Divergence()]
+FAMILY = [
+    KnnKLDivergence(n_neighbors=5),
+    KnnRenyiDivergence(n_neighbors=5),
+    KnnHellingerDistance(),
+    KnnL2Divergence(),
+]
 
 
 def shared(problem):

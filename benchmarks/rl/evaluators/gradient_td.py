@@ -51,7 +51,7 @@ def numpy_sparse(batch):
 
 
 def octavo(batch):
-    return TDC(GAMMA, alpha=ALPHA).fit(batch).coef_
+    return TDC(GAMMA, learning_rate=ALPHA).fit(batch).coef_
 
 
 def same(data, answers):

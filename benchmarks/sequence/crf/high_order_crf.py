@@ -63,7 +63,7 @@ def octavo_train(data, order=1, tol=1e-5, **options):
 
 
 def same_objective(_, answers):
-    ours, theirs = -answers["octavo"].objective_, answers["python-crfsuite"]
+    ours, theirs = answers["octavo"].objective_, answers["python-crfsuite"]
     gap = abs(ours - theirs) / theirs
     assert gap < 1e-5
     return f"The objectives are {ours:.3f} and {theirs:.3f}: they differ by {gap:.0e}."

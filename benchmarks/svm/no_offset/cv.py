@@ -14,7 +14,7 @@ def table(name):
     bunch = load_dataset(name)
     X, y = minmax_scale(bunch.data, feature_range=(-1, 1)), bunch.target
     folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
-    NoOffsetSVCCV(n_lams=2, n_sigmas=2, cv=2).fit(X[:60], y[:60])  # compiled
+    NoOffsetSVCCV(n_alphas=2, n_gammas=2, cv=2).fit(X[:60], y[:60])  # compiled
     return X, y, folds
 
 
@@ -28,8 +28,8 @@ def grid_search(problem):
     from sklearn.svm import SVC
 
     X, y, folds = problem
-    lams, sigmas = steinwart_grid(*X.shape)
-    C, gamma = 1 / (2 * lams * 0.9 * len(y)), sigmas**2
+    alphas, gammas = steinwart_grid(*X.shape)
+    C, gamma = 1 / (2 * alphas * 0.9 * len(y)), gammas
     return GridSearchCV(SVC(cache_size=1000), {"C": C, "gamma": gamma}, cv=folds).fit(X, y)
 
 

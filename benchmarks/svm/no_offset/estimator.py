@@ -114,8 +114,12 @@ def grid_cells(make, eps=1e-3):
     """Return problems on every third λ and σ of the paper's grid, as `cell` returns them."""
     X, y = make()
     X = minmax_scale(X, feature_range=(-1, 1))
-    lams, sigmas = steinwart_grid(len(y), X.shape[1])
-    return [cell(lambda: (X, y), lam, sigma, eps) for sigma in sigmas[::3] for lam in lams[::3]]
+    alphas, gammas = steinwart_grid(len(y), X.shape[1])
+    return [
+        cell(lambda: (X, y), lam, np.sqrt(gamma), eps)
+        for gamma in gammas[::3]
+        for lam in alphas[::3]
+    ]
 
 
 def each(solve):

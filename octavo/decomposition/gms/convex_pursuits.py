@@ -50,7 +50,7 @@ class Pursuit(NamedTuple):
 
 def _split(
     X: Array,
-    lam: float,
+    alpha: float,
     shrink: Callable[[Array, float], Array],
     norm: Callable[[Array], float],
     tol: float,
@@ -70,13 +70,13 @@ def _split(
     for iteration in range(1, max_iter + 1):
         L, values = shrink_singular_values(X - S + Y / mu, 1.0 / mu)
         previous = S
-        S = shrink(X - L + Y / mu, lam / mu)
+        S = shrink(X - L + Y / mu, alpha / mu)
         off = X - L - S
         Y += mu * off
         if iteration % LOOK and iteration < max_iter:
             continue
         # L + S = X is met by giving the rest to S; the objective is then that of a feasible pair.
-        objective = float(values.sum() + lam * norm(X - L))
+        objective = float(values.sum() + alpha * norm(X - L))
         bound = float(np.einsum("ij,ij->", X, Y)) / max(1.0, spectral_norm(Y))
         gap = max(objective - bound, 0.0)
         if best is None or gap < best.duality_gap:
@@ -115,21 +115,21 @@ def _told(found: Pursuit, tol: float) -> Pursuit:
 
 CONSTRAINTS = {
     "X": ["array-like"],
-    "lam": [None, Interval(Real, 0, None, closed="neither")],
+    "alpha": [None, Interval(Real, 0, None, closed="neither")],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
 }
 
 
 @validate_params(CONSTRAINTS, prefer_skip_nested_validation=True)
-def principal_component_pursuit(X, lam=None, *, tol=1e-6, max_iter=2000):
+def principal_component_pursuit(X, alpha=None, *, tol=1e-6, max_iter=2000):
     """Split X into low rank and sparse: min ‖L‖_* + λ Σ|S|, L + S = X.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         The matrix.
-    lam : float, default=None
+    alpha : float, default=None
         Weight λ of the sparse part; None stands for 1 / √max(n_samples, n_features).
     tol : float, default=1e-6
         Stop when the duality gap is at most this share of the objective.
@@ -158,19 +158,19 @@ def principal_component_pursuit(X, lam=None, *, tol=1e-6, max_iter=2000):
     (1, True)
     """
     X = check_array(X, dtype=np.float64)
-    lam = 1.0 / np.sqrt(max(X.shape)) if lam is None else lam
-    return _told(_split(X, lam, soft_threshold, lambda S: np.abs(S).sum(), tol, max_iter), tol)
+    alpha = 1.0 / np.sqrt(max(X.shape)) if alpha is None else alpha
+    return _told(_split(X, alpha, soft_threshold, lambda S: np.abs(S).sum(), tol, max_iter), tol)
 
 
 @validate_params(CONSTRAINTS, prefer_skip_nested_validation=True)
-def outlier_pursuit(X, lam=None, *, tol=1e-6, max_iter=2000):
+def outlier_pursuit(X, alpha=None, *, tol=1e-6, max_iter=2000):
     """Split X into low rank and few outlying rows: min ‖L‖_* + λ Σ‖S_i‖, L + S = X.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         The matrix; samples are rows.
-    lam : float, default=None
+    alpha : float, default=None
         Weight λ of the outlying rows; None stands for 0.8 √(n_features / n_samples).
     tol : float, default=1e-6
         Stop when the duality gap is at most this share of the objective.
@@ -201,9 +201,9 @@ def outlier_pursuit(X, lam=None, *, tol=1e-6, max_iter=2000):
     True
     """
     X = check_array(X, dtype=np.float64)
-    lam = 0.8 * np.sqrt(X.shape[1] / X.shape[0]) if lam is None else lam
+    alpha = 0.8 * np.sqrt(X.shape[1] / X.shape[0]) if alpha is None else alpha
 
     def norm(S: Array) -> float:
         return float(np.linalg.norm(S, axis=1).sum())
 
-    return _told(_split(X, lam, shrink_rows, norm, tol, max_iter), tol)
+    return _told(_split(X, alpha, shrink_rows, norm, tol, max_iter), tol)

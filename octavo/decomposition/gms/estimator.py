@@ -88,7 +88,7 @@ class GeometricMedianSubspace(
         eigenvector of Q is removed again and again, for few outliers and known `n_components`.
         "reaper": eigenvalues of Q are bounded by 1 / (n_features - n_components), for known
         `n_components`; with `spherize=True` this is S-REAPER.
-    reg : float or "bisect", default=0.0
+    alpha : float or "bisect", default=0.0
         Weight λ of the penalty λ‖Q‖², for variant "gms". "bisect" looks for the λ at which the
         kernel of Q has dimension `n_components`, which must be given.
     center : {None, "mean", "geometric_median"}, default=None
@@ -130,7 +130,7 @@ class GeometricMedianSubspace(
         What each row counts, 1 / max(‖Qx‖, δ): large for inliers, zero for zero rows.
     objective_ : float
         The smallest value found.
-    objective_path_ : ndarray of shape (n_steps,)
+    objectives_ : ndarray of shape (n_steps,)
         The objective before each iteration, of the first round for "egms".
     duality_gap_ : float
         `objective_` less a lower bound that holds for every Q; the largest of all rounds for
@@ -138,7 +138,7 @@ class GeometricMedianSubspace(
     certificate_gap_ : float
         ‖G − cI‖ / c with G the derivative of the objective and c its value: zero at a
         solution. For "reaper" the relative duality gap.
-    reg_ : float
+    alpha_ : float
         The λ that was used.
     delta_ : float
         The δ that was used.
@@ -164,7 +164,7 @@ class GeometricMedianSubspace(
     subspace towards it; `spherize=True` prevents that.
 
     When fewer outliers than 1.5 times the dimensions beyond the subspace are seen, a warning
-    says so: Q then has too large a kernel, and "gms2", "egms" or `reg="bisect"` are better.
+    says so: Q then has too large a kernel, and "gms2", "egms" or `alpha="bisect"` are better.
 
     References
     ----------
@@ -190,7 +190,7 @@ class GeometricMedianSubspace(
     _parameter_constraints = {
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
         "variant": [StrOptions({"gms", "gms2", "egms", "reaper"})],
-        "reg": [Interval(Real, 0, None, closed="left"), StrOptions({"bisect"})],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"bisect"})],
         "center": [None, StrOptions({"mean", "geometric_median"})],
         "spherize": ["boolean"],
         "delta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
@@ -205,7 +205,7 @@ class GeometricMedianSubspace(
         n_components=None,
         *,
         variant="gms",
-        reg=0.0,
+        alpha=0.0,
         center=None,
         spherize=False,
         delta="auto",
@@ -216,7 +216,7 @@ class GeometricMedianSubspace(
     ):
         self.n_components = n_components
         self.variant = variant
-        self.reg = reg
+        self.alpha = alpha
         self.center = center
         self.spherize = spherize
         self.delta = delta
@@ -270,15 +270,17 @@ class GeometricMedianSubspace(
                 f"n_components={self.n_components} must be below the number of features, "
                 f"{n_features}: a subspace of all dimensions says nothing."
             )
-        if self.n_components is None and (self.variant in NEEDS_DIMENSION or self.reg == "bisect"):
-            asked = f"variant={self.variant!r}" if self.reg != "bisect" else "reg='bisect'"
+        if self.n_components is None and (
+            self.variant in NEEDS_DIMENSION or self.alpha == "bisect"
+        ):
+            asked = f"variant={self.variant!r}" if self.alpha != "bisect" else "alpha='bisect'"
             raise ValueError(
                 f"{asked} needs n_components, the dimension of the subspace; got None. "
                 "variant='gms' and variant='gms2' can tell it from the data."
             )
-        if self.variant != "gms" and self.reg != 0.0:
+        if self.variant != "gms" and self.alpha != 0.0:
             raise ValueError(
-                f"reg={self.reg!r} is a penalty of variant='gms'; got variant={self.variant!r}."
+                f"alpha={self.alpha!r} is a penalty of variant='gms'; got variant={self.variant!r}."
             )
         if self.center is not None and issparse(X):
             raise ValueError(
@@ -325,9 +327,9 @@ class GeometricMedianSubspace(
             return by_deflation(X, d, self.delta, self.drop_per_round, solve)
         if self.variant == "reaper" and d < rank:
             return reaper(X, d, delta, max_iter=self.max_iter, tol=self.tol, step=step)
-        if self.reg == "bisect" and d < rank:
+        if self.alpha == "bisect" and d < rank:
             return penalty_for_dimension(X, d, delta, solve)
-        return plain_gms(X, delta, 0.0 if self.reg == "bisect" else self.reg, solve)
+        return plain_gms(X, delta, 0.0 if self.alpha == "bisect" else self.alpha, solve)
 
     def _store(self, result, directions, found):
         self.eigenvalues_, self.eigenvectors_ = result.values, directions
@@ -336,14 +338,14 @@ class GeometricMedianSubspace(
         )
         self.components_ = directions[: self.n_components_]
         self.weights_ = found.weights
-        self.objective_, self.objective_path_ = found.objective, found.objective_path
+        self.objective_, self.objectives_ = found.objective, found.objectives
         self.duality_gap_, self.certificate_gap_ = found.duality_gap, found.certificate_gap
-        self.reg_, self.delta_ = result.lam, found.delta
+        self.alpha_, self.delta_ = result.alpha, found.delta
         self.n_iter_, self.converged_ = found.n_iter, found.converged
 
     def _warn_if_few_outliers(self, rows):
         """Say where condition (9) cannot hold, as the kernel of Q is then too large."""
-        if self.variant != "gms" or self.reg_ > 0.0 or rows.shape[0] < 2:
+        if self.variant != "gms" or self.alpha_ > 0.0 or rows.shape[0] < 2:
             return
         norms = row_norms(rows)
         inside = np.linalg.norm(rows @ self.components_.T, axis=1)

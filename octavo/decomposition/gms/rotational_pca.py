@@ -26,13 +26,13 @@ class R1Subspace(NamedTuple):
     """A subspace by R1-PCA.
 
     ``components`` of shape (n_components, n_features), orthonormal; the ``cutoff`` up to which
-    distances count squared; the ``objective_path``, which never rises; ``n_iter``; and whether it
+    distances count squared; the ``objectives``, which never rises; ``n_iter``; and whether it
     ``converged``.
     """
 
     components: Array
     cutoff: float
-    objective_path: Array
+    objectives: Array
     n_iter: int
     converged: bool
 
@@ -78,7 +78,7 @@ def r1_pca(X, n_components, *, cutoff=None, tol=1e-10, max_iter=500):
     Returns
     -------
     R1Subspace
-        A named tuple: `components`, `cutoff`, `objective_path`, `n_iter` and `converged`.
+        A named tuple: `components`, `cutoff`, `objectives`, `n_iter` and `converged`.
 
     Notes
     -----

@@ -50,7 +50,7 @@ class GMSPrecision(NamedTuple):
     """A solution of the convex problem.
 
     ``precision`` of shape (n_features, n_features), of trace one; its ``objective`` and the
-    ``objective_path`` of the iterations; ``residuals`` ‖Qxᵢ‖ and ``weights`` 1 / max(‖Qxᵢ‖, δ) of
+    ``objectives`` of the iterations; ``residuals`` ‖Qxᵢ‖ and ``weights`` 1 / max(‖Qxᵢ‖, δ) of
     the rows; ``delta``; ``n_iter``; whether it ``converged``; ``duality_gap``, the objective less
     a lower bound on every Q's; ``certificate_gap`` ‖G − cI‖_F / c, with G the derivative and c the
     objective, zero at the solution; and ``kernel`` of shape (n_features, k), the directions in
@@ -59,7 +59,7 @@ class GMSPrecision(NamedTuple):
 
     precision: Array
     objective: float
-    objective_path: Array
+    objectives: Array
     residuals: Array
     weights: Array
     delta: float
@@ -86,7 +86,7 @@ def smooth_weight(delta: float) -> Callable[[Array], Array]:
     return lambda r: 1.0 / np.maximum(r, delta)
 
 
-def next_factor(X: Any, Z: Array, B: Array, c: float, weights: Array, lam: float, relax: bool):
+def next_factor(X: Any, Z: Array, B: Array, c: float, weights: Array, alpha: float, relax: bool):
     """Return the factor of the next precision, from the scatter B of the whitened rows.
 
     An over-relaxed step takes (1 − θ) c I + θ B for B: at B = cI, the solution, they agree.
@@ -97,8 +97,8 @@ def next_factor(X: Any, Z: Array, B: Array, c: float, weights: Array, lam: float
     U = upper_factor(B)
     if U is None:  # far from the solution of badly scaled data: no shortcut through B
         U = scatter_factor(X, Z, weights)
-        if lam:
-            U = triangle(np.vstack([U, np.sqrt(2.0 * lam) * Z]))
+        if alpha:
+            U = triangle(np.vstack([U, np.sqrt(2.0 * alpha) * Z]))
     return advance(Z, np.asfortranarray(U))
 
 
@@ -106,7 +106,7 @@ def descend(
     X: Any,
     delta: float,
     *,
-    lam: float = 0.0,
+    alpha: float = 0.0,
     max_iter: int = 500,
     tol: float = 1e-10,
     Z: Array | None = None,
@@ -126,11 +126,11 @@ def descend(
         B, r = whitened_scatter(X, Z, weight)
         weights = weight(r)
         value, c = r.sum(), float(weights @ (r * r))
-        if lam:
+        if alpha:
             gram = Z.T @ Z
             squared_norm = float(np.einsum("ij,ij->", gram, gram))
-            value, c = value + lam * squared_norm, c + 2.0 * lam * squared_norm
-            B = np.asfortranarray(B + 2.0 * lam * np.triu(gram))
+            value, c = value + alpha * squared_norm, c + 2.0 * alpha * squared_norm
+            B = np.asfortranarray(B + 2.0 * alpha * np.triu(gram))
         path.append(float(value))
         residual = off_identity(B, c)
         since = 0 if residual < 0.9 * best else since + 1
@@ -141,7 +141,7 @@ def descend(
             return Descent(best_Z, best_r, path, best, True)
         if step is not None and step():
             return Descent(Z, r, path, best, False, True)
-        Z = next_factor(X, Z, B, c, weights, lam, residual < 0.5 and not plain)
+        Z = next_factor(X, Z, B, c, weights, alpha, residual < 0.5 and not plain)
     return Descent(Z, whitened_scatter(X, Z, weight)[1], path, best, False)
 
 
@@ -222,7 +222,7 @@ class Certificate(NamedTuple):
 
 
 def dual_certificate(
-    X: Any, Q: Array, smooth_Q: Array, delta: float, lam: float, tol: float
+    X: Any, Q: Array, smooth_Q: Array, delta: float, alpha: float, tol: float
 ) -> Certificate:
     """Bound the objective from below by vectors uᵢ of norm at most one, one a row.
 
@@ -241,8 +241,8 @@ def dual_certificate(
             kernel_rows.append((rows, zero))
             inner += _gram(block[zero])
     M = (M + M.T) / 2.0
-    if lam:
-        return _penalised_certificate(M, Q, lam)
+    if alpha:
+        return _penalised_certificate(M, Q, alpha)
     level = float(np.einsum("ij,ij->", M, Q))
     target, K = level * np.eye(len(Q)), np.zeros_like(Q)
     proof = Certificate(float(np.linalg.eigvalsh(M)[0]), float(np.linalg.norm(M - target) / level))
@@ -312,12 +312,12 @@ def correction(S: Array, wanted: Array) -> Array:
     return V @ np.where(usable, 2.0 * turned / np.where(usable, sums, 1.0), 0.0) @ V.T
 
 
-def _penalised_certificate(M: Array, Q: Array, lam: float) -> Certificate:
+def _penalised_certificate(M: Array, Q: Array, alpha: float) -> Certificate:
     """Return the bound max over c of c − ‖cI − M‖²/(4λ), and how far M + 2λQ is from cI."""
     identity = np.eye(len(Q))
-    c = (2.0 * lam + np.trace(M)) / len(Q)
-    bound = c - np.linalg.norm(c * identity - M) ** 2 / (4.0 * lam)
-    G = M + 2.0 * lam * Q
+    c = (2.0 * alpha + np.trace(M)) / len(Q)
+    bound = c - np.linalg.norm(c * identity - M) ** 2 / (4.0 * alpha)
+    G = M + 2.0 * alpha * Q
     level = float(np.einsum("ij,ij->", G, Q))
     return Certificate(float(bound), float(np.linalg.norm(G - level * identity) / level))
 
@@ -331,7 +331,7 @@ def solve_precision(
     X: Any,
     delta: float,
     *,
-    lam: float,
+    alpha: float,
     max_iter: int,
     tol: float,
     exact: bool,
@@ -346,30 +346,36 @@ def solve_precision(
     path: list[float] = []
     for budget in (LOOK, 2 * LOOK, max_iter):
         found = descend(
-            X, delta, lam=lam, max_iter=min(budget, max_iter - len(path)), tol=tol, Z=Z, step=step
+            X,
+            delta,
+            alpha=alpha,
+            max_iter=min(budget, max_iter - len(path)),
+            tol=tol,
+            Z=Z,
+            step=step,
         )
         Z, path = found.Z, path + found.path
-        solution = _with_certificate(X, found, delta, lam, max_iter, tol, exact)
+        solution = _with_certificate(X, found, delta, alpha, max_iter, tol, exact)
         if solution.converged or len(path) >= max_iter or found.stopped:
             break
-    return solution._replace(objective_path=np.array(path), n_iter=len(path))
+    return solution._replace(objectives=np.array(path), n_iter=len(path))
 
 
 def _with_certificate(
-    X: Any, found: Descent, delta: float, lam: float, max_iter: int, tol: float, exact: bool
+    X: Any, found: Descent, delta: float, alpha: float, max_iter: int, tol: float, exact: bool
 ) -> GMSPrecision:
     """Put what has reached the kernel there, and bound how far from optimal the solution is."""
     smooth_Q = found.Z @ found.Z.T
     Q, kernel = smooth_Q, np.zeros((len(smooth_Q), 0))
-    settled = None if lam or not exact else settle_kernel(X, found, delta, max_iter, tol)
+    settled = None if alpha or not exact else settle_kernel(X, found, delta, max_iter, tol)
     if settled is not None:
         Q, kernel = settled
         Q = (Q + Q.T) / 2.0
     residuals = np.empty(X.shape[0])
     for rows, block in row_blocks(X):
         residuals[rows] = np.linalg.norm(block @ Q, axis=1)
-    objective = float(residuals.sum() + lam * np.einsum("ij,ij->", Q, Q))
-    proof = dual_certificate(X, Q, smooth_Q, delta, lam, tol)
+    objective = float(residuals.sum() + alpha * np.einsum("ij,ij->", Q, Q))
+    proof = dual_certificate(X, Q, smooth_Q, delta, alpha, tol)
     gap = max(objective - float(proof.bound), 0.0)
     return GMSPrecision(
         Q,
@@ -423,7 +429,7 @@ def drop_zero_rows(X: Any, norms: Array) -> tuple[Any, NDArray[np.intp]]:
 @validate_params(
     {
         "X": ["array-like", "sparse matrix"],
-        "reg": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
         "delta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -431,15 +437,15 @@ def drop_zero_rows(X: Any, norms: Array) -> tuple[Any, NDArray[np.intp]]:
     },
     prefer_skip_nested_validation=True,
 )
-def gms_precision(X, *, reg=0.0, delta="auto", tol=1e-10, max_iter=500, exact=True):
-    """Minimise Σ‖Qxᵢ‖ + reg ‖Q‖²_F over symmetric Q of trace one.
+def gms_precision(X, *, alpha=0.0, delta="auto", tol=1e-10, max_iter=500, exact=True):
+    """Minimise Σ‖Qxᵢ‖ + alpha ‖Q‖²_F over symmetric Q of trace one.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows, taken as they are: centre them first where the subspace does not pass through
         zero. Arrays mapped from a file are read block by block.
-    reg : float, default=0.0
+    alpha : float, default=0.0
         The penalty λ of Eq. (42).
     delta : float or "auto", default="auto"
         Residuals below δ are smoothed (Section 2.8). "auto" takes 1e-11 of the median norm.
@@ -454,7 +460,7 @@ def gms_precision(X, *, reg=0.0, delta="auto", tol=1e-10, max_iter=500, exact=Tr
     Returns
     -------
     GMSPrecision
-        A named tuple: `precision`, `objective`, `objective_path`, `residuals`, `weights`,
+        A named tuple: `precision`, `objective`, `objectives`, `residuals`, `weights`,
         `delta`, `n_iter`, `converged`, `duality_gap`, `certificate_gap` and `kernel`.
 
     References
@@ -475,10 +481,12 @@ def gms_precision(X, *, reg=0.0, delta="auto", tol=1e-10, max_iter=500, exact=Tr
     delta = resolve_delta(delta, norms[kept])
     basis = span(X)
     if basis is None:
-        found = solve_precision(X, delta, lam=reg, max_iter=max_iter, tol=tol, exact=exact)
+        found = solve_precision(X, delta, alpha=alpha, max_iter=max_iter, tol=tol, exact=exact)
     else:
         reduced = np.asarray(X @ basis, dtype=np.float64)
-        found = solve_precision(reduced, delta, lam=reg, max_iter=max_iter, tol=tol, exact=exact)
+        found = solve_precision(
+            reduced, delta, alpha=alpha, max_iter=max_iter, tol=tol, exact=exact
+        )
         found = found._replace(
             precision=basis @ found.precision @ basis.T, kernel=basis @ found.kernel
         )

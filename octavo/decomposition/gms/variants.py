@@ -47,16 +47,16 @@ class Spectrum(NamedTuple):
 
     ``vectors`` of shape (n_features, n_features), one a column; ``values``, the eigenvalues of Q
     that belong to them (for EGMS and REAPER see there); ``found``, the solution of the convex
-    problem; and the penalty ``lam`` that was used.
+    problem; and the penalty ``alpha`` that was used.
     """
 
     vectors: Array
     values: Array
     found: GMSPrecision
-    lam: float = 0.0
+    alpha: float = 0.0
 
 
-def spectrum(found: GMSPrecision, lam: float = 0.0) -> Spectrum:
+def spectrum(found: GMSPrecision, alpha: float = 0.0) -> Spectrum:
     """Return the eigenvectors of Q from the smallest eigenvalue on; the kernel comes first.
 
     Within the kernel all eigenvalues are zero: the order there is that of the spread of the
@@ -67,7 +67,7 @@ def spectrum(found: GMSPrecision, lam: float = 0.0) -> Spectrum:
     outside = np.linalg.qr(kernel, mode="complete")[0][:, k:] if k else np.eye(len(kernel))
     values, vectors = np.linalg.eigh(outside.T @ found.precision @ outside)
     values = np.r_[np.zeros(k), np.maximum(values, 0.0)]
-    return Spectrum(np.hstack([kernel, outside @ vectors]), values, found, lam)
+    return Spectrum(np.hstack([kernel, outside @ vectors]), values, found, alpha)
 
 
 def dimension_by_gap(values: Array) -> int:
@@ -89,9 +89,9 @@ def dimension_by_gap(values: Array) -> int:
     return int(np.argmax(np.diff(np.log(np.maximum(values, floor))))) + 1
 
 
-def plain_gms(X: Any, delta: float, lam: float, solve: Solve) -> Spectrum:
+def plain_gms(X: Any, delta: float, alpha: float, solve: Solve) -> Spectrum:
     """Return the spectrum of the solution of Eq. (4), or of Eq. (42)."""
-    return spectrum(solve(X, delta, lam=lam), lam)
+    return spectrum(solve(X, delta, alpha=alpha), alpha)
 
 
 def with_artificial_outliers(X: Any, delta: float | str, rng: Any, solve: Solve) -> Spectrum:
@@ -100,7 +100,7 @@ def with_artificial_outliers(X: Any, delta: float | str, rng: Any, solve: Solve)
     added = rng.standard_normal((2 * n_features, n_features))
     Y = np.vstack([X.toarray() if issparse(X) else X, added])
     Y /= np.linalg.norm(Y, axis=1, keepdims=True)
-    found = solve(Y, resolve_delta(delta, np.ones(1)), lam=0.0)
+    found = solve(Y, resolve_delta(delta, np.ones(1)), alpha=0.0)
     own = found._replace(
         residuals=found.residuals[: X.shape[0]], weights=found.weights[: X.shape[0]]
     )
@@ -126,7 +126,7 @@ def penalty_for_dimension(
     best: Spectrum | None = None
     for _ in range(max_trials):
         middle = (low + high) / 2.0
-        found = solve(X, delta, lam=float(np.exp(middle)))
+        found = solve(X, delta, alpha=float(np.exp(middle)))
         size = kernel_dimension(found)
         if size == d:
             return spectrum(found, float(np.exp(middle)))
@@ -138,10 +138,10 @@ def penalty_for_dimension(
     warnings.warn(
         f"no penalty gives a kernel of dimension {d}: "
         + (
-            "it is larger up to lam = "
+            "it is larger up to alpha = "
             f"{np.exp(low):.4g} and smaller from {np.exp(high):.4g} on; the former is taken."
             if best is not None
-            else "rows do not lie on a subspace exactly; lam = 0 is taken."
+            else "rows do not lie on a subspace exactly; alpha = 0 is taken."
         ),
         ConvergenceWarning,
         stacklevel=5,
@@ -173,7 +173,7 @@ def by_deflation(X: Any, d: int, delta: float | str, drop: int | str, solve: Sol
         Z = np.asarray(X @ basis, dtype=np.float64)
         size = np.linalg.norm(Z, axis=1)
         Z = Z[size > 1e-12 * norms.max()]
-        part = spectrum(solve(Z, resolve_delta(delta, size[size > 0.0]), lam=0.0))
+        part = spectrum(solve(Z, resolve_delta(delta, size[size > 0.0]), alpha=0.0))
         if first is None:
             first = part
         gap = max(gap, part.found.duality_gap)
@@ -184,7 +184,7 @@ def by_deflation(X: Any, d: int, delta: float | str, drop: int | str, solve: Sol
         basis = np.linalg.qr(basis @ part.vectors[:, : width - count])[0]
     vectors = np.hstack([basis, *removed[::-1]])
     if first is None:
-        first = spectrum(solve(X, resolve_delta(delta, norms), lam=0.0))
+        first = spectrum(solve(X, resolve_delta(delta, norms), alpha=0.0))
         converged, n_iter, gap = first.found.converged, first.found.n_iter, first.found.duality_gap
     found = first.found._replace(duality_gap=gap, n_iter=n_iter, converged=converged)
     return Spectrum(vectors, first.values, found)

@@ -21,12 +21,12 @@ Array = NDArray[np.float64]
 Bounds = dict[str, NDArray[np.float64]]
 
 
-def no_bounds(trace: Trace) -> Bounds:
+def no_bounds(trace: GameTrace) -> Bounds:
     return {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trace:
+class GameTrace:
     """Weights, losses, mixability gaps, learning rates and regret of one game, or of many.
 
     Every attribute has an entry a round along its last axis (the last but one where there is
@@ -79,7 +79,7 @@ class Trace:
 
     rule: GameRule
     played: Played
-    bound_functions: Callable[[Trace], Bounds] = no_bounds
+    bound_functions: Callable[[GameTrace], Bounds] = no_bounds
     start_volume: float = 0.0
     gamma_: Array | None = None
     prior_: Array | None = None
@@ -87,7 +87,7 @@ class Trace:
     def __repr__(self) -> str:
         shape = " x ".join(str(n) for n in self.losses_.shape)
         final = np.atleast_1d(self.regret_[..., -1]) if self.n_rounds else np.zeros(1)
-        return f"Trace({shape} losses, regret {np.mean(final):.6g})"
+        return f"GameTrace({shape} losses, regret {np.mean(final):.6g})"
 
     # --- a round's quantities -----------------------------------------------------------------
 

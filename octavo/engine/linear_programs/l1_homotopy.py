@@ -116,7 +116,7 @@ def _add_outer(M, x, y, k):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _refresh(S, g, place, real, k, M, lam):
+def _refresh(S, g, place, real, k, M, alpha):
     """Stop the drift: compute r and z anew and correct β and y. Returns the error left over."""
     rows, columns, error, change = place[ROWS], place[COLUMNS], real[WORK], real[WORK2]
     worst = 0.0
@@ -127,7 +127,7 @@ def _refresh(S, g, place, real, k, M, lam):
         _combine_rows(S, rows, real[Y], k, real[Z])
         worst = 0.0
         for a in range(k):
-            error[a] = real[RESIDUAL, rows[a]] - lam * real[TAU, a]
+            error[a] = real[RESIDUAL, rows[a]] - alpha * real[TAU, a]
             worst = max(worst, abs(error[a]))
         _row_products(M, error, k, change)
         for a in range(k):
@@ -310,7 +310,7 @@ def _primal_direction(S, place, real, k, M):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _primal_ratio(place, real, k, lam, bland):
+def _primal_ratio(place, real, k, alpha, bland):
     """How far λ may fall until a coefficient reaches 0 or a row becomes tight, and which.
 
     Returns (δ, is_row, index, side). Ties as in the dual ratio.
@@ -333,7 +333,7 @@ def _primal_ratio(place, real, k, lam, bland):
         if in_rows[t] < 0:
             for side in (1.0, -1.0):
                 rate = 1.0 - side * dr[t]
-                gap = lam - side * r[t]
+                gap = alpha - side * r[t]
                 if rate > _PIVOT_TOL and gap <= (delta + _TIE_TOL) * rate:
                     ratio = max(gap, 0.0) / rate
                     merit = -(2.0 * (d + t) + (side < 0.0)) if bland else rate
@@ -362,59 +362,59 @@ def _keep_point(tape_end, tape_index, tape_value, n_points, place, real, k, step
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _walk(
-    S, g, place, real, M, lams, ends, index_tape, value_tape,
-    n_grid, max_points, max_pivots, lam_min,
-    lam, k, fresh, idle, n_points, n_pivots,
+    S, g, place, real, M, alphas, ends, index_tape, value_tape,
+    n_grid, max_points, max_iter, alpha_min,
+    alpha, k, fresh, idle, n_points, n_pivots,
 ):  # fmt: skip
-    """Follow the path down to `lam_min`, or until the caller must lend a hand.
+    """Follow the path down to `alpha_min`, or until the caller must lend a hand.
 
     That is so with NO_ROOM (enlarge the arrays) and INVERT (M is doubted: invert it anew, and
-    say so by `fresh`). With n_grid = 0 the breakpoints are kept and their λ written to `lams`,
-    otherwise the solutions at the n_grid values in `lams`. Returns the status and the last
+    say so by `fresh`). With n_grid = 0 the breakpoints are kept and their λ written to `alphas`,
+    otherwise the solutions at the n_grid values in `alphas`. Returns the status and the last
     line of arguments.
     """
     d = S.shape[0]
     status, drift = REACHED, 0.0
-    while lam > lam_min:
+    while alpha > alpha_min:
         needed = ends[n_points, 1] + 2 * (k + 1) * max(n_grid - n_points, 1)
-        if k >= M.shape[0] or n_points >= lams.shape[0] or needed > index_tape.shape[0]:
+        if k >= M.shape[0] or n_points >= alphas.shape[0] or needed > index_tape.shape[0]:
             status = NO_ROOM
             break
         if n_grid == 0 and n_points >= max_points:
             status = FULL
             break
-        if n_pivots >= max_pivots or idle > 50 * d + 1000:
+        if n_pivots >= max_iter or idle > 50 * d + 1000:
             status = STALLED
             break
         if fresh or drift > _DRIFT or n_pivots % _REFRESH_EVERY == 0:
-            error = _refresh(S, g, place, real, k, M, lam)
+            error = _refresh(S, g, place, real, k, M, alpha)
             drift = 0.0
             if error > (1e-8 if fresh else 1e-11):
                 status = STALLED if fresh else INVERT
                 break
         slip = _primal_direction(S, place, real, k, M)
         bland = idle > _BLAND_AFTER
-        delta, is_row, index, side = _primal_ratio(place, real, k, lam, bland)
-        lower = lam - delta
-        if lower <= lam_min + _ZERO_STEP:
-            lower = lam_min
-        delta = lam - lower
+        delta, is_row, index, side = _primal_ratio(place, real, k, alpha, bland)
+        lower = alpha - delta
+        if lower <= alpha_min + _ZERO_STEP:
+            lower = alpha_min
+        delta = alpha - lower
         drift += delta * slip
         idle = 0 if delta > _ZERO_STEP else idle + 1
         if n_grid == 0 and idle == 0:
-            lams[n_points] = lower
+            alphas[n_points] = lower
             _keep_point(ends, index_tape, value_tape, n_points, place, real, k, delta)
             n_points += 1
-        while n_points < n_grid and lams[n_points] >= lower:
-            step = lam - lams[n_points]
+        while n_points < n_grid and alphas[n_points] >= lower:
+            step = alpha - alphas[n_points]
             _keep_point(ends, index_tape, value_tape, n_points, place, real, k, step)
             n_points += 1
         for a in range(k):
             real[BETA, a] -= delta * real[DBETA, a]
         for j in range(d):
             real[RESIDUAL, j] -= delta * real[DRESIDUAL, j]
-        lam = lower
-        if lam <= lam_min or (n_grid == 0 and n_points >= max_points):
+        alpha = lower
+        if alpha <= alpha_min or (n_grid == 0 and n_points >= max_points):
             continue
         size, slip = _dual_direction(S, place, real, k, M, is_row, index, side)
         theta, is_column, stopped, sign = _dual_ratio(place, real, k, size, bland)
@@ -428,11 +428,11 @@ def _walk(
         if abs(pivot) < 1e-6:
             status = INVERT
             break
-    return status, (lam, k, fresh, idle, n_points, n_pivots)
+    return status, (alpha, k, fresh, idle, n_points, n_pivots)
 
 
 def certificate(
-    S: np.ndarray, g: np.ndarray, lam: float, beta: np.ndarray, y: np.ndarray
+    S: np.ndarray, g: np.ndarray, alpha: float, beta: np.ndarray, y: np.ndarray
 ) -> tuple[float, float]:
     """Return the duality gap of (β, y) and how much β violates its constraints.
 
@@ -441,8 +441,8 @@ def certificate(
     """
     j, t = np.flatnonzero(beta), np.flatnonzero(y)
     shrink = max(1.0, float(np.abs(y[t] @ S[t]).max(initial=0.0)))
-    bound = (float(g @ y) - lam * float(np.abs(y).sum())) / shrink
-    violation = float(np.abs(beta[j] @ S[j] - g).max(initial=0.0)) - lam
+    bound = (float(g @ y) - alpha * float(np.abs(y).sum())) / shrink
+    violation = float(np.abs(beta[j] @ S[j] - g).max(initial=0.0)) - alpha
     return float(np.abs(beta).sum()) - bound, max(violation, 0.0)
 
 
@@ -452,119 +452,119 @@ class L1Solutions:
 
     Attributes
     ----------
-    lambdas : ndarray of shape (n_points,)
+    alphas : ndarray of shape (n_points,)
         Values of λ, decreasing. Those that could not be reached are not among them.
     coefs : csr_array of shape (n_points, n_features)
-        β at each of `lambdas`.
+        β at each of `alphas`.
     duals : csr_array of shape (n_points, n_features)
-        y at each of `lambdas`.
+        y at each of `alphas`.
     status : {"complete", "infeasible", "truncated", "stalled"}
-        "infeasible": no λ below `lam_end` can be met. "truncated": the number of
+        "infeasible": no λ below `alpha_end` can be met. "truncated": the number of
         breakpoints that was asked for was reached. "stalled": the limit on pivots was
         reached, rounding errors could not be kept below 1e-8, or S is scaled so badly that
         it cannot be told whether a smaller λ is feasible.
-    lam_end : float
+    alpha_end : float
         The smallest λ that was reached.
     n_pivots : int
         Number of exchanges of the basis.
     ray : ndarray of shape (n_features,)
         Where the status is "infeasible", a vector with Sv = 0 and g'v = λ||v||₁ at
-        λ = `lam_end`: no smaller λ is feasible, as g'v = (g − Sβ)'v ≤ λ||v||₁ for every β.
+        λ = `alpha_end`: no smaller λ is feasible, as g'v = (g − Sβ)'v ≤ λ||v||₁ for every β.
         Zero otherwise.
     """
 
-    lambdas: np.ndarray
+    alphas: np.ndarray
     coefs: sparse.csr_array
     duals: sparse.csr_array
     status: str
-    lam_end: float
+    alpha_end: float
     n_pivots: int
     ray: np.ndarray
 
 
 class L1Path(L1Solutions):
-    """The whole path of  min ||β||₁, ||Sβ − g||∞ ≤ λ:  `lambdas` are its breakpoints.
+    """The whole path of  min ||β||₁, ||Sβ − g||∞ ≤ λ:  `alphas` are its breakpoints.
 
-    β is zero above ``lambdas[0]`` and linear between the breakpoints; y is constant
-    between them, and row k of `duals` belongs to ``[lambdas[k], lambdas[k - 1]]``.
+    β is zero above ``alphas[0]`` and linear between the breakpoints; y is constant
+    between them, and row k of `duals` belongs to ``[alphas[k], alphas[k - 1]]``.
     """
 
-    def _piece(self, lam: float) -> int:
-        """Return k with lambdas[k] <= lam < lambdas[k - 1]; 0 where β is still zero."""
-        if not lam >= self.lam_end:
+    def _piece(self, alpha: float) -> int:
+        """Return k with alphas[k] <= alpha < alphas[k - 1]; 0 where β is still zero."""
+        if not alpha >= self.alpha_end:
             reason = {
-                "infeasible": "no smaller lam is feasible",
+                "infeasible": "no smaller alpha is feasible",
                 "truncated": "the path was cut at the number of breakpoints asked for",
                 "complete": "the path was asked for down to there",
                 "stalled": "the solver stalled there",
             }[self.status]
             raise ValueError(
-                f"lam={lam!r} is below {self.lam_end!r}, where the path ends: {reason}."
+                f"alpha={alpha!r} is below {self.alpha_end!r}, where the path ends: {reason}."
             )
-        return int(np.searchsorted(-self.lambdas, -lam, side="left"))
+        return int(np.searchsorted(-self.alphas, -alpha, side="left"))
 
-    def at(self, lam: float) -> np.ndarray:
+    def at(self, alpha: float) -> np.ndarray:
         """Return β at any λ that the path reaches."""
         beta = np.zeros(self.coefs.shape[1])
-        k = min(self._piece(lam), len(self.lambdas) - 1)
+        k = min(self._piece(alpha), len(self.alphas) - 1)
         if k == 0:
             return beta
-        high, low = self.lambdas[k - 1], self.lambdas[k]
-        share = min(max((lam - low) / (high - low), 0.0), 1.0)
+        high, low = self.alphas[k - 1], self.alphas[k]
+        share = min(max((alpha - low) / (high - low), 0.0), 1.0)
         pointer, index, value = self.coefs.indptr, self.coefs.indices, self.coefs.data
         for row, weight in ((k, 1.0 - share), (k - 1, share)):
             piece = slice(pointer[row], pointer[row + 1])
             beta[index[piece]] += weight * value[piece]
         return beta
 
-    def dual_at(self, lam: float) -> np.ndarray:
+    def dual_at(self, alpha: float) -> np.ndarray:
         """Return the dual vector y at any λ that the path reaches."""
         y = np.zeros(self.duals.shape[1])
-        k = min(self._piece(lam), len(self.lambdas) - 1)
+        k = min(self._piece(alpha), len(self.alphas) - 1)
         piece = slice(self.duals.indptr[k], self.duals.indptr[k + 1])
         y[self.duals.indices[piece]] = self.duals.data[piece]
         return y
 
 
-def _trace(S, g, lam_min, grid, max_points, max_pivots):
+def _trace(S, g, alpha_min, grid, max_points, max_iter):
     """Walk to the end, with larger arrays whenever they are full."""
     d = len(g)
     place, real, M = np.full((4, d + 1), -1), np.zeros((12, d + 1)), np.zeros((24, 24))
-    lams = grid.copy() if len(grid) else np.empty(64)
-    ends = np.zeros((len(lams) + 1, 2), dtype=np.int64)
+    alphas = grid.copy() if len(grid) else np.empty(64)
+    ends = np.zeros((len(alphas) + 1, 2), dtype=np.int64)
     indices, values = np.empty(1024, dtype=np.int32), np.empty(1024)
     real[RESIDUAL, :d] = g
-    lam = float(np.abs(g).max())
-    n_points = int(np.count_nonzero(grid >= lam))  # there β = 0
+    alpha = float(np.abs(g).max())
+    n_points = int(np.count_nonzero(grid >= alpha))  # there β = 0
     if len(grid) == 0:
-        lams[0], n_points = lam, 1
-    limits = (len(grid), max_points, max_pivots, lam_min)
-    status, at = NO_ROOM, (lam, 0, False, 0, n_points, 0)
+        alphas[0], n_points = alpha, 1
+    limits = (len(grid), max_points, max_iter, alpha_min)
+    status, at = NO_ROOM, (alpha, 0, False, 0, n_points, 0)
     while status in (NO_ROOM, INVERT):
-        status, at = _walk(S, g, place, real, M, lams, ends, indices, values, *limits, *at)
-        lam, k, fresh, idle, n_points, n_pivots = at
+        status, at = _walk(S, g, place, real, M, alphas, ends, indices, values, *limits, *at)
+        alpha, k, fresh, idle, n_points, n_pivots = at
         if status == INVERT:
             try:
                 M[:k, :k] = np.linalg.inv(S[np.ix_(place[ROWS, :k], place[COLUMNS, :k])])
             except np.linalg.LinAlgError:
                 status = STALLED
-            at = (lam, k, True, idle, n_points, n_pivots)
+            at = (alpha, k, True, idle, n_points, n_pivots)
         if k >= len(M):
             M = np.pad(M, (0, k + 8))
-        if n_points >= len(lams) and len(grid) == 0:
-            lams, ends = np.resize(lams, 2 * n_points), np.resize(ends, (2 * n_points + 1, 2))
+        if n_points >= len(alphas) and len(grid) == 0:
+            alphas, ends = np.resize(alphas, 2 * n_points), np.resize(ends, (2 * n_points + 1, 2))
         needed = ends[n_points, 1] + 2 * (k + 1) * max(len(grid) - n_points, 1)
         if needed > len(indices):
             indices, values = np.resize(indices, 2 * needed), np.resize(values, 2 * needed)
     if len(grid) == 0:
-        lams[n_points - 1] = lam  # steps too short to keep may have followed
+        alphas[n_points - 1] = alpha  # steps too short to keep may have followed
     ray = np.zeros(d)
     if status == INFEASIBLE:
         ray[place[ROWS, : k + 1]] = real[DY, : k + 1]
         support = np.flatnonzero(ray)
         if np.abs(ray[support] @ S[support]).max() > 1e-11 * np.abs(ray).max():
             status, ray = STALLED, np.zeros(d)  # no proof: S is too badly scaled to tell
-    return lams[:n_points], ends[: n_points + 1], indices, values, status, lam, n_pivots, ray
+    return alphas[:n_points], ends[: n_points + 1], indices, values, status, alpha, n_pivots, ray
 
 
 def _sparse_rows(index, value, sizes, d):
@@ -572,28 +572,28 @@ def _sparse_rows(index, value, sizes, d):
     return sparse.csr_array((value, index, pointer), shape=(len(sizes), d))
 
 
-def _solve(kind, S, g, lam_min, grid, max_points, max_pivots, scale):
+def _solve(kind, S, g, alpha_min, grid, max_points, max_iter, scale):
     """Trace on data scaled to max |S| = max |g| = 1, and scale back."""
     S, g = np.ascontiguousarray(S, dtype=np.float64), np.asarray(g, dtype=np.float64)
     scale = float(np.abs(S).max(initial=0.0)) if scale is None else scale
     scale, unit = scale or 1.0, float(np.abs(g).max(initial=0.0)) or 1.0
-    lams, ends, index, value, status, lam_end, n_pivots, ray = _trace(
+    alphas, ends, index, value, status, alpha_end, n_pivots, ray = _trace(
         S if scale == 1.0 else S / scale,
         g / unit,
-        max(lam_min / unit, 0.0),
+        max(alpha_min / unit, 0.0),
         grid / unit,
         _NO_LIMIT if max_points is None else max_points,
-        _NO_LIMIT if max_pivots is None else max_pivots,
+        _NO_LIMIT if max_iter is None else max_iter,
     )
     sizes = np.diff(ends.ravel()[1:])  # of β at the first point, of its y, of the next β, ...
     is_beta = np.repeat(np.arange(len(sizes)) % 2 == 0, sizes)
     index, value = index[: len(is_beta)], value[: len(is_beta)]
     return kind(
-        lambdas=grid[: len(lams)].copy() if len(grid) else lams * unit,
+        alphas=grid[: len(alphas)].copy() if len(grid) else alphas * unit,
         coefs=_sparse_rows(index[is_beta], value[is_beta] * (unit / scale), sizes[::2], len(g)),
         duals=_sparse_rows(index[~is_beta], value[~is_beta] / scale, sizes[1::2], len(g)),
         status=_STATUS[status],
-        lam_end=lam_end * unit,
+        alpha_end=alpha_end * unit,
         n_pivots=n_pivots,
         ray=ray,
     )
@@ -602,13 +602,13 @@ def _solve(kind, S, g, lam_min, grid, max_points, max_pivots, scale):
 def l1_path(
     S: np.ndarray,
     g: np.ndarray,
-    lam_min: float = 0.0,
+    alpha_min: float = 0.0,
     *,
     max_breakpoints: int | None = None,
-    max_pivots: int | None = None,
+    max_iter: int | None = None,
     scale: float | None = None,
 ) -> L1Path:
-    """Follow  min ||β||₁, ||Sβ − g||∞ ≤ λ  from λ = ||g||∞ down to `lam_min`.
+    """Follow  min ||β||₁, ||Sβ − g||∞ ≤ λ  from λ = ||g||∞ down to `alpha_min`.
 
     Parameters
     ----------
@@ -616,11 +616,11 @@ def l1_path(
         A symmetric matrix; that it is symmetric is not checked.
     g : ndarray of shape (n_features,)
         The target.
-    lam_min : float, default=0.0
+    alpha_min : float, default=0.0
         Where to stop.
     max_breakpoints : int, default=None
         Stop after this many breakpoints, the first one, λ = ||g||∞, included.
-    max_pivots : int, default=None
+    max_iter : int, default=None
         Stop after this many exchanges of the basis.
     scale : float, default=None
         The largest absolute entry of `S`, where it is known: saves looking for it.
@@ -630,33 +630,33 @@ def l1_path(
     L1Path
         The breakpoints.
     """
-    return _solve(L1Path, S, g, lam_min, np.empty(0), max_breakpoints, max_pivots, scale)
+    return _solve(L1Path, S, g, alpha_min, np.empty(0), max_breakpoints, max_iter, scale)
 
 
 def l1_solutions(
     S: np.ndarray,
     g: np.ndarray,
-    lambdas: np.ndarray,
+    alphas: np.ndarray,
     *,
-    max_pivots: int | None = None,
+    max_iter: int | None = None,
     scale: float | None = None,
 ) -> L1Solutions:
-    """Solve  min ||β||₁, ||Sβ − g||∞ ≤ λ  at each of `lambdas`, in one walk.
+    """Solve  min ||β||₁, ||Sβ − g||∞ ≤ λ  at each of `alphas`, in one walk.
 
     Parameters
     ----------
-    S, g, max_pivots, scale
+    S, g, max_iter, scale
         As in `l1_path`.
-    lambdas : ndarray of shape (n_points,)
+    alphas : ndarray of shape (n_points,)
         Values of λ in decreasing order.
 
     Returns
     -------
     L1Solutions
-        The solutions at those of `lambdas` that are feasible.
+        The solutions at those of `alphas` that are feasible.
     """
-    grid = np.asarray(lambdas, dtype=np.float64)
-    return _solve(L1Solutions, S, g, grid[-1], grid, None, max_pivots, scale)
+    grid = np.asarray(alphas, dtype=np.float64)
+    return _solve(L1Solutions, S, g, grid[-1], grid, None, max_iter, scale)
 
 
 def _warmup() -> None:

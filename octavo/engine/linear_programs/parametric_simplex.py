@@ -241,7 +241,7 @@ def trace_lp(
     b_star: np.ndarray,
     c_star: np.ndarray,
     lam_min: float = 0.0,
-    max_pivots: int | None = None,
+    max_iter: int | None = None,
     tol: float = 1e-10,
     seed: int = 0,
 ) -> LPPath:
@@ -257,7 +257,7 @@ def trace_lp(
         Costs and their perturbation, c* ≤ 0 and c*_j < 0 where c_j > 0.
     lam_min : float, default=0.0
         Where to stop.
-    max_pivots : int, default=None
+    max_iter : int, default=None
         Limit on the pivots; None stands for 50 (n_constraints + n_variables) + 1000.
     tol : float, default=1e-10
         Smaller entries of the dictionary count as zero.
@@ -270,7 +270,7 @@ def trace_lp(
         The path.
     """
     m, n = A.shape
-    limit = 50 * (m + n) + 1000 if max_pivots is None else max_pivots
+    limit = 50 * (m + n) + 1000 if max_iter is None else max_iter
     table = _Dictionary(A, b, c, b_star, c_star, seed)
     current, n_pivots = np.inf, 0
     lambdas: list[float] = []

@@ -148,7 +148,7 @@ def neighbour_distances(
     if k > available:
         where = f"X has {X.shape[0]} rows" if own else f"Y has {available} rows"
         needed = k + 1 if own else k
-        raise ValueError(f"k={k} neighbours need at least {needed} rows, but {where}.")
+        raise ValueError(f"n_neighbors={k} neighbours need at least {needed} rows, but {where}.")
     asked = _contents(X)
     searched = asked if Y is None else _contents(Y)
     key = ("distances", asked, searched, own, p)

@@ -51,25 +51,29 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def network_penalty(kind, lam2, norm, n_features):
+def network_penalty(kind, alpha_joint, norm, n_features):
     """Return the penalty of the given kind and strength."""
     if kind == "perturbed":
-        return PerturbedNodes(lam2, norm)
+        return PerturbedNodes(alpha_joint, norm)
     if kind == "cohub":
-        return CohubNodes(lam2, norm)
+        return CohubNodes(alpha_joint, norm)
     if kind == "separate":
         return SeparateEdges()
     # Equation (2) sums over i ≠ j: diagonals are not tied.
-    matrix = lam2 * (1.0 - np.eye(n_features))
+    matrix = alpha_joint * (1.0 - np.eye(n_features))
     return FusedEdges(matrix) if kind == "fused" else GroupedEdges(matrix)
 
 
-def network_problem(S, n, kind, lam1, lam2, *, norm=2, scale_by_n=True, penalize_diagonal=True):
+def network_problem(
+    S, n, kind, alpha_l1, alpha_joint, *, norm=2, scale_by_n=True, penalize_diagonal=True
+):
     """Return the problem that an estimator solves, checked to have a solution."""
     scale = float(n.mean()) if scale_by_n else 1.0
-    check_bounded(S, n, lam1, lam2, kind, penalize_diagonal)
-    weights = as_weights(lam1 * scale, S, penalize_diagonal=penalize_diagonal)
-    return JointProblem(S, n, weights, network_penalty(kind, lam2 * scale, norm, S.shape[-1]))
+    check_bounded(S, n, alpha_l1, alpha_joint, kind, penalize_diagonal)
+    weights = as_weights(alpha_l1 * scale, S, penalize_diagonal=penalize_diagonal)
+    return JointProblem(
+        S, n, weights, network_penalty(kind, alpha_joint * scale, norm, S.shape[-1])
+    )
 
 
 def gaussian_score(S, precisions):
@@ -186,8 +190,8 @@ class JointNetworkEstimator(CallbackSupportMixin, BaseEstimator):
             samples.S,
             samples.n,
             self._kind,
-            self.lam1,
-            getattr(self, "lam2", 0.0),
+            self.alpha_l1,
+            getattr(self, "alpha_joint", 0.0),
             norm=getattr(self, "norm", 2),
             scale_by_n=self.scale_by_n,
             penalize_diagonal=self.penalize_diagonal,

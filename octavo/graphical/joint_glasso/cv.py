@@ -48,7 +48,7 @@ def default_lam1s(samples, count, scale):
     return np.geomspace(highest, highest / 100.0, count)
 
 
-def default_lam2s(samples, kind, norm, lam1, count, scale):
+def default_lam2s(samples, kind, norm, alpha_l1, count, scale):
     """Return penalties from about where nothing is perturbed, or no hub is left, downwards.
 
     Co-hubs: all edges vanish where ‖2 T_1(n S, λ1)_j‖_s ≤ λ2 for the stacked columns. Perturbed
@@ -61,7 +61,7 @@ def default_lam2s(samples, kind, norm, lam1, count, scale):
         first, second = pair_indices(len(nS))
         M = nS[first] - nS[second]
     else:
-        M = 2.0 * soft_threshold(nS, lam1 * scale)
+        M = 2.0 * soft_threshold(nS, alpha_l1 * scale)
         M = M.reshape(-1, p) if kind == "cohub" else M
     if kind in ("fused", "group"):
         highest = float(np.abs(M).max(initial=0.0)) / 2.0
@@ -79,12 +79,12 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
     penalty : {"perturbed", "cohub", "fused", "group"}, default="perturbed"
         Which estimator: `PerturbedNodeJointGraphicalLasso`, `CohubNodeJointGraphicalLasso`,
         `FusedJointGraphicalLasso` or `GroupJointGraphicalLasso`.
-    lam1s : int or array-like of shape (n_lam1s,), default=5
-        Values of lam1 to choose from, or how many to place between the one that leaves no edge
+    alphas_l1 : int or array-like of shape (n_lam1s,), default=5
+        Values of alpha_l1 to choose from, or how many to place between the one that leaves no edge
         and a hundredth of it.
-    lam2s : int or array-like of shape (n_lam2s,), default=5
-        Values of lam2 to choose from, or how many to place between the one that leaves about no
-        perturbed node, or no hub, and a hundredth of it.
+    alphas_joint : int or array-like of shape (n_lam2s,), default=5
+        Values of alpha_joint to choose from, or how many to place between the one that leaves
+        about no perturbed node, or no hub, and a hundredth of it.
     selection : {"cv", "ebic", "stability"}, default="cv"
         "cv": the largest held-out Σ_k [log det Θ^k − tr(S^k Θ^k)], the mean over folds. "ebic": the
         smallest extended Bayesian information criterion. "stability": the densest networks whose
@@ -104,7 +104,7 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         Multiply the penalties by the mean sample size of a group. It makes penalties chosen on
         folds right for all rows.
     penalize_diagonal : bool, default=True
-        Whether lam1 holds for the diagonals too.
+        Whether alpha_l1 holds for the diagonals too.
     assume_centered : bool, default=False
         If True, the rows are not centred.
     standardize : bool, default=False
@@ -124,12 +124,12 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
 
     Attributes
     ----------
-    lam1_, lam2_ : float
+    alpha_l1_, alpha_joint_ : float
         The penalties chosen.
-    lam1s_ : ndarray of shape (n_lam1s,)
-        Values of lam1, decreasing.
-    lam2s_ : ndarray of shape (n_lam2s,)
-        Values of lam2, decreasing.
+    alphas_l1_ : ndarray of shape (n_lam1s,)
+        Values of alpha_l1, decreasing.
+    alphas_joint_ : ndarray of shape (n_lam2s,)
+        Values of alpha_joint, decreasing.
     cv_results_ : dict of ndarray of shape (n_lam1s, n_lam2s)
         By the kind of selection: "mean_test_score", "std_test_score" and "split{k}_test_score";
         "ebic" and "n_edges"; or "instability" and "n_edges".
@@ -192,7 +192,7 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
     >>> import numpy as np
     >>> from octavo.graphical import NodeJointGraphicalLassoCV, make_node_perturbed_networks
     >>> sample = make_node_perturbed_networks(15, 150, n_cohubs=0, n_perturbed=1, random_state=0)
-    >>> model = NodeJointGraphicalLassoCV(lam1s=3, lam2s=3)
+    >>> model = NodeJointGraphicalLassoCV(alphas_l1=3, alphas_joint=3)
     >>> model = model.fit(sample.X, groups=sample.groups)
     >>> int(np.argmax(model.node_scores_)), sample.perturbed_nodes.tolist()
     (8, [8])
@@ -200,8 +200,8 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
 
     _parameter_constraints: dict = {
         "penalty": [StrOptions({"perturbed", "cohub", "fused", "group"})],
-        "lam1s": [Interval(Integral, 1, None, closed="left"), "array-like"],
-        "lam2s": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "alphas_l1": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "alphas_joint": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "selection": [StrOptions({"cv", "ebic", "stability"})],
         "cv": ["cv_object"],
         "ebic_gamma": [Interval(Real, 0, None, closed="left")],
@@ -216,8 +216,8 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         self,
         penalty="perturbed",
         *,
-        lam1s=5,
-        lam2s=5,
+        alphas_l1=5,
+        alphas_joint=5,
         selection="cv",
         cv=5,
         ebic_gamma=0.5,
@@ -236,8 +236,8 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         n_jobs=None,
     ):
         self.penalty = penalty
-        self.lam1s = lam1s
-        self.lam2s = lam2s
+        self.alphas_l1 = alphas_l1
+        self.alphas_joint = alphas_joint
         self.selection = selection
         self.cv = cv
         self.ebic_gamma = ebic_gamma
@@ -285,8 +285,11 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         choose = {"cv": self._by_cv, "ebic": self._by_ebic, "stability": self._by_stability}
         with FitProgress(self, None, rows, step_name="part") as progress:
             i, j = choose[self.selection](rows, groups, samples, progress.step)
-            self.lam1_, self.lam2_ = float(self.lam1s_[i]), float(self.lam2s_[j])
-            solution = self._solve(samples, self.lam1_, self.lam2_)
+            self.alpha_l1_, self.alpha_joint_ = (
+                float(self.alphas_l1_[i]),
+                float(self.alphas_joint_[j]),
+            )
+            solution = self._solve(samples, self.alpha_l1_, self.alpha_joint_)
             progress.step()
         warn_unless_converged(solution, self.max_iter, stacklevel=4)
         return self._keep(samples, solution)
@@ -315,15 +318,17 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
 
     def _set_grids(self, samples):
         scale = float(samples.n.mean()) if self.scale_by_n else 1.0
-        if isinstance(self.lam1s, Integral):
-            self.lam1s_ = default_lam1s(samples, self.lam1s, scale)
+        if isinstance(self.alphas_l1, Integral):
+            self.alphas_l1_ = default_lam1s(samples, self.alphas_l1, scale)
         else:
-            self.lam1s_ = self._grid(self.lam1s, "lam1s")
-        if isinstance(self.lam2s, Integral):
-            lowest = self.lam1s_[-1]
-            self.lam2s_ = default_lam2s(samples, self.penalty, self.norm, lowest, self.lam2s, scale)
+            self.alphas_l1_ = self._grid(self.alphas_l1, "alphas_l1")
+        if isinstance(self.alphas_joint, Integral):
+            lowest = self.alphas_l1_[-1]
+            self.alphas_joint_ = default_lam2s(
+                samples, self.penalty, self.norm, lowest, self.alphas_joint, scale
+            )
         else:
-            self.lam2s_ = self._grid(self.lam2s, "lam2s")
+            self.alphas_joint_ = self._grid(self.alphas_joint, "alphas_joint")
 
     def _grid(self, values, name):
         values = np.unique(check_array(values, ensure_2d=False, dtype=np.float64))[::-1]
@@ -331,13 +336,13 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
             raise ValueError(f"{name} must hold values >= 0, got {values[-1]!r}.")
         return values
 
-    def _solve(self, samples, lam1, lam2, start=None):
+    def _solve(self, samples, alpha_l1, alpha_joint, start=None):
         problem = network_problem(
             samples.S,
             samples.n,
             self.penalty,
-            lam1,
-            lam2,
+            alpha_l1,
+            alpha_joint,
             norm=self.norm,
             scale_by_n=self.scale_by_n,
             penalize_diagonal=self.penalize_diagonal,
@@ -353,18 +358,18 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
     def _path(self, samples):
         """Yield (i, j, solution) over the grid, each started from its neighbour."""
         first, unfinished = None, 0
-        for i, lam1 in enumerate(self.lam1s_):
+        for i, alpha_l1 in enumerate(self.alphas_l1_):
             state = first
-            for j, lam2 in enumerate(self.lam2s_):
-                solution = self._solve(samples, lam1, lam2, state)
+            for j, alpha_joint in enumerate(self.alphas_joint_):
+                solution = self._solve(samples, alpha_l1, alpha_joint, state)
                 unfinished += not solution.converged
                 state = solution.state
                 first = state if j == 0 else first
                 yield i, j, solution
         if unfinished:
             warnings.warn(
-                f"{unfinished} of the {self.lam1s_.size * self.lam2s_.size} fits of a path did "
-                f"not converge in {self.max_iter} iterations; the last duality gap is "
+                f"{unfinished} of the {self.alphas_l1_.size * self.alphas_joint_.size} fits of a "
+                f"path did not converge in {self.max_iter} iterations; the last duality gap is "
                 f"{solution.duality_gap:.3g}.",
                 ConvergenceWarning,
                 stacklevel=4,
@@ -372,7 +377,7 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
 
     def _by_cv(self, rows, groups, samples, after_part):
         splits = list(check_cv(self.cv, groups, classifier=True).split(rows, groups))
-        scores = np.empty((len(splits), len(self.lam1s_), len(self.lam2s_)))
+        scores = np.empty((len(splits), len(self.alphas_l1_), len(self.alphas_joint_)))
         for number, (train, test) in enumerate(splits):
             fold = self._samples(rows[train], groups[train])
             if len(fold.n) != len(samples.n) or len(np.unique(groups[test])) != len(samples.n):
@@ -396,7 +401,7 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         return part.T @ part / len(part)
 
     def _by_ebic(self, rows, groups, samples, after_part):
-        shape, p = (len(self.lam1s_), len(self.lam2s_)), samples.S.shape[-1]
+        shape, p = (len(self.alphas_l1_), len(self.alphas_joint_)), samples.S.shape[-1]
         criterion, n_edges = np.empty(shape), np.empty(shape)
         for i, j, solution in self._path(samples):
             edges = np.count_nonzero(without_diagonals(solution.precisions), axis=(1, 2)) / 2
@@ -409,7 +414,7 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
 
     def _by_stability(self, rows, groups, samples, after_part):
         rng = check_random_state(self.random_state)
-        shape, (K, p) = (len(self.lam1s_), len(self.lam2s_)), samples.S.shape[:2]
+        shape, (K, p) = (len(self.alphas_l1_), len(self.alphas_joint_)), samples.S.shape[:2]
         edges, nodes = np.zeros((*shape, K, p, p)), np.zeros((*shape, p))
         for _ in range(self.n_subsamples):
             kept = np.concatenate(
@@ -430,7 +435,8 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         if not accepted.any():
             raise ValueError(
                 f"No penalties give an instability of at most {self.stability_threshold}: the "
-                f"smallest is {instability.min():.3g}. Add larger values to lam1s or lam2s."
+                f"smallest is {instability.min():.3g}. Add larger values to alphas_l1 "
+                "or alphas_joint."
             )
         i, j = np.unravel_index(np.argmax(np.where(accepted, n_edges, -1.0)), shape)
         self.edge_frequencies_ = edges[i, j]

@@ -26,15 +26,15 @@ class _EdgeJointGraphicalLasso(JointNetworkEstimator):
     """Parameters and column norms of the estimators with two penalties."""
 
     _parameter_constraints: dict = {
-        "lam1": [NON_NEGATIVE],
-        "lam2": [NON_NEGATIVE],
+        "alpha_l1": [NON_NEGATIVE],
+        "alpha_joint": [NON_NEGATIVE],
         **SHARED_CONSTRAINTS,
     }
 
     def __init__(
         self,
-        lam1=0.1,
-        lam2=0.1,
+        alpha_l1=0.1,
+        alpha_joint=0.1,
         *,
         scale_by_n=True,
         penalize_diagonal=True,
@@ -46,8 +46,8 @@ class _EdgeJointGraphicalLasso(JointNetworkEstimator):
         tol=1e-5,
         n_jobs=None,
     ):
-        self.lam1 = lam1
-        self.lam2 = lam2
+        self.alpha_l1 = alpha_l1
+        self.alpha_joint = alpha_joint
         self.scale_by_n = scale_by_n
         self.penalize_diagonal = penalize_diagonal
         self.assume_centered = assume_centered
@@ -64,20 +64,20 @@ class FusedJointGraphicalLasso(_EdgeJointGraphicalLasso):
 
     Minimises, over positive definite Θ^1, …, Θ^K, ::
 
-        Σ_k n_k (tr S^k Θ^k − log det Θ^k) + lam1 Σ_k ‖Θ^k‖₁
-            + lam2 Σ_{i≠j} Σ_{k<l} |Θ^k_ij − Θ^l_ij|
+        Σ_k n_k (tr S^k Θ^k − log det Θ^k) + alpha_l1 Σ_k ‖Θ^k‖₁
+            + alpha_joint Σ_{i≠j} Σ_{k<l} |Θ^k_ij − Θ^l_ij|
 
     Parameters
     ----------
-    lam1 : float, default=0.1
+    alpha_l1 : float, default=0.1
         Penalty on every entry: sparsity of each network.
-    lam2 : float, default=0.1
+    alpha_joint : float, default=0.1
         Penalty on the differences of every pair of networks, entry by entry.
     scale_by_n : bool, default=True
         Multiply the penalties by the mean sample size of a group, so that their meaning does not
         change with it. False takes them as they stand in the objective.
     penalize_diagonal : bool, default=True
-        Whether `lam1` holds for the diagonals too. `lam2` never does.
+        Whether `alpha_l1` holds for the diagonals too. `alpha_joint` never does.
     assume_centered : bool, default=False
         If True, the rows are not centred.
     standardize : bool, default=False
@@ -167,20 +167,20 @@ class GroupJointGraphicalLasso(_EdgeJointGraphicalLasso):
 
     Minimises, over positive definite Θ^1, …, Θ^K, ::
 
-        Σ_k n_k (tr S^k Θ^k − log det Θ^k) + lam1 Σ_k ‖Θ^k‖₁
-            + lam2 Σ_{i≠j} sqrt(Σ_k (Θ^k_ij)²)
+        Σ_k n_k (tr S^k Θ^k − log det Θ^k) + alpha_l1 Σ_k ‖Θ^k‖₁
+            + alpha_joint Σ_{i≠j} sqrt(Σ_k (Θ^k_ij)²)
 
     Parameters
     ----------
-    lam1 : float, default=0.1
+    alpha_l1 : float, default=0.1
         Penalty on every entry: sparsity of each network.
-    lam2 : float, default=0.1
+    alpha_joint : float, default=0.1
         Penalty on an edge of all networks together.
     scale_by_n : bool, default=True
         Multiply the penalties by the mean sample size of a group, so that their meaning does not
         change with it. False takes them as they stand in the objective.
     penalize_diagonal : bool, default=True
-        Whether `lam1` holds for the diagonals too. `lam2` never does.
+        Whether `alpha_l1` holds for the diagonals too. `alpha_joint` never does.
     assume_centered : bool, default=False
         If True, the rows are not centred.
     standardize : bool, default=False
@@ -267,17 +267,17 @@ class GroupJointGraphicalLasso(_EdgeJointGraphicalLasso):
 class SeparateGraphicalLasso(JointNetworkEstimator):
     """One graphical lasso for each of several groups, nothing shared (GL).
 
-    Minimises Σ_k n_k (tr S^k Θ^k − log det Θ^k) + lam1 Σ_k ‖Θ^k‖₁ over positive definite Θ^k.
+    Minimises Σ_k n_k (tr S^k Θ^k − log det Θ^k) + alpha_l1 Σ_k ‖Θ^k‖₁ over positive definite Θ^k.
 
     Parameters
     ----------
-    lam1 : float, default=0.1
+    alpha_l1 : float, default=0.1
         Penalty on every entry: sparsity of each network.
     scale_by_n : bool, default=True
         Multiply the penalties by the mean sample size of a group, so that their meaning does not
         change with it. False takes them as they stand in the objective.
     penalize_diagonal : bool, default=True
-        Whether `lam1` holds for the diagonals too.
+        Whether `alpha_l1` holds for the diagonals too.
     assume_centered : bool, default=False
         If True, the rows are not centred.
     standardize : bool, default=False
@@ -353,12 +353,12 @@ class SeparateGraphicalLasso(JointNetworkEstimator):
     [56, 57]
     """
 
-    _parameter_constraints: dict = {"lam1": [NON_NEGATIVE], **SHARED_CONSTRAINTS}
+    _parameter_constraints: dict = {"alpha_l1": [NON_NEGATIVE], **SHARED_CONSTRAINTS}
     _kind = "separate"
 
     def __init__(
         self,
-        lam1=0.1,
+        alpha_l1=0.1,
         *,
         scale_by_n=True,
         penalize_diagonal=True,
@@ -370,7 +370,7 @@ class SeparateGraphicalLasso(JointNetworkEstimator):
         tol=1e-5,
         n_jobs=None,
     ):
-        self.lam1 = lam1
+        self.alpha_l1 = alpha_l1
         self.scale_by_n = scale_by_n
         self.penalize_diagonal = penalize_diagonal
         self.assume_centered = assume_centered

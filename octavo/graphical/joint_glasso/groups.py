@@ -127,29 +127,31 @@ def _is_singular(A) -> bool:
     return bool(values[0] <= values[-1] * len(A) * np.finfo(float).eps)
 
 
-def check_bounded(S, n, lam1, lam2, penalty, penalize_diagonal) -> None:
+def check_bounded(S, n, alpha_l1, alpha_joint, penalty, penalize_diagonal) -> None:
     """Raise where the likelihood has no maximum: penalties too weak for the data's rank.
 
     A direction that no penalty sees and in which the data do not vary leads to infinity.
     """
-    if lam1 > 0 and penalize_diagonal:
+    if alpha_l1 > 0 and penalize_diagonal:
         return
     variances = np.diagonal(S, axis1=1, axis2=2)
-    if penalty == "perturbed" and lam2 > 0:  # diagonals are tied: one network that varies is enough
+    if (
+        penalty == "perturbed" and alpha_joint > 0
+    ):  # diagonals are tied: one network that varies is enough
         variances = variances.sum(axis=0, keepdims=True)
     k, j = np.nonzero(variances <= 0)
     if len(j):
         raise ValueError(
             f"Variable {j[0]} does not vary and its diagonal is not penalised: the likelihood is "
-            f"unbounded. Remove it, or use lam1 > 0 with penalize_diagonal=True."
+            f"unbounded. Remove it, or use alpha_l1 > 0 with penalize_diagonal=True."
         )
-    if lam1 > 0 or (penalty in ("cohub", "group") and lam2 > 0):
+    if alpha_l1 > 0 or (penalty in ("cohub", "group") and alpha_joint > 0):
         return
-    tied = penalty in ("perturbed", "fused") and lam2 > 0
+    tied = penalty in ("perturbed", "fused") and alpha_joint > 0
     pooled = np.tensordot(n, S, 1)[None] if tied else S
     if any(_is_singular(A) for A in pooled):
         what = "the pooled covariance of the groups" if tied else "the covariance of a group"
         raise ValueError(
-            f"With lam1=0 the likelihood is unbounded, because {what} is singular (are there "
-            "fewer samples than variables?). Use lam1 > 0."
+            f"With alpha_l1=0 the likelihood is unbounded, because {what} is singular (are there "
+            "fewer samples than variables?). Use alpha_l1 > 0."
         )

@@ -39,8 +39,8 @@ __all__ = [
 ]
 
 NODE_CONSTRAINTS = {
-    "lam1": [NON_NEGATIVE],
-    "lam2": [NON_NEGATIVE],
+    "alpha_l1": [NON_NEGATIVE],
+    "alpha_joint": [NON_NEGATIVE],
     "norm": [Options(Real, set(NORMS))],
     "solver": [StrOptions({"admm2", "paper"})],
     **SHARED_CONSTRAINTS,
@@ -64,7 +64,9 @@ class NodeScreening(NamedTuple):
     necessary_hold: dict[str, bool]
 
 
-def node_screening_conditions(covariances, n_samples, lam1, lam2, q=2, *, kind="perturbed"):
+def node_screening_conditions(
+    covariances, n_samples, alpha_l1, alpha_joint, q=2, *, kind="perturbed"
+):
     """Say from covariances alone into which blocks a node-based solution falls apart.
 
     Parameters
@@ -73,7 +75,7 @@ def node_screening_conditions(covariances, n_samples, lam1, lam2, q=2, *, kind="
         Covariances with divisor n.
     n_samples : array-like of shape (n_groups,)
         Sample sizes.
-    lam1, lam2 : float
+    alpha_l1, alpha_joint : float
         The penalties of equations (6) and (7), not divided by sample sizes.
     q : {1, 2, inf}, default=2
         Norm of the columns.
@@ -93,7 +95,7 @@ def node_screening_conditions(covariances, n_samples, lam1, lam2, q=2, *, kind="
     >>> import numpy as np
     >>> from octavo.graphical import node_screening_conditions
     >>> S = np.array([[[1.0, 0.3, 0.0], [0.3, 1.0, 0.1], [0.0, 0.1, 1.0]]] * 2)
-    >>> found = node_screening_conditions(S, [50, 50], lam1=10.0, lam2=4.0)
+    >>> found = node_screening_conditions(S, [50, 50], alpha_l1=10.0, alpha_joint=4.0)
     >>> [block.tolist() for block in found.blocks]
     [[0, 1], [2]]
     """
@@ -101,24 +103,26 @@ def node_screening_conditions(covariances, n_samples, lam1, lam2, q=2, *, kind="
         raise ValueError(f"kind must be 'perturbed' or 'cohub', got {kind!r}.")
     if q not in NORMS:
         raise ValueError(f"q must be 1, 2 or inf, got {q!r}.")
-    if not (lam1 >= 0 and lam2 >= 0):
-        raise ValueError(f"lam1 and lam2 must be >= 0, got {lam1!r} and {lam2!r}.")
+    if not (alpha_l1 >= 0 and alpha_joint >= 0):
+        raise ValueError(
+            f"alpha_l1 and alpha_joint must be >= 0, got {alpha_l1!r} and {alpha_joint!r}."
+        )
     samples = given_covariances(covariances, n_samples)
     nS = samples.S * samples.n[:, None, None]
     size = np.abs(nS)
     K, p = nS.shape[:2]
-    blocks = connected_blocks((size > lam1).any(axis=0))
+    blocks = connected_blocks((size > alpha_l1).any(axis=0))
     # The multiplier of Ω_q adds at most λ2/2 for each difference that a network takes part in.
     parts = K - 1 if kind == "perturbed" else 1
-    bounds = {"entries": (size <= lam1 + parts * lam2 / 2.0).all(axis=0)}
+    bounds = {"entries": (size <= alpha_l1 + parts * alpha_joint / 2.0).all(axis=0)}
     if kind == "perturbed":  # the multipliers of the differences cancel in the sum
-        bounds["sums"] = np.abs(nS.sum(axis=0)) <= K * lam1
+        bounds["sums"] = np.abs(nS.sum(axis=0)) <= K * alpha_l1
     necessary = connected_blocks(~np.logical_and.reduce(list(bounds.values())))
     outside = ~block_support(blocks, p)
     hold = {name: bool(ok[outside].all()) for name, ok in bounds.items()}
     if q > 1:  # Hölder's inequality, which has nothing to say for q = 1
         count = max(int(outside.sum()), 1)
-        room = lam1 + parts * lam2 / 2.0 * (p / count) ** (1.0 / dual_exponent(q))
+        room = alpha_l1 + parts * alpha_joint / 2.0 * (p / count) ** (1.0 / dual_exponent(q))
         hold["average"] = bool((size[:, outside].sum(axis=1) / count <= room).all())
     return NodeScreening(blocks, necessary, hold)
 
@@ -133,8 +137,8 @@ class _NodeJointGraphicalLasso(JointNetworkEstimator):
 
     def __init__(
         self,
-        lam1=0.1,
-        lam2=0.1,
+        alpha_l1=0.1,
+        alpha_joint=0.1,
         *,
         norm=2,
         scale_by_n=True,
@@ -148,8 +152,8 @@ class _NodeJointGraphicalLasso(JointNetworkEstimator):
         tol=1e-5,
         n_jobs=None,
     ):
-        self.lam1 = lam1
-        self.lam2 = lam2
+        self.alpha_l1 = alpha_l1
+        self.alpha_joint = alpha_joint
         self.norm = norm
         self.scale_by_n = scale_by_n
         self.penalize_diagonal = penalize_diagonal
@@ -182,16 +186,17 @@ class PerturbedNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
     alike but for a few variables whose relations to all others change: which gene, which stock,
     which sensor is it? Minimises, over positive definite Θ^1, …, Θ^K, ::
 
-        Σ_k n_k (tr S^k Θ^k − log det Θ^k) + lam1 Σ_k ‖Θ^k‖₁ + lam2 Σ_{k<l} Ω_q(Θ^k − Θ^l)
+        Σ_k n_k (tr S^k Θ^k − log det Θ^k) + alpha_l1 Σ_k ‖Θ^k‖₁
+        + alpha_joint Σ_{k<l} Ω_q(Θ^k − Θ^l)
 
     where Ω_q, the row-column overlap norm, is small for matrices whose entries lie in few rows
     and the same columns.
 
     Parameters
     ----------
-    lam1 : float, default=0.1
+    alpha_l1 : float, default=0.1
         Penalty on every entry: sparsity of each network.
-    lam2 : float, default=0.1
+    alpha_joint : float, default=0.1
         Penalty on perturbed nodes: the larger, the fewer differences between the networks.
     norm : {1, 2, inf}, default=2
         q, the norm of a perturbed node's differences. 1 is the fused graphical lasso, which
@@ -200,7 +205,7 @@ class PerturbedNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
         Multiply both penalties by the mean sample size of a group, so that their meaning does not
         change with it. False takes them as they stand in the objective.
     penalize_diagonal : bool, default=True
-        Whether `lam1` holds for the diagonals too. `lam2` always does.
+        Whether `alpha_l1` holds for the diagonals too. `alpha_joint` always does.
     assume_centered : bool, default=False
         If True, the rows are not centred.
     standardize : bool, default=False
@@ -286,7 +291,7 @@ class PerturbedNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
     >>> import numpy as np
     >>> from octavo.graphical import PerturbedNodeJointGraphicalLasso, make_node_perturbed_networks
     >>> sample = make_node_perturbed_networks(40, 200, n_cohubs=0, random_state=0)
-    >>> model = PerturbedNodeJointGraphicalLasso(lam1=0.1, lam2=0.5)
+    >>> model = PerturbedNodeJointGraphicalLasso(alpha_l1=0.1, alpha_joint=0.5)
     >>> model = model.fit(sample.X, groups=sample.groups)
     >>> np.sort(np.argsort(model.node_scores_)[-2:]), sample.perturbed_nodes
     (array([31, 39]), array([31, 39]))
@@ -311,16 +316,16 @@ class CohubNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
     The networks are taken to have their edges at a few hubs, the same ones in all groups.
     Minimises, over positive definite Θ^1, …, Θ^K, ::
 
-        Σ_k n_k (tr S^k Θ^k − log det Θ^k) + lam1 Σ_k ‖Θ^k‖₁ + lam2 Ω_q(Θ^1, …, Θ^K)
+        Σ_k n_k (tr S^k Θ^k − log det Θ^k) + alpha_l1 Σ_k ‖Θ^k‖₁ + alpha_joint Ω_q(Θ^1, …, Θ^K)
 
     where Ω_q, the row-column overlap norm of the matrices without their diagonals, is small
     if their entries lie in few rows and the same columns, alike in all of them.
 
     Parameters
     ----------
-    lam1 : float, default=0.1
+    alpha_l1 : float, default=0.1
         Penalty on every entry: sparsity of each network.
-    lam2 : float, default=0.1
+    alpha_joint : float, default=0.1
         Penalty on hubs: the larger, the fewer hubs and the fewer edges.
     norm : {1, 2, inf}, default=2
         q, the norm of a hub's edges over all networks. With 1 the networks are independent
@@ -329,7 +334,7 @@ class CohubNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
         Multiply both penalties by the mean sample size of a group, so that their meaning does not
         change with it. False takes them as they stand in the objective.
     penalize_diagonal : bool, default=True
-        Whether `lam1` holds for the diagonals too. `lam2` never does.
+        Whether `alpha_l1` holds for the diagonals too. `alpha_joint` never does.
     assume_centered : bool, default=False
         If True, the rows are not centred.
     standardize : bool, default=False
@@ -411,7 +416,7 @@ class CohubNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
     >>> import numpy as np
     >>> from octavo.graphical import CohubNodeJointGraphicalLasso, make_node_perturbed_networks
     >>> sample = make_node_perturbed_networks(40, 100, n_perturbed=0, random_state=0)
-    >>> model = CohubNodeJointGraphicalLasso(lam1=0.02, lam2=1.5)
+    >>> model = CohubNodeJointGraphicalLasso(alpha_l1=0.02, alpha_joint=1.5)
     >>> model = model.fit(sample.X, groups=sample.groups)
     >>> np.sort(np.argsort(model.node_scores_)[-2:]), sample.cohub_nodes
     (array([31, 39]), array([31, 39]))

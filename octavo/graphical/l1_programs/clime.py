@@ -61,17 +61,17 @@ class ClimePath:
 
     Attributes
     ----------
-    lambdas_per_column : list of ndarray
-        The breakpoints of each column, decreasing. They end at `lam_min`; or at the smallest
-        feasible λ where that is larger; or where `n_lambdas` breakpoints were reached.
+    alphas_per_column : list of ndarray
+        The breakpoints of each column, decreasing. They end at `alpha_min`; or at the smallest
+        feasible λ where that is larger; or where `n_alphas` breakpoints were reached.
     status_per_column : list of str
         Why a column ends where it does: "complete", "infeasible" (no smaller λ is feasible),
-        "truncated" (`n_lambdas` was reached) or "stalled".
+        "truncated" (`n_alphas` was reached) or "stalled".
     smallest_feasible : ndarray of shape (n_features,)
         The smallest feasible λ of the columns that are "infeasible", nan for the others.
     degrees_of_freedom : list of ndarray
         Number of coefficients that are not zero, at each breakpoint of each column.
-    lam_reached : float
+    alpha_reached : float
         The smallest λ that every column reaches.
     n_pivots : int
         Pivots of all columns together.
@@ -83,110 +83,110 @@ class ClimePath:
     With 10 samples of 15 variables, S has no inverse, and λ cannot reach 0:
 
     >>> from octavo.graphical import clime_path, make_sparse_precision
-    >>> path = clime_path(make_sparse_precision(15, 10, random_state=0).X, lam_min=0.0)
+    >>> path = clime_path(make_sparse_precision(15, 10, random_state=0).X, alpha_min=0.0)
     >>> path.status_per_column[0], round(float(path.smallest_feasible[0]), 3)
     ('infeasible', 0.225)
     """
 
     def __init__(self, columns: list[L1Path], problem: ColumnProblem, symmetrize: str = "min"):
         self.columns = columns
-        self.lambdas_per_column = [path.lambdas for path in columns]
+        self.alphas_per_column = [path.alphas for path in columns]
         self.status_per_column = [path.status for path in columns]
-        ends = np.array([path.lam_end for path in columns])
+        ends = np.array([path.alpha_end for path in columns])
         is_infeasible = np.array([path.status == "infeasible" for path in columns])
         self.smallest_feasible = np.where(is_infeasible, ends, np.nan)
         self.degrees_of_freedom = [np.diff(path.coefs.indptr) for path in columns]
-        self.lam_reached = float(ends.max())
+        self.alpha_reached = float(ends.max())
         self.n_pivots = sum(path.n_pivots for path in columns)
         self.location, self.covariance = problem.location, problem.covariance
         self._problem, self._symmetrize = problem, symmetrize
 
-    def beta(self, lam: float) -> np.ndarray:
-        """Return the columns at `lam`, before they are made symmetric.
+    def beta(self, alpha: float) -> np.ndarray:
+        """Return the columns at `alpha`, before they are made symmetric.
 
         Parameters
         ----------
-        lam : float
-            Any λ from `lam_reached` on.
+        alpha : float
+            Any λ from `alpha_reached` on.
 
         Returns
         -------
         ndarray of shape (n_features, n_features)
             Column i minimises ||β||₁ subject to ||Sβ − e_i||∞ ≤ λ, on the scale solved.
         """
-        self._check_reached(lam)
-        return np.column_stack([path.at(lam) for path in self.columns])
+        self._check_reached(alpha)
+        return np.column_stack([path.at(alpha) for path in self.columns])
 
-    def precision(self, lam: float) -> np.ndarray:
-        """Return the precision matrix at `lam`, exact also between the breakpoints.
+    def precision(self, alpha: float) -> np.ndarray:
+        """Return the precision matrix at `alpha`, exact also between the breakpoints.
 
         Parameters
         ----------
-        lam : float
-            Any λ from `lam_reached` on.
+        alpha : float
+            Any λ from `alpha_reached` on.
 
         Returns
         -------
         ndarray of shape (n_features, n_features)
             The estimate on the scale of the data.
         """
-        return assemble(self.beta(lam), self._symmetrize, "none", self._problem.deviation)[0]
+        return assemble(self.beta(alpha), self._symmetrize, "none", self._problem.deviation)[0]
 
-    def n_edges(self, lam: float) -> int:
-        """Return the number of edges of the graph at `lam`."""
-        adjacency = edges(symmetrized(self.beta(lam), self._symmetrize))
+    def n_edges(self, alpha: float) -> int:
+        """Return the number of edges of the graph at `alpha`."""
+        adjacency = edges(symmetrized(self.beta(alpha), self._symmetrize))
         return int(np.triu(adjacency | adjacency.T).sum())
 
-    def dual_gap(self, lam: float) -> np.ndarray:
-        """Return the duality gap of each column at `lam`, computed from S, β and y alone."""
-        self._check_reached(lam)
+    def duality_gap(self, alpha: float) -> np.ndarray:
+        """Return the duality gap of each column at `alpha`, computed from S, β and y alone."""
+        self._check_reached(alpha)
         S, d = self._problem.S, len(self.columns)
         return np.array(
             [
-                certificate(S, unit(d, i), lam, path.at(lam), path.dual_at(lam))[0]
+                certificate(S, unit(d, i), alpha, path.at(alpha), path.dual_at(alpha))[0]
                 for i, path in enumerate(self.columns)
             ]
         )
 
-    def _check_reached(self, lam: float) -> None:
-        if lam >= self.lam_reached:
+    def _check_reached(self, alpha: float) -> None:
+        if alpha >= self.alpha_reached:
             return
-        short = [i for i, path in enumerate(self.columns) if not lam >= path.lam_end]
+        short = [i for i, path in enumerate(self.columns) if not alpha >= path.alpha_end]
         if not short:  # nan
-            raise ValueError(f"lam must be a number, got {lam!r}.")
-        ends = [self.columns[i].lam_end for i in short]
+            raise ValueError(f"alpha must be a number, got {alpha!r}.")
+        ends = [self.columns[i].alpha_end for i in short]
         if any(self.status_per_column[i] == "infeasible" for i in short):
-            raise ValueError(infeasible_message(lam, short, ends, self.lam_reached))
+            raise ValueError(infeasible_message(alpha, short, ends, self.alpha_reached))
         raise ValueError(
-            f"lam={lam:.6g} is below {self.lam_reached:.6g}, the smallest lam that every column "
-            f"of this path reaches ({len(short)} column(s) end above lam). Ask for a smaller "
-            "lam_min, or for more breakpoints with n_lambdas."
+            f"alpha={alpha:.6g} is below {self.alpha_reached:.6g}, the smallest alpha that "
+            f"every column of this path reaches ({len(short)} column(s) end above alpha). Ask for "
+            "a smaller alpha_min, or for more breakpoints with n_alphas."
         )
 
 
 def clime_path(
     X,
-    lam_min=0.1,
-    n_lambdas=50,
+    alpha_min=0.1,
+    n_alphas=50,
     *,
     is_cov=False,
     standardize=True,
     symmetrize="min",
-    ridge=0.0,
+    alpha_ridge=0.0,
     assume_centered=False,
     n_jobs=None,
 ):
-    """Compute the CLIME estimate for every λ from 1 down to `lam_min`.
+    """Compute the CLIME estimate for every λ from 1 down to `alpha_min`.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features) or (n_features, n_features)
         Data; with `is_cov`, a covariance matrix.
-    lam_min : float, default=0.1
+    alpha_min : float, default=0.1
         Where the path ends.
-    n_lambdas : int or None, default=50
+    n_alphas : int or None, default=50
         Breakpoints to keep per column at most; the path of a column ends at the last of
-        them. None keeps them all, however many there are down to `lam_min`.
+        them. None keeps them all, however many there are down to `alpha_min`.
     is_cov : bool, default=False
         Whether `X` is a covariance matrix.
     standardize : bool, default=True
@@ -194,7 +194,7 @@ def clime_path(
         same for all columns.
     symmetrize : {"min", "max", "average", "none"}, default="min"
         How entries ij and ji become one.
-    ridge : float, default=0.0
+    alpha_ridge : float, default=0.0
         Added to the diagonal of the matrix that is solved for. It makes every λ feasible
         when there are fewer samples than features.
     assume_centered : bool, default=False
@@ -205,7 +205,7 @@ def clime_path(
     Returns
     -------
     ClimePath
-        ``precision(lam)``, ``n_edges(lam)``, ``lambdas_per_column`` and more.
+        ``precision(alpha)``, ``n_edges(alpha)``, ``alphas_per_column`` and more.
 
     Notes
     -----
@@ -223,35 +223,35 @@ def clime_path(
     --------
     >>> from octavo.graphical import clime_path, make_sparse_precision
     >>> X = make_sparse_precision(20, 200, graph="band", random_state=0).X
-    >>> path = clime_path(X, lam_min=0.05)
+    >>> path = clime_path(X, alpha_min=0.05)
     >>> path.n_edges(0.3), path.n_edges(0.15)
     (13, 23)
     """
-    if not lam_min >= 0:
-        raise ValueError(f"lam_min must be >= 0, got {lam_min!r}.")
-    if n_lambdas is not None and n_lambdas < 1:
-        raise ValueError(f"n_lambdas must be at least 1, or None for all, got {n_lambdas!r}.")
+    if not alpha_min >= 0:
+        raise ValueError(f"alpha_min must be >= 0, got {alpha_min!r}.")
+    if n_alphas is not None and n_alphas < 1:
+        raise ValueError(f"n_alphas must be at least 1, or None for all, got {n_alphas!r}.")
     if symmetrize not in SYMMETRIZE:
         raise ValueError(f"symmetrize must be one of {SYMMETRIZE}, got {symmetrize!r}.")
-    if not ridge >= 0:
-        raise ValueError(f"ridge must be >= 0, got {ridge!r}.")
+    if not alpha_ridge >= 0:
+        raise ValueError(f"alpha_ridge must be >= 0, got {alpha_ridge!r}.")
     X = check_array(X, dtype=np.float64, ensure_min_samples=1 if is_cov else 2)
-    problem = as_problem(X, is_cov, standardize, ridge, assume_centered)
+    problem = as_problem(X, is_cov, standardize, alpha_ridge, assume_centered)
     d = len(problem.S)
 
     def solve(i):
         return l1_path(
-            problem.S, unit(d, i), lam_min, max_breakpoints=n_lambdas, scale=problem.scale
+            problem.S, unit(d, i), alpha_min, max_breakpoints=n_alphas, scale=problem.scale
         )
 
     columns = map_columns(solve, d, n_jobs)
     stalled = [i for i, path in enumerate(columns) if path.status == "stalled"]
     if stalled:
-        worst = max(columns[i].lam_end for i in stalled)
+        worst = max(columns[i].alpha_end for i in stalled)
         warnings.warn(
             f"The path of {len(stalled)} column(s), {stalled[:10]} among them, stalled above "
-            f"lam_min (at lam={worst:.3g} the first): the covariance is too ill-conditioned. "
-            "A ridge helps.",
+            f"alpha_min (at alpha={worst:.3g} the first): the covariance is too ill-conditioned. "
+            "Raise `alpha_ridge`.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -267,7 +267,7 @@ class CLIME(CallbackSupportMixin, EmpiricalCovariance):
 
     Parameters
     ----------
-    lam : float, default=0.1
+    alpha : float, default=0.1
         How far Sβ may be from e_i in any entry. At 1 and above (with standardised data) the
         estimate is zero; the smaller, the denser and the closer to the inverse of S. The
         rate that theory asks for is sqrt(log(n_features) / n_samples).
@@ -276,7 +276,7 @@ class CLIME(CallbackSupportMixin, EmpiricalCovariance):
     symmetrize : {"min", "max", "average", "none"}, default="min"
         Entry ij of the precision matrix is found in column j and in column i; keep the
         one of smaller magnitude, of larger magnitude, their mean, or both as they are.
-    ridge : float, default=0.0
+    alpha_ridge : float, default=0.0
         Added to the diagonal of the matrix solved for (on the scale of correlations if
         `standardize`). Of the order of sqrt(log(n_features) / n_samples) it makes small λ
         feasible with fewer samples than features.
@@ -286,7 +286,7 @@ class CLIME(CallbackSupportMixin, EmpiricalCovariance):
         The estimate need not be positive definite. "shift" adds a multiple of the identity
         (on the scale solved) where it is not, so that its condition number is 1000.
     on_infeasible : {"raise", "warn"}, default="raise"
-        What to do where no β satisfies the constraints at `lam`, as happens with fewer
+        What to do where no β satisfies the constraints at `alpha`, as happens with fewer
         samples than features: raise a ValueError that says which λ would do, or warn and
         solve these columns at their smallest feasible λ.
     tol : float, default=1e-9
@@ -309,12 +309,12 @@ class CLIME(CallbackSupportMixin, EmpiricalCovariance):
         The graph: where `precision_` is not zero off the diagonal.
     beta_ : ndarray of shape (n_features, n_features)
         The columns before they were made symmetric, on the scale solved.
-    dual_gap_ : ndarray of shape (n_features,)
+    duality_gap_ : ndarray of shape (n_features,)
         Duality gap of each column: ||β||₁ minus a lower bound on its optimum.
     violation_ : ndarray of shape (n_features,)
         By how much each column exceeds its constraints.
-    lam_per_column_ : ndarray of shape (n_features,)
-        `lam`; the smallest feasible one in columns for which `lam` is not feasible.
+    alpha_per_column_ : ndarray of shape (n_features,)
+        `alpha`; the smallest feasible one in columns for which `alpha` is not feasible.
     n_pivots_ : ndarray of shape (n_features,)
         Pivots made in each column.
     is_positive_definite_ : bool
@@ -328,7 +328,7 @@ class CLIME(CallbackSupportMixin, EmpiricalCovariance):
 
     See Also
     --------
-    CLIMECV : Chooses `lam`.
+    CLIMECV : Chooses `alpha`.
     clime_path : The estimate for every λ at once.
     sklearn.covariance.GraphicalLasso : The penalised maximum likelihood estimate.
 
@@ -352,23 +352,23 @@ class CLIME(CallbackSupportMixin, EmpiricalCovariance):
     --------
     >>> from octavo.graphical import CLIME, make_sparse_precision
     >>> sample = make_sparse_precision(20, 500, graph="band", random_state=0)
-    >>> model = CLIME(lam=0.2).fit(sample.X)
+    >>> model = CLIME(alpha=0.2).fit(sample.X)
     >>> int((model.adjacency_ != sample.adjacency).sum()) // 2
     0
     """
 
     _parameter_constraints = {
-        "lam": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
         **SHARED_CONSTRAINTS,
     }
 
     def __init__(
         self,
-        lam=0.1,
+        alpha=0.1,
         *,
         standardize=True,
         symmetrize="min",
-        ridge=0.0,
+        alpha_ridge=0.0,
         assume_centered=False,
         psd="none",
         on_infeasible="raise",
@@ -376,10 +376,10 @@ class CLIME(CallbackSupportMixin, EmpiricalCovariance):
         n_jobs=None,
     ):
         super().__init__(assume_centered=assume_centered)
-        self.lam = lam
+        self.alpha = alpha
         self.standardize = standardize
         self.symmetrize = symmetrize
-        self.ridge = ridge
+        self.alpha_ridge = alpha_ridge
         self.psd = psd
         self.on_infeasible = on_infeasible
         self.tol = tol
@@ -405,21 +405,21 @@ class CLIME(CallbackSupportMixin, EmpiricalCovariance):
             Fitted estimator.
         """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=1 if is_cov else 2)
-        problem = as_problem(X, is_cov, self.standardize, self.ridge, self.assume_centered)
+        problem = as_problem(X, is_cov, self.standardize, self.alpha_ridge, self.assume_centered)
         n_tasks = min(len(problem.S), 20 * effective_n_jobs(self.n_jobs))
         with FitProgress(self, n_tasks, X, step_name="columns") as progress:
             # No column can be left out: a callback's wish to stop is not heeded.
-            return self._fit_problem(problem, self.lam, n_tasks, progress.step)
+            return self._fit_problem(problem, self.alpha, n_tasks, progress.step)
 
-    def _fit_problem(self, problem, lam, n_tasks=None, after_task=None):
-        betas, lams, statuses, pivots, gaps, violations = zip(
-            *solve_at(problem, lam, self.n_jobs, n_tasks, after_task)
+    def _fit_problem(self, problem, alpha, n_tasks=None, after_task=None):
+        betas, alphas, statuses, pivots, gaps, violations = zip(
+            *solve_at(problem, alpha, self.n_jobs, n_tasks, after_task)
         )
         self.beta_ = np.column_stack(betas)
-        self.lam_per_column_ = np.array(lams)
+        self.alpha_per_column_ = np.array(alphas)
         self.n_pivots_ = np.array(pivots)
-        self.dual_gap_, self.violation_ = np.array(gaps), np.array(violations)
-        self._check_solved(lam, statuses)
+        self.duality_gap_, self.violation_ = np.array(gaps), np.array(violations)
+        self._check_solved(alpha, statuses)
         self.precision_, self.shift_ = assemble(
             self.beta_, self.symmetrize, self.psd, problem.deviation
         )
@@ -433,32 +433,33 @@ class CLIME(CallbackSupportMixin, EmpiricalCovariance):
         )
         return self
 
-    def _check_solved(self, lam, statuses):
+    def _check_solved(self, alpha, statuses):
         """Say what could not be solved: no feasible β, or a certificate that is not met."""
         infeasible = [i for i, status in enumerate(statuses) if status == "infeasible"]
         if infeasible:
-            smallest = self.lam_per_column_[infeasible]
-            message = infeasible_message(lam, infeasible, smallest, smallest.max())
+            smallest = self.alpha_per_column_[infeasible]
+            message = infeasible_message(alpha, infeasible, smallest, smallest.max())
             if self.on_infeasible == "raise":
                 raise ValueError(
-                    message + " Raise lam, add a ridge, or pass on_infeasible='warn' to solve "
-                    "these columns at their smallest feasible lam."
+                    message
+                    + " Raise alpha, raise alpha_ridge, or pass on_infeasible='warn' to solve "
+                    "these columns at their smallest feasible alpha."
                 )
             warnings.warn(
-                message + " These columns are solved at their smallest feasible lam.",
+                message + " These columns are solved at their smallest feasible alpha.",
                 UserWarning,
                 stacklevel=4,
             )
         allowed = self.tol * np.maximum(1.0, np.abs(self.beta_).sum(axis=0))
-        poor = (self.dual_gap_ > allowed) | (self.violation_ > self.tol)
+        poor = (self.duality_gap_ > allowed) | (self.violation_ > self.tol)
         poor |= [status == "stalled" for status in statuses]
         if poor.any():
             warnings.warn(
                 f"{int(poor.sum())} column(s), {np.flatnonzero(poor)[:10].tolist()} among them, "
                 f"are not solved to tol={self.tol:.3g}: the largest duality gap is "
-                f"{self.dual_gap_[poor].max():.3g}, the largest violation of a constraint "
-                f"{self.violation_[poor].max():.3g}, at lam up to "
-                f"{self.lam_per_column_[poor].max():.6g}. A ridge helps.",
+                f"{self.duality_gap_[poor].max():.3g}, the largest violation of a constraint "
+                f"{self.violation_[poor].max():.3g}, at alpha up to "
+                f"{self.alpha_per_column_[poor].max():.6g}. Raise `alpha_ridge`.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

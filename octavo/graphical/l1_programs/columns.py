@@ -23,7 +23,7 @@ SYMMETRIZE = ("min", "max", "average", "none")
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "standardize": ["boolean"],
     "symmetrize": [StrOptions(set(SYMMETRIZE))],
-    "ridge": [Interval(Real, 0, None, closed="left")],
+    "alpha_ridge": [Interval(Real, 0, None, closed="left")],
     "assume_centered": ["boolean"],
     "psd": [StrOptions({"none", "shift"})],
     "on_infeasible": [StrOptions({"raise", "warn"})],
@@ -62,7 +62,7 @@ def _check_covariance(S):
     return (S + S.T) / 2
 
 
-def as_problem(X, is_cov, standardize, ridge, assume_centered):
+def as_problem(X, is_cov, standardize, alpha_ridge, assume_centered):
     """Return the covariance of X, or X itself, as the problem to solve."""
     if is_cov:
         covariance, location = _check_covariance(X), np.zeros(X.shape[1])
@@ -86,13 +86,13 @@ def as_problem(X, is_cov, standardize, ridge, assume_centered):
         if variance.max() > 100 * variance.min():
             warnings.warn(
                 "standardize=False, but the variances of the columns span a factor above 100 "
-                f"({variance.min():.3g} to {variance.max():.3g}): one lam cannot suit all of "
+                f"({variance.min():.3g} to {variance.max():.3g}): one alpha cannot suit all of "
                 "them.",
                 UserWarning,
                 stacklevel=3,
             )
         S, deviation = covariance.copy(), np.ones(len(variance))
-    S[np.diag_indices_from(S)] += ridge
+    S[np.diag_indices_from(S)] += alpha_ridge
     return ColumnProblem(S, deviation, covariance, location, float(np.abs(S).max()))
 
 
@@ -164,26 +164,26 @@ def edges(precision):
     return adjacency
 
 
-def infeasible_message(lam, columns, smallest, all_feasible):
+def infeasible_message(alpha, columns, smallest, all_feasible):
     listed = ", ".join(f"{i}: {value:.6g}" for i, value in zip(columns[:10], smallest[:10]))
     more = ", ..." if len(columns) > 10 else ""
     return (
-        f"lam={lam:.6g} is not feasible for {len(columns)} column(s): no beta satisfies "
-        f"||S beta - e_i||_inf <= lam. The smallest feasible lam by column is {{{listed}{more}}}; "
-        f"lam >= {all_feasible:.6g} is feasible for every column."
+        f"alpha={alpha:.6g} is not feasible for {len(columns)} column(s): no beta satisfies "
+        f"||S beta - e_i||_inf <= alpha. The smallest feasible alpha by column is "
+        f"{{{listed}{more}}}; alpha >= {all_feasible:.6g} is feasible for every column."
     )
 
 
-def solve_at(problem, lam, n_jobs, n_tasks, after_task):
+def solve_at(problem, alpha, n_jobs, n_tasks, after_task):
     """Return for each column: β, the λ solved for, status, pivots, duality gap, violation."""
-    d, lams = len(problem.S), np.array([float(lam)])
+    d, alphas = len(problem.S), np.array([float(alpha)])
 
     def solve(i):
         e = unit(d, i)
-        result = l1_solutions(problem.S, e, lams, scale=problem.scale)
-        at = float(lam)
-        if len(result.lambdas) == 0:  # stay at the smallest lam that could be reached
-            at = result.lam_end
+        result = l1_solutions(problem.S, e, alphas, scale=problem.scale)
+        at = float(alpha)
+        if len(result.alphas) == 0:  # stay at the smallest alpha that could be reached
+            at = result.alpha_end
             last = l1_solutions(problem.S, e, np.array([at]), scale=problem.scale)
             coefs, duals = last.coefs, last.duals
         else:

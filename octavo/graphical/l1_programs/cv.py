@@ -45,7 +45,7 @@ def _loss(precision, S, kind):
     return float((S * precision).sum() - 2.0 * np.log(np.diag(factor)).sum())
 
 
-def _default_lambdas(problem, n_samples, n_lambdas):
+def _default_lambdas(problem, n_samples, n_alphas):
     """Return λ from where the graph is empty to a fraction of what theory asks for.
 
     β = (1 − λ) e_i / S_ii stays feasible, and the graph empty, until λ falls to
@@ -57,7 +57,7 @@ def _default_lambdas(problem, n_samples, n_lambdas):
     np.fill_diagonal(ratio, 0.0)
     highest = min(max(float(ratio.max()), 1e-3), 1.0)
     theory = np.sqrt(np.log(max(len(size), 2)) / n_samples)
-    return np.geomspace(highest, min(0.25 * theory, 0.5 * highest), n_lambdas)
+    return np.geomspace(highest, min(0.25 * theory, 0.5 * highest), n_alphas)
 
 
 def _instability(share):
@@ -71,7 +71,7 @@ class CLIMECV(CLIME):
 
     Parameters
     ----------
-    lambdas : int or array-like of shape (n_lambdas,), default=None
+    alphas : int or array-like of shape (n_alphas,), default=None
         Values of λ to choose from, or how many to place between the λ at which the graph is
         empty and a quarter of sqrt(log(n_features) / n_samples), both half as much again for
         "stars". None stands for 20.
@@ -94,7 +94,7 @@ class CLIMECV(CLIME):
         As in `CLIME`.
     symmetrize : {"min", "max", "average", "none"}, default="min"
         As in `CLIME`.
-    ridge : float, default=0.0
+    alpha_ridge : float, default=0.0
         As in `CLIME`.
     assume_centered : bool, default=False
         As in `CLIME`.
@@ -111,21 +111,21 @@ class CLIMECV(CLIME):
 
     Attributes
     ----------
-    lam_ : float
+    alpha_ : float
         The λ chosen.
-    lambdas_ : ndarray of shape (n_lambdas,)
+    alphas_ : ndarray of shape (n_alphas,)
         The values it was chosen from, decreasing.
     cv_results_ : dict of ndarray
-        "lambdas", and by the kind of selection: "mean_test_loss", "std_test_loss" and
+        "alphas", and by the kind of selection: "mean_test_loss", "std_test_loss" and
         "split{k}_test_loss"; "ebic" and "n_edges"; or "instability". Infinite (nan for the
         instability) where λ is not feasible or Ω not positive definite.
     precision_, covariance_, sample_covariance_ : ndarray of shape (n_features, n_features)
-        As in `CLIME`, at `lam_` and from all rows.
+        As in `CLIME`, at `alpha_` and from all rows.
     location_ : ndarray of shape (n_features,)
         Mean of the data.
     adjacency_, beta_ : ndarray of shape (n_features, n_features)
         As in `CLIME`.
-    dual_gap_, violation_, lam_per_column_, n_pivots_ : ndarray of shape (n_features,)
+    duality_gap_, violation_, alpha_per_column_, n_pivots_ : ndarray of shape (n_features,)
         As in `CLIME`.
     is_positive_definite_ : bool
         As in `CLIME`.
@@ -162,12 +162,12 @@ class CLIMECV(CLIME):
     >>> from octavo.graphical import CLIMECV, make_sparse_precision
     >>> sample = make_sparse_precision(15, 300, graph="band", random_state=0)
     >>> model = CLIMECV(selection="ebic").fit(sample.X)
-    >>> round(model.lam_, 3), int((model.adjacency_ != sample.adjacency).sum()) // 2
+    >>> round(model.alpha_, 3), int((model.adjacency_ != sample.adjacency).sum()) // 2
     (0.096, 3)
     """
 
     _parameter_constraints = {
-        "lambdas": [None, Interval(Integral, 1, None, closed="left"), "array-like"],
+        "alphas": [None, Interval(Integral, 1, None, closed="left"), "array-like"],
         "cv": ["cv_object"],
         "loss": [StrOptions({"likelihood", "trace"})],
         "selection": [StrOptions({"cv", "ebic", "stars"})],
@@ -180,7 +180,7 @@ class CLIMECV(CLIME):
 
     def __init__(
         self,
-        lambdas=None,
+        alphas=None,
         *,
         cv=5,
         loss="likelihood",
@@ -190,7 +190,7 @@ class CLIMECV(CLIME):
         stars_n_subsamples=20,
         standardize=True,
         symmetrize="min",
-        ridge=0.0,
+        alpha_ridge=0.0,
         assume_centered=False,
         psd="none",
         on_infeasible="raise",
@@ -199,7 +199,7 @@ class CLIMECV(CLIME):
         n_jobs=None,
     ):
         EmpiricalCovariance.__init__(self, assume_centered=assume_centered)
-        self.lambdas = lambdas
+        self.alphas = alphas
         self.cv = cv
         self.loss = loss
         self.selection = selection
@@ -208,7 +208,7 @@ class CLIMECV(CLIME):
         self.stars_n_subsamples = stars_n_subsamples
         self.standardize = standardize
         self.symmetrize = symmetrize
-        self.ridge = ridge
+        self.alpha_ridge = alpha_ridge
         self.psd = psd
         self.on_infeasible = on_infeasible
         self.tol = tol
@@ -234,7 +234,7 @@ class CLIMECV(CLIME):
         """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         problem = self._problem_of(X)
-        self.lambdas_ = self._grid(problem, len(X))
+        self.alphas_ = self._grid(problem, len(X))
         choose, n_parts = {
             "cv": lambda: (self._choose_cv, check_cv(self.cv).get_n_splits(X)),
             "ebic": lambda: (self._choose_ebic, 1),
@@ -243,34 +243,34 @@ class CLIMECV(CLIME):
         with FitProgress(self, n_parts + 1, X, step_name="part") as progress:
             # Part of the folds would choose another λ: a callback's wish to stop is not heeded.
             self.cv_results_, best = choose(X, problem, progress.step)
-            self.lam_ = float(self.lambdas_[best])
-            self._fit_problem(problem, self.lam_)
+            self.alpha_ = float(self.alphas_[best])
+            self._fit_problem(problem, self.alpha_)
             progress.step()
         return self
 
     def _problem_of(self, X):
-        return as_problem(X, False, self.standardize, self.ridge, self.assume_centered)
+        return as_problem(X, False, self.standardize, self.alpha_ridge, self.assume_centered)
 
     def _grid(self, problem, n_samples):
-        if self.lambdas is None or isinstance(self.lambdas, Integral):
-            lambdas = _default_lambdas(problem, n_samples, self.lambdas or 20)
+        if self.alphas is None or isinstance(self.alphas, Integral):
+            alphas = _default_lambdas(problem, n_samples, self.alphas or 20)
             # Subsamples have larger chance correlations: their graphs are empty later.
-            return np.minimum(1.5 * lambdas, 1.0) if self.selection == "stars" else lambdas
-        lambdas = np.unique(check_array(self.lambdas, ensure_2d=False, dtype=np.float64))[::-1]
-        if lambdas.ndim != 1 or lambdas[-1] < 0:
-            raise ValueError(f"lambdas must be a list of values >= 0, got {self.lambdas!r}.")
-        return lambdas
+            return np.minimum(1.5 * alphas, 1.0) if self.selection == "stars" else alphas
+        alphas = np.unique(check_array(self.alphas, ensure_2d=False, dtype=np.float64))[::-1]
+        if alphas.ndim != 1 or alphas[-1] < 0:
+            raise ValueError(f"alphas must be a list of values >= 0, got {self.alphas!r}.")
+        return alphas
 
     def _estimates(self, problem):
         """Yield the precision matrix at each λ, None from where λ is not feasible on."""
         d = len(problem.S)
 
         def solve(i):
-            return l1_solutions(problem.S, unit(d, i), self.lambdas_, scale=problem.scale)
+            return l1_solutions(problem.S, unit(d, i), self.alphas_, scale=problem.scale)
 
         columns = map_columns(solve, d, self.n_jobs)
-        for k in range(len(self.lambdas_)):
-            if any(k >= len(column.lambdas) for column in columns):
+        for k in range(len(self.alphas_)):
+            if any(k >= len(column.alphas) for column in columns):
                 yield None
                 continue
             beta = np.zeros((d, d))
@@ -281,7 +281,7 @@ class CLIMECV(CLIME):
 
     def _choose_cv(self, X, problem, after_part):
         splits = list(check_cv(self.cv).split(X))
-        losses = np.empty((len(splits), len(self.lambdas_)))
+        losses = np.empty((len(splits), len(self.alphas_)))
         for k, (train, test) in enumerate(splits):
             fold = self._problem_of(X[train])
             S = empirical_covariance(X[test] - fold.location, assume_centered=True)
@@ -296,7 +296,7 @@ class CLIMECV(CLIME):
 
     def _choose_ebic(self, X, problem, after_part):
         n, d = X.shape
-        criterion, n_edges = np.full((2, len(self.lambdas_)), np.inf)
+        criterion, n_edges = np.full((2, len(self.alphas_)), np.inf)
         for a, precision in enumerate(self._estimates(problem)):
             if precision is not None:
                 adjacency = edges(precision)
@@ -310,8 +310,8 @@ class CLIMECV(CLIME):
     def _choose_stars(self, X, problem, after_part):
         rng, n = check_random_state(self.random_state), len(X)
         size = max(2, int(min(0.8 * n, 10 * np.sqrt(n))))
-        counts = np.zeros((len(self.lambdas_), *problem.S.shape))
-        n_drawn = np.zeros(len(self.lambdas_))
+        counts = np.zeros((len(self.alphas_), *problem.S.shape))
+        n_drawn = np.zeros(len(self.alphas_))
         for _ in range(self.stars_n_subsamples):
             part = self._problem_of(X[rng.choice(n, size, replace=False)])
             for a, precision in enumerate(self._estimates(part)):
@@ -326,18 +326,18 @@ class CLIMECV(CLIME):
         accepted = np.maximum.accumulate(instability) <= self.stars_threshold
         if not accepted.any():
             raise ValueError(
-                f"No lam gives an instability of at most stars_threshold="
-                f"{self.stars_threshold}: at the largest, {self.lambdas_[0]:.6g}, it is "
-                f"{instability[0]:.3g}. Add larger values to lambdas."
+                f"No alpha gives an instability of at most stars_threshold="
+                f"{self.stars_threshold}: at the largest, {self.alphas_[0]:.6g}, it is "
+                f"{instability[0]:.3g}. Add larger values to alphas."
             )
-        results = {"lambdas": self.lambdas_, "instability": instability}
+        results = {"alphas": self.alphas_, "instability": instability}
         return results, int(np.flatnonzero(accepted)[-1])
 
     def _chosen(self, results, criterion):
         if not np.isfinite(criterion).any():
             raise ValueError(
-                f"No lam between {self.lambdas_[-1]:.6g} and {self.lambdas_[0]:.6g} gives a "
-                "feasible and positive definite estimate. Add larger values to lambdas, pass "
-                "psd='shift' or a ridge, or use loss='trace'."
+                f"No alpha between {self.alphas_[-1]:.6g} and {self.alphas_[0]:.6g} gives a "
+                "feasible and positive definite estimate. Add larger values to alphas, pass "
+                "psd='shift' or raise alpha_ridge, or use loss='trace'."
             )
-        return {"lambdas": self.lambdas_, **results}, int(np.argmin(criterion))
+        return {"alphas": self.alphas_, **results}, int(np.argmin(criterion))

@@ -29,9 +29,9 @@ class DantzigSelector(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    lam : float, default=0.1
+    alpha : float, default=0.1
         Bound on the mean product of any feature and the residual. Features should be on one
-        scale; lam is in units of feature times target.
+        scale; alpha is in units of feature times target.
     fit_intercept : bool, default=True
         Whether to centre the data and compute an intercept.
     tol : float, default=1e-9
@@ -46,8 +46,8 @@ class DantzigSelector(RegressorMixin, BaseEstimator):
         Intercept.
     path_ : L1Path
         The coefficients for every λ from ||X'y||∞ / n, where they are zero, down to
-        `lam`: ``path_.lambdas`` are the breakpoints, ``path_.at(lam)`` the coefficients.
-    dual_gap_ : float
+        `alpha`: ``path_.alphas`` are the breakpoints, ``path_.at(alpha)`` the coefficients.
+    duality_gap_ : float
         ||β||₁ minus a lower bound on its optimum.
     n_pivots_ : int
         Pivots made.
@@ -58,11 +58,11 @@ class DantzigSelector(RegressorMixin, BaseEstimator):
 
     See Also
     --------
-    sklearn.linear_model.Lasso : Penalised least squares, with ``alpha`` for `lam`.
+    sklearn.linear_model.Lasso : Penalised least squares, with ``alpha`` for `alpha`.
 
     Notes
     -----
-    `sklearn.linear_model.Lasso` satisfies the same constraints at ``alpha=lam`` and trades
+    `sklearn.linear_model.Lasso` satisfies the same constraints at ``alpha=alpha`` and trades
     some length of β for a smaller residual; it scales to many more features, since the
     Dantzig selector needs X'X in memory, and predicts about as well. Prefer it unless the
     program itself, its guarantees or its exact path are what you are after.
@@ -81,19 +81,19 @@ class DantzigSelector(RegressorMixin, BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((50, 100))
     >>> y = 3 * X[:, 0] - 2 * X[:, 1] + 0.1 * rng.standard_normal(50)
-    >>> model = DantzigSelector(lam=0.2).fit(X, y)
+    >>> model = DantzigSelector(alpha=0.2).fit(X, y)
     >>> np.flatnonzero(model.coef_), round(float(model.coef_[0]), 2)
     (array([0, 1]), 2.74)
     """
 
     _parameter_constraints = {
-        "lam": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, lam=0.1, *, fit_intercept=True, tol=1e-9):
-        self.lam = lam
+    def __init__(self, alpha=0.1, *, fit_intercept=True, tol=1e-9):
+        self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.tol = tol
 
@@ -125,24 +125,25 @@ class DantzigSelector(RegressorMixin, BaseEstimator):
         weighted = (X - means) * weight[:, None]
         S, g = weighted.T @ (X - means), weighted.T @ (y - mean)
         S = (S + S.T) / 2
-        self.path_ = l1_path(S, g, self.lam)
-        reached = max(self.lam, self.path_.lam_end)
+        self.path_ = l1_path(S, g, self.alpha)
+        reached = max(self.alpha, self.path_.alpha_end)
         self.coef_ = self.path_.at(reached)
         self.intercept_ = float(mean - means @ self.coef_)
         self.n_pivots_ = self.path_.n_pivots
-        self.dual_gap_, violation = certificate(
-            S, g, self.lam, self.coef_, self.path_.dual_at(reached)
+        self.duality_gap_, violation = certificate(
+            S, g, self.alpha, self.coef_, self.path_.dual_at(reached)
         )
         self._check_solved(violation, np.abs(g).max())
         return self
 
     def _check_solved(self, violation, unit):
         length = float(np.abs(self.coef_).sum())
-        if self.dual_gap_ > self.tol * max(1.0, length) or violation > self.tol * unit:
+        if self.duality_gap_ > self.tol * max(1.0, length) or violation > self.tol * unit:
             warnings.warn(
-                f"The solver stopped at lam={self.path_.lam_end:.6g} instead of {self.lam:.6g} "
-                f"({self.path_.status}): the duality gap is {self.dual_gap_:.3g}, the violation "
-                f"of a constraint {violation:.3g}. X'X is too ill-conditioned for so small a lam.",
+                f"The solver stopped at alpha={self.path_.alpha_end:.6g} instead of "
+                f"{self.alpha:.6g} ({self.path_.status}): the duality gap is "
+                f"{self.duality_gap_:.3g}, the violation of a constraint {violation:.3g}. X'X is "
+                "too ill-conditioned for so small an alpha.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -65,7 +65,7 @@ def parametric_simplex(
     b_star=None,
     c_star=None,
     lam_min=0.0,
-    max_pivots=None,
+    max_iter=None,
     tol=1e-10,
 ) -> LPPath:
     """Solve  max (c + λc*)'x  subject to  Ax ≤ b + λb*, x ≥ 0  for every λ ≥ `lam_min`.
@@ -86,7 +86,7 @@ def parametric_simplex(
         where c > 0 and 0 elsewhere.
     lam_min : float, default=0.0
         Where the path ends.
-    max_pivots : int, default=None
+    max_iter : int, default=None
         Limit on the pivots; None stands for 50 (n_constraints + n_variables) + 1000.
     tol : float, default=1e-10
         Smaller entries of the dictionary, scaled to largest entries near 1, count as zero.
@@ -131,12 +131,12 @@ def parametric_simplex(
     c_star = _check_perturbation(c, c_star, "c", A.shape[1], "column", -1.0)
     if not np.isfinite(lam_min):
         raise ValueError(f"lam_min must be finite, got {lam_min!r}.")
-    path = trace_lp(A, b, c, b_star, c_star, float(lam_min), max_pivots, tol)
+    path = trace_lp(A, b, c, b_star, c_star, float(lam_min), max_iter, tol)
     if path.status == "pivot limit":
         warnings.warn(
             f"The parametric simplex method stopped after {path.n_pivots} pivots at "
             f"lam={path.lambdas[-1]:.6g} and did not reach lam_min={lam_min:.6g}. "
-            "Raise max_pivots.",
+            "Raise max_iter.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -159,7 +159,7 @@ class LPSolution(NamedTuple):
     n_pivots: int
 
 
-def solve_lp(A, b, c, *, max_pivots=None, tol=1e-10) -> LPSolution:
+def solve_lp(A, b, c, *, max_iter=None, tol=1e-10) -> LPSolution:
     """Solve  max c'x  subject to  Ax ≤ b, x ≥ 0  by the parametric simplex method.
 
     Parameters
@@ -170,7 +170,7 @@ def solve_lp(A, b, c, *, max_pivots=None, tol=1e-10) -> LPSolution:
         Right-hand side.
     c : array-like of shape (n_variables,)
         Costs, to be maximised.
-    max_pivots : int, default=None
+    max_iter : int, default=None
         As in `parametric_simplex`.
     tol : float, default=1e-10
         As in `parametric_simplex`.
@@ -192,11 +192,11 @@ def solve_lp(A, b, c, *, max_pivots=None, tol=1e-10) -> LPSolution:
     2.0
     """
     A, b, c = _check_program(A, b, c)
-    path = parametric_simplex(A, b, c, max_pivots=max_pivots, tol=tol)
+    path = parametric_simplex(A, b, c, max_iter=max_iter, tol=tol)
     status = path.status
     if status == "unbounded" and (b < 0).any():
         # The dual is infeasible: the program is unbounded only if it is feasible at all.
-        feasibility = parametric_simplex(A, b, np.zeros_like(c), max_pivots=max_pivots, tol=tol)
+        feasibility = parametric_simplex(A, b, np.zeros_like(c), max_iter=max_iter, tol=tol)
         status = "infeasible" if feasibility.status == "infeasible" else status
     if status != "optimal":
         fun = {"infeasible": -np.inf, "unbounded": np.inf}.get(status, np.nan)

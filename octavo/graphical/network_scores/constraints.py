@@ -1,8 +1,8 @@
 """Expert knowledge about a network, one rule a node: arcs, in-degrees, OR and NOT of them.
 
 A rule is local: it speaks of the parents of one node. A list of rules means that all of them
-hold. Templates such as `tan` or `tiers` stand for many rules and are expanded once the nodes
-are known.
+hold. Templates such as `tan_structure` or `tiered_structure` stand for many rules and are expanded
+once the nodes are known.
 
 Reference: C. P. de Campos and Q. Ji (2011), "Efficient Structure Learning of Bayesian Networks
 using Constraints", JMLR 12, section 3.
@@ -23,15 +23,15 @@ from octavo.graphical.network_scores.local_scores import check_acyclic, place_of
 __all__ = [
     "NetworkRule",
     "RuleTemplate",
-    "dbn",
     "forbidden_arc",
     "indegree",
     "max_indegree",
-    "naive_bayes",
-    "ordering",
+    "naive_bayes_structure",
+    "ordered_structure",
     "required_arc",
-    "tan",
-    "tiers",
+    "tan_structure",
+    "tiered_structure",
+    "two_slice_structure",
 ]
 
 
@@ -143,7 +143,7 @@ class RuleTemplate:
     Examples
     --------
     >>> from octavo.graphical import naive_bayes
-    >>> len(naive_bayes("class").expand(["class", "a", "b"]))
+    >>> len(naive_bayes_structure("class").expand(["class", "a", "b"]))
     3
     """
 
@@ -251,7 +251,7 @@ def indegree(node: Any, k: int, op: Literal["lt", "eq"] = "lt") -> NetworkRule:
     return NetworkRule(node, op, int(k))
 
 
-def naive_bayes(target: Any) -> RuleTemplate:
+def naive_bayes_structure(target: Any) -> RuleTemplate:
     """Let a class be the only possible parent of every other node.
 
     Parameters
@@ -267,13 +267,13 @@ def naive_bayes(target: Any) -> RuleTemplate:
     Examples
     --------
     >>> from octavo.graphical import naive_bayes
-    >>> naive_bayes("y").expand(["y", "a", "b"])
+    >>> naive_bayes_structure("y").expand(["y", "a", "b"])
     [indegree('y', 0, 'eq'), forbidden_arc('b', 'a'), forbidden_arc('a', 'b')]
     """
     return RuleTemplate("naive_bayes", target=target)
 
 
-def tan(target: Any, *, select: bool = True) -> RuleTemplate:
+def tan_structure(target: Any, *, select: bool = True) -> RuleTemplate:
     """Let every feature have the class and at most one other feature as parents.
 
     Parameters
@@ -292,13 +292,13 @@ def tan(target: Any, *, select: bool = True) -> RuleTemplate:
     Examples
     --------
     >>> from octavo.graphical import tan
-    >>> tan("y", select=False).expand(["y", "a"])
+    >>> tan_structure("y", select=False).expand(["y", "a"])
     [indegree('y', 0, 'eq'), indegree('a', 3, 'lt'), required_arc('y', 'a')]
     """
     return RuleTemplate("tan", target=target, select=select)
 
 
-def dbn(n: int, *, self_arcs: bool = False) -> RuleTemplate:
+def two_slice_structure(n: int, *, self_arcs: bool = False) -> RuleTemplate:
     """Make the first n of 2n nodes a previous time slice.
 
     Parameters
@@ -316,13 +316,13 @@ def dbn(n: int, *, self_arcs: bool = False) -> RuleTemplate:
     Examples
     --------
     >>> from octavo.graphical import dbn
-    >>> dbn(1, self_arcs=True).expand(["x before", "x"])
+    >>> two_slice_structure(1, self_arcs=True).expand(["x before", "x"])
     [indegree('x before', 0, 'eq'), required_arc('x before', 'x')]
     """
     return RuleTemplate("dbn", n=n, self_arcs=self_arcs)
 
 
-def tiers(groups: Iterable[Iterable[Any]], *, within: bool = True) -> RuleTemplate:
+def tiered_structure(groups: Iterable[Iterable[Any]], *, within: bool = True) -> RuleTemplate:
     """Forbid arcs from a later group of nodes to an earlier one.
 
     Parameters
@@ -340,13 +340,13 @@ def tiers(groups: Iterable[Iterable[Any]], *, within: bool = True) -> RuleTempla
     Examples
     --------
     >>> from octavo.graphical import tiers
-    >>> tiers([["age"], ["disease"]]).expand(["age", "disease", "test"])
+    >>> tiered_structure([["age"], ["disease"]]).expand(["age", "disease", "test"])
     [forbidden_arc('disease', 'age')]
     """
     return RuleTemplate("tiers", groups=[list(group) for group in groups], within=within)
 
 
-def ordering(nodes: Sequence[Any]) -> RuleTemplate:
+def ordered_structure(nodes: Sequence[Any]) -> RuleTemplate:
     """Allow arcs only from earlier to later nodes of a sequence.
 
     Parameters
@@ -362,10 +362,10 @@ def ordering(nodes: Sequence[Any]) -> RuleTemplate:
     Examples
     --------
     >>> from octavo.graphical import ordering
-    >>> ordering(["a", "b"]).expand(["b", "a"])
+    >>> ordered_structure(["a", "b"]).expand(["b", "a"])
     [forbidden_arc('b', 'a')]
     """
-    return tiers([[node] for node in nodes])
+    return tiered_structure([[node] for node in nodes])
 
 
 def max_indegree(k: int) -> RuleTemplate:

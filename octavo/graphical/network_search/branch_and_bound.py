@@ -421,7 +421,7 @@ def solve_bnb(
     problem: Problem,
     *,
     time_limit: float | None = None,
-    max_steps: int | None = None,
+    max_iter: int | None = None,
     gap: float = 0.0,
     bottom: int = 3,
     bound: str = "clusters",
@@ -437,7 +437,7 @@ def solve_bnb(
         Sets of each node.
     time_limit : float or None
         Seconds.
-    max_steps : int or None
+    max_iter : int or None
         Largest number of cases to handle.
     gap : float
         Relative gap (upper bound − score) over the absolute score, at which to stop.
@@ -475,7 +475,7 @@ def solve_bnb(
         seconds = time.perf_counter() - start
         trace.append(TracePoint(seconds, best, upper))
         steps = sum(int(q.counters[STEPS]) for q in queues)
-        left = chunk if max_steps is None else min(chunk, max_steps - steps)
+        left = chunk if max_iter is None else min(chunk, max_iter - steps)
         late = time_limit is not None and seconds >= time_limit
         if upper - best <= max(gap * abs(best), TIE * abs(best)) or late or left <= 0:
             break

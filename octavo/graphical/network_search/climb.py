@@ -122,7 +122,7 @@ def hill_climb(
     scorer: FamilyScorer,
     rules: CompiledRules,
     *,
-    max_steps: int | None = None,
+    max_iter: int | None = None,
     time_limit: float | None = None,
     on_step: Callable[[], bool] = lambda: False,
 ) -> tuple[list[tuple[int, ...]], float, int, tuple[TracePoint, ...]]:
@@ -134,7 +134,7 @@ def hill_climb(
         The score and its data.
     rules : CompiledRules
         The constraints.
-    max_steps : int or None
+    max_iter : int or None
         Largest number of moves.
     time_limit : float or None
         Seconds.
@@ -157,7 +157,7 @@ def hill_climb(
     score = math.fsum(climber.local)
     trace = [TracePoint(time.perf_counter() - start, score, math.inf)]
     steps = 0
-    while max_steps is None or steps < max_steps:
+    while max_iter is None or steps < max_iter:
         gain, child, parent, reverse = climber.best_move()
         if not gain > SMALLEST_GAIN * max(1.0, abs(score)):
             break

@@ -57,7 +57,7 @@ class Limits(NamedTuple):
     """When to stop, and what to call meanwhile."""
 
     end: float
-    max_steps: int | None
+    max_iter: int | None
     gap: float
     bottom: int
     n_jobs: int | None
@@ -78,7 +78,7 @@ def _solve_part(problem: Problem, method: str, limits: Limits) -> SearchResult:
     if method == "order":
         return solve_order(
             problem,
-            limits.max_steps or 200,
+            limits.max_iter or 200,
             random_state=limits.rng,
             time_limit=limits.seconds,
             on_step=limits.on_step,
@@ -94,7 +94,7 @@ def _solve_part(problem: Problem, method: str, limits: Limits) -> SearchResult:
         return solve_dp(problem)
     common: dict[str, Any] = {
         "time_limit": limits.seconds,
-        "max_steps": limits.max_steps,
+        "max_iter": limits.max_iter,
         "gap": limits.gap,
         "random_state": limits.rng,
         "on_step": limits.on_step,
@@ -111,7 +111,7 @@ def solve_parent_sets(
     method: str = "auto",
     *,
     time_limit: float | None = None,
-    max_steps: int | None = None,
+    max_iter: int | None = None,
     gap: float = 0.0,
     bottom: int = 3,
     n_jobs: int | None = None,
@@ -130,7 +130,7 @@ def solve_parent_sets(
         node's set. "auto" is "dp", or "ilp" beyond 63 nodes that can form cycles.
     time_limit : float or None, default=None
         Seconds, after which the best network and its bound are returned.
-    max_steps : int or None, default=None
+    max_iter : int or None, default=None
         Largest number of steps: cases, states, programs or orders.
     gap : float, default=0.0
         Relative gap at which to stop.
@@ -166,7 +166,7 @@ def solve_parent_sets(
     check_feasible(cache)
     end = math.inf if time_limit is None else time.perf_counter() + time_limit
     rng = check_random_state(random_state)
-    limits = Limits(end, max_steps, gap, bottom, n_jobs, rng, on_step)
+    limits = Limits(end, max_iter, gap, bottom, n_jobs, rng, on_step)
     problems = parts(cache)
     found = joined(cache.n_nodes, problems, [_solve_part(p, method, limits) for p in problems])
     scale = max(abs(found.score), np.finfo(float).tiny)

@@ -313,7 +313,7 @@ def solve_ilp(
     problem: Problem,
     *,
     time_limit: float | None = None,
-    max_steps: int | None = None,
+    max_iter: int | None = None,
     gap: float = 0.0,
     random_state: int | np.random.RandomState | None = None,
     on_step: Callable[[], bool] = lambda: False,
@@ -326,7 +326,7 @@ def solve_ilp(
         Sets of each node.
     time_limit : float or None
         Seconds after which the best network and its bound are returned.
-    max_steps : int or None
+    max_iter : int or None
         Largest number of programs to solve.
     gap : float
         Relative gap at which to stop.
@@ -354,7 +354,7 @@ def solve_ilp(
         return program.upper - program.best <= small
 
     while not closed() and time.perf_counter() < end:
-        if max_steps is not None and steps >= max_steps:
+        if max_iter is not None and steps >= max_iter:
             break
         steps += 1
         if linear:

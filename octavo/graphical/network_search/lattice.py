@@ -371,7 +371,7 @@ def solve_lattice(
     problem: Problem,
     *,
     time_limit: float | None = None,
-    max_steps: int | None = None,
+    max_iter: int | None = None,
     gap: float = 0.0,
     random_state: int | np.random.RandomState | None = None,
     on_step: Callable[[], bool] = lambda: False,
@@ -384,7 +384,7 @@ def solve_lattice(
         At most 63 nodes.
     time_limit : float or None
         Seconds.
-    max_steps : int or None
+    max_iter : int or None
         Largest number of states to expand.
     gap : float
         Relative gap at which to stop.
@@ -418,7 +418,7 @@ def solve_lattice(
         seconds = time.perf_counter() - start
         trace.append(TracePoint(seconds, best, upper))
         steps = int(lattice.counters[EXPANDED])
-        left = CHUNK if max_steps is None else min(CHUNK, max_steps - steps)
+        left = CHUNK if max_iter is None else min(CHUNK, max_iter - steps)
         late = time_limit is not None and seconds >= time_limit
         if upper - best <= max(gap, TIE) * abs(best) or late or left <= 0:
             break

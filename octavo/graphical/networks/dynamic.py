@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.discrete.contingency import distinct_rows
 from octavo.engine.estimators.progress import FitProgress
-from octavo.graphical.network_scores.constraints import dbn, expanded, forbidden_arc
+from octavo.graphical.network_scores.constraints import expanded, forbidden_arc, two_slice_structure
 from octavo.graphical.network_scores.local_scores import FamilyScorer, topological_order
 from octavo.graphical.network_scores.state_table import (
     Column,
@@ -77,7 +77,7 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
         Largest number of parents of a node.
     time_limit : float or None, default=None
         Seconds of search for each of the two networks.
-    max_steps : int or None, default=None
+    max_iter : int or None, default=None
         Largest number of steps of each search.
     gap : float, default=0.0
         Relative gap at which a search stops.
@@ -100,7 +100,7 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
         Parents of each variable as (lag, variable), lag being 1 for the slice before.
     initial_model_, transition_model_ : BayesianNetworkModel
         The networks with their probabilities.
-    score_, upper_bound_, gap_ : float
+    score_, upper_bound_, duality_gap_ : float
         Score of both networks, Eq. (3), a bound on all, and the relative gap.
     optimal_ : bool
         Whether both are optimal.
@@ -158,7 +158,7 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
         initial_constraints: Any = None,
         max_parents: int | None = None,
         time_limit: float | None = None,
-        max_steps: int | None = None,
+        max_iter: int | None = None,
         gap: float = 0.0,
         smoothing: float = 1.0,
         *,
@@ -176,7 +176,7 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
         self.initial_constraints = initial_constraints
         self.max_parents = max_parents
         self.time_limit = time_limit
-        self.max_steps = max_steps
+        self.max_iter = max_iter
         self.gap = gap
         self.smoothing = smoothing
         self.discretize = discretize
@@ -261,7 +261,7 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
             constraints=rules,
             max_parents=limit,
             time_limit=self.time_limit,
-            max_steps=self.max_steps,
+            max_iter=self.max_iter,
             gap=self.gap,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
@@ -280,7 +280,10 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
         """Steps 2 to 5: the augmented problem of two slices."""
         n, columns = self.n_features_in_, slice_columns(self.columns_)
         names = [column.name for column in columns]
-        rules = [dbn(n, self_arcs=self.self_arcs), *expanded(self.constraints, names)]
+        rules = [
+            two_slice_structure(n, self_arcs=self.self_arcs),
+            *expanded(self.constraints, names),
+        ]
         if not self.within_slice:
             rules += [forbidden_arc(a, b) for a in names[n:] for b in names[n:] if a != b]
         found, model = self._learn(codes, columns, rules, self.max_parents, on_step)
@@ -291,7 +294,9 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
         self.score_ = initial.score + found.score - constant
         self.upper_bound_ = initial.upper_bound + found.upper_bound - constant
         self.optimal_ = initial.optimal and found.optimal
-        self.gap_ = 0.0 if self.optimal_ else (self.upper_bound_ - self.score_) / abs(self.score_)
+        self.duality_gap_ = (
+            0.0 if self.optimal_ else (self.upper_bound_ - self.score_) / abs(self.score_)
+        )
 
     def _previous_score(self, codes: NDArray) -> float:
         """Return the score of the previous slice, whose variables have no parents."""

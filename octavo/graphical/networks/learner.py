@@ -55,7 +55,7 @@ STRUCTURE_CONSTRAINTS: dict[str, Any] = {
     "method": [StrOptions(set(METHODS))],
     "max_parents": [Interval(Integral, 0, None, closed="left"), None],
     "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-    "max_steps": [Interval(Integral, 1, None, closed="left"), None],
+    "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     "gap": [Interval(Real, 0, None, closed="left")],
     "discretize": [StrOptions({"mean", "quantile"}), None],
     "n_bins": [Interval(Integral, 2, None, closed="left")],
@@ -84,7 +84,7 @@ def learn_structure(
     constraints: Any = None,
     max_parents: int | None = None,
     time_limit: float | None = None,
-    max_steps: int | None = None,
+    max_iter: int | None = None,
     gap: float = 0.0,
     bottom: int = 3,
     pruning: str = "all",
@@ -97,7 +97,7 @@ def learn_structure(
     scorer = FamilyScorer(rows, score, ess=ess, alpha=alpha, prior=prior, n_jobs=n_jobs)
     if method == "hc":
         parents, value, steps, trace = hill_climb(
-            scorer, rules, max_steps=max_steps, time_limit=time_limit, on_step=on_step
+            scorer, rules, max_iter=max_iter, time_limit=time_limit, on_step=on_step
         )
         found = NetworkResult(parents, value, math.inf, math.inf, False, steps, trace)
         return LearnedStructure(found, None, rules)
@@ -106,7 +106,7 @@ def learn_structure(
         cache,
         method,
         time_limit=time_limit,
-        max_steps=max_steps,
+        max_iter=max_iter,
         gap=gap,
         bottom=bottom,
         n_jobs=n_jobs,
@@ -165,13 +165,13 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
         climbing over arcs, which needs no cache of parent sets and gives no bound. "auto" is
         "dp", or "ilp" where more than 63 nodes can form cycles.
     constraints : list of NetworkRule or RuleTemplate, or None, default=None
-        Rules that all must hold, made by `required_arc`, `forbidden_arc`, `indegree`, `tiers`,
-        `tan` and so on.
+        Rules that all must hold, made by `required_arc`, `forbidden_arc`, `indegree`,
+        `tiered_structure`, `tan_structure` and so on.
     max_parents : int or None, default=None
         Largest number of parents of any node.
     time_limit : float or None, default=None
         Seconds of search, after which the best network so far is kept.
-    max_steps : int or None, default=None
+    max_iter : int or None, default=None
         Largest number of steps of the search (cases, states, programs, orders or moves).
     gap : float, default=0.0
         Stop when (upper bound − score) over the absolute score is this small.
@@ -207,7 +207,7 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
         Its score.
     upper_bound_ : float
         No network that satisfies the constraints scores more.
-    gap_ : float
+    duality_gap_ : float
         (`upper_bound_` − `score_`) / abs(`score_`).
     optimal_ : bool
         Whether the gap is closed.
@@ -215,7 +215,7 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
         The parent sets that were left, with counts of those evaluated and cut; None for "hc".
     n_steps_ : int
         Steps of the search.
-    trace_ : tuple of TracePoint
+    history_ : tuple of TracePoint
         Seconds, best score and upper bound as the search went on.
     columns_ : list of Column
         Name and states of each column.
@@ -278,7 +278,7 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
         constraints: Any = None,
         max_parents: int | None = None,
         time_limit: float | None = None,
-        max_steps: int | None = None,
+        max_iter: int | None = None,
         gap: float = 0.0,
         bottom: int = 3,
         n_jobs: int | None = None,
@@ -297,7 +297,7 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
         self.constraints = constraints
         self.max_parents = max_parents
         self.time_limit = time_limit
-        self.max_steps = max_steps
+        self.max_iter = max_iter
         self.gap = gap
         self.bottom = bottom
         self.n_jobs = n_jobs
@@ -347,8 +347,8 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
             found.score,
             found.upper_bound,
         )
-        self.gap_, self.optimal_ = found.gap, found.optimal
-        self.n_steps_, self.trace_ = found.n_steps, found.trace
+        self.duality_gap_, self.optimal_ = found.gap, found.optimal
+        self.n_steps_, self.history_ = found.n_steps, found.trace
         self.cache_ = learned.cache
         self.required_arcs_, self.forbidden_arcs_ = learned.rules.arcs()
         return self

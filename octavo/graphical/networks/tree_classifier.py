@@ -24,7 +24,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from octavo.engine.discrete.contingency import distinct_rows
 from octavo.engine.estimators.progress import FitProgress
-from octavo.graphical.network_scores.constraints import RuleTemplate, naive_bayes, required_arc, tan
+from octavo.graphical.network_scores.constraints import (
+    RuleTemplate,
+    naive_bayes_structure,
+    required_arc,
+    tan_structure,
+)
 from octavo.graphical.network_scores.state_table import (
     Column,
     code_table,
@@ -127,7 +132,7 @@ class NetworkClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             found.score,
             found.upper_bound,
         )
-        self.gap_, self.optimal_, self.n_steps_ = found.gap, found.optimal, found.n_steps
+        self.duality_gap_, self.optimal_, self.n_steps_ = found.gap, found.optimal, found.n_steps
         self.cache_ = learned.cache
         linked = [target in of for of in found.parents[:target]]
         # A feature without the class as parent still tells if it is a parent of one that has.
@@ -207,7 +212,7 @@ class TANClassifier(NetworkClassifier):
         How the network is found.
     time_limit : float or None, default=None
         Seconds of search.
-    max_steps : int or None, default=None
+    max_iter : int or None, default=None
         Largest number of steps of the search.
     gap : float, default=0.0
         Relative gap at which the search stops.
@@ -230,7 +235,7 @@ class TANClassifier(NetworkClassifier):
         Parents of each feature and, last, of the class, which is node `n_features_in_`.
     support_ : ndarray of shape (`n_features_in_`,), dtype bool
         The features that tell of the class.
-    score_, upper_bound_, gap_ : float
+    score_, upper_bound_, duality_gap_ : float
         Score of the network, a bound on all of them, and the relative gap.
     optimal_ : bool
         Whether the gap is closed.
@@ -287,7 +292,7 @@ class TANClassifier(NetworkClassifier):
         smoothing: float = 1.0,
         method: str = "auto",
         time_limit: float | None = None,
-        max_steps: int | None = None,
+        max_iter: int | None = None,
         gap: float = 0.0,
         *,
         discretize: str | None = None,
@@ -302,7 +307,7 @@ class TANClassifier(NetworkClassifier):
         self.smoothing = smoothing
         self.method = method
         self.time_limit = time_limit
-        self.max_steps = max_steps
+        self.max_iter = max_iter
         self.gap = gap
         self.discretize = discretize
         self.n_bins = n_bins
@@ -311,13 +316,13 @@ class TANClassifier(NetworkClassifier):
         self.random_state = random_state
 
     def _rules(self, names: list[str]) -> list[RuleTemplate]:
-        return [tan(names[-1], select=self.select)]
+        return [tan_structure(names[-1], select=self.select)]
 
     def _search_options(self) -> dict[str, Any]:
         return {
             "method": self.method,
             "time_limit": self.time_limit,
-            "max_steps": self.max_steps,
+            "max_iter": self.max_iter,
             "gap": self.gap,
         }
 
@@ -354,7 +359,7 @@ class NaiveBayesSelect(NetworkClassifier):
         Parents of each feature and, last, of the class, which is node `n_features_in_`.
     support_ : ndarray of shape (`n_features_in_`,), dtype bool
         The features that were kept.
-    score_, upper_bound_, gap_ : float
+    score_, upper_bound_, duality_gap_ : float
         Score of the network, a bound on all of them, and the relative gap, which is zero.
     optimal_ : bool
         Always True.
@@ -402,7 +407,7 @@ class NaiveBayesSelect(NetworkClassifier):
     _parameter_constraints: dict[str, Any] = {
         k: v
         for k, v in NetworkClassifier._parameter_constraints.items()
-        if k not in ("method", "time_limit", "max_steps", "gap")
+        if k not in ("method", "time_limit", "max_iter", "gap")
     }
 
     def __init__(
@@ -430,4 +435,4 @@ class NaiveBayesSelect(NetworkClassifier):
 
     def _rules(self, names: list[str]) -> list[Any]:
         arcs = [] if self.select else [required_arc(names[-1], name) for name in names[:-1]]
-        return [naive_bayes(names[-1]), *arcs]
+        return [naive_bayes_structure(names[-1]), *arcs]

@@ -31,7 +31,7 @@ def ksg_balls(blocks: list[Floats], k: int, *, workers: int = 1) -> float:
     ----------
     blocks : list of ndarray of shape (N, d_m)
         Groups of variables.
-    k : int
+    n_neighbors : int
         The neighbour in the joint space, in the maximum norm.
     workers : int, default=1
         Threads.
@@ -59,7 +59,7 @@ def ksg_boxes(blocks: list[Floats], k: int, *, workers: int = 1) -> float:
     ----------
     blocks : list of ndarray of shape (N, d_m)
         Groups of variables.
-    k : int
+    n_neighbors : int
         The number of neighbours in the joint space that span the box.
     workers : int, default=1
         Threads.
@@ -102,7 +102,7 @@ class KSGMutualInformation(MutualInformationEstimator):
 
     Parameters
     ----------
-    k : int, default=3
+    n_neighbors : int, default=3
         The neighbour: small for low bias, large for low variance.
     variant : {1, 2}, default=1
         The first (one radius) or second (a radius for each group) estimate of the paper. The
@@ -143,8 +143,8 @@ class KSGMutualInformation(MutualInformationEstimator):
         "scaling": [StrOptions({"deviation", "copula"}), None],
     }
 
-    def __init__(self, k=3, variant=1, scaling=None, jitter=0.0, n_jobs=None):
-        self.k = k
+    def __init__(self, n_neighbors=3, variant=1, scaling=None, jitter=0.0, n_jobs=None):
+        self.n_neighbors = n_neighbors
         self.variant = variant
         self.scaling = scaling
         self.jitter = jitter
@@ -156,4 +156,4 @@ class KSGMutualInformation(MutualInformationEstimator):
             ends = np.cumsum([block.shape[1] for block in blocks])[:-1]
             blocks = np.split(jittered(np.hstack(blocks), self.jitter), ends, axis=1)
         ksg = ksg_balls if self.variant == 1 else ksg_boxes
-        return ksg(blocks, self.k, workers=n_workers(self.n_jobs))
+        return ksg(blocks, self.n_neighbors, workers=n_workers(self.n_jobs))

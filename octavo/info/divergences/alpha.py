@@ -45,7 +45,9 @@ class _AlphaDivergence(KnnDivergence):
         check_order(alpha, "alpha", "the Kullback-Leibler divergence")
         log_u, log_v = self._enclosed(X, Y)
         a = alpha - 1.0
-        return log_power_mean(log_u, self.k, a, log_v=log_v, b=-a, name=f"alpha={alpha:g}")
+        return log_power_mean(
+            log_u, self.n_neighbors, a, log_v=log_v, b=-a, name=f"alpha={alpha:g}"
+        )
 
 
 class KnnRenyiDivergence(_AlphaDivergence):
@@ -58,7 +60,7 @@ class KnnRenyiDivergence(_AlphaDivergence):
     ----------
     alpha : float, default=0.8
         The order, not 1.
-    k : int, default=5
+    n_neighbors : int, default=5
         The neighbour; above abs(α - 1).
     clip : bool, default=False
         Whether negative estimates become 0.
@@ -84,9 +86,9 @@ class KnnRenyiDivergence(_AlphaDivergence):
     measure, method = "renyi", "knn"
     estimates = "log ∫p^α q^(1-α) / (α - 1)"
 
-    def __init__(self, alpha=0.8, k=5, clip=False, jitter=0.0, n_jobs=None):
+    def __init__(self, alpha=0.8, n_neighbors=5, clip=False, jitter=0.0, n_jobs=None):
         self.alpha = alpha
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.clip = clip
         self.jitter = jitter
         self.n_jobs = n_jobs
@@ -104,7 +106,7 @@ class KnnTsallisDivergence(_AlphaDivergence):
     ----------
     alpha : float, default=0.8
         The order, not 1.
-    k : int, default=5
+    n_neighbors : int, default=5
         The neighbour; above abs(α - 1).
     clip : bool, default=False
         Whether negative estimates become 0.
@@ -130,9 +132,9 @@ class KnnTsallisDivergence(_AlphaDivergence):
     measure, method = "tsallis", "knn"
     estimates = "(∫p^α q^(1-α) - 1) / (α - 1)"
 
-    def __init__(self, alpha=0.8, k=5, clip=False, jitter=0.0, n_jobs=None):
+    def __init__(self, alpha=0.8, n_neighbors=5, clip=False, jitter=0.0, n_jobs=None):
         self.alpha = alpha
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.clip = clip
         self.jitter = jitter
         self.n_jobs = n_jobs
@@ -154,7 +156,7 @@ class KnnSharmaMittalDivergence(_AlphaDivergence):
         The order, not 1.
     beta : float, default=0.6
         The degree, not 1.
-    k : int, default=5
+    n_neighbors : int, default=5
         The neighbour; above abs(α - 1).
     clip : bool, default=False
         Whether negative estimates become 0.
@@ -185,10 +187,10 @@ class KnnSharmaMittalDivergence(_AlphaDivergence):
         "beta": ORDER,
     }
 
-    def __init__(self, alpha=0.8, beta=0.6, k=5, clip=False, jitter=0.0, n_jobs=None):
+    def __init__(self, alpha=0.8, beta=0.6, n_neighbors=5, clip=False, jitter=0.0, n_jobs=None):
         self.alpha = alpha
         self.beta = beta
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.clip = clip
         self.jitter = jitter
         self.n_jobs = n_jobs
@@ -207,7 +209,7 @@ class KnnBhattacharyyaDistance(_AlphaDivergence):
 
     Parameters
     ----------
-    k : int, default=5
+    n_neighbors : int, default=5
         The neighbour.
     clip : bool, default=False
         Whether negative estimates become 0.
@@ -235,8 +237,8 @@ class KnnBhattacharyyaDistance(_AlphaDivergence):
     assumptions = "densities; no ties"
     _parameter_constraints: ClassVar[dict[str, Any]] = CLIPPED
 
-    def __init__(self, k=5, clip=False, jitter=0.0, n_jobs=None):
-        self.k = k
+    def __init__(self, n_neighbors=5, clip=False, jitter=0.0, n_jobs=None):
+        self.n_neighbors = n_neighbors
         self.clip = clip
         self.jitter = jitter
         self.n_jobs = n_jobs
@@ -253,7 +255,7 @@ class KnnHellingerDistance(_AlphaDivergence):
 
     Parameters
     ----------
-    k : int, default=5
+    n_neighbors : int, default=5
         The neighbour.
     squared : bool, default=False
         Whether to return 1 - ∫√(pq), which may be negative, instead of its root.
@@ -281,8 +283,8 @@ class KnnHellingerDistance(_AlphaDivergence):
     assumptions = "densities; no ties"
     _parameter_constraints: ClassVar[dict[str, Any]] = {**KNN_CONSTRAINTS, "squared": ["boolean"]}
 
-    def __init__(self, k=5, squared=False, jitter=0.0, n_jobs=None):
-        self.k = k
+    def __init__(self, n_neighbors=5, squared=False, jitter=0.0, n_jobs=None):
+        self.n_neighbors = n_neighbors
         self.squared = squared
         self.jitter = jitter
         self.n_jobs = n_jobs
@@ -301,7 +303,7 @@ class Chi2Divergence(_AlphaDivergence):
 
     Parameters
     ----------
-    k : int, default=5
+    n_neighbors : int, default=5
         The neighbour; 2 or more, 3 or more for a finite variance.
     clip : bool, default=False
         Whether negative estimates become 0.
@@ -329,8 +331,8 @@ class Chi2Divergence(_AlphaDivergence):
     assumptions = "densities with ∫p²/q finite, k >= 2; no ties"
     _parameter_constraints: ClassVar[dict[str, Any]] = CLIPPED
 
-    def __init__(self, k=5, clip=False, jitter=0.0, n_jobs=None):
-        self.k = k
+    def __init__(self, n_neighbors=5, clip=False, jitter=0.0, n_jobs=None):
+        self.n_neighbors = n_neighbors
         self.clip = clip
         self.jitter = jitter
         self.n_jobs = n_jobs

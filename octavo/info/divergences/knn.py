@@ -65,13 +65,13 @@ class KnnDivergence(DivergenceEstimator):
     assumptions = "densities, q > 0 wherever p is; no ties within X or between X and Y"
     density = True
     _parameter_constraints: ClassVar[dict[str, Any]] = CLIPPED
-    k: int
+    n_neighbors: int
     jitter: float
     n_jobs: int | None
     clip: bool
 
     def _enclosed(self, X, Y, k=None, t=None):
-        k = self.k if k is None else k
+        k = self.n_neighbors if k is None else k
         search: dict[str, Any] = {"jitter": self.jitter, "n_jobs": self.n_jobs}
         return log_enclosed(X, k, **search), log_enclosed(X, t or k, Y=Y, **search)
 
@@ -88,7 +88,7 @@ class KnnKLDivergence(KnnDivergence):
 
     Parameters
     ----------
-    k : int, default=3
+    n_neighbors : int, default=3
         The neighbour, in both samples.
     clip : bool, default=False
         Whether negative estimates become 0.
@@ -108,7 +108,7 @@ class KnnKLDivergence(KnnDivergence):
     >>> from octavo.info import KnnKLDivergence
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(1, 1, size=(5000, 1))  # 1/2
-    >>> print(f"{KnnKLDivergence(k=5).estimate(X, Y):.2f}")
+    >>> print(f"{KnnKLDivergence(n_neighbors=5).estimate(X, Y):.2f}")
     0.51
     """
 
@@ -116,15 +116,15 @@ class KnnKLDivergence(KnnDivergence):
     estimates = "KL = ∫ p log(p/q)"
     preferred = True
 
-    def __init__(self, k=3, clip=False, jitter=0.0, n_jobs=None):
-        self.k = k
+    def __init__(self, n_neighbors=3, clip=False, jitter=0.0, n_jobs=None):
+        self.n_neighbors = n_neighbors
         self.clip = clip
         self.jitter = jitter
         self.n_jobs = n_jobs
 
     def _estimate(self, X, Y):
         log_u, log_v = self._enclosed(X, Y)
-        return self._clipped(kl_from_enclosed(log_u, log_v, self.k, self.k))
+        return self._clipped(kl_from_enclosed(log_u, log_v, self.n_neighbors, self.n_neighbors))
 
 
 class GrowingKnnKLDivergence(KnnDivergence):
@@ -187,7 +187,7 @@ def adaptive_kl(
         The samples.
     log_u, log_v : ndarray of shape (N,)
         `log_enclosed` of X in itself and in Y.
-    k : int
+    n_neighbors : int
         The neighbour that these were taken with.
     n_jobs : int or None
         Threads.
@@ -222,7 +222,7 @@ class AdaptiveKLDivergence(KnnDivergence):
 
     Parameters
     ----------
-    k : int, default=3
+    n_neighbors : int, default=3
         The neighbour that both balls hold at least.
     clip : bool, default=False
         Whether negative estimates become 0.
@@ -242,7 +242,7 @@ class AdaptiveKLDivergence(KnnDivergence):
     >>> from octavo.info import AdaptiveKLDivergence
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(1, 1, size=(5000, 1))  # 1/2
-    >>> print(f"{AdaptiveKLDivergence(k=5).estimate(X, Y):.2f}")
+    >>> print(f"{AdaptiveKLDivergence(n_neighbors=5).estimate(X, Y):.2f}")
     0.51
     """
 
@@ -250,15 +250,15 @@ class AdaptiveKLDivergence(KnnDivergence):
     estimates = "KL = ∫ p log(p/q)"
     cost = "O((N + M) log(N + M) + points within)"
 
-    def __init__(self, k=3, clip=False, jitter=0.0, n_jobs=None):
-        self.k = k
+    def __init__(self, n_neighbors=3, clip=False, jitter=0.0, n_jobs=None):
+        self.n_neighbors = n_neighbors
         self.clip = clip
         self.jitter = jitter
         self.n_jobs = n_jobs
 
     def _estimate(self, X, Y):
         log_u, log_v = self._enclosed(X, Y)
-        return self._clipped(adaptive_kl(X, Y, log_u, log_v, self.k, self.n_jobs))
+        return self._clipped(adaptive_kl(X, Y, log_u, log_v, self.n_neighbors, self.n_jobs))
 
 
 class KnnL2Divergence(KnnDivergence):
@@ -268,7 +268,7 @@ class KnnL2Divergence(KnnDivergence):
 
     Parameters
     ----------
-    k : int, default=5
+    n_neighbors : int, default=5
         The neighbour; 3 or more, 5 or more for a finite variance.
     squared : bool, default=False
         Whether to return ∫(p-q)² instead of its root.
@@ -299,8 +299,8 @@ class KnnL2Divergence(KnnDivergence):
     assumptions = "square integrable densities, q²/p integrable; k >= 3; no ties"
     _parameter_constraints: ClassVar[dict[str, Any]] = {**CLIPPED, "squared": ["boolean"]}
 
-    def __init__(self, k=5, squared=False, clip=True, jitter=0.0, n_jobs=None):
-        self.k = k
+    def __init__(self, n_neighbors=5, squared=False, clip=True, jitter=0.0, n_jobs=None):
+        self.n_neighbors = n_neighbors
         self.squared = squared
         self.clip = clip
         self.jitter = jitter
@@ -310,7 +310,7 @@ class KnnL2Divergence(KnnDivergence):
         if not (self.squared or self.clip):
             raise ValueError("clip=False needs squared=True: a negative square has no root.")
         log_u, log_v = self._enclosed(X, Y)
-        square = self._clipped(l2_squared(log_u, log_v, self.k))
+        square = self._clipped(l2_squared(log_u, log_v, self.n_neighbors))
         return square if self.squared else math.sqrt(square)
 
 
@@ -335,7 +335,7 @@ class BregmanDivergence(KnnDivergence):
     ----------
     alpha : float, default=2.0
         The order, positive and not 1.
-    k : int, default=5
+    n_neighbors : int, default=5
         The neighbour; above α - 1.
     clip : bool, default=False
         Whether negative estimates become 0.
@@ -367,16 +367,16 @@ class BregmanDivergence(KnnDivergence):
         "alpha": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, alpha=2.0, k=5, clip=False, jitter=0.0, n_jobs=None):
+    def __init__(self, alpha=2.0, n_neighbors=5, clip=False, jitter=0.0, n_jobs=None):
         self.alpha = alpha
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.clip = clip
         self.jitter = jitter
         self.n_jobs = n_jobs
 
     def _estimate(self, X, Y):
         search = {"jitter": self.jitter, "n_jobs": self.n_jobs}
-        return self._clipped(bregman(X, Y, self.k, self.alpha, **search))
+        return self._clipped(bregman(X, Y, self.n_neighbors, self.alpha, **search))
 
 
 class SymmetricBregmanDivergence(BregmanDivergence):
@@ -388,7 +388,7 @@ class SymmetricBregmanDivergence(BregmanDivergence):
     ----------
     alpha : float, default=2.0
         The order, positive and not 1.
-    k : int, default=5
+    n_neighbors : int, default=5
         The neighbour; above α - 1.
     clip : bool, default=False
         Whether negative estimates become 0.
@@ -417,8 +417,8 @@ class SymmetricBregmanDivergence(BregmanDivergence):
 
     def _estimate(self, X, Y):
         search = {"jitter": self.jitter, "n_jobs": self.n_jobs}
-        forth = bregman(X, Y, self.k, self.alpha, **search)
-        return self._clipped(forth + bregman(Y, X, self.k, self.alpha, **search))
+        forth = bregman(X, Y, self.n_neighbors, self.alpha, **search)
+        return self._clipped(forth + bregman(Y, X, self.n_neighbors, self.alpha, **search))
 
 
 class KnnCrossEntropy(CrossEntropyEstimator):
@@ -429,7 +429,7 @@ class KnnCrossEntropy(CrossEntropyEstimator):
 
     Parameters
     ----------
-    k : int, default=3
+    n_neighbors : int, default=3
         The neighbour.
     jitter : float, default=0.0
         Noise that breaks ties, in standard deviations of each column.
@@ -447,7 +447,7 @@ class KnnCrossEntropy(CrossEntropyEstimator):
     >>> from octavo.info import KnnCrossEntropy
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(5000, 1)), rng.normal(1, 1, size=(5000, 1))  # 1.919
-    >>> print(f"{KnnCrossEntropy(k=5).estimate(X, Y):.2f}")
+    >>> print(f"{KnnCrossEntropy(n_neighbors=5).estimate(X, Y):.2f}")
     1.92
     """
 
@@ -458,11 +458,11 @@ class KnnCrossEntropy(CrossEntropyEstimator):
     density = True
     _parameter_constraints: ClassVar[dict[str, Any]] = KNN_CONSTRAINTS
 
-    def __init__(self, k=3, jitter=0.0, n_jobs=None):
-        self.k = k
+    def __init__(self, n_neighbors=3, jitter=0.0, n_jobs=None):
+        self.n_neighbors = n_neighbors
         self.jitter = jitter
         self.n_jobs = n_jobs
 
     def _estimate(self, X, Y):
-        log_v = log_enclosed(X, self.k, Y=Y, jitter=self.jitter, n_jobs=self.n_jobs)
-        return cross_entropy_from_enclosed(log_v, self.k)
+        log_v = log_enclosed(X, self.n_neighbors, Y=Y, jitter=self.jitter, n_jobs=self.n_jobs)
+        return cross_entropy_from_enclosed(log_v, self.n_neighbors)

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 KNN_CONSTRAINTS: dict[str, Any] = {
-    "k": [Interval(Integral, 1, None, closed="left")],
+    "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     "jitter": [Interval(Real, 0, None, closed="left")],
     "n_jobs": [Integral, None],
 }
@@ -81,7 +81,7 @@ class KnnShannonEntropy(EntropyEstimator):
 
     Parameters
     ----------
-    k : int, default=3
+    n_neighbors : int, default=3
         The neighbour: small for low bias, large for low variance.
     jitter : float, default=0.0
         Noise that breaks ties, in standard deviations of each column, such as 1e-10. By default
@@ -100,7 +100,7 @@ class KnnShannonEntropy(EntropyEstimator):
     >>> import numpy as np
     >>> from octavo.info import KnnShannonEntropy
     >>> X = np.random.default_rng(0).normal(size=(2000, 2))  # entropy log 2πe = 2.838
-    >>> print(f"{KnnShannonEntropy(k=3).estimate(X):.2f}")
+    >>> print(f"{KnnShannonEntropy(n_neighbors=3).estimate(X):.2f}")
     2.83
     """
 
@@ -112,14 +112,14 @@ class KnnShannonEntropy(EntropyEstimator):
     density = True
     _parameter_constraints: ClassVar[dict[str, Any]] = KNN_CONSTRAINTS
 
-    def __init__(self, k=3, jitter=0.0, n_jobs=None):
-        self.k = k
+    def __init__(self, n_neighbors=3, jitter=0.0, n_jobs=None):
+        self.n_neighbors = n_neighbors
         self.jitter = jitter
         self.n_jobs = n_jobs
 
     def _estimate(self, X):
-        log_u = log_enclosed(X, self.k, jitter=self.jitter, n_jobs=self.n_jobs)
-        return shannon_from_enclosed(log_u, X.shape[0], self.k)
+        log_u = log_enclosed(X, self.n_neighbors, jitter=self.jitter, n_jobs=self.n_jobs)
+        return shannon_from_enclosed(log_u, X.shape[0], self.n_neighbors)
 
 
 class _KnnPowerEntropy(EntropyEstimator):
@@ -130,14 +130,16 @@ class _KnnPowerEntropy(EntropyEstimator):
     density = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {**KNN_CONSTRAINTS, "alpha": ORDER}
     alpha: float
-    k: int
+    n_neighbors: int
     jitter: float
     n_jobs: int | None
 
     def _log_power(self, X):
         check_order(self.alpha)
-        log_u = log_enclosed(X, self.k, jitter=self.jitter, n_jobs=self.n_jobs)
-        return log_power_mean(log_u, self.k, self.alpha - 1.0, name=f"alpha={self.alpha:g}")
+        log_u = log_enclosed(X, self.n_neighbors, jitter=self.jitter, n_jobs=self.n_jobs)
+        return log_power_mean(
+            log_u, self.n_neighbors, self.alpha - 1.0, name=f"alpha={self.alpha:g}"
+        )
 
 
 class KnnRenyiEntropy(_KnnPowerEntropy):
@@ -150,7 +152,7 @@ class KnnRenyiEntropy(_KnnPowerEntropy):
     ----------
     alpha : float, default=0.8
         The order, positive and not 1.
-    k : int, default=3
+    n_neighbors : int, default=3
         The neighbour; above α - 1.
     jitter : float, default=0.0
         Noise that breaks ties, in standard deviations of each column.
@@ -167,7 +169,7 @@ class KnnRenyiEntropy(_KnnPowerEntropy):
     >>> import numpy as np
     >>> from octavo.info import KnnRenyiEntropy
     >>> X = np.random.default_rng(0).uniform(size=(2000, 2))  # entropy 0 at every order
-    >>> print(f"{KnnRenyiEntropy(alpha=2, k=5).estimate(X):.2f}")
+    >>> print(f"{KnnRenyiEntropy(alpha=2, n_neighbors=5).estimate(X):.2f}")
     0.02
     """
 
@@ -175,9 +177,9 @@ class KnnRenyiEntropy(_KnnPowerEntropy):
     estimates = "R_α = log ∫p^α / (1 - α)"
     preferred = True
 
-    def __init__(self, alpha=0.8, k=3, jitter=0.0, n_jobs=None):
+    def __init__(self, alpha=0.8, n_neighbors=3, jitter=0.0, n_jobs=None):
         self.alpha = alpha
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.jitter = jitter
         self.n_jobs = n_jobs
 
@@ -195,7 +197,7 @@ class KnnTsallisEntropy(_KnnPowerEntropy):
     ----------
     alpha : float, default=0.8
         The order, positive and not 1.
-    k : int, default=3
+    n_neighbors : int, default=3
         The neighbour; above α - 1.
     jitter : float, default=0.0
         Noise that breaks ties, in standard deviations of each column.
@@ -212,16 +214,16 @@ class KnnTsallisEntropy(_KnnPowerEntropy):
     >>> import numpy as np
     >>> from octavo.info import KnnTsallisEntropy
     >>> X = np.random.default_rng(0).uniform(0, 2, size=(2000, 1))  # 1 - ∫p² = 1/2
-    >>> print(f"{KnnTsallisEntropy(alpha=2, k=5).estimate(X):.2f}")
+    >>> print(f"{KnnTsallisEntropy(alpha=2, n_neighbors=5).estimate(X):.2f}")
     0.49
     """
 
     measure, method = "tsallis", "knn"
     estimates = "T_α = (1 - ∫p^α) / (α - 1)"
 
-    def __init__(self, alpha=0.8, k=3, jitter=0.0, n_jobs=None):
+    def __init__(self, alpha=0.8, n_neighbors=3, jitter=0.0, n_jobs=None):
         self.alpha = alpha
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.jitter = jitter
         self.n_jobs = n_jobs
 
@@ -241,7 +243,7 @@ class KnnSharmaMittalEntropy(_KnnPowerEntropy):
         The order, positive and not 1.
     beta : float, default=0.6
         The degree, not 1.
-    k : int, default=3
+    n_neighbors : int, default=3
         The neighbour; above α - 1.
     jitter : float, default=0.0
         Noise that breaks ties, in standard deviations of each column.
@@ -269,10 +271,10 @@ class KnnSharmaMittalEntropy(_KnnPowerEntropy):
         "beta": [Interval(Real, None, None, closed="neither")],
     }
 
-    def __init__(self, alpha=0.8, beta=0.6, k=3, jitter=0.0, n_jobs=None):
+    def __init__(self, alpha=0.8, beta=0.6, n_neighbors=3, jitter=0.0, n_jobs=None):
         self.alpha = alpha
         self.beta = beta
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.jitter = jitter
         self.n_jobs = n_jobs
 
@@ -322,7 +324,7 @@ class KnnGraphRenyiEntropy(EntropyEstimator):
     ----------
     alpha : float, default=0.8
         The order, positive and not 1; below 2, because first neighbours are used.
-    k : int, default=3
+    n_neighbors : int, default=3
         How many neighbours make the graph.
     mult : bool, default=True
         Whether to remove the constant that depends on d, α and k alone.
@@ -341,7 +343,7 @@ class KnnGraphRenyiEntropy(EntropyEstimator):
     >>> import numpy as np
     >>> from octavo.info import KnnGraphRenyiEntropy
     >>> X = np.random.default_rng(0).uniform(size=(2000, 2))  # entropy 0 at every order
-    >>> print(f"{KnnGraphRenyiEntropy(k=5).estimate(X):.2f}")
+    >>> print(f"{KnnGraphRenyiEntropy(n_neighbors=5).estimate(X):.2f}")
     0.01
     """
 
@@ -356,9 +358,9 @@ class KnnGraphRenyiEntropy(EntropyEstimator):
         "mult": ["boolean"],
     }
 
-    def __init__(self, alpha=0.8, k=3, mult=True, jitter=0.0, n_jobs=None):
+    def __init__(self, alpha=0.8, n_neighbors=3, mult=True, jitter=0.0, n_jobs=None):
         self.alpha = alpha
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.mult = mult
         self.jitter = jitter
         self.n_jobs = n_jobs
@@ -367,7 +369,7 @@ class KnnGraphRenyiEntropy(EntropyEstimator):
         check_order(self.alpha)
         check_power(1, self.alpha - 1.0, f"alpha={self.alpha:g} with first neighbours")
         distances = positive_distances(
-            X, self.k, jitter=self.jitter, workers=n_workers(self.n_jobs)
+            X, self.n_neighbors, jitter=self.jitter, workers=n_workers(self.n_jobs)
         )
         log_power = log_graph_power(distances, X.shape[1], self.alpha, constant=self.mult)
         return renyi_from_power(log_power, self.alpha)

@@ -49,7 +49,7 @@ class ProbabilityProductKernel(DistributionKernel):
     ----------
     rho : float, default=1.0
         The power; 1 gives ∫pq, 1/2 the Bhattacharyya kernel.
-    k : int, default=5
+    n_neighbors : int, default=5
         The neighbour; above ρ, and above 2ρ - 1 on the diagonal.
     jitter : float, default=0.0
         Noise that breaks ties, in standard deviations of each column.
@@ -80,14 +80,14 @@ class ProbabilityProductKernel(DistributionKernel):
         "rho": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, rho=1.0, k=5, jitter=0.0, n_jobs=None):
+    def __init__(self, rho=1.0, n_neighbors=5, jitter=0.0, n_jobs=None):
         self.rho = rho
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.jitter = jitter
         self.n_jobs = n_jobs
 
     def _estimate(self, X, Y):
-        return probability_product(X, Y, self.k, self.rho, self.jitter, self.n_jobs)
+        return probability_product(X, Y, self.n_neighbors, self.rho, self.jitter, self.n_jobs)
 
 
 class BhattacharyyaKernel(DistributionKernel):
@@ -98,7 +98,7 @@ class BhattacharyyaKernel(DistributionKernel):
 
     Parameters
     ----------
-    k : int, default=5
+    n_neighbors : int, default=5
         The neighbour.
     jitter : float, default=0.0
         Noise that breaks ties, in standard deviations of each column.
@@ -126,10 +126,10 @@ class BhattacharyyaKernel(DistributionKernel):
     density = True
     _parameter_constraints: ClassVar[dict[str, Any]] = KNN_CONSTRAINTS
 
-    def __init__(self, k=5, jitter=0.0, n_jobs=None):
-        self.k = k
+    def __init__(self, n_neighbors=5, jitter=0.0, n_jobs=None):
+        self.n_neighbors = n_neighbors
         self.jitter = jitter
         self.n_jobs = n_jobs
 
     def _estimate(self, X, Y):
-        return probability_product(X, Y, self.k, 0.5, self.jitter, self.n_jobs)
+        return probability_product(X, Y, self.n_neighbors, 0.5, self.jitter, self.n_jobs)

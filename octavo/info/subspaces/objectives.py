@@ -107,12 +107,12 @@ class Objective:
 
 def default_entropy(n: int) -> EntropyEstimator:
     """Return what measures entropies of n samples."""
-    return KnnShannonEntropy(k=max(1, min(3, n // 4)))
+    return KnnShannonEntropy(n_neighbors=max(1, min(3, n // 4)))
 
 
 def default_dependence(n: int) -> MutualInformationEstimator:
     """Return what measures dependence of n samples: many neighbours, for little variance."""
-    return KSGMutualInformation(k=max(1, min(10, n // 4)))
+    return KSGMutualInformation(n_neighbors=max(1, min(10, n // 4)))
 
 
 def _as_partition(subspaces: Sequence[Any], d: int) -> Partition:

@@ -130,7 +130,7 @@ def greedy_descent(
     rng: np.random.RandomState,
     *,
     basis: Basis | None = None,
-    max_steps: int = 20,
+    max_descent_steps: int = 20,
     tol: float = 0.01,
     max_iter: int = 100,
 ) -> Descent:
@@ -148,7 +148,7 @@ def greedy_descent(
         Draws where each search starts: w ~ N(0, I/d).
     basis : (φ, φ′), default=None
         A ridge function and its derivative; sine and cosine by default.
-    max_steps : int
+    max_descent_steps : int
         Most features.
     tol : float
         ε, the relative change of error below which the descent ends.
@@ -166,7 +166,7 @@ def greedy_descent(
     lifted = X if basis is None else np.column_stack([X, np.ones(n)])
     errors = [float(((y - f) ** 2).mean())]
     found: list[Array] = []
-    for _ in range(max_steps):
+    for _ in range(max_descent_steps):
         w = np.asarray(rng.standard_normal(lifted.shape[1]))
         w[:d] /= np.sqrt(d)
         objective: Any = (

@@ -78,7 +78,7 @@ def construct(
     rng: np.random.RandomState,
     *,
     n_workers: int,
-    n_passes: int,
+    n_epochs: int,
     sample_size: int,
     prune: float,
     alpha: float | str,
@@ -95,7 +95,7 @@ def construct(
     paths: list[list[float]] = []
     stop = False
     fit = RidgeFit(np.empty(0), 1.0, 0.0, np.inf)
-    for _ in range(n_passes):
+    for _ in range(n_epochs):
         seeds = rng.randint(np.iinfo(np.int32).max, size=n_workers)
         jobs = (
             delayed(_one_descent)(X, target, f, sample_size, seed, {"basis": basis, **options})
@@ -141,8 +141,8 @@ class _GreedyFourier(CallbackSupportMixin, BaseEstimator):
 
     _parameter_constraints: dict[str, Any] = {
         "n_workers": [Interval(Integral, 1, None, closed="left")],
-        "max_steps": [Interval(Integral, 1, None, closed="left")],
-        "n_passes": [Interval(Integral, 1, None, closed="left")],
+        "max_descent_steps": [Interval(Integral, 1, None, closed="left")],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="left")],
         "prune": [Interval(Real, 0, None, closed="left")],
         "basis": [StrOptions({"cos"}), tuple, list],
@@ -183,21 +183,21 @@ class _GreedyFourier(CallbackSupportMixin, BaseEstimator):
         if np.ptp(y) == 0.0:
             found = _constant(X, y, basis)
         else:
-            total = self.n_workers * self.n_passes
+            total = self.n_workers * self.n_epochs
             with FitProgress(self, total, X, y, step_name="descent") as progress:
                 found = construct(
                     X,
                     y,
                     rng,
                     n_workers=self.n_workers,
-                    n_passes=self.n_passes,
+                    n_epochs=self.n_epochs,
                     sample_size=size,
                     prune=self.prune,
                     alpha=alpha,
                     basis=basis,
                     n_jobs=self.n_jobs,
                     on_descent=progress.step,
-                    max_steps=self.max_steps,
+                    max_descent_steps=self.max_descent_steps,
                     tol=self.tol,
                     max_iter=self.max_iter,
                 )
@@ -240,9 +240,10 @@ class GreedyFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
     ----------
     n_workers : int, default=5
         Descents that run side by side, each on its own sample of the rows.
-    max_steps : int, default=20
-        Most features a descent adds; n_workers · max_steps is the most frequencies of a pass.
-    n_passes : int, default=1
+    max_descent_steps : int, default=20
+        Most features a descent adds; n_workers · max_descent_steps is the most frequencies of a
+        pass.
+    n_epochs : int, default=1
         Passes over the data; each starts from the model of the one before.
     tol : float, default=0.01
         A descent ends when a feature changes its error by less than this part.
@@ -315,8 +316,8 @@ class GreedyFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
     def __init__(
         self,
         n_workers=5,
-        max_steps=20,
-        n_passes=1,
+        max_descent_steps=20,
+        n_epochs=1,
         *,
         tol=0.01,
         prune=1e-6,
@@ -328,8 +329,8 @@ class GreedyFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
         random_state=None,
     ):
         self.n_workers = n_workers
-        self.max_steps = max_steps
-        self.n_passes = n_passes
+        self.max_descent_steps = max_descent_steps
+        self.n_epochs = n_epochs
         self.tol = tol
         self.prune = prune
         self.basis = basis
@@ -391,9 +392,10 @@ class GreedyFourierRegressor(RegressorMixin, _GreedyFourier):
     ----------
     n_workers : int, default=5
         Descents that run side by side, each on its own sample of the rows.
-    max_steps : int, default=20
-        Most features a descent adds; n_workers · max_steps is the most frequencies of a pass.
-    n_passes : int, default=1
+    max_descent_steps : int, default=20
+        Most features a descent adds; n_workers · max_descent_steps is the most frequencies of a
+        pass.
+    n_epochs : int, default=1
         Passes over the data; each starts from the model of the one before.
     tol : float, default=0.01
         A descent ends when a feature changes its error by less than this part.
@@ -474,8 +476,8 @@ class GreedyFourierRegressor(RegressorMixin, _GreedyFourier):
     def __init__(
         self,
         n_workers=5,
-        max_steps=20,
-        n_passes=1,
+        max_descent_steps=20,
+        n_epochs=1,
         *,
         tol=0.01,
         prune=1e-6,
@@ -488,8 +490,8 @@ class GreedyFourierRegressor(RegressorMixin, _GreedyFourier):
         random_state=None,
     ):
         self.n_workers = n_workers
-        self.max_steps = max_steps
-        self.n_passes = n_passes
+        self.max_descent_steps = max_descent_steps
+        self.n_epochs = n_epochs
         self.tol = tol
         self.prune = prune
         self.basis = basis

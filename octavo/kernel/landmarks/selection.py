@@ -49,7 +49,7 @@ SELECTION_CONSTRAINTS: dict[str, list[Any]] = {
     "lloyd": ["boolean"],
     "sketch": [StrOptions({"uniform", "diagonal"})],
     "sketch_size": [Interval(Integral, 1, None, closed="left"), None],
-    "ridge": [Interval(Real, 0, None, closed="neither"), None],
+    "alpha": [Interval(Real, 0, None, closed="neither"), None],
     "n_steps": [Interval(Integral, 0, None, closed="left")],
     "start": [StrOptions({"uniform", "kmeans++"})],
     "random_state": ["random_state"],
@@ -76,7 +76,7 @@ def approximate_leverage(
     *,
     sketch: str = "uniform",
     size: int | None = None,
-    ridge: float | None = None,
+    alpha: float | None = None,
 ) -> np.ndarray:
     """Return leverage scores of the rows from a Nyström sketch of the Gram matrix.
 
@@ -92,7 +92,7 @@ def approximate_leverage(
         How they are drawn.
     size : int, default=None
         How many; k ln k, at least 2k, by default.
-    ridge : float, default=None
+    alpha : float, default=None
         λ of the ridge form ψᵀ(ΨᵀΨ + nλI)⁻¹ψ; the squared norms of the rows of the top k left
         singular vectors of Ψ by default.
 
@@ -114,8 +114,8 @@ def approximate_leverage(
     K_SS = to_namespace(np.asarray(_gram_of(points, columns)), points.diagonal)
     factor = nystroem_factor(K_nS, K_SS)
     values, vectors = xp.linalg.eigh(factor.T @ factor)
-    if ridge is not None:
-        shrunk = values + n * ridge
+    if alpha is not None:
+        shrunk = values + n * alpha
     else:
         keep = min(k, values.shape[0])
         values, vectors = values[-keep:], vectors[:, -keep:]
@@ -142,7 +142,7 @@ def choose(
     lloyd_refinement: bool = False,
     sketch: str = "uniform",
     sketch_size: int | None = None,
-    ridge: float | None = None,
+    alpha: float | None = None,
     n_steps: int = 1000,
     start: str = "uniform",
 ) -> Landmarks:
@@ -161,7 +161,7 @@ def choose(
     elif method == "column_norm":
         indices = weighted_without_replacement(squared_column_norms(points), k, rng)
     elif method == "leverage":
-        scores = approximate_leverage(points, k, rng, sketch=sketch, size=sketch_size, ridge=ridge)
+        scores = approximate_leverage(points, k, rng, sketch=sketch, size=sketch_size, alpha=alpha)
         indices = weighted_without_replacement(scores, k, rng)
     else:
         first = rng.permutation(points.n)[:k]
@@ -242,7 +242,7 @@ def select_landmarks(
     lloyd=False,
     sketch="uniform",
     sketch_size=None,
-    ridge=None,
+    alpha=None,
     n_steps=1000,
     start="uniform",
     random_state=None,
@@ -285,7 +285,7 @@ def select_landmarks(
         How ``"leverage"`` draws the columns of its sketch.
     sketch_size : int, default=None
         How many columns; max(2k, k ln k) by default.
-    ridge : float, default=None
+    alpha : float, default=None
         With a number λ, ``"leverage"`` uses the ridge form ψᵀ(ΨᵀΨ + nλI)⁻¹ψ of the scores.
     n_steps : int, default=1000
         Steps of the ``"kdpp"`` chain.
@@ -339,7 +339,7 @@ def select_landmarks(
         lloyd_refinement=lloyd,
         sketch=sketch,
         sketch_size=sketch_size,
-        ridge=ridge,
+        alpha=alpha,
         n_steps=n_steps,
         start=start,
     )

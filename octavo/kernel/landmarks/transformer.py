@@ -91,7 +91,7 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Sketch of ``method="leverage"``.
     sketch_size : int, default=None
         Columns of that sketch.
-    ridge : float, default=None
+    alpha : float, default=None
         Ridge form of leverage scores; see `select_landmarks`.
     n_steps : int, default=1000
         Steps of ``method="kdpp"``.
@@ -177,7 +177,7 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         lloyd=False,
         sketch="uniform",
         sketch_size=None,
-        ridge=None,
+        alpha=None,
         n_steps=1000,
         start="uniform",
         random_state=None,
@@ -194,7 +194,7 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.lloyd = lloyd
         self.sketch = sketch
         self.sketch_size = sketch_size
-        self.ridge = ridge
+        self.alpha = alpha
         self.n_steps = n_steps
         self.start = start
         self.random_state = random_state
@@ -240,7 +240,7 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             lloyd_refinement=self.lloyd,
             sketch=self.sketch,
             sketch_size=self.sketch_size,
-            ridge=self.ridge,
+            alpha=self.alpha,
             n_steps=self.n_steps,
             start=self.start,
         )

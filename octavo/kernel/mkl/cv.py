@@ -39,7 +39,7 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     ----------
     kernels : str or list, default="rbf_ladder"
         The kernels, as in `KernelStack`; ``"precomputed"`` is split by rows and columns.
-    ps : array-like, default=(1, 4/3, 2, 4, inf)
+    norms : array-like, default=(1, 4/3, 2, 4, inf)
         Norms to try.
     Cs : array-like, default=(0.01, 0.1, 1, 10, 100)
         Costs to try.
@@ -100,7 +100,7 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     --------
     >>> from octavo.kernel import LpMKLClassifierCV, make_mkl_toy
     >>> X, y, _ = make_mkl_toy(100, nu=0.98, d=20, random_state=0)
-    >>> model = LpMKLClassifierCV("linear_per_feature", ps=(1, 4), Cs=(0.01, 0.1)).fit(X, y)
+    >>> model = LpMKLClassifierCV("linear_per_feature", norms=(1, 4), Cs=(0.01, 0.1)).fit(X, y)
     >>> model.p_, model.C_
     (1.0, 0.01)
     """
@@ -119,7 +119,7 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 "loss",
             )
         },
-        "ps": ["array-like"],
+        "norms": ["array-like"],
         "Cs": ["array-like"],
         "cv": ["cv_object"],
         "scoring": [str, callable, None],
@@ -128,7 +128,7 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     def __init__(
         self,
         kernels="rbf_ladder",
-        ps=(1, 4 / 3, 2, 4, np.inf),
+        norms=(1, 4 / 3, 2, 4, np.inf),
         Cs=(0.01, 0.1, 1.0, 10.0, 100.0),
         *,
         cv=None,
@@ -142,7 +142,7 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         shared_weights=False,
     ):
         self.kernels = kernels
-        self.ps = ps
+        self.norms = norms
         self.Cs = Cs
         self.cv = cv
         self.scoring = scoring
@@ -183,18 +183,18 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             The fitted classifier.
         """
         X, y = self._checked(X, y)
-        ps, Cs = self._grid("ps", 1.0), self._grid("Cs", 0.0)
+        norms, Cs = self._grid("norms", 1.0), self._grid("Cs", 0.0)
         splits = list(check_cv(self.cv, y, classifier=True).split(np.zeros(len(y)), y))
-        self.scores_ = np.empty((len(ps), len(Cs), len(splits)))
-        with FitProgress(self, len(splits) * len(ps), X, y, step_name="norm") as progress:
+        self.scores_ = np.empty((len(norms), len(Cs), len(splits)))
+        with FitProgress(self, len(splits) * len(norms), X, y, step_name="norm") as progress:
             for fold, (train, test) in enumerate(splits):
                 K, K_test = self._fold(X, train, test)
-                for i, p in enumerate(ps):
+                for i, p in enumerate(norms):
                     self.scores_[i, :, fold] = self._scores(K, y[train], K_test, y[test], p, Cs)
                     progress.step()
         mean = self.scores_.mean(axis=2)
         best = np.unravel_index(int(mean.argmax()), mean.shape)
-        self.p_, self.C_ = float(ps[best[0]]), float(Cs[best[1]])
+        self.p_, self.C_ = float(norms[best[0]]), float(Cs[best[1]])
         self.best_score_ = float(mean[best])
         self.best_estimator_ = self._model(self.kernels, self.normalize, self.center)
         self.best_estimator_.set_params(p=self.p_, C=self.C_).fit(X, y)

@@ -36,7 +36,7 @@ from octavo.kernel.steered.knowledge_kernel_pca import (
     steering_of,
 )
 
-__all__ = ["KnowledgeKernelPCATuner"]
+__all__ = ["KnowledgeKernelPCACV"]
 
 Array = NDArray[np.float64]
 
@@ -153,7 +153,7 @@ class _Objective:
         return total, gradient
 
 
-class KnowledgeKernelPCATuner(CallbackSupportMixin, TransformerMixin, BaseEstimator):
+class KnowledgeKernelPCACV(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     """Tune a steered map by the error at placements or labels that are held out.
 
     Parameters
@@ -215,10 +215,10 @@ class KnowledgeKernelPCATuner(CallbackSupportMixin, TransformerMixin, BaseEstima
     Examples
     --------
     >>> import numpy as np
-    >>> from octavo.kernel import KnowledgeKernelPCA, KnowledgeKernelPCATuner
+    >>> from octavo.kernel import KnowledgeKernelPCA, KnowledgeKernelPCACV
     >>> X = np.random.default_rng(0).standard_normal((60, 3))
     >>> placements = {i: (X[i, 0], X[i, 1]) for i in range(20)}
-    >>> tuner = KnowledgeKernelPCATuner(params=("lambda_place", "radius", "gamma"), cv=4)
+    >>> tuner = KnowledgeKernelPCACV(params=("lambda_place", "radius", "gamma"), cv=4)
     >>> tuner = tuner.set_params(random_state=0).fit(X, placements=placements)
     >>> bool(tuner.best_loss_ < 0.2 * tuner.initial_loss_)
     True

@@ -254,7 +254,7 @@ class KnowledgeKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     See Also
     --------
     InteractiveSession : Changes constraints one by one, with undo.
-    KnowledgeKernelPCATuner : Learns the strengths and the kernel's scale.
+    KnowledgeKernelPCACV : Learns the strengths and the kernel's scale.
     sklearn.decomposition.KernelPCA : The same without constraints.
 
     Notes

@@ -182,7 +182,7 @@ class ClusterModel(NamedTuple):
         nnz: float,
         n_features: float,
         n_machines: int,
-        n_passes: float = 15,
+        n_epochs: float = 15,
         *,
         pipelined: bool = False,
     ) -> ClusterTime:
@@ -196,7 +196,7 @@ class ClusterModel(NamedTuple):
             Dimension of the weights.
         n_machines : int
             Machines, one shard each.
-        n_passes : float, default=15
+        n_epochs : float, default=15
             Passes over the data.
         pipelined : bool, default=False
             Whether a vector flows through the tree in small pieces, as in the paper, so that its
@@ -217,7 +217,7 @@ class ClusterModel(NamedTuple):
         vector = 8.0 * n_features * self.seconds_per_byte
         weight = min(rounds, 1) if pipelined else rounds
         communication = 2 * (rounds * self.latency + weight * vector)
-        return ClusterTime(median, slowest, communication, n_passes * (slowest + communication))
+        return ClusterTime(median, slowest, communication, n_epochs * (slowest + communication))
 
 
 def _unevenness(sweeps: Sequence[PhaseTiming]) -> float:

@@ -74,7 +74,7 @@ class _HybridLinear(ShardedLinearModel):
                         limit = 0  # a callback asked to stop
                         break
                 w = self._store_online(state)
-                self.n_passes_ = passes
+                self.n_epochs_ = passes
                 self._batch(training, w, limit, progress)
         return self
 
@@ -120,7 +120,7 @@ class _HybridLinear(ShardedLinearModel):
             if not kinked or finished or not result.converged:
                 break
             objective.task = task._replace(h=max(_NARROWER * task.h, _NARROWEST))
-        self.n_iter_, self.objective_path_ = n_iter, np.array(path)
+        self.n_iter_, self.objectives_ = n_iter, np.array(path)
         self._conclude(objective, result, value, gap)
 
     def _conclude(
@@ -130,7 +130,7 @@ class _HybridLinear(ShardedLinearModel):
         self._store(result.x)
         self.objective_, self.smoothing_gap_ = float(value), float(gap)
         self.gradient_norm_ = float(np.abs(result.gradient).max())
-        self.n_passes_ += objective.n_sweeps
+        self.n_epochs_ += objective.n_sweeps
         if self.alpha == 0 and self.loss == "log" and objective.separated():
             message = (
                 "alpha=0 and the classes are separable: the likelihood has no maximum, and the "
@@ -217,7 +217,7 @@ class HybridLinearClassifier(ShardedClassifier, _HybridLinear):
         Class labels; scores are positive for the second.
     objective_ : float
         Value of Σ ℓ + penalty at the weights.
-    objective_path_ : ndarray
+    objectives_ : ndarray
         Its value at each L-BFGS iterate, the average of the online passes first (for the hinge,
         after each round of smoothing).
     gradient_norm_ : float
@@ -226,7 +226,7 @@ class HybridLinearClassifier(ShardedClassifier, _HybridLinear):
         What smoothing a kink may still cost; zero for smooth losses.
     n_iter_ : int
         L-BFGS iterations.
-    n_passes_ : int
+    n_epochs_ : int
         Passes over the data in all.
     online_coef_ : ndarray of shape (n_features,)
         The confidence-weighted average after the online passes.
@@ -467,7 +467,7 @@ class HybridLinearRegressor(ShardedRegressor, _HybridLinear):
         Intercept.
     objective_ : float
         Value of Σ ℓ + penalty at the weights.
-    objective_path_ : ndarray
+    objectives_ : ndarray
         Its value at each L-BFGS iterate, the average of the online passes first (for the
         quantile loss, after each round of smoothing).
     gradient_norm_ : float
@@ -476,7 +476,7 @@ class HybridLinearRegressor(ShardedRegressor, _HybridLinear):
         What smoothing a kink may still cost; zero for smooth losses.
     n_iter_ : int
         L-BFGS iterations.
-    n_passes_ : int
+    n_epochs_ : int
         Passes over the data in all.
     online_coef_ : ndarray of shape (n_features,)
         The confidence-weighted average after the online passes.

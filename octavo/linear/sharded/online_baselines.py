@@ -104,7 +104,7 @@ class RepeatedOnlineAveraging(ShardedClassifier):
     ----------
     loss : {"log", "hinge", "squared_hinge", "squared"}, default="log"
         Loss of a prediction.
-    n_passes : int, default=5
+    n_epochs : int, default=5
         Passes over the data, with an average after each.
     eta : float, default=0.5
         Rate of the online pass.
@@ -128,7 +128,7 @@ class RepeatedOnlineAveraging(ShardedClassifier):
         Class labels.
     G_ : ndarray of shape (n_features,)
         Averaged sums of squared gradients.
-    loss_path_ : ndarray of shape (n_passes,)
+    losses_ : ndarray of shape (n_epochs,)
         Mean loss of each row just before it was learnt from, pass by pass.
     timing_ : FitTiming
         Where the time went.
@@ -157,15 +157,15 @@ class RepeatedOnlineAveraging(ShardedClassifier):
     >>> from sklearn.datasets import make_classification
     >>> from octavo.linear import RepeatedOnlineAveraging
     >>> X, y = make_classification(1000, random_state=0)
-    >>> model = RepeatedOnlineAveraging(n_passes=2, n_shards=4).fit(X, y)
-    >>> bool(model.loss_path_[1] < model.loss_path_[0])
+    >>> model = RepeatedOnlineAveraging(n_epochs=2, n_shards=4).fit(X, y)
+    >>> bool(model.losses_[1] < model.losses_[0])
     True
     """
 
     _parameter_constraints: dict[str, Any] = {
         **ShardedClassifier._parameter_constraints,
         "loss": [StrOptions(LOSS_NAMES)],
-        "n_passes": [Interval(Integral, 1, None, closed="left")],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
         "eta": [Interval(Real, 0, None, closed="neither")],
         "G0": [Interval(Real, 0, None, closed="neither")],
     }
@@ -173,7 +173,7 @@ class RepeatedOnlineAveraging(ShardedClassifier):
     def __init__(
         self,
         loss: str = "log",
-        n_passes: int = 5,
+        n_epochs: int = 5,
         eta: float = 0.5,
         G0: float = 1.0,
         comm: Any = None,
@@ -181,7 +181,7 @@ class RepeatedOnlineAveraging(ShardedClassifier):
         fit_intercept: bool = True,
     ) -> None:
         self.loss = loss
-        self.n_passes = n_passes
+        self.n_epochs = n_epochs
         self.eta = eta
         self.G0 = G0
         self.comm = comm
@@ -211,17 +211,17 @@ class RepeatedOnlineAveraging(ShardedClassifier):
         """
         with (
             self._training(X, y, sample_weight) as training,
-            FitProgress(self, self.n_passes, X, y, step_name="pass") as progress,
+            FitProgress(self, self.n_epochs, X, y, step_name="pass") as progress,
         ):
             state, losses = None, []
-            for _ in range(self.n_passes):
+            for _ in range(self.n_epochs):
                 state = online_average(training.comm, training.task, self.eta, self.G0, state)
                 losses.append(state.loss / training.weight)
                 self._store(state.w)
                 self.G_ = state.G[:-1].copy()
                 if progress.step(coef_=self.coef_, intercept_=self.intercept_):
                     break
-            self.loss_path_ = np.array(losses)
+            self.losses_ = np.array(losses)
         return self
 
 
@@ -374,7 +374,7 @@ class ParallelMiniBatchSGD(ShardedClassifier):
         Strength of the L2 penalty on the sum of losses.
     batch_size : int or None, default=None
         Rows of an update, over all nodes; the square root of their number by default.
-    n_passes : int, default=10
+    n_epochs : int, default=10
         Passes over the data.
     L, gamma : float, default=1.0
         Rate of update t on m nodes: 1/(L + gamma·√(t/m)).
@@ -433,7 +433,7 @@ class ParallelMiniBatchSGD(ShardedClassifier):
         "loss": [StrOptions(LOSS_NAMES)],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
-        "n_passes": [Interval(Integral, 1, None, closed="left")],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
         "L": [Interval(Real, 0, None, closed="neither")],
         "gamma": [Interval(Real, 0, None, closed="left")],
     }
@@ -443,7 +443,7 @@ class ParallelMiniBatchSGD(ShardedClassifier):
         loss: str = "log",
         alpha: float = 1.0,
         batch_size: int | None = None,
-        n_passes: int = 10,
+        n_epochs: int = 10,
         L: float = 1.0,
         gamma: float = 1.0,
         comm: Any = None,
@@ -453,7 +453,7 @@ class ParallelMiniBatchSGD(ShardedClassifier):
         self.loss = loss
         self.alpha = alpha
         self.batch_size = batch_size
-        self.n_passes = n_passes
+        self.n_epochs = n_epochs
         self.L = L
         self.gamma = gamma
         self.comm = comm
@@ -483,7 +483,7 @@ class ParallelMiniBatchSGD(ShardedClassifier):
         """
         with (
             self._training(X, y, sample_weight) as training,
-            FitProgress(self, self.n_passes, X, y, step_name="pass") as progress,
+            FitProgress(self, self.n_epochs, X, y, step_name="pass") as progress,
         ):
             comm, task = training.comm, _exact(training.task)
             sizes = [fact.n_rows for fact in training.facts]
@@ -492,7 +492,7 @@ class ParallelMiniBatchSGD(ShardedClassifier):
             decay = np.full(task.n_features + 1, self.alpha / n)
             decay[-1] = 0.0
             w, t = np.zeros(task.n_features + 1), 0
-            for _ in range(self.n_passes):
+            for _ in range(self.n_epochs):
                 for start in range(0, max(sizes), share):
                     t += 1
                     gradient, rows = comm.run(batch_gradient, task, w, start, share, phase="batch")

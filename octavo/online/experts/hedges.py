@@ -38,7 +38,7 @@ from octavo.engine.games.experts import (
     new_game,
     play,
 )
-from octavo.engine.games.trace import Bounds, Trace
+from octavo.engine.games.trace import Bounds, GameTrace
 from octavo.online.experts.regret_bounds import (
     adahedge_bounds,
     cbms_bounds,
@@ -58,9 +58,9 @@ __all__ = [
     "FlipFlop",
     "FlipFlopParameters",
     "FollowTheLeader",
+    "GameTrace",
     "Hedge",
     "NormalHedge",
-    "Trace",
     "VariationMW",
     "flipflop_parameters",
     "regret_of_fixed_eta",
@@ -259,15 +259,15 @@ class Hedge(ExpertStrategy):
             return new_game(rule, n_experts)
         return new_game(rule, n_experts, handicap=-np.log(prior) / float(self.eta))
 
-    def _bounds(self) -> Callable[[Trace], Bounds]:
+    def _bounds(self) -> Callable[[GameTrace], Bounds]:
         if math.isinf(self.eta):
             return leader_bounds
         return partial(hedge_bounds, eta=float(self.eta))
 
-    def _trace(self, played: Played) -> Trace:
+    def _trace(self, played: Played) -> GameTrace:
         n_experts = played.losses.shape[-1]
         prior = self._checked_prior(n_experts)
-        return Trace(self._rule(n_experts), played, self._bounds(), prior_=prior)
+        return GameTrace(self._rule(n_experts), played, self._bounds(), prior_=prior)
 
 
 class FollowTheLeader(ExpertStrategy):
@@ -323,7 +323,7 @@ class FollowTheLeader(ExpertStrategy):
             HEDGE, math.log(n_experts), tie_tol=float(self.tie_tol), drop=self.drop_infinite
         )
 
-    def _bounds(self) -> Callable[[Trace], Bounds]:
+    def _bounds(self) -> Callable[[GameTrace], Bounds]:
         return leader_bounds
 
 
@@ -374,7 +374,7 @@ class AdaHedge(ExpertStrategy):
     def _rule(self, n_experts: int) -> GameRule:
         return GameRule(ADAHEDGE, math.log(n_experts), drop=self.drop_infinite)
 
-    def _bounds(self) -> Callable[[Trace], Bounds]:
+    def _bounds(self) -> Callable[[GameTrace], Bounds]:
         return adahedge_bounds
 
 
@@ -429,7 +429,7 @@ class DoublingAdaHedge(ExpertStrategy):
     def _rule(self, n_experts: int) -> GameRule:
         return GameRule(DOUBLING, math.log(n_experts), float(self.eta), drop=self.drop_infinite)
 
-    def _bounds(self) -> Callable[[Trace], Bounds]:
+    def _bounds(self) -> Callable[[GameTrace], Bounds]:
         return doubling_bounds
 
 
@@ -504,7 +504,7 @@ class FlipFlop(ExpertStrategy):
             drop=self.drop_infinite,
         )
 
-    def _bounds(self) -> Callable[[Trace], Bounds]:
+    def _bounds(self) -> Callable[[GameTrace], Bounds]:
         return partial(flipflop_bounds, phi=float(self.phi), alpha=float(self.alpha))
 
 
@@ -587,7 +587,7 @@ class CBMS(ExpertStrategy):
     def _rule(self, n_experts: int) -> GameRule:
         return GameRule(SECOND_ORDER, math.log(n_experts), drop=self.drop_infinite)
 
-    def _bounds(self) -> Callable[[Trace], Bounds]:
+    def _bounds(self) -> Callable[[GameTrace], Bounds]:
         return cbms_bounds
 
 
@@ -665,5 +665,5 @@ class VariationMW(ExpertStrategy):
     def _rule(self, n_experts: int) -> GameRule:
         return GameRule(VARIATION, math.log(n_experts), self._rate(), drop=self.drop_infinite)
 
-    def _bounds(self) -> Callable[[Trace], Bounds]:
+    def _bounds(self) -> Callable[[GameTrace], Bounds]:
         return partial(variation_bounds, eta=self._rate())

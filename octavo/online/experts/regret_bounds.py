@@ -23,7 +23,7 @@ from octavo.engine.games.experts import (
     new_game,
     play,
 )
-from octavo.engine.games.trace import Bounds, Trace
+from octavo.engine.games.trace import Bounds, GameTrace
 from octavo.online.experts.strategy import checked_losses
 
 __all__ = ["data_bounds"]
@@ -31,7 +31,7 @@ __all__ = ["data_bounds"]
 Array = NDArray[np.float64]
 
 
-def parabola(trace: Trace) -> Array:
+def parabola(trace: GameTrace) -> Array:
     """Return (L⁺ - L*)(L* - L⁻)/(L⁺ - L⁻), zero where L⁺ = L⁻."""
     above = np.maximum(trace.highest_loss_ - trace.best_loss_, 0.0)
     below = np.maximum(trace.best_loss_ - trace.lowest_loss_, 0.0)
@@ -39,7 +39,7 @@ def parabola(trace: Trace) -> Array:
     return np.divide(above * below, total, out=np.zeros_like(total), where=total > 0)
 
 
-def hedge_bounds(trace: Trace, eta: float) -> Bounds:
+def hedge_bounds(trace: GameTrace, eta: float) -> Bounds:
     """Return Eq. (7); with a prior, ln K becomes -ln of the best expert's share."""
     rounds = np.arange(1, trace.n_rounds + 1)
     cost: float | Array = trace.rule.log_k
@@ -50,12 +50,12 @@ def hedge_bounds(trace: Trace, eta: float) -> Bounds:
     return {"equation 7": cost / eta + eta * trace.largest_range_**2 * rounds / 8.0}
 
 
-def leader_bounds(trace: Trace) -> Bounds:
+def leader_bounds(trace: GameTrace) -> Bounds:
     """Return Lemma 10."""
     return {"lemma 10": trace.largest_range_ * trace.leader_changes_}
 
 
-def adahedge_bounds(trace: Trace) -> Bounds:
+def adahedge_bounds(trace: GameTrace) -> Bounds:
     """Return Lemma 3, Theorems 6 and 8 and the three forms of Corollary 9."""
     log_k, span = trace.rule.log_k, trace.largest_range_
     below = np.maximum(trace.best_loss_ - trace.lowest_loss_, 0.0)
@@ -73,7 +73,7 @@ def adahedge_bounds(trace: Trace) -> Bounds:
     }
 
 
-def flipflop_bounds(trace: Trace, phi: float, alpha: float) -> Bounds:
+def flipflop_bounds(trace: GameTrace, phi: float, alpha: float) -> Bounds:
     """Return the two bounds of Lemma 12 and of Theorem 15."""
     span, log_k = trace.largest_range_, trace.rule.log_k
     flip = np.cumsum(np.where(trace.regime_ == FLIP, trace.gap_, 0.0), axis=-1)
@@ -90,7 +90,7 @@ def flipflop_bounds(trace: Trace, phi: float, alpha: float) -> Bounds:
     }
 
 
-def doubling_bounds(trace: Trace) -> Bounds:
+def doubling_bounds(trace: GameTrace) -> Bounds:
     """Return Δ plus ln K / η of every block so far.
 
     Within a block the rate is constant, so that M - L* is at most ln K / η (Lemma 1), and the
@@ -101,7 +101,7 @@ def doubling_bounds(trace: Trace) -> Bounds:
     return {"blocks": costs + trace.cumulative_gap_}
 
 
-def cbms_leading_term(trace: Trace) -> Array:
+def cbms_leading_term(trace: GameTrace) -> Array:
     """Return the leading term of Eq. (1): 4 √((L* - L⁻)(L⁻ + ST - L*)/T ln K)."""
     rounds = np.arange(1, trace.n_rounds + 1)
     below = np.maximum(trace.best_loss_ - trace.lowest_loss_, 0.0)
@@ -109,7 +109,7 @@ def cbms_leading_term(trace: Trace) -> Array:
     return 4.0 * np.sqrt(below * above / rounds * trace.rule.log_k)
 
 
-def cbms_bounds(trace: Trace) -> Bounds:
+def cbms_bounds(trace: GameTrace) -> Bounds:
     """Return a second-order bound with all its terms.
 
     The rate never rises, so that M - L* is at most ln K / η_T (Lemma 2). A round whose range
@@ -140,7 +140,7 @@ def largest_leader_variation(losses: Array) -> Array:
     return np.maximum.accumulate(np.where(leads, variation, -np.inf).max(axis=-1), axis=-1)
 
 
-def variation_bounds(trace: Trace, eta: float) -> Bounds:
+def variation_bounds(trace: GameTrace, eta: float) -> Bounds:
     """Return 8 √(Q ln K) + 10 ln K of Hazan and Kale (2008, Theorem 4).
 
     The theorem sets η = min(√(ln K / 4Q), 1/10) for losses in [0, 1] and any Q that the
@@ -185,7 +185,7 @@ def data_bounds(losses: ArrayLike, *, phi: float = 2.37, alpha: float = 1.243) -
     matrix = checked_losses(losses, ndim=(2,), drop=False)
     log_k = math.log(matrix.shape[1])
     rule = GameRule(HEDGE, log_k)  # Follow-the-Leader: its own regret is a bound as well
-    trace = Trace(rule, play(rule, new_game(rule, matrix.shape[1]), matrix, keep_weights=False))
+    trace = GameTrace(rule, play(rule, new_game(rule, matrix.shape[1]), matrix, keep_weights=False))
     rounds = np.arange(1, trace.n_rounds + 1)
     ada = adahedge_bounds(trace)
     flip = flipflop_bounds(trace, phi, alpha)

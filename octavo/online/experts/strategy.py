@@ -30,7 +30,7 @@ from octavo.engine.games.experts import (
     play,
     play_many,
 )
-from octavo.engine.games.trace import Bounds, Trace, no_bounds
+from octavo.engine.games.trace import Bounds, GameTrace, no_bounds
 
 _JUMP_WARNED = 1e6
 
@@ -100,12 +100,12 @@ class ExpertStrategy(BaseEstimator, ABC):
         """Return the schedule for some rounds, counted from zero, where there is one."""
         return None
 
-    def _bounds(self) -> Callable[[Trace], Bounds]:
+    def _bounds(self) -> Callable[[GameTrace], Bounds]:
         """Return the function from traces to their bounds; it must not refer to this object."""
         return no_bounds
 
-    def _trace(self, played: Played) -> Trace:
-        return Trace(self._rule(played.losses.shape[-1]), played, self._bounds())
+    def _trace(self, played: Played) -> GameTrace:
+        return GameTrace(self._rule(played.losses.shape[-1]), played, self._bounds())
 
     # --- state --------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ class ExpertStrategy(BaseEstimator, ABC):
 
     def run(
         self, losses: ArrayLike, awake: ArrayLike | None = None, *, keep_weights: bool = True
-    ) -> Trace:
+    ) -> GameTrace:
         """Play a whole game from its beginning.
 
         The state is then that after the last round, so that `update` can play on.
@@ -324,7 +324,7 @@ class ExpertStrategy(BaseEstimator, ABC):
 
         Returns
         -------
-        trace : Trace
+        trace : GameTrace
             What happened in every round.
         """
         self._validate_params()
@@ -347,7 +347,7 @@ class ExpertStrategy(BaseEstimator, ABC):
 
     def _run_many(
         self, losses: NDArray[np.float64], awake: NDArray[np.bool_] | None, keep_weights: bool
-    ) -> Trace:
+    ) -> GameTrace:
         if awake is not None or self.drop_infinite:
             raise ValueError("awake and drop_infinite are for a single game, got many")
         self._check_rule(losses)

@@ -37,7 +37,7 @@ from octavo.engine.games.experts import (
     leader_probabilities,
     new_game,
 )
-from octavo.engine.games.trace import Bounds, Trace
+from octavo.engine.games.trace import Bounds, GameTrace
 from octavo.online.experts.strategy import ExpertStrategy, checked_losses
 from octavo.online.perturbed.game_volume import gamma_values
 
@@ -203,7 +203,7 @@ def prot_bound(
     return bounds_from_volume(sizes, volume, values, matrix.shape[1], a, signed, v0)
 
 
-def prot_trace_bounds(trace: Trace, a: float, signed: bool) -> Bounds:
+def prot_trace_bounds(trace: GameTrace, a: float, signed: bool) -> Bounds:
     """Return the bounds of a trace of `PROT`; in expectation where it was played at random."""
     assert trace.gamma_ is not None
     n_experts = trace.losses_.shape[-1]
@@ -410,7 +410,7 @@ class _PerturbedLeader(ExpertStrategy):
         rest = self._generator.standard_exponential((n_rounds - len(first), n_experts))
         return np.concatenate([*first, rest])
 
-    def _run_many(self, losses: Any, awake: Any, keep_weights: bool) -> Trace:
+    def _run_many(self, losses: Any, awake: Any, keep_weights: bool) -> GameTrace:
         if not self.derandomize:
             raise ValueError("many games at once need derandomize=True")
         return super()._run_many(losses, awake, keep_weights)
@@ -463,7 +463,7 @@ class _PerturbedLeader(ExpertStrategy):
         raise NotImplementedError
 
 
-def fixed_leader_bounds(trace: Trace, epsilon: float | None) -> Bounds:
+def fixed_leader_bounds(trace: GameTrace, epsilon: float | None) -> Bounds:
     """Return the bounds of `FollowPerturbedLeader` for losses in [0, 1].
 
     For a fixed ε the expected loss is at most e^ε that of the leader who sees the coming round,
@@ -566,7 +566,7 @@ class FollowPerturbedLeader(_PerturbedLeader):
         rounds = np.arange(first + 1.0, first + n_rounds + 1.0)
         return np.sqrt(2.0 * rounds / log_n) if log_n > 0 else np.ones(n_rounds)
 
-    def _bounds(self) -> Callable[[Trace], Bounds]:
+    def _bounds(self) -> Callable[[GameTrace], Bounds]:
         epsilon = None if isinstance(self.epsilon, str) else float(self.epsilon)
         return partial(fixed_leader_bounds, epsilon=epsilon)
 
@@ -716,12 +716,12 @@ class PROT(_PerturbedLeader):
         self._watch(self._view(played, gamma, volume))
         return played
 
-    def _view(self, played: Played, gamma: Array, volume: float) -> Trace:
+    def _view(self, played: Played, gamma: Array, volume: float) -> GameTrace:
         bounds = partial(prot_trace_bounds, a=float(self.a), signed=bool(self.signed))
         rule = self._rule(played.losses.shape[-1])
-        return Trace(rule, played, bounds, start_volume=volume, gamma_=gamma)
+        return GameTrace(rule, played, bounds, start_volume=volume, gamma_=gamma)
 
-    def _watch(self, trace: Trace) -> None:
+    def _watch(self, trace: GameTrace) -> None:
         """Warn once when the fluctuation exceeds γ."""
         if self.gamma_ok_ and not trace.gamma_ok_:
             self.gamma_ok_ = False
@@ -735,7 +735,7 @@ class PROT(_PerturbedLeader):
                 stacklevel=5,
             )
 
-    def _trace(self, played: Played) -> Trace:
+    def _trace(self, played: Played) -> GameTrace:
         gamma = gamma_values(self.gamma, 0, played.record.shape[-2])
         trace = self._view(played, gamma, float(self.v0))
         self._watch(trace)  # many games at once did not pass through _advance

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from octavo.engine.games.trace import Trace
+from octavo.engine.games.trace import GameTrace
 from octavo.online.experts.strategy import ExpertStrategy
 from octavo.online.perturbed.leaders import PROT
 
@@ -42,7 +42,7 @@ class ZeroSumGame(NamedTuple):
 class TradingRun(NamedTuple):
     """A learner's trading: the trace of its game and, step by step, positions, gains and costs."""
 
-    trace: Trace
+    trace: GameTrace
     position: Array
     gain: Array
     cost: Array
@@ -122,7 +122,7 @@ def trade_zero_sum(
     Returns
     -------
     run : TradingRun
-        Trace, positions, gains and costs, with an entry a step.
+        GameTrace, positions, gains and costs, with an entry a step.
 
     Examples
     --------

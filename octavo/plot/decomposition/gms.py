@@ -140,7 +140,7 @@ def plot_objective_descent(
     Parameters
     ----------
     paths : array-like or dict of str to array-like
-        Objectives, such as `GeometricMedianSubspace.objective_path_`, one curve each.
+        Objectives, such as `GeometricMedianSubspace.objectives_`, one curve each.
     ax : matplotlib axes, optional
         Where to draw; new axes by default.
 

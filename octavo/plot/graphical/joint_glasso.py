@@ -204,12 +204,12 @@ def plot_penalty_surface(
     ax = ax or plt.subplots(layout="constrained")[1]
     criterion = criterion or next(iter(model.cv_results_))
     image = ax.imshow(model.cv_results_[criterion], cmap="viridis", aspect="auto")
-    ax.set_xticks(range(len(model.lam2s_)), [f"{lam:.3g}" for lam in model.lam2s_])
-    ax.set_yticks(range(len(model.lam1s_)), [f"{lam:.3g}" for lam in model.lam1s_])
-    column = int(np.argmin(np.abs(model.lam2s_ - model.lam2_)))
-    row = int(np.argmin(np.abs(model.lam1s_ - model.lam1_)))
+    ax.set_xticks(range(len(model.alphas_joint_)), [f"{lam:.3g}" for lam in model.alphas_joint_])
+    ax.set_yticks(range(len(model.alphas_l1_)), [f"{lam:.3g}" for lam in model.alphas_l1_])
+    column = int(np.argmin(np.abs(model.alphas_joint_ - model.alpha_joint_)))
+    row = int(np.argmin(np.abs(model.alphas_l1_ - model.alpha_l1_)))
     ax.plot(column, row, "C3s", markersize=12, fillstyle="none", markeredgewidth=2)
-    ax.set(xlabel="lam2", ylabel="lam1", title=criterion.replace("_", " "))
+    ax.set(xlabel="alpha_joint", ylabel="alpha_l1", title=criterion.replace("_", " "))
     ax.figure.colorbar(image, ax=ax)
     return ax
 

@@ -21,14 +21,14 @@ __all__ = [
 ]
 
 
-def _draw_lines(ax: Axes, lambdas: np.ndarray, values: np.ndarray, names: Sequence[str]) -> None:
+def _draw_lines(ax: Axes, alphas: np.ndarray, values: np.ndarray, names: Sequence[str]) -> None:
     """Draw the columns of `values` over λ, the largest ten with names; mark the breakpoints."""
     order = np.argsort(-np.abs(values).max(axis=0), kind="stable")
     for rank, j in enumerate(order):
         named = {"label": names[j]} if rank < 10 else {"color": "0.75", "linewidth": 0.8}
-        ax.plot(lambdas, values[:, j], zorder=3 if rank < 10 else 2, **named)
-    for lam in lambdas:
-        ax.axvline(lam, color="0.93", linewidth=0.6, zorder=0)
+        ax.plot(alphas, values[:, j], zorder=3 if rank < 10 else 2, **named)
+    for alpha in alphas:
+        ax.axvline(alpha, color="0.93", linewidth=0.6, zorder=0)
     ax.axhline(0.0, color="0.4", linewidth=0.6)
     ax.set(xlabel="λ (breakpoints in grey)")
     ax.invert_xaxis()
@@ -60,13 +60,13 @@ def plot_l1_path(
     ax = ax or plt.subplots()[1]
     used = np.unique(path.coefs.indices)
     names = [str(j) if names is None else names[j] for j in used]
-    _draw_lines(ax, path.lambdas, path.coefs[:, used].toarray(), names)
+    _draw_lines(ax, path.alphas, path.coefs[:, used].toarray(), names)
     if log:
         ax.set_xscale("log")
     ax.set(ylabel="coefficient")
     if path.status == "infeasible":
-        ax.axvline(path.lam_end, color="C3", linestyle="--", linewidth=1)
-        ax.set_title(f"no λ below {path.lam_end:.3g} is feasible", fontsize="small", color="C3")
+        ax.axvline(path.alpha_end, color="C3", linestyle="--", linewidth=1)
+        ax.set_title(f"no λ below {path.alpha_end:.3g} is feasible", fontsize="small", color="C3")
     return ax
 
 
@@ -91,11 +91,11 @@ def plot_lp_path(path: Any, *, names: Sequence[str] | None = None, ax: Axes | No
     # Where a cost depends on λ the solution jumps: look just inside both ends of each segment.
     ends = np.stack([path.lambdas[:-1], path.lambdas[1:]], axis=1)
     inside = (ends + 1e-9 * (ends[:, ::-1] - ends)).ravel()
-    lambdas = inside if inside.size else path.lambdas
-    values = np.array([path.at(lam) for lam in lambdas])
+    alphas = inside if inside.size else path.lambdas
+    values = np.array([path.at(alpha) for alpha in alphas])
     used = np.flatnonzero(np.abs(values).max(axis=0) > 0)
     shown = [f"x{j + 1}" if names is None else names[int(j)] for j in used]
-    _draw_lines(ax, lambdas, values[:, used], shown)
+    _draw_lines(ax, alphas, values[:, used], shown)
     ax.set(ylabel="optimal x")
     if path.status != "optimal":
         ax.set_title(
@@ -126,9 +126,9 @@ def plot_edge_count(
         The axes.
     """
     ax = ax or plt.subplots()[1]
-    first = max(lambdas[min(1, len(lambdas) - 1)] for lambdas in path.lambdas_per_column)
-    lambdas = np.linspace(first, path.lam_reached, n_points)
-    ax.plot(lambdas, [path.n_edges(lam) for lam in lambdas])
+    first = max(alphas[min(1, len(alphas) - 1)] for alphas in path.alphas_per_column)
+    alphas = np.linspace(first, path.alpha_reached, n_points)
+    ax.plot(alphas, [path.n_edges(alpha) for alpha in alphas])
     if n_edges is not None:
         ax.axhline(n_edges, color="0.5", linestyle="--", linewidth=1, label="true graph")
         ax.legend(frameon=False)

@@ -138,7 +138,7 @@ def plot_anytime_bounds(learner: Any, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     learner : BayesianNetworkStructureLearner or NetworkResult
-        Anything with `trace_` or `trace`.
+        Anything with `history_` or `trace`.
     ax : matplotlib axes, optional
         Where to draw; new axes by default.
 
@@ -148,7 +148,7 @@ def plot_anytime_bounds(learner: Any, *, ax: Axes | None = None) -> Axes:
         The axes.
     """
     ax = ax or plt.subplots()[1]
-    trace = np.array(getattr(learner, "trace_", None) or learner.trace, dtype=float)
+    trace = np.array(getattr(learner, "history_", None) or learner.trace, dtype=float)
     ax.step(trace[:, 0], trace[:, 1], where="post", color="C0", label="best network")
     finite = np.isfinite(trace[:, 2])
     ax.step(trace[finite, 0], trace[finite, 2], where="post", color="C3", label="upper bound")

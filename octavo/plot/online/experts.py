@@ -27,7 +27,7 @@ def plot_regret(
 
     Parameters
     ----------
-    traces : dict of str to Trace
+    traces : dict of str to GameTrace
         One per strategy, under the name to show.
     top : float, optional
         Upper end of the axis, where the worst strategy would hide the others.
@@ -94,7 +94,7 @@ def plot_expert_weights(
 
     Parameters
     ----------
-    trace : Trace
+    trace : GameTrace
         A trace that has kept its weights.
     names : sequence of str, optional
         Names of the experts.
@@ -121,7 +121,7 @@ def plot_learning_rate(trace: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    trace : Trace
+    trace : GameTrace
         Of a strategy with exponential weights.
     ax : matplotlib axes, optional
         Where to draw; new axes by default.
@@ -155,7 +155,7 @@ def plot_regret_bounds(
 
     Parameters
     ----------
-    trace : Trace
+    trace : GameTrace
         Of a strategy with bounds.
     names : sequence of str, optional
         Which bounds; all by default.

@@ -81,7 +81,7 @@ def plot_normalized_regret(traces: Mapping[str, Any], *, ax: Axes | None = None)
 
     Parameters
     ----------
-    traces : dict of str to Trace
+    traces : dict of str to GameTrace
         One per strategy, under the name to show.
     ax : matplotlib axes, optional
         Where to draw; new axes by default.
@@ -106,7 +106,7 @@ def plot_leader_probability(traces: Mapping[str, Any], *, ax: Axes | None = None
 
     Parameters
     ----------
-    traces : dict of str to Trace
+    traces : dict of str to GameTrace
         Traces that have kept their weights, under the name to show.
     ax : matplotlib axes, optional
         Where to draw; new axes by default.

@@ -97,7 +97,7 @@ def plot_error_by_lambda(
 
     Parameters
     ----------
-    tuning : dict of str to sequence of Score
+    tuning : dict of str to sequence of EvaluatorScore
         Scores of settings by method, as ``GarnetStudy.tuning``.
     statistic : {"median", "mean"}, default="median"
         Which error of a score is drawn.

@@ -276,7 +276,7 @@ def plot_bound_history(model: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    model : estimator with ``lower_bounds_history_``
+    model : estimator with ``lower_bounds_``
         A fitted model, such as `HMMClustering`, `HMMMixture` or `GMMReduction`.
     ax : matplotlib axes, optional
         Where to draw; new axes by default.
@@ -287,7 +287,7 @@ def plot_bound_history(model: Any, *, ax: Axes | None = None) -> Axes:
         The axes.
     """
     ax = ax or plt.subplots()[1]
-    history = np.asarray(model.lower_bounds_history_)
+    history = np.asarray(model.lower_bounds_)
     ax.plot(np.arange(history.size), history, "o-", markersize=3)
     ax.set(xlabel="iteration", ylabel="lower bound")
     return ax

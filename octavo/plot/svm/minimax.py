@@ -27,7 +27,7 @@ def _reach_and_ridges(model: Any) -> tuple[np.ndarray, np.ndarray]:
         kappa = model.kappa_
         return np.full(2, kappa), model.A_ + model.offset_ / kappa**2
     kappas = model.kappas_ if hasattr(model, "kappas_") else np.full(2, model.kappa_)
-    return kappas, np.full(2, model.ridge_)
+    return kappas, np.full(2, model.alpha_)
 
 
 def plot_moment_ellipsoids(model: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:

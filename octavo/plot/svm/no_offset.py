@@ -79,7 +79,7 @@ def plot_strategies(searches: Mapping[str, Any], *, axes: Any = None) -> Any:
 
 
 def plot_svm_grid(search: Any, *, axes: Any = None) -> Any:
-    """Draw cross-validation error and iterations over λ and σ; the best pair is marked.
+    """Draw cross-validation error and iterations over alpha and gamma; the best pair is marked.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ def plot_svm_grid(search: Any, *, axes: Any = None) -> Any:
         (axes[0], "cross-validation error (%)", 100 * search.cv_error_),
         (axes[1], "iterations (log10)", np.log10(iterations)),
     ):
-        mesh = ax.pcolormesh(search.sigmas_, search.lams_, values, shading="nearest")
-        ax.plot(search.best_sigma_, search.best_lam_, "o", mfc="none", mec="w", ms=10, mew=2)
-        ax.set(xscale="log", yscale="log", xlabel="σ", ylabel="λ", title=title)
+        mesh = ax.pcolormesh(search.gammas_, search.alphas_, values, shading="nearest")
+        ax.plot(search.best_gamma_, search.best_alpha_, "o", mfc="none", mec="w", ms=10, mew=2)
+        ax.set(xscale="log", yscale="log", xlabel="gamma", ylabel="alpha", title=title)
         ax.figure.colorbar(mesh, ax=ax)
     return axes
 
@@ -125,10 +125,10 @@ def plot_warm_starts(searches: Mapping[str, Any], *, axes: Any = None) -> Any:
     if axes is None:
         axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")[1]
     for name, search in searches.items():
-        axes[0].plot(search.lams_, np.maximum(search.n_iter_grid_.sum(axis=1), 1), "o-", ms=4)
-        axes[1].plot(search.lams_, search.time_grid_.sum(axis=1), "o-", ms=4, label=name)
-    axes[0].set(ylabel="iterations, all σ and folds")
-    axes[1].set(ylabel="seconds, all σ and folds")
+        axes[0].plot(search.alphas_, np.maximum(search.n_iter_grid_.sum(axis=1), 1), "o-", ms=4)
+        axes[1].plot(search.alphas_, search.time_grid_.sum(axis=1), "o-", ms=4, label=name)
+    axes[0].set(ylabel="iterations, all gammas and folds")
+    axes[1].set(ylabel="seconds, all gammas and folds")
     for ax in axes:
         ax.set(xscale="log", yscale="log", xlabel="λ")
         ax.invert_xaxis()

@@ -301,17 +301,17 @@ class ResidualGradient(GradientEvaluator):
         Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1]; with ``lam=1`` it is `TD`.
-    alpha : float, default=0.01
+    learning_rate : float, default=0.01
         Step size.
     schedule : {"constant", "power", "harmonic"}, default="constant"
         How step sizes fall; see `TD`.
-    alpha_decay : float, default=1000.0
+    learning_rate_decay : float, default=1000.0
         When a harmonic schedule has halved.
     power : float, default=1.0
         Exponent of t in the schedules.
     clip_norm : float or None, default=None
         Project the coefficients to a ball of this radius after each step.
-    n_sweeps : int, default=1
+    n_epochs : int, default=1
         Passes over the data in `fit`.
     average : bool, default=False
         Return the mean of the coefficients over all transitions.
@@ -330,7 +330,7 @@ class ResidualGradient(GradientEvaluator):
         Coefficients of the value function.
     trace_ : ndarray of shape (`n_features_in_`,)
         The trace after the last transition, with ``lam > 0``.
-    alpha_ : float
+    learning_rate_ : float
         The step size given.
     diverged_ : bool
         Whether the recursion was stopped because the coefficients grew without bound.
@@ -366,7 +366,7 @@ class ResidualGradient(GradientEvaluator):
     --------
     >>> from octavo.rl import ResidualGradient
     >>> X, X_next = [[1, 0], [0, 1]] * 500, [[0, 1], [1, 0]] * 500
-    >>> model = ResidualGradient(gamma=0.5, alpha=0.1).fit(X, [1.0, 0.0] * 500, X_next)
+    >>> model = ResidualGradient(gamma=0.5, learning_rate=0.1).fit(X, [1.0, 0.0] * 500, X_next)
     >>> model.predict([[1, 0], [0, 1]]).round(3)
     array([1.333, 0.667])
     """
@@ -383,12 +383,12 @@ class ResidualGradient(GradientEvaluator):
         gamma: float = 0.95,
         lam: float = 0.0,
         *,
-        alpha: float = 0.01,
+        learning_rate: float = 0.01,
         schedule: str = "constant",
-        alpha_decay: float = 1000.0,
+        learning_rate_decay: float = 1000.0,
         power: float = 1.0,
         clip_norm: float | None = None,
-        n_sweeps: int = 1,
+        n_epochs: int = 1,
         average: bool = False,
         theta0: ArrayLike | None = None,
         off_policy: str = "transition",
@@ -396,12 +396,12 @@ class ResidualGradient(GradientEvaluator):
     ) -> None:
         self.gamma = gamma
         self.lam = lam
-        self.alpha = alpha
+        self.learning_rate = learning_rate
         self.schedule = schedule
-        self.alpha_decay = alpha_decay
+        self.learning_rate_decay = learning_rate_decay
         self.power = power
         self.clip_norm = clip_norm
-        self.n_sweeps = n_sweeps
+        self.n_epochs = n_epochs
         self.average = average
         self.theta0 = theta0
         self.off_policy = off_policy

@@ -56,7 +56,7 @@ def _pivot(table, row, column):
     table -= np.outer(factors, table[row])
 
 
-def solve_lcp(M, q, *, max_pivots=None):
+def solve_lcp(M, q, *, max_iter=None):
     """Find z ≥ 0 with w = q + Mz ≥ 0 and w'z = 0 by Lemke's method.
 
     Parameters
@@ -65,7 +65,7 @@ def solve_lcp(M, q, *, max_pivots=None):
         Matrix.
     q : array-like of shape (n,)
         Vector.
-    max_pivots : int, default=None
+    max_iter : int, default=None
         Limit on the pivots; None stands for 50 n + 100.
 
     Returns
@@ -102,7 +102,7 @@ def solve_lcp(M, q, *, max_pivots=None):
     table = np.hstack([np.eye(n), -M, -np.ones((n, 1)), q[:, None]])
     basis, artificial = np.arange(n), 2 * n
     row = int(q.argmin())
-    limit = 50 * n + 100 if max_pivots is None else max_pivots
+    limit = 50 * n + 100 if max_iter is None else max_iter
     entering, status, done = artificial, "pivot limit", 0
     while done < limit:
         done += 1

@@ -33,33 +33,33 @@ class GradientEvaluator(PolicyEvaluator):
 
     _parameter_constraints: dict[str, Any] = {
         "gamma": [UNIT],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="left")],
         "schedule": [StrOptions(set(SCHEDULES))],
-        "alpha_decay": [POSITIVE],
+        "learning_rate_decay": [POSITIVE],
         "power": [POSITIVE],
         "clip_norm": [None, POSITIVE],
-        "n_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
         "average": ["boolean"],
         "theta0": [None, "array-like"],
         "off_policy": [WEIGHTING],
     }
-    alpha: float
+    learning_rate: float
     schedule: str
-    alpha_decay: float
+    learning_rate_decay: float
     power: float
     clip_norm: float | None
-    n_sweeps: int
+    n_epochs: int
     average: bool
     theta0: ArrayLike | None
     off_policy: str
 
     @property
     def _sweeps(self) -> int:  # type: ignore[override]
-        return self.n_sweeps
+        return self.n_epochs
 
     def _begin(self, n_features: int) -> None:
         theta = starting_point(self.theta0, n_features)
-        self._state = passes.new_gradient_state(theta, self.average, float(self.alpha))
+        self._state = passes.new_gradient_state(theta, self.average, float(self.learning_rate))
         self._checked_scales = False
         self.diverged_ = False
 
@@ -76,7 +76,8 @@ class GradientEvaluator(PolicyEvaluator):
             warnings.warn(
                 f"{type(self).__name__} diverged after {int(self._state.clock[passes.ROUND])} "
                 f"transitions: the coefficients have norm {norm:.3g} and the recursion was "
-                f"stopped; lower alpha={self.alpha:g}, bound them by clip_norm, or use TDC or LSTD",
+                f"stopped; lower learning_rate={self.learning_rate:g}, bound them by clip_norm, "
+                "or use TDC or LSTD.",
                 ConvergenceWarning,
                 stacklevel=6,
             )
@@ -87,7 +88,11 @@ class GradientEvaluator(PolicyEvaluator):
 
     def _steps(self, n: int) -> NDArray[np.float64]:
         return step_sizes(
-            self._times(n), self.alpha, self.schedule, decay=self.alpha_decay, power=self.power
+            self._times(n),
+            self.learning_rate,
+            self.schedule,
+            decay=self.learning_rate_decay,
+            power=self.power,
         )
 
     def _terms(self, block: Transitions) -> tuple[NDArray[np.float64], ...]:
@@ -103,7 +108,7 @@ class GradientEvaluator(PolicyEvaluator):
         state = self._state
         self.coef_ = passes.mean_theta(state) if self.average else state.theta.copy()
         self.trace_ = state.z.copy()
-        self.alpha_ = float(state.clock[passes.SMALLEST])
+        self.learning_rate_ = float(state.clock[passes.SMALLEST])
 
 
 class CorrectedEvaluator(GradientEvaluator):

@@ -39,19 +39,20 @@ class TD(GradientEvaluator):
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1]: 0 bootstraps from the next state, 1 uses
         complete returns.
-    alpha : float, default=0.01
+    learning_rate : float, default=0.01
         Step size; its largest value for ``schedule="adaptive"``.
     schedule : {"constant", "power", "harmonic", "adaptive"}, default="constant"
-        ``alpha``; ``alpha * t**-power``; ``alpha * alpha_decay / (alpha_decay + t**power)``; or the
-        bound of Dabney and Barto, which needs no tuning: ``alpha=1`` starts it.
-    alpha_decay : float, default=1000.0
+        ``learning_rate``; ``learning_rate * t**-power``; ``learning_rate * learning_rate_decay /
+        (learning_rate_decay + t**power)``; or the bound of Dabney and Barto, which needs no
+        tuning: ``learning_rate=1`` starts it.
+    learning_rate_decay : float, default=1000.0
         When a harmonic schedule has halved.
     power : float, default=1.0
         Exponent of t in the schedules.
     clip_norm : float or None, default=None
         Project the coefficients to a ball of this radius after each step: the one form of
         off-policy TD(λ) whose convergence is proven.
-    n_sweeps : int, default=1
+    n_epochs : int, default=1
         Passes over the data in `fit`.
     average : bool, default=False
         Return the mean of the coefficients over all transitions.
@@ -67,7 +68,7 @@ class TD(GradientEvaluator):
         Coefficients of the value function.
     trace_ : ndarray of shape (`n_features_in_`,)
         The trace after the last transition.
-    alpha_ : float
+    learning_rate_ : float
         Smallest step size used by the adaptive schedule.
     diverged_ : bool
         Whether the recursion was stopped because the coefficients grew without bound.
@@ -104,7 +105,7 @@ class TD(GradientEvaluator):
     --------
     >>> from octavo.rl import TD
     >>> X, X_next = [[1, 0], [0, 1]] * 500, [[0, 1], [1, 0]] * 500
-    >>> model = TD(gamma=0.5, alpha=0.1).fit(X, [1.0, 0.0] * 500, X_next)
+    >>> model = TD(gamma=0.5, learning_rate=0.1).fit(X, [1.0, 0.0] * 500, X_next)
     >>> model.predict([[1, 0], [0, 1]]).round(3)
     array([1.333, 0.667])
     """
@@ -119,24 +120,24 @@ class TD(GradientEvaluator):
         gamma: float = 0.95,
         lam: float = 0.0,
         *,
-        alpha: float = 0.01,
+        learning_rate: float = 0.01,
         schedule: str = "constant",
-        alpha_decay: float = 1000.0,
+        learning_rate_decay: float = 1000.0,
         power: float = 1.0,
         clip_norm: float | None = None,
-        n_sweeps: int = 1,
+        n_epochs: int = 1,
         average: bool = False,
         theta0: ArrayLike | None = None,
         off_policy: str = "transition",
     ) -> None:
         self.gamma = gamma
         self.lam = lam
-        self.alpha = alpha
+        self.learning_rate = learning_rate
         self.schedule = schedule
-        self.alpha_decay = alpha_decay
+        self.learning_rate_decay = learning_rate_decay
         self.power = power
         self.clip_norm = clip_norm
-        self.n_sweeps = n_sweeps
+        self.n_epochs = n_epochs
         self.average = average
         self.theta0 = theta0
         self.off_policy = off_policy
@@ -162,21 +163,21 @@ class GTD(CorrectedEvaluator):
     ----------
     gamma : float, default=0.95
         Discount of future rewards, in [0, 1].
-    alpha : float, default=0.01
+    learning_rate : float, default=0.01
         Step size of the coefficients.
     beta : float or None, default=None
-        Step size of the second vector; ``mu * alpha`` when None.
+        Step size of the second vector; ``mu * learning_rate`` when None.
     mu : float, default=1.0
         Ratio of the step sizes where ``beta`` is None.
     schedule : {"constant", "power", "harmonic", "adaptive"}, default="constant"
         How step sizes fall; see `TD`.
-    alpha_decay, beta_decay : float, default=1000.0
+    learning_rate_decay, beta_decay : float, default=1000.0
         When harmonic schedules have halved.
     power : float, default=1.0
         Exponent of t in the schedules; 2/3 for a harmonic ``beta``.
     clip_norm : float or None, default=None
         Project the coefficients to a ball of this radius after each step.
-    n_sweeps : int, default=1
+    n_epochs : int, default=1
         Passes over the data in `fit`.
     average : bool, default=False
         Return the mean of the coefficients over all transitions.
@@ -194,7 +195,7 @@ class GTD(CorrectedEvaluator):
         The second vector.
     trace_ : ndarray of shape (`n_features_in_`,)
         Features of the last transition.
-    alpha_ : float
+    learning_rate_ : float
         Smallest step size used by the adaptive schedule.
     diverged_ : bool
         Whether the recursion was stopped because the coefficients grew without bound.
@@ -226,7 +227,7 @@ class GTD(CorrectedEvaluator):
     --------
     >>> from octavo.rl import GTD
     >>> X, X_next = [[1, 0], [0, 1]] * 500, [[0, 1], [1, 0]] * 500
-    >>> model = GTD(gamma=0.5, alpha=0.2).fit(X, [1.0, 0.0] * 500, X_next)
+    >>> model = GTD(gamma=0.5, learning_rate=0.2).fit(X, [1.0, 0.0] * 500, X_next)
     >>> model.predict([[1, 0], [0, 1]]).round(3)
     array([1.333, 0.667])
     """
@@ -237,29 +238,29 @@ class GTD(CorrectedEvaluator):
         self,
         gamma: float = 0.95,
         *,
-        alpha: float = 0.01,
+        learning_rate: float = 0.01,
         beta: float | None = None,
         mu: float = 1.0,
         schedule: str = "constant",
-        alpha_decay: float = 1000.0,
+        learning_rate_decay: float = 1000.0,
         beta_decay: float = 1000.0,
         power: float = 1.0,
         clip_norm: float | None = None,
-        n_sweeps: int = 1,
+        n_epochs: int = 1,
         average: bool = False,
         theta0: ArrayLike | None = None,
         off_policy: str = "transition",
     ) -> None:
         self.gamma = gamma
-        self.alpha = alpha
+        self.learning_rate = learning_rate
         self.beta = beta
         self.mu = mu
         self.schedule = schedule
-        self.alpha_decay = alpha_decay
+        self.learning_rate_decay = learning_rate_decay
         self.beta_decay = beta_decay
         self.power = power
         self.clip_norm = clip_norm
-        self.n_sweeps = n_sweeps
+        self.n_epochs = n_epochs
         self.average = average
         self.theta0 = theta0
         self.off_policy = off_policy
@@ -277,21 +278,21 @@ class GTD2(CorrectedEvaluator):
         Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1].
-    alpha : float, default=0.01
+    learning_rate : float, default=0.01
         Step size of the coefficients.
     beta : float or None, default=None
-        Step size of the second vector; ``mu * alpha`` when None.
+        Step size of the second vector; ``mu * learning_rate`` when None.
     mu : float, default=1.0
         Ratio of the step sizes where ``beta`` is None.
     schedule : {"constant", "power", "harmonic", "adaptive"}, default="constant"
         How step sizes fall; see `TD`.
-    alpha_decay, beta_decay : float, default=1000.0
+    learning_rate_decay, beta_decay : float, default=1000.0
         When harmonic schedules have halved.
     power : float, default=1.0
         Exponent of t in the schedules; 2/3 for a harmonic ``beta``.
     clip_norm : float or None, default=None
         Project the coefficients to a ball of this radius after each step.
-    n_sweeps : int, default=1
+    n_epochs : int, default=1
         Passes over the data in `fit`.
     average : bool, default=False
         Return the mean of the coefficients over all transitions.
@@ -309,7 +310,7 @@ class GTD2(CorrectedEvaluator):
         The second vector, a regression of temporal differences on features.
     trace_ : ndarray of shape (`n_features_in_`,)
         The trace after the last transition.
-    alpha_ : float
+    learning_rate_ : float
         Smallest step size used by the adaptive schedule.
     diverged_ : bool
         Whether the recursion was stopped because the coefficients grew without bound.
@@ -344,7 +345,7 @@ class GTD2(CorrectedEvaluator):
     --------
     >>> from octavo.rl import GTD2
     >>> X, X_next = [[1, 0], [0, 1]] * 500, [[0, 1], [1, 0]] * 500
-    >>> model = GTD2(gamma=0.5, alpha=0.2).fit(X, [1.0, 0.0] * 500, X_next)
+    >>> model = GTD2(gamma=0.5, learning_rate=0.2).fit(X, [1.0, 0.0] * 500, X_next)
     >>> model.predict([[1, 0], [0, 1]]).round(3)
     array([1.333, 0.667])
     """
@@ -360,30 +361,30 @@ class GTD2(CorrectedEvaluator):
         gamma: float = 0.95,
         lam: float = 0.0,
         *,
-        alpha: float = 0.01,
+        learning_rate: float = 0.01,
         beta: float | None = None,
         mu: float = 1.0,
         schedule: str = "constant",
-        alpha_decay: float = 1000.0,
+        learning_rate_decay: float = 1000.0,
         beta_decay: float = 1000.0,
         power: float = 1.0,
         clip_norm: float | None = None,
-        n_sweeps: int = 1,
+        n_epochs: int = 1,
         average: bool = False,
         theta0: ArrayLike | None = None,
         off_policy: str = "transition",
     ) -> None:
         self.gamma = gamma
         self.lam = lam
-        self.alpha = alpha
+        self.learning_rate = learning_rate
         self.beta = beta
         self.mu = mu
         self.schedule = schedule
-        self.alpha_decay = alpha_decay
+        self.learning_rate_decay = learning_rate_decay
         self.beta_decay = beta_decay
         self.power = power
         self.clip_norm = clip_norm
-        self.n_sweeps = n_sweeps
+        self.n_epochs = n_epochs
         self.average = average
         self.theta0 = theta0
         self.off_policy = off_policy
@@ -400,21 +401,21 @@ class TDC(CorrectedEvaluator):
         Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1].
-    alpha : float, default=0.01
+    learning_rate : float, default=0.01
         Step size of the coefficients.
     beta : float or None, default=None
-        Step size of the second vector; ``mu * alpha`` when None.
+        Step size of the second vector; ``mu * learning_rate`` when None.
     mu : float, default=1.0
         Ratio of the step sizes where ``beta`` is None.
     schedule : {"constant", "power", "harmonic", "adaptive"}, default="constant"
         How step sizes fall; see `TD`.
-    alpha_decay, beta_decay : float, default=1000.0
+    learning_rate_decay, beta_decay : float, default=1000.0
         When harmonic schedules have halved.
     power : float, default=1.0
         Exponent of t in the schedules; 2/3 for a harmonic ``beta``.
     clip_norm : float or None, default=None
         Project the coefficients to a ball of this radius after each step.
-    n_sweeps : int, default=1
+    n_epochs : int, default=1
         Passes over the data in `fit`.
     average : bool, default=False
         Return the mean of the coefficients over all transitions.
@@ -434,7 +435,7 @@ class TDC(CorrectedEvaluator):
         The second vector, a regression of temporal differences on features.
     trace_ : ndarray of shape (`n_features_in_`,)
         The trace after the last transition.
-    alpha_ : float
+    learning_rate_ : float
         Smallest step size used by the adaptive schedule.
     diverged_ : bool
         Whether the recursion was stopped because the coefficients grew without bound.
@@ -468,7 +469,7 @@ class TDC(CorrectedEvaluator):
     --------
     >>> from octavo.rl import TDC
     >>> X, X_next = [[1, 0], [0, 1]] * 500, [[0, 1], [1, 0]] * 500
-    >>> model = TDC(gamma=0.5, alpha=0.1).fit(X, [1.0, 0.0] * 500, X_next)
+    >>> model = TDC(gamma=0.5, learning_rate=0.1).fit(X, [1.0, 0.0] * 500, X_next)
     >>> model.predict([[1, 0], [0, 1]]).round(3)
     array([1.333, 0.667])
     """
@@ -485,15 +486,15 @@ class TDC(CorrectedEvaluator):
         gamma: float = 0.95,
         lam: float = 0.0,
         *,
-        alpha: float = 0.01,
+        learning_rate: float = 0.01,
         beta: float | None = None,
         mu: float = 1.0,
         schedule: str = "constant",
-        alpha_decay: float = 1000.0,
+        learning_rate_decay: float = 1000.0,
         beta_decay: float = 1000.0,
         power: float = 1.0,
         clip_norm: float | None = None,
-        n_sweeps: int = 1,
+        n_epochs: int = 1,
         average: bool = False,
         theta0: ArrayLike | None = None,
         off_policy: str = "transition",
@@ -501,15 +502,15 @@ class TDC(CorrectedEvaluator):
     ) -> None:
         self.gamma = gamma
         self.lam = lam
-        self.alpha = alpha
+        self.learning_rate = learning_rate
         self.beta = beta
         self.mu = mu
         self.schedule = schedule
-        self.alpha_decay = alpha_decay
+        self.learning_rate_decay = learning_rate_decay
         self.beta_decay = beta_decay
         self.power = power
         self.clip_norm = clip_norm
-        self.n_sweeps = n_sweeps
+        self.n_epochs = n_epochs
         self.average = average
         self.theta0 = theta0
         self.off_policy = off_policy

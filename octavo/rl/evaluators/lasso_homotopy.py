@@ -166,7 +166,7 @@ def _largest_excess(A, b, path):
     return over.max() if path.status == "complete" else np.inf
 
 
-def lasso_td_path(A, b, alpha_min=0.0, *, max_steps=None):
+def lasso_td_path(A, b, alpha_min=0.0, *, max_iter=None):
     """Follow Lasso-TD from θ = 0 as its strength falls: the LARS-TD homotopy.
 
     Parameters
@@ -177,7 +177,7 @@ def lasso_td_path(A, b, alpha_min=0.0, *, max_steps=None):
         Vector of LSTD.
     alpha_min : float, default=0.0
         Where the path ends.
-    max_steps : int, default=None
+    max_iter : int, default=None
         Limit on the breakpoints; None stands for 20 n_features + 100.
 
     Returns
@@ -205,7 +205,7 @@ def lasso_td_path(A, b, alpha_min=0.0, *, max_steps=None):
     """
     A, b = check_system(A, b)
     end = check_strength(alpha_min, "alpha_min")
-    limit = 20 * len(b) + 100 if max_steps is None else max_steps
+    limit = 20 * len(b) + 100 if max_iter is None else max_iter
     path = _follow(A, b, b, end, limit)
     unit, excess = np.abs(b).max(), _largest_excess(A, b, path)
     if excess > 1e-9 * unit:

@@ -118,10 +118,10 @@ class LSTD(LeastSquaresEvaluator):
         lasso on the equations (`l1_td`), Lasso-TD (`lasso_td`), a Dantzig selector (`dantzig_td`),
         smoothness on a graph (`laplacian_td`), penalties on projection and fixed point
         (`nested_td`; the last with 0 for the first), or a random subspace (`random_projection_td`).
-    reg : float, default=0.01
+    alpha : float, default=0.01
         Strength of the penalty, on the scale of the means A/n and b/n; for the nested penalties,
         in the projection.
-    reg2 : float, default=0.01
+    alpha_nested : float, default=0.01
         Strength of the nested penalties on the fixed point.
     lasso_solver : {"lars", "lcp"}, default="lars"
         How Lasso-TD is solved.
@@ -194,8 +194,8 @@ class LSTD(LeastSquaresEvaluator):
         "eps": [POSITIVE, None],
         "solver": [StrOptions({"batch", "recursive"})],
         "penalty": [None, StrOptions(set(PENALTIES))],
-        "reg": [Interval(Real, 0, None, closed="left")],
-        "reg2": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha_nested": [Interval(Real, 0, None, closed="left")],
         "lasso_solver": [StrOptions({"lars", "lcp"})],
         "laplacian": [None, "array-like", "sparse matrix"],
         "nodes": [None, "array-like"],
@@ -212,8 +212,8 @@ class LSTD(LeastSquaresEvaluator):
         off_policy: str = "transition",
         solver: str = "batch",
         penalty: str | None = None,
-        reg: float = 0.01,
-        reg2: float = 0.01,
+        alpha: float = 0.01,
+        alpha_nested: float = 0.01,
         lasso_solver: str = "lars",
         laplacian: Any = None,
         nodes: Any = None,
@@ -226,8 +226,8 @@ class LSTD(LeastSquaresEvaluator):
         self.off_policy = off_policy
         self.solver = solver
         self.penalty = penalty
-        self.reg = reg
-        self.reg2 = reg2
+        self.alpha = alpha
+        self.alpha_nested = alpha_nested
         self.lasso_solver = lasso_solver
         self.laplacian = laplacian
         self.nodes = nodes
@@ -305,7 +305,7 @@ class LSPE(LeastSquaresEvaluator):
         Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1].
-    alpha : float, default=1.0
+    learning_rate : float, default=1.0
         How far to move towards each regression.
     eps : float, default=1e3
         Inverse strength of the ridge on the sum of φφᵀ.
@@ -378,7 +378,7 @@ class LSPE(LeastSquaresEvaluator):
 
     _parameter_constraints: dict[str, Any] = {
         **LeastSquaresEvaluator._parameter_constraints,
-        "alpha": [POSITIVE],
+        "learning_rate": [POSITIVE],
         "weight_gram": ["boolean"],
         "solver": [StrOptions({"batch", "recursive"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -391,7 +391,7 @@ class LSPE(LeastSquaresEvaluator):
         gamma: float = 0.95,
         lam: float = 0.0,
         *,
-        alpha: float = 1.0,
+        learning_rate: float = 1.0,
         eps: float = 1e3,
         off_policy: str = "transition",
         weight_gram: bool = False,
@@ -402,7 +402,7 @@ class LSPE(LeastSquaresEvaluator):
     ) -> None:
         self.gamma = gamma
         self.lam = lam
-        self.alpha = alpha
+        self.learning_rate = learning_rate
         self.eps = eps
         self.off_policy = off_policy
         self.weight_gram = weight_gram
@@ -428,7 +428,7 @@ class LSPE(LeastSquaresEvaluator):
             add_to_gram(block, weights, self._N)
             return True
         X, delta = dense_rows(block.X), differences(block, terms)
-        alphas = np.full(len(block), float(self.alpha))
+        alphas = np.full(len(block), float(self.learning_rate))
         system = (self._N, self.A_, self.b_, self._theta, self._z)
         used = lspe_pass(X, delta, terms.target, terms.decay, weights, alphas, *system)
         return self._warn_if_diverging(used, len(block))
@@ -438,7 +438,7 @@ class LSPE(LeastSquaresEvaluator):
         theta, change = self._theta, np.inf
         for iteration in range(1, self.max_iter + 1):
             self.n_iter_ = iteration
-            step = self.alpha * (self.N_ @ (self.b_ - self.A_ @ theta))
+            step = self.learning_rate * (self.N_ @ (self.b_ - self.A_ @ theta))
             theta = theta + step
             change = np.abs(step).max() / max(1.0, np.abs(theta).max())
             if change <= self.tol or not np.all(np.abs(theta) < DIVERGED):
@@ -473,10 +473,11 @@ class FPKF(LeastSquaresEvaluator):
         Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1].
-    alpha : float, default=1.0
+    learning_rate : float, default=1.0
         Step size.
-    alpha_decay : float or None, default=None
-        The step at time t is ``alpha * alpha_decay / (alpha_decay + t)``; constant when None.
+    learning_rate_decay : float or None, default=None
+        The step at time t is ``learning_rate * learning_rate_decay / (learning_rate_decay + t)``;
+        constant when None.
     min_samples : int, default=0
         Gather this many transitions before the first step.
     eps : float, default=1e3
@@ -533,8 +534,8 @@ class FPKF(LeastSquaresEvaluator):
 
     _parameter_constraints: dict[str, Any] = {
         **LeastSquaresEvaluator._parameter_constraints,
-        "alpha": [POSITIVE],
-        "alpha_decay": [None, POSITIVE],
+        "learning_rate": [POSITIVE],
+        "learning_rate_decay": [None, POSITIVE],
         "min_samples": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -543,16 +544,16 @@ class FPKF(LeastSquaresEvaluator):
         gamma: float = 0.95,
         lam: float = 0.0,
         *,
-        alpha: float = 1.0,
-        alpha_decay: float | None = None,
+        learning_rate: float = 1.0,
+        learning_rate_decay: float | None = None,
         min_samples: int = 0,
         eps: float = 1e3,
         off_policy: str = "transition",
     ) -> None:
         self.gamma = gamma
         self.lam = lam
-        self.alpha = alpha
-        self.alpha_decay = alpha_decay
+        self.learning_rate = learning_rate
+        self.learning_rate_decay = learning_rate_decay
         self.min_samples = min_samples
         self.eps = eps
         self.off_policy = off_policy
@@ -566,8 +567,10 @@ class FPKF(LeastSquaresEvaluator):
     def _absorb(self, block: Transitions) -> bool:
         terms = self._terms(block)
         times = self._time + np.arange(1.0, len(block) + 1.0)
-        schedule = "constant" if self.alpha_decay is None else "harmonic"
-        alphas = step_sizes(times, self.alpha, schedule, decay=self.alpha_decay or 1.0)
+        schedule = "constant" if self.learning_rate_decay is None else "harmonic"
+        alphas = step_sizes(
+            times, self.learning_rate, schedule, decay=self.learning_rate_decay or 1.0
+        )
         alphas[times <= self.min_samples] = 0.0
         self._time += len(block)
         X, delta = dense_rows(block.X), differences(block, terms)

@@ -49,23 +49,25 @@ def penalised_solution(model: Any, gram: NDArray[np.float64] | None) -> NDArray[
     n = model.n_transitions_
     A, b = model.A_ / n, model.b_ / n
     if model.penalty == "l2":
-        return ridge_td(A, b, model.reg)
+        return ridge_td(A, b, model.alpha)
     if model.penalty == "rp":
-        return model.components_ @ ridge_td(A, b, model.reg)
+        return model.components_ @ ridge_td(A, b, model.alpha)
     if model.penalty == "l1":
-        return l1_td(A, b, model.reg)
+        return l1_td(A, b, model.alpha)
     if model.penalty == "lasso-td":
-        return lasso_td(A, b, model.reg, solver=model.lasso_solver)
+        return lasso_td(A, b, model.alpha, solver=model.lasso_solver)
     if model.penalty == "dantzig":
-        return dantzig_td(A, b, model.reg)
+        return dantzig_td(A, b, model.alpha)
     if model.penalty == "laplacian":
-        return laplacian_td(A, b, model.nodes, model.laplacian, model.reg)
+        return laplacian_td(A, b, model.nodes, model.laplacian, model.alpha)
     assert gram is not None
     # γ times the mean of φφ'ᵀ is what A lacks of the Gram matrix
     cross = (gram / n - A) / model.gamma if model.gamma > 0 else np.zeros_like(A)
-    first = 0.0 if model.penalty == "l1-pbr" else model.reg
+    first = 0.0 if model.penalty == "l1-pbr" else model.alpha
     kind = "l2" if model.penalty == "l2l2" else "l1"
-    return nested_solution(Moments(gram / n, cross, b), model.gamma, first, model.reg2, kind)
+    return nested_solution(
+        Moments(gram / n, cross, b), model.gamma, first, model.alpha_nested, kind
+    )
 
 
 def random_components(model: Any, n_features: int) -> NDArray[np.float64]:

@@ -27,22 +27,22 @@ _LAM = [round(0.1 * k, 1) for k in range(11)]
 _MU = [1e-4, 1e-3, 1e-2, 0.05, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
 _EPS = [1e5, 1e3, 1e2, 10.0, 1.0, 0.1, 0.01]
 _GRIDS: dict[str, dict[str, list[Any]]] = {
-    "TD": {"alpha": _ALPHA, "lam": _LAM},
-    "GTD": {"alpha": _ALPHA, "mu": _MU},
-    "GTD2": {"alpha": _ALPHA, "mu": _MU},
-    "TDC": {"alpha": _ALPHA, "mu": _MU, "lam": _LAM},
-    "ResidualGradient": {"alpha": _ALPHA},
+    "TD": {"learning_rate": _ALPHA, "lam": _LAM},
+    "GTD": {"learning_rate": _ALPHA, "mu": _MU},
+    "GTD2": {"learning_rate": _ALPHA, "mu": _MU},
+    "TDC": {"learning_rate": _ALPHA, "mu": _MU, "lam": _LAM},
+    "ResidualGradient": {"learning_rate": _ALPHA},
     "LSTD": {"eps": _EPS, "lam": _LAM},
     "LSPE": {
         "eps": _EPS,
         "lam": _LAM,
-        "alpha": [0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0],
+        "learning_rate": [0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0],
     },
     "FPKF": {
         "eps": _EPS,
         "lam": _LAM,
-        "alpha": [0.01, 0.1, 0.3, 0.5, 0.8, 1.0],
-        "alpha_decay": [1.0, 10.0, 100.0, 1000.0],
+        "learning_rate": [0.01, 0.1, 0.3, 0.5, 0.8, 1.0],
+        "learning_rate_decay": [1.0, 10.0, 100.0, 1000.0],
         "min_samples": [0, 500, 1000],
     },
     "BRM": {"eps": _EPS, "lam": _LAM},

@@ -22,21 +22,21 @@ from octavo.rl.evaluators.least_squares_td import FPKF, LSPE, LSTD
 from octavo.rl.problems.garnet import make_garnet
 
 __all__ = [
+    "EvaluatorScore",
     "GarnetStudy",
     "LearningCurve",
-    "Score",
     "error_curve",
     "garnet_evaluators",
     "garnet_study",
 ]
 
 _LAMBDAS = (0.0, 0.4, 0.7, 0.9, 1.0)
-_STEPS = {"alpha": (0.01, 0.1, 1.0), "alpha_decay": (10.0, 100.0, 1000.0)}
+_STEPS = {"learning_rate": (0.01, 0.1, 1.0), "learning_rate_decay": (10.0, 100.0, 1000.0)}
 _SECOND = {"beta": (0.01, 0.1, 1.0), "beta_decay": (10.0, 100.0, 1000.0)}
 _SIZES = {"small": (30, 2, 2, 8), "big": (100, 4, 3, 20)}
 
 
-class Score(NamedTuple):
+class EvaluatorScore(NamedTuple):
     """How an evaluator with some settings did: mean, median and spread of its error.
 
     `name` is the method's, `settings` what was set, `mean`, `median` and `std` are over the
@@ -113,7 +113,9 @@ def _settings_of(grid):
 def _score(name, settings, errors):
     with np.errstate(invalid="ignore"):
         spread = float(np.std(errors)) if np.isfinite(errors).all() else np.inf
-    return Score(name, settings, float(errors.mean()), float(np.median(errors)), spread, errors)
+    return EvaluatorScore(
+        name, settings, float(errors.mean()), float(np.median(errors)), spread, errors
+    )
 
 
 def garnet_evaluators(gamma=0.95):

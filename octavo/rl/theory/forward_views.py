@@ -242,7 +242,7 @@ def forward_lspe(
     lam: float,
     *,
     eps: float = 1e3,
-    alpha: float = 1.0,
+    learning_rate: float = 1.0,
     off_policy: str = "transition",
 ) -> Array:
     """Return the last iterate of LSPE(λ): regressions of λ-returns from the iterate before.
@@ -255,7 +255,7 @@ def forward_lspe(
         Discount and decay of the traces.
     eps : float, default=1e3
         Inverse strength of the ridge on φφᵀ.
-    alpha : float, default=1.0
+    learning_rate : float, default=1.0
         How far to move towards each regression.
     off_policy : {"transition", "standard"}, default="transition"
         How importance ratios weigh a temporal difference.
@@ -277,7 +277,7 @@ def forward_lspe(
     for i in range(1, len(phi) + 1):
         errors = _look_ahead(terms.target[:i] - delta[:i] @ theta, onward[:i])
         gram = phi[:i].T @ phi[:i] + _ridge(theta.size, eps)
-        theta = theta + alpha * np.linalg.solve(gram, phi[:i].T @ errors)
+        theta = theta + learning_rate * np.linalg.solve(gram, phi[:i].T @ errors)
     return theta
 
 

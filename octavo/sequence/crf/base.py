@@ -21,7 +21,7 @@ from octavo.engine.estimators.progress import FitProgress
 from octavo.sequence.crf.field_training import Trained, fit_likelihood, fit_margin, prior_sigmas
 from octavo.sequence.crf.label_grammar import LabelGrammar
 from octavo.sequence.crf.label_sequences import LabelStack, object_array, stack_labels
-from octavo.sequence.crf.pattern_automaton import Boundary, Pattern, observed_patterns
+from octavo.sequence.crf.pattern_automaton import BoundaryLabel, Pattern, observed_patterns
 from octavo.sequence.crf.sequence_features import Table, read_table
 
 Floats = NDArray[np.float64]
@@ -33,10 +33,9 @@ class PatternModel(CallbackSupportMixin, BaseEstimator):
 
     max_order: int
     min_pattern_count: int
-    C: float | None
-    sigma: float
-    sigma_by_order: dict[int, float] | None
-    l1: float
+    alpha: float
+    alpha_by_order: dict[int, float] | None
+    alpha_l1: float
     transition_features: str | Sequence[Pattern]
     solver: str
     max_iter: int
@@ -49,13 +48,9 @@ class PatternModel(CallbackSupportMixin, BaseEstimator):
     _parameter_constraints: dict[str, Any] = {
         "max_order": [Interval(Integral, 0, None, closed="left")],
         "min_pattern_count": [Interval(Integral, 1, None, closed="left")],
-        "C": [None, Interval(Real, 0, None, closed="neither")],
-        "sigma": [
-            Interval(Real, 0, None, closed="neither"),
-            Interval(Real, 0, None, closed="right"),
-        ],
-        "sigma_by_order": [None, dict],
-        "l1": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha_by_order": [None, dict],
+        "alpha_l1": [Interval(Real, 0, None, closed="left")],
         "transition_features": [StrOptions({"patterns"}), "array-like"],
         "solver": [StrOptions({"lbfgs", "max_margin"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -104,7 +99,9 @@ class PatternModel(CallbackSupportMixin, BaseEstimator):
         observed = [
             i
             for i, z in enumerate(patterns)
-            if 2 <= len(z) <= order + 1 and Boundary.BEGIN not in z and Boundary.END not in z
+            if 2 <= len(z) <= order + 1
+            and BoundaryLabel.BEGIN not in z
+            and BoundaryLabel.END not in z
         ]
         labels = self.classes_.tolist()
         grammar = LabelGrammar(
@@ -115,19 +112,17 @@ class PatternModel(CallbackSupportMixin, BaseEstimator):
     # --- training ---------------------------------------------------------------------------
 
     def _check_options(self) -> None:
-        if self.solver == "max_margin" and self.l1 > 0:
-            raise ValueError(f"l1={self.l1} needs solver='lbfgs'")
-        if self.solver == "max_margin" and math.isinf(self._sigma()):
-            raise ValueError("solver='max_margin' needs a finite sigma")
-        for order, value in (self.sigma_by_order or {}).items():
+        if self.solver == "max_margin" and self.alpha_l1 > 0:
+            raise ValueError(f"alpha_l1={self.alpha_l1} needs solver='lbfgs'.")
+        if self.solver == "max_margin" and self.alpha == 0:
+            raise ValueError("solver='max_margin' needs alpha > 0; got 0.")
+        for order, value in (self.alpha_by_order or {}).items():
             if not isinstance(order, Integral) or order < 0:
-                raise ValueError(f"sigma_by_order has the key {order!r}; keys are orders, 0, 1, ..")
+                raise ValueError(
+                    f"alpha_by_order has the key {order!r}; keys are orders, 0, 1, ..."
+                )
             if not isinstance(value, Real) or not value > 0:
-                raise ValueError(f"sigma_by_order[{order}] must be positive, got {value!r}")
-
-    def _sigma(self) -> float:
-        C = self.C
-        return float(self.sigma) if C is None else math.sqrt(C)
+                raise ValueError(f"alpha_by_order[{order}] must be positive; got {value!r}.")
 
     def _share(self, sample_weight: ArrayLike | None, n_sequences: int) -> Floats:
         if sample_weight is None:
@@ -144,7 +139,7 @@ class PatternModel(CallbackSupportMixin, BaseEstimator):
 
     def _train(self, data: Any, share: Floats, X: Any, y: Any) -> None:
         """Find the weights of the field by the chosen solver; warn if it did not converge."""
-        sigma = prior_sigmas(self._field, self._sigma(), self.sigma_by_order)
+        sigma = prior_sigmas(self._field, self.alpha, self.alpha_by_order)
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         with FitProgress(self, self.max_iter, X, y) as progress:
             if self.solver == "lbfgs":
@@ -153,7 +148,7 @@ class PatternModel(CallbackSupportMixin, BaseEstimator):
                     data,
                     share,
                     sigma,
-                    l1=self.l1,
+                    l1=self.alpha_l1,
                     n_jobs=self.n_jobs,
                     step=progress.step,
                     **limits,
@@ -173,8 +168,7 @@ class PatternModel(CallbackSupportMixin, BaseEstimator):
                 stacklevel=4,
             )
         self.n_iter_ = found.n_iter
-        self.objective_ = found.objective
-        self.objective_trace_ = found.trace
+        self.objective_, self.objectives_ = -found.objective, -found.trace
         self.duality_gap_ = found.gap
         self.gradient_norm_ = found.residual if self.solver == "lbfgs" else math.nan
         self._expose(found.weights)

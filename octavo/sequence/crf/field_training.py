@@ -98,12 +98,13 @@ def fit_margin(
     )
 
 
-def prior_sigmas(field: Any, sigma: float, by_order: dict[int, float] | None) -> Floats:
-    """Return the standard deviation of every weight's prior: that of its pattern's order."""
+def prior_sigmas(field: Any, alpha: float, by_order: dict[int, float] | None) -> Floats:
+    """Return the standard deviation 1/√α of every weight's prior: that of its pattern's order."""
     chosen = by_order or {}
 
     def of_order(order: int) -> float:
-        return float(chosen.get(order, sigma))
+        strength = float(chosen.get(order, alpha))
+        return 1.0 / np.sqrt(strength) if strength > 0.0 else np.inf
 
     orders = np.array([of_order(len(z) - 1) for z in field.grammar.patterns])
     arrays = {}

@@ -49,14 +49,13 @@ class HighOrderCRF(PatternModel):
         classifier of single positions.
     min_pattern_count : int, default=1
         Patterns seen less often in training are left out.
-    C : float, optional
-        Variance of the Gaussian prior of the weights; the same as ``sigma=sqrt(C)``.
-    sigma : float, default=1.0
-        Standard deviation of that prior, the paper's σ_reg; inf for none.
-    sigma_by_order : dict of int to float, optional
-        Standard deviations for patterns of some orders; the order of a pattern is its length
+    alpha : float, default=1.0
+        Strength of the penalty α/2 ‖λ‖² on the weights: 1/σ² of the paper's Gaussian prior; 0 for
+        none.
+    alpha_by_order : dict of int to float, optional
+        Strengths for patterns of some orders; the order of a pattern is its length
         less one, and weights of observations belong to order 0.
-    l1 : float, default=0.0
+    alpha_l1 : float, default=0.0
         Strength of an l1 penalty besides.
     transition_features : "patterns" or list of tuple, default="patterns"
         All patterns seen in training, or a list of your own. Patterns are tuples of labels.
@@ -68,7 +67,7 @@ class HighOrderCRF(PatternModel):
     tol : float, default=1e-5
         Stop when no entry of the gradient, divided by the number of positions, exceeds it; for
         "max_margin", when the duality gap, so divided, does not. 1e-2 is enough there.
-    n_jobs : int, default=1
+    n_jobs : int, default=None
         Threads among which the sequences are shared.
     observation_order : int, default=0
         Patterns from order 1 to this one have weights that depend on the observation, besides
@@ -97,9 +96,9 @@ class HighOrderCRF(PatternModel):
     n_iter_ : int
         Iterations done.
     objective_ : float
-        Penalised log-likelihood Σ log P - Σ λ²/(2σ²) - l1 ‖λ‖₁; for "max_margin", minus the
-        penalised hinge loss.
-    objective_trace_ : ndarray of shape (n_iterations,)
+        What is minimised: -Σ log P + α/2 ‖λ‖² + alpha_l1 ‖λ‖₁; for "max_margin" the penalised
+        hinge loss.
+    objectives_ : ndarray of shape (n_iterations,)
         The objective after every iteration.
     gradient_norm_ : float
         What tol was compared with; NaN for "max_margin".
@@ -152,15 +151,14 @@ class HighOrderCRF(PatternModel):
         self,
         max_order: int = 2,
         min_pattern_count: int = 1,
-        C: float | None = None,
-        sigma: float = 1.0,
-        sigma_by_order: dict[int, float] | None = None,
-        l1: float = 0.0,
+        alpha: float = 1.0,
+        alpha_by_order: dict[int, float] | None = None,
+        alpha_l1: float = 0.0,
         transition_features: str | Sequence[Pattern] = "patterns",
         solver: str = "lbfgs",
         max_iter: int = 200,
         tol: float = 1e-5,
-        n_jobs: int | None = 1,
+        n_jobs: int | None = None,
         *,
         observation_order: int = 0,
         boundary_labels: bool = False,
@@ -168,10 +166,9 @@ class HighOrderCRF(PatternModel):
     ) -> None:
         self.max_order = max_order
         self.min_pattern_count = min_pattern_count
-        self.C = C
-        self.sigma = sigma
-        self.sigma_by_order = sigma_by_order
-        self.l1 = l1
+        self.alpha = alpha
+        self.alpha_by_order = alpha_by_order
+        self.alpha_l1 = alpha_l1
         self.transition_features = transition_features
         self.solver = solver
         self.max_iter = max_iter

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from octavo.engine.chains.inference import Edges
 from octavo.engine.chains.lanes import GroupedEdges
 from octavo.engine.chains.sequences import locate
-from octavo.sequence.crf.pattern_automaton import Boundary, Pattern, PatternAutomaton
+from octavo.sequence.crf.pattern_automaton import BoundaryLabel, Pattern, PatternAutomaton
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -41,7 +41,8 @@ class LabelGrammar:
     labels : sequence of hashable
         All labels.
     patterns : sequence of tuple
-        Patterns of labels; they may begin with `Boundary.BEGIN` and end with `Boundary.END`.
+        Patterns of labels; they may begin with `BoundaryLabel.BEGIN` and end with
+        `BoundaryLabel.END`.
     allow_repeat : bool
         Whether a label may follow itself.
     complete : bool
@@ -57,8 +58,8 @@ class LabelGrammar:
         complete: bool = False,
     ) -> None:
         check_marks(patterns)
-        marked = any(mark in pattern for pattern in patterns for mark in Boundary)
-        alphabet = [*labels, *Boundary] if marked else list(labels)
+        marked = any(mark in pattern for pattern in patterns for mark in BoundaryLabel)
+        alphabet = [*labels, *BoundaryLabel] if marked else list(labels)
         self.automaton = PatternAutomaton(alphabet, patterns, complete=complete)
         self.n_labels, self.marked, self.allow_repeat = len(labels), marked, allow_repeat
         self.patterns = self.automaton.patterns
@@ -213,9 +214,9 @@ def check_marks(patterns: Sequence[Pattern]) -> None:
     for i, pattern in enumerate(patterns):
         if not isinstance(pattern, tuple):
             continue
-        begins = [k for k, label in enumerate(pattern) if label is Boundary.BEGIN]
-        ends = [k for k, label in enumerate(pattern) if label is Boundary.END]
+        begins = [k for k, label in enumerate(pattern) if label is BoundaryLabel.BEGIN]
+        ends = [k for k, label in enumerate(pattern) if label is BoundaryLabel.END]
         if begins not in ([], [0]) or ends not in ([], [len(pattern) - 1]):
             raise ValueError(f"pattern {i} has a boundary in its middle: {pattern!r}")
-        if pattern and all(label in (Boundary.BEGIN, Boundary.END) for label in pattern):
+        if pattern and all(label in (BoundaryLabel.BEGIN, BoundaryLabel.END) for label in pattern):
             raise ValueError(f"pattern {i} has no label: {pattern!r}")

@@ -30,18 +30,18 @@ from octavo.sequence.crf.label_sequences import (
     stack_labels,
 )
 
-__all__ = ["Boundary", "PatternAutomaton", "observed_patterns"]
+__all__ = ["BoundaryLabel", "PatternAutomaton", "observed_patterns"]
 
 Pattern = tuple[Hashable, ...]
 
 
-class Boundary(Enum):
+class BoundaryLabel(Enum):
     """Marks that stand in patterns for the beginning and the end of a sequence.
 
     Examples
     --------
-    >>> from octavo.sequence import Boundary, observed_patterns
-    >>> (Boundary.BEGIN, "a") in observed_patterns([["a", "b"]], 1, boundary_labels=True)
+    >>> from octavo.sequence import BoundaryLabel, observed_patterns
+    >>> (BoundaryLabel.BEGIN, "a") in observed_patterns([["a", "b"]], 1, boundary_labels=True)
     True
     """
 
@@ -53,7 +53,7 @@ class Boundary(Enum):
 
 
 # Two values, not to be called.
-Boundary.__signature__ = inspect.Signature()  # type: ignore[assignment, method-assign]
+BoundaryLabel.__signature__ = inspect.Signature()  # type: ignore[assignment, method-assign]
 
 
 def observed_patterns(
@@ -76,7 +76,7 @@ def observed_patterns(
     min_count : int, default=1
         Patterns that occur less often are left out.
     boundary_labels : bool, default=False
-        Also count patterns that begin or end with the sequence, as `Boundary` marks.
+        Also count patterns that begin or end with the sequence, as `BoundaryLabel` marks.
     max_patterns : int, optional
         More than that is an error.
     lengths : array-like of int, optional
@@ -101,10 +101,10 @@ def observed_patterns(
     if boundary_labels:
         codes = mark_boundaries(codes, sizes, len(names))
         sizes = sizes + 2
-        names = [*names, Boundary.BEGIN, Boundary.END]
+        names = [*names, BoundaryLabel.BEGIN, BoundaryLabel.END]
     found = count_windows(codes, sizes, len(names), max_order, min_count)
     patterns = {tuple(names[c] for c in window): count for window, count in found}
-    for mark in Boundary:  # a mark alone says nothing
+    for mark in BoundaryLabel:  # a mark alone says nothing
         patterns.pop((mark,), None)
     if max_patterns is not None and len(patterns) > max_patterns:
         states = len({z[:k] for z in patterns for k in range(len(z))})

@@ -301,7 +301,7 @@ class HMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, BaseEst
         Probabilities of the clusters.
     lower_bound_ : float
         Bound on the expected log-likelihood of all virtual sequences.
-    lower_bounds_history_ : ndarray
+    lower_bounds_ : ndarray
         Its value at the start (after annealing) and after each iteration; it never falls.
     n_iter_ : int
         Number of iterations of the best start, after annealing.
@@ -424,7 +424,7 @@ class HMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, BaseEst
         self.weights_, self.cluster_hmms_ = run.params.weights, unpack_hmms(run.params.bank)
         self.responsibilities_ = run.expectations.share
         self.labels_ = self.responsibilities_.argmax(axis=1)
-        self.lower_bound_, self.lower_bounds_history_ = run.objective, run.trace
+        self.lower_bound_, self.lower_bounds_ = run.objective, run.trace
         self.n_iter_, self.converged_ = run.n_iter, run.converged
         self._virtual_each = virtual_sequences(self.n_virtual, bank.size) / bank.size
         return self

@@ -137,7 +137,7 @@ class GMMReduction(CallbackSupportMixin, BaseEstimator):
         Probabilities of the groups.
     lower_bound_ : float
         Expected log-likelihood of the virtual samples.
-    lower_bounds_history_ : ndarray
+    lower_bounds_ : ndarray
         Its value at the start (after annealing) and after each iteration; it never falls.
     n_iter_ : int
         Number of iterations of the best start, after annealing.
@@ -260,7 +260,7 @@ class GMMReduction(CallbackSupportMixin, BaseEstimator):
         self.covariances_ = covars[:, 0].copy() if bank.kind == "spherical" else covars.copy()
         self.covariance_type_ = bank.kind
         self.lower_bound_ = expect(final, base)[0]
-        self.lower_bounds_history_ = np.append(run.trace, self.lower_bound_)
+        self.lower_bounds_ = np.append(run.trace, self.lower_bound_)
         self.n_iter_, self.converged_ = run.n_iter + 1, run.converged
         return self
 

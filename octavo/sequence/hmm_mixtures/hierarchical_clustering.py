@@ -43,14 +43,14 @@ class HMMLevel(NamedTuple):
 
     ``parents[c]`` is the cluster of this level that node c of the level below belongs to (at the
     first level, that of HMM c); ``cluster_hmms`` and ``weights`` are the clusters' centres and
-    mixture weights; ``lower_bounds_history`` is the bound in each iteration.
+    mixture weights; ``lower_bounds`` is the bound in each iteration.
     """
 
     labels: NDArray[np.int64]
     parents: NDArray[np.int64]
     cluster_hmms: list[HMMParams]
     weights: Floats
-    lower_bounds_history: Floats
+    lower_bounds: Floats
 
 
 class HierarchicalHMMClustering(ClusterMixin, CallbackSupportMixin, BaseEstimator):

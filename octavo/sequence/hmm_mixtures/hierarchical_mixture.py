@@ -196,7 +196,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEst
         Number of shards seen.
     lower_bound_ : float
         The bound that the reduction reached.
-    lower_bounds_history_ : ndarray
+    lower_bounds_ : ndarray
         Its value in each iteration; it never falls.
     n_iter_ : int
         Iterations of the reduction.
@@ -402,7 +402,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEst
         self.n_shards_ = int(base.shards.max()) + 1
         self.weights_, self.cluster_hmms_ = run.params.weights, unpack_hmms(run.params.bank)
         self.base_labels_ = run.expectations.share.argmax(axis=1)
-        self.lower_bound_, self.lower_bounds_history_ = run.objective, run.trace
+        self.lower_bound_, self.lower_bounds_ = run.objective, run.trace
         self.n_iter_, self.converged_ = run.n_iter, run.converged
 
 

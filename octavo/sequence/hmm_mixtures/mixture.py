@@ -234,7 +234,7 @@ class HMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEstimator):
         The groups in the order of ``labels_``; the numbers of the sequences without groups.
     lower_bound_ : float
         The log-likelihood that was reached.
-    lower_bounds_history_ : ndarray of shape (`n_iter_` + 1,)
+    lower_bounds_ : ndarray of shape (`n_iter_` + 1,)
         Its value at the start and after each iteration; it never falls.
     n_iter_ : int
         Number of iterations of the best start.
@@ -359,6 +359,6 @@ class HMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEstimator):
         self.responsibilities_ = run.expectations.share
         self.labels_ = self.responsibilities_.argmax(axis=1)
         self.groups_ = data.names
-        self.lower_bound_, self.lower_bounds_history_ = run.objective, run.trace
+        self.lower_bound_, self.lower_bounds_ = run.objective, run.trace
         self.n_iter_, self.converged_ = run.n_iter, run.converged
         return self

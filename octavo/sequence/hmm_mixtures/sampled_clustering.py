@@ -133,7 +133,7 @@ class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, 
         Probabilities of the clusters.
     lower_bound_ : float
         Log-likelihood of the sequences that were drawn.
-    lower_bounds_history_ : ndarray of shape (`n_iter_` + 1,)
+    lower_bounds_ : ndarray of shape (`n_iter_` + 1,)
         Its value at the start and after each iteration; it never falls.
     n_iter_ : int
         Number of iterations of the best start.
@@ -249,7 +249,7 @@ class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, 
         self.weights_, self.cluster_hmms_ = run.params.weights, unpack_hmms(run.params.bank)
         self.responsibilities_ = run.expectations.share
         self.labels_ = self.responsibilities_.argmax(axis=1)
-        self.lower_bound_, self.lower_bounds_history_ = run.objective, run.trace
+        self.lower_bound_, self.lower_bounds_ = run.objective, run.trace
         self.n_iter_, self.converged_ = run.n_iter, run.converged
         total = SAMPLES * bank.size if self.n_samples is None else self.n_samples
         self._virtual_each = total / bank.size

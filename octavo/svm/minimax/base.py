@@ -231,16 +231,16 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):
 class GuaranteedClassifier(MomentClassifier):
     """A moment classifier whose covariances are regularised by a share of their variance."""
 
-    reg: float
+    alpha: float
 
     def _ridge(self, average: float) -> float:
-        if not average > 0.0 and self.reg > 0.0:
+        if not average > 0.0 and self.alpha > 0.0:
             raise ValueError(
                 "Neither class has any spread (every covariance is zero), so that kappa is "
                 "unbounded; give each class at least two different rows."
             )
-        self.ridge_ = self.reg * average
-        return self.ridge_
+        self.alpha_ = self.alpha * average
+        return self.alpha_
 
     def _store_kappas(self, plane: Hyperplane, less: float = 0.0) -> None:
         errors = worst_case_error(np.array(plane.kappas) - less)

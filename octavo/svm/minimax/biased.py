@@ -32,7 +32,7 @@ __all__ = ["BiasedMPM", "MinimumErrorMPM", "biased_hyperplane", "minimum_error_h
 
 
 def biased_hyperplane(
-    zero: ClassMoments, one: ClassMoments, min_accuracy: float, ridge: float = 0.0
+    zero: ClassMoments, one: ClassMoments, min_accuracy: float, alpha: float = 0.0
 ) -> Hyperplane:
     """Return the best guarantee for class 1 among hyperplanes that guarantee one for class 0.
 
@@ -42,7 +42,7 @@ def biased_hyperplane(
         Means and covariances of the classes.
     min_accuracy : float
         Worst-case accuracy that class 0 must have, in [0, 1).
-    ridge : float, default=0.0
+    alpha : float, default=0.0
         Added to the diagonals of both covariances.
 
     Returns
@@ -67,7 +67,7 @@ def biased_hyperplane(
     >>> [round(kappa, 6) for kappa in plane.kappas]
     [2.0, 3.0]
     """
-    return _protecting(GuaranteeCurve(zero, one, (ridge, ridge)), min_accuracy, "raise")
+    return _protecting(GuaranteeCurve(zero, one, (alpha, alpha)), min_accuracy, "raise")
 
 
 def _protecting(curve: GuaranteeCurve, min_accuracy: float, on_infeasible: str) -> Hyperplane:
@@ -94,7 +94,7 @@ def _protecting(curve: GuaranteeCurve, min_accuracy: float, on_infeasible: str) 
 
 
 def minimum_error_hyperplane(
-    zero: ClassMoments, one: ClassMoments, prior: float, ridge: float = 0.0
+    zero: ClassMoments, one: ClassMoments, prior: float, alpha: float = 0.0
 ) -> Hyperplane:
     """Return the hyperplane with the best worst-case accuracy over both classes together.
 
@@ -104,7 +104,7 @@ def minimum_error_hyperplane(
         Means and covariances of the classes.
     prior : float
         Probability of class 1, strictly between 0 and 1.
-    ridge : float, default=0.0
+    alpha : float, default=0.0
         Added to the diagonals of both covariances.
 
     Returns
@@ -126,7 +126,7 @@ def minimum_error_hyperplane(
     """
     if not 0.0 < prior < 1.0:
         raise ValueError(f"prior must lie strictly between 0 and 1, got {prior!r}.")
-    curve = GuaranteeCurve(zero, one, (ridge, ridge))
+    curve = GuaranteeCurve(zero, one, (alpha, alpha))
 
     def error(z: Any) -> Any:  # at t = 1/(1 + e⁻ᶻ), which spreads the ends of the curve
         kappa0, kappa1 = curve.kappas(np.clip(expit(z), EDGE, 1.0 - EDGE))
@@ -162,7 +162,7 @@ class BiasedMPM(GuaranteedClassifier):
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"}, \
             callable or None, default=None
         Space of the hyperplane; None for the features themselves.
-    reg : float, default=1e-6
+    alpha : float, default=1e-6
         Added to the diagonals of both covariances, as a share of their average variance.
     gamma : {"scale", "auto"}, float or None, default=None
         Scale of the kernels ``rbf``, ``laplacian``, ``poly`` and ``sigmoid``; None is one over
@@ -194,7 +194,7 @@ class BiasedMPM(GuaranteedClassifier):
         Accuracy of each class, whatever the distributions with these moments.
     worst_case_error_ : float
         The larger of the two worst-case errors.
-    ridge_ : float
+    alpha_ : float
         What was added to the diagonals of both covariances.
     duality_gap_ : float
         No hyperplane has both `kappas_` larger by more than this.
@@ -239,7 +239,7 @@ class BiasedMPM(GuaranteedClassifier):
         "min_accuracy": [Interval(Real, 0, 1, closed="left")],
         "protected": [Interval(Integral, 0, 1, closed="both")],
         "on_infeasible": [StrOptions({"raise", "warn"})],
-        "reg": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -249,7 +249,7 @@ class BiasedMPM(GuaranteedClassifier):
         *,
         on_infeasible: str = "raise",
         kernel: Any = None,
-        reg: float = 1e-6,
+        alpha: float = 1e-6,
         gamma: float | str | None = None,
         degree: float = 3,
         coef0: float = 0.0,
@@ -261,7 +261,7 @@ class BiasedMPM(GuaranteedClassifier):
         self.protected = protected
         self.on_infeasible = on_infeasible
         self.kernel = kernel
-        self.reg = reg
+        self.alpha = alpha
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
@@ -270,9 +270,9 @@ class BiasedMPM(GuaranteedClassifier):
         self.random_state = random_state
 
     def _find_hyperplane(self, zero: ClassMoments, one: ClassMoments) -> Hyperplane:
-        ridge = self._ridge(average_variance(zero, one))
+        alpha = self._ridge(average_variance(zero, one))
         first, second = (zero, one) if self.protected == 0 else (one, zero)
-        curve = GuaranteeCurve(first, second, (ridge, ridge))
+        curve = GuaranteeCurve(first, second, (alpha, alpha))
         plane = _protecting(curve, self.min_accuracy, self.on_infeasible)
         if self.protected == 1:  # the same problem seen from the other side
             plane = plane._replace(
@@ -297,7 +297,7 @@ class MinimumErrorMPM(GuaranteedClassifier):
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"}, \
             callable or None, default=None
         Space of the hyperplane; None for the features themselves.
-    reg : float, default=1e-6
+    alpha : float, default=1e-6
         Added to the diagonals of both covariances, as a share of their average variance.
     gamma : {"scale", "auto"}, float or None, default=None
         Scale of the kernels ``rbf``, ``laplacian``, ``poly`` and ``sigmoid``; None is one over
@@ -331,7 +331,7 @@ class MinimumErrorMPM(GuaranteedClassifier):
         Accuracy of each class, whatever the distributions with these moments.
     worst_case_error_ : float
         The worst-case error of both classes together, weighted by `prior_`.
-    ridge_ : float
+    alpha_ : float
         What was added to the diagonals of both covariances.
     duality_gap_ : float
         No hyperplane has both `kappas_` larger by more than this.
@@ -375,7 +375,7 @@ class MinimumErrorMPM(GuaranteedClassifier):
     _parameter_constraints: dict[str, Any] = {
         **KERNEL_CONSTRAINTS,
         "prior": [StrOptions({"empirical"}), Interval(Real, 0, 1, closed="neither")],
-        "reg": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -383,7 +383,7 @@ class MinimumErrorMPM(GuaranteedClassifier):
         prior: str | float = "empirical",
         *,
         kernel: Any = None,
-        reg: float = 1e-6,
+        alpha: float = 1e-6,
         gamma: float | str | None = None,
         degree: float = 3,
         coef0: float = 0.0,
@@ -393,7 +393,7 @@ class MinimumErrorMPM(GuaranteedClassifier):
     ) -> None:
         self.prior = prior
         self.kernel = kernel
-        self.reg = reg
+        self.alpha = alpha
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
@@ -403,8 +403,8 @@ class MinimumErrorMPM(GuaranteedClassifier):
 
     def _find_hyperplane(self, zero: ClassMoments, one: ClassMoments) -> Hyperplane:
         self.prior_ = one.n / (one.n + zero.n) if isinstance(self.prior, str) else float(self.prior)
-        ridge = self._ridge(average_variance(zero, one))
-        plane = minimum_error_hyperplane(zero, one, self.prior_, ridge)
+        alpha = self._ridge(average_variance(zero, one))
+        plane = minimum_error_hyperplane(zero, one, self.prior_, alpha)
         self.kappas_ = np.array(plane.kappas)
         self._store_kappas(plane)
         weights = np.array([1.0 - self.prior_, self.prior_])

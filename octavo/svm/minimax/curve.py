@@ -78,7 +78,7 @@ def _triangular_root(total: Array) -> Array:
     if left <= 8 * len(total) * np.finfo(float).eps:
         raise ValueError(
             "The covariances of the two classes are singular in a common direction: no "
-            "guarantee is the largest. Regularise (reg > 0), or give more rows."
+            "guarantee is the largest. Regularise (alpha > 0), or give more rows."
         )
     return root
 
@@ -90,17 +90,17 @@ class GuaranteeCurve:
     ----------
     zero, one : ClassMoments
         Moments of the classes.
-    ridge : tuple of float
+    alpha : tuple of float
         Added to the diagonals of the covariances of class 0 and class 1.
     """
 
     def __init__(
-        self, zero: ClassMoments, one: ClassMoments, ridge: tuple[float, float] = (0.0, 0.0)
+        self, zero: ClassMoments, one: ClassMoments, alpha: tuple[float, float] = (0.0, 0.0)
     ) -> None:
         self.difference = mean_difference(zero, one)
         self.means = zero.mean, one.mean
         eye = np.eye(len(self.difference))
-        self.covs = zero.cov + ridge[0] * eye, one.cov + ridge[1] * eye
+        self.covs = zero.cov + alpha[0] * eye, one.cov + alpha[1] * eye
         root = _triangular_root(self.covs[0] + self.covs[1])
         whitened = solve_triangular(root, self.covs[1], lower=True)
         share, vectors = eigh(solve_triangular(root, whitened.T, lower=True))

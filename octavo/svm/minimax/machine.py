@@ -33,14 +33,14 @@ __all__ = [
 ]
 
 
-def minimax_hyperplane(zero: ClassMoments, one: ClassMoments, ridge: float = 0.0) -> Hyperplane:
+def minimax_hyperplane(zero: ClassMoments, one: ClassMoments, alpha: float = 0.0) -> Hyperplane:
     """Return the hyperplane with the best worst-case accuracy for both classes.
 
     Parameters
     ----------
     zero, one : ClassMoments
         Means and covariances of the classes.
-    ridge : float, default=0.0
+    alpha : float, default=0.0
         Added to the diagonals of both covariances; without it Σ₁ + Σ₀ must be invertible.
 
     Returns
@@ -65,19 +65,19 @@ def minimax_hyperplane(zero: ClassMoments, one: ClassMoments, ridge: float = 0.0
     >>> round(plane.kappas[0], 6), round(float(plane.threshold / plane.coef[0]), 6)
     (2.0, 2.0)
     """
-    curve = GuaranteeCurve(zero, one, (ridge, ridge))
+    curve = GuaranteeCurve(zero, one, (alpha, alpha))
     t, steps = curve.meet()
     return curve.hyperplane(curve.direction(t), None, steps)
 
 
-def fisher_hyperplane(zero: ClassMoments, one: ClassMoments, ridge: float = 0.0) -> Hyperplane:
+def fisher_hyperplane(zero: ClassMoments, one: ClassMoments, alpha: float = 0.0) -> Hyperplane:
     """Return Fisher's direction with the threshold and guarantee of a minimax machine.
 
     Parameters
     ----------
     zero, one : ClassMoments
         Means, covariances and sizes of the classes.
-    ridge : float, default=0.0
+    alpha : float, default=0.0
         Added to the diagonals of both covariances.
 
     Returns
@@ -95,12 +95,12 @@ def fisher_hyperplane(zero: ClassMoments, one: ClassMoments, ridge: float = 0.0)
     >>> round(fisher_hyperplane(zero, one).kappas[0] ** 2, 6)  # a quarter of Mahalanobis's 9 + 1
     2.5
     """
-    curve = GuaranteeCurve(zero, one, (ridge, ridge))
+    curve = GuaranteeCurve(zero, one, (alpha, alpha))
     pooled = zero.n * curve.covs[0] + one.n * curve.covs[1]
     try:
         w = solve(pooled, curve.difference, assume_a="pos")
     except LinAlgError:
-        raise ValueError("The pooled covariance is singular: regularise (reg > 0).") from None
+        raise ValueError("The pooled covariance is singular: regularise (alpha > 0).") from None
     return curve.hyperplane(w / float(w @ curve.difference), None, 1)
 
 
@@ -180,7 +180,7 @@ class MinimaxProbabilityMachine(GuaranteedClassifier):
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"}, \
             callable or None, default=None
         Space of the hyperplane; None for the features themselves.
-    reg : float, default=1e-6
+    alpha : float, default=1e-6
         Added to the diagonals of both covariances, as a share of their average variance. With
         fewer rows than features it decides the direction: choose it by cross-validation.
     nu_mean : float, default=0.0
@@ -221,7 +221,7 @@ class MinimaxProbabilityMachine(GuaranteedClassifier):
         1 / (1 + (κ - ν)²): the largest error of either class that the moments allow.
     worst_case_accuracy_ : ndarray of shape (2,)
         One minus that, for each class.
-    ridge_ : float
+    alpha_ : float
         What was added to the diagonals of both covariances.
     duality_gap_ : float
         No hyperplane has a `kappa_` larger by more than this.
@@ -267,7 +267,7 @@ class MinimaxProbabilityMachine(GuaranteedClassifier):
 
     _parameter_constraints: dict[str, Any] = {
         **KERNEL_CONSTRAINTS,
-        "reg": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
         "nu_mean": [Interval(Real, 0, None, closed="left")],
         "rho_cov": [Interval(Real, 0, None, closed="left")],
         "direction": [StrOptions({"minimax", "fisher"})],
@@ -276,7 +276,7 @@ class MinimaxProbabilityMachine(GuaranteedClassifier):
     def __init__(
         self,
         kernel: Any = None,
-        reg: float = 1e-6,
+        alpha: float = 1e-6,
         nu_mean: float = 0.0,
         rho_cov: float = 0.0,
         *,
@@ -289,7 +289,7 @@ class MinimaxProbabilityMachine(GuaranteedClassifier):
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
-        self.reg = reg
+        self.alpha = alpha
         self.nu_mean = nu_mean
         self.rho_cov = rho_cov
         self.direction = direction
@@ -301,9 +301,9 @@ class MinimaxProbabilityMachine(GuaranteedClassifier):
         self.random_state = random_state
 
     def _find_hyperplane(self, zero: ClassMoments, one: ClassMoments) -> Hyperplane:
-        ridge = self.ridge_ = self._ridge(average_variance(zero, one)) + self.rho_cov
+        alpha = self.alpha_ = self._ridge(average_variance(zero, one)) + self.rho_cov
         solver = minimax_hyperplane if self.direction == "minimax" else fisher_hyperplane
-        plane = solver(zero, one, ridge)
+        plane = solver(zero, one, alpha)
         self.kappa_ = plane.kappas[0]
         self._store_kappas(plane, self.nu_mean)
         self.worst_case_error_ = float(worst_case_error(self.kappa_ - self.nu_mean))  # Eq. (3.10)

@@ -175,7 +175,7 @@ def solve_box_svm(
     return result._replace(alpha=y * result.alpha + 0.0, gradient=y * result.gradient)
 
 
-def iteration_bound(n: int, lam: float, eps: float, w_gap: float) -> int:
+def iteration_bound(n: int, alpha: float, eps: float, w_gap: float) -> int:
     """Return how many iterations a solver needs at most, Theorem 6.
 
     It holds for every strategy that gains at least as much as the best single variable, for
@@ -185,7 +185,7 @@ def iteration_bound(n: int, lam: float, eps: float, w_gap: float) -> int:
     ----------
     n : int
         Number of samples.
-    lam : float
+    alpha : float
         Regularisation λ.
     eps : float
         Tolerance ε: the clipped gap or the gap must fall to ε / (2λ).
@@ -203,12 +203,12 @@ def iteration_bound(n: int, lam: float, eps: float, w_gap: float) -> int:
     >>> iteration_bound(500, 1e-2, 1e-2, 20.0)
     100012900
     """
-    for name, value in (("n", n), ("lam", lam), ("eps", eps)):
+    for name, value in (("n", n), ("alpha", alpha), ("eps", eps)):
         if not value > 0:
             raise ValueError(f"{name} must be positive, got {value!r}")
     if not w_gap >= 0:
         raise ValueError(f"w_gap must be at least 0, got {w_gap!r}")
-    m = min(1.0, 2.0 * lam * eps)
-    first = math.ceil(2.0 / (lam * eps * m))
-    ratio = 4.0 * lam * w_gap / (eps * m)
+    m = min(1.0, 2.0 * alpha * eps)
+    first = math.ceil(2.0 / (alpha * eps * m))
+    ratio = 4.0 * alpha * w_gap / (eps * m)
     return first + (max(0, math.ceil(2.0 * n * math.log(ratio))) if ratio > 0 else 0)

@@ -39,11 +39,11 @@ __all__ = ["NoOffsetSVCCV", "steinwart_grid"]
 def steinwart_grid(
     n: int,
     d: int,
-    n_lams: int = 10,
-    n_sigmas: int = 10,
+    n_alphas: int = 10,
+    n_gammas: int = 10,
     *,
-    lam_scale: float = 10.0,
-    lam_max: float = 1.0,
+    alpha_scale: float = 10.0,
+    alpha_max: float = 1.0,
     sigma_min: float = 0.1,
     sigma_scale: float = 2.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -51,7 +51,7 @@ def steinwart_grid(
 
     These intervals contain asymptotically good values for features scaled to [-1, 1] and the
     kernel exp(−σ² ||x − x'||²). The paper's control experiment has 25 by 30 values with
-    ``lam_scale=0.001, sigma_min=0.005, sigma_scale=20``.
+    ``alpha_scale=0.001, sigma_min=0.005, sigma_scale=20``.
 
     Parameters
     ----------
@@ -59,44 +59,45 @@ def steinwart_grid(
         Number of training samples.
     d : int
         Number of features.
-    n_lams, n_sigmas : int, default=10
+    n_alphas, n_gammas : int, default=10
         Sizes of the grid.
-    lam_scale : float, default=10.0
+    alpha_scale : float, default=10.0
         The smallest λ is this over n².
-    lam_max : float, default=1.0
+    alpha_max : float, default=1.0
         The largest λ.
     sigma_min : float, default=0.1
-        The smallest σ.
+        The smallest σ, where gamma = σ².
     sigma_scale : float, default=2.0
         The largest σ is this times n^(1/d).
 
     Returns
     -------
-    lams : ndarray of shape (n_lams,)
+    alphas : ndarray of shape (n_alphas,)
         Descending.
-    sigmas : ndarray of shape (n_sigmas,)
+    gammas : ndarray of shape (n_gammas,)
         Ascending.
 
     Examples
     --------
     >>> from octavo.svm import steinwart_grid
-    >>> lams, sigmas = steinwart_grid(100, 2, 3, 3)
-    >>> lams.round(4), sigmas.round(3)
-    (array([1.    , 0.0316, 0.001 ]), array([ 0.1  ,  1.414, 20.   ]))
+    >>> alphas, gammas = steinwart_grid(100, 2, 3, 3)
+    >>> alphas.round(4), gammas.round(3)
+    (array([1.    , 0.0316, 0.001 ]), array([1.e-02, 2.e+00, 4.e+02]))
     """
-    for name, value in (("n", n), ("d", d), ("n_lams", n_lams), ("n_sigmas", n_sigmas)):
+    for name, value in (("n", n), ("d", d), ("n_alphas", n_alphas), ("n_gammas", n_gammas)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value!r}")
-    lam_min = min(lam_scale / n**2, lam_max)
+    alpha_min = min(alpha_scale / n**2, alpha_max)
     sigma_max = max(sigma_scale * n ** (1.0 / d), sigma_min)
-    return np.geomspace(lam_max, lam_min, n_lams), np.geomspace(sigma_min, sigma_max, n_sigmas)
+    sigmas = np.geomspace(sigma_min, sigma_max, n_gammas)
+    return np.geomspace(alpha_max, alpha_min, n_alphas), sigmas**2
 
 
 def fold_predictions(
     K: NDArray[np.float64],
     problems: list[PairProblem],
     weights: NDArray[np.float64],
-    lams: NDArray[np.float64],
+    alphas: NDArray[np.float64],
     rules: PathRules,
     test: NDArray[np.int64],
     memories: list[BoxMemory],
@@ -104,14 +105,14 @@ def fold_predictions(
     n_train: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
     """Train one fold at every λ; return the codes predicted on its test samples, and the cost."""
-    n_iter, seconds = np.zeros(len(lams), dtype=np.int64), np.zeros(len(lams))
-    converged = np.ones(len(lams), dtype=bool)
-    values = np.empty((len(lams), test.size, len(problems)))
+    n_iter, seconds = np.zeros(len(alphas), dtype=np.int64), np.zeros(len(alphas))
+    converged = np.ones(len(alphas), dtype=bool)
+    values = np.empty((len(alphas), test.size, len(problems)))
     for at, (problem, memory) in enumerate(zip(problems, memories)):
         chosen = problem.indices
         whole = chosen.size == len(K)
         gram = K if whole else square_part(K, chosen)
-        path = follow_path(gram, problem.y, weights[chosen], lams, rules, memory, n_train)
+        path = follow_path(gram, problem.y, weights[chosen], alphas, rules, memory, n_train)
         if whole:
             values[:, :, at] = path.values[:, test]
         else:  # samples of other classes are judged too
@@ -133,11 +134,11 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    lams : "paper" or array-like, default="paper"
-        Values of λ; "paper" takes `n_lams` of them from `steinwart_grid`.
-    sigmas : "paper" or array-like, default="paper"
-        Values of σ in the kernel exp(−σ² ||x − x'||²), that is gamma = σ².
-    n_lams, n_sigmas : int, default=10
+    alphas : "paper" or array-like, default="paper"
+        Values of λ; "paper" takes `n_alphas` of them from `steinwart_grid`.
+    gammas : "paper" or array-like, default="paper"
+        Values of gamma in the kernel exp(−gamma ||x − x'||²): the square of the paper's σ.
+    n_alphas, n_gammas : int, default=10
         Sizes of the paper's grid.
     cv : int or cross-validation generator, default=10
         Number of stratified, shuffled folds, or what `sklearn.model_selection.check_cv` takes.
@@ -168,19 +169,19 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    lams_, sigmas_ : ndarray
-        The grid, λ descending and σ ascending.
-    cv_error_ : ndarray of shape (n_lams, n_sigmas)
+    alphas_, gammas_ : ndarray
+        The grid, alphas descending and gammas ascending.
+    cv_error_ : ndarray of shape (n_alphas, n_gammas)
         Share of held-out samples that are classified wrongly, weighted as in the loss.
-    best_lam_, best_sigma_ : float
-        Where that is smallest; of equals the largest λ, then the smallest σ.
+    best_alpha_, best_gamma_ : float
+        Where that is smallest; of equals the largest alpha, then the smallest gamma.
     best_score_ : float
         One minus the error there.
     best_estimator_ : NoOffsetSVC
         Trained on all samples with the best pair.
-    n_iter_grid_ : ndarray of shape (n_lams, n_sigmas)
+    n_iter_grid_ : ndarray of shape (n_alphas, n_gammas)
         Iterations, all folds together.
-    time_grid_ : ndarray of shape (n_lams, n_sigmas)
+    time_grid_ : ndarray of shape (n_alphas, n_gammas)
         Seconds of the solver, all folds together.
     n_iter_ : int
         Iterations of the grid and of the final fit.
@@ -220,10 +221,10 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "lams": [StrOptions({"paper"}), "array-like"],
-        "sigmas": [StrOptions({"paper"}), "array-like"],
-        "n_lams": [Interval(Integral, 1, None, closed="left")],
-        "n_sigmas": [Interval(Integral, 1, None, closed="left")],
+        "alphas": [StrOptions({"paper"}), "array-like"],
+        "gammas": [StrOptions({"paper"}), "array-like"],
+        "n_alphas": [Interval(Integral, 1, None, closed="left")],
+        "n_gammas": [Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object"],
         "warm": [str],
         "order": [StrOptions(set(ORDERS))],
@@ -240,10 +241,10 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        lams="paper",
-        sigmas="paper",
-        n_lams=10,
-        n_sigmas=10,
+        alphas="paper",
+        gammas="paper",
+        n_alphas=10,
+        n_gammas=10,
         cv=10,
         warm="I1-W4",
         order="descending",
@@ -258,10 +259,10 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         random_state=None,
         n_jobs=None,
     ):
-        self.lams = lams
-        self.sigmas = sigmas
-        self.n_lams = n_lams
-        self.n_sigmas = n_sigmas
+        self.alphas = alphas
+        self.gammas = gammas
+        self.n_alphas = n_alphas
+        self.n_gammas = n_gammas
         self.cv = cv
         self.warm = warm
         self.order = order
@@ -314,10 +315,10 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self.n_neighbors,
             self.shrinking,
         )
-        self.lams_, self.sigmas_ = self._grid(*X.shape)
+        self.alphas_, self.gammas_ = self._grid(*X.shape)
         weights = sample_bounds(codes, self.classes_, self.class_weight, sample_weight, 1.0)
         folds = self._folds(X, codes, seed)
-        with FitProgress(self, len(self.sigmas_) + 1, X, y, step_name="width") as progress:
+        with FitProgress(self, len(self.gammas_) + 1, X, y, step_name="width") as progress:
             self._train_grid(X, codes, weights, folds, rules, seed, progress)
             self._refit(X, y, sample_weight, seed)
             progress.step()
@@ -341,16 +342,19 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return X, codes, sample_weight
 
     def _grid(self, n, d):
-        lams, sigmas = steinwart_grid(n, d, self.n_lams, self.n_sigmas)
+        alphas, gammas = steinwart_grid(n, d, self.n_alphas, self.n_gammas)
         given = []
-        for name, values, paper in (("lams", self.lams, lams), ("sigmas", self.sigmas, sigmas)):
+        for name, values, paper in (
+            ("alphas", self.alphas, alphas),
+            ("gammas", self.gammas, gammas),
+        ):
             if isinstance(values, str):
                 given.append(paper)
                 continue
             grid = np.unique(np.asarray(values, dtype=float))
             if not (grid.size and np.isfinite(grid).all() and grid[0] > 0):
                 raise ValueError(f"{name} must be positive and finite, got {values!r}")
-            given.append(grid[::-1] if name == "lams" else grid)
+            given.append(grid[::-1] if name == "alphas" else grid)
         return given
 
     def _folds(self, X, codes, seed):
@@ -384,17 +388,17 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         kept = [np.zeros(n) for _ in folds]
         for row, (train, _) in zip(kept, folds):
             row[train] = weights[train]
-        shape = len(self.lams_), len(self.sigmas_)
+        shape = len(self.alphas_), len(self.gammas_)
         counts = np.zeros(shape)
         self.n_iter_grid_, self.time_grid_ = np.zeros(shape, dtype=np.int64), np.zeros(shape)
         unfinished = 0
         total = sum(weights[test].sum() for _, test in folds)
         with Parallel(n_jobs=self.n_jobs, prefer="threads") as parallel:
-            for at, sigma in enumerate(self.sigmas_):
-                np.exp(np.multiply(squared, -(sigma**2), out=K), out=K)
+            for at, gamma in enumerate(self.gammas_):
+                np.exp(np.multiply(squared, -gamma, out=K), out=K)
                 done = parallel(
                     delayed(fold_predictions)(
-                        K, problems, row, self.lams_, rules, test, memory, k, len(train)
+                        K, problems, row, self.alphas_, rules, test, memory, k, len(train)
                     )
                     for row, (train, test), memory in zip(kept, folds, memories)
                 )
@@ -417,12 +421,12 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _refit(self, X, y, sample_weight, seed):
         row, column = np.unravel_index(np.argmin(self.cv_error_), self.cv_error_.shape)
-        self.best_lam_ = float(self.lams_[row])
-        self.best_sigma_ = float(self.sigmas_[column])
+        self.best_alpha_ = float(self.alphas_[row])
+        self.best_gamma_ = float(self.gammas_[column])
         self.best_score_ = 1.0 - float(self.cv_error_[row, column])
         self.best_estimator_ = NoOffsetSVC(
-            lam=self.best_lam_,
-            gamma=self.best_sigma_**2,
+            alpha=self.best_alpha_,
+            gamma=self.best_gamma_,
             class_weight=self.class_weight,
             working_set=self.working_set,
             stopping=self.stopping,

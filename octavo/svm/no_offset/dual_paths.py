@@ -65,17 +65,17 @@ def parse_warm(warm: str, order: str) -> tuple[str, str]:
     return first, rule
 
 
-def visits(n_lams: int, order: str) -> list[tuple[int, int]]:
+def visits(n_alphas: int, order: str) -> list[tuple[int, int]]:
     """Return the places on a descending grid in the order of solving, each with its predecessor.
 
     The first has -1. "hybrid" begins in the middle and goes down from it, then up from it.
     """
     if order == "descending":
-        return [(at, at - 1) for at in range(n_lams)]
+        return [(at, at - 1) for at in range(n_alphas)]
     if order == "ascending":
-        return [(at, at + 1 if at + 1 < n_lams else -1) for at in reversed(range(n_lams))]
-    middle = n_lams // 2
-    down = [(at, at - 1 if at > middle else -1) for at in range(middle, n_lams)]
+        return [(at, at + 1 if at + 1 < n_alphas else -1) for at in reversed(range(n_alphas))]
+    middle = n_alphas // 2
+    down = [(at, at - 1 if at > middle else -1) for at in range(middle, n_alphas)]
     return down + [(at, at + 1) for at in reversed(range(middle))]
 
 
@@ -83,7 +83,7 @@ def follow_path(
     K: NDArray[np.float64],
     y: NDArray[np.float64],
     weights: NDArray[np.float64],
-    lams: NDArray[np.float64],
+    alphas: NDArray[np.float64],
     rules: PathRules,
     memory: BoxMemory | None = None,
     n_train: int | None = None,
@@ -98,7 +98,7 @@ def follow_path(
         Labels -1 or +1.
     weights : ndarray of shape (n_samples,)
         Weights of the loss; zero for samples that are held out.
-    lams : ndarray of shape (n_lams,)
+    alphas : ndarray of shape (n_alphas,)
         The grid of λ, descending.
     rules : PathRules
         How to go.
@@ -111,7 +111,7 @@ def follow_path(
     Returns
     -------
     FoldPath
-        In the order of `lams`.
+        In the order of `alphas`.
     """
     n, n_train = y.size, n_train or int(np.count_nonzero(weights))
     diagonal = np.ascontiguousarray(K.diagonal())
@@ -120,15 +120,15 @@ def follow_path(
     ascent.may_shrink &= rules.shrinking
     unit = y * weights / (2.0 * n_train)  # the bounds at λ = 1
     below, above, total = np.minimum(unit, 0.0), np.maximum(unit, 0.0), np.abs(unit).sum()
-    beta, h = np.empty((len(lams), n)), np.empty((len(lams), n))
-    n_iter, seconds = np.zeros(len(lams), dtype=np.int64), np.zeros(len(lams))
-    converged = np.ones(len(lams), dtype=bool)
-    for at, before in visits(len(lams), rules.order):
-        clock, lam = time.perf_counter(), lams[at]
+    beta, h = np.empty((len(alphas), n)), np.empty((len(alphas), n))
+    n_iter, seconds = np.zeros(len(alphas), dtype=np.int64), np.zeros(len(alphas))
+    converged = np.ones(len(alphas), dtype=bool)
+    for at, before in visits(len(alphas), rules.order):
+        clock, lam = time.perf_counter(), alphas[at]
         bound = unit / lam
         if before >= 0:
-            old, r = Start(beta[before], h[before]), lams[before] / lam
-            start = next_start(rules.warm, K, y, unit / lams[before], bound, r, old)
+            old, r = Start(beta[before], h[before]), alphas[before] / lam
+            start = next_start(rules.warm, K, y, unit / alphas[before], bound, r, old)
         else:
             start = kernel_rule(K, y, bound) if rules.first == "I1" else zeros(y)
         beta[at], h[at] = start

@@ -82,11 +82,11 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    lam : float, default=None
+    alpha : float, default=None
         The paper's regularisation λ. If given, C is 1 / (2 λ n_samples), and thus changes with
         the number of samples.
     C : float, default=1.0
-        Weight of the loss, used when `lam` is None.
+        Weight of the loss, used when `alpha` is None.
     kernel : str or callable, default="rbf"
         One of "rbf", "linear", "poly", "sigmoid", "laplacian", "cosine", "precomputed", another
         name that `sklearn.metrics.pairwise_kernels` knows, or a function of (X, Y).
@@ -181,13 +181,13 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     >>> from sklearn.datasets import make_moons
     >>> from octavo.svm import NoOffsetSVC
     >>> X, y = make_moons(200, noise=0.2, random_state=0)
-    >>> svc = NoOffsetSVC(lam=1e-3, gamma=2.0, random_state=0).fit(X, y)
+    >>> svc = NoOffsetSVC(alpha=1e-3, gamma=2.0, random_state=0).fit(X, y)
     >>> svc.score(X, y), svc.duality_gap_ < 0.1 * svc.primal_objective_
     (0.97, True)
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "lam": [Interval(Real, 0, None, closed="neither"), None],
+        "alpha": [Interval(Real, 0, None, closed="neither"), None],
         "C": [Interval(Real, 0, None, closed="neither")],
         "kernel": [str, callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
@@ -211,7 +211,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        lam=None,
+        alpha=None,
         C=1.0,
         kernel="rbf",
         gamma="scale",
@@ -233,7 +233,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         shrinking=True,
         cache_size=2000,
     ):
-        self.lam = lam
+        self.alpha = alpha
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
@@ -283,7 +283,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         X, codes, weights = self._validated(X, y, sample_weight)
         n, k = codes.size, len(self.classes_)
-        C = self.C if self.lam is None else 1.0 / (2.0 * self.lam * n)
+        C = self.C if self.alpha is None else 1.0 / (2.0 * self.alpha * n)
         bounds = sample_bounds(codes, self.classes_, self.class_weight, weights, C)
         problems = pair_problems(codes, k, bounds)
         # what "scale" means costs a pass over a kernel matrix that has no use for it

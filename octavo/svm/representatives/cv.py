@@ -28,7 +28,7 @@ from octavo.engine.estimators.progress import FitProgress
 from octavo.svm.representatives.estimator import AESVC
 
 __all__ = [
-    "AESVCGrid",
+    "AESVCCV",
     "GridRun",
     "SpeedupReport",
     "compare_runs",
@@ -253,14 +253,14 @@ def compare_runs(ours, theirs):
     )
 
 
-class AESVCGrid(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class AESVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Choose C and the kernel of `AESVC` by cross-validation, selecting once per kernel and fold.
 
     Parameters
     ----------
-    C_grid : array-like of shape (n_C,), default=None
+    Cs : array-like of shape (n_C,), default=None
         Values of C; None takes the paper's, 2**-4 to 2**7.
-    gamma_grid : array-like of shape (n_gamma,), default=None
+    gammas : array-like of shape (n_gamma,), default=None
         Values of gamma; None takes the paper's, 2**-4 to 2**2, which expect features scaled to
         about [0, 1]. For "poly" None is 1, and for "linear" and callables gamma is not used.
     degree_grid : array-like of shape (n_degrees,), default=None
@@ -322,16 +322,16 @@ class AESVCGrid(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> from octavo.data import make_redundant_classes
-    >>> from octavo.svm import AESVCGrid
+    >>> from octavo.svm import AESVCCV
     >>> X, y = make_redundant_classes(1000, kind="rings", random_state=0)
-    >>> search = AESVCGrid([1.0, 8.0], [1.0, 4.0], cv=3).fit(X, y)
+    >>> search = AESVCCV([1.0, 8.0], [1.0, 4.0], cv=3).fit(X, y)
     >>> search.best_score_ > 0.98
     True
     """
 
     _parameter_constraints: dict = {
-        "C_grid": [None, "array-like"],
-        "gamma_grid": [None, "array-like"],
+        "Cs": [None, "array-like"],
+        "gammas": [None, "array-like"],
         "degree_grid": [None, "array-like"],
         **{
             name: AESVC._parameter_constraints[name]
@@ -352,8 +352,8 @@ class AESVCGrid(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        C_grid=None,
-        gamma_grid=None,
+        Cs=None,
+        gammas=None,
         *,
         degree_grid=None,
         kernel="rbf",
@@ -367,8 +367,8 @@ class AESVCGrid(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         cv=5,
         n_jobs=None,
     ):
-        self.C_grid = C_grid
-        self.gamma_grid = gamma_grid
+        self.Cs = Cs
+        self.gammas = gammas
         self.degree_grid = degree_grid
         self.kernel = kernel
         self.coef0 = coef0
@@ -388,11 +388,11 @@ class AESVCGrid(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _grid(self) -> dict[str, list[Any]]:
         """Return the cells' values; the paper's where None was given."""
-        grid = {"C": _values(self.C_grid, 2.0 ** np.arange(-4, 8), "C_grid")}
+        grid = {"C": _values(self.Cs, 2.0 ** np.arange(-4, 8), "Cs")}
         if self.kernel == "rbf":
-            grid["gamma"] = _values(self.gamma_grid, 2.0 ** np.arange(-4, 3), "gamma_grid")
+            grid["gamma"] = _values(self.gammas, 2.0 ** np.arange(-4, 3), "gammas")
         if self.kernel == "poly":
-            grid["gamma"] = _values(self.gamma_grid, [1.0], "gamma_grid")
+            grid["gamma"] = _values(self.gammas, [1.0], "gammas")
             grid["degree"] = _values(self.degree_grid, [2, 3, 4], "degree_grid")
         return grid
 
@@ -412,7 +412,7 @@ class AESVCGrid(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        self : AESVCGrid
+        self : AESVCCV
             The fitted search.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)

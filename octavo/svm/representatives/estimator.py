@@ -63,7 +63,7 @@ def _machine_has(name: str):
     """Return a check that the machine has a method; it raises AttributeError otherwise."""
 
     def check(self):
-        machine = self.base_estimator
+        machine = self.estimator
         if machine is None:
             machine = SVC()  # without probabilities, and says so
         return bool(getattr(getattr(self, "estimator_", machine), name))
@@ -101,7 +101,7 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Compute convex weights to the end. False is faster and less accurate.
     tol : float, default=1e-3
         Tolerance of the machine, as in `sklearn.svm.SVC`.
-    base_estimator : classifier, default=None
+    estimator : classifier, default=None
         What is trained on the weighted representatives instead of `sklearn.svm.SVC`: any
         classifier whose ``fit`` takes ``sample_weight``. `C` and `tol` are not used then.
     class_weight : dict or "balanced", default=None
@@ -124,13 +124,13 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     estimator_ : classifier
         The machine.
     support_ : ndarray of shape (n_support_vectors,)
-        Rows of the training data that are support vectors, by class. With `base_estimator`
+        Rows of the training data that are support vectors, by class. With `estimator`
         only where it has them; so for `n_support_`.
     n_support_ : ndarray of shape (n_classes,)
         Their number in each class.
     objective_ : float
         Objective (2) of the paper at the solution, summed over the pairs of classes. Not with
-        `base_estimator`; so for `duality_gap_`.
+        `estimator`; so for `duality_gap_`.
     duality_gap_ : float
         How far that is above its minimum at most.
     class_weight_ : ndarray of shape (n_classes,)
@@ -146,7 +146,7 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    AESVCGrid : Choose C and the kernel, selecting once per kernel.
+    AESVCCV : Choose C and the kernel, selecting once per kernel.
     ApproximateExtremePoints : The representatives alone.
     error_certificate : How far from the machine of all rows.
 
@@ -190,7 +190,7 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "degree": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "base_estimator": [None, HasMethods(["fit", "predict"])],
+        "estimator": [None, HasMethods(["fit", "predict"])],
         "class_weight": [None, dict, StrOptions({"balanced"})],
     }
 
@@ -208,7 +208,7 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         segregation="median_split",
         resolve=True,
         tol=1e-3,
-        base_estimator=None,
+        estimator=None,
         class_weight=None,
         n_jobs=None,
     ):
@@ -223,7 +223,7 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.segregation = segregation
         self.resolve = resolve
         self.tol = tol
-        self.base_estimator = base_estimator
+        self.estimator = estimator
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
@@ -300,7 +300,7 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if hasattr(self.estimator_, "support_"):
             self.support_ = chosen[self.estimator_.support_]
             self.n_support_ = self.estimator_.n_support_
-        if self.base_estimator is None:
+        if self.estimator is None:
             primal, dual = machine_objectives(
                 self.estimator_, self.kernel_, rows, codes[chosen], self.C * scale
             )
@@ -308,14 +308,14 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _machine(self):
-        if self.base_estimator is None:
+        if self.estimator is None:
             return SVC(C=self.C, tol=self.tol, cache_size=CACHE, **kernel_of_machine(self.kernel_))
-        if not has_fit_parameter(self.base_estimator, "sample_weight"):
+        if not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(
-                "base_estimator must take sample_weight in fit, or the representatives' weights "
-                f"are lost; {type(self.base_estimator).__name__} does not."
+                "estimator must take sample_weight in fit, or the representatives' weights "
+                f"are lost; {type(self.estimator).__name__} does not."
             )
-        return clone(self.base_estimator)
+        return clone(self.estimator)
 
     def _rows(self, X):
         check_is_fitted(self)
@@ -356,7 +356,7 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @available_if(_machine_has("predict_proba"))
     def predict_proba(self, X):
-        """Return the probabilities of the classes, where `base_estimator` gives them.
+        """Return the probabilities of the classes, where `estimator` gives them.
 
         Parameters
         ----------

@@ -63,7 +63,7 @@ def _start_of_ball(gram, weight):
 
 
 @njit(cache=True, nogil=True)
-def _enclose(gram, weight, slope, rel_tol, max_steps):
+def _enclose(gram, weight, slope, rel_tol, max_iter):
     """Solve the dual of the enclosing ball; return radius² and its gap.
 
     Afterwards slope_i is (||φ_i - c||² - ||c||²)/2: the order by slope is that by distance.
@@ -74,13 +74,13 @@ def _enclose(gram, weight, slope, rel_tol, max_steps):
         half[k] = 0.5 * gram[k, k]
     scale = _start_of_ball(gram, weight)
     value, gap, _ = simplex_qp(
-        gram, half, weight, slope, 0.5 * rel_tol * scale, max_steps, np.inf, -np.inf
+        gram, half, weight, slope, 0.5 * rel_tol * scale, max_iter, np.inf, -np.inf
     )
     return 2.0 * value, 2.0 * gap
 
 
 @njit(cache=True, nogil=True)
-def _grow_hull(gram, order, corners, n_corners, corner_gram, mu, error, eps, max_steps):
+def _grow_hull(gram, order, corners, n_corners, corner_gram, mu, error, eps, max_iter):
     """Visit points in order; those farther than eps from the hull become corners (step 3).
 
     Row i of `mu` gets convex weights of point i on the corners, `error` its squared distance.
@@ -106,7 +106,7 @@ def _grow_hull(gram, order, corners, n_corners, corner_gram, mu, error, eps, max
                 mu[i, :n_corners],
                 slope,
                 0.0,
-                max_steps,
+                max_iter,
                 enough,
                 enough,
             )
@@ -126,7 +126,7 @@ def _grow_hull(gram, order, corners, n_corners, corner_gram, mu, error, eps, max
 
 
 @njit(cache=True, nogil=True)
-def _nearest_in_hull(gram_diagonal, cross, corner_gram, mu, error, tol, max_steps):
+def _nearest_in_hull(gram_diagonal, cross, corner_gram, mu, error, tol, max_iter):
     """Move each row of `mu` to the nearest point of the hull, up to a gap of tol (step 5).
 
     Returns the largest gap that is left.
@@ -136,7 +136,7 @@ def _nearest_in_hull(gram_diagonal, cross, corner_gram, mu, error, tol, max_step
     worst = 0.0
     for i in range(n):
         value, gap, _ = simplex_qp(
-            corner_gram, cross[i], mu[i], slope, 0.5 * tol, max_steps, np.inf, -np.inf
+            corner_gram, cross[i], mu[i], slope, 0.5 * tol, max_iter, np.inf, -np.inf
         )
         error[i] = max(gram_diagonal[i] - 2.0 * value, 0.0)
         worst = max(worst, 2.0 * gap)
@@ -144,12 +144,12 @@ def _nearest_in_hull(gram_diagonal, cross, corner_gram, mu, error, tol, max_step
 
 
 def select_extremes(
-    gram: Floats, eps: float, *, resolve: bool = True, max_steps: int = MAX_STEPS
+    gram: Floats, eps: float, *, resolve: bool = True, max_iter: int = MAX_STEPS
 ) -> ExtremePoints:
     """Return the approximate extreme points of a Gram matrix (DeriveAE, input not checked)."""
     n = len(gram)
     ball, slope = np.empty(n), np.empty(n)
-    _enclose(gram, ball, slope, BALL_TOL, max_steps)
+    _enclose(gram, ball, slope, BALL_TOL, max_iter)
     start = np.flatnonzero(ball > 0)  # steps 1 and 2
     order = np.argsort(-slope, kind="stable")
     order = order[ball[order] == 0]
@@ -159,7 +159,7 @@ def select_extremes(
     corner_gram[: len(start), : len(start)] = gram[np.ix_(start, start)]
     mu[start, np.arange(len(start))] = 1.0
     m, undecided = _grow_hull(
-        gram, order, corners, len(start), corner_gram, mu, error, eps, max_steps
+        gram, order, corners, len(start), corner_gram, mu, error, eps, max_iter
     )
     indices, mu = corners[:m].copy(), mu[:, :m].copy()
     if resolve and m < n:
@@ -168,12 +168,12 @@ def select_extremes(
         weights, found = mu[others], error[others]
         cross = gram[np.ix_(np.flatnonzero(others), indices)]
         diagonal = gram.diagonal()[others]
-        _nearest_in_hull(diagonal, cross, corner_gram, weights, found, HULL_TOL * eps, max_steps)
+        _nearest_in_hull(diagonal, cross, corner_gram, weights, found, HULL_TOL * eps, max_iter)
         mu[others], error[others] = weights, found
     return ExtremePoints(indices, mu, error, int(undecided))
 
 
-def approximate_extreme_points(gram, eps=1e-2, *, resolve=True, max_steps=MAX_STEPS):
+def approximate_extreme_points(gram, eps=1e-2, *, resolve=True, max_iter=MAX_STEPS):
     """Select few points whose convex hull in kernel space is within eps of all the others.
 
     Parameters
@@ -185,7 +185,7 @@ def approximate_extreme_points(gram, eps=1e-2, *, resolve=True, max_steps=MAX_ST
     resolve : bool, default=True
         Compute the weights of every point anew once all selected points are known. Otherwise
         keep the first weights that met eps: faster, still within eps, farther on average.
-    max_steps : int, default=100_000
+    max_iter : int, default=100_000
         Most steps of a quadratic program. A point that is not decided then is selected.
 
     Returns
@@ -216,25 +216,25 @@ def approximate_extreme_points(gram, eps=1e-2, *, resolve=True, max_steps=MAX_ST
     check_gram(gram, name="gram")
     if not eps > 0:
         raise ValueError(f"eps must be greater than 0, got {eps!r}.")
-    if max_steps < 1:
-        raise ValueError(f"max_steps must be at least 1, got {max_steps!r}.")
-    found = select_extremes(gram, float(eps), resolve=resolve, max_steps=max_steps)
-    warn_undecided(found.n_undecided, max_steps)
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter!r}.")
+    found = select_extremes(gram, float(eps), resolve=resolve, max_iter=max_iter)
+    warn_undecided(found.n_undecided, max_iter)
     return found
 
 
-def warn_undecided(n_undecided: int, max_steps: int) -> None:
+def warn_undecided(n_undecided: int, max_iter: int) -> None:
     """Say how many points were selected for want of steps."""
     if n_undecided:
         warnings.warn(
-            f"{n_undecided} point(s) were not decided after max_steps={max_steps} steps and were "
+            f"{n_undecided} point(s) were not decided after max_iter={max_iter} steps and were "
             "selected; eps is still met, with more points than needed.",
             ConvergenceWarning,
             stacklevel=3,
         )
 
 
-def distance_to_hull(K_xx, K_xR, K_RR, tol=1e-9, *, max_steps=MAX_STEPS):
+def distance_to_hull(K_xx, K_xR, K_RR, tol=1e-9, *, max_iter=MAX_STEPS):
     """Return the squared distances of points to a convex hull in kernel space.
 
     Parameters
@@ -247,7 +247,7 @@ def distance_to_hull(K_xx, K_xR, K_RR, tol=1e-9, *, max_steps=MAX_STEPS):
         Kernel values of the corners.
     tol : float, default=1e-9
         How far the returned squared distance may be above the true one.
-    max_steps : int, default=100_000
+    max_iter : int, default=100_000
         Most steps for one point; a `ConvergenceWarning` tells the gap if they do not suffice.
 
     Returns
@@ -288,10 +288,10 @@ def distance_to_hull(K_xx, K_xR, K_RR, tol=1e-9, *, max_steps=MAX_STEPS):
     mu, error = np.zeros_like(cross), np.empty(len(own))
     apart = corner_gram.diagonal()[None, :] - 2.0 * cross
     mu[np.arange(len(own)), np.argmin(apart, axis=1)] = 1.0
-    worst = _nearest_in_hull(own, cross, corner_gram, mu, error, tol, max_steps)
+    worst = _nearest_in_hull(own, cross, corner_gram, mu, error, tol, max_iter)
     if worst > tol and worst > ROUNDING * max(own.max(), corner_gram.diagonal().max()):
         warnings.warn(
-            f"A distance to the hull may be {worst:.3g} too large: max_steps={max_steps} did not "
+            f"A distance to the hull may be {worst:.3g} too large: max_iter={max_iter} did not "
             f"reach tol={tol:.3g}.",
             ConvergenceWarning,
             stacklevel=2,

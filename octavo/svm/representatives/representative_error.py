@@ -183,8 +183,8 @@ def error_certificate(model, X, y, sample_weight=None, *, baseline=None, lower_b
     if len(model.classes_) != 2 or not hasattr(model, "objective_"):
         raise ValueError(
             "error_certificate needs an AESVC of two classes with its own machine "
-            f"(base_estimator=None); got {len(model.classes_)} classes and "
-            f"base_estimator={model.base_estimator!r}."
+            f"(estimator=None); got {len(model.classes_)} classes and "
+            f"estimator={model.estimator!r}."
         )
     X = validate_data(model, X, accept_sparse="csr", dtype=np.float64, reset=False)
     codes = np.searchsorted(model.classes_, y)

@@ -3,7 +3,7 @@
 A grid of 84 cells on every check would take minutes; two cells run the same code.
 """
 
-from octavo.svm import AESVCGrid
+from octavo.svm import AESVCCV
 from tests.conformance.discovery import Case
 
-CASES = [Case(make=lambda: AESVCGrid([1.0, 32.0], [0.1], cv=2))]
+CASES = [Case(make=lambda: AESVCCV([1.0, 32.0], [0.1], cv=2))]

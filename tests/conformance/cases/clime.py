@@ -8,7 +8,7 @@ CASES = [
         make=CLIME,
         expected_failures={
             "check_array_api_input": "its data have as many features as samples, where the "
-            "default lam=0.1 is not feasible and fit says so"
+            "default alpha=0.1 is not feasible and fit says so"
         },
     )
 ]

@@ -46,7 +46,7 @@ CASES = [
             ("empty", lambda m: m.fit([], []), ValueError, "X is empty"),
             ("shape", lambda m: m.fit(X, SEGMENTS[:1]), ValueError, "2 sequences, but segments"),
             ("type", lambda m: m.fit(X, [["a"], ["b"]]), ValueError, "start, stop, label"),
-            ("option", lambda m: m.set_params(C=-1).fit(X, SEGMENTS), ValueError, "'C'"),
+            ("option", lambda m: m.set_params(alpha=-1).fit(X, SEGMENTS), ValueError, "'alpha'"),
         ],
         unfitted=[
             lambda m: m.predict(X),

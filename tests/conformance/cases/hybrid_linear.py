@@ -3,6 +3,7 @@
 import numpy as np
 
 from octavo.linear import (
+    ConjunctionHasher,
     HybridLinearClassifier,
     HybridLinearRegressor,
     OvercompleteSGD,
@@ -22,6 +23,7 @@ WEIGHTS = {
 SEQUENCES = ["ACGTAC", "CCGTTT", "ACGGAC"]
 
 CASES = [
+    Case(make=lambda: ConjunctionHasher(n_bits=6), iterative=False),
     Case(make=lambda: HybridLinearClassifier(**TIGHT)),
     Case(make=lambda: HybridLinearClassifier(n_shards=3, **TIGHT)),
     Case(make=lambda: HybridLinearRegressor(**TIGHT)),

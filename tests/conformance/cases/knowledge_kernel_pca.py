@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from octavo.kernel import KnowledgeKernelPCA, KnowledgeKernelPCATuner
+from octavo.kernel import KnowledgeKernelPCA, KnowledgeKernelPCACV
 from tests.conformance.discovery import Case
 
 SAMPLES = np.random.default_rng(0).standard_normal((40, 3))
@@ -24,7 +24,7 @@ CASES = [
     ),
     Case(make=lambda: KnowledgeKernelPCA(low_rank=8, random_state=0)),
     Case(
-        make=lambda: KnowledgeKernelPCATuner(cv=3, random_state=0),
+        make=lambda: KnowledgeKernelPCACV(cv=3, random_state=0),
         fit=tune,
         query=lambda t: np.append(t.transform(SAMPLES).ravel(), t.best_loss_),
         bad=[

@@ -1,6 +1,6 @@
 """Multiple kernel learning takes tables; a stack of kernels gives three axes."""
 
-from octavo.kernel import KernelStack
+from octavo.kernel import KernelStack, LpMKLClassifierCV
 from tests.conformance.discovery import Case
 
 KERNELS_FIRST = "one matrix a kernel: the first axis of the output is the kernel, not the sample"
@@ -15,5 +15,7 @@ CASES = [
             "check_transformer_general": KERNELS_FIRST,
             "check_transformer_data_not_an_array": KERNELS_FIRST,
         },
-    )
+    ),
+    # A small grid: every check fits several times, and what a fit does is checked elsewhere.
+    Case(make=lambda: LpMKLClassifierCV(Cs=(0.1, 1.0), norms=(1, 2), cv=2)),
 ]

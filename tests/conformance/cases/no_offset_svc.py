@@ -23,7 +23,7 @@ CASES = [
         },
     ),
     Case(
-        make=lambda: NoOffsetSVCCV(cv=3, n_lams=4, n_sigmas=4, random_state=0),
+        make=lambda: NoOffsetSVCCV(cv=3, n_alphas=4, n_gammas=4, random_state=0),
         expected_failures=dict.fromkeys(
             WEIGHTS, "folds and grid depend on the number of rows, not on their weights"
         ),

@@ -41,5 +41,5 @@ def case(make, option, value):
 
 CASES = [
     case(PerturbedNodeJointGraphicalLasso, "norm", 3),
-    case(lambda: NodeJointGraphicalLassoCV(lam1s=2, lam2s=2, cv=3), "selection", "luck"),
+    case(lambda: NodeJointGraphicalLassoCV(alphas_l1=2, alphas_joint=2, cv=3), "selection", "luck"),
 ]

@@ -18,16 +18,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.utils import Bunch
 
+from octavo import _places
 from octavo.catalogue import UnknownNameError
 from octavo.data import (
     CorruptDatasetError,
     DatasetNotFoundError,
     convert_libol,
-    datasets,
     fetch_dataset,
     list_datasets,
     load_dataset,
 )
+from octavo.data.loaders import datasets
 from octavo.data.loaders.formats import read_arff, read_csv, unpickle_arrays
 from octavo.data.loaders.records import RECORDS, Package
 
@@ -381,15 +382,15 @@ def test_unknown_name_suggests_the_nearest(name, nearest):
 def test_cache_follows_the_platform(monkeypatch, tmp_path):
     monkeypatch.delenv("OCTAVO_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(datasets.sys, "platform", "linux")
-    assert datasets.cache_folder() == tmp_path / "octavo"
+    monkeypatch.setattr(_places.sys, "platform", "linux")
+    assert _places.cache_folder() == tmp_path / "octavo"
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert datasets.cache_folder() == Path.home() / ".cache/octavo"
-    monkeypatch.setattr(datasets.sys, "platform", "darwin")
-    assert datasets.cache_folder() == Path.home() / "Library/Caches/octavo"
-    monkeypatch.setattr(datasets.sys, "platform", "win32")
+    assert _places.cache_folder() == Path.home() / ".cache/octavo"
+    monkeypatch.setattr(_places.sys, "platform", "darwin")
+    assert _places.cache_folder() == Path.home() / "Library/Caches/octavo"
+    monkeypatch.setattr(_places.sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    assert datasets.cache_folder() == tmp_path / "local/octavo/Cache"
+    assert _places.cache_folder() == tmp_path / "local/octavo/Cache"
 
 
 def test_list_says_what_is_here(places):

@@ -67,7 +67,7 @@ def test_r1_objective_falls_and_is_stationary():
     X += 0.05 * rng.standard_normal(X.shape)
     found = r1_pca(X, 1, tol=1e-14)
     assert found.converged
-    assert np.diff(found.objective_path).max() <= 1e-12
+    assert np.diff(found.objectives).max() <= 1e-12
 
     def value(t):
         s = np.abs(X @ [-np.sin(t), np.cos(t)])
@@ -75,7 +75,7 @@ def test_r1_objective_falls_and_is_stationary():
         return np.where(s > c, 2 * c * s - c**2, s**2).sum()
 
     angle = np.arctan2(found.components[0, 1], found.components[0, 0])
-    assert value(angle) == pytest.approx(found.objective_path[-1])
+    assert value(angle) == pytest.approx(found.objectives[-1])
     around = [value(angle + step) for step in (-1e-3, 1e-3)]
     assert value(angle) <= min(around)
 

@@ -22,13 +22,13 @@ each = pytest.mark.parametrize("pursuit", NORMS, ids=lambda f: f.__name__)
 
 @each
 @pytest.mark.parametrize("shape", [(12, 6), (6, 12)])
-@pytest.mark.parametrize("lam", [0.2, 0.5])
-def test_objective_is_that_of_cvxpy(pursuit, shape, lam):
+@pytest.mark.parametrize("alpha", [0.2, 0.5])
+def test_objective_is_that_of_cvxpy(pursuit, shape, alpha):
     X = np.random.default_rng(0).standard_normal(shape)
     L = cp.Variable(shape)
-    problem = cp.Problem(cp.Minimize(cp.normNuc(L) + lam * NORMS[pursuit](X - L)))
+    problem = cp.Problem(cp.Minimize(cp.normNuc(L) + alpha * NORMS[pursuit](X - L)))
     problem.solve(solver="CLARABEL")
-    found = pursuit(X, lam, tol=1e-8, max_iter=20000)
+    found = pursuit(X, alpha, tol=1e-8, max_iter=20000)
     assert found.converged
     assert found.objective == pytest.approx(problem.value, rel=1e-7)
     assert found.objective - found.duality_gap <= problem.value * (1 + 1e-7)
@@ -88,7 +88,7 @@ def test_zero_matrix(pursuit):
 
 @each
 def test_bad_input(pursuit):
-    with pytest.raises(ValueError, match="'lam'"):
+    with pytest.raises(ValueError, match="'alpha'"):
         pursuit(np.ones((3, 3)), 0.0)
     with pytest.raises(ValueError, match="NaN"):
         pursuit([[np.nan, 1.0]])

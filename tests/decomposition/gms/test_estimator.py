@@ -32,9 +32,9 @@ def recovery_error(model, sample):
     return np.linalg.norm(projector(model.components_) - sample.basis @ sample.basis.T)
 
 
-def cvxpy_solution(X, reg=0.0, cap=None):
+def cvxpy_solution(X, alpha=0.0, cap=None):
     Q = cp.Variable((X.shape[1],) * 2, symmetric=True)
-    objective = cp.sum(cp.norm(X @ Q, axis=1)) + reg * cp.sum_squares(Q)
+    objective = cp.sum(cp.norm(X @ Q, axis=1)) + alpha * cp.sum_squares(Q)
     constraints = [cp.trace(Q) == 1]
     if cap is not None:
         constraints += [Q >> 0, cap * np.eye(X.shape[1]) - Q >> 0]
@@ -63,14 +63,14 @@ def test_objective_is_that_of_cvxpy(name):
     np.testing.assert_allclose(found.precision, Q, atol=1e-4)
 
 
-@pytest.mark.parametrize("reg", [0.1, 3.0, 100.0])
+@pytest.mark.parametrize("alpha", [0.1, 3.0, 100.0])
 @pytest.mark.parametrize("name", DATA)
-def test_penalised_objective_is_that_of_cvxpy(name, reg):
-    value, Q = cvxpy_solution(DATA[name], reg)
-    found = gms_precision(DATA[name], reg=reg)
+def test_penalised_objective_is_that_of_cvxpy(name, alpha):
+    value, Q = cvxpy_solution(DATA[name], alpha)
+    found = gms_precision(DATA[name], alpha=alpha)
     assert found.objective == pytest.approx(value, rel=1e-8)
-    # Strong convexity: an error of 1e-9 in the value is one of sqrt(1e-9 F / reg) in Q.
-    np.testing.assert_allclose(found.precision, Q, atol=np.sqrt(1e-9 * value / reg))
+    # Strong convexity: an error of 1e-9 in the value is one of sqrt(1e-9 F / alpha) in Q.
+    np.testing.assert_allclose(found.precision, Q, atol=np.sqrt(1e-9 * value / alpha))
 
 
 @pytest.mark.parametrize("name", ["gaussian", "heavy tails", "on a plane"])
@@ -230,8 +230,8 @@ FEW = (100, 20, 100, 20)  # Section 6.2, case (b)
     "options",
     [
         {"variant": "gms2", "random_state": 0},
-        {"reg": 100.0},
-        {"reg": "bisect"},
+        {"alpha": 100.0},
+        {"alpha": "bisect"},
         {"variant": "egms", "drop_per_round": "nonzero"},
     ],
     ids=["gms2", "penalty", "bisection", "fast egms"],
@@ -259,17 +259,17 @@ def test_gms2_tells_the_dimension():
 
 def test_bisection_finds_a_kernel_of_the_dimension():
     sample = make_outlier_subspace(*FEW, random_state=1)
-    model = GeometricMedianSubspace(20, reg="bisect").fit(sample.X)
-    assert model.reg_ > 0
+    model = GeometricMedianSubspace(20, alpha="bisect").fit(sample.X)
+    assert model.alpha_ > 0
     small = model.eigenvalues_ < 1e-6 * model.eigenvalues_[-1]
     assert small.sum() == 20
 
 
 def test_bisection_without_a_kernel_says_so():
     X = np.random.default_rng(0).standard_normal((80, 5))
-    with pytest.warns(ConvergenceWarning, match="lam = 0 is taken"):
-        model = GeometricMedianSubspace(2, reg="bisect").fit(X)
-    assert model.reg_ == 0.0
+    with pytest.warns(ConvergenceWarning, match="alpha = 0 is taken"):
+        model = GeometricMedianSubspace(2, alpha="bisect").fit(X)
+    assert model.alpha_ == 0.0
     plain = GeometricMedianSubspace(2).fit(X)
     np.testing.assert_allclose(model.components_, plain.components_, atol=1e-8)
 
@@ -467,8 +467,8 @@ BAD = [
     ({"n_components": 0}, DATA["gaussian"], "'n_components'"),
     ({"variant": "egms"}, DATA["gaussian"], "needs n_components"),
     ({"variant": "reaper"}, DATA["gaussian"], "needs n_components"),
-    ({"reg": "bisect"}, DATA["gaussian"], "needs n_components"),
-    ({"variant": "gms2", "reg": 1.0}, DATA["gaussian"], "penalty of variant='gms'"),
+    ({"alpha": "bisect"}, DATA["gaussian"], "needs n_components"),
+    ({"variant": "gms2", "alpha": 1.0}, DATA["gaussian"], "penalty of variant='gms'"),
     ({"variant": "mle"}, DATA["gaussian"], "'variant'"),
     ({"center": "mean"}, csr_array(DATA["gaussian"]), "dense"),
     ({}, np.ones((1, 3)), "minimum of 2"),

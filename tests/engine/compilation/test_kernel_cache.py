@@ -139,7 +139,7 @@ def test_the_key_sees_constants_and_options():
 
 def test_the_key_is_the_same_in_every_process():
     """Sets of options have an order that changes with the seed of Python's hashes."""
-    code = "from tests.engine.compilation.test_kernel_cache import total as t; print(t._cache.source_key)"
+    code = f"import {__name__} as module; print(module.total._cache.source_key)"
     keys = {
         subprocess.run(
             [sys.executable, "-c", code],

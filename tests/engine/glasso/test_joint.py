@@ -29,19 +29,21 @@ TIGHT = Settings(tol=1e-9, max_iter=20_000)
 SIZES = np.array([30.0, 20.0, 25.0])
 
 
-def penalty_of(kind, lam2, q, p):
-    off = lam2 * (1.0 - np.eye(p))
+def penalty_of(kind, alpha_joint, q, p):
+    off = alpha_joint * (1.0 - np.eye(p))
     return {
-        "perturbed": lambda: PerturbedNodes(lam2, q),
-        "cohub": lambda: CohubNodes(lam2, q),
+        "perturbed": lambda: PerturbedNodes(alpha_joint, q),
+        "cohub": lambda: CohubNodes(alpha_joint, q),
         "fused": lambda: FusedEdges(off),
         "group": lambda: GroupedEdges(off),
         "separate": lambda: SeparateEdges(),
     }[kind]()
 
 
-def solve(S, n, lam1, lam2, kind, q=2, **options):
-    problem = JointProblem(S, n, as_weights(lam1, S), penalty_of(kind, lam2, q, S.shape[-1]))
+def solve(S, n, alpha_l1, alpha_joint, kind, q=2, **options):
+    problem = JointProblem(
+        S, n, as_weights(alpha_l1, S), penalty_of(kind, alpha_joint, q, S.shape[-1])
+    )
     return joint_graphical_lasso(problem, TIGHT, **options)
 
 
@@ -68,9 +70,9 @@ CASES += [("fused", 0), ("group", 0)]
 def test_equals_cvxpy(kind, q, K):
     n = SIZES[:K]
     S = covariances(n, 6)
-    lam2 = 6.0 if kind in ("perturbed", "cohub") else 2.0
-    exact, value = solve_by_cvxpy(S, n, 1.5, lam2, kind, q)
-    found = solve(S, n, 1.5, lam2, kind, q)
+    alpha_joint = 6.0 if kind in ("perturbed", "cohub") else 2.0
+    exact, value = solve_by_cvxpy(S, n, 1.5, alpha_joint, kind, q)
+    found = solve(S, n, 1.5, alpha_joint, kind, q)
     assert found.converged
     np.testing.assert_allclose(found.precisions, exact, atol=1e-6)
     assert found.objective == pytest.approx(value, abs=1e-6)
@@ -140,7 +142,7 @@ def test_perturbed_entries_are_fused_entries_with_half_the_weight(K):
 
 
 def test_cohub_entries_are_separate_networks():
-    """Remark 3: lam1 + lam2/2 off the diagonal, lam1 on it."""
+    """Remark 3: alpha_l1 + alpha_joint/2 off the diagonal, alpha_l1 on it."""
     n = SIZES[:2]
     S = covariances(n, 5)
     weights = np.full(S.shape, 1.5 + 2.0)
@@ -188,9 +190,9 @@ def block_covariances(n, seed=0):
 def test_screening_is_exact(kind, q, K):
     n = SIZES[:K]
     S = block_covariances(n)
-    lam2 = 3.0 if kind in ("perturbed", "cohub") else 1.0
-    whole = solve(S, n, 1.2, lam2, kind, q, screening=False)
-    apart = solve(S, n, 1.2, lam2, kind, q)
+    alpha_joint = 3.0 if kind in ("perturbed", "cohub") else 1.0
+    whole = solve(S, n, 1.2, alpha_joint, kind, q, screening=False)
+    apart = solve(S, n, 1.2, alpha_joint, kind, q)
     assert len(whole.blocks) == 1
     assert len(apart.blocks) >= 3
     np.testing.assert_allclose(apart.precisions, whole.precisions, atol=1e-6)
@@ -217,10 +219,10 @@ def test_threads_do_not_change_the_answer():
 
 
 def test_screening_of_edge_penalties_is_necessary_too():
-    """Two fused networks: |n S| ≤ lam1 + lam2 and |sum| ≤ 2 lam1 decide (Danaher et al.)."""
+    """Two fused networks: |n S| ≤ alpha_l1 + alpha_joint and |sum| ≤ 2 alpha_l1 decide."""
     n = np.array([10.0, 10.0])
     S = np.array([np.eye(3), np.eye(3)])
-    S[0, 0, 1] = S[0, 1, 0] = 0.25  # 2.5 against lam1 = 2: only the fusion holds it at zero
+    S[0, 0, 1] = S[0, 1, 0] = 0.25  # 2.5 against alpha_l1 = 2: only the fusion holds it at zero
     problem = JointProblem(S, n, as_weights(2.0, S), FusedEdges(np.ones((3, 3)) - np.eye(3)))
     assert len(screened_blocks(problem)) == 3
     S[1, 0, 1] = S[1, 1, 0] = 0.2  # now the sum exceeds 4

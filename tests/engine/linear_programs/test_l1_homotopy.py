@@ -12,12 +12,12 @@ from scipy.optimize import linprog
 from octavo.engine.linear_programs.l1_homotopy import certificate, l1_path, l1_solutions
 
 
-def shortest_by_highs(S, g, lam):
+def shortest_by_highs(S, g, alpha):
     """Return linprog's answer to  min ||β||₁, ||Sβ − g||∞ ≤ λ."""
     return linprog(
         np.ones(2 * len(g)),
         A_ub=np.block([[S, -S], [-S, S]]),
-        b_ub=np.concatenate([lam + g, lam - g]),
+        b_ub=np.concatenate([alpha + g, alpha - g]),
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
@@ -33,9 +33,9 @@ def unit(d, i):
     return np.eye(d)[i]
 
 
-def assert_certified(S, g, path, lam, tol=1e-9):
-    gap, violation = certificate(S, g, lam, path.at(lam), path.dual_at(lam))
-    assert abs(gap) <= tol * max(1.0, np.abs(path.at(lam)).sum())
+def assert_certified(S, g, path, alpha, tol=1e-9):
+    gap, violation = certificate(S, g, alpha, path.at(alpha), path.dual_at(alpha))
+    assert abs(gap) <= tol * max(1.0, np.abs(path.at(alpha)).sum())
     assert violation <= tol
 
 
@@ -44,12 +44,12 @@ def test_objective_equals_highs_at_breakpoints_and_between(n_samples, d):
     S = correlations(n_samples, d, seed=n_samples + d)
     for i in (0, d // 2):
         path = l1_path(S, unit(d, i))
-        some = path.lambdas[1 :: max(1, len(path.lambdas) // 5)]
-        for lam in np.concatenate([some, (some[1:] + some[:-1]) / 2]):
-            expected = shortest_by_highs(S, unit(d, i), lam)
-            beta = path.at(lam)
+        some = path.alphas[1 :: max(1, len(path.alphas) // 5)]
+        for alpha in np.concatenate([some, (some[1:] + some[:-1]) / 2]):
+            expected = shortest_by_highs(S, unit(d, i), alpha)
+            beta = path.at(alpha)
             assert np.abs(beta).sum() == pytest.approx(expected.fun, abs=1e-8, rel=1e-8)
-            assert np.abs(S @ beta - unit(d, i)).max() <= lam + 1e-9
+            assert np.abs(S @ beta - unit(d, i)).max() <= alpha + 1e-9
 
 
 @pytest.mark.parametrize(("n_samples", "d"), [(12, 24), (20, 40)])
@@ -68,12 +68,12 @@ def test_ends_at_the_smallest_feasible_lam_and_proves_it(n_samples, d):
             bounds=[(None, None)] * d + [(0, None)],
             method="highs",
         )
-        assert path.lam_end == pytest.approx(least.fun, abs=1e-8)
+        assert path.alpha_end == pytest.approx(least.fun, abs=1e-8)
         # The ray: S v = 0 and g'v = λ||v||₁, so that no smaller λ can be feasible.
         assert np.abs(S @ path.ray).max() <= 1e-9 * np.abs(path.ray).max()
-        assert g @ path.ray == pytest.approx(path.lam_end * np.abs(path.ray).sum(), rel=1e-9)
-        with pytest.raises(ValueError, match="no smaller lam is feasible"):
-            path.at(path.lam_end * 0.999)
+        assert g @ path.ray == pytest.approx(path.alpha_end * np.abs(path.ray).sum(), rel=1e-9)
+        with pytest.raises(ValueError, match="no smaller alpha is feasible"):
+            path.at(path.alpha_end * 0.999)
 
 
 @pytest.mark.parametrize("n_samples", [25, 100])
@@ -81,30 +81,30 @@ def test_whole_path_is_certified_convex_and_continuous(n_samples):
     d = 30
     S = correlations(n_samples, d, seed=1)
     path = l1_path(S, unit(d, 3))
-    lams = path.lambdas
-    assert (np.diff(lams) < 0).all()
-    assert lams[0] == 1.0
+    alphas = path.alphas
+    assert (np.diff(alphas) < 0).all()
+    assert alphas[0] == 1.0
     assert not path.at(1.0).any()
-    for high, low in pairwise(lams):
-        for lam in (low, (high + low) / 2):
-            assert_certified(S, unit(d, 3), path, lam)
-        just_above, just_below = path.at(low * (1 + 1e-12)), path.at(max(low, path.lam_end))
+    for high, low in pairwise(alphas):
+        for alpha in (low, (high + low) / 2):
+            assert_certified(S, unit(d, 3), path, alpha)
+        just_above, just_below = path.at(low * (1 + 1e-12)), path.at(max(low, path.alpha_end))
         np.testing.assert_allclose(just_above, just_below, atol=1e-6)
-    length = np.array([np.abs(path.at(lam)).sum() for lam in lams])
-    slope = np.diff(length) / np.diff(lams)
+    length = np.array([np.abs(path.at(alpha)).sum() for alpha in alphas])
+    slope = np.diff(length) / np.diff(alphas)
     assert (slope < 0).all()
     assert (np.diff(slope) <= 1e-7 * np.abs(slope[1:])).all()  # convex in λ
     # y is constant on a piece, and the slope of ||β||₁ there is −||y||₁
-    middles = (lams[1:] + lams[:-1]) / 2
+    middles = (alphas[1:] + alphas[:-1]) / 2
     np.testing.assert_allclose(
-        slope, [-np.abs(path.dual_at(lam)).sum() for lam in middles], rtol=1e-6
+        slope, [-np.abs(path.dual_at(alpha)).sum() for alpha in middles], rtol=1e-6
     )
 
 
 def test_identity_and_diagonal_have_closed_forms():
     path = l1_path(np.eye(5), unit(5, 2))
-    for lam in (0.9, 0.37, 0.0):
-        np.testing.assert_allclose(path.at(lam), (1 - lam) * unit(5, 2), atol=1e-15)
+    for alpha in (0.9, 0.37, 0.0):
+        np.testing.assert_allclose(path.at(alpha), (1 - alpha) * unit(5, 2), atol=1e-15)
     diagonal = np.array([0.5, 2.0, 7.0])
     for i in range(3):
         path = l1_path(np.diag(diagonal), unit(3, i))
@@ -116,10 +116,10 @@ def test_two_by_two_has_a_closed_form():
     S = np.array([[1.0, rho], [rho, 1.0]])
     path = l1_path(S, unit(2, 0))
     bend = rho / (1 + rho)  # where the second row becomes tight
-    np.testing.assert_allclose(path.lambdas, [1.0, bend, 0.0], atol=1e-15)
+    np.testing.assert_allclose(path.alphas, [1.0, bend, 0.0], atol=1e-15)
     np.testing.assert_allclose(path.at(0.8), [0.2, 0.0], atol=1e-15)
-    lam = 0.1  # both rows tight: Sβ = (1 − λ, λ)
-    np.testing.assert_allclose(path.at(lam), np.linalg.solve(S, [1 - lam, lam]), atol=1e-14)
+    alpha = 0.1  # both rows tight: Sβ = (1 − λ, λ)
+    np.testing.assert_allclose(path.at(alpha), np.linalg.solve(S, [1 - alpha, alpha]), atol=1e-14)
 
 
 def test_at_zero_it_is_the_inverse():
@@ -160,13 +160,13 @@ def test_ties_neither_cycle_nor_mislead(name):
         assert path.status in ("complete", "infeasible")
         assert path.n_pivots <= 5 * d
         for share in (0.5, 0.2, 0.03):
-            lam = share * np.abs(g).max()
-            expected = shortest_by_highs(S, g, lam)
-            if lam < path.lam_end * (1 - 1e-9):
+            alpha = share * np.abs(g).max()
+            expected = shortest_by_highs(S, g, alpha)
+            if alpha < path.alpha_end * (1 - 1e-9):
                 assert expected.status == 2  # infeasible
             else:
-                assert np.abs(path.at(lam)).sum() == pytest.approx(expected.fun, rel=1e-8)
-                assert_certified(S, g, path, lam)
+                assert np.abs(path.at(alpha)).sum() == pytest.approx(expected.fun, rel=1e-8)
+                assert_certified(S, g, path, alpha)
 
 
 @settings(max_examples=60, deadline=None)
@@ -181,15 +181,15 @@ def test_small_integer_problems_agree_with_highs(data):
     S, g = X.T @ X, np.array(target, dtype=float)
     path = l1_path(S, g)
     for share in (0.7, 0.4, 0.1):
-        lam = share * np.abs(g).max()
-        expected = shortest_by_highs(S, g, lam)
-        if abs(lam - path.lam_end) < 1e-7:
+        alpha = share * np.abs(g).max()
+        expected = shortest_by_highs(S, g, alpha)
+        if abs(alpha - path.alpha_end) < 1e-7:
             continue
-        if lam < path.lam_end:
+        if alpha < path.alpha_end:
             assert expected.status == 2
         else:
-            assert np.abs(path.at(lam)).sum() == pytest.approx(expected.fun, rel=1e-7, abs=1e-8)
-            assert_certified(S, g, path, lam)
+            assert np.abs(path.at(alpha)).sum() == pytest.approx(expected.fun, rel=1e-7, abs=1e-8)
+            assert_certified(S, g, path, alpha)
 
 
 @settings(max_examples=25, deadline=None)
@@ -199,7 +199,7 @@ def test_scaling_and_permuting_carry_through(seed, stretch):
     S, g = correlations(30, d, seed), np.random.default_rng(seed).standard_normal(d)
     path = l1_path(S, g, 0.05)
     scaled = l1_path(stretch * S, 3.0 * g, 0.15)
-    np.testing.assert_allclose(scaled.lambdas, 3.0 * path.lambdas, rtol=1e-9)
+    np.testing.assert_allclose(scaled.alphas, 3.0 * path.alphas, rtol=1e-9)
     np.testing.assert_allclose(
         scaled.at(0.6), 3.0 / stretch * path.at(0.2), rtol=1e-7, atol=1e-10 / stretch
     )
@@ -211,36 +211,36 @@ def test_scaling_and_permuting_carry_through(seed, stretch):
 def test_solutions_on_a_grid_are_points_of_the_path():
     S, g = correlations(50, 20, seed=2), unit(20, 4)
     path = l1_path(S, g)
-    lams = np.array([1.5, 1.0, 0.7, 0.31, 0.3, 0.12, 0.12, 0.01])
-    some = l1_solutions(S, g, lams)
-    np.testing.assert_array_equal(some.lambdas, lams)
-    for k, lam in enumerate(lams):
-        np.testing.assert_allclose(some.coefs.toarray()[k], path.at(lam), atol=1e-10)
-        gap, _ = certificate(S, g, lam, some.coefs.toarray()[k], some.duals.toarray()[k])
+    alphas = np.array([1.5, 1.0, 0.7, 0.31, 0.3, 0.12, 0.12, 0.01])
+    some = l1_solutions(S, g, alphas)
+    np.testing.assert_array_equal(some.alphas, alphas)
+    for k, alpha in enumerate(alphas):
+        np.testing.assert_allclose(some.coefs.toarray()[k], path.at(alpha), atol=1e-10)
+        gap, _ = certificate(S, g, alpha, some.coefs.toarray()[k], some.duals.toarray()[k])
         assert abs(gap) <= 1e-9
 
 
 def test_solutions_stop_where_no_smaller_lam_is_feasible():
     S = correlations(10, 20, seed=2)
-    end = l1_path(S, unit(20, 0)).lam_end
+    end = l1_path(S, unit(20, 0)).alpha_end
     some = l1_solutions(S, unit(20, 0), np.array([0.9, end * 1.01, end * 0.99, 0.0]))
-    assert len(some.lambdas) == 2
+    assert len(some.alphas) == 2
     assert some.status == "infeasible"
-    assert some.lam_end == pytest.approx(end, abs=1e-12)
+    assert some.alpha_end == pytest.approx(end, abs=1e-12)
 
 
 def test_a_bound_on_breakpoints_cuts_the_path():
     S = correlations(50, 20, seed=2)
     whole, cut = l1_path(S, unit(20, 0)), l1_path(S, unit(20, 0), max_breakpoints=4)
-    assert len(whole.lambdas) > 4
+    assert len(whole.alphas) > 4
     assert cut.status == "truncated"
-    np.testing.assert_allclose(cut.lambdas, whole.lambdas[:4], rtol=1e-12)
+    np.testing.assert_allclose(cut.alphas, whole.alphas[:4], rtol=1e-12)
     with pytest.raises(ValueError, match="number of breakpoints"):
-        cut.at(whole.lambdas[5])
+        cut.at(whole.alphas[5])
 
 
 def test_a_bound_on_pivots_stalls():
-    path = l1_path(correlations(50, 20, seed=2), unit(20, 0), max_pivots=3)
+    path = l1_path(correlations(50, 20, seed=2), unit(20, 0), max_iter=3)
     assert path.status == "stalled"
     assert path.n_pivots == 3
 
@@ -251,9 +251,9 @@ def test_long_paths_do_not_drift():
     S = correlations(75, d, seed=0)
     path = l1_path(S, unit(d, 0))
     assert path.n_pivots > 300
-    for lam in path.lambdas[:: len(path.lambdas) // 20]:
-        assert_certified(S, unit(d, 0), path, lam)
-    assert_certified(S, unit(d, 0), path, path.lam_end, tol=1e-8)
+    for alpha in path.alphas[:: len(path.alphas) // 20]:
+        assert_certified(S, unit(d, 0), path, alpha)
+    assert_certified(S, unit(d, 0), path, path.alpha_end, tol=1e-8)
 
 
 def test_infeasible_is_claimed_only_with_a_proof():

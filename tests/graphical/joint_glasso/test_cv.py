@@ -11,7 +11,7 @@ from octavo.graphical import (
     make_node_perturbed_networks,
 )
 
-GRID = {"lam1s": [0.3, 0.1], "lam2s": [0.8, 0.2], "tol": 1e-7, "max_iter": 5000}
+GRID = {"alphas_l1": [0.3, 0.1], "alphas_joint": [0.8, 0.2], "tol": 1e-7, "max_iter": 5000}
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +24,11 @@ def test_cv_scores_are_held_out_likelihoods(sample):
     scores = np.zeros((3, 2, 2))
     splits = StratifiedKFold(3).split(sample.X, sample.groups)
     for number, (train, test) in enumerate(splits):
-        for i, lam1 in enumerate((0.3, 0.1)):
-            for j, lam2 in enumerate((0.8, 0.2)):
-                fit = PerturbedNodeJointGraphicalLasso(lam1, lam2, tol=1e-7, max_iter=5000)
+        for i, alpha_l1 in enumerate((0.3, 0.1)):
+            for j, alpha_joint in enumerate((0.8, 0.2)):
+                fit = PerturbedNodeJointGraphicalLasso(
+                    alpha_l1, alpha_joint, tol=1e-7, max_iter=5000
+                )
                 fit.fit(sample.X[train], groups=sample.groups[train])
                 for k in (0, 1):
                     rows = sample.X[test][sample.groups[test] == k] - fit.locations_[k]
@@ -35,12 +37,14 @@ def test_cv_scores_are_held_out_likelihoods(sample):
     np.testing.assert_allclose(model.cv_results_["mean_test_score"], scores.mean(0), atol=1e-4)
     np.testing.assert_allclose(model.cv_results_["split1_test_score"], scores[1], atol=1e-4)
     i, j = np.unravel_index(np.argmax(scores.mean(0)), (2, 2))
-    assert (model.lam1_, model.lam2_) == ((0.3, 0.1)[i], (0.8, 0.2)[j])
+    assert (model.alpha_l1_, model.alpha_joint_) == ((0.3, 0.1)[i], (0.8, 0.2)[j])
 
 
 def test_the_final_fit_is_the_plain_one(sample):
     model = NodeJointGraphicalLassoCV("cohub", cv=3, **GRID).fit(sample.X, groups=sample.groups)
-    plain = CohubNodeJointGraphicalLasso(model.lam1_, model.lam2_, tol=1e-7, max_iter=5000)
+    plain = CohubNodeJointGraphicalLasso(
+        model.alpha_l1_, model.alpha_joint_, tol=1e-7, max_iter=5000
+    )
     plain.fit(sample.X, groups=sample.groups)
     np.testing.assert_array_equal(model.precisions_, plain.precisions_)
     np.testing.assert_array_equal(model.node_scores_, plain.node_scores_)
@@ -64,8 +68,8 @@ def test_ebic_by_hand(sample):
     assert (
         model.cv_results_["ebic"].min()
         == model.cv_results_["ebic"][
-            np.flatnonzero(model.lam1s_ == model.lam1_)[0],
-            np.flatnonzero(model.lam2s_ == model.lam2_)[0],
+            np.flatnonzero(model.alphas_l1_ == model.alpha_l1_)[0],
+            np.flatnonzero(model.alphas_joint_ == model.alpha_joint_)[0],
         ]
     )
 
@@ -78,8 +82,8 @@ def test_stability_counts_edges_of_halves(sample):
     assert share.shape == (2, 8, 8)
     np.testing.assert_allclose(share * 6, np.round(share * 6), atol=1e-12)
     upper = share[:, *np.triu_indices(8, 1)]
-    i = np.flatnonzero(model.lam1s_ == model.lam1_)[0]
-    j = np.flatnonzero(model.lam2s_ == model.lam2_)[0]
+    i = np.flatnonzero(model.alphas_l1_ == model.alpha_l1_)[0]
+    j = np.flatnonzero(model.alphas_joint_ == model.alpha_joint_)[0]
     instability = model.cv_results_["instability"]
     assert instability[i, j] == pytest.approx((2 * upper * (1 - upper)).mean())
     # Everything is stable enough at 0.5, so that the densest networks are taken.
@@ -92,8 +96,8 @@ def test_impossible_stability_says_what_is_possible(sample):
         n_subsamples=5,
         stability_threshold=0.0,
         random_state=0,
-        lam1s=[0.05],
-        lam2s=[0.05],
+        alphas_l1=[0.05],
+        alphas_joint=[0.05],
     )
     with pytest.raises(ValueError, match="the smallest is"):
         model.fit(sample.X, groups=sample.groups)
@@ -101,13 +105,13 @@ def test_impossible_stability_says_what_is_possible(sample):
 
 @pytest.mark.parametrize("penalty", ["perturbed", "cohub", "fused", "group"])
 def test_default_grids_reach_from_nothing_to_something(penalty, sample):
-    model = NodeJointGraphicalLassoCV(penalty, selection="ebic", lam1s=3, lam2s=3)
+    model = NodeJointGraphicalLassoCV(penalty, selection="ebic", alphas_l1=3, alphas_joint=3)
     model.fit(sample.X, groups=sample.groups)
     n_edges = model.cv_results_["n_edges"]
     assert n_edges[0, 0] == 0
     assert n_edges[-1, -1] > 0
-    assert (np.diff(model.lam1s_) < 0).all()
-    assert (np.diff(model.lam2s_) < 0).all()
+    assert (np.diff(model.alphas_l1_) < 0).all()
+    assert (np.diff(model.alphas_joint_) < 0).all()
     assert model.precisions_.shape == (2, 8, 8)
 
 
@@ -120,8 +124,8 @@ def test_it_finds_the_node_that_changed():
 def test_bad_input(sample):
     with pytest.raises(ValueError, match="at least 2 groups, got 1"):
         NodeJointGraphicalLassoCV().fit(sample.X)
-    with pytest.raises(ValueError, match="lam1s must hold values >= 0"):
-        NodeJointGraphicalLassoCV(lam1s=[0.1, -1.0]).fit(sample.X, groups=sample.groups)
+    with pytest.raises(ValueError, match="alphas_l1 must hold values >= 0"):
+        NodeJointGraphicalLassoCV(alphas_l1=[0.1, -1.0]).fit(sample.X, groups=sample.groups)
     halves = [(np.arange(40), np.arange(40, 100))]
     with pytest.raises(ValueError, match="lacks rows of some group"):
         NodeJointGraphicalLassoCV(cv=halves).fit(sample.X, groups=sample.groups)

@@ -58,7 +58,7 @@ def test_one_group_is_a_graphical_lasso():
 
 @pytest.mark.filterwarnings("ignore:norm=1")
 def test_fused_is_perturbed_with_norm_one_but_for_the_diagonals():
-    """Off the diagonal the weight is lam2/2; equal diagonals of S make the rest agree."""
+    """Off the diagonal the weight is alpha_joint/2; equal diagonals of S make the rest agree."""
     S = covariances([30, 30], 5)
     scale = np.sqrt(np.diagonal(S, axis1=1, axis2=2))
     S = S / scale[:, :, None] / scale[:, None, :]
@@ -91,8 +91,8 @@ def test_fused_entries_are_exactly_equal():
 
 @pytest.mark.parametrize("cls", [FusedJointGraphicalLasso, GroupJointGraphicalLasso])
 def test_bad_penalties(cls):
-    with pytest.raises(ValueError, match="'lam2'"):
-        cls(lam2=-1.0).fit(np.eye(4))
+    with pytest.raises(ValueError, match="'alpha_joint'"):
+        cls(alpha_joint=-1.0).fit(np.eye(4))
 
 
 def test_unbounded_likelihoods():

@@ -166,9 +166,11 @@ def test_solutions_respect_both_conditions(kind, seed):
     """The solution is zero outside `blocks`; its own blocks are no finer than necessary."""
     sample = make_node_perturbed_networks(12, 20, random_state=seed)
     S = [np.cov(sample.X[sample.groups == k], rowvar=False, bias=True) for k in (0, 1)]
-    lam1, lam2 = 6.0, 3.0
-    found = node_screening_conditions(S, [20, 20], lam1, lam2, kind=kind)
-    model = MODELS[kind](lam1, lam2, screening=False, **TIGHT).fit_covariances(S, [20, 20])
+    alpha_l1, alpha_joint = 6.0, 3.0
+    found = node_screening_conditions(S, [20, 20], alpha_l1, alpha_joint, kind=kind)
+    model = MODELS[kind](alpha_l1, alpha_joint, screening=False, **TIGHT).fit_covariances(
+        S, [20, 20]
+    )
     joined = model.adjacencies_.any(axis=0)
     label = np.empty(12, dtype=int)
     for number, block in enumerate(found.blocks):
@@ -185,11 +187,11 @@ def test_conditions_by_hand():
     S = np.array([np.eye(3), np.eye(3)])
     S[0, 0, 1] = S[0, 1, 0] = 0.3
     S[:, 1, 2] = S[:, 2, 1] = 0.15
-    found = node_screening_conditions(S, [10, 10], lam1=1.4, lam2=4.0)
+    found = node_screening_conditions(S, [10, 10], alpha_l1=1.4, alpha_joint=4.0)
     # 3 > 1.4 and 1.5 > 1.4 join all; 3 ≤ 1.4 + 2 but 3 + 0 > 2.8, and 1.5 + 1.5 > 2.8.
     assert [b.tolist() for b in found.blocks] == [[0, 1, 2]]
     assert [b.tolist() for b in found.necessary_blocks] == [[0, 1, 2]]
-    found = node_screening_conditions(S, [10, 10], lam1=1.4, lam2=4.0, kind="cohub")
+    found = node_screening_conditions(S, [10, 10], alpha_l1=1.4, alpha_joint=4.0, kind="cohub")
     assert [b.tolist() for b in found.necessary_blocks] == [[0], [1], [2]]
     assert "sums" not in found.necessary_hold
     assert "average" not in node_screening_conditions(S, [10, 10], 1.0, 1.0, 1).necessary_hold
@@ -200,14 +202,19 @@ def test_conditions_by_hand():
     [
         ({"q": 3}, "q must be"),
         ({"kind": "edge"}, "kind must be"),
-        ({"lam1": -1.0}, ">= 0"),
+        ({"alpha_l1": -1.0}, ">= 0"),
         ({"n_samples": [10]}, "one positive number"),
         ({"covariances": np.ones((2, 2, 3))}, "shape"),
     ],
-    ids=["q", "kind", "lam1", "sizes", "shape"],
+    ids=["q", "kind", "alpha_l1", "sizes", "shape"],
 )
 def test_conditions_check_their_input(change, words):
-    good = {"covariances": [np.eye(2)] * 2, "n_samples": [5, 5], "lam1": 1.0, "lam2": 1.0}
+    good = {
+        "covariances": [np.eye(2)] * 2,
+        "n_samples": [5, 5],
+        "alpha_l1": 1.0,
+        "alpha_joint": 1.0,
+    }
     with pytest.raises(ValueError, match=words):
         node_screening_conditions(**{**good, **change})
 
@@ -255,7 +262,7 @@ def test_groups_and_tables_are_one_too_many(rows):
         CohubNodeJointGraphicalLasso().fit(rows.X, groups=np.full(20, np.nan))
 
 
-@pytest.mark.parametrize("name", ["lam1", "lam2"])
+@pytest.mark.parametrize("name", ["alpha_l1", "alpha_joint"])
 def test_negative_penalties(rows, name):
     with pytest.raises(ValueError, match=f"'{name}'"):
         CohubNodeJointGraphicalLasso(**{name: -0.1}).fit(rows.X)
@@ -265,7 +272,7 @@ def test_constant_variables(rows):
     X = rows.X.copy()
     X[:, 2] = 1.0
     with pytest.raises(ValueError, match="Variable 2 does not vary"):
-        PerturbedNodeJointGraphicalLasso(lam1=0.0).fit(X, groups=rows.groups)
+        PerturbedNodeJointGraphicalLasso(alpha_l1=0.0).fit(X, groups=rows.groups)
     with pytest.raises(ValueError, match="variable 2 is constant in group 0"):
         CohubNodeJointGraphicalLasso(standardize=True).fit(X, groups=rows.groups)
     model = PerturbedNodeJointGraphicalLasso().fit(X, groups=rows.groups)
@@ -273,7 +280,9 @@ def test_constant_variables(rows):
     # Constant in one group only: the other group's diagonal ties it down.
     X = rows.X.copy()
     X[rows.groups == 0, 2] = 1.0
-    model = PerturbedNodeJointGraphicalLasso(lam1=0.0, lam2=0.5).fit(X, groups=rows.groups)
+    model = PerturbedNodeJointGraphicalLasso(alpha_l1=0.0, alpha_joint=0.5).fit(
+        X, groups=rows.groups
+    )
     assert np.isfinite(model.objective_)
 
 
@@ -282,9 +291,9 @@ def test_unbounded_likelihoods():
     few = sample.groups * 0 + np.repeat([0, 1], 8)
     keep = np.r_[:5, 8:13]
     with pytest.raises(ValueError, match="pooled covariance of the groups is singular"):
-        PerturbedNodeJointGraphicalLasso(lam1=0.0).fit(sample.X[keep], groups=few[keep])
+        PerturbedNodeJointGraphicalLasso(alpha_l1=0.0).fit(sample.X[keep], groups=few[keep])
     with pytest.raises(ValueError, match="covariance of a group is singular"):
-        PerturbedNodeJointGraphicalLasso(lam1=0.0, lam2=0.0).fit(sample.X, groups=few)
+        PerturbedNodeJointGraphicalLasso(alpha_l1=0.0, alpha_joint=0.0).fit(sample.X, groups=few)
     # Pooled, 16 rows less two means span 12 variables; co-hubs are bounded in any case.
     assert np.isfinite(
         PerturbedNodeJointGraphicalLasso(0.0, 1.0).fit(sample.X, groups=few).objective_

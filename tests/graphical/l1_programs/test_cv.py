@@ -32,19 +32,19 @@ def test_losses_are_those_of_single_fits(loss, by_hand):
     model = CLIMECV(LAMBDAS, cv=folds, loss=loss).fit(X)
     expected = np.empty((3, 5))
     for k, (train, test) in enumerate(folds.split(X)):
-        for a, lam in enumerate(LAMBDAS):
-            fit = CLIME(lam=lam).fit(X[train])
+        for a, alpha in enumerate(LAMBDAS):
+            fit = CLIME(alpha=alpha).fit(X[train])
             S = empirical_covariance(X[test] - X[train].mean(axis=0), assume_centered=True)
             expected[k, a] = by_hand(fit.precision_, S)
-    np.testing.assert_array_equal(model.lambdas_, LAMBDAS)
+    np.testing.assert_array_equal(model.alphas_, LAMBDAS)
     for k in range(3):
         np.testing.assert_allclose(model.cv_results_[f"split{k}_test_loss"], expected[k], rtol=1e-9)
     np.testing.assert_allclose(model.cv_results_["mean_test_loss"], expected.mean(axis=0))
     np.testing.assert_allclose(model.cv_results_["std_test_loss"], expected.std(axis=0))
-    assert model.lam_ == LAMBDAS[int(np.argmin(expected.mean(axis=0)))]
-    refit = CLIME(lam=model.lam_).fit(X)
+    assert model.alpha_ == LAMBDAS[int(np.argmin(expected.mean(axis=0)))]
+    refit = CLIME(alpha=model.alpha_).fit(X)
     np.testing.assert_allclose(model.precision_, refit.precision_, atol=1e-12)
-    assert np.abs(model.dual_gap_).max() < 1e-10
+    assert np.abs(model.duality_gap_).max() < 1e-10
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0])
@@ -54,13 +54,13 @@ def test_ebic_is_its_formula(gamma):
     model = CLIMECV(LAMBDAS, selection="ebic", ebic_gamma=gamma).fit(X)
     S = empirical_covariance(X)
     expected = []
-    for lam in LAMBDAS:
-        fit = CLIME(lam=lam).fit(X)
+    for alpha in LAMBDAS:
+        fit = CLIME(alpha=alpha).fit(X)
         n_edges = np.triu(fit.adjacency_).sum()
         likelihood = n / 2 * (np.linalg.slogdet(fit.precision_)[1] - np.trace(S @ fit.precision_))
         expected.append(-2 * likelihood + n_edges * (np.log(n) + 4 * gamma * np.log(d)))
     np.testing.assert_allclose(model.cv_results_["ebic"], expected, rtol=1e-9)
-    assert model.lam_ == LAMBDAS[int(np.argmin(expected))]
+    assert model.alpha_ == LAMBDAS[int(np.argmin(expected))]
 
 
 def test_a_larger_gamma_never_gives_a_denser_graph():
@@ -79,15 +79,15 @@ def test_stars_is_the_instability_of_single_fits():
     rng = np.random.RandomState(5)
     draws = [rng.choice(100, 80, replace=False) for _ in range(6)]
     expected = []
-    for lam in LAMBDAS:
-        share = np.mean([CLIME(lam=lam).fit(X[rows]).adjacency_ for rows in draws], axis=0)
+    for alpha in LAMBDAS:
+        share = np.mean([CLIME(alpha=alpha).fit(X[rows]).adjacency_ for rows in draws], axis=0)
         instability = 2 * share * (1 - share)
         expected.append(instability[np.triu_indices(10, 1)].mean())
     np.testing.assert_allclose(model.cv_results_["instability"], expected, atol=1e-12)
     stable = np.maximum.accumulate(expected) <= 0.2
     assert stable.any()
     assert not stable.all()
-    assert model.lam_ == np.array(LAMBDAS)[stable][-1]
+    assert model.alpha_ == np.array(LAMBDAS)[stable][-1]
 
 
 def test_selection_misses_no_edge():
@@ -102,10 +102,10 @@ def test_selection_misses_no_edge():
 def test_default_grid_starts_at_the_empty_graph():
     X = sample().X
     model = CLIMECV(7).fit(X)
-    assert len(model.lambdas_) == 7
-    assert (np.diff(model.lambdas_) < 0).all()
-    assert not CLIME(lam=model.lambdas_[0] * 1.0001).fit(X).adjacency_.any()
-    denser = CLIME(lam=model.lambdas_[0] * 0.99, symmetrize="max").fit(X)
+    assert len(model.alphas_) == 7
+    assert (np.diff(model.alphas_) < 0).all()
+    assert not CLIME(alpha=model.alphas_[0] * 1.0001).fit(X).adjacency_.any()
+    denser = CLIME(alpha=model.alphas_[0] * 0.99, symmetrize="max").fit(X)
     assert denser.adjacency_.any()
 
 
@@ -113,14 +113,14 @@ def test_lam_that_is_infeasible_in_a_fold_is_not_chosen():
     X = sample(d=24, n=20).X
     model = CLIMECV([0.6, 0.5, 0.4, 0.001], loss="trace", cv=4).fit(X)
     assert np.isinf(model.cv_results_["mean_test_loss"][-1])
-    assert model.lam_ > 0.001
+    assert model.alpha_ > 0.001
 
 
 def test_nothing_feasible_is_an_error():
     X = sample(d=24, n=14).X
-    with pytest.raises(ValueError, match=r"No lam between 0\.001 and 0\.01"):
+    with pytest.raises(ValueError, match=r"No alpha between 0\.001 and 0\.01"):
         CLIMECV([0.01, 0.001], cv=4).fit(X)
-    with pytest.raises(ValueError, match="No lam gives an instability of at most"):
+    with pytest.raises(ValueError, match="No alpha gives an instability of at most"):
         CLIMECV([0.01], selection="stars").fit(X)
 
 

@@ -149,10 +149,12 @@ def test_dictionary_and_homotopy_walk_the_same_path(n_samples, d):
         path = parametric_simplex(*clime_program(S, i), lam_min=0.01)
         other = l1_path(S, np.eye(d)[i], 0.01)
         assert path.status == {"complete": "optimal"}.get(other.status, other.status)
-        np.testing.assert_allclose(path.lambdas, other.lambdas, atol=1e-9)
+        np.testing.assert_allclose(path.lambdas, other.alphas, atol=1e-9)
         for lam in path.lambdas:
             x = path.at(lam)
-            np.testing.assert_allclose(x[:d] - x[d:], other.at(max(lam, other.lam_end)), atol=1e-7)
+            np.testing.assert_allclose(
+                x[:d] - x[d:], other.at(max(lam, other.alpha_end)), atol=1e-7
+            )
 
 
 def test_rows_of_very_different_scale():
@@ -180,7 +182,7 @@ def test_many_pivots_do_not_drift():
 def test_limit_on_pivots_warns_with_the_lam_reached():
     S = np.corrcoef(np.random.default_rng(0).standard_normal((40, 10)).T)
     with pytest.warns(ConvergenceWarning, match="after 2 pivots at lam="):
-        path = parametric_simplex(*clime_program(S, 0), max_pivots=2)
+        path = parametric_simplex(*clime_program(S, 0), max_iter=2)
     assert path.status == "pivot limit"
 
 

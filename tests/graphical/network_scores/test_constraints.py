@@ -7,18 +7,18 @@ import pytest
 
 from octavo.engine.discrete.bitsets import masks_of, sizes_of
 from octavo.graphical import (
-    dbn,
     forbidden_arc,
     indegree,
     max_indegree,
-    naive_bayes,
-    ordering,
+    naive_bayes_structure,
+    ordered_structure,
     required_arc,
-    tan,
-    tiers,
+    tan_structure,
+    tiered_structure,
+    two_slice_structure,
 )
 from octavo.graphical.network_scores.constraints import CompiledRules
-from tests.graphical.networks import allows, random_rules, subsets
+from tests.graphical.network_oracles import allows, random_rules, subsets
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -57,31 +57,33 @@ def test_compiled_rules_are_the_conjunction(seed):
 
 
 def test_naive_bayes_leaves_the_class_alone_as_parent():
-    rules = naive_bayes("a")
+    rules = naive_bayes_structure("a")
     assert legal_sets(rules, 0) == {frozenset()}
     assert legal_sets(rules, 2) == {frozenset(), frozenset({0})}
 
 
 def test_tan_allows_the_class_and_one_more():
     some = {frozenset({0}), frozenset({0, 2}), frozenset({0, 3})}
-    assert legal_sets(tan("a"), 1) == {frozenset(), *some}
-    assert legal_sets(tan("a", select=False), 1) == some
-    assert legal_sets(tan("a"), 0) == {frozenset()}
+    assert legal_sets(tan_structure("a"), 1) == {frozenset(), *some}
+    assert legal_sets(tan_structure("a", select=False), 1) == some
+    assert legal_sets(tan_structure("a"), 0) == {frozenset()}
 
 
 def test_dbn_gives_the_previous_slice_no_parents():
-    assert legal_sets(dbn(2), 0) == {frozenset()}
-    assert len(legal_sets(dbn(2), 2)) == 8
-    assert all(0 in s for s in legal_sets(dbn(2, self_arcs=True), 2))
+    assert legal_sets(two_slice_structure(2), 0) == {frozenset()}
+    assert len(legal_sets(two_slice_structure(2), 2)) == 8
+    assert all(0 in s for s in legal_sets(two_slice_structure(2, self_arcs=True), 2))
 
 
 def test_tiers_and_orderings_point_forwards():
-    assert legal_sets(tiers([["a", "b"], ["c"]]), 0) == legal_sets(forbidden_arc("c", "a"), 0)
-    assert legal_sets(tiers([["a", "b"], ["c"]], within=False), 1) == {
+    assert legal_sets(tiered_structure([["a", "b"], ["c"]]), 0) == legal_sets(
+        forbidden_arc("c", "a"), 0
+    )
+    assert legal_sets(tiered_structure([["a", "b"], ["c"]], within=False), 1) == {
         frozenset(),
         frozenset({3}),
     }
-    assert legal_sets(ordering("dcba"), 2) == {frozenset(), frozenset({3})}
+    assert legal_sets(ordered_structure("dcba"), 2) == {frozenset(), frozenset({3})}
 
 
 def test_max_indegree_is_max_parents():
@@ -95,7 +97,7 @@ def test_positions_and_names_are_the_same_nodes():
 def test_rules_print_as_they_are_written_and_survive_pickling():
     rule = indegree("a", 2) | (required_arc("b", "a") & ~required_arc("c", "a"))
     assert eval(repr(rule)) == rule
-    for thing in (rule, tan("a"), tiers([["a"], ["b"]])):
+    for thing in (rule, tan_structure("a"), tiered_structure([["a"], ["b"]])):
         assert pickle.loads(pickle.dumps(thing)) == thing
 
 
@@ -112,7 +114,7 @@ def test_rules_about_two_nodes_are_refused():
         ([required_arc("a", "b"), required_arc("c", "b"), indegree("b", 2)], "node 'b': 2 requ"),
         ([required_arc("a", "z")], "no node 'z'"),
         ([indegree("a", 0, "eq") | required_arc("z", "a")], "no node 'z'"),
-        ([dbn(3)], "6 nodes, got 4"),
+        ([two_slice_structure(3)], "6 nodes, got 4"),
     ],
 )
 def test_contradictions_name_the_node(rules, words):

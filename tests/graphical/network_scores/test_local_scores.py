@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 from octavo.graphical import BayesianNetworkModel, local_score, network_score
 from octavo.graphical.network_scores.parent_sets import largest_cell_prior
-from tests.graphical.networks import random_table, slow_score, subsets
+from tests.graphical.network_oracles import random_table, slow_score, subsets
 
 SCORES = ["bic", "aic", "loglik", "bdeu", "k2"]
 

@@ -11,9 +11,9 @@ from octavo.graphical import (
     indegree,
     required_arc,
     solve_parent_sets,
-    tan,
+    tan_structure,
 )
-from tests.graphical.networks import random_rules, random_table, slow_score, subsets
+from tests.graphical.network_oracles import random_rules, random_table, slow_score, subsets
 
 SCORES = ["bic", "aic", "bdeu", "k2"]
 
@@ -91,7 +91,7 @@ def test_certificates_respect_required_arcs():
 
 
 def test_tan_has_the_sets_of_tan():
-    cache = ParentSetCache.build(random_table(3, 5), "loglik", tan(0), pruning="none")
+    cache = ParentSetCache.build(random_table(3, 5), "loglik", tan_structure(0), pruning="none")
     assert cache.n_sets.tolist() == [1, 5, 5, 5, 5]
 
 

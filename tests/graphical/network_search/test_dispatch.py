@@ -11,7 +11,7 @@ from octavo.graphical.network_search.integer_program import solve_ilp
 from octavo.graphical.network_search.lattice import solve_lattice
 from octavo.graphical.network_search.orders import relaxed_bound, solve_climb, solve_dp, solve_order
 from octavo.graphical.network_search.problem import parts, whole_problem
-from tests.graphical.networks import brute_force, is_acyclic, random_rules, random_table
+from tests.graphical.network_oracles import brute_force, is_acyclic, random_rules, random_table
 
 SCORES = ["bic", "aic", "bdeu", "k2"]
 
@@ -105,7 +105,7 @@ def test_more_nodes_than_a_word_has_bits():
     assert solve_parent_sets(many, "auto").score == pytest.approx(6 * best)
     whole = whole_problem(many)
     assert solve_ilp(whole, random_state=0).score == pytest.approx(6 * best)
-    stopped = solve_bnb(whole, max_steps=300, random_state=0)
+    stopped = solve_bnb(whole, max_iter=300, random_state=0)
     assert stopped.upper_bound >= 6 * best - 1e-6
     with pytest.raises(ValueError, match="at most 26 nodes"):
         solve_dp(whole)
@@ -118,7 +118,7 @@ def test_bounds_are_valid_whenever_the_search_stops(solve, seed):
     best = solve_dp(problem).score
     uppers = []
     for steps in (1, 2, 5, 20, 100):
-        result = solve(problem, max_steps=steps, random_state=0)
+        result = solve(problem, max_iter=steps, random_state=0)
         assert result.score <= best + 1e-9
         assert result.upper_bound >= best - 1e-6
         assert result.optimal == (result.upper_bound == result.score)
@@ -199,10 +199,10 @@ def test_orders_climb_to_the_optimum_of_small_problems():
 
 
 def test_an_order_of_all_nodes_needs_no_search():
-    from octavo.graphical import ordering
+    from octavo.graphical import ordered_structure
 
     X = random_table(8, 6)
-    cache = ParentSetCache.build(X, constraints=ordering(range(6)))
+    cache = ParentSetCache.build(X, constraints=ordered_structure(range(6)))
     result = solve_parent_sets(cache, "bnb")
     assert result.score == pytest.approx(relaxed_bound(whole_problem(cache)))
     assert all(p < node for node, of in enumerate(result.parents) for p in of)

@@ -7,10 +7,10 @@ import pytest
 from octavo.graphical import (
     BayesianNetworkStructureLearner,
     DynamicBNLearner,
-    dbn,
     forbidden_arc,
     network_score,
     required_arc,
+    two_slice_structure,
 )
 
 
@@ -38,7 +38,7 @@ def test_the_transition_that_made_the_data_is_found():
     learner = DynamicBNLearner().fit(make_sequences(0, 200))
     assert learner.parents_ == [[(1, 0)], [(1, 0)], [(1, 2), (0, 1)]]
     assert learner.optimal_
-    assert learner.gap_ == 0.0
+    assert learner.duality_gap_ == 0.0
 
 
 @pytest.mark.parametrize("self_arcs", [False, True])
@@ -48,9 +48,9 @@ def test_the_transition_is_the_optimum_of_the_augmented_problem(seed, self_arcs)
     sequences = make_sequences(seed)
     learner = DynamicBNLearner("bdeu", self_arcs=self_arcs).fit(sequences)
     pairs = pairs_of(sequences)
-    plain = BayesianNetworkStructureLearner("bdeu", constraints=dbn(3, self_arcs=self_arcs)).fit(
-        pairs
-    )
+    plain = BayesianNetworkStructureLearner(
+        "bdeu", constraints=two_slice_structure(3, self_arcs=self_arcs)
+    ).fit(pairs)
     first = BayesianNetworkStructureLearner("bdeu").fit(np.stack([X[0] for X in sequences]))
     constant = network_score(pairs[:, :3], [()] * 3, "bdeu")
     assert learner.score_ == pytest.approx(first.score_ + plain.score_ - constant, rel=1e-9)

@@ -16,9 +16,9 @@ from octavo.graphical import (
     forbidden_arc,
     network_score,
     required_arc,
-    tiers,
+    tiered_structure,
 )
-from tests.graphical.networks import brute_force, is_acyclic, random_rules, random_table
+from tests.graphical.network_oracles import brute_force, is_acyclic, random_rules, random_table
 
 
 def zoo():
@@ -46,7 +46,7 @@ def test_zoo_has_the_published_optimum(method):
     learner = BayesianNetworkStructureLearner(method=method, random_state=0).fit(zoo())
     assert learner.score_ == pytest.approx(-773.486, abs=5e-4)
     assert learner.optimal_
-    assert learner.gap_ == 0.0
+    assert learner.duality_gap_ == 0.0
     assert len(learner.cache_) == 554
 
 
@@ -174,24 +174,26 @@ def test_limits_leave_a_network_with_a_valid_gap():
     X = rng.integers(0, 2, (150, 12))
     X[:, 6:] ^= X[:, :6] & X[:, [1, 2, 3, 4, 5, 0]]
     best = BayesianNetworkStructureLearner("aic").fit(X).score_
-    stopped = BayesianNetworkStructureLearner("aic", method="bnb", max_steps=1, random_state=0)
+    stopped = BayesianNetworkStructureLearner("aic", method="bnb", max_iter=1, random_state=0)
     with pytest.warns(ConvergenceWarning, match="gap"):
         stopped.fit(X)
     assert stopped.score_ <= best <= stopped.upper_bound_ + 1e-9
-    assert stopped.gap_ == pytest.approx(
+    assert stopped.duality_gap_ == pytest.approx(
         (stopped.upper_bound_ - stopped.score_) / abs(stopped.score_)
     )
     assert not stopped.optimal_
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        allowed = stopped.set_params(gap=1.0, max_steps=None).fit(X)
-    assert allowed.gap_ <= 1.0
+        allowed = stopped.set_params(gap=1.0, max_iter=None).fit(X)
+    assert allowed.duality_gap_ <= 1.0
 
 
 def test_constraints_show_in_the_network():
     model = asia()
     X = pd.DataFrame(model.sample(3000, random_state=1), columns=model.names)
-    rules = [tiers([["asia", "smoke"], ["tub", "lung", "bronc"], ["either", "xray", "dysp"]])]
+    rules = [
+        tiered_structure([["asia", "smoke"], ["tub", "lung", "bronc"], ["either", "xray", "dysp"]])
+    ]
     rules += [required_arc("smoke", "dysp"), forbidden_arc("smoke", "lung")]
     learner = BayesianNetworkStructureLearner(constraints=rules).fit(X)
     assert ("smoke", "dysp") in learner.dag_.edges

@@ -9,7 +9,7 @@ import pytest
 from sklearn.naive_bayes import CategoricalNB
 
 from octavo.graphical import NaiveBayesSelect, TANClassifier
-from tests.graphical.networks import is_acyclic, random_table, slow_score
+from tests.graphical.network_oracles import is_acyclic, random_table, slow_score
 
 
 def features_and_class(seed, n=4, rows=200):

@@ -111,13 +111,13 @@ def test_influence_functions_are_derivatives(estimator):
 @pytest.mark.parametrize(
     ("estimator", "families", "slack"),
     [
-        (KnnShannonEntropy(k=10), (PLANE,), 1.3),
+        (KnnShannonEntropy(n_neighbors=10), (PLANE,), 1.3),
         (EdgeworthEntropy(), (PLANE,), 1.0),
         (VoronoiEntropy(), (PLANE,), 1.3),
-        (KnnRenyiEntropy(0.8, k=10), (PLANE,), 1.3),
-        (KnnKLDivergence(k=20), NEAR, 1.5),
-        (KnnRenyiDivergence(0.8, k=20), NEAR, 1.5),
-        (KnnCrossEntropy(k=20), NEAR, 1.3),
+        (KnnRenyiEntropy(0.8, n_neighbors=10), (PLANE,), 1.3),
+        (KnnKLDivergence(n_neighbors=20), NEAR, 1.5),
+        (KnnRenyiDivergence(0.8, n_neighbors=20), NEAR, 1.5),
+        (KnnCrossEntropy(n_neighbors=20), NEAR, 1.3),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -252,7 +252,7 @@ def test_families_draw_what_they_say():
 
 def test_quick_test_uses_the_parameters_of_the_estimator():
     p = Normal(0, 1)
-    result = quick_test(KnnRenyiEntropy(alpha=0.5, k=4), p, n=200, n_repeats=3)
+    result = quick_test(KnnRenyiEntropy(alpha=0.5, n_neighbors=4), p, n=200, n_repeats=3)
     assert result.truth == pytest.approx(analytical_value("entropy", "renyi", p, alpha=0.5))
     assert result.estimates.shape == (3,)
     assert result.bias == pytest.approx(result.mean - result.truth)

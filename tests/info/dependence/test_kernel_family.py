@@ -36,26 +36,23 @@ from octavo.info import (
     mutual_info,
 )
 
-MODULES = (
-    "association_copula",
-    "correntropy",
-    "dependence_copula",
-    "dependence_distance",
-    "dependence_kernels",
-    "divergence_kernels",
-    "quadratic_kde",
-)
+MODULES = {
+    "octavo.info.dependence.association_copula",
+    "octavo.info.dependence.copula",
+    "octavo.info.dependence.correntropy",
+    "octavo.info.dependence.distance",
+    "octavo.info.dependence.kernels",
+    "octavo.info.divergences.kernels",
+    "octavo.info.divergences.quadratic_kde",
+}
 
 
 def family():
-    names = info.__dir__()
-    found = [getattr(info, name) for name in sorted(names)]
+    found = [getattr(info, name) for name in sorted(info.__dir__())]
     return [
         cls
         for cls in found
-        if isinstance(cls, type)
-        and cls.__module__.split(".")[-1] in MODULES
-        and hasattr(cls, "estimate")
+        if isinstance(cls, type) and cls.__module__ in MODULES and hasattr(cls, "estimate")
     ]
 
 

@@ -58,7 +58,7 @@ def ksg_by_counting(blocks, k, variant):
 def test_ksg_by_counting(variant, d):
     blocks = sample(d=d)
     expected = ksg_by_counting(blocks, 4, variant)
-    found = KSGMutualInformation(k=4, variant=variant).estimate(*blocks)
+    found = KSGMutualInformation(n_neighbors=4, variant=variant).estimate(*blocks)
     assert found == pytest.approx(expected, rel=1e-10)
 
 
@@ -68,7 +68,7 @@ def test_ksg_of_three_groups_by_counting(variant):
     table = np.hstack([X, Y])
     groups = [[0], [1, 2], [3]]
     expected = ksg_by_counting([table[:, g] for g in groups], 3, variant)
-    found = KSGMutualInformation(k=3, variant=variant).estimate(table, groups=groups)
+    found = KSGMutualInformation(n_neighbors=3, variant=variant).estimate(table, groups=groups)
     assert found == pytest.approx(expected, rel=1e-10)
 
 
@@ -77,14 +77,16 @@ def test_ksg_equals_infomeasure():
     theirs = infomeasure.mutual_information(
         X[:, 0], Y[:, 0], approach="metric", k=4, base="e", noise_level=0
     )
-    assert KSGMutualInformation(k=4).estimate(X, Y) == pytest.approx(float(theirs), rel=1e-10)
+    assert KSGMutualInformation(n_neighbors=4).estimate(X, Y) == pytest.approx(
+        float(theirs), rel=1e-10
+    )
 
 
 def test_ksg_equals_scikit_learn_up_to_its_noise_and_scaling():
     X, Y = sample(n=400, d=1)
     X, Y = X / X.std(ddof=0), Y / Y.std(ddof=0)
     theirs = mutual_info_regression(X, Y[:, 0], n_neighbors=3, random_state=0)[0]
-    assert KSGMutualInformation(k=3).estimate(X, Y) == pytest.approx(theirs, abs=1e-9)
+    assert KSGMutualInformation(n_neighbors=3).estimate(X, Y) == pytest.approx(theirs, abs=1e-9)
 
 
 @settings(max_examples=15, deadline=None)
@@ -113,7 +115,7 @@ def test_scaled_columns_make_units_irrelevant(seed, scale):
 
 def test_three_entropies():
     X, Y = sample()
-    H = KnnShannonEntropy(k=4)
+    H = KnnShannonEntropy(n_neighbors=4)
     expected = H.estimate(X) + H.estimate(Y) - H.estimate(np.hstack([X, Y]))
     assert MIFromEntropy(H).estimate(X, Y) == pytest.approx(expected, rel=1e-12)
 
@@ -194,13 +196,13 @@ def test_error_falls_with_the_sample():
 def test_bad_input():
     X, Y = sample()
     with pytest.raises(ValueError, match="300 rows, 150 of them distinct"):
-        KSGMutualInformation(k=1).estimate(np.vstack([X, X]), np.vstack([Y, Y]))
-    jittered = KSGMutualInformation(k=1, jitter=1e-10)
+        KSGMutualInformation(n_neighbors=1).estimate(np.vstack([X, X]), np.vstack([Y, Y]))
+    jittered = KSGMutualInformation(n_neighbors=1, jitter=1e-10)
     assert np.isfinite(jittered.estimate(np.vstack([X, X]), np.vstack([Y, Y])))
     with pytest.raises(ValueError, match="constant"):
         KSGMutualInformation().estimate(X, np.ones(150))
-    with pytest.raises(ValueError, match="k=150 neighbours need at least 151 rows"):
-        KSGMutualInformation(k=150).estimate(X, Y)
+    with pytest.raises(ValueError, match="n_neighbors=150 neighbours need at least 151 rows"):
+        KSGMutualInformation(n_neighbors=150).estimate(X, Y)
     with pytest.raises(ValueError, match="variant"):
         KSGMutualInformation(variant=3).estimate(X, Y)
     with pytest.raises(ValueError, match="linearly dependent"):

@@ -55,9 +55,9 @@ def radii(X, Y, k):
 @each_pair
 def test_logarithmic_ones_by_their_formulas(pair):
     u, v = radii(*pair, 4)
-    kl = KnnKLDivergence(k=4).estimate(*pair)
+    kl = KnnKLDivergence(n_neighbors=4).estimate(*pair)
     assert kl == pytest.approx(np.log(v / u).mean(), rel=1e-10)
-    cross = KnnCrossEntropy(k=4).estimate(*pair)
+    cross = KnnCrossEntropy(n_neighbors=4).estimate(*pair)
     assert cross == pytest.approx(np.log(v).mean() - digamma(4), rel=1e-10)
 
 
@@ -286,14 +286,14 @@ def test_error_falls_with_the_sample():
     ("make", "words"),
     [
         (lambda: KnnRenyiDivergence(alpha=1), "alpha=1 is the limit"),
-        (lambda: KnnRenyiDivergence(alpha=7, k=5), "k must exceed 6"),
-        (lambda: KnnRenyiDivergence(alpha=-4.5, k=5), "k must exceed 5.5"),
-        (lambda: KnnL2Divergence(k=2), "k must exceed 2"),
+        (lambda: KnnRenyiDivergence(alpha=7, n_neighbors=5), "k must exceed 6"),
+        (lambda: KnnRenyiDivergence(alpha=-4.5, n_neighbors=5), "k must exceed 5.5"),
+        (lambda: KnnL2Divergence(n_neighbors=2), "k must exceed 2"),
         (lambda: KnnL2Divergence(clip=False), "squared=True"),
-        (lambda: Chi2Divergence(k=1), "k must exceed 1"),
+        (lambda: Chi2Divergence(n_neighbors=1), "k must exceed 1"),
         (lambda: BregmanDivergence(alpha=1), "alpha=1 is the limit"),
         (lambda: KnnSharmaMittalDivergence(beta=1), "beta=1 is the limit"),
-        (lambda: KnnKLDivergence(k=71), "Y has 70 rows"),
+        (lambda: KnnKLDivergence(n_neighbors=71), "Y has 70 rows"),
         (lambda: FDivergence(curvature=0), "curvature"),
         (lambda: JensenShannonDivergence(weight=1.0), "weight"),
     ],
@@ -307,8 +307,8 @@ def test_shared_points_are_counted():
     X, Y = PAIRS[1]
     shared = np.vstack([Y, X[:7]])
     with pytest.raises(ValueError, match="7 of the 90 rows of X stand 1 or more times in Y"):
-        KnnKLDivergence(k=1).estimate(X, shared)
-    assert np.isfinite(KnnKLDivergence(k=1, jitter=1e-10).estimate(X, shared))
+        KnnKLDivergence(n_neighbors=1).estimate(X, shared)
+    assert np.isfinite(KnnKLDivergence(n_neighbors=1, jitter=1e-10).estimate(X, shared))
 
 
 def test_clipping_is_asked_for():
@@ -316,7 +316,7 @@ def test_clipping_is_asked_for():
     raw = [cls().estimate(X, Y) for cls in (KnnKLDivergence, KnnRenyiDivergence)]
     clipped = [cls(clip=True).estimate(X, Y) for cls in (KnnKLDivergence, KnnRenyiDivergence)]
     assert clipped == [max(0.0, value) for value in raw]
-    assert min(raw) < 0 or min(KnnKLDivergence(k=1).estimate(X, Y), 0) <= 0
+    assert min(raw) < 0 or min(KnnKLDivergence(n_neighbors=1).estimate(X, Y), 0) <= 0
 
 
 def test_samples_too_small_to_split():

@@ -63,7 +63,9 @@ def test_weights_cancel_a_bias_that_plain_neighbours_have():
     """At the same k range the weighted estimate has a far smaller bias than its middle member."""
     p = Normal(np.zeros(2), np.eye(2))
     n = 2000
-    plain = quick_test(KnnRenyiEntropy(0.8, k=int(1.5 * math.sqrt(n))), p, n=n, n_repeats=8)
+    plain = quick_test(
+        KnnRenyiEntropy(0.8, n_neighbors=int(1.5 * math.sqrt(n))), p, n=n, n_repeats=8
+    )
     weighted = quick_test(WeightedKnnRenyiEntropy(0.8), p, n=n, n_repeats=8)
     assert abs(weighted.bias) < 0.5 * abs(plain.bias)
 
@@ -75,7 +77,7 @@ def test_bad_input():
         EnsembleEntropy(subset_size=1.5).estimate(X)
     with pytest.raises(ValueError, match="entropy"):
         EnsembleEntropy(entropy="knn").estimate(X)
-    with pytest.raises(ValueError, match="k=3 neighbours need"):
+    with pytest.raises(ValueError, match="n_neighbors=3 neighbours need"):
         EnsembleEntropy(subset_size=0.01).estimate(X)
     with pytest.raises(ValueError, match="alpha=1 is the limit"):
         WeightedKnnRenyiEntropy(alpha=1).estimate(X)

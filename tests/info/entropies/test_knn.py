@@ -39,13 +39,13 @@ def ball(d):
 def test_shannon_by_its_formula(X):
     n, d = X.shape
     expected = digamma(n) - digamma(4) + math.log(ball(d)) + d * np.log(radii(X, 4)).mean()
-    assert KnnShannonEntropy(k=4).estimate(X) == pytest.approx(expected, rel=1e-12)
+    assert KnnShannonEntropy(n_neighbors=4).estimate(X) == pytest.approx(expected, rel=1e-12)
 
 
 @each_sample
 def test_shannon_equals_infomeasure(X):
     theirs = infomeasure.entropy(X, approach="metric", k=4, base="e", minkowski_p=2, noise_level=0)
-    assert KnnShannonEntropy(k=4).estimate(X) == pytest.approx(float(theirs), rel=1e-12)
+    assert KnnShannonEntropy(n_neighbors=4).estimate(X) == pytest.approx(float(theirs), rel=1e-12)
 
 
 @each_sample
@@ -89,15 +89,15 @@ def test_graph_of_neighbours_by_its_formula(X, alpha):
 
 def test_graph_with_one_neighbour_is_the_first_neighbour():
     for X in SAMPLES:
-        graph = KnnGraphRenyiEntropy(0.7, k=1).estimate(X)
-        assert graph == pytest.approx(KnnRenyiEntropy(0.7, k=1).estimate(X), rel=1e-12)
+        graph = KnnGraphRenyiEntropy(0.7, n_neighbors=1).estimate(X)
+        assert graph == pytest.approx(KnnRenyiEntropy(0.7, n_neighbors=1).estimate(X), rel=1e-12)
 
 
 @each_sample
 def test_orders_near_one_approach_shannon(X):
     """ψ(N) against log(N - 1) is the difference of the two conventions."""
     n = X.shape[0]
-    shannon = KnnShannonEntropy(k=4).estimate(X) - digamma(n) + math.log(n - 1)
+    shannon = KnnShannonEntropy(n_neighbors=4).estimate(X) - digamma(n) + math.log(n - 1)
     assert KnnRenyiEntropy(1 + 1e-7, 4).estimate(X) == pytest.approx(shannon, abs=1e-4)
     assert KnnTsallisEntropy(1 - 1e-7, 4).estimate(X) == pytest.approx(shannon, abs=1e-4)
 
@@ -133,7 +133,9 @@ def theoretical_error(d, n, k):
 def test_shannon_lands_within_its_standard_error_on_normals(d, n):
     """Mean of 8 runs: 4 standard errors of the mean, and the bias of order (k/n)^(2/d) log n."""
     cov = 0.5 * np.eye(d) + 0.5
-    result = quick_test(KnnShannonEntropy(k=3), Normal(np.zeros(d), cov), n=n, n_repeats=8)
+    result = quick_test(
+        KnnShannonEntropy(n_neighbors=3), Normal(np.zeros(d), cov), n=n, n_repeats=8
+    )
     error = theoretical_error(d, n, 3)
     assert result.deviation < 2 * error
     allowed = 4 * error / math.sqrt(8) + (3 / n) ** (2 / max(d, 2)) * math.log(n)
@@ -142,7 +144,7 @@ def test_shannon_lands_within_its_standard_error_on_normals(d, n):
 
 def test_error_falls_with_the_sample():
     p = Normal(np.zeros(2), np.eye(2))
-    for estimator in (KnnShannonEntropy(), KnnRenyiEntropy(1.5, k=5)):
+    for estimator in (KnnShannonEntropy(), KnnRenyiEntropy(1.5, n_neighbors=5)):
         rms = [
             np.sqrt(((quick_test(estimator, p, n=n, n_repeats=10).estimates
                       - analytical_value("entropy", estimator.measure, p, **(
@@ -156,7 +158,7 @@ def test_error_falls_with_the_sample():
 def test_orders_on_the_uniform_distribution(alpha):
     """All entropies of the uniform distribution on a torus-like large box are log volume."""
     p = Uniform([0, 0], [2, 3])
-    result = quick_test(KnnRenyiEntropy(alpha, k=5), p, n=8000, n_repeats=5)
+    result = quick_test(KnnRenyiEntropy(alpha, n_neighbors=5), p, n=8000, n_repeats=5)
     assert result.truth == pytest.approx(math.log(6))
     # Boundary layer: 4 sides, width of the k-th neighbour, where half of the ball is outside.
     layer = 4 * math.sqrt(5 / (math.pi * 8000))
@@ -169,11 +171,14 @@ def test_orders_on_the_uniform_distribution(alpha):
         (lambda: KnnRenyiEntropy(alpha=1), "alpha=1 is the limit"),
         (lambda: KnnTsallisEntropy(alpha=1.0), "alpha=1 is the limit"),
         (lambda: KnnSharmaMittalEntropy(0.5, 1), "beta=1 is the limit"),
-        (lambda: KnnRenyiEntropy(alpha=5, k=3), "k must exceed 4"),
+        (lambda: KnnRenyiEntropy(alpha=5, n_neighbors=3), "k must exceed 4"),
         (lambda: KnnGraphRenyiEntropy(alpha=2.5), "k must exceed 1.5"),
         (lambda: KnnRenyiEntropy(alpha=-1), "alpha"),
-        (lambda: KnnShannonEntropy(k=0), "'k'"),
-        (lambda: KnnShannonEntropy(k=120), "k=120 neighbours need at least 121 rows"),
+        (lambda: KnnShannonEntropy(n_neighbors=0), "'n_neighbors'"),
+        (
+            lambda: KnnShannonEntropy(n_neighbors=120),
+            "n_neighbors=120 neighbours need at least 121 rows",
+        ),
         (lambda: KnnShannonEntropy(jitter=-1), "jitter"),
     ],
 )
@@ -185,9 +190,11 @@ def test_orders_and_neighbours_out_of_range(make, words):
 def test_duplicates_are_named_or_broken():
     X = np.vstack([SAMPLES[1], SAMPLES[1]])
     with pytest.raises(ValueError, match="240 rows, 120 of them distinct"):
-        KnnShannonEntropy(k=1).estimate(X)
-    assert np.isfinite(KnnShannonEntropy(k=1, jitter=1e-10).estimate(X))
-    assert np.isfinite(KnnShannonEntropy(k=2).estimate(X))  # the second neighbour is another point
+        KnnShannonEntropy(n_neighbors=1).estimate(X)
+    assert np.isfinite(KnnShannonEntropy(n_neighbors=1, jitter=1e-10).estimate(X))
+    assert np.isfinite(
+        KnnShannonEntropy(n_neighbors=2).estimate(X)
+    )  # the second neighbour is another point
 
 
 def test_many_dimensions_do_not_underflow():

@@ -59,7 +59,7 @@ def test_diagonals():
     assert JensenShannonKernel().estimate(X, X) == pytest.approx(math.log(2))
     assert ExpJensenShannonKernel().estimate(X, X) == 1.0
     assert ExpJensenRenyiKernel().estimate(X, X) == 1.0
-    power = math.exp(-KnnRenyiEntropy(2.0, k=5).estimate(X))  # ∫p²
+    power = math.exp(-KnnRenyiEntropy(2.0, n_neighbors=5).estimate(X))  # ∫p²
     assert ProbabilityProductKernel(1.0).estimate(X, X) == pytest.approx(power, rel=1e-10)
 
 
@@ -94,8 +94,8 @@ def test_gram_by_name_by_function_and_in_threads():
     np.testing.assert_allclose(means, expected)
     divergences = distribution_gram(drawn[:3], JensenShannonDivergence(random_state=0))
     assert (np.diagonal(divergences) == 0).all()
-    value = distribution_kernel(drawn[0], drawn[1], "bhattacharyya", k=3)
-    assert distribution_gram(drawn[:2], k=3)[0, 1] == value
+    value = distribution_kernel(drawn[0], drawn[1], "bhattacharyya", n_neighbors=3)
+    assert distribution_gram(drawn[:2], n_neighbors=3)[0, 1] == value
 
 
 def test_gram_in_a_support_vector_machine():
@@ -120,7 +120,7 @@ def test_bad_input():
     with pytest.raises(TypeError, match="kernel must be"):
         distribution_gram(drawn, KnnKLDivergence)
     with pytest.raises(ValueError, match="given by name"):
-        distribution_gram(drawn, BhattacharyyaKernel(), k=3)
+        distribution_gram(drawn, BhattacharyyaKernel(), n_neighbors=3)
     with pytest.raises(ValueError, match=r"samples\[1\] contains NaN"):
         distribution_gram([drawn[0], np.full((5, 2), np.nan)])
     with pytest.raises(ValueError, match="k must exceed 5"):

@@ -128,7 +128,7 @@ def test_cross_entropy_finds_a_planted_partition():
 
 def test_objectives_are_what_their_entropies_say(mixed):
     """With I = ΣH − H of one entropy all identities between the objectives are exact."""
-    entropy = KnnShannonEntropy(k=4)
+    entropy = KnnShannonEntropy(n_neighbors=4)
     information = MIFromEntropy(entropy=entropy)
     groups = [[0, 4], [1], [2, 3, 5]]
     H = {tuple(c): entropy.estimate(mixed[:, c]) for c in [*groups, range(6)]}

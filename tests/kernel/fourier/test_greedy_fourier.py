@@ -113,7 +113,13 @@ def test_no_penalty_is_least_squares():
 def test_error_never_rises_along_a_descent(basis):
     for seed in range(3):
         descent = greedy_descent(
-            X, Y, np.ones(300), np.random.RandomState(seed), basis=basis, max_steps=6, tol=0.0
+            X,
+            Y,
+            np.ones(300),
+            np.random.RandomState(seed),
+            basis=basis,
+            max_descent_steps=6,
+            tol=0.0,
         )
         assert (np.diff(descent.errors) <= 1e-14).all()
         assert len(descent.frequencies) == 6

@@ -273,9 +273,9 @@ def test_leverage_of_the_whole_matrix_is_exact():
     scores = approximate_leverage(points, 20, np.random.RandomState(0), size=120)
     top = np.linalg.eigh(K)[1][:, -20:]
     np.testing.assert_allclose(scores, (top**2).sum(axis=1), atol=1e-7)
-    ridge = approximate_leverage(points, 20, np.random.RandomState(0), size=120, ridge=1e-2)
+    alpha = approximate_leverage(points, 20, np.random.RandomState(0), size=120, alpha=1e-2)
     exact = np.diag(K @ np.linalg.inv(K + 120 * 1e-2 * np.eye(120)))
-    np.testing.assert_allclose(ridge, exact, atol=1e-7)
+    np.testing.assert_allclose(alpha, exact, atol=1e-7)
 
 
 def test_lloyd_in_a_linear_kernel_is_k_means():
@@ -437,7 +437,7 @@ STRICT = """
     cases = [dict(method=m) for m in
              ("uniform", "diagonal", "column_norm", "leverage", "kdpp", "kmeans++", "kmeans")]
     cases += [dict(n_local=1), dict(lloyd=True), dict(kernel="poly"), dict(kernel="linear"),
-              dict(method="leverage", ridge=1e-3, sketch="diagonal")]
+              dict(method="leverage", alpha=1e-3, sketch="diagonal")]
     for case in cases:
         one = select_landmarks(X, 7, random_state=1, **case)
         with sklearn.config_context(array_api_dispatch=True):
@@ -541,7 +541,7 @@ def test_a_gram_matrix_must_be_one():
         ({"method": "best"}, "'method'"),
         ({"n_local": 0}, "'n_local'"),
         ({"gamma": -1.0}, "'gamma'"),
-        ({"ridge": 0.0}, "'ridge'"),
+        ({"alpha": 0.0}, "'alpha'"),
     ],
 )
 def test_parameters_out_of_range_are_refused(keywords, words):

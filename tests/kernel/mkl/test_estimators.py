@@ -369,12 +369,12 @@ def test_classes_of_their_own_and_shared_weights():
 def test_cross_validation_finds_the_sparse_and_the_uniform_truth():
     for nu, expected in ((0.95, 1.0), (0.0, np.inf)):
         X, y, _ = make_mkl_toy(100, nu, d=20, random_state=0)
-        model = LpMKLClassifierCV("linear_per_feature", ps=(1, np.inf), Cs=(0.01, 0.1)).fit(X, y)
+        model = LpMKLClassifierCV("linear_per_feature", norms=(1, np.inf), Cs=(0.01, 0.1)).fit(X, y)
         assert model.p_ == expected
         assert model.scores_.shape == (2, 2, 5)
         assert model.best_score_ == model.scores_.mean(axis=2).max()
     K = KernelStack("linear_per_feature", normalize=None).fit_transform(X)
-    given = LpMKLClassifierCV("precomputed", ps=(1, np.inf), Cs=(0.01, 0.1)).fit(K, y)
+    given = LpMKLClassifierCV("precomputed", norms=(1, np.inf), Cs=(0.01, 0.1)).fit(K, y)
     np.testing.assert_allclose(given.scores_, model.scores_)
     np.testing.assert_array_equal(given.predict(K), model.predict(X))
 
@@ -438,8 +438,8 @@ def test_bad_parameters_are_refused():
         fit_precomputed(K, y, solver="silp", p=np.inf)
     with pytest.raises(ValueError, match="needs loss='squared'"):
         LpMKLRegressor("precomputed", solver="lbfgs").fit(K, y)
-    with pytest.raises(ValueError, match="ps must be"):
-        LpMKLClassifierCV("precomputed", ps=(0.5, 1)).fit(K, y)
+    with pytest.raises(ValueError, match="norms must be"):
+        LpMKLClassifierCV("precomputed", norms=(0.5, 1)).fit(K, y)
 
 
 def test_kernels_without_signal_are_an_error():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from octavo.engine.kernels.gram import resolve_kernel
-from octavo.kernel import KnowledgeKernelPCA, KnowledgeKernelPCATuner
+from octavo.kernel import KnowledgeKernelPCA, KnowledgeKernelPCACV
 from octavo.kernel.steered.basis import exact_basis
 from octavo.kernel.steered.components import Steering, SteeringSystem
 from octavo.kernel.steered.constraints import read_constraints
@@ -131,7 +131,7 @@ def test_tuning_finds_the_scale_that_made_the_placements():
     at = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 1]) - 0.8])
     placements = {i: tuple(at[i]) for i in range(40)}
     start = KnowledgeKernelPCA(gamma=20.0, radius=[5.0, 1.0], lambda_place=10.0)
-    tuner = KnowledgeKernelPCATuner(
+    tuner = KnowledgeKernelPCACV(
         start, params=("gamma", "radius", "lambda_place"), random_state=0, max_iter=200
     ).fit(X, placements=placements)
     assert tuner.best_loss_ < 0.05 * tuner.initial_loss_
@@ -148,7 +148,7 @@ def test_squared_hinge_of_labels():
     y = np.where(np.arange(80) < 40, 1, -1)
     X = rng.standard_normal((80, 3)) + np.outer(y, [1.5, 0, 0])
     labels = {int(i): int(y[i]) for i in rng.permutation(80)[:30]}
-    tuner = KnowledgeKernelPCATuner(
+    tuner = KnowledgeKernelPCACV(
         KnowledgeKernelPCA(1, gamma=0.1),
         params=("lambda_label", "radius"),
         loss="sq_hinge",
@@ -162,7 +162,7 @@ def test_stopping_early_warns():
     X = np.random.default_rng(0).standard_normal((30, 3))
     placements = {i: (X[i, 0], X[i, 1]) for i in range(10)}
     with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
-        KnowledgeKernelPCATuner(max_iter=1, tol=0.0).fit(X, placements=placements)
+        KnowledgeKernelPCACV(max_iter=1, tol=0.0).fit(X, placements=placements)
 
 
 @pytest.mark.parametrize(
@@ -184,4 +184,4 @@ def test_stopping_early_warns():
 def test_bad_input(params, words):
     X = np.random.default_rng(0).standard_normal((20, 3))
     with pytest.raises(ValueError, match=words):
-        KnowledgeKernelPCATuner(**params).fit(X, placements={i: (0.1 * i, 0.0) for i in range(5)})
+        KnowledgeKernelPCACV(**params).fit(X, placements={i: (0.1 * i, 0.0) for i in range(5)})

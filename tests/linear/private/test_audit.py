@@ -13,9 +13,9 @@ from octavo.linear import (
     calibrate_perturbation,
     log_density_ratio,
     privacy_audit,
-    private_classifier,
     worst_case_neighbours,
 )
+from octavo.linear.private import base
 
 LOSSES = ["logistic", "huber", "smooth_hinge"]
 BOUND = {"logistic": 0.25, "huber": 1.0, "smooth_hinge": 1.5}  # c at h = 1/2
@@ -218,7 +218,7 @@ def test_a_weakened_constant_is_seen(name, slack, monkeypatch):
         model = PrivateHuberSVM(epsilon, alpha=alpha * B**2, data_norm=B, slack=slack)
         honest = log_density_ratio(model, one, other, coef)[0]
         with monkeypatch.context() as patch:
-            patch.setattr(private_classifier, "calibrate_perturbation", weakened(**change))
+            patch.setattr(base, "calibrate_perturbation", weakened(**change))
             tampered = log_density_ratio(model, one, other, coef)[0]
         assert tampered > honest * (1 + 1e-6)
         if slack == "tight":
@@ -231,7 +231,7 @@ def test_output_perturbation_weakened_by_one_percent_is_seen(monkeypatch):
     one, other = (np.array([[B]]), [1]), (np.array([[-B]]), [1])
     model = PrivateHuberSVM(0.5, method="output", alpha=4 * B**2, data_norm=B, classes=[-1, 1])
     assert privacy_audit(model, one, other) == pytest.approx(0.5, rel=1e-9)
-    monkeypatch.setattr(private_classifier, "calibrate_perturbation", weakened(noise=0.99))
+    monkeypatch.setattr(base, "calibrate_perturbation", weakened(noise=0.99))
     assert privacy_audit(model, one, other) > 0.5
 
 
@@ -245,9 +245,7 @@ def test_curvature_times_norm_is_not_enough(monkeypatch):
     one, other = (np.array([[20.0]]), [1]), (np.array([[0.0]]), [1])
     F = np.linspace(-1, 1, 4001)[:, None]
     assert np.abs(log_density_ratio(model, one, other, F)).max() < 0.1
-    monkeypatch.setattr(
-        private_classifier, "calibrate_perturbation", weakened(bend=lambda c, B: c / B)
-    )
+    monkeypatch.setattr(base, "calibrate_perturbation", weakened(bend=lambda c, B: c / B))
     assert np.abs(log_density_ratio(model, one, other, F)).max() > 0.1 * 6.9
 
 

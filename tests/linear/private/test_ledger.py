@@ -18,8 +18,8 @@ from octavo.linear import (
     PrivateKernelClassifier,
     PrivateLogisticRegression,
     PrivateModelSelector,
-    privacy_ledger,
 )
+from octavo.linear.private import ledger as ledger_module
 
 
 def records(n=120):
@@ -192,7 +192,7 @@ def test_processes_cannot_overspend(tmp_path):
 def test_a_forgotten_lock_says_so(tmp_path, monkeypatch):
     ledger = PrivacyLedger(1.0, tmp_path / "ledger.json")
     (tmp_path / "ledger.json.lock").touch()
-    monkeypatch.setattr(privacy_ledger, "_PATIENCE", 0.05)
+    monkeypatch.setattr(ledger_module, "_PATIENCE", 0.05)
     with pytest.raises(TimeoutError, match="delete it"):
         ledger.spend(0.1)
 

@@ -73,7 +73,7 @@ def test_the_model_is_recovered_from_times_that_follow_it():
 
 def test_predictions():
     model = ClusterModel(1e8, 0.0, 1e-3, 1e-9)
-    time = model.predict(1e12, 1e6, n_machines=100, n_passes=10)
+    time = model.predict(1e12, 1e6, n_machines=100, n_epochs=10)
     assert time.median == time.slowest == 100.0
     assert time.communication == pytest.approx(2 * 7 * (1e-3 + 8e-3))
     assert time.total == pytest.approx(10 * (time.slowest + time.communication))
@@ -93,6 +93,6 @@ def test_the_model_of_a_real_fit_is_sane():
     timing = HybridLinearClassifier(n_shards=2, comm="threads").fit(X, y).timing_
     model = ClusterModel.from_timing(timing)
     assert 1e5 < model.nonzeros_per_second < 1e11
-    assert model.predict(1e9, 1e6, 10).total > model.predict(1e9, 1e6, 10, n_passes=5).total > 0
+    assert model.predict(1e9, 1e6, 10).total > model.predict(1e9, 1e6, 10, n_epochs=5).total > 0
     with pytest.raises(ValueError, match="no pass over the data"):
         ClusterModel.from_timing(FitTiming())

@@ -163,7 +163,7 @@ def test_more_data_than_memory(tmp_path):
     assert max(peak.values()) < limit
     (start,) = model.timing_.of("start")
     assert start.shares.sum() * 12 > 0.99 * size - 4 * n_rows * 5 * 16, "a pass reads every entry"
-    assert (np.diff(model.objective_path_) < 0).all()
+    assert (np.diff(model.objectives_) < 0).all()
 
 
 def peak_memory():

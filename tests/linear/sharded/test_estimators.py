@@ -151,7 +151,7 @@ def test_kinked_losses_reach_the_exact_optimum(loss, level):
     assert 0 <= model.objective_ / exact.value - 1 + 1e-8 <= 2e-5
     assert 0 <= model.smoothing_gap_ <= 1e-4 * exact.value
     np.testing.assert_allclose(np.ravel(model.coef_), w.value, atol=2e-2)
-    assert (np.diff(model.objective_path_) <= 1e-9).all(), "narrower smoothing, lower objective"
+    assert (np.diff(model.objectives_) <= 1e-9).all(), "narrower smoothing, lower objective"
 
 
 def test_a_free_intercept_estimates_the_quantile_itself():
@@ -169,7 +169,7 @@ def test_the_batch_path_does_not_depend_on_the_shards():
     paths = [
         HybridLinearClassifier(n_online_passes=0, n_shards=m, tol=1e-10, max_iter=40)
         .fit(X, y)
-        .objective_path_
+        .objectives_
         for m in (1, 2, 4, 7, 50)
     ]
     for path in paths[1:]:
@@ -460,7 +460,7 @@ def test_timing_tells_where_the_time_went():
             phase.busy + phase.stall + phase.communication, phase.wall, rtol=1e-9
         )
     sweeps = sum(summary.get(k, {"calls": 0})["calls"] for k in ("start", "probe", "gradient"))
-    assert model.n_passes_ == 1 + sweeps
+    assert model.n_epochs_ == 1 + sweeps
 
 
 def test_fitted_models_travel():
@@ -508,7 +508,7 @@ def test_a_callback_can_stop_the_fit():
         warnings.simplefilter("error", ConvergenceWarning)
         model.fit(X, y)
     assert model.n_iter_ == 0, "asked to stop after the online pass"
-    assert model.n_passes_ == 2
+    assert model.n_epochs_ == 2
     np.testing.assert_array_equal(model.coef_[0], model.online_coef_)
     model.set_params(n_online_passes=0).fit(X, y)
     assert model.n_iter_ == 1

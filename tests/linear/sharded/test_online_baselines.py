@@ -29,12 +29,12 @@ def test_repeated_averaging_is_the_online_phase_of_the_hybrid():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         hybrid = HybridLinearClassifier(n_online_passes=3, n_shards=4, max_iter=0).fit(X, y)
-    online = RepeatedOnlineAveraging(n_passes=3, n_shards=4).fit(X, y)
+    online = RepeatedOnlineAveraging(n_epochs=3, n_shards=4).fit(X, y)
     np.testing.assert_array_equal(online.coef_, hybrid.coef_)
     np.testing.assert_array_equal(online.G_, hybrid.G_)
-    assert online.loss_path_.shape == (3,)
-    assert (np.diff(online.loss_path_) < 0).all()
-    assert online.loss_path_[0] < np.log(2)
+    assert online.losses_.shape == (3,)
+    assert (np.diff(online.losses_) < 0).all()
+    assert online.losses_[0] < np.log(2)
 
 
 @pytest.mark.parametrize("loss", SLOPES)
@@ -64,7 +64,7 @@ def test_overcomplete_sgd_is_a_loop(loss, replicas):
 def test_parallel_mini_batches_are_a_loop(loss):
     X, y = zipf(n=61, d=12, s=4, seed=2)
     model = ParallelMiniBatchSGD(
-        loss, alpha=2.0, batch_size=12, n_passes=2, L=2.0, gamma=0.7, n_shards=3
+        loss, alpha=2.0, batch_size=12, n_epochs=2, L=2.0, gamma=0.7, n_shards=3
     ).fit(X, y)
     table = np.column_stack([X.toarray(), np.ones(61)])
     parts = [np.arange(61 * k // 3, 61 * (k + 1) // 3) for k in range(3)]
@@ -84,7 +84,7 @@ def test_parallel_mini_batches_are_a_loop(loss):
 def test_full_batches_do_not_depend_on_the_shards():
     X, y = zipf(n=120, seed=3)
     fits = [
-        ParallelMiniBatchSGD(batch_size=120, n_passes=5, gamma=0.0, n_shards=m).fit(X, y)
+        ParallelMiniBatchSGD(batch_size=120, n_epochs=5, gamma=0.0, n_shards=m).fit(X, y)
         for m in (1, 2, 5)
     ]
     for fit in fits[1:]:
@@ -98,11 +98,11 @@ def test_one_node_without_overlap_is_plain_sgd_whatever_the_input(tmp_path):
     order = np.random.RandomState(0).permutation(200)
     np.testing.assert_allclose(OvercompleteSGD().fit(X[order], y[order]).coef_, in_files.coef_)
     assert whole.score(X, y) > 0.7
-    batches = ParallelMiniBatchSGD(n_passes=1).fit(tmp_path)
+    batches = ParallelMiniBatchSGD(n_epochs=1).fit(tmp_path)
     assert batches.n_updates_ == int(np.ceil(200 / 14))
 
 
 def test_streams_cannot_be_read_in_batches():
     X, y = zipf(n=50)
     with pytest.raises(TypeError, match=r"shard 0 .*from its beginning"):
-        ParallelMiniBatchSGD(n_passes=1).fit(lambda: iter([(X, y)]))
+        ParallelMiniBatchSGD(n_epochs=1).fit(lambda: iter([(X, y)]))

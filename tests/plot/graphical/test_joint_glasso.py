@@ -52,10 +52,10 @@ def test_recovery_is_drawn_in_order():
 
 def test_surface_marks_the_choice():
     model = SimpleNamespace(
-        lam1s_=np.array([0.3, 0.1]),
-        lam2s_=np.array([3.0, 2.0, 1.0]),
-        lam1_=0.1,
-        lam2_=2.0,
+        alphas_l1_=np.array([0.3, 0.1]),
+        alphas_joint_=np.array([3.0, 2.0, 1.0]),
+        alpha_l1_=0.1,
+        alpha_joint_=2.0,
         cv_results_={"ebic": np.arange(6.0).reshape(2, 3)},
     )
     ax = plot.plot_penalty_surface(model)

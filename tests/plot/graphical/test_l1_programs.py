@@ -32,12 +32,12 @@ def test_l1_path_draws_each_coefficient(sample):
 def test_l1_path_says_where_nothing_smaller_is_feasible():
     X = make_sparse_precision(12, 8, random_state=0).X
     path = clime_path(X, 0.0, None).columns[0]
-    assert f"{path.lam_end:.3g}" in plot.plot_l1_path(path, log=True).get_title()
+    assert f"{path.alpha_end:.3g}" in plot.plot_l1_path(path, log=True).get_title()
 
 
 def test_paths_that_never_leave_zero_are_drawn():
     X = np.random.default_rng(0).standard_normal((20, 4))
-    model = DantzigSelector(lam=100.0).fit(X, X[:, 0])
+    model = DantzigSelector(alpha=100.0).fit(X, X[:, 0])
     assert plot.plot_l1_path(model.path_, names=list("abcd")).get_ylabel() == "coefficient"
 
 
@@ -52,8 +52,8 @@ def test_edge_count_counts(sample):
     path = clime_path(sample.X, 0.1, None)
     ax = plot.plot_edge_count(path, n_edges=9, n_points=5)
     line = ax.get_lines()[0]
-    for lam, count in zip(*line.get_data()):
-        assert path.n_edges(lam) == count
+    for alpha, count in zip(*line.get_data()):
+        assert path.n_edges(alpha) == count
 
 
 def test_graph_tells_found_from_missed_and_made_up():
@@ -89,6 +89,6 @@ def test_lp_path_is_drawn_with_its_jumps():
     path = parametric_simplex([[1.0, 1.0]], [1.0], [2.0, 1.0], [0.0], [-1.0, -0.25])
     ax = plot_lp_path(path)
     line = next(line for line in ax.lines if line.get_label() == "x1")
-    lam, x = line.get_xdata(), line.get_ydata()
-    np.testing.assert_allclose(x[lam < 4 / 3], 1.0)
-    np.testing.assert_allclose(x[lam > 4 / 3], 0.0)
+    alpha, x = line.get_xdata(), line.get_ydata()
+    np.testing.assert_allclose(x[alpha < 4 / 3], 1.0)
+    np.testing.assert_allclose(x[alpha > 4 / 3], 0.0)

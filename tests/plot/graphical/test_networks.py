@@ -65,7 +65,7 @@ def test_classes_have_arrows_and_lines():
 def test_bounds_are_drawn_as_they_came(learner):
     ax = plot_anytime_bounds(learner)
     lower, upper = (line.get_ydata() for line in ax.lines)
-    np.testing.assert_array_equal(lower, [point.lower for point in learner.trace_])
+    np.testing.assert_array_equal(lower, [point.lower for point in learner.history_])
     assert (upper >= lower).all()
     assert upper[-1] == learner.score_
 

@@ -34,7 +34,8 @@ def test_spectral_radius_draws_medians_and_the_line_at_one():
 
 
 def test_error_by_lambda_takes_the_best_other_settings():
-    methods = {"TD": (garnet_evaluators()["TD"][0], {"lam": [0.0, 0.5], "alpha": [0.001, 0.1]})}
+    grid = {"lam": [0.0, 0.5], "learning_rate": [0.001, 0.1]}
+    methods = {"TD": (garnet_evaluators()["TD"][0], grid)}
     study = garnet_study(methods=methods, n_tune=2, n_test=0, tune_steps=300)
     ax = plot.plot_error_by_lambda(study.tuning, statistic="mean")
     (line,) = ax.get_lines()

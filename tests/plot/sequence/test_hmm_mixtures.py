@@ -75,7 +75,7 @@ def test_bounds_and_reductions():
     reduced = GMMReduction(2, random_state=0).fit(mixture)
     assert len(plot.plot_gmm_reduction(mixture, reduced).patches) == 7
     line = plot.plot_bound_history(reduced).lines[0]
-    np.testing.assert_array_equal(line.get_ydata(), reduced.lower_bounds_history_)
+    np.testing.assert_array_equal(line.get_ydata(), reduced.lower_bounds_)
     flat = ([1.0], [[0.0]], [[1.0]])
     with pytest.raises(ValueError, match="two features at least"):
         plot.plot_gmm_reduction(flat, GMMReduction(1).fit(flat))

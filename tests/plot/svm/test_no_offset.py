@@ -32,7 +32,7 @@ def _closed():
 
 @pytest.fixture(scope="module")
 def search(moons):
-    return NoOffsetSVCCV(n_lams=3, n_sigmas=4, cv=2, random_state=0).fit(*moons)
+    return NoOffsetSVCCV(n_alphas=3, n_gammas=4, cv=2, random_state=0).fit(*moons)
 
 
 def test_ascent_shows_the_trace(moons):
@@ -56,15 +56,15 @@ def test_grid_shows_error_and_best(search):
     shown = axes[0].collections[0].get_array()
     assert np.allclose(np.asarray(shown).reshape(3, 4), 100 * search.cv_error_)
     (best,) = axes[0].lines
-    assert best.get_xdata()[0] == search.best_sigma_
-    assert best.get_ydata()[0] == search.best_lam_
+    assert best.get_xdata()[0] == search.best_gamma_
+    assert best.get_ydata()[0] == search.best_alpha_
 
 
 def test_warm_starts_show_sums_along_lambda(search):
     given = plt.subplots(1, 2)[1]
     axes = plot_warm_starts({"I1-W4": search}, axes=given)
     assert axes is given
-    assert np.array_equal(axes[0].lines[0].get_xdata(), search.lams_)
+    assert np.array_equal(axes[0].lines[0].get_xdata(), search.alphas_)
     expected = np.maximum(search.n_iter_grid_.sum(axis=1), 1)
     assert np.array_equal(axes[0].lines[0].get_ydata(), expected)
     assert axes[0].xaxis_inverted()

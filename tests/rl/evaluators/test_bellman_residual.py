@@ -146,7 +146,7 @@ def plain_gbrm(batch, gamma, lam, alpha):
 @pytest.mark.parametrize("double", [False, True])
 def test_residual_gradient_equals_the_listing(double):
     batch = random_batch(9, double=True)
-    model = ResidualGradient(0.9, alpha=0.03, double_sample=double).fit(batch)
+    model = ResidualGradient(0.9, learning_rate=0.03, double_sample=double).fit(batch)
     expected = plain_residual(batch, 0.9, 0.03, double)
     np.testing.assert_allclose(model.coef_, expected, rtol=1e-10)
 
@@ -154,7 +154,7 @@ def test_residual_gradient_equals_the_listing(double):
 @each_lam
 def test_gbrm_equals_the_listing(lam):
     batch = random_batch(10)
-    model = ResidualGradient(0.9, lam, alpha=0.03, off_policy="standard")
+    model = ResidualGradient(0.9, lam, learning_rate=0.03, off_policy="standard")
     expected = plain_gbrm(batch, 0.9, lam, 0.03)
     np.testing.assert_allclose(model.fit(batch).coef_, expected, rtol=1e-10, atol=1e-13)
     sparse = Transitions(
@@ -166,7 +166,7 @@ def test_gbrm_equals_the_listing(lam):
         batch.terminal,
     )
     np.testing.assert_allclose(model.fit(sparse).coef_, expected, rtol=1e-10, atol=1e-13)
-    parts = ResidualGradient(0.9, lam, alpha=0.03, off_policy="standard")
+    parts = ResidualGradient(0.9, lam, learning_rate=0.03, off_policy="standard")
     for chunk in batch.chunks(7):
         parts.partial_fit(chunk)
     np.testing.assert_allclose(parts.coef_, expected, rtol=1e-10, atol=1e-13)
@@ -175,10 +175,12 @@ def test_gbrm_equals_the_listing(lam):
 @pytest.mark.parametrize("double", [False, True])
 def test_average_and_projection_of_the_residual_gradient(double):
     batch = random_batch(11, double=True, lengths=(25,))
-    path, model = [], ResidualGradient(0.9, alpha=0.05, double_sample=double, clip_norm=0.1)
+    path, model = [], ResidualGradient(0.9, learning_rate=0.05, double_sample=double, clip_norm=0.1)
     for i in range(len(batch)):
         path.append(model.partial_fit(batch[i : i + 1]).coef_)
-    mean = ResidualGradient(0.9, alpha=0.05, double_sample=double, clip_norm=0.1, average=True)
+    mean = ResidualGradient(
+        0.9, learning_rate=0.05, double_sample=double, clip_norm=0.1, average=True
+    )
     np.testing.assert_allclose(mean.fit(batch).coef_, np.mean(path, axis=0), rtol=1e-9, atol=1e-13)
     assert max(np.linalg.norm(theta) for theta in path) <= 0.1 * (1 + 1e-12)
 

@@ -68,7 +68,7 @@ def model_of(method, lam, **kwargs):
         kwargs["lam"] = lam
     if method != "td":
         kwargs["beta"] = 0.07
-    return METHODS[method](gamma=0.9, alpha=0.03, **kwargs)
+    return METHODS[method](gamma=0.9, learning_rate=0.03, **kwargs)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -124,7 +124,7 @@ def test_sparse_rows_chunks_and_sweeps(method, lam):
         for chunk in data.chunks(9):
             parts.partial_fit(chunk)
         np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-10, atol=1e-14)
-    twice = model_of(method, lam, n_sweeps=2).fit(dense)
+    twice = model_of(method, lam, n_epochs=2).fit(dense)
     again = model_of(method, lam).partial_fit(dense).partial_fit(dense)
     np.testing.assert_allclose(twice.coef_, again.coef_, rtol=1e-12)
 
@@ -194,7 +194,7 @@ def test_gradient_methods_approach_lstd_on_the_same_data(cls):
     batch = Transitions(Phi[states[:-1]], R[states[:-1]], Phi[states[1:]])
     exact = LSTD(0.8, 0.5).fit(batch).coef_
     second = {} if cls is TD else {"beta": 0.5}
-    model = cls(0.8, 0.5, alpha=0.5, schedule="harmonic", n_sweeps=300, **second).fit(batch)
+    model = cls(0.8, 0.5, learning_rate=0.5, schedule="harmonic", n_epochs=300, **second).fit(batch)
     # the last steps are below 1e-3; the noise that they leave is of the order of their root
     assert np.linalg.norm(model.coef_ - exact) < 0.05 * np.linalg.norm(exact)
 
@@ -216,20 +216,20 @@ START = [1.0] * 7 + [10.0, 1.0]
 def test_td_diverges_on_bairds_star_and_tdc_does_not():
     batch = baird(20_000)
     with pytest.warns(ConvergenceWarning, match="diverged after"):
-        td = TD(gamma=0.99, alpha=0.02, theta0=START).fit(batch)
+        td = TD(gamma=0.99, learning_rate=0.02, theta0=START).fit(batch)
     assert td.diverged_
     assert np.linalg.norm(td.coef_) > 1e10
     assert np.all(np.isfinite(td.coef_))
-    tdc = TDC(gamma=0.99, alpha=0.003, mu=16.0, theta0=START).fit(batch)
+    tdc = TDC(gamma=0.99, learning_rate=0.003, mu=16.0, theta0=START).fit(batch)
     assert np.linalg.norm(tdc.coef_) < 2 * np.linalg.norm(START)
-    ball = TD(gamma=0.99, alpha=0.02, theta0=START, clip_norm=50.0).fit(batch)
+    ball = TD(gamma=0.99, learning_rate=0.02, theta0=START, clip_norm=50.0).fit(batch)
     assert np.linalg.norm(ball.coef_) <= 50 * (1 + 1e-12)
 
 
 def test_the_adaptive_step_never_overshoots():
     """After each step of the rule, |δ| at the new θ is no larger than at the old one (λ = 0)."""
     batch = random_batch(5, off_policy=False)
-    model = TD(gamma=0.9, alpha=10.0, schedule="adaptive")
+    model = TD(gamma=0.9, learning_rate=10.0, schedule="adaptive")
     theta, smallest = np.zeros(4), 10.0
     for i in range(len(batch)):
         x, y = batch.X[i], batch.X_next[i]
@@ -240,8 +240,8 @@ def test_the_adaptive_step_never_overshoots():
         np.testing.assert_allclose(model.coef_, theta, rtol=1e-9, atol=1e-12)
         if x @ (x - 0.9 * y) > 0:
             assert abs(batch.r[i] + 0.9 * y @ theta - x @ theta) <= abs(before) + 1e-12
-    assert model.alpha_ == pytest.approx(smallest)
-    assert np.all(np.isfinite(TDC(alpha=1.0, schedule="adaptive").fit(batch).coef_))
+    assert model.learning_rate_ == pytest.approx(smallest)
+    assert np.all(np.isfinite(TDC(learning_rate=1.0, schedule="adaptive").fit(batch).coef_))
 
 
 def test_schedules():
@@ -256,7 +256,7 @@ def test_schedules():
     alphas = 0.5 * 7 / (7 + np.arange(1, n + 1))
     betas = 0.2 * 3 / (3 + np.arange(1, n + 1) ** (2 / 3))
     path = plain("tdc", batch, 0.9, 0.3, alphas, betas, "standard")
-    kwargs = {"alpha": 0.5, "alpha_decay": 7, "beta": 0.2, "beta_decay": 3}
+    kwargs = {"learning_rate": 0.5, "learning_rate_decay": 7, "beta": 0.2, "beta_decay": 3}
     model = TDC(0.9, 0.3, schedule="harmonic", off_policy="standard", **kwargs).fit(batch)
     np.testing.assert_allclose(model.coef_, path[-1], rtol=1e-10)
 
@@ -270,7 +270,7 @@ def test_features_of_very_different_scale_warn():
         batch.X * [1, 1, 1, 1e4], batch.r, batch.X_next * [1, 1, 1, 1e4], batch.rho, batch.start
     )
     with pytest.warns(UserWarning, match="scale the features first"):
-        TD(alpha=1e-12).fit(stretched)
+        TD(learning_rate=1e-12).fit(stretched)
 
 
 @pytest.mark.parametrize(
@@ -278,13 +278,13 @@ def test_features_of_very_different_scale_warn():
     [
         (TD(lam=1.5), "lam"),
         (TD(gamma=2.0), "gamma"),
-        (TD(alpha=-1.0), "alpha"),
+        (TD(learning_rate=-1.0), "learning_rate"),
         (TD(theta0=[1.0]), "theta0 must hold 4"),
         (TD(theta0=[np.nan] * 4), "theta0 must hold 4"),
         (TDC(beta=-1.0), "beta"),
         (GTD2(schedule="fast"), "schedule"),
         (TD(clip_norm=0.0), "clip_norm"),
-        (TD(n_sweeps=0), "n_sweeps"),
+        (TD(n_epochs=0), "n_epochs"),
     ],
 )
 def test_bad_parameters(model, words):

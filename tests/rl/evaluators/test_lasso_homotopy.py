@@ -119,7 +119,7 @@ def test_a_matrix_that_is_no_p_matrix_warns_with_the_violation(solver):
 def test_a_path_that_ends_early_says_why():
     assert lasso_td_path(np.diag([0.0, 1.0]), np.array([2.0, 1.0])).status == "singular"
     assert lasso_td_path(np.array([[-1.0]]), np.array([1.0])).status == "not a P-matrix"
-    short = lasso_td_path(np.eye(5), np.arange(1.0, 6.0), max_steps=2)
+    short = lasso_td_path(np.eye(5), np.arange(1.0, 6.0), max_iter=2)
     assert (short.status, len(short.alphas)) == ("step limit", 3)
     with pytest.raises(ValueError, match="The path ends at"):
         lasso_td_path(np.eye(2), np.ones(2), 0.5).at(0.1)
@@ -169,7 +169,7 @@ def test_lemke_survives_ties_and_reports_rays():
     tied = solve_lcp(np.eye(4), -np.ones(4))
     np.testing.assert_allclose(tied.z, 1.0)
     assert solve_lcp(-np.eye(2), [-1.0, -1.0]).status == "ray"
-    assert solve_lcp(np.eye(3), [-1.0, -2.0, -3.0], max_pivots=1).status == "pivot limit"
+    assert solve_lcp(np.eye(3), [-1.0, -2.0, -3.0], max_iter=1).status == "pivot limit"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ MODELS = [
     GTD2(0.9),
     LSTD(0.9, 0.5, solver="recursive"),
     LSTD(0.9, penalty="l2"),
-    LSPE(0.9, alpha=0.1),
+    LSPE(0.9, learning_rate=0.1),
     FPKF(0.9),
     BRM(0.9, 0.5),
     GPTD(0.9),
@@ -43,6 +43,6 @@ def test_after_divergence_the_path_stays():
     X, Y = np.ones((4000, 1)), np.full((4000, 1), 2.0)
     batch = Transitions(X, np.ones(4000), Y)
     with pytest.warns(ConvergenceWarning, match="diverged"):
-        path = coefficient_path(TD(0.9, alpha=0.5), batch, 4)
+        path = coefficient_path(TD(0.9, learning_rate=0.5), batch, 4)
     assert abs(path.coefs[-1, 0]) > 1e10
     assert path.coefs[-1] == path.coefs[-2]

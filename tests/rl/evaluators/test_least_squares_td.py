@@ -59,8 +59,8 @@ def test_lstd_recursive_batch_and_forward_view_agree(seed, lam, off_policy):
 @pytest.mark.parametrize("seed", range(3))
 def test_lspe_is_a_regression_of_returns_at_every_step(seed, lam, off_policy):
     batch = random_batch(seed)
-    model = LSPE(gamma=0.9, lam=lam, off_policy=off_policy, eps=10.0, alpha=0.3).fit(batch)
-    expected = forward_lspe(batch, 0.9, lam, eps=10.0, alpha=0.3, off_policy=off_policy)
+    model = LSPE(gamma=0.9, lam=lam, off_policy=off_policy, eps=10.0, learning_rate=0.3).fit(batch)
+    expected = forward_lspe(batch, 0.9, lam, eps=10.0, learning_rate=0.3, off_policy=off_policy)
     np.testing.assert_allclose(model.coef_, expected, rtol=1e-8, atol=1e-8)
 
 
@@ -111,9 +111,11 @@ def test_recursions_equal_batches_on_garnets(seed, lam):
         for way in WEIGHTS
     ]
     for way in WEIGHTS:
-        lspe = LSPE(0.5, lam, eps=1.0, alpha=0.2, off_policy=way).fit(batch[:60]).coef_
+        lspe = LSPE(0.5, lam, eps=1.0, learning_rate=0.2, off_policy=way).fit(batch[:60]).coef_
         fpkf = FPKF(0.5, lam, off_policy=way).fit(batch[:60]).coef_
-        pairs.append([lspe, forward_lspe(batch[:60], 0.5, lam, eps=1.0, alpha=0.2, off_policy=way)])
+        pairs.append(
+            [lspe, forward_lspe(batch[:60], 0.5, lam, eps=1.0, learning_rate=0.2, off_policy=way)]
+        )
         pairs.append([fpkf, forward_fpkf(batch[:60], 0.5, lam, off_policy=way)])
     brm = [
         rl.BRM(0.5, lam, off_policy="standard", solver=s).fit(batch).coef_
@@ -209,7 +211,7 @@ def test_lspe_diverges_where_the_operator_does_not_contract():
     """Tsitsiklis and Van Roy: features 1 and 2, all updates at the first state, γ > 5/6."""
     X, X_next = np.array([[1.0], [2.0]] * 200), np.array([[2.0], [2.0]] * 200)
     with pytest.warns(ConvergenceWarning, match="diverged"):
-        model = LSPE(gamma=0.95, solver="recursive", theta0=[1.0], alpha=1.0, eps=1e3).fit(
+        model = LSPE(gamma=0.95, solver="recursive", theta0=[1.0], learning_rate=1.0, eps=1e3).fit(
             X, np.zeros(400), X_next, start=np.ones(400)
         )
     assert model.diverged_
@@ -224,7 +226,7 @@ def test_fpkf_waits_and_slows_down():
     n = len(batch)
     assert not FPKF(min_samples=n).fit(batch).coef_.any()
     assert FPKF(min_samples=n - 1).fit(batch).coef_.any()
-    slow = FPKF(alpha=0.5, alpha_decay=3.0, eps=2.0, gamma=0.7).fit(batch)
+    slow = FPKF(learning_rate=0.5, learning_rate_decay=3.0, eps=2.0, gamma=0.7).fit(batch)
     theta, N = np.zeros(4), 2.0 * np.eye(4)
     for t in range(n):
         x, rho = batch.X[t], batch.rho[t]
@@ -429,10 +431,10 @@ def test_penalties_solve_the_system_of_means(lam):
     }
     for penalty, theta in expected.items():
         model = LSTD(
-            0.9, lam, penalty=penalty, reg=0.02, laplacian=chain.T @ chain, nodes=np.eye(6)
+            0.9, lam, penalty=penalty, alpha=0.02, laplacian=chain.T @ chain, nodes=np.eye(6)
         )
         np.testing.assert_allclose(model.fit(batch).coef_, theta, rtol=1e-9, atol=1e-12)
-    other = LSTD(0.9, lam, penalty="lasso-td", reg=0.02, lasso_solver="lcp").fit(batch)
+    other = LSTD(0.9, lam, penalty="lasso-td", alpha=0.02, lasso_solver="lcp").fit(batch)
     np.testing.assert_allclose(other.coef_, expected["lasso-td"], atol=1e-8)
 
 
@@ -441,7 +443,7 @@ def test_nested_penalties_equal_their_function(gamma):
     batch = penalised_data()
     kinds = {"l2l2": (0.03, "l2"), "l2l1": (0.03, "l1"), "l1-pbr": (0.0, "l1")}
     for penalty, (alpha, kind) in kinds.items():
-        model = LSTD(gamma, penalty=penalty, reg=0.03, reg2=0.01).fit(batch)
+        model = LSTD(gamma, penalty=penalty, alpha=0.03, alpha_nested=0.01).fit(batch)
         expected = rl.nested_td(
             batch.X, batch.X_next, batch.r, gamma, alpha=alpha, alpha_fixed=0.01, penalty=kind
         )
@@ -450,7 +452,7 @@ def test_nested_penalties_equal_their_function(gamma):
 
 def test_random_projection_equals_its_function_and_streams():
     batch = penalised_data()
-    kwargs = {"penalty": "rp", "n_components": 3, "reg": 0.01, "random_state": 0}
+    kwargs = {"penalty": "rp", "n_components": 3, "alpha": 0.01, "random_state": 0}
     expected = rl.random_projection_td(
         batch.X, batch.X_next, batch.r, 0.9, n_components=3, alpha=0.01, random_state=0
     )
@@ -470,7 +472,7 @@ def test_random_projection_equals_its_function_and_streams():
         ({"penalty": "l1-pbr", "lam": 0.5}, "needs lam=0"),
         ({"penalty": "l2l2", "off_policy": "standard"}, "off_policy='transition'"),
         ({"penalty": "l3"}, "'penalty'"),
-        ({"penalty": "l2", "reg": -1.0}, "'reg'"),
+        ({"penalty": "l2", "alpha": -1.0}, "'alpha'"),
     ],
 )
 def test_penalties_that_mean_nothing(params, words):

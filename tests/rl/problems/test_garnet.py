@@ -56,9 +56,11 @@ def test_error_curve_is_the_error_of_the_path():
 
 def test_divergence_is_an_error_not_a_failure():
     log = make_boyan().sample(3000, random_state=0)
-    curve = error_curve(TD(0.95, alpha=50.0), log, 3, lambda theta: theta @ theta)
+    curve = error_curve(TD(0.95, learning_rate=50.0), log, 3, lambda theta: theta @ theta)
     assert curve[-1] > 1e12
-    unbounded = error_curve(TD(0.95, alpha=50.0), log, 3, lambda theta: np.exp(np.abs(theta).max()))
+    unbounded = error_curve(
+        TD(0.95, learning_rate=50.0), log, 3, lambda theta: np.exp(np.abs(theta).max())
+    )
     assert np.isinf(unbounded[-1])
 
 

@@ -25,17 +25,17 @@ def test_the_score_is_the_weighted_mean_of_root_errors():
 
 
 def test_the_best_parameters_have_the_smallest_score():
-    grid = {"alpha": [1e-3, 1e-2, 1e-1]}
+    grid = {"learning_rate": [1e-3, 1e-2, 1e-1]}
     tuning = tune_evaluator(TD(0.95), grid, make_boyan(), n_steps=500)
     assert tuning.score == tuning.scores.min()
-    assert tuning.best.alpha == tuning.params[int(tuning.scores.argmin())]["alpha"]
+    assert tuning.best.learning_rate == tuning.params[int(tuning.scores.argmin())]["learning_rate"]
 
 
 def test_divergence_scores_infinity_without_a_warning():
     star = make_baird()
     model = TD(star.gamma, theta0=star.theta0)
-    tuning = tune_evaluator(model, {"alpha": [0.0, 0.5]}, star, n_steps=20_000, n_trials=1)
-    assert tuning.best.alpha == 0.0
+    tuning = tune_evaluator(model, {"learning_rate": [0.0, 0.5]}, star, n_steps=20_000, n_trials=1)
+    assert tuning.best.learning_rate == 0.0
     assert tuning.scores[1] > 1e9
 
 
@@ -47,6 +47,6 @@ def test_double_samples_are_drawn_when_asked_for():
 
 
 def test_grids():
-    assert len(survey_grid("TD")["alpha"]) == 25
+    assert len(survey_grid("TD")["learning_rate"]) == 25
     with pytest.raises(ValueError, match="no grid for 'GPTD'"):
         survey_grid("GPTD")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.sequence.crf.label_grammar import LabelGrammar
-from octavo.sequence.crf.pattern_automaton import Boundary
+from octavo.sequence.crf.pattern_automaton import BoundaryLabel
 
 LABELS = ("P", "O", "L")
 label = st.sampled_from(LABELS)
@@ -19,8 +19,8 @@ def some_patterns(draw, marks=True):
     found = draw(st.sets(st.lists(label, min_size=1, max_size=4).map(tuple), max_size=12))
     if marks and draw(st.booleans()):
         inside = st.lists(label, min_size=1, max_size=3).map(tuple)
-        found |= {(Boundary.BEGIN, *z) for z in draw(st.sets(inside, max_size=3))}
-        found |= {(*z, Boundary.END) for z in draw(st.sets(inside, max_size=3))}
+        found |= {(BoundaryLabel.BEGIN, *z) for z in draw(st.sets(inside, max_size=3))}
+        found |= {(*z, BoundaryLabel.END) for z in draw(st.sets(inside, max_size=3))}
     return sorted(found, key=lambda z: (len(z), [str(y) for y in z]))
 
 
@@ -57,9 +57,9 @@ def test_every_transition_once_with_its_score(patterns, allow_repeat, complete, 
         assert grammar.states[j] == grammar.automaton.delta[grammar.states[i], code]
         assert score == pytest.approx(weight_of(patterns, weights, states[i], y), abs=1e-12)
     for k, p in enumerate(states):
-        expected = weight_of(patterns, weights, p, Boundary.END)
+        expected = weight_of(patterns, weights, p, BoundaryLabel.END)
         assert end[k] == pytest.approx(expected, abs=1e-12)
-    begin = (Boundary.BEGIN,) if grammar.marked else ()
+    begin = (BoundaryLabel.BEGIN,) if grammar.marked else ()
     for code, y in enumerate(LABELS):
         expected = weight_of(patterns, weights, begin, y)
         assert start[grammar.first[code]] == pytest.approx(expected, abs=1e-12)
@@ -79,7 +79,7 @@ def test_expected_patterns_of_one_certain_path_are_its_counts(patterns, labels):
         pairs[origin[np.flatnonzero((plain.source == i) & (target == j))]] += 1.0
     one = np.eye(grammar.n_states)
     found = grammar.expected(pairs, one[path[0]], one[path[-1]])
-    marked = [Boundary.BEGIN, *labels, Boundary.END]
+    marked = [BoundaryLabel.BEGIN, *labels, BoundaryLabel.END]
     expected = [
         sum(tuple(marked[i : i + len(z)]) == z for i in range(len(marked) - len(z) + 1))
         for z in patterns
@@ -106,7 +106,12 @@ def test_groups_are_intervals_that_share_their_last_label():
 
 @pytest.mark.parametrize(
     "pattern",
-    [("P", Boundary.BEGIN), (Boundary.END, "P"), (Boundary.BEGIN,), (Boundary.BEGIN, Boundary.END)],
+    [
+        ("P", BoundaryLabel.BEGIN),
+        (BoundaryLabel.END, "P"),
+        (BoundaryLabel.BEGIN,),
+        (BoundaryLabel.BEGIN, BoundaryLabel.END),
+    ],
 )
 def test_boundaries_stand_at_the_ends_of_a_pattern(pattern):
     with pytest.raises(ValueError, match="pattern 0 has"):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.sequence import Boundary, PatternAutomaton, observed_patterns
+from octavo.sequence import BoundaryLabel, PatternAutomaton, observed_patterns
 
 LABELS = ("P", "O", "L")
 patterns_of = st.sets(
@@ -82,10 +82,10 @@ def test_counts_along_a_sequence(patterns, labels):
 def test_observed_patterns_are_those_seen_often_enough(y, max_order, min_count, boundary):
     counts = Counter()
     for labels in y:
-        marked = [Boundary.BEGIN, *labels, Boundary.END] if boundary else labels
+        marked = [BoundaryLabel.BEGIN, *labels, BoundaryLabel.END] if boundary else labels
         for k in range(1, max_order + 2):
             counts.update(tuple(marked[i : i + k]) for i in range(len(marked) - k + 1))
-    for mark in Boundary:
+    for mark in BoundaryLabel:
         counts.pop((mark,), None)
     expected = {z: n for z, n in counts.items() if n >= min_count}
     found = observed_patterns(y, max_order, min_count=min_count, boundary_labels=boundary)
@@ -94,7 +94,7 @@ def test_observed_patterns_are_those_seen_often_enough(y, max_order, min_count, 
 
 
 def found_place(label):
-    order = ["L", "O", "P", Boundary.BEGIN, Boundary.END]
+    order = ["L", "O", "P", BoundaryLabel.BEGIN, BoundaryLabel.END]
     return order.index(label)
 
 

@@ -289,8 +289,8 @@ def test_history_is_monotone_and_ends_at_the_bound_of_the_formula():
     weights = rng.dirichlet(np.ones(12))
     model = HMMClustering(3, n_virtual=500.0, reg_covar=0, n_init=2, random_state=0, tau=6)
     model.fit(hmms, weights)
-    assert np.all(np.diff(model.lower_bounds_history_) >= -1e-9 * abs(model.lower_bound_))
-    assert model.lower_bounds_history_[-1] == model.lower_bound_
+    assert np.all(np.diff(model.lower_bounds_) >= -1e-9 * abs(model.lower_bound_))
+    assert model.lower_bounds_[-1] == model.lower_bound_
     logliks = [[hmm_expected_loglik(h, c, 6) for c in model.cluster_hmms_] for h in hmms]
     np.testing.assert_allclose(model.transform(hmms), logliks, rtol=1e-12)
     joint = np.log(model.weights_) + 500.0 * weights[:, None] * np.array(logliks)
@@ -515,8 +515,8 @@ def test_a_tree_keeps_clusters_together():
         assert sorted(np.concatenate(children)) == list(range(level.parents.size))
         for c, members in enumerate(children):
             np.testing.assert_array_equal(level.parents[members], c)
-        rises = np.diff(level.lower_bounds_history)
-        assert np.all(rises >= -1e-9 * abs(level.lower_bounds_history[-1]))
+        rises = np.diff(level.lower_bounds)
+        assert np.all(rises >= -1e-9 * abs(level.lower_bounds[-1]))
     np.testing.assert_array_equal(tree.predict(hmms, level=1), tree.levels_[1].labels)
 
 
@@ -540,7 +540,7 @@ def test_sampling_agrees_with_the_bound_where_groups_are_far_apart():
     model = SampledHMMClustering(3, n_init=3, random_state=0).fit(hmms)
     assert rand_score(groups, model.labels_) == 1.0
     np.testing.assert_array_equal(model.predict(hmms), model.labels_)
-    assert np.all(np.diff(model.lower_bounds_history_) >= -1e-9 * abs(model.lower_bound_))
+    assert np.all(np.diff(model.lower_bounds_) >= -1e-9 * abs(model.lower_bound_))
     discrete = [random_hmm(rng, 2, d=3, kind="discrete") for _ in range(4)]
     assert SampledHMMClustering(2, n_init=1, random_state=0).fit(discrete).labels_.shape == (4,)
 

@@ -55,7 +55,7 @@ def test_mean_and_covariance_of_the_whole_are_kept(seed, k):
     for one, other in zip(found, moments(*mixture)):
         np.testing.assert_allclose(one, other, atol=1e-9)
     np.testing.assert_allclose(reduced.weights_.sum(), 1.0)
-    trace = reduced.lower_bounds_history_
+    trace = reduced.lower_bounds_
     assert np.all(np.diff(trace) >= -1e-9 * abs(trace[-1]))
 
 

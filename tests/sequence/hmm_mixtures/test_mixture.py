@@ -216,7 +216,7 @@ def test_mixture_finds_groups_far_apart_and_restarts_help():
     assert rand_score(y, model.labels_) == 1.0
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     np.testing.assert_allclose(model.predict_proba(X), model.responsibilities_, atol=1e-6)
-    assert np.all(np.diff(model.lower_bounds_history_) >= -1e-9 * abs(model.lower_bound_))
+    assert np.all(np.diff(model.lower_bounds_) >= -1e-9 * abs(model.lower_bound_))
     one = HMMMixture(3, 2, n_init=1, random_state=0).fit(X)
     assert model.lower_bound_ >= one.lower_bound_
     stacked = HMMMixture(3, 2, n_init=5, random_state=0).fit(np.concatenate(X), [20] * 18)

@@ -151,7 +151,7 @@ def test_the_rarer_class_loses_ground():
 @pytest.mark.parametrize("make", [lambda **k: BiasedMPM(0.2, **k), MinimumErrorMPM])
 def test_linear_kernel_agrees(make):
     X, y = two_classes(4)
-    plain, kernel = make(reg=0.0).fit(X, y), make(kernel="linear", reg=0.0).fit(X, y)
+    plain, kernel = make(alpha=0.0).fit(X, y), make(kernel="linear", alpha=0.0).fit(X, y)
     assert_allclose(kernel.kappas_, plain.kappas_, rtol=1e-6)
     assert_allclose(kernel.decision_function(X), plain.decision_function(X), rtol=1e-4, atol=1e-6)
 

@@ -367,7 +367,7 @@ def test_the_plain_machine_breaks_the_same_promise():
         X, y, moments = bounded_draw(rng, 15)
         X = X + 0.02 * rng.normal(size=X.shape)  # covariances of 15 rows with a second direction
         moments = [(mean, cov + 0.02**2 * np.eye(2)) for mean, cov in moments]
-        model = MinimaxProbabilityMachine(reg=0.0).fit(X, y)
+        model = MinimaxProbabilityMachine(alpha=0.0).fit(X, y)
         broken.append(not kept(model, moments, model.kappa_))
     assert np.mean(broken) > 0.05
 

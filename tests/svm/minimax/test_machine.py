@@ -34,30 +34,30 @@ def half(cov):
     return (vectors * np.sqrt(np.maximum(values, 0))).T
 
 
-def kappa_by_cone_program(zero, one, ridge):
+def kappa_by_cone_program(zero, one, alpha):
     """Return κ of Eq. (3.7) from cvxpy."""
     d = len(zero.mean)
     w = cp.Variable(d)
-    spreads = [cp.norm(half(m.cov + ridge * np.eye(d)) @ w) for m in (zero, one)]
+    spreads = [cp.norm(half(m.cov + alpha * np.eye(d)) @ w) for m in (zero, one)]
     problem = cp.Problem(cp.Minimize(sum(spreads)), [w @ (one.mean - zero.mean) == 1])
     problem.solve(solver="CLARABEL")
     return 1 / problem.value
 
 
-def kappa_of(w, zero, one, ridge=0.0):
-    spread = sum(np.sqrt(w @ m.cov @ w + ridge * w @ w) for m in (zero, one))
+def kappa_of(w, zero, one, alpha=0.0):
+    spread = sum(np.sqrt(w @ m.cov @ w + alpha * w @ w) for m in (zero, one))
     return abs(w @ (one.mean - zero.mean)) / spread
 
 
 @pytest.mark.parametrize(
-    ("d", "n", "ridge"),
+    ("d", "n", "alpha"),
     [(1, (9, 5), 0.0), (2, (40, 70), 0.0), (12, (40, 70), 0.0), (12, (8, 70), 0.0),
      (12, (5, 6), 1e-2), (6, (1, 30), 0.0)],
 )  # fmt: skip
-def test_against_cvxpy(d, n, ridge):
+def test_against_cvxpy(d, n, alpha):
     zero, one = class_moments(*two_classes(d, n))
-    plane = minimax_hyperplane(zero, one, ridge)
-    assert_allclose(plane.kappas[0], kappa_by_cone_program(zero, one, ridge), rtol=1e-6)
+    plane = minimax_hyperplane(zero, one, alpha)
+    assert_allclose(plane.kappas[0], kappa_by_cone_program(zero, one, alpha), rtol=1e-6)
     assert plane.kappas[0] == plane.kappas[1]
     assert plane.gap < 1e-9 * plane.kappas[0]
     assert_allclose(plane.coef @ (one.mean - zero.mean), 1.0)
@@ -113,11 +113,11 @@ def test_equal_covariances_give_fisher_and_half_the_mahalanobis_distance():
 
 def test_fisher_direction_is_that_of_linear_discriminant_analysis():
     X, y = two_classes(5)
-    model = MinimaxProbabilityMachine(reg=0.0, direction="fisher").fit(X, y)
+    model = MinimaxProbabilityMachine(alpha=0.0, direction="fisher").fit(X, y)
     theirs = LinearDiscriminantAnalysis().fit(X, y).coef_.ravel()
     ours = model.coef_.ravel()
     assert_allclose(ours / np.linalg.norm(ours), theirs / np.linalg.norm(theirs), rtol=1e-9)
-    best = MinimaxProbabilityMachine(reg=0.0).fit(X, y).kappa_
+    best = MinimaxProbabilityMachine(alpha=0.0).fit(X, y).kappa_
     assert model.kappa_ < best <= model.kappa_ + model.duality_gap_
 
 
@@ -135,7 +135,7 @@ def test_ellipsoids_are_tangent():
 def test_worst_case_error_is_attained():
     """A distribution with the sample's moments that is wrong as often as the guarantee allows."""
     X, y = two_classes(3)
-    model = MinimaxProbabilityMachine(reg=0.0).fit(X, y)
+    model = MinimaxProbabilityMachine(alpha=0.0).fit(X, y)
     zero, _ = class_moments(X, y)
     w, b = model.coef_.ravel(), -model.intercept_[0]
     spread = np.sqrt(w @ zero.cov @ w)
@@ -162,7 +162,7 @@ def test_kernel_machine_solves_the_published_kernel_problem():
     X, y = two_classes(2, (12, 15))
     ridge = 0.03
     K = rbf_kernel(X, gamma=0.4)
-    model = MinimaxProbabilityMachine("rbf", reg=0.0, rho_cov=ridge, gamma=0.4).fit(X, y)
+    model = MinimaxProbabilityMachine("rbf", alpha=0.0, rho_cov=ridge, gamma=0.4).fit(X, y)
     means = [K[y == j].mean(axis=0) for j in (0, 1)]
     blocks = [(K[y == j] - means[j]) / np.sqrt(np.sum(y == j)) for j in (0, 1)]
     alpha = cp.Variable(27)
@@ -180,8 +180,8 @@ def test_kernel_machine_solves_the_published_kernel_problem():
 def test_linear_kernel_csr_and_precomputed_agree_with_plain(n):
     X, y = two_classes(12, n)  # the second has more features than rows
     new = np.random.default_rng(9).normal(size=(20, 12))
-    # The ridge is absolute: a share of the variance would depend on the coordinates.
-    plain = MinimaxProbabilityMachine(reg=0.0, rho_cov=0.1).fit(X, y)
+    # The alpha is absolute: a share of the variance would depend on the coordinates.
+    plain = MinimaxProbabilityMachine(alpha=0.0, rho_cov=0.1).fit(X, y)
     expected = plain.decision_function(new)
     for kernel, train, test in [
         (None, sp.csr_array(X), sp.csr_array(new)),
@@ -190,7 +190,7 @@ def test_linear_kernel_csr_and_precomputed_agree_with_plain(n):
         ("precomputed", X @ X.T, new @ X.T),
         (lambda A, B: A @ B.T, X, new),
     ]:
-        other = MinimaxProbabilityMachine(kernel, reg=0.0, rho_cov=0.1).fit(train, y)
+        other = MinimaxProbabilityMachine(kernel, alpha=0.0, rho_cov=0.1).fit(train, y)
         assert_allclose(other.kappa_, plain.kappa_, rtol=1e-8)
         assert_allclose(other.decision_function(test), expected, rtol=1e-6, atol=1e-8)
 
@@ -198,7 +198,7 @@ def test_linear_kernel_csr_and_precomputed_agree_with_plain(n):
 def test_more_features_than_rows_lose_nothing_in_the_span():
     X, y = two_classes(12, (4, 5))
     zero, one = class_moments(X, y)
-    model = MinimaxProbabilityMachine(reg=0.0, rho_cov=0.1).fit(X, y)
+    model = MinimaxProbabilityMachine(alpha=0.0, rho_cov=0.1).fit(X, y)
     plane = minimax_hyperplane(zero, one, 0.1)
     assert_allclose(model.coef_.ravel(), plane.coef, rtol=1e-7, atol=1e-9)
     assert_allclose(model.kappa_, plane.kappas[0])
@@ -206,27 +206,27 @@ def test_more_features_than_rows_lose_nothing_in_the_span():
 
 def test_landmarks_span_the_kernel():
     X, y = two_classes(2, (30, 30))
-    exact = MinimaxProbabilityMachine("rbf", reg=1e-2).fit(X, y)
-    some = MinimaxProbabilityMachine("rbf", reg=1e-2, n_components=20, random_state=0).fit(X, y)
+    exact = MinimaxProbabilityMachine("rbf", alpha=1e-2).fit(X, y)
+    some = MinimaxProbabilityMachine("rbf", alpha=1e-2, n_components=20, random_state=0).fit(X, y)
     assert some.landmarks_.shape == (20, 2)
     assert np.array_equal(X[some.landmark_indices_], some.landmarks_)
     assert np.mean(some.predict(X) == exact.predict(X)) > 0.9
-    all_of_them = MinimaxProbabilityMachine("rbf", reg=1e-2, n_components=60).fit(X, y)
+    all_of_them = MinimaxProbabilityMachine("rbf", alpha=1e-2, n_components=60).fit(X, y)
     assert_allclose(all_of_them.decision_function(X), exact.decision_function(X))
 
 
 def test_uncertain_moments():
     X, y = two_classes(4)
-    plain = MinimaxProbabilityMachine(reg=0.0).fit(X, y)
-    wary = MinimaxProbabilityMachine(reg=0.0, nu_mean=0.2).fit(X, y)
+    plain = MinimaxProbabilityMachine(alpha=0.0).fit(X, y)
+    wary = MinimaxProbabilityMachine(alpha=0.0, nu_mean=0.2).fit(X, y)
     assert_allclose(wary.coef_, plain.coef_)
     assert_allclose(wary.worst_case_error_, 1 / (1 + (plain.kappa_ - 0.2) ** 2))  # Eq. (3.10)
     assert MinimaxProbabilityMachine(nu_mean=50.0).fit(X, y).worst_case_error_ == 1.0
     zero, one = class_moments(X, y)
-    shrunk = MinimaxProbabilityMachine(reg=0.0, rho_cov=0.5).fit(X, y)
+    shrunk = MinimaxProbabilityMachine(alpha=0.0, rho_cov=0.5).fit(X, y)
     assert_allclose(shrunk.coef_.ravel(), minimax_hyperplane(zero, one, 0.5).coef)
     # Great uncertainty turns w to the difference of the means, and b to their middle.
-    blind = MinimaxProbabilityMachine(reg=0.0, rho_cov=1e9).fit(X, y)
+    blind = MinimaxProbabilityMachine(alpha=0.0, rho_cov=1e9).fit(X, y)
     difference = one.mean - zero.mean
     assert_allclose(blind.coef_.ravel(), difference / (difference @ difference), rtol=1e-6)
     assert_allclose(
@@ -252,14 +252,14 @@ def test_invariance_to_linear_maps_shifts_and_labels(seed):
     X, y = two_classes(3, (15, 20), seed)
     rng = np.random.default_rng(seed)
     A = np.linalg.qr(rng.normal(size=(3, 3)))[0] * rng.uniform(0.2, 5, 3)
-    plain = MinimaxProbabilityMachine(reg=0.0).fit(X, y)
+    plain = MinimaxProbabilityMachine(alpha=0.0).fit(X, y)
     order = rng.permutation(len(y))
-    mapped = MinimaxProbabilityMachine(reg=0.0).fit((X @ A + 7.0)[order], y[order])
+    mapped = MinimaxProbabilityMachine(alpha=0.0).fit((X @ A + 7.0)[order], y[order])
     assert_allclose(mapped.kappa_, plain.kappa_, rtol=1e-8)
     assert_allclose(
         mapped.decision_function(X @ A + 7.0), plain.decision_function(X), rtol=1e-6, atol=1e-7
     )
-    flipped = MinimaxProbabilityMachine(reg=0.0).fit(X, 1 - y)
+    flipped = MinimaxProbabilityMachine(alpha=0.0).fit(X, 1 - y)
     assert_allclose(flipped.decision_function(X), -plain.decision_function(X), rtol=1e-6, atol=1e-8)
 
 
@@ -279,7 +279,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="one class"):
         fit(X, np.ones(12))
     with pytest.raises(ValueError, match="singular in a common direction"):
-        MinimaxProbabilityMachine(reg=0.0).fit(np.c_[X, X[:, 0]], y)
+        MinimaxProbabilityMachine(alpha=0.0).fit(np.c_[X, X[:, 0]], y)
     with pytest.raises(ValueError, match="any spread"):
         fit(X[[0, 6]], [0, 1])
     with pytest.raises(ValueError, match="NaN"):
@@ -288,8 +288,8 @@ def test_bad_input():
         MinimaxProbabilityMachine("precomputed").fit(np.triu(X @ X.T), y)
     with pytest.warns(UserWarning, match="indefinite"):
         MinimaxProbabilityMachine("precomputed").fit(X @ X.T - 2 * np.eye(12) * 0.1, y)
-    with pytest.raises(ValueError, match="'reg'"):
-        MinimaxProbabilityMachine(reg=-1.0).fit(X, y)
+    with pytest.raises(ValueError, match="'alpha'"):
+        MinimaxProbabilityMachine(alpha=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="Negative values"):
         fit(X, y, sample_weight=-np.ones(12))
 
@@ -298,7 +298,7 @@ def test_a_class_of_one_row_is_a_point():
     X, y = two_classes(3, (1, 20))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = MinimaxProbabilityMachine(reg=0.0).fit(X, y)
+        model = MinimaxProbabilityMachine(alpha=0.0).fit(X, y)
     _, one = class_moments(X, y)
     difference = one.mean - X[0]
     # κ is then the Mahalanobis distance of that point, and the plane passes through it.
@@ -311,7 +311,7 @@ def test_zero_weights_are_absent_rows_of_a_gram_matrix_too():
     weight = np.ones(17)
     weight[[0, 12]] = 0
     kept = weight > 0
-    gram = MinimaxProbabilityMachine("precomputed", reg=0.0, rho_cov=0.1)
-    part = MinimaxProbabilityMachine(reg=0.0, rho_cov=0.1).fit(X[kept], y[kept])
+    gram = MinimaxProbabilityMachine("precomputed", alpha=0.0, rho_cov=0.1)
+    part = MinimaxProbabilityMachine(alpha=0.0, rho_cov=0.1).fit(X[kept], y[kept])
     gram.fit(X @ X.T, y, sample_weight=weight)
     assert_allclose(gram.decision_function(X @ X.T), part.decision_function(X), rtol=1e-6)

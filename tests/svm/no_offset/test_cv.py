@@ -25,24 +25,24 @@ def moons(n=80, seed=0):
 
 
 def test_grid_is_the_papers():
-    lams, sigmas = steinwart_grid(544, 8)
-    assert lams.size == sigmas.size == 10
-    assert (lams[0], lams[-1]) == pytest.approx((1.0, 10 / 544**2))
-    assert (sigmas[0], sigmas[-1]) == pytest.approx((0.1, 2 * 544 ** (1 / 8)))
-    assert np.allclose(lams[1:] / lams[:-1], lams[1] / lams[0])
-    assert np.allclose(sigmas[1:] / sigmas[:-1], sigmas[1] / sigmas[0])
-    control = steinwart_grid(544, 8, 25, 30, lam_scale=1e-3, sigma_min=0.005, sigma_scale=20)
+    alphas, gammas = steinwart_grid(544, 8)
+    assert alphas.size == gammas.size == 10
+    assert (alphas[0], alphas[-1]) == pytest.approx((1.0, 10 / 544**2))
+    assert (gammas[0], gammas[-1]) == pytest.approx((0.1**2, (2 * 544 ** (1 / 8)) ** 2))
+    assert np.allclose(alphas[1:] / alphas[:-1], alphas[1] / alphas[0])
+    assert np.allclose(gammas[1:] / gammas[:-1], gammas[1] / gammas[0])
+    control = steinwart_grid(544, 8, 25, 30, alpha_scale=1e-3, sigma_min=0.005, sigma_scale=20)
     assert (control[0].size, control[1].size) == (25, 30)
     assert control[0][-1] == pytest.approx(1e-3 / 544**2)
-    with pytest.raises(ValueError, match="n_lams must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="n_alphas must be at least 1, got 0"):
         steinwart_grid(10, 2, 0)
 
 
 @pytest.mark.parametrize("order", ["descending", "ascending", "hybrid"])
-@pytest.mark.parametrize("n_lams", [1, 2, 5, 10])
-def test_every_cell_is_visited_once_after_its_neighbour(order, n_lams):
+@pytest.mark.parametrize("n_alphas", [1, 2, 5, 10])
+def test_every_cell_is_visited_once_after_its_neighbour(order, n_alphas):
     seen = []
-    for at, before in visits(n_lams, order):
+    for at, before in visits(n_alphas, order):
         assert at not in seen
         if before >= 0:
             assert before in seen
@@ -50,7 +50,7 @@ def test_every_cell_is_visited_once_after_its_neighbour(order, n_lams):
         else:
             assert not seen
         seen.append(at)
-    assert sorted(seen) == list(range(n_lams))
+    assert sorted(seen) == list(range(n_alphas))
 
 
 @pytest.mark.parametrize(("warm", "order"), WAYS, ids=lambda way: way)
@@ -59,12 +59,12 @@ def test_every_way_along_the_path_ends_at_the_same_solutions(warm, order):
     y, K = 2.0 * labels - 1, rbf_kernel(X, gamma=1.0)
     weights = np.where(y > 0, 1.0, 0.5)
     weights[:10] = 0.0  # held out
-    lams = np.geomspace(0.5, 1e-3, 6)
+    alphas = np.geomspace(0.5, 1e-3, 6)
     first, rule = parse_warm(warm, order)
     rules = PathRules(first, rule, order, 7, "kkt", 1e-9, -1, 10)
-    path = follow_path(K, y, weights, lams, rules, BoxMemory.new(80))
+    path = follow_path(K, y, weights, alphas, rules, BoxMemory.new(80))
     assert path.converged.all()
-    for lam, beta, values in zip(lams, path.beta, path.values):
+    for lam, beta, values in zip(alphas, path.beta, path.values):
         alone = NoOffsetSVC(C=1 / (2 * lam * 70), gamma=1.0, stopping="kkt", tol=1e-9)
         alone.fit(X[10:], y[10:], weights[10:])
         # the gradient at free variables is off by 1e-9, f by that times the condition number
@@ -75,35 +75,35 @@ def test_every_way_along_the_path_ends_at_the_same_solutions(warm, order):
 
 def test_errors_are_those_of_grid_search():
     X, y = moons(120)
-    lams, sigmas = np.geomspace(0.3, 1e-3, 4), np.geomspace(0.2, 5.0, 4)
+    alphas, gammas = np.geomspace(0.3, 1e-3, 4), np.geomspace(0.2, 5.0, 4)
     folds = list(KFold(4, shuffle=True, random_state=0).split(X))  # of equal size, 90 to train
-    ours = NoOffsetSVCCV(lams=lams, sigmas=sigmas, cv=folds, **TIGHT).fit(X, y)
+    ours = NoOffsetSVCCV(alphas=alphas, gammas=gammas, cv=folds, **TIGHT).fit(X, y)
     search = GridSearchCV(
-        NoOffsetSVC(**TIGHT), {"lam": lams.tolist(), "gamma": (sigmas**2).tolist()}, cv=folds
+        NoOffsetSVC(**TIGHT), {"alpha": alphas.tolist(), "gamma": gammas.tolist()}, cv=folds
     ).fit(X, y)
     table = 1 - search.cv_results_["mean_test_score"]
     at = search.cv_results_["params"]
     for error, cell in zip(table, at):
-        row = int(np.argmin(np.abs(lams - cell["lam"])))
-        column = int(np.argmin(np.abs(sigmas**2 - cell["gamma"])))
+        row = int(np.argmin(np.abs(alphas - cell["alpha"])))
+        column = int(np.argmin(np.abs(gammas - cell["gamma"])))
         assert ours.cv_error_[row, column] == pytest.approx(error, abs=1e-12)
     assert ours.best_score_ == pytest.approx(search.best_score_)
     assert np.array_equal(
         ours.predict(X),
-        NoOffsetSVC(lam=ours.best_lam_, gamma=ours.best_sigma_**2, **TIGHT).fit(X, y).predict(X),
+        NoOffsetSVC(alpha=ours.best_alpha_, gamma=ours.best_gamma_, **TIGHT).fit(X, y).predict(X),
     )
 
 
 def test_several_classes():
     X, y = make_blobs(90, centers=3, cluster_std=2.5, random_state=0)
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
-    lams, sigmas = np.array([0.1, 0.01]), np.array([0.1, 0.5])
-    ours = NoOffsetSVCCV(lams=lams, sigmas=sigmas, cv=folds, **TIGHT).fit(X, y)
-    for row, lam in enumerate(lams):
-        for column, sigma in enumerate(sigmas):
+    alphas, gammas = np.array([0.1, 0.01]), np.array([0.1, 0.5])
+    ours = NoOffsetSVCCV(alphas=alphas, gammas=gammas, cv=folds, **TIGHT).fit(X, y)
+    for row, lam in enumerate(alphas):
+        for column, gamma in enumerate(gammas):
             wrong = 0
             for train, test in folds:
-                machine = NoOffsetSVC(lam=lam, gamma=sigma**2, **TIGHT).fit(X[train], y[train])
+                machine = NoOffsetSVC(alpha=lam, gamma=gamma, **TIGHT).fit(X[train], y[train])
                 wrong += np.count_nonzero(machine.predict(X[test]) != y[test])
             assert ours.cv_error_[row, column] == pytest.approx(wrong / 90)
 
@@ -113,16 +113,16 @@ def test_ties_go_to_the_smoothest():
     X += 0.01 * np.random.default_rng(0).normal(size=X.shape)
     search = NoOffsetSVCCV(cv=2, random_state=0).fit(X, np.repeat([0, 1], 20))
     best = np.argwhere(search.cv_error_ == search.cv_error_.min())[0]
-    assert (search.best_lam_, search.best_sigma_) == (
-        search.lams_[best[0]],
-        search.sigmas_[best[1]],
+    assert (search.best_alpha_, search.best_gamma_) == (
+        search.alphas_[best[0]],
+        search.gammas_[best[1]],
     )
 
 
 def test_threads_change_nothing():
     X, y = moons()
-    one = NoOffsetSVCCV(n_lams=4, n_sigmas=4, cv=3, random_state=0).fit(X, y)
-    two = NoOffsetSVCCV(n_lams=4, n_sigmas=4, cv=3, random_state=0, n_jobs=2).fit(X, y)
+    one = NoOffsetSVCCV(n_alphas=4, n_gammas=4, cv=3, random_state=0).fit(X, y)
+    two = NoOffsetSVCCV(n_alphas=4, n_gammas=4, cv=3, random_state=0, n_jobs=2).fit(X, y)
     assert np.array_equal(one.cv_error_, two.cv_error_)
     assert np.array_equal(one.n_iter_grid_, two.n_iter_grid_)
 
@@ -131,7 +131,7 @@ def test_sparse_rows_and_weights():
     import scipy.sparse as sp
 
     X, y = moons()
-    options = {"n_lams": 3, "n_sigmas": 3, "cv": 3, "random_state": 0}
+    options = {"n_alphas": 3, "n_gammas": 3, "cv": 3, "random_state": 0}
     dense = NoOffsetSVCCV(**options).fit(X, y)
     sparse = NoOffsetSVCCV(**options).fit(sp.csr_matrix(X), y)
     assert np.allclose(dense.cv_error_, sparse.cv_error_)
@@ -161,13 +161,13 @@ def test_warm_paths_cost_fewer_iterations_than_cold():
         ({"warm": "W4"}, "joined by a hyphen"),
         ({"warm": "I0-W6"}, "ascending, but order='descending'"),
         ({"warm": "I0-W4", "order": "ascending"}, "descending, but order='ascending'"),
-        ({"lams": [1.0, -1.0]}, "lams must be positive"),
-        ({"sigmas": []}, "sigmas must be positive"),
-        ({"sigmas": [np.nan]}, "sigmas must be positive"),
+        ({"alphas": [1.0, -1.0]}, "alphas must be positive"),
+        ({"gammas": []}, "gammas must be positive"),
+        ({"gammas": [np.nan]}, "gammas must be positive"),
         ({"cv": 1}, "k-fold|n_splits"),
         ({"order": "random"}, "'order'"),
     ],
-    ids=["rule", "form", "order", "other-order", "lams", "sigmas", "nan", "cv", "option"],
+    ids=["rule", "form", "order", "other-order", "alphas", "gammas", "nan", "cv", "option"],
 )
 def test_bad_parameters(bad, words):
     X, y = moons(20)
@@ -180,7 +180,7 @@ def test_few_samples_of_a_class_mean_few_folds():
     y[:] = 0
     y[:3] = 1
     with pytest.warns(UserWarning, match="3 folds are used"):
-        search = NoOffsetSVCCV(n_lams=2, n_sigmas=2, random_state=0).fit(X, y)
+        search = NoOffsetSVCCV(n_alphas=2, n_gammas=2, random_state=0).fit(X, y)
     assert search.cv_error_.shape == (2, 2)
 
 
@@ -192,4 +192,4 @@ def test_one_class_is_refused():
 def test_unfinished_cells_are_told():
     X, y = moons(60)
     with pytest.warns(ConvergenceWarning, match=r"of 8 fits of the grid stopped"):
-        NoOffsetSVCCV(n_lams=2, n_sigmas=2, cv=2, max_iter=1, random_state=0).fit(X, y)
+        NoOffsetSVCCV(n_alphas=2, n_gammas=2, cv=2, max_iter=1, random_state=0).fit(X, y)

@@ -64,7 +64,7 @@ def test_class_weights_multiply_sample_weights():
 
 def test_lam_is_c_by_the_papers_formula():
     X, y = two_moons(100)
-    by_lam = NoOffsetSVC(lam=0.01, gamma=1.0, random_state=0).fit(X, y)
+    by_lam = NoOffsetSVC(alpha=0.01, gamma=1.0, random_state=0).fit(X, y)
     by_c = NoOffsetSVC(C=1 / (2 * 0.01 * 100), gamma=1.0, random_state=0).fit(X, y)
     assert by_lam.dual_objective_ == by_c.dual_objective_
 
@@ -133,7 +133,7 @@ def test_columns_on_demand_solve_the_same_problem():
 @pytest.mark.parametrize("stopping", ["clipped_gap", "gap", "kkt"])
 def test_stopping_rules_hold_at_the_end(stopping):
     X, y = two_moons()
-    machine = NoOffsetSVC(lam=1e-3, gamma=1.0, stopping=stopping, tol=1e-3).fit(X, y)
+    machine = NoOffsetSVC(alpha=1e-3, gamma=1.0, stopping=stopping, tol=1e-3).fit(X, y)
     limit = 1e-3 / (2 * 1e-3)
     if stopping == "kkt":
         f = machine.decision_function(X)
@@ -155,7 +155,7 @@ def test_stopping_rules_hold_at_the_end(stopping):
 def test_clipped_gap_never_stops_later_than_the_gap():
     X, y = two_moons()
     for lam in (1e-1, 1e-2, 1e-3, 1e-4):
-        options = {"lam": lam, "gamma": 1.0, "random_state": 0, "shrinking": False}
+        options = {"alpha": lam, "gamma": 1.0, "random_state": 0, "shrinking": False}
         clipped = NoOffsetSVC(stopping="clipped_gap", **options).fit(X, y)
         plain = NoOffsetSVC(stopping="gap", **options).fit(X, y)
         assert clipped.n_iter_ <= plain.n_iter_
@@ -191,7 +191,7 @@ def test_pairs_need_fewer_iterations_than_single_variables():
         for gamma in (0.3, 1.0, 3.0):
             for working_set in counts:
                 machine = NoOffsetSVC(
-                    lam=lam, gamma=gamma, working_set=working_set, shrinking=False, random_state=0
+                    alpha=lam, gamma=gamma, working_set=working_set, shrinking=False, random_state=0
                 )
                 counts[working_set] += machine.fit(X, y).n_iter_
     assert counts["1d"] > counts[1] > counts[7] > counts[32]
@@ -199,7 +199,7 @@ def test_pairs_need_fewer_iterations_than_single_variables():
 
 def test_trace_tells_the_ascent():
     X, y = two_moons()
-    machine = NoOffsetSVC(lam=1e-3, trace=True, random_state=0).fit(X, y)
+    machine = NoOffsetSVC(alpha=1e-3, trace=True, random_state=0).fit(X, y)
     (trace,) = machine.trace_
     assert trace.shape == (machine.n_iter_ + 1, 3)
     assert np.all(np.diff(trace[:, 0]) >= 0)
@@ -258,10 +258,10 @@ def test_warm_start_saves_iterations_and_changes_no_result():
     X, y = two_moons(300)
     for rule in ("W2", "W3", "W4"):
         machine = NoOffsetSVC(
-            lam=1e-3, gamma=1.0, warm_start=True, warm_start_rule=rule, random_state=0
+            alpha=1e-3, gamma=1.0, warm_start=True, warm_start_rule=rule, random_state=0
         ).fit(X, y)
-        warm = machine.set_params(lam=5e-4).fit(X, y)
-        cold = NoOffsetSVC(lam=5e-4, gamma=1.0, random_state=0).fit(X, y)
+        warm = machine.set_params(alpha=5e-4).fit(X, y)
+        cold = NoOffsetSVC(alpha=5e-4, gamma=1.0, random_state=0).fit(X, y)
         assert warm.n_iter_ < cold.n_iter_
         assert warm.duality_gap_ >= 0
         # each lies within its own gap of the common optimum
@@ -346,7 +346,7 @@ def test_zero_counts_for_the_second_class():
 def test_sorted_labels_with_and_without_shuffling():
     X, y = two_moons(400)
     order = np.argsort(y, kind="stable")
-    options = {"lam": 1e-3, "gamma": 1.0, "working_set": 2, "random_state": 0, "shrinking": False}
+    options = {"alpha": 1e-3, "gamma": 1.0, "working_set": 2, "random_state": 0, "shrinking": False}
     drawn = NoOffsetSVC(shuffle=True, **options).fit(X[order], y[order])
     split = NoOffsetSVC(shuffle=False, **options).fit(X[order], y[order])
     assert drawn.clipped_gap_ <= 0.5
@@ -402,7 +402,7 @@ def test_bad_matrices_and_targets(change, words):
 
 @pytest.mark.parametrize(
     "bad",
-    [{"lam": 0.0}, {"lam": -1.0}, {"C": 0.0}, {"working_set": 5000}, {"working_set": "2d"},
+    [{"alpha": 0.0}, {"alpha": -1.0}, {"C": 0.0}, {"working_set": 5000}, {"working_set": "2d"},
      {"stopping": "never"}, {"warm_start_rule": "W9"}, {"tol": -1.0}, {"init": "ones"}],
     ids=str,
 )  # fmt: skip

@@ -7,7 +7,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from octavo.data import make_redundant_classes
-from octavo.svm import AESVC, AESVCGrid, ApproximateExtremePoints, run_grid, speedup_report
+from octavo.svm import AESVC, AESVCCV, ApproximateExtremePoints, run_grid, speedup_report
 
 GRID = {"C": [0.5, 8.0], "gamma": [1.0, 8.0]}
 
@@ -39,7 +39,7 @@ def test_one_selection_for_each_kernel_and_fold(monkeypatch):
         return real(self, *args, **kwargs)
 
     monkeypatch.setattr(ApproximateExtremePoints, "_fit_checked", counted)
-    search = AESVCGrid([0.5, 2.0, 8.0], [1.0, 8.0], cv=3).fit(X, y)
+    search = AESVCCV([0.5, 2.0, 8.0], [1.0, 8.0], cv=3).fit(X, y)
     assert len(count) == 2 * 3 + 1  # kernels times folds, and the best on all rows
     best = search.grid_run_.accuracy.mean(axis=1)
     assert search.best_score_ == best.max()
@@ -49,16 +49,16 @@ def test_one_selection_for_each_kernel_and_fold(monkeypatch):
 
 
 def test_default_grids_are_the_papers():
-    cells = AESVCGrid()._grid()
+    cells = AESVCCV()._grid()
     assert (len(cells["C"]), cells["C"][0], cells["C"][-1]) == (12, 2**-4, 2**7)
     assert (len(cells["gamma"]), cells["gamma"][0], cells["gamma"][-1]) == (7, 2**-4, 2**2)
-    assert AESVCGrid(kernel="poly")._grid()["degree"] == [2, 3, 4]
-    assert set(AESVCGrid(kernel="linear")._grid()) == {"C"}
+    assert AESVCCV(kernel="poly")._grid()["degree"] == [2, 3, 4]
+    assert set(AESVCCV(kernel="linear")._grid()) == {"C"}
 
 
 def test_polynomial_grid():
     X, y = data(200)
-    search = AESVCGrid([1.0], kernel="poly", degree_grid=[1, 3], cv=2).fit(X, y)
+    search = AESVCCV([1.0], kernel="poly", degree_grid=[1, 3], cv=2).fit(X, y)
     assert search.best_params_.keys() == {"C", "gamma", "degree"}
 
 
@@ -97,13 +97,13 @@ def test_a_method_is_its_own_equal():
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"C_grid": []}, "C_grid must be a list of at least one value"),
-        ({"gamma_grid": [[1.0]]}, "gamma_grid must be a list"),
-        ({"C_grid": [-1.0]}, "'C' parameter"),
+        ({"Cs": []}, "Cs must be a list of at least one value"),
+        ({"gammas": [[1.0]]}, "gammas must be a list"),
+        ({"Cs": [-1.0]}, "'C' parameter"),
         ({"cv": 1}, "n_splits|cv"),
     ],
 )
 def test_bad_grids_are_refused(params, words):
     X, y = data(60)
     with pytest.raises(ValueError, match=words):
-        AESVCGrid(**params).fit(X, y)
+        AESVCCV(**params).fit(X, y)

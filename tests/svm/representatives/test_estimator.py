@@ -137,16 +137,16 @@ def test_scale_is_that_of_all_rows():
 
 def test_another_machine_learns_from_the_representatives():
     X, y = data(400)
-    model = AESVC(gamma=4.0, base_estimator=LogisticRegression()).fit(X, y)
+    model = AESVC(gamma=4.0, estimator=LogisticRegression()).fit(X, y)
     chosen = model.representative_indices_
     expected = LogisticRegression().fit(X[chosen], y[chosen], model.representative_weights_)
     np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X))
     assert not hasattr(model, "support_")
     assert not hasattr(model, "objective_")
-    assert hasattr(AESVC(base_estimator=GaussianNB()), "predict_proba")
-    assert not hasattr(AESVC(base_estimator=GaussianNB()), "decision_function")
+    assert hasattr(AESVC(estimator=GaussianNB()), "predict_proba")
+    assert not hasattr(AESVC(estimator=GaussianNB()), "decision_function")
     assert not hasattr(AESVC(), "predict_proba")
-    model.set_params(base_estimator=None).fit(X, y)
+    model.set_params(estimator=None).fit(X, y)
     assert hasattr(model, "objective_")
 
 
@@ -170,7 +170,7 @@ def test_sparse_rows_and_a_callable_kernel_give_the_same_machine():
         ({"eps": 0.0}, "'eps' parameter"),
         ({"subset_size": 1}, "'subset_size' parameter"),
         ({"subset_size": 50, "block_size": 20}, "subset_size=50 and block_size=20"),
-        ({"base_estimator": KNeighborsClassifier()}, "KNeighborsClassifier does not"),
+        ({"estimator": KNeighborsClassifier()}, "KNeighborsClassifier does not"),
         ({"class_weight": "heavy"}, "'class_weight' parameter"),
     ],
 )

@@ -63,8 +63,8 @@ def test_one_corner_and_duplicates_are_no_trouble():
 def test_too_few_steps_are_told_with_the_gap():
     rng = np.random.default_rng(0)
     R = rng.normal(size=(20, 5))
-    with pytest.warns(ConvergenceWarning, match="too large: max_steps=1"):
-        distance_to_hull(0.0, np.zeros(20), R @ R.T, max_steps=1)
+    with pytest.warns(ConvergenceWarning, match="too large: max_iter=1"):
+        distance_to_hull(0.0, np.zeros(20), R @ R.T, max_iter=1)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -137,7 +137,7 @@ def test_tiny_eps_keeps_all_distinct_points():
     [
         (lambda: approximate_extreme_points(np.eye(3), 0.0), "eps must be greater than 0, got 0.0"),
         (lambda: approximate_extreme_points(np.eye(3), -1.0), "eps must be greater than 0"),
-        (lambda: approximate_extreme_points(np.eye(3), max_steps=0), "max_steps"),
+        (lambda: approximate_extreme_points(np.eye(3), max_iter=0), "max_iter"),
         (lambda: approximate_extreme_points(np.ones((2, 3))), "gram must be square"),
         (lambda: approximate_extreme_points([[1, 2], [0, 1]]), "gram must be symmetric"),
         (lambda: approximate_extreme_points([[1, np.nan], [0, 1]]), "NaN"),

@@ -99,6 +99,6 @@ def test_what_it_cannot_certify_is_refused():
     three = AESVC().fit(X, labels)
     with pytest.raises(ValueError, match="got 3 classes"):
         error_certificate(three, X, labels)
-    other = AESVC(base_estimator=SVC()).fit(X, y)
-    with pytest.raises(ValueError, match="base_estimator=SVC"):
+    other = AESVC(estimator=SVC()).fit(X, y)
+    with pytest.raises(ValueError, match="estimator=SVC"):
         error_certificate(other, X, y)
