@@ -135,7 +135,7 @@ class GeometricMedianSubspace(
     duality_gap_ : float
         `objective_` less a lower bound that holds for every Q; the largest of all rounds for
         "egms".
-    certificate_gap_ : float
+    kkt_residual_ : float
         ‖G − cI‖ / c with G the derivative of the objective and c its value: zero at a
         solution. For "reaper" the relative duality gap.
     alpha_ : float
@@ -339,7 +339,7 @@ class GeometricMedianSubspace(
         self.components_ = directions[: self.n_components_]
         self.weights_ = found.weights
         self.objective_, self.objectives_ = found.objective, found.objectives
-        self.duality_gap_, self.certificate_gap_ = found.duality_gap, found.certificate_gap
+        self.duality_gap_, self.kkt_residual_ = found.duality_gap, found.kkt_residual
         self.alpha_, self.delta_ = result.alpha, found.delta
         self.n_iter_, self.converged_ = found.n_iter, found.converged
 

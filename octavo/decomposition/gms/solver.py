@@ -52,7 +52,7 @@ class GMSPrecision(NamedTuple):
     ``precision`` of shape (n_features, n_features), of trace one; its ``objective`` and the
     ``objectives`` of the iterations; ``residuals`` ‖Qxᵢ‖ and ``weights`` 1 / max(‖Qxᵢ‖, δ) of
     the rows; ``delta``; ``n_iter``; whether it ``converged``; ``duality_gap``, the objective less
-    a lower bound on every Q's; ``certificate_gap`` ‖G − cI‖_F / c, with G the derivative and c the
+    a lower bound on every Q's; ``kkt_residual`` ‖G − cI‖_F / c, with G the derivative and c the
     objective, zero at the solution; and ``kernel`` of shape (n_features, k), the directions in
     which Q is exactly zero, by decreasing spread of the rows there.
     """
@@ -66,7 +66,7 @@ class GMSPrecision(NamedTuple):
     n_iter: int
     converged: bool
     duality_gap: float
-    certificate_gap: float
+    kkt_residual: float
     kernel: Array
 
 
@@ -461,7 +461,7 @@ def gms_precision(X, *, alpha=0.0, delta="auto", tol=1e-10, max_iter=500, exact=
     -------
     GMSPrecision
         A named tuple: `precision`, `objective`, `objectives`, `residuals`, `weights`,
-        `delta`, `n_iter`, `converged`, `duality_gap`, `certificate_gap` and `kernel`.
+        `delta`, `n_iter`, `converged`, `duality_gap`, `kkt_residual` and `kernel`.
 
     References
     ----------

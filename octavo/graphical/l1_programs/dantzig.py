@@ -44,9 +44,13 @@ class DantzigSelector(RegressorMixin, BaseEstimator):
         Coefficients.
     intercept_ : float
         Intercept.
+    alphas_ : ndarray of shape (n_alphas,)
+        Breakpoints of the path from ||X'y||∞ / n, where all coefficients are zero, down to
+        `alpha`.
+    coef_path_ : ndarray of shape (n_alphas, n_features)
+        Coefficients there; between breakpoints they are linear.
     path_ : L1Path
-        The coefficients for every λ from ||X'y||∞ / n, where they are zero, down to
-        `alpha`: ``path_.alphas`` are the breakpoints, ``path_.at(alpha)`` the coefficients.
+        The same as an object: ``path_.at(alpha)`` are the coefficients anywhere on it.
     duality_gap_ : float
         ||β||₁ minus a lower bound on its optimum.
     n_pivots_ : int
@@ -126,6 +130,7 @@ class DantzigSelector(RegressorMixin, BaseEstimator):
         S, g = weighted.T @ (X - means), weighted.T @ (y - mean)
         S = (S + S.T) / 2
         self.path_ = l1_path(S, g, self.alpha)
+        self.alphas_, self.coef_path_ = self.path_.alphas, self.path_.coefs.toarray()
         reached = max(self.alpha, self.path_.alpha_end)
         self.coef_ = self.path_.at(reached)
         self.intercept_ = float(mean - means @ self.coef_)

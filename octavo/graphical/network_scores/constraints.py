@@ -221,17 +221,17 @@ def forbidden_arc(parent: Any, child: Any) -> NetworkRule:
     return ~required_arc(parent, child)
 
 
-def indegree(node: Any, k: int, op: Literal["lt", "eq"] = "lt") -> NetworkRule:
+def indegree(node: Any, n_parents: int, op: Literal["lt", "eq"] = "lt") -> NetworkRule:
     """Bound or fix the number of parents of a node.
 
     Parameters
     ----------
     node : int or str
         The node.
-    k : int
+    n_parents : int
         The number.
     op : {"lt", "eq"}, default="lt"
-        Fewer than k parents, or exactly k.
+        Fewer than n_parents parents, or exactly n_parents.
 
     Returns
     -------
@@ -246,9 +246,9 @@ def indegree(node: Any, k: int, op: Literal["lt", "eq"] = "lt") -> NetworkRule:
     """
     if op not in ("lt", "eq"):
         raise ValueError(f'op must be "lt" or "eq", got {op!r}')
-    if not isinstance(k, (int, np.integer)) or k < (1 if op == "lt" else 0):
-        raise ValueError(f"indegree({node!r}, {k!r}, {op!r}) leaves no parent set")
-    return NetworkRule(node, op, int(k))
+    if not isinstance(n_parents, (int, np.integer)) or n_parents < (1 if op == "lt" else 0):
+        raise ValueError(f"indegree({node!r}, {n_parents!r}, {op!r}) leaves no parent set")
+    return NetworkRule(node, op, int(n_parents))
 
 
 def naive_bayes_structure(target: Any) -> RuleTemplate:
@@ -368,12 +368,12 @@ def ordered_structure(nodes: Sequence[Any]) -> RuleTemplate:
     return tiered_structure([[node] for node in nodes])
 
 
-def max_indegree(k: int) -> RuleTemplate:
-    """Let no node have more than k parents.
+def max_indegree(n_parents: int) -> RuleTemplate:
+    """Let no node have more than n_parents parents.
 
     Parameters
     ----------
-    k : int
+    n_parents : int
         The largest number of parents.
 
     Returns
@@ -387,7 +387,7 @@ def max_indegree(k: int) -> RuleTemplate:
     >>> max_indegree(2).expand(["a"])
     [indegree('a', 3, 'lt')]
     """
-    return RuleTemplate("max_indegree", k=k)
+    return RuleTemplate("max_indegree", n_parents=n_parents)
 
 
 def _expand_naive_bayes(names: Sequence[str], target: Any) -> list[NetworkRule]:
@@ -426,8 +426,8 @@ def _expand_tiers(names: Sequence[str], groups: list[list[Any]], within: bool) -
     return rules
 
 
-def _expand_max_indegree(names: Sequence[str], k: int) -> list[NetworkRule]:
-    return [indegree(name, k + 1) for name in names]
+def _expand_max_indegree(names: Sequence[str], n_parents: int) -> list[NetworkRule]:
+    return [indegree(name, n_parents + 1) for name in names]
 
 
 _EXPANSIONS: dict[str, Callable[..., list[NetworkRule]]] = {

@@ -223,14 +223,14 @@ def check_rows(X: Any, kernel: str | Callable[..., Any]) -> Any:
 @validate_params(
     {
         "X": ["array-like", "sparse matrix"],
-        "k": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
         **SELECTION_CONSTRAINTS,
     },
     prefer_skip_nested_validation=True,
 )
 def select_landmarks(
     X,
-    k,
+    n_components,
     kernel="rbf",
     *,
     method="kmeans++",
@@ -254,7 +254,7 @@ def select_landmarks(
     X : {array, CSR matrix} of shape (n_samples, n_features)
         Rows. With scikit-learn's ``array_api_dispatch`` an array of another namespace is computed
         where it is. With ``kernel="precomputed"`` the Gram matrix.
-    k : int
+    n_components : int
         How many landmarks.
     kernel : str or callable, default="rbf"
         ``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"laplacian"``, ``"cosine"``,
@@ -276,7 +276,7 @@ def select_landmarks(
         Further parameters of a callable kernel.
     n_local : int or "auto", default="auto"
         Candidates a landmark of ``"kmeans++"``, of which the best is kept; ``"auto"`` is
-        ⌊2 + ln k⌋. With 1, whole batches of landmarks share a pass over the rows: an order of
+        ⌊2 + ln K⌋. With 1, whole batches of landmarks share a pass over the rows: an order of
         magnitude faster on large data, a little worse.
     lloyd : bool, default=False
         Move the landmarks to the means of their clusters while the potential falls. They are
@@ -284,7 +284,7 @@ def select_landmarks(
     sketch : {"uniform", "diagonal"}, default="uniform"
         How ``"leverage"`` draws the columns of its sketch.
     sketch_size : int, default=None
-        How many columns; max(2k, k ln k) by default.
+        How many columns; max(2K, K ln K) by default.
     alpha : float, default=None
         With a number λ, ``"leverage"`` uses the ridge form ψᵀ(ΨᵀΨ + nλI)⁻¹ψ of the scores.
     n_steps : int, default=1000
@@ -303,13 +303,13 @@ def select_landmarks(
     Warns
     -----
     UserWarning
-        If fewer than `k` rows are distinct in the feature space, or if the kernel is not positive
-        semidefinite.
+        If fewer than `n_components` rows differ in the feature space, or if the kernel is not
+        positive semidefinite.
 
     Notes
     -----
     ``"kmeans++"`` with ``n_local=1`` costs one kernel column a landmark and nothing else that
-    depends on n. Restarts multiply that by ⌊2 + ln k⌋. For Gaussian kernels in few dimensions
+    depends on n. Restarts multiply that by ⌊2 + ln K⌋. For Gaussian kernels in few dimensions
     ``lloyd=True`` or ``"kmeans"`` give the best landmarks, at several times the cost.
 
     References
@@ -331,7 +331,7 @@ def select_landmarks(
     )
     return choose(
         X,
-        k,
+        n_components,
         resolved,
         check_random_state(random_state),
         method=method,

@@ -537,7 +537,7 @@ def test_a_gram_matrix_must_be_one():
 @pytest.mark.parametrize(
     ("keywords", "words"),
     [
-        ({"k": 0}, "'k'"),
+        ({"n_components": 0}, "'n_components'"),
         ({"method": "best"}, "'method'"),
         ({"n_local": 0}, "'n_local'"),
         ({"gamma": -1.0}, "'gamma'"),
@@ -546,7 +546,7 @@ def test_a_gram_matrix_must_be_one():
 )
 def test_parameters_out_of_range_are_refused(keywords, words):
     with pytest.raises(ValueError, match=words):
-        select_landmarks(SMALL, **{"k": 2, **keywords})
+        select_landmarks(SMALL, **{"n_components": 2, **keywords})
 
 
 def test_nan_and_text_are_refused():

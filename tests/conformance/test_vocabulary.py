@@ -1,0 +1,123 @@
+"""Every public signature and fitted attribute uses the words of docs/vocabulary.md."""
+
+import inspect
+import re
+
+import pytest
+from sklearn.base import BaseEstimator
+
+from tests.conformance.discovery import PACKAGE, estimators, public_objects
+
+WORDS = PACKAGE.parent / "docs" / "vocabulary_words.txt"
+# Word: where it may be used all the same, by the beginning of the dotted name.
+BANNED = {
+    "lam": ("rl.", "sequence.PPKSpectralClustering", "sequence.hmm_ppk"),
+    "lam1": (),
+    "lam2": (),
+    "lambda_": (),
+    "lams": (),
+    "reg": (),
+    "reg2": (),
+    "ridge": (),
+    "l1": (),
+    "l2": (),
+    "sigma": ("ranking.", "data.", "kernel.rank_one_eigh"),
+    "C_grid": (),
+    "ps": (),
+    "base_estimator": (),
+    "max_steps": ("search.DoublePole",),
+    "n_passes": (),
+    "n_sweeps": (),
+    "algorithm": (),
+    "centre": (),
+    "standardise": (),
+    "normalise": (),
+    "width": ("rl.RBFGridFeatures",),
+    "dual_gap_": (),
+    "gap_": (),
+    "certificate_gap_": (),
+    "objective_path_": (),
+    "objective_trace_": (),
+    "lower_bounds_history_": (),
+    "k": ("sequence.",),
+}
+CLASSES = [(f"{p}.{n}", t) for p, n, t in public_objects() if p != "plot" and inspect.isclass(t)]
+
+
+def parameters():
+    """Yield (dotted name, parameter) of everything public but plots."""
+    for package, name, thing in public_objects():
+        if package == "plot":
+            continue
+        try:
+            found = inspect.signature(thing).parameters.values()
+        except (TypeError, ValueError):
+            continue
+        for parameter in found:
+            yield f"{package}.{name}", parameter
+
+
+def attributes():
+    """Yield (dotted name, attribute) of what estimators document under Attributes."""
+    for name, cls in CLASSES:
+        if not issubclass(cls, BaseEstimator):
+            continue
+        text = inspect.getdoc(cls) or ""
+        section = re.search(r"Attributes\n-+\n(.*?)(?:\n\n[A-Z][^\n]*\n-+\n|\Z)", text, re.DOTALL)
+        for line in section[1].splitlines() if section else ():
+            if match := re.match(r"([A-Za-z_0-9, ]+_)\s*:", line):
+                for attribute in match[1].split(","):
+                    yield name, attribute.strip()
+
+
+def known_words():
+    lines = WORDS.read_text(encoding="utf-8").splitlines()
+    return {line for line in lines if line and not line.startswith("#")}
+
+
+def used_words():
+    return {p.name for _, p in parameters()} | {attribute for _, attribute in attributes()}
+
+
+def test_the_walk_finds_words():
+    assert len(used_words()) > 500
+
+
+def test_a_new_word_is_entered_on_purpose():
+    new = used_words() - known_words()
+    assert not new, f"see docs/vocabulary.md; if no word there serves, add to {WORDS.name}: {new}"
+
+
+def test_the_list_holds_no_word_that_nothing_uses():
+    assert not known_words() - used_words()
+
+
+def test_words_of_other_dialects_are_not_used():
+    uses = [(name, p.name) for name, p in parameters()] + list(attributes())
+    wrong = [
+        f"{name}: {word}"
+        for name, word in uses
+        if word in BANNED and not name.startswith(BANNED[word] or ("nothing",))
+    ]
+    assert not wrong
+
+
+def test_banned_words_are_not_excused_for_nothing():
+    uses = {(name, p.name) for name, p in parameters()}
+    for word, places in BANNED.items():
+        for place in places:
+            assert any(name.startswith(place) and used == word for name, used in uses), (
+                word,
+                place,
+            )
+
+
+def test_no_process_is_started_unasked():
+    for name, parameter in parameters():
+        if parameter.name == "n_jobs":
+            assert parameter.default in (None, inspect.Parameter.empty), name
+
+
+@pytest.mark.parametrize("cls", estimators(), ids=lambda cls: cls.__name__)
+def test_classes_that_choose_by_cross_validation_say_so(cls):
+    assert not re.search(r"(Grid|Tuner)$", cls.__name__)
