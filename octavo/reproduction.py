@@ -113,20 +113,25 @@ def _result(claim: Claim, plain: list[Any]) -> Result:
 # --- processes ------------------------------------------------------------------------------
 
 
+def do_job(job: tuple[Any, ...]) -> Any:
+    """Measure a claim or draw a figure, and return plain data."""
+    kind, key, name, full = job
+    paper = find_paper(key)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # verdicts and evidence say what matters
+        if kind == "claim":
+            return _plain(run_claim(paper.find_claim(name), full=full))
+        from octavo.report import drawn
+
+        return drawn(paper.figures[name])
+
+
 def _work(pipe: Connection) -> None:
-    """Take jobs from the pipe until None comes; answer each with plain data."""
+    """Take jobs from the pipe until None comes, and answer each."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     os.environ.setdefault("MPLBACKEND", "Agg")
-    warnings.simplefilter("ignore")
     while (job := pipe.recv()) is not None:
-        kind, key, name, full = job
-        paper = find_paper(key)
-        if kind == "claim":
-            pipe.send(_plain(run_claim(paper.find_claim(name), full=full)))
-        else:
-            from octavo.report import drawn
-
-            pipe.send(drawn(paper.figures[name]))
+        pipe.send(do_job(job))
 
 
 @dataclass
@@ -165,7 +170,7 @@ def run_jobs(
         A batch stays in one process. A job is ``("claim", paper, claim, full)`` or
         ``("figure", paper, number, full)``.
     n_jobs : int
-        Processes.
+        Processes; 1 works in this process.
 
     Yields
     ------
@@ -173,6 +178,9 @@ def run_jobs(
         The job and its answer; an answer that is an exception means that the process died.
     """
     waiting = deque(sorted(batches, key=len, reverse=True))
+    if n_jobs == 1:
+        yield from ((job, do_job(job)) for batch in waiting for job in batch)
+        return
     saved = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(_THREADS)  # one core per process
     workers = [_Worker() for _ in range(min(n_jobs, len(waiting)))]

@@ -1,6 +1,7 @@
 """Expectations and verdicts."""
 
 import math
+import re
 
 import pytest
 from scipy import stats
@@ -20,11 +21,11 @@ from octavo.data import load_dataset
 METHOD = Method("M", "ranking", "m", *["a long enough text"] * 5, ("peer",), ("plot",))
 
 
-def result_of(measure, expect, seeds=(0,), published=1.0, full=False, full_seeds=None):
+def result_of(measure, expect, seeds=(0,), published=1.0, full=False, **about):
     paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
-    paper.claim(
-        says="s", where="w", published=published, expect=expect, seeds=seeds, full_seeds=full_seeds
-    )(measure)
+    paper.claim(says="s", where="w", published=published, expect=expect, seeds=seeds, **about)(
+        measure
+    )
     return run_claim(paper.claims[0], full=full)
 
 
@@ -55,12 +56,109 @@ def test_verdict_on_one_value(value, expect, verdict):
 
 
 def test_an_interval_that_straddles_the_bound_decides_nothing():
-    result = result_of(lambda run: float(run.seed), at_least(1.0, because="b"), seeds=(0, 1, 2))
-    assert result.verdict == "not measurable here"
+    seeds = tuple(range(5))
+    result = result_of(lambda run: float(run.seed), at_least(1.0, because="b"), seeds=seeds)
+    assert result.verdict == "undecided"
     assert "straddles" in result.evidence
     assert "seeds 0, 1, 2" in result.evidence
-    clear = result_of(lambda run: 5.0 + run.seed / 10, at_least(1.0, because="b"), seeds=(0, 1, 2))
+    clear = result_of(lambda run: 5.0 + run.seed / 10, at_least(1.0, because="b"), seeds=seeds)
     assert clear.verdict == "reproduced"
+
+
+def test_the_whole_interval_counts_for_a_tolerance_too():
+    seeds = tuple(range(8))
+    noisy = result_of(lambda run: (-1.0) ** run.seed * 3.0, within(1, 0, because="b"), seeds=seeds)
+    assert noisy.measured == 0.0
+    assert noisy.verdict == "undecided"
+    match = re.search(r"about (\d+) seeds would decide", noisy.evidence)
+    assert match
+    n = int(match[1])
+    more = result_of(
+        lambda run: (-1.0) ** run.seed * 3.0, within(1, 0, because="b"), seeds=tuple(range(n))
+    )
+    assert more.verdict == "reproduced"
+    near = result_of(lambda run: 2.0 + run.seed / 100, within(1, 0, because="b"), seeds=seeds)
+    assert near.verdict == "refuted"
+
+
+def test_few_seeds_and_seeds_that_never_vary_decide_nothing_on_random_data():
+    few = result_of(lambda run: 5.0 + run.seed / 10, at_least(1.0, because="b"), seeds=(0, 1, 2))
+    assert few.verdict == "undecided"
+    assert "5 are needed" in few.evidence
+    constant = result_of(lambda run: 5.0, at_least(1.0, because="b"), seeds=tuple(range(6)))
+    assert constant.verdict == "undecided"
+    assert "never vary" in constant.evidence
+    assert result_of(lambda run: 5.0, at_least(1.0, because="b")).verdict == "reproduced"
+    wide = result_of(lambda run: 5.0, at_least(1.0, because="b"), random=True)
+    assert wide.verdict == "undecided"
+
+
+def test_an_identity_is_judged_by_its_worst_seed():
+    good = result_of(lambda run: 1e-9 * run.seed, at_most(1e-6, because="b"), seeds=(0, 1))
+    assert good.verdict == "reproduced"
+    bad = result_of(lambda run: 2e-6 * run.seed, at_most(1e-6, because="b"), seeds=(0, 1))
+    assert bad.verdict == "refuted"
+
+
+def test_a_stand_in_supports_and_does_not_refute():
+    given = {"stand_in": "simulated rows"}
+    refuted = result_of(lambda run: 1.0, at_least(2.0, because="b"), **given)
+    assert refuted.verdict == "undecided"
+    assert "does not refute" in refuted.evidence
+    assert "stand-in: simulated rows" in refuted.evidence
+    assert result_of(lambda run: 3.0, at_least(2.0, because="b"), **given).verdict == "reproduced"
+
+
+def test_small_effects_have_a_direction_only():
+    result = result_of(lambda run: 1.0, at_least(0.0, because="b"), published=10.0, kind="ordering")
+    assert result.verdict == "reproduced"
+    assert "direction only: 10% of the published effect" in result.evidence
+
+
+def test_tolerances_lie_around_the_published_figure_by_default():
+    assert (
+        result_of(lambda run: 7.4, within(0.5, because="b"), published=7.0).verdict == "reproduced"
+    )
+    assert result_of(lambda run: 7.6, within(0.5, because="b"), published=7.0).verdict == "refuted"
+    with pytest.raises(TypeError, match="needs a published number"):
+        result_of(lambda run: 1.0, within(0.5, because="b"), published="about 7")
+
+
+def test_sections_and_rows_share_their_words():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+    table = paper.section(where="Table 1", unit="%", expect=within(1.0, because="b"))
+
+    @table.claim("one", 3.0)
+    def first(run):
+        return 3.5
+
+    @table.rows({"a b": 1.0, "c": {"published": 2.0, "seeds": (0, 1)}}, says="{row}: {published:g}")
+    def row(run, name):
+        return float(len(name))
+
+    paper.not_measurable("lost", "the data are lost", says="s", where="w", published=1.0)
+    assert [c.name for c in paper.claims] == ["first", "row-a-b", "row-c", "lost"]
+    assert [c.says for c in paper.claims[:3]] == ["one", "a b: 1", "c: 2"]
+    assert paper.claims[2].seeds == (0, 1)
+    assert [run_claim(c).verdict for c in paper.claims] == [
+        "reproduced", "refuted", "undecided", "not measurable here",
+    ]  # fmt: skip
+    assert len({c.fingerprint for c in paper.claims}) == 4
+
+
+def test_a_fingerprint_changes_with_what_the_verdict_rests_on():
+    def make(bound, scale):
+        paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+
+        @paper.claim(says="s", where="w", published=1.0, expect=at_least(bound, because="b"))
+        def measure(run):
+            return scale * 1.0
+
+        return paper.claims[0].fingerprint
+
+    assert make(1.0, 2.0) == make(1.0, 2.0)
+    assert make(1.0, 2.0) != make(1.5, 2.0)
+    assert make(1.0, 2.0) != make(1.0, 3.0)
 
 
 def test_every_seed_must_hold():

@@ -18,12 +18,14 @@ def invoke(*arguments):
 
 
 @pytest.fixture
-def tiny_paper(monkeypatch):
-    """The catalogue with one paper of two fast claims."""
+def tiny_paper(monkeypatch, tmp_path):
+    """The catalogue with one paper of two fast claims, and a cache of its own."""
+    monkeypatch.setenv("OCTAVO_CACHE", str(tmp_path / "cache"))
     paper = find_paper("online-ranking")
     kept = [claim for claim in paper.claims if claim.name in ("two-teams-exact", "halo-error")]
     monkeypatch.setattr(paper, "claims", kept)
     monkeypatch.setattr(paper, "figures", paper.figures[:1])
+    monkeypatch.setattr(paper, "headlines", ("two-teams-exact",))
     return paper
 
 
@@ -54,16 +56,51 @@ def test_show_finds_any_member():
 
 def test_reproduce_prints_a_table_and_writes_a_page_that_stands_alone(tiny_paper, tmp_path):
     report = tmp_path / "report.html"
-    done = invoke("reproduce", "online-ranking", "--report", str(report))
+    done = invoke("reproduce", "online-ranking", "--report", str(report), "--jobs", "2")
     assert done.exit_code == 0
     assert "1 reproduced, 1 not measurable here" in done.output
     page = report.read_text(encoding="utf-8")
     assert "data:image/png;base64," in page
     assert not re.search(r'(src|href)="(?!data:|#)', page)
+    assert "<b>1</b> of <b>2</b> claims of 1 papers" in page
+
+
+def test_verdicts_are_printed_as_they_come_also_when_piped(tiny_paper):
+    lines = invoke("reproduce", "online-ranking", "--jobs", "1", "--fresh").output.splitlines()
+    first = next(line for line in lines if "two-teams-exact" in line)
+    assert re.match(r"\d/2 online-ranking two-teams-exact: .* reproduced \(\d", first)
+
+
+def test_finished_claims_are_kept_and_fresh_forgets_them(tiny_paper):
+    for arguments, words in (((), r"\(\d"), ((), r"\(kept\)"), (("--fresh",), r"\(\d")):
+        done = invoke("reproduce", "online-ranking", "two-teams-exact", "--jobs", "1", *arguments)
+        assert done.exit_code == 0
+        assert re.search(rf"1/1 .*two-teams-exact.*{words}", done.output), done.output
+
+
+def test_a_figure_that_fails_costs_its_own_place(tiny_paper, tmp_path, monkeypatch):
+    @tiny_paper.figure("A figure that cannot be drawn")
+    def broken():
+        raise ImportError("the table needs pandas")
+
+    report = tmp_path / "report.html"
+    done = invoke("reproduce", "online-ranking", "--report", str(report), "--jobs", "1")
+    assert done.exit_code == 0
+    page = report.read_text(encoding="utf-8")
+    assert "could not be drawn (ImportError: the table needs pandas)" in page
+    assert "data:image/png;base64," in page
+
+
+def test_reproduce_without_names_runs_the_headlines(monkeypatch):
+    chosen = cli._chosen_claims([], everything=False)
+    assert {paper.key for paper, _ in chosen} == {paper.key for paper in cli.papers()}
+    assert len(chosen) < len(cli._chosen_claims([], everything=True)) / 4
+    with pytest.raises(cli.UnknownNameError, match="did you mean two-teams-exact"):
+        cli._chosen_claims(["online-ranking", "two-teams-exakt"], everything=False)
 
 
 def test_reproduce_prints_json(tiny_paper):
-    entries = json.loads(invoke("reproduce", "online-ranking", "--json").stdout)
+    entries = json.loads(invoke("reproduce", "online-ranking", "--json", "--jobs", "1").stdout)
     assert {entry["verdict"] for entry in entries} == {"reproduced", "not measurable here"}
     assert all(entry["because"] for entry in entries)
 
@@ -73,7 +110,7 @@ def test_a_claim_that_fails_to_run_sets_the_exit_status(tiny_paper):
     def broken(run):
         raise RuntimeError("no luck")
 
-    done = invoke("reproduce", "online-ranking")
+    done = invoke("reproduce", "online-ranking", "--jobs", "1")
     assert done.exit_code == 1
     assert "no luck" in done.output
 

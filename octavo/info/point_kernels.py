@@ -7,8 +7,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.kernels.pair_sums import KERNELS, PairKernel, median_distance
 
 KERNEL_CONSTRAINTS: dict[str, Any] = {

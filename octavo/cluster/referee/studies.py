@@ -213,7 +213,7 @@ class ClusteringReferee:
         -------
         table : DataFrame
             One row for each data set, clusterer and metric, with the score, the time and, where
-            a clusterer failed, its message.
+            a clusterer failed, its message. Without pandas, a dict of columns.
         """
         jobs = [
             (setting | {"dataset": number}, seed)
@@ -234,7 +234,7 @@ class ClusteringReferee:
         Returns
         -------
         table : DataFrame
-            One row for each setting, clusterer and metric.
+            One row for each setting, clusterer and metric. Without pandas, a dict of columns.
         """
         if not hasattr(self, "records_"):
             raise AttributeError("there is no result yet: call run() first.")
@@ -252,10 +252,9 @@ def _quartiles(scores: list[float]) -> dict[str, float]:
 
 
 def _frame(rows: list[dict[str, Any]]) -> Any:
+    """Return the rows as a data frame, or as a dict of columns where pandas is not installed."""
     try:
         import pandas as pd
     except ImportError:
-        raise ImportError(
-            "the table needs pandas (pip install pandas); the rows are in records_."
-        ) from None
+        return {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return pd.DataFrame(rows)

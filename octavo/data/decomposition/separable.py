@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
+
+from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = ["AnchorCorpus", "SeparableSample", "make_anchor_corpus", "make_separable"]
 

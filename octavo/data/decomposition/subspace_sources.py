@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 
 __all__ = ["SubspaceMixture", "make_subspace_mixture"]
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 
 __all__ = ["RedundantClasses", "make_redundant_classes"]
 

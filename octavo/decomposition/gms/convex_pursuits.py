@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, validate_params
 
+from octavo.engine.estimators.sklearn_door import Interval, validate_params
 from octavo.engine.proximal.matrices import shrink_rows, shrink_singular_values, soft_threshold
 
 __all__ = ["Pursuit", "outlier_pursuit", "principal_component_pursuit"]

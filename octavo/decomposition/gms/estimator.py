@@ -15,15 +15,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    _fit_context,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.data.decomposition.outlier_subspaces import make_outlier_subspace
@@ -45,6 +39,7 @@ from octavo.decomposition.gms.variants import (
     with_artificial_outliers,
 )
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.linalg.weighted_scatter import row_norms, span
 
 __all__ = ["GeometricMedianSubspace", "make_outlier_subspace"]
@@ -226,7 +221,7 @@ class GeometricMedianSubspace(
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Find the subspace.
 

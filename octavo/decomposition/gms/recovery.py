@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from octavo.decomposition.gms.solver import GMSPrecision, gms_precision
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 
 __all__ = [
     "RecoveryConditions",

@@ -13,7 +13,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, validate_params
+
+from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = ["geometric_median"]
 

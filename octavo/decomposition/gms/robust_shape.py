@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from octavo.decomposition.gms.solver import drop_zero_rows
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 from octavo.engine.linalg.weighted_scatter import (
     advance,
     off_identity,

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, validate_params
+
+from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = ["R1Subspace", "r1_pca"]
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 from octavo.engine.linalg.weighted_scatter import (
     advance,
     off_identity,

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.validation import check_array
 
@@ -28,6 +27,7 @@ from octavo.decomposition.separable.anchor_factorization import (
     dense_rows,
     refuse_extremes,
 )
+from octavo.engine.estimators.sklearn_door import StrOptions
 from octavo.engine.proximal.nonnegative_least_squares import nonnegative_least_squares
 
 __all__ = ["SuccessiveProjection", "XRay", "successive_projection", "xray_anchors"]

@@ -19,7 +19,6 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import cholesky
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from octavo.decomposition.gms.reduced_points import (
@@ -34,6 +33,7 @@ from octavo.decomposition.separable.anchor_factorization import (
     refuse_extremes,
 )
 from octavo.decomposition.separable.pursuits import rank_error, successive_projection, xray_anchors
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.linalg.ellipsoid import Ellipsoid, Stop, enclosing_ellipsoid
 
 __all__ = ["EllipsoidalRoundingNMF", "Rounding", "ellipsoidal_candidates"]

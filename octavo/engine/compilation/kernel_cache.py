@@ -75,7 +75,7 @@ def _text(thing: Any) -> str:
         return f"{code.co_code!r}{plain!r}{code.co_names!r}"
 
 
-def _parts(function: FunctionType, seen: set[int]) -> Iterator[str]:
+def _parts(function: Any, seen: set[int]) -> Iterator[str]:
     """Yield the source of a function and of all that it reaches, each once."""
     if id(function) in seen:
         return
@@ -134,7 +134,7 @@ def _type_parts(kind: Any, seen: set[int]) -> Iterator[str]:
     if (cls := getattr(kind, "instance_class", None)) is not None:
         yield f"{cls.__module__}.{cls.__qualname__}{getattr(cls, '_fields', ())}"
     if isinstance(kind, types.BaseTuple):
-        for inner in kind:
+        for inner in iter(kind):  # type: ignore[call-overload]
             yield from _type_parts(inner, seen)
 
 
@@ -152,7 +152,7 @@ class SourceKeyedCache:
         The options it is compiled with.
     """
 
-    def __init__(self, py_func: FunctionType, options: dict[str, Any]) -> None:
+    def __init__(self, py_func: Any, options: dict[str, Any]) -> None:
         self.py_func = py_func
         self.options = _options_text(options)
         self.impl: Any = None
@@ -291,7 +291,7 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return functools.partial(njit, **options)
     cached = options.pop("cache", False)
-    dispatcher = numba.njit(**options)(function)
-    if cached and isinstance(dispatcher, CPUDispatcher):
+    dispatcher: Any = numba.njit(**options)(function)
+    if cached and hasattr(dispatcher, "py_func"):  # not where numba is switched off
         dispatcher._cache = SourceKeyedCache(dispatcher.py_func, options)
     return dispatcher

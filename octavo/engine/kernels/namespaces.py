@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import _array_api as dispatch
+
+from octavo.engine.estimators.sklearn_door import array_api as dispatch
 
 
 class Namespace(NamedTuple):

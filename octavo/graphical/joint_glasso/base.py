@@ -7,13 +7,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.engine.glasso.joint import (
     JointProblem,
     Settings,
@@ -100,7 +100,7 @@ class JointNetworkEstimator(CallbackSupportMixin, BaseEstimator):
     _fewest_groups: ClassVar[int] = 1
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, groups=None):
         """Estimate the networks of all groups.
 
@@ -125,7 +125,7 @@ class JointNetworkEstimator(CallbackSupportMixin, BaseEstimator):
         return self._fit_samples(samples, rows)
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_covariances(self, covariances, n_samples):
         """Estimate the networks from covariance matrices.
 

@@ -16,15 +16,14 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_array
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, Options, StrOptions, fit_context
 from octavo.engine.glasso.joint import Settings, joint_graphical_lasso
 from octavo.engine.glasso.penalties import pair_indices, without_diagonals
 from octavo.engine.proximal.groups import NORMS, column_norms, dual_exponent, soft_threshold
@@ -256,7 +255,7 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         self.n_jobs = n_jobs
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, groups=None):
         """Choose the penalties, and estimate the networks of all groups with them.
 

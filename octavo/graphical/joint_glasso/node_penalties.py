@@ -16,9 +16,9 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Options, StrOptions
 
 from octavo.engine.discrete.graph_blocks import block_support, connected_blocks
+from octavo.engine.estimators.sklearn_door import Options, StrOptions
 from octavo.engine.glasso.joint import solve_block
 from octavo.engine.glasso.penalties import pair_indices, without_diagonals
 from octavo.engine.proximal.groups import NORMS, column_norms, dual_exponent

@@ -18,15 +18,14 @@ from numbers import Real
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.linalg import pinvh
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from octavo.data.graphical.sparse_precision import make_sparse_precision
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.engine.linear_programs.l1_homotopy import L1Path, certificate, l1_path
 from octavo.graphical.l1_programs.columns import (
     SHARED_CONSTRAINTS,
@@ -386,7 +385,7 @@ class CLIME(CallbackSupportMixin, EmpiricalCovariance):
         self.n_jobs = n_jobs
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, *, is_cov=False):
         """Estimate the precision matrix.
 

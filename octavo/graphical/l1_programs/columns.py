@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.covariance import empirical_covariance
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.linear_programs.l1_homotopy import certificate, l1_solutions
 
 __all__: list[str] = []

@@ -11,15 +11,14 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.covariance import EmpiricalCovariance, empirical_covariance
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.linear_programs.l1_homotopy import l1_solutions
 from octavo.graphical.l1_programs.clime import CLIME
 from octavo.graphical.l1_programs.columns import (
@@ -216,7 +215,7 @@ class CLIMECV(CLIME):
         self.n_jobs = n_jobs
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Choose λ and estimate the precision matrix from all rows.
 

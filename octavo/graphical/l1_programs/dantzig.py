@@ -11,11 +11,11 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.sklearn_door import Interval, check_sample_weight, fit_context
 from octavo.engine.linear_programs.l1_homotopy import certificate, l1_path
 
 __all__ = ["DantzigSelector"]
@@ -101,7 +101,7 @@ class DantzigSelector(RegressorMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.tol = tol
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fit the coefficients.
 
@@ -120,7 +120,7 @@ class DantzigSelector(RegressorMixin, BaseEstimator):
             Fitted estimator.
         """
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         weight = weight / weight.sum()
         y = y.astype(np.float64)
         means, mean = np.zeros(X.shape[1]), 0.0

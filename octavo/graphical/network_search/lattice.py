@@ -306,7 +306,7 @@ class Lattice:
     def _room(self, room: int) -> None:
         """Make room for so many states, keeping those there are."""
         count, waiting = int(self.counters[STATES]), int(self.counters[HEAP])
-        fresh = (
+        fresh: tuple[np.ndarray, ...] = (
             np.empty(room, np.uint64), np.empty(room), np.zeros(room, np.int64),
             np.zeros(room, np.int8), np.zeros(room, np.bool_),
         )  # fmt: skip

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.discrete.contingency import distinct_rows
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.graphical.network_scores.constraints import expanded, forbidden_arc, two_slice_structure
 from octavo.graphical.network_scores.local_scores import FamilyScorer, topological_order
 from octavo.graphical.network_scores.state_table import (
@@ -212,7 +212,7 @@ class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
         return tables
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Learn both networks.
 

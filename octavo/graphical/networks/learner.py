@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.discrete.contingency import CountedRows, distinct_rows
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.graphical.network_scores.constraints import CompiledRules
 from octavo.graphical.network_scores.local_scores import SCORES, FamilyScorer
 from octavo.graphical.network_scores.parent_sets import PRUNING, ParentSetCache
@@ -316,7 +316,7 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Learn the network.
 

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from octavo.engine.discrete.contingency import distinct_rows
+from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.graphical.network_scores.constraints import (
     RuleTemplate,
     naive_bayes_structure,
@@ -67,7 +67,7 @@ class NetworkClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return {}
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Learn network and probabilities.
 
@@ -86,10 +86,7 @@ class NetworkClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         declared = declared_categories(X)
         X, y = validate_data(self, X, y, dtype=None)
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        self.classes_, targets = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y must hold at least two classes, got one class: {self.classes_[0]}")
+        self.classes_, targets = encode_classes(y, owner=self)
         named = getattr(self, "feature_names_in_", range(X.shape[1]))
         self.columns_ = fit_columns(
             X,

@@ -18,8 +18,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.probability.copula import pseudo_observations
 from octavo.info.estimators import AssociationEstimator
 from octavo.info.point_kernels import not_constant

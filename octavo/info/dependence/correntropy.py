@@ -18,8 +18,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.engine.kernels.pair_sums import PairKernel, cross_sum, kernel_rows, self_sum
 from octavo.info.estimators import AssociationEstimator, MutualInformationEstimator
 from octavo.info.point_kernels import exactly_two, not_constant, single_columns

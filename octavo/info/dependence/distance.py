@@ -17,9 +17,9 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.engine.kernels.pair_sums import (
     PairKernel,
     PairMoments,

@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigvalsh
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.kernels.incomplete_cholesky import incomplete_cholesky
 from octavo.engine.kernels.pair_sums import (
     PairKernel,

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 from scipy.stats import rankdata
-from sklearn.utils._param_validation import Options, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Options, StrOptions
 from octavo.engine.probability.neighbours import count_within, jittered, positive_distances
 from octavo.info.density_powers import n_workers
 from octavo.info.entropies.knn import KNN_CONSTRAINTS

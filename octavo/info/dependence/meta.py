@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.info.divergences.alpha import Chi2Divergence, KnnRenyiDivergence, KnnTsallisDivergence
 from octavo.info.divergences.knn import KnnKLDivergence, KnnL2Divergence
 from octavo.info.entropies.knn import KnnShannonEntropy, check_order

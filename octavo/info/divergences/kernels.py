@@ -18,8 +18,8 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.engine.kernels.incomplete_cholesky import incomplete_cholesky
 from octavo.engine.kernels.pair_sums import (
     MEDIAN_POINTS,

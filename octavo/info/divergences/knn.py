@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import digamma
-from sklearn.utils._param_validation import Interval
 
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.engine.probability.neighbours import count_within
 from octavo.info.density_powers import log_ball_volume, log_enclosed, log_power_mean, n_workers
 from octavo.info.entropies.knn import KNN_CONSTRAINTS, check_order

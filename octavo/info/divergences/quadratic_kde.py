@@ -16,8 +16,8 @@ from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.engine.kernels.pair_sums import (
     PairKernel,
     PairMoments,

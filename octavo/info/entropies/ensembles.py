@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.engine.probability.neighbours import positive_distances
 from octavo.info.density_powers import check_power, log_ball_volume, n_workers
 from octavo.info.entropies.knn import (

@@ -18,9 +18,9 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import Delaunay, Voronoi, cKDTree
 from scipy.special import digamma, gammaln, logsumexp, ndtr
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.info.entropies.knn import check_order, renyi_from_power
 from octavo.info.estimators import EntropyEstimator
 from octavo.info.input_checks import Floats

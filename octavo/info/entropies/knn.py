@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import digamma, gammaln, logsumexp
-from sklearn.utils._param_validation import Interval
 
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.engine.probability.neighbours import positive_distances
 from octavo.info.density_powers import (
     check_power,

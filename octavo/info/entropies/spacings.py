@@ -15,8 +15,8 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.info.estimators import EntropyEstimator
 from octavo.info.input_checks import Floats
 

@@ -13,8 +13,7 @@ import math
 from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval
-
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.info.density_powers import log_enclosed, log_power_mean
 from octavo.info.entropies.knn import KNN_CONSTRAINTS
 from octavo.info.estimators import DistributionKernel

@@ -11,8 +11,7 @@ import math
 from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval
-
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.info.divergences.meta import (
     JensenRenyiDivergence,
     JensenShannonDivergence,

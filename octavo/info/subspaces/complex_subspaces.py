@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import fit_context
 from octavo.info.input_checks import Floats, complex_as_real
 from octavo.info.subspaces.analysis import SubspaceModel
 from octavo.info.subspaces.partitions import find_subspaces
@@ -144,7 +144,7 @@ class ComplexISA(SubspaceModel):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Find the complex unmixing matrix and the subspaces.
 

@@ -15,12 +15,11 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.engine.smooth.em import climb, warn_unless_converged
 from octavo.info.input_checks import Floats
 from octavo.info.subspaces.analysis import SubspaceModel
@@ -275,7 +274,7 @@ class MissingARISA(ProcessModel):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Fit the autoregression to what was seen and take its innovations apart.
 

@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import rankdata
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.info.input_checks import Floats, as_sample
 from octavo.info.subspaces.analysis import SubspaceModel, whitening
 from octavo.info.subspaces.linear_processes import lagged
@@ -190,7 +189,7 @@ class PostNonlinearISA(SubspaceModel):
     """
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Make every feature normal and take the result apart.
 
@@ -376,7 +375,7 @@ class NonparametricARISA(ProcessModel):
         self.bandwidth = bandwidth
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Estimate the dynamics and take apart what they do not predict.
 

@@ -15,12 +15,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.info.input_checks import Floats
 from octavo.info.subspaces.analysis import SubspaceModel
 from octavo.info.subspaces.linear_processes import (
@@ -156,7 +155,7 @@ class ARIndependentSubspaceAnalysis(ProcessModel):
         self.order = order
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Fit the autoregression and take its innovations apart.
 
@@ -315,7 +314,7 @@ class ARXIndependentSubspaceAnalysis(ProcessModel):
         self.input_order = input_order
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, *, inputs=None):
         """Fit the driven autoregression and take its innovations apart.
 
@@ -498,7 +497,7 @@ class MAIndependentSubspaceAnalysis(ProcessModel):
         self.ar_order = ar_order
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Fit the autoregression and take its innovations apart.
 

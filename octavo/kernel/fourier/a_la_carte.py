@@ -17,13 +17,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.kernels.gram import row_chunks
 from octavo.engine.smooth.holdout_gradient import fold_starts, holdout_gradient
 from octavo.kernel.fourier.gcv_ridge import ridge_gcv
@@ -219,7 +219,7 @@ class AlaCarteRegressor(RegressorMixin, CallbackSupportMixin, BaseEstimator):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the spectrum and the model on its features.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from numbers import Integral, Real
 
-from sklearn.utils._param_validation import Interval, validate_params
+from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = [
     "greedy_rate_bound",

@@ -24,14 +24,13 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     RegressorMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.kernels.gram import row_chunks
 from octavo.kernel.fourier.gcv_ridge import RidgeFit, ridge_gcv
 from octavo.kernel.fourier.greedy_descent import N_FOLDS, Basis, greedy_descent
@@ -341,7 +340,7 @@ class GreedyFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the features.
 
@@ -503,7 +502,7 @@ class GreedyFourierRegressor(RegressorMixin, _GreedyFourier):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the features and the model on them.
 

@@ -16,16 +16,12 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    _fit_context,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 
 __all__ = ["SpectralSampler"]
 
@@ -158,7 +154,7 @@ class SpectralSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.paired = paired
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the frequencies.
 

@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 from octavo.engine.kernels.gram import Kernel, resolve_kernel, row_chunks
 from octavo.engine.kernels.namespaces import to_numpy
 from octavo.engine.kernels.nystroem import nystroem_factor

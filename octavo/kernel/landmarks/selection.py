@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 from octavo.engine.kernels.gram import Kernel, check_gram, resolve_kernel
 from octavo.engine.kernels.namespaces import namespace_of, to_namespace, to_numpy
 from octavo.engine.kernels.nystroem import nystroem_factor

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.kernel.mkl.columns import MatrixColumns, StackColumns
 from octavo.kernel.mkl.cutting_planes import CuttingPlanes, solve_smooth_dual
 from octavo.kernel.mkl.interleaved import solve_interleaved

@@ -16,7 +16,8 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 from scipy.optimize import brentq
-from sklearn.utils._param_validation import Interval, validate_params
+
+from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = [
     "TikhonovForm",

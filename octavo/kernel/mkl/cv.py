@@ -12,14 +12,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import fit_context
 from octavo.kernel.mkl.estimators import LpMKLClassifier
 from octavo.kernel.mkl.kernel_normalize import as_stack
 from octavo.kernel.mkl.kernel_stack import KernelStack
@@ -166,7 +167,7 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         return isinstance(self.kernels, str) and self.kernels == "precomputed"
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y) -> Self:
         """Try every p and C on every fold, and fit the best on all samples.
 
@@ -212,12 +213,7 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 )
         else:
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must have at least two classes, got one class: {self.classes_.tolist()}."
-            )
+        self.classes_, _ = encode_classes(y, owner=self)
         return X, y
 
     def _grid(self, name: str, least: float) -> Floats:

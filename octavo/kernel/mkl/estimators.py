@@ -17,13 +17,13 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, OutlierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, OutlierMixin, RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from octavo.data.kernel.mkl_toy import make_mkl_toy
+from octavo.engine.estimators.classes import encode_classes
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.kernel.mkl.base import SHARED_CONSTRAINTS, LpMKLBase
 from octavo.kernel.mkl.machines import (
     LogisticMachine,
@@ -206,7 +206,7 @@ class LpMKLClassifier(ClassifierMixin, LpMKLBase):
         self.warm_start = warm_start
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y) -> Self:
         """Learn the weights and the machine.
 
@@ -224,12 +224,7 @@ class LpMKLClassifier(ClassifierMixin, LpMKLBase):
             The fitted classifier.
         """
         X, y = self._checked(X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must have at least two classes, got one class: {self.classes_.tolist()}."
-            )
+        self.classes_, codes = encode_classes(y, owner=self)
         machines = self._machines(y, codes)
         groups = [machines] if self.shared_weights else [[machine] for machine in machines]
         self._solve_groups(X, y, groups)
@@ -422,7 +417,7 @@ class LpMKLRegressor(RegressorMixin, LpMKLBase):
         self.warm_start = warm_start
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y) -> Self:
         """Learn the weights and the machine.
 
@@ -604,7 +599,7 @@ class LpMKLOneClass(OutlierMixin, LpMKLBase):
         self.warm_start = warm_start
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None) -> Self:
         """Learn the weights and the machine.
 

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.utils._param_validation import StrOptions
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.sklearn_door import StrOptions, fit_context
 from octavo.engine.kernels.exponential import exp_nonpositive
 from octavo.engine.kernels.gram import (
     Kernel,
@@ -262,7 +262,7 @@ class KernelStack(TransformerMixin, BaseEstimator):
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernels, str) and self.kernels == "precomputed"
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None) -> Self:
         """Settle the kernels' parameters and the constants of their normalisation.
 
@@ -288,7 +288,7 @@ class KernelStack(TransformerMixin, BaseEstimator):
             self._set_constants(np.zeros((self.n_kernels_, self.n_samples_)), self._diagonals(X))
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X, y=None) -> Floats:
         """Fit, and return the kernel matrices of the training samples.
 

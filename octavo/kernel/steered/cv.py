@@ -17,14 +17,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.kernels.gram import settle_gamma
 from octavo.kernel.steered.components import SteeringSystem, radii_of
 from octavo.kernel.steered.constraints import MapConstraints, read_constraints
@@ -259,7 +259,7 @@ class KnowledgeKernelPCACV(CallbackSupportMixin, TransformerMixin, BaseEstimator
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, *, placements=None, links=None, labels=None) -> Self:
         """Tune, then fit with all constraints.
 

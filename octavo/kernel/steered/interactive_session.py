@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils._param_validation import validate_parameter_constraints
 
+from octavo.engine.estimators.sklearn_door import validate_parameter_constraints
 from octavo.kernel.steered.components import SteeredMap, Steering, SteeringSystem
 from octavo.kernel.steered.constraints import MapConstraints, constraints_from_dict
 from octavo.kernel.steered.knowledge_kernel_pca import (

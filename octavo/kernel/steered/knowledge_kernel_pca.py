@@ -17,17 +17,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    _fit_context,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from octavo.data.kernel.steerable import make_g241, make_hidden_clusters
+from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 from octavo.engine.kernels.gram import resolve_kernel
 from octavo.engine.linalg.rank_one_eigen import RankOneEigen, rank_one_eigh
 from octavo.engine.linalg.sphere_quadratic import SphereMinimum, minimize_quadratic_on_sphere
@@ -359,7 +354,7 @@ class KnowledgeKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, *, placements=None, links=None, labels=None) -> Self:
         """Find the map.
 

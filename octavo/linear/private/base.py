@@ -14,14 +14,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.classes import encode_classes
+from octavo.engine.estimators.sklearn_door import (
+    HasMethods,
+    Interval,
+    Options,
+    StrOptions,
+    fit_context,
+)
 from octavo.linear.private.noise import NoiseSource, noise_source
 from octavo.linear.private.perturbation import (
     LOSS_NAMES,
@@ -130,18 +136,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
 
     def _encode(self, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         """Return the classes and the class of each record."""
-        check_classification_targets(y)
-        if self.classes is None:
-            classes, codes = np.unique(y, return_inverse=True)
-        else:
-            classes = np.unique(np.asarray(self.classes))
-            if not np.isin(y, classes).all():
-                unknown = np.setdiff1d(y, classes)[:3].tolist()
-                raise ValueError(f"y has labels that are not in classes={classes}: {unknown}")
-            codes = np.searchsorted(classes, y)
-        if len(classes) < 2:
-            raise ValueError(f"at least two classes are needed, got one class: {classes[0]!r}")
-        return classes, codes
+        return encode_classes(y, classes=self.classes, owner=self)
 
     def _design(self, X: Any) -> Any:
         """Return the training matrix, with the intercept's column where there is one."""
@@ -164,7 +159,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
             slack=self.slack,
         )
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit the private model; this spends `epsilon` of the records' privacy each time.
 

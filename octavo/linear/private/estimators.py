@@ -16,8 +16,8 @@ from numbers import Real
 from typing import Any
 
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.linear.private.base import PrivateClassifier, bounded_rows
 from octavo.linear.private.perturbation import CustomLoss
 

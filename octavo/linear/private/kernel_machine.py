@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.linear.private.base import PrivateClassifier
 from octavo.linear.private.noise import NoiseSource
 from octavo.linear.private.perturbation import CustomLoss

@@ -17,16 +17,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
+from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import HasMethods, Interval, fit_context
 from octavo.linear.private.estimators import PrivateLogisticRegression
 from octavo.linear.private.noise import (
     NoiseSource,
@@ -208,7 +208,7 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         return clone(candidate).set_params(**wanted)
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self, X: Any, y: ArrayLike, *, X_public: Any = None, y_public: ArrayLike | None = None
     ) -> Self:
@@ -230,11 +230,8 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             The selector.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
         self.candidates_ = self._candidates()
-        self.classes_ = np.unique(y if self.classes is None else np.asarray(self.classes))
-        if len(self.classes_) < 2:
-            raise ValueError(f"at least two classes are needed, got {len(self.classes_)} class")
+        self.classes_, _ = encode_classes(y, classes=self.classes, owner=self)
         if (X_public is None) != (y_public is None):
             raise ValueError("X_public and y_public go together; got only one of them")
         source = noise_source(self.random_state)

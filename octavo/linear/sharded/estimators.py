@@ -18,16 +18,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.distributed.map_reduce import Site
 from octavo.engine.distributed.shards import ArrayShard
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.smooth.lbfgs import LBFGSResult, lbfgs
 from octavo.linear.sharded.models import (
     ShardedClassifier,
@@ -318,7 +317,7 @@ class HybridLinearClassifier(ShardedClassifier, _HybridLinear):
         self.penalize_intercept = penalize_intercept
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -340,7 +339,7 @@ class HybridLinearClassifier(ShardedClassifier, _HybridLinear):
         """
         return self._hybrid_fit(X, y, sample_weight)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self,
         X: ArrayLike,
@@ -559,7 +558,7 @@ class HybridLinearRegressor(ShardedRegressor, _HybridLinear):
         self.penalize_intercept = penalize_intercept
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -581,7 +580,7 @@ class HybridLinearRegressor(ShardedRegressor, _HybridLinear):
         """
         return self._hybrid_fit(X, y, sample_weight)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:

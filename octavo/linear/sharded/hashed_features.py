@@ -18,10 +18,11 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import murmurhash3_32
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 
 __all__ = ["ConjunctionHasher", "WeightedDegreeFeatures"]
 
@@ -161,7 +162,7 @@ class ConjunctionHasher(TransformerMixin, BaseEstimator):
             ]
             yield codes - missing, texts
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Take the columns' names, and count collisions.
 
@@ -324,7 +325,7 @@ class WeightedDegreeFeatures(TransformerMixin, BaseEstimator):
         ]  # degree k + 1 fits at length - k positions
         return np.concatenate([[0], np.cumsum(widths)]), sizes
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Sequence[str], y: Any = None) -> Self:
         """Take the length of the sequences.
 

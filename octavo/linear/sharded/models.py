@@ -16,16 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.distributed.map_reduce import Communicator, communicator_for, join
 from octavo.engine.distributed.shards import Shard, as_shards, is_sharded, split_rows
+from octavo.engine.estimators.classes import need_two_classes
+from octavo.engine.estimators.sklearn_door import Interval, check_sample_weight
 from octavo.engine.smooth.losses import HUBER, LOSSES, SMOOTH_ABSOLUTE
 from octavo.linear.sharded.passes import LinearTask, ShardFacts, describe
 
@@ -134,7 +131,7 @@ class ShardedLinearModel(CallbackSupportMixin, BaseEstimator):
         if self._classify:
             check_classification_targets(y)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
         return X, y, sample_weight
 
     def _shards(self, X: Any, y: Any, sample_weight: Any) -> list[Shard]:
@@ -229,11 +226,7 @@ class ShardedClassifier(ClassifierMixin, ShardedLinearModel):
                 f"{labels.size} classes. Wrap the estimator in "
                 "sklearn.multiclass.OneVsRestClassifier for more."
             )
-        if labels.size < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of 2 classes, but the data contains only "
-                f"one class: {labels[0]!r}"
-            )
+        need_two_classes(labels, self)
         self.classes_ = labels
 
     def decision_function(self, X: ArrayLike) -> Array:

@@ -12,14 +12,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.distributed.map_reduce import Site
 from octavo.engine.distributed.shards import ChainShard, Shard
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.smooth.losses import LOG, loss_slope
 from octavo.linear.sharded.models import ShardedClassifier
 from octavo.linear.sharded.objective import online_average
@@ -189,7 +188,7 @@ class RepeatedOnlineAveraging(ShardedClassifier):
         self.fit_intercept = fit_intercept
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -327,7 +326,7 @@ class OvercompleteSGD(ShardedClassifier):
         return [ChainShard([own[(k + r) % m] for r in range(self.n_replicas)]) for k in range(m)]
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -461,7 +460,7 @@ class ParallelMiniBatchSGD(ShardedClassifier):
         self.fit_intercept = fit_intercept
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:

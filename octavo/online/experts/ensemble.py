@@ -16,16 +16,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, clone
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import BaseComposition, Interval, StrOptions, fit_context
 from octavo.online.experts.hedges import FlipFlop
 from octavo.online.experts.strategy import ExpertStrategy
 
@@ -73,7 +72,7 @@ REGRESSION_LOSSES = {"squared": squared_loss, "absolute": absolute_loss, "pinbal
 CLASSIFICATION_LOSSES = {"log": log_loss, "squared": brier_loss, "zero_one": zero_one_loss}
 
 
-class _ExpertEnsemble(CallbackSupportMixin, _BaseComposition):
+class _ExpertEnsemble(CallbackSupportMixin, BaseComposition):
     """What the two ensembles share."""
 
     _parameter_constraints: dict[str, Any] = {
@@ -407,7 +406,7 @@ class ExpertEnsembleRegressor(RegressorMixin, _ExpertEnsemble):
         )
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Start afresh and learn a stream of rows in their order.
 
@@ -430,7 +429,7 @@ class ExpertEnsembleRegressor(RegressorMixin, _ExpertEnsemble):
             self._learn_in_batches(rows, targets.astype(float), progress)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Go on with more rows.
 
@@ -608,7 +607,7 @@ class ExpertEnsembleClassifier(ClassifierMixin, _ExpertEnsemble):
         return place
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Start afresh and learn a stream of rows in their order.
 
@@ -633,7 +632,7 @@ class ExpertEnsembleClassifier(ClassifierMixin, _ExpertEnsemble):
             self._learn_in_batches(rows, self._encoded(labels), progress)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Go on with more rows.
 

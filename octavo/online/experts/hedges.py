@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval
 
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.engine.games.experts import (
     ADAHEDGE,
     DOUBLING,

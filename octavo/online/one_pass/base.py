@@ -19,14 +19,14 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.streams import packed_covariance as rank_one
 from octavo.engine.streams import passes as streams
 from octavo.online.one_pass.rules import (
@@ -164,7 +164,7 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
     # Learning -------------------------------------------------------------------------
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, classes=None):
         """Forget everything, then learn from all rows, one by one, in the order given.
 
@@ -225,7 +225,7 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
             raise ValueError("X is an iterable without a chunk; expected at least one (X, y).")
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None):
         """Learn from more rows, one by one, in the order given.
 

@@ -15,8 +15,8 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.online.one_pass.base import OnlineClassifierMixin
 from octavo.online.one_pass.rules_binary import HINGE, LOGISTIC, SQUARED, ZERO_ONE
 

@@ -17,8 +17,8 @@ from numbers import Real
 import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Interval, Options, StrOptions
 from octavo.online.one_pass.base import SecondOrderMixin
 
 __all__ = [

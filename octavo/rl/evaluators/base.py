@@ -10,12 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.rl.processes.traces import OFF_POLICY, TraceDiagnostics, trace_decay
 from octavo.rl.processes.transitions import Policy, Transitions, importance_ratios
 
@@ -55,7 +55,7 @@ class PolicyEvaluator(CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,
@@ -114,7 +114,7 @@ class PolicyEvaluator(CallbackSupportMixin, BaseEstimator):
         self._end()
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self,
         X: Any,

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.sklearn_door import StrOptions
 from octavo.engine.streams.passes import JIT, as_rows
 from octavo.rl.evaluators import gradient_passes as passes
 from octavo.rl.evaluators.base import POSITIVE, UNIT

@@ -18,10 +18,10 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.streams.passes import JIT, locked
 from octavo.rl.evaluators.base import POSITIVE, UNIT, PolicyEvaluator
 from octavo.rl.evaluators.normal_equations import (

@@ -10,9 +10,8 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 
+from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.rl.features.transformers import StateFeatures
 
 __all__ = ["RBFGridFeatures", "TileCoding"]
@@ -121,7 +120,7 @@ class RBFGridFeatures(StateFeatures):
         grid = np.meshgrid(*axes, indexing="ij")
         return np.stack([axis.ravel() for axis in grid], axis=1), scale
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Lay out the grid, and keep the bumps that the data reach.
 
@@ -239,7 +238,7 @@ class TileCoding(StateFeatures):
         self.high = high
         self.sparse_output = sparse_output
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Learn the range.
 

@@ -11,14 +11,10 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    _fit_context,
-)
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 
 __all__ = [
     "FeatureNormalizer",
@@ -120,7 +116,7 @@ class TriangularFeatures(StateFeatures):
         self.low = low
         self.high = high
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Learn the range.
 
@@ -226,7 +222,7 @@ class TabularFeatures(StateFeatures):
             raise ValueError(f"States are numbered by one variable, got {X.shape[1]} columns.")
         return X[:, 0]
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Learn which states there are.
 
@@ -329,7 +325,7 @@ class SquaredFeatures(StateFeatures):
         self.interactions = interactions
         self.bias = bias
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Learn the number of variables.
 
@@ -437,7 +433,7 @@ class FeatureNormalizer(StateFeatures):
     def __init__(self, mode="per_dimension"):
         self.mode = mode
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Learn means and scales.
 

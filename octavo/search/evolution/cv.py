@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state, get_tags
 
+from octavo.engine.estimators.sklearn_door import BaseSearchCV
 from octavo.engine.smooth.ask_tell import Bounds, propose
 from octavo.search.evolution.gaussian_search import default_popsize
 from octavo.search.evolution.xnes import XNES

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.chains.sequences import split_sequences
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.sequence.crf.field_training import Trained, fit_likelihood, fit_margin, prior_sigmas
 from octavo.sequence.crf.label_grammar import LabelGrammar
 from octavo.sequence.crf.label_sequences import LabelStack, object_array, stack_labels

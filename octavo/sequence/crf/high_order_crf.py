@@ -19,11 +19,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
 from octavo.engine.chains.sequences import split_sequences
+from octavo.engine.estimators.sklearn_door import fit_context
 from octavo.sequence.crf.base import PatternModel, labels_of, match_labels
 from octavo.sequence.crf.chain_field import ChainData, ChainField
 from octavo.sequence.crf.label_sequences import classes_of, encode_labels
@@ -181,7 +181,7 @@ class HighOrderCRF(PatternModel):
     # --- fitting ----------------------------------------------------------------------------
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,

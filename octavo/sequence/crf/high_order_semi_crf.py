@@ -20,12 +20,11 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from octavo.engine.chains.segments import Segmentations
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.sequence.crf.base import PatternModel
 from octavo.sequence.crf.label_sequences import classes_of
 from octavo.sequence.crf.pattern_automaton import Pattern
@@ -214,7 +213,7 @@ class HighOrderSemiCRF(PatternModel):
     # --- fitting ----------------------------------------------------------------------------
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,

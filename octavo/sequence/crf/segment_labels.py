@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.sklearn_door import fit_context
 from octavo.sequence.crf.label_sequences import (
     LabelStack,
     classes_of,
@@ -283,7 +284,7 @@ class EndMarkEncoder(BaseEstimator):
         tags.input_tags.two_d_array = False
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, y: Any, lengths: Any = None) -> Self:
         """Learn the labels.
 

@@ -12,12 +12,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.chains.inference import log_partition
 from octavo.engine.chains.sequences import stack_sequences
+from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.sequence.decoding.posterior_risks import step_rows
 from octavo.sequence.hmm.model import (
     checked_hmm,
@@ -99,7 +99,7 @@ class CountHMM(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> Self:
         """Count starts, transitions and emissions.
 

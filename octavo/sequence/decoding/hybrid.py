@@ -20,16 +20,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, matthews_corrcoef
 from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.chains.inference import chain_marginals
 from octavo.engine.chains.sequences import Stacked, locate, split_sequences, stack_sequences
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 from octavo.sequence.decoding.count_hmm import CountHMM
 from octavo.sequence.decoding.paths import (
     FAMILIES,
@@ -479,7 +479,7 @@ class HybridDecoderCV(CallbackSupportMixin, BaseEstimator):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> Self:
         """Choose the member of the family that decodes labelled sequences best.
 

@@ -15,13 +15,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.sequence.hmm.params import (
     COVARIANCE_TYPES,
     HMMParams,
@@ -246,10 +247,8 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator)
                 raise ValueError(f"no sequence has tag {tag}")
             self.classes_ = np.arange(labels.shape[1])
             return labels.astype(bool)
-        self.classes_, place = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y must hold at least two classes, got {self.classes_!r}")
-        return np.eye(len(self.classes_), dtype=bool)[place.ravel()]
+        self.classes_, place = encode_classes(labels, owner=self)
+        return np.eye(len(self.classes_), dtype=bool)[place]
 
     def _check_priors(self, members: NDArray[np.bool_]) -> Floats:
         if isinstance(self.priors, str):
@@ -265,7 +264,7 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator)
         return priors / priors.sum()
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,

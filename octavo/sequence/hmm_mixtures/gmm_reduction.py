@@ -16,15 +16,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.mixture import GaussianMixture
-from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import (
+    Interval,
+    StrOptions,
+    fit_context,
+    precision_cholesky,
+)
 from octavo.engine.smooth.em import warn_unless_converged
 from octavo.sequence.hmm.params import HMMBank, HMMParams, pack_hmms
 from octavo.sequence.hmm.starts import Shape
@@ -210,7 +214,7 @@ class GMMReduction(CallbackSupportMixin, BaseEstimator):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, mixture: Any, y: Any = None) -> Self:
         """Reduce a mixture.
 
@@ -276,7 +280,7 @@ class GMMReduction(CallbackSupportMixin, BaseEstimator):
         mixture = GaussianMixture(len(self.weights_), covariance_type=self.covariance_type_)
         mixture.weights_, mixture.means_ = self.weights_.copy(), self.means_.copy()
         mixture.covariances_ = self.covariances_.copy()
-        mixture.precisions_cholesky_ = _compute_precision_cholesky(
+        mixture.precisions_cholesky_ = precision_cholesky(
             mixture.covariances_, self.covariance_type_
         )
         mixture.n_features_in_ = self.means_.shape[1]

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.smooth.em import Steps, warn_unless_converged
 from octavo.sequence.hmm.params import (
     COVARIANCE_TYPES,
@@ -296,7 +296,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEst
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: Any, lengths: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:
@@ -319,7 +319,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEst
         return self._learn(X, lengths, groups, None)
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self, X: Any, lengths: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:

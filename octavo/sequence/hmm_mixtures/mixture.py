@@ -17,13 +17,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from octavo.engine.chains.inference import chain_marginals
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.probability.gaussians import weighted_moments
 from octavo.engine.smooth.em import Climb, Steps, best_of, climb, warn_unless_converged
 from octavo.sequence.hmm.m_step import BankStatistics, SingularCovarianceError, updated_bank
@@ -314,7 +314,7 @@ class HMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEstimator):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: Any, lengths: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:

@@ -14,12 +14,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.smooth.em import Climb, Steps, warn_unless_converged
 from octavo.sequence.hmm.params import COVARIANCE_TYPES, HMMBank, pack_hmms, unpack_hmms
 from octavo.sequence.hmm.sequence_sets import SequenceSets
@@ -210,7 +210,7 @@ class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, 
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, hmms: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Cluster HMMs.
 

@@ -17,12 +17,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.sklearn_door import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+)
 from octavo.engine.kernels.namespaces import namespace_of, to_numpy
 from octavo.svm.ensembles.aggregation import (
     TRAINED,
@@ -322,7 +327,7 @@ class EnsembleSVC(PooledSVC):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None, sample_indices=None, penalties=None):
         """Train the machines.
 
@@ -376,7 +381,7 @@ class EnsembleSVC(PooledSVC):
                     raise ValueError(f"penalties are all C_i: {name} cannot be given beside them.")
         if sample_weight is not None and not namespace_of(sample_weight).is_numpy:
             sample_weight = to_numpy(sample_weight)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         used = weight > 0.0
         for k, label in enumerate(self.classes_):
             if not used[y == k].any():

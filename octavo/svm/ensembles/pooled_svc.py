@@ -18,9 +18,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.kernels.gram import Kernel, check_gram, resolve_kernel
 from octavo.engine.kernels.namespaces import namespace_of, to_namespace, to_numpy
@@ -144,13 +144,7 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             self, X, y, accept_sparse="csr", accept_large_sparse=False, dtype=np.float64, order="C"
         )
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        self.classes_, y = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} separates classes and needs two or more; y holds 1 class: "
-                f"{self.classes_[0]!r}."
-            )
+        self.classes_, y = encode_classes(y, owner=self)
         if self.kernel == "precomputed":
             if sp.issparse(X):
                 raise TypeError("A precomputed kernel must be dense.")

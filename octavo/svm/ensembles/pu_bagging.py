@@ -13,11 +13,10 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.svm.ensembles.aggregation import make_aggregator
 from octavo.svm.ensembles.estimator import KERNEL_CONSTRAINTS
 from octavo.svm.ensembles.pooled_svc import PooledSVC, tasks_of_samples
@@ -181,7 +180,7 @@ class PUBaggingSVC(PooledSVC):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Train the machines.
 

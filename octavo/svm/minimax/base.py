@@ -8,14 +8,19 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.sklearn_door import (
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+)
 from octavo.engine.kernels.gram import KERNELS, Kernel, check_gram, resolve_kernel
 from octavo.svm.minimax.curve import Hyperplane
 from octavo.svm.minimax.moment_bounds import worst_case_error
@@ -90,7 +95,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the hyperplane from the moments of two classes.
 
@@ -121,7 +126,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):
         )
         weight, places = None, np.arange(X.shape[0])
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
             counted = weight > 0.0
             if not counted.all():  # a row of weight zero is a row that is not there
                 X = X[np.ix_(counted, counted)] if self._pairwise else X[counted]

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.svm.minimax.base import KERNEL_CONSTRAINTS, GuaranteedClassifier
 from octavo.svm.minimax.curve import EDGE, GuaranteeCurve, Hyperplane, average_variance
 from octavo.svm.minimax.moment_bounds import accuracy_to_kappa, worst_case_error

@@ -21,13 +21,12 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.svm.minimax.base import TrainingRows
 from octavo.svm.minimax.curve import Hyperplane
 from octavo.svm.minimax.robust_classifier import Prepared, RobustClassifier
@@ -213,7 +212,7 @@ class HighProbabilityMPM(RobustClassifier):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the hyperplane from the moments of two classes and their uncertainty.
 
@@ -415,7 +414,7 @@ feature_names_in_
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose the uncertainty by cross-validation and fit to all rows.
 

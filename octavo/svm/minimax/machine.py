@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, solve
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.svm.minimax.base import KERNEL_CONSTRAINTS, GuaranteedClassifier
 from octavo.svm.minimax.curve import GuaranteeCurve, Hyperplane, average_variance, mean_difference
 from octavo.svm.minimax.moment_bounds import worst_case_error

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.kernels.gram import Kernel
 from octavo.svm.minimax.base import KERNEL_CONSTRAINTS, MomentClassifier, TrainingRows
 from octavo.svm.minimax.curve import Hyperplane, mean_difference

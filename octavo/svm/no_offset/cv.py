@@ -17,18 +17,24 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.duals.smo import BoxMemory, square_part
+from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import (
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+    ovr_decision_function,
+)
 from octavo.svm.no_offset.box_problem import strategy_of
 from octavo.svm.no_offset.dual_paths import ORDERS, PathRules, follow_path, parse_warm
 from octavo.svm.no_offset.estimator import NoOffsetSVC, PairProblem, pair_problems, sample_bounds
@@ -122,7 +128,7 @@ def fold_predictions(
         converged &= path.converged
     if n_classes == 2:
         return (values[:, :, 0] >= 0).astype(np.int64), n_iter, seconds, converged
-    scores = [_ovr_decision_function(v >= 0, v, n_classes) for v in values]
+    scores = [ovr_decision_function(v >= 0, v, n_classes) for v in values]
     return np.array([s.argmax(axis=1) for s in scores]), n_iter, seconds, converged
 
 
@@ -282,7 +288,7 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Train the grid by cross-validation, then the best pair on all samples.
 
@@ -328,15 +334,9 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"NoOffsetSVCCV needs samples of at least two classes, got the single class "
-                f"{self.classes_[0]!r}"
-            )
+        self.classes_, codes = encode_classes(y, owner=self)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
+            sample_weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
         return X, codes, sample_weight

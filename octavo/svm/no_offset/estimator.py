@@ -18,16 +18,22 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.duals.smo import BoxMemory, DualResult, solve_box, square_part
+from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import (
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+    ovr_decision_function,
+)
 from octavo.engine.kernels.gram import GramColumns, Kernel, resolve_kernel, row_chunks
 from octavo.svm.no_offset.box_problem import check_kernel_matrix, strategy_of
 from octavo.svm.no_offset.warm_starts import RULES, carried
@@ -263,7 +269,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     # --- fitting ----------------------------------------------------------------------------
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fit the classifier.
 
@@ -317,15 +323,9 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             ensure_min_samples=2,
             ensure_all_finite=self.kernel != "precomputed",  # looked at with its symmetry
         )
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"NoOffsetSVC needs samples of at least two classes, got the single class "
-                f"{self.classes_[0]!r}"
-            )
+        self.classes_, codes = encode_classes(y, owner=self)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
+            sample_weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
             left = np.unique(codes[sample_weight > 0])
@@ -452,7 +452,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         values = self._pair_values(X)
         if len(self.classes_) == 2:
             return values[:, 0]
-        return _ovr_decision_function(values >= 0, values, len(self.classes_))
+        return ovr_decision_function(values >= 0, values, len(self.classes_))
 
     def predict(self, X):
         """Return the predicted classes.

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import fit_context, safe_indexing
 from octavo.svm.representatives.estimator import AESVC
 
 __all__ = [
@@ -145,14 +145,14 @@ def run_grid(estimator, X, y, grid, *, cv=5, sample_weight=None, progress=None):
     accuracy, seconds, support, reduction = np.full((4, len(cells), len(splits)), np.nan)
     selecting = 0.0
     for fold, (train, test) in enumerate(splits):
-        rows, labels = _safe_indexing(X, train), _safe_indexing(y, train)
+        rows, labels = safe_indexing(X, train), safe_indexing(y, train)
         weight = None if sample_weight is None else np.asarray(sample_weight)[train]
         cache: dict[str, Any] = {}
         for cell, params in enumerate(cells):
             model = clone(estimator).set_params(**params)
             model, seconds[cell, fold], spent = _fit_cell(model, rows, labels, weight, cache)
             selecting += spent
-            accuracy[cell, fold] = model.score(_safe_indexing(X, test), _safe_indexing(y, test))
+            accuracy[cell, fold] = model.score(safe_indexing(X, test), safe_indexing(y, test))
             support[cell, fold] = np.sum(getattr(model, "n_support_", np.nan))
             reduction[cell, fold] = getattr(model, "reduction_", 1.0)
             if progress is not None:
@@ -397,7 +397,7 @@ class AESVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return grid
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
         """Search the grid and fit the best cell on all rows.
 

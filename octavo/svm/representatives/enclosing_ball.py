@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.duals.simplex_qp import simplex_qp
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.kernels.gram import Kernel, resolve_kernel, row_chunks
 from octavo.svm.representatives.hull_selection import MAX_STEPS
 
@@ -177,7 +177,7 @@ class MinimumEnclosingBall(CallbackSupportMixin, BaseEstimator):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Find the ball.
 

@@ -16,20 +16,21 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from octavo.engine.estimators.classes import encode_classes
+from octavo.engine.estimators.sklearn_door import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+)
 from octavo.engine.kernels.gram import Kernel
 from octavo.svm.representatives.extreme_points import ApproximateExtremePoints
 from octavo.svm.representatives.representative_error import machine_objectives
@@ -241,9 +242,8 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _check(self, X, y, sample_weight):
         """Return checked rows, places of classes and weights."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self.classes_, codes = encode_classes(y, owner=self)
+        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         present = self.classes_[np.bincount(codes, weight, len(self.classes_)) > 0]
         if len(present) < 2:
             raise ValueError(
@@ -253,7 +253,7 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return X, codes, weight
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
         """Select representatives and train the machine on them.
 

@@ -19,12 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import (
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+)
 from octavo.engine.kernels.gram import Kernel, resolve_kernel, row_chunks
 from octavo.svm.representatives.hull_selection import (
     MAX_STEPS,
@@ -287,7 +292,7 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Select the representatives.
 
@@ -307,7 +312,7 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         labels = class_labels(y, X.shape[0])
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._fit_checked(X, labels, weight, owner=self, y=y)
         self._warn_of_extremes(X)
         return self

@@ -10,12 +10,12 @@ from __future__ import annotations
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin, _fit_context
+from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.svm import OneClassSVM
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.sklearn_door import Interval, check_sample_weight, fit_context
 from octavo.svm.representatives.estimator import CACHE, kernel_of_machine
 from octavo.svm.representatives.extreme_points import ApproximateExtremePoints
 
@@ -147,7 +147,7 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Select representatives and train the machine on them.
 
@@ -166,7 +166,7 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
             The fitted detector.
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         points = ApproximateExtremePoints(**{name: getattr(self, name) for name in SHARED})
         points._fit_checked(X, np.zeros(X.shape[0], dtype=np.intp), weight, owner=self)
         points._warn_of_extremes(X)

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.sklearn_door import check_sample_weight
 from octavo.engine.kernels.gram import Kernel, row_chunks
 
 __all__ = ["ErrorCertificate", "error_certificate"]
@@ -188,7 +189,7 @@ def error_certificate(model, X, y, sample_weight=None, *, baseline=None, lower_b
         )
     X = validate_data(model, X, accept_sparse="csr", dtype=np.float64, reset=False)
     codes = np.searchsorted(model.classes_, y)
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    weight = check_sample_weight(sample_weight, X, dtype=np.float64)
     points = model._selection(store_assignments=True)
     points._fit_checked(X, codes, weight, owner=points)
     sign = np.where(codes == 1, 1.0, -1.0)
