@@ -158,7 +158,7 @@ def plot_{family}(model: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 '''
 
-TEST = '''"""{mark}: an oracle first (closed form, independent solver, brute force, limiting case)."""
+TEST = '''"""{mark}: an oracle first (closed form, other solver, brute force, limiting case)."""
 
 from octavo.{room} import {name}
 

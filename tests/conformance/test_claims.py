@@ -1,0 +1,52 @@
+"""Every claim keeps the rules of docs/claims.md."""
+
+import pytest
+
+from octavo.catalogue import papers
+from octavo.claims import KINDS, MIN_SEEDS
+
+PAPERS = papers()
+# Papers whose claims are still being brought to these rules.
+PENDING = {paper.key for paper in PAPERS}
+DONE = [paper for paper in PAPERS if paper.key not in PENDING]
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=[paper.key for paper in PAPERS])
+def test_headlines_name_claims(paper):
+    names = {claim.name for claim in paper.claims}
+    assert 1 <= len(paper.headlines) <= 3
+    assert set(paper.headlines) <= names
+
+
+@pytest.mark.parametrize("paper", DONE, ids=[paper.key for paper in DONE])
+def test_main_tables_are_covered_or_excused(paper):
+    names = {claim.name for claim in paper.claims}
+    assert paper.tables, "list the main tables and figures of the paper"
+    for place, cover in paper.tables.items():
+        if cover.startswith("["):
+            assert cover.endswith("]"), place
+            assert len(cover) > 12, f"{place}: a reason, please"
+        else:
+            assert set(cover.split()) <= names, f"{place}: {set(cover.split()) - names}"
+
+
+@pytest.mark.parametrize("paper", DONE, ids=[paper.key for paper in DONE])
+def test_random_claims_have_enough_seeds(paper):
+    for claim in paper.claims:
+        assert claim.kind in KINDS
+        if claim.random and claim.kind != "theorem":
+            assert len(claim.full_seeds) >= MIN_SEEDS, claim.name
+
+
+@pytest.mark.parametrize("paper", DONE, ids=[paper.key for paper in DONE])
+def test_clocks_of_then_are_not_compared_with_clocks_of_now(paper):
+    for claim in paper.claims:
+        if claim.unit in ("s", "ms", "min", "h", "seconds", "minutes"):
+            assert claim.kind == "own", f"{claim.name}: a time of today says nothing of the paper"
+
+
+@pytest.mark.parametrize("paper", DONE, ids=[paper.key for paper in DONE])
+def test_numbers_have_a_published_figure(paper):
+    for claim in paper.claims:
+        if claim.kind == "figure" and claim.expect.text != "holds":
+            assert claim.published != "", claim.name
