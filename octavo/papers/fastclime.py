@@ -19,7 +19,7 @@ PAPER = Paper(
     year=2014,
     venue="Journal of Machine Learning Research 15",
     headlines=(
-        "path-beats-one-program-per-alpha",
+        "path-beats-one-program-per-lam",
         "path-solves-every-program",
         "few-pivots",
     ),
