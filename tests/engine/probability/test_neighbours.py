@@ -122,7 +122,9 @@ def test_counts_in_another_sample():
 
 def test_too_few_rows_say_how_many_are_needed():
     X = np.zeros((3, 2))
-    with pytest.raises(ValueError, match="k=3 neighbours need at least 4 rows, but X has 3"):
+    with pytest.raises(
+        ValueError, match="n_neighbors=3 neighbours need at least 4 rows, but X has 3"
+    ):
         neighbour_distances(X, 3)
     with pytest.raises(ValueError, match="at least 4 rows, but Y has 3"):
         neighbour_distances(X, 4, Y=X)
