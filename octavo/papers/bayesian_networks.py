@@ -21,7 +21,6 @@ PAPER = Paper(
     headlines=(
         "zoo-bic",
         "pruning-is-exact",
-        "searches-agree",
     ),
     methods=(
         Method(

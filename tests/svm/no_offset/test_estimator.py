@@ -162,9 +162,11 @@ def test_clipped_gap_never_stops_later_than_the_gap():
 
 
 @pytest.mark.parametrize("working_set", DOMINATING)
-def test_iterations_stay_below_the_bound_of_theorem_6(working_set):
+@pytest.mark.parametrize(("lam", "eps"), [(0.05, 0.05), (0.5, 0.5), (0.2, 0.3)])
+def test_iterations_stay_below_the_bound_of_theorem_6(working_set, lam, eps):
+    """For large λ and ε the bound is a few hundred, and starts from zero need half of n."""
     X, y = two_moons(60)
-    K, lam, eps = rbf_kernel(X), 0.05, 0.05
+    K = rbf_kernel(X)
     C = 1 / (2 * lam * 60)
     best = solve_box_svm(K, y, C, tol=1e-10, stopping="gap").dual_objective
     for stopping in ("clipped_gap", "gap"):
