@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.utils import check_array, check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.probability.quadratic_forms import quadratic_form_cdf
 
 __all__ = [
@@ -191,6 +192,7 @@ def overlap_map(forms: PairForms, tol: float = 1e-9, closed: bool = True) -> Ove
     )
 
 
+@checked
 def gaussian_overlap(
     weights: Any, means: Any, covariances: Any, method: str = "auto", tol: float = 1e-9
 ) -> OverlapMap:
@@ -229,6 +231,7 @@ def gaussian_overlap(
     return overlap_map(pair_forms(weights, means, factors), tol, method == "auto")
 
 
+@checked
 def quadform_cdf(
     x: Any, weights: Any, ncp: Any = 0.0, sigma2: float = 0.0, tol: float = 1e-9
 ) -> Any:
@@ -378,6 +381,7 @@ class GaussianMixtureSpec:
         return X[order], y[order]
 
 
+@checked
 def overlap_of_clustering(X: Any, labels: Any) -> OverlapMap:
     """Return the overlap of the groups of a clustered data set.
 
@@ -423,6 +427,7 @@ def overlap_of_clustering(X: Any, labels: Any) -> OverlapMap:
     return gaussian_overlap(sizes / sizes.sum(), means, covs)
 
 
+@checked
 def overlap_of_fit(mixture: Any) -> OverlapMap:
     """Return the overlap of the components of a fitted scikit-learn GaussianMixture.
 

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 
 from octavo.decomposition.gms.solver import GMSPrecision, gms_precision
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 
 __all__ = [
@@ -157,6 +158,7 @@ def _left_side(inliers: Array) -> float:
     return _solution(inliers).objective if filled else 0.0
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like"],
@@ -256,6 +258,7 @@ def _oracle(along: Array, off: Array) -> tuple[int, float, float]:
     )
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like"],
@@ -317,6 +320,7 @@ def _normal(rows: Array) -> Array:
     return np.linalg.svd(rows)[2][-1]
 
 
+@checked
 @validate_params(
     {
         "d": [Interval(Integral, 1, None, closed="left")],
@@ -373,6 +377,7 @@ def required_inlier_ratio(d, D, sigma_ratio=1.0, *, bound="gms"):
     return float(d / (D - d)) if bound == "tyler" else float(sigma_ratio)
 
 
+@checked
 @validate_params(
     {
         "d": [Interval(Integral, 1, None, closed="left")],

@@ -16,6 +16,7 @@ from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = ["R1Subspace", "r1_pca"]
@@ -49,6 +50,7 @@ def _distances(X: Array, squares: Array, components: Array) -> Array:
     return np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", inside, inside), 0.0))
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like"],

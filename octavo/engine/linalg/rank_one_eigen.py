@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 
 Array = NDArray[np.float64]
 
@@ -152,6 +153,7 @@ def _stable_column(sigma, gaps, a):
     return out
 
 
+@checked
 def rank_one_eigh(
     sigma: ArrayLike, U: ArrayLike | None, a: ArrayLike, tau: float = 1.0
 ) -> RankOneEigen:

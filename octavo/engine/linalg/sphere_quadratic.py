@@ -34,6 +34,8 @@ from scipy.linalg.lapack import dgtsv, dormqr, dsytrd
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
+from octavo.engine.estimators.checked import checked
+
 Array = NDArray[np.float64]
 Apply = Callable[[Array], Array]
 
@@ -240,6 +242,7 @@ def _tridiagonal_product(form: TridiagonalForm, x: Array) -> Array:
 # --- the problem as it is stated ------------------------------------------------------------------
 
 
+@checked
 def minimize_quadratic_on_sphere(
     S: Any,
     b: ArrayLike,

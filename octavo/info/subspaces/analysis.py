@@ -25,6 +25,7 @@ from sklearn.decomposition import FastICA
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 from octavo.info.estimators import EntropyEstimator, MutualInformationEstimator
@@ -35,6 +36,7 @@ from octavo.info.subspaces.partitions import OPTIMIZERS, SubspacePartition, find
 __all__ = ["IndependentSubspaceAnalysis", "amari_index"]
 
 
+@checked
 def amari_index(
     unmixing: ArrayLike,
     mixing: ArrayLike,

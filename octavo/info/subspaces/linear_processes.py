@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from octavo.engine.estimators.checked import checked
 from octavo.info.input_checks import Floats, as_sample
 
 __all__ = ["Autoregression", "fit_autoregression"]
@@ -35,6 +36,7 @@ def lagged(X: Floats, lags: range, first: int) -> Floats:
     return np.hstack(parts) if parts else np.empty((n - first, 0))
 
 
+@checked
 def fit_autoregression(
     X: ArrayLike, order: int, inputs: ArrayLike | None = None, input_order: int = 1
 ) -> Autoregression:

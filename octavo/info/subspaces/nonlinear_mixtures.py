@@ -22,6 +22,7 @@ from scipy.stats import rankdata
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.info.input_checks import Floats, as_sample
@@ -42,6 +43,7 @@ def normal_scores(x: Floats) -> tuple[Floats, Floats]:
     return values, scores
 
 
+@checked
 def kernel_regression(
     Z: ArrayLike, Y: ArrayLike, bandwidth: float, *, leave_one_out: bool = True
 ) -> Floats:

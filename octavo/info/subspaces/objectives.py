@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from octavo.engine.estimators.checked import checked
 from octavo.info.dependence.knn import KSGMutualInformation
 from octavo.info.entropies.knn import KnnShannonEntropy
 from octavo.info.estimators import EntropyEstimator, MutualInformationEstimator
@@ -126,6 +127,7 @@ def _as_partition(subspaces: Sequence[Any], d: int) -> Partition:
     return partition
 
 
+@checked
 def subspace_objective(
     S: ArrayLike,
     subspaces: Sequence[Any],
@@ -175,6 +177,7 @@ def subspace_objective(
     return Objective(sample, objective, estimator)(_as_partition(subspaces, sample.shape[1]))
 
 
+@checked
 def pairwise_dependence(S: ArrayLike, estimator: Any = None) -> Floats:
     """Return the dependence of every pair of columns.
 

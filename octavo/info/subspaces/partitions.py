@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.info.input_checks import Floats, as_sample
 from octavo.info.subspaces.objectives import (
     Group,
@@ -241,6 +242,7 @@ def _groups_from_dependence(
     return partition_of_labels(spectral_labels(affinity, m, rng)), dependence
 
 
+@checked
 def find_subspaces(
     S: ArrayLike,
     subspace_dims: Any = "auto",

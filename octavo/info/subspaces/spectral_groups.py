@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.info.input_checks import Floats, as_sample
 from octavo.info.subspaces.objectives import Partition
 
@@ -84,6 +85,7 @@ def partition_of_labels(labels: np.ndarray) -> Partition:
     return sorted(groups, key=lambda group: (-len(group), group))
 
 
+@checked
 def fast_spectral_clusters(
     X: ArrayLike,
     n_clusters: int,

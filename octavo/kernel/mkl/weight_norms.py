@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["lp_kernel_weights"]
 
 Floats = NDArray[np.float64]
@@ -306,6 +308,7 @@ def _importance(importance: Any, n_kernels: int) -> Floats:
     return values
 
 
+@checked
 def lp_kernel_weights(norms: ArrayLike, p: float) -> Floats:
     """Return the kernel weights that are best for given norms of the blocks (Eq. 16).
 

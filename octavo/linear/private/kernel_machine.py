@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.linear.private.base import PrivateClassifier
 from octavo.linear.private.noise import NoiseSource
@@ -29,6 +30,7 @@ __all__ = ["PrivateKernelClassifier", "random_fourier_map"]
 Array = NDArray[np.float64]
 
 
+@checked
 def random_fourier_map(
     kernel: str,
     gamma: float,

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.smooth.losses import CustomLoss, SmoothLoss, make_loss
 from octavo.engine.smooth.newton import newton_linear
 from octavo.linear.private.noise import draw_noise, noise_source
@@ -107,6 +108,7 @@ def private_loss(loss: str | CustomLoss, h: float = 0.5) -> Loss:
     return loss
 
 
+@checked
 def calibrate_perturbation(
     method: str,
     *,
@@ -225,6 +227,7 @@ def exact_minimiser(
     return found.coef
 
 
+@checked
 def private_minimisers(
     X: Any,
     y: Array,

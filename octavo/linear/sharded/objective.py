@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.distributed.map_reduce import Communicator, divide, largest, tree_allreduce
+from octavo.engine.estimators.checked import checked
 from octavo.linear.sharded.passes import (
     LinearTask,
     gradient_at,
@@ -31,6 +32,7 @@ __all__ = ["confidence_average"]
 Array = NDArray[np.float64]
 
 
+@checked
 def confidence_average(ws: Sequence[ArrayLike], Gs: Sequence[ArrayLike]) -> tuple[Array, Array]:
     """Average the weights of several nodes, each feature by the nodes' confidence in it.
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from octavo.engine.estimators.checked import checked
 from octavo.rl.processes.traces import TraceTerms, dense_rows, trace_terms
 from octavo.rl.processes.transitions import Transitions
 
@@ -49,6 +50,7 @@ def _look_ahead(values: Array, onward: Array) -> Array:
     return sums
 
 
+@checked
 def lambda_td_errors(
     theta: ArrayLike,
     transitions: Transitions,
@@ -86,6 +88,7 @@ def lambda_td_errors(
     return _look_ahead(terms.target - delta @ np.asarray(theta, dtype=float), onward)
 
 
+@checked
 def lambda_successors(transitions: Transitions, gamma: float, lam: float) -> Array:
     """Return g_i = γρ_i (1 - λ) φ_{i+1} + γλρ_i g_{i+1}, the gradients of the λ-returns (Lemma 7).
 
@@ -114,6 +117,7 @@ def lambda_successors(transitions: Transitions, gamma: float, lam: float) -> Arr
     return _look_ahead(ahead, onward)
 
 
+@checked
 def forward_update(
     method: str,
     theta: ArrayLike,
@@ -167,6 +171,7 @@ def forward_update(
     raise ValueError(f"method must be 'td', 'tdc', 'gtd2' or 'residual', got {method!r}")
 
 
+@checked
 def forward_lstd(
     transitions: Transitions,
     gamma: float,
@@ -205,6 +210,7 @@ def forward_lstd(
     return np.linalg.solve(A, phi.T @ _look_ahead(terms.target, onward))
 
 
+@checked
 def forward_brm(
     transitions: Transitions, gamma: float, lam: float, *, eps: float | None = None
 ) -> Array:
@@ -236,6 +242,7 @@ def forward_brm(
     return np.linalg.solve(ahead.T @ ahead + _ridge(phi.shape[1], eps), ahead.T @ target)
 
 
+@checked
 def forward_lspe(
     transitions: Transitions,
     gamma: float,
@@ -281,6 +288,7 @@ def forward_lspe(
     return theta
 
 
+@checked
 def forward_fpkf(
     transitions: Transitions,
     gamma: float,

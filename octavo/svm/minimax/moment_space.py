@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.kernels.gram import Kernel
 from octavo.engine.kernels.nystroem import nystroem_normalization
 
@@ -39,6 +40,7 @@ class ClassMoments(NamedTuple):
     n: float
 
 
+@checked
 def class_moments(
     X: Any, y: Any, sample_weight: Array | None = None
 ) -> tuple[ClassMoments, ClassMoments]:

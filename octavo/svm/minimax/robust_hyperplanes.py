@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.optimize import brentq
 
+from octavo.engine.estimators.checked import checked
 from octavo.svm.minimax.curve import Hyperplane, mean_difference
 from octavo.svm.minimax.moment_bounds import MomentUncertainty, largest_uncertainty
 from octavo.svm.minimax.moment_space import ClassMoments
@@ -95,6 +96,7 @@ class RobustProblem(NamedTuple):
         return Hyperplane(w, threshold, (kappa, kappa), gap, n_iter)
 
 
+@checked
 def kappa_along(distance: float, spread: Array, offset: Array, inflation: Array) -> float:
     """Return the largest κ that a direction allows.
 
@@ -134,6 +136,7 @@ def kappa_along(distance: float, spread: Array, offset: Array, inflation: Array)
     return math.sqrt(max(p0, 0.0) / below) if below > 0.0 else math.inf
 
 
+@checked
 def robust_hyperplane(
     zero: ClassMoments,
     one: ClassMoments,
