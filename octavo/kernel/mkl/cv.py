@@ -11,13 +11,13 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import fit_context
@@ -26,8 +26,6 @@ from octavo.kernel.mkl.kernel_normalize import as_stack
 from octavo.kernel.mkl.kernel_stack import KernelStack
 
 __all__ = ["LpMKLClassifierCV"]
-
-Floats = NDArray[np.float64]
 
 
 class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):

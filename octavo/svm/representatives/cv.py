@@ -17,12 +17,12 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import fit_context, safe_indexing
 from octavo.svm.representatives.estimator import AESVC
@@ -35,8 +35,6 @@ __all__ = [
     "run_grid",
     "speedup_report",
 ]
-
-Floats = NDArray[np.float64]
 
 
 class GridRun(NamedTuple):
