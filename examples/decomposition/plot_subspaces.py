@@ -9,7 +9,7 @@ and grouped without being told that there are three, or of which dimension.
 import matplotlib.pyplot as plt
 
 from octavo.data import make_subspace_mixture
-from octavo.info import IndependentSubspaceAnalysis, amari_index
+from octavo.decomposition import IndependentSubspaceAnalysis, amari_index
 from octavo.plot import plot_dependence_matrix, plot_hinton, plot_sources
 
 sample = make_subspace_mixture("letters", n_samples=2000, random_state=0)

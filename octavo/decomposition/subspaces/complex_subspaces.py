@@ -12,19 +12,19 @@ estimators toolbox", JMLR 15:283-287.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.decomposition.subspaces.analysis import SubspaceModel
+from octavo.decomposition.subspaces.partitions import find_subspaces
+from octavo.engine.estimators.arrays import Complexes, Floats
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.samples import complex_as_real
 from octavo.engine.estimators.sklearn_door import fit_context
-from octavo.info.input_checks import Floats, complex_as_real
-from octavo.info.subspaces.analysis import SubspaceModel
-from octavo.info.subspaces.partitions import find_subspaces
 
 __all__ = ["ComplexISA"]
 
-Complexes = NDArray[np.complex128]
 SAME_LINE = 0.5  # squared cosine above which two real components share a complex source
 
 
@@ -70,7 +70,7 @@ class ComplexISA(SubspaceModel):
         Complex dimensions of the sources; "auto" finds them by spectral clustering.
     objective : str, default="sum_entropy"
         What the partition minimises; see `subspace_objective`.
-    estimator : EntropyEstimator or MutualInformationEstimator, default=None
+    estimator : object, default=None
         What estimates it; nearest neighbours by default.
     ica : estimator, default=None
         Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
@@ -128,7 +128,7 @@ class ComplexISA(SubspaceModel):
     --------
     >>> import numpy as np
     >>> from octavo.data import make_subspace_mixture
-    >>> from octavo.info import ComplexISA, amari_index
+    >>> from octavo.decomposition import ComplexISA, amari_index
     >>> S = make_subspace_mixture("letters", n_samples=1000, random_state=0).sources
     >>> Z = S[:, [0, 2, 4]] + 1j * S[:, [1, 3, 5]]  # three complex sources of one dimension
     >>> rng = np.random.default_rng(0)

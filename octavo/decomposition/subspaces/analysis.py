@@ -25,12 +25,11 @@ from sklearn.decomposition import FastICA
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from octavo.decomposition.subspaces.objectives import OBJECTIVES
+from octavo.decomposition.subspaces.partitions import OPTIMIZERS, SubspacePartition, find_subspaces
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
-from octavo.info.estimators import EntropyEstimator, MutualInformationEstimator
-from octavo.info.input_checks import Floats
-from octavo.info.subspaces.objectives import OBJECTIVES
-from octavo.info.subspaces.partitions import OPTIMIZERS, SubspacePartition, find_subspaces
 
 __all__ = ["IndependentSubspaceAnalysis", "amari_index"]
 
@@ -71,7 +70,7 @@ def amari_index(
     Examples
     --------
     >>> import numpy as np
-    >>> from octavo.info import amari_index
+    >>> from octavo.decomposition import amari_index
     >>> amari_index(np.eye(4)[[2, 3, 1, 0]], np.eye(4), [[0, 1], [2, 3]])
     0.0
     >>> amari_index(np.ones((2, 2)), np.eye(2))
@@ -147,7 +146,7 @@ class SubspaceModel(
         "subspace_dims": [StrOptions({"auto"}), "array-like"],
         "n_subspaces": [Interval(Integral, 1, None, closed="left"), None],
         "objective": [StrOptions(set(OBJECTIVES))],
-        "estimator": [EntropyEstimator, MutualInformationEstimator, None],
+        "estimator": [HasMethods(["estimate"]), None],
         "ica": [HasMethods(["fit", "get_params"]), None],
         "optimizer": [StrOptions(set(OPTIMIZERS))],
         "random_state": ["random_state"],
@@ -276,9 +275,9 @@ class IndependentSubspaceAnalysis(SubspaceModel):
     objective : {"information", "recursive_information", "sum_entropy", "sum_information", \
             "pairwise_information", "pairwise_information_1d"}, default="sum_entropy"
         What the partition minimises; see `subspace_objective`.
-    estimator : EntropyEstimator or MutualInformationEstimator, default=None
-        What estimates it: an entropy for "sum_entropy", a mutual information for the others;
-        nearest neighbours by default.
+    estimator : object, default=None
+        What estimates it: an entropy of `octavo.info` for "sum_entropy", a mutual information
+        for the others; nearest neighbours by default. See `subspace_objective`.
     ica : estimator, default=None
         Independent component analysis of white data: ``fit`` must leave a square
         ``components_``. ``FastICA(whiten=False)`` by default.
@@ -340,7 +339,7 @@ class IndependentSubspaceAnalysis(SubspaceModel):
     Examples
     --------
     >>> from octavo.data import make_subspace_mixture
-    >>> from octavo.info import IndependentSubspaceAnalysis, amari_index
+    >>> from octavo.decomposition import IndependentSubspaceAnalysis, amari_index
     >>> sample = make_subspace_mixture("letters", n_samples=1000, random_state=0)
     >>> model = IndependentSubspaceAnalysis(random_state=0).fit(sample.X)
     >>> model.subspace_dims_.tolist()

@@ -1,4 +1,4 @@
-"""What every estimator of the room asks of its input, checked in one place.
+"""Samples: what estimators of entropy, dependence and the like ask of them, in one place.
 
 A sample is an array of N rows, one draw each, and d columns; a vector of length N is taken as one
 column. Complex samples become real ones of twice the columns: real parts first, then imaginary
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-Floats = NDArray[np.float64]
+from octavo.engine.estimators.arrays import Floats
 
 
 def complex_as_real(Z: NDArray[np.complexfloating]) -> Floats:

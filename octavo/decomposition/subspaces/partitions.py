@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from octavo.info.input_checks import Floats, as_sample
-from octavo.info.subspaces.objectives import (
+from octavo.decomposition.subspaces.objectives import (
     Group,
     Objective,
     Partition,
@@ -33,12 +32,14 @@ from octavo.info.subspaces.objectives import (
     noise_level,
     pairwise_dependence,
 )
-from octavo.info.subspaces.spectral_groups import (
+from octavo.decomposition.subspaces.spectral_groups import (
     count_clusters,
     partition_of_labels,
     sized_groups,
     spectral_labels,
 )
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.samples import as_sample
 
 __all__ = ["SubspacePartition", "find_subspaces"]
 
@@ -266,9 +267,9 @@ def find_subspaces(
         The sizes of the groups, which add up to D; found by spectral clustering if "auto".
     objective : str, default="sum_entropy"
         What is minimised; see `subspace_objective`.
-    estimator : EntropyEstimator or MutualInformationEstimator, default=None
-        What estimates the terms of the objective. One of mutual information also measures
-        pairwise dependence; otherwise `KSGMutualInformation` with ten neighbours does.
+    estimator : object, default=None
+        What estimates the terms of the objective; see `subspace_objective`. One of mutual
+        information also measures pairwise dependence; otherwise ten nearest neighbours do.
     optimizer : {"greedy", "ce", "exhaustive", "spectral"}, default="greedy"
         Exchange coordinates of two groups while that helps; the cross-entropy method; try
         every partition; or leave it at spectral clustering.
@@ -300,7 +301,7 @@ def find_subspaces(
     Examples
     --------
     >>> from octavo.data import make_subspace_mixture
-    >>> from octavo.info import find_subspaces
+    >>> from octavo.decomposition import find_subspaces
     >>> S = make_subspace_mixture("shapes", n_subspaces=2, random_state=0).sources
     >>> found = find_subspaces(S[:, [0, 2, 1, 3]], random_state=0)
     >>> [group.tolist() for group in found.subspaces]

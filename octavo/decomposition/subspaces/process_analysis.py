@@ -18,15 +18,15 @@ import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from octavo.engine.estimators.progress import FitProgress
-from octavo.engine.estimators.sklearn_door import Interval, fit_context
-from octavo.info.input_checks import Floats
-from octavo.info.subspaces.analysis import SubspaceModel
-from octavo.info.subspaces.linear_processes import (
+from octavo.decomposition.subspaces.analysis import SubspaceModel
+from octavo.decomposition.subspaces.linear_processes import (
     ar_innovations,
     fit_autoregression,
     run_autoregression,
 )
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sklearn_door import Interval, fit_context
 
 __all__ = [
     "ARIndependentSubspaceAnalysis",
@@ -58,7 +58,7 @@ class ARIndependentSubspaceAnalysis(ProcessModel):
         Dimensions of the sources; "auto" finds them by spectral clustering.
     objective : str, default="sum_entropy"
         What the partition minimises; see `subspace_objective`.
-    estimator : EntropyEstimator or MutualInformationEstimator, default=None
+    estimator : object, default=None
         What estimates it; nearest neighbours by default.
     ica : estimator, default=None
         Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
@@ -114,7 +114,7 @@ class ARIndependentSubspaceAnalysis(ProcessModel):
     Examples
     --------
     >>> from octavo.data import make_subspace_mixture
-    >>> from octavo.info import ARIndependentSubspaceAnalysis, amari_index
+    >>> from octavo.decomposition import ARIndependentSubspaceAnalysis, amari_index
     >>> sample = make_subspace_mixture("letters", n_subspaces=2, random_state=0)
     >>> X = sample.X.copy()
     >>> for t in range(1, len(X)):
@@ -216,7 +216,7 @@ class ARXIndependentSubspaceAnalysis(ProcessModel):
         Dimensions of the sources; "auto" finds them by spectral clustering.
     objective : str, default="sum_entropy"
         What the partition minimises; see `subspace_objective`.
-    estimator : EntropyEstimator or MutualInformationEstimator, default=None
+    estimator : object, default=None
         What estimates it; nearest neighbours by default.
     ica : estimator, default=None
         Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
@@ -273,7 +273,7 @@ class ARXIndependentSubspaceAnalysis(ProcessModel):
     --------
     >>> import numpy as np
     >>> from octavo.data import make_subspace_mixture
-    >>> from octavo.info import ARXIndependentSubspaceAnalysis
+    >>> from octavo.decomposition import ARXIndependentSubspaceAnalysis
     >>> sample = make_subspace_mixture("letters", n_subspaces=2, random_state=0)
     >>> inputs = np.random.default_rng(0).normal(size=(1000, 1))
     >>> X = sample.X + inputs @ [[1.0, -2.0, 0.5, 0.0]]
@@ -397,7 +397,7 @@ class MAIndependentSubspaceAnalysis(ProcessModel):
         Dimensions of the sources; "auto" finds them by spectral clustering.
     objective : str, default="sum_entropy"
         What the partition minimises; see `subspace_objective`.
-    estimator : EntropyEstimator or MutualInformationEstimator, default=None
+    estimator : object, default=None
         What estimates it; nearest neighbours by default.
     ica : estimator, default=None
         Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
@@ -454,7 +454,7 @@ class MAIndependentSubspaceAnalysis(ProcessModel):
     --------
     >>> import numpy as np
     >>> from octavo.data import make_subspace_mixture
-    >>> from octavo.info import MAIndependentSubspaceAnalysis, amari_index
+    >>> from octavo.decomposition import MAIndependentSubspaceAnalysis, amari_index
     >>> S = make_subspace_mixture("letters", n_subspaces=2, n_samples=2000, random_state=0).sources
     >>> H = np.random.default_rng(0).normal(size=(2, 8, 4))
     >>> X = S[1:] @ H[0].T + S[:-1] @ H[1].T

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from octavo.data import make_subspace_mixture
-from octavo.info import (
+from octavo.decomposition import (
     ARIndependentSubspaceAnalysis,
     ARXIndependentSubspaceAnalysis,
     IndependentSubspaceAnalysis,
@@ -14,8 +14,8 @@ from octavo.info import (
     amari_index,
     fit_autoregression,
 )
-from octavo.info.subspaces.linear_processes import ar_innovations, run_autoregression
-from octavo.info.subspaces.missing_processes import Process, smooth
+from octavo.decomposition.subspaces.linear_processes import ar_innovations, run_autoregression
+from octavo.decomposition.subspaces.missing_processes import Process, smooth
 
 COEF = np.array([[[0.5, 0.2], [-0.3, 0.4]], [[-0.2, 0.0], [0.1, -0.3]]])
 

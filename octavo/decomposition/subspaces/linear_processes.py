@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from octavo.info.input_checks import Floats, as_sample
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.samples import as_sample
 
 __all__ = ["Autoregression", "fit_autoregression"]
 
@@ -63,7 +64,7 @@ def fit_autoregression(
     Examples
     --------
     >>> import numpy as np
-    >>> from octavo.info import fit_autoregression
+    >>> from octavo.decomposition import fit_autoregression
     >>> e = np.random.default_rng(0).normal(size=(2000, 1))
     >>> x = e.copy()
     >>> for t in range(1, 2000):

@@ -8,24 +8,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.data import make_subspace_mixture
-from octavo.info import (
-    HSIC,
-    KnnShannonEntropy,
-    MIFromEntropy,
+from octavo.decomposition import (
     fast_spectral_clusters,
     find_subspaces,
     pairwise_dependence,
     subspace_objective,
 )
-from octavo.info.subspaces.objectives import OBJECTIVES, Objective
-from octavo.info.subspaces.partitions import (
+from octavo.decomposition.subspaces.objectives import OBJECTIVES, Objective
+from octavo.decomposition.subspaces.partitions import (
     all_partitions,
     cross_entropy_groups,
     draw_labels,
     greedy_swaps,
     n_partitions,
 )
-from octavo.info.subspaces.spectral_groups import count_clusters, sized_groups, spectral_labels
+from octavo.decomposition.subspaces.spectral_groups import (
+    count_clusters,
+    sized_groups,
+    spectral_labels,
+)
+from octavo.info import HSIC, KnnShannonEntropy, KSGMutualInformation, MIFromEntropy
 
 
 def as_set(groups):
@@ -159,6 +161,39 @@ def test_objectives_are_what_their_entropies_say(mixed):
     assert value("pairwise_information_1d") == pytest.approx(singles, abs=1e-10)
 
 
+@pytest.mark.parametrize("n", [7, 400])
+def test_defaults_are_the_neighbours_of_octavo_info(mixed, n):
+    """The defaults come from the engine; the estimators of the other room are the oracle."""
+    S, groups = mixed[:n], [[0, 4], [1], [2, 3, 5]]
+    entropy = KnnShannonEntropy(n_neighbors=min(3, n // 4))
+    information = KSGMutualInformation(n_neighbors=min(10, n // 4))
+    for name in OBJECTIVES:
+        estimator = entropy if name == "sum_entropy" else information
+        assert subspace_objective(S, groups, name) == subspace_objective(
+            S, groups, name, estimator
+        ), name
+    np.testing.assert_array_equal(pairwise_dependence(S), pairwise_dependence(S, information))
+
+
+def test_an_estimator_is_known_by_its_kind_and_its_method():
+    class Spread:
+        kind = "entropy"
+
+        def estimate(self, X):
+            return float(np.log(X.std(axis=0)).sum())
+
+    S = np.random.default_rng(0).normal(size=(50, 3)) * [1.0, 2.0, 3.0]
+    assert subspace_objective(S, [[0, 1], [2]], estimator=Spread()) == pytest.approx(
+        np.log(S.std(axis=0)).sum()
+    )
+
+
+def test_infinite_defaults_are_errors_in_words():
+    S = 1e200 * np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(ValueError, match="found inf for this sample"):
+        subspace_objective(S, [[0, 1]])
+
+
 def test_laplacian_of_cliques_counts_them():
     blocks = np.zeros((7, 7))
     for group in ([0, 1, 2], [3, 4], [5], [6]):
@@ -260,8 +295,12 @@ def test_bad_partitions_and_sizes():
         find_subspaces(S, optimizer="newton")
     with pytest.raises(ValueError, match="objective"):
         subspace_objective(S, [[0, 1], [2, 3]], "entropy")
-    with pytest.raises(TypeError, match="MutualInformationEstimator"):
+    with pytest.raises(TypeError, match=r"kind='mutual_info', such as octavo.info.HSIC"):
         pairwise_dependence(S, KnnShannonEntropy())
+    with pytest.raises(TypeError, match=r"'sum_entropy' needs .* kind='entropy'"):
+        subspace_objective(S, [[0, 1], [2, 3]], "sum_entropy", HSIC())
+    with pytest.raises(TypeError, match="got <class"):
+        subspace_objective(S, [[0, 1], [2, 3]], "sum_entropy", KnnShannonEntropy)
     with pytest.raises(ValueError, match="n_clusters"):
         fast_spectral_clusters(S, 60)
 

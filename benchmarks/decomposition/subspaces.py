@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.harness import Contest
 from octavo.data import make_subspace_mixture
-from octavo.info import (
+from octavo.decomposition import (
     IndependentSubspaceAnalysis,
     amari_index,
     fast_spectral_clusters,

@@ -18,13 +18,13 @@ import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.decomposition.subspaces.analysis import SubspaceModel
+from octavo.decomposition.subspaces.linear_processes import fit_autoregression
+from octavo.decomposition.subspaces.process_analysis import ProcessModel
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.engine.smooth.em import climb, warn_unless_converged
-from octavo.info.input_checks import Floats
-from octavo.info.subspaces.analysis import SubspaceModel
-from octavo.info.subspaces.linear_processes import fit_autoregression
-from octavo.info.subspaces.process_analysis import ProcessModel
 
 __all__ = ["MissingARISA"]
 
@@ -158,7 +158,7 @@ class MissingARISA(ProcessModel):
         Dimensions of the sources; "auto" finds them by spectral clustering.
     objective : str, default="sum_entropy"
         What the partition minimises; see `subspace_objective`.
-    estimator : EntropyEstimator or MutualInformationEstimator, default=None
+    estimator : object, default=None
         What estimates it; nearest neighbours by default.
     ica : estimator, default=None
         Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
@@ -220,7 +220,7 @@ class MissingARISA(ProcessModel):
     --------
     >>> import numpy as np
     >>> from octavo.data import make_subspace_mixture
-    >>> from octavo.info import MissingARISA, amari_index
+    >>> from octavo.decomposition import MissingARISA, amari_index
     >>> rng = np.random.default_rng(0)
     >>> sample = make_subspace_mixture("letters", n_subspaces=2, n_samples=500, random_state=0)
     >>> X = sample.X.copy()

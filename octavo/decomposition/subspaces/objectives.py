@@ -1,7 +1,8 @@
 """Six objectives that are least when groups of coordinates are independent of each other.
 
-They are sums of entropies or mutual informations, by any estimator of this room. Terms that several
-partitions share are computed once.
+They are sums of entropies or mutual informations, by nearest neighbours or by any object that
+estimates them, such as those of `octavo.info`. Terms that several partitions share are computed
+once.
 
 Reference: Szabó (2014), "Information theoretical estimators toolbox", JMLR 15:283-287, section 2
 (modularity, item 4).
@@ -11,16 +12,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from octavo.info.dependence.knn import KSGMutualInformation
-from octavo.info.entropies.knn import KnnShannonEntropy
-from octavo.info.estimators import EntropyEstimator, MutualInformationEstimator
-from octavo.info.input_checks import Floats, as_sample
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.samples import as_blocks, as_sample
+from octavo.engine.probability.knn_information import (
+    ksg_balls,
+    log_enclosed,
+    shannon_from_enclosed,
+)
 
 __all__ = ["pairwise_dependence", "subspace_objective"]
 
@@ -39,6 +44,51 @@ N_NULL = 20  # shuffled pairs that tell the level of noise
 NULL_DEVIATIONS = 4.0  # a dependence within so many deviations of the noise is none
 
 
+@dataclass(frozen=True)
+class NeighborEntropy:
+    """Shannon's entropy by the k-th neighbours (Kozachenko and Leonenko 1987)."""
+
+    n_neighbors: int
+    kind: ClassVar[str] = "entropy"
+
+    def estimate(self, X: ArrayLike) -> float:
+        """Return the entropy of a sample of shape (N, d)."""
+        sample = as_sample(X, density=True)
+        log_u = log_enclosed(sample, self.n_neighbors)
+        return _finite(shannon_from_enclosed(log_u, len(sample), self.n_neighbors))
+
+
+@dataclass(frozen=True)
+class NeighborDependence:
+    """Shannon's mutual information by the k-th neighbours (Kraskov and others 2004, Eq. 22)."""
+
+    n_neighbors: int
+    kind: ClassVar[str] = "mutual_info"
+
+    def estimate(
+        self, X: ArrayLike, Y: ArrayLike | None = None, *, groups: Sequence[Any] | None = None
+    ) -> float:
+        """Return the dependence of X and Y, or of groups of the columns of X."""
+        return _finite(ksg_balls(as_blocks(X, Y, groups, density=True), self.n_neighbors))
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"Nearest neighbours found {value} for this sample; rescale its columns.")
+    return value
+
+
+def check_kind(estimator: Any, kind: str, asker: str) -> None:
+    """Raise unless an object estimates that kind of quantity."""
+    right = getattr(estimator, "kind", None) == kind and hasattr(estimator, "estimate")
+    if not right or isinstance(estimator, type):
+        example = "KnnShannonEntropy()" if kind == "entropy" else "HSIC()"
+        raise TypeError(
+            f"{asker} needs an estimator with a method estimate and kind={kind!r}, such as "
+            f"octavo.info.{example}, got {estimator!r}."
+        )
+
+
 class Objective:
     """One of the six objectives on a sample; terms that return are computed once.
 
@@ -48,23 +98,19 @@ class Objective:
         The sample whose columns are grouped.
     name : str
         One of `OBJECTIVES`.
-    estimator : EntropyEstimator, MutualInformationEstimator or None
+    estimator : object or None
         What estimates the terms; None for nearest neighbours.
     """
 
     def __init__(self, S: Floats, name: str, estimator: Any = None) -> None:
         if name not in OBJECTIVES:
             raise ValueError(f"objective must be one of {OBJECTIVES}, got {name!r}.")
-        wanted = EntropyEstimator if name == "sum_entropy" else MutualInformationEstimator
+        wanted = "entropy" if name == "sum_entropy" else "mutual_info"
         if estimator is None:
             estimator = (
                 default_entropy(len(S)) if name == "sum_entropy" else default_dependence(len(S))
             )
-        if not isinstance(estimator, wanted):
-            raise TypeError(
-                f"the objective {name!r} needs an estimator that is an instance of "
-                f"{wanted.__name__}, got {estimator!r}."
-            )
+        check_kind(estimator, wanted, f"The objective {name!r}")
         self.S, self.name = S, name
         self.estimator: Any = estimator
         self._terms: dict[tuple[Group, ...], float] = {}
@@ -105,14 +151,14 @@ class Objective:
         )
 
 
-def default_entropy(n: int) -> EntropyEstimator:
+def default_entropy(n: int) -> NeighborEntropy:
     """Return what measures entropies of n samples."""
-    return KnnShannonEntropy(n_neighbors=max(1, min(3, n // 4)))
+    return NeighborEntropy(n_neighbors=max(1, min(3, n // 4)))
 
 
-def default_dependence(n: int) -> MutualInformationEstimator:
+def default_dependence(n: int) -> NeighborDependence:
     """Return what measures dependence of n samples: many neighbours, for little variance."""
-    return KSGMutualInformation(n_neighbors=max(1, min(10, n // 4)))
+    return NeighborDependence(n_neighbors=max(1, min(10, n // 4)))
 
 
 def _as_partition(subspaces: Sequence[Any], d: int) -> Partition:
@@ -149,9 +195,11 @@ def subspace_objective(
         With groups y^1, ..., y^M: I(y^1, ..., y^M); Σ I(y^m, [y^(m+1), ..., y^M]);
         Σ H(y^m); −Σ I of the columns within y^m; Σ I(y^m, y^n) over m ≠ n; and the same over
         all pairs of columns of different groups.
-    estimator : EntropyEstimator or MutualInformationEstimator, default=None
-        What estimates H (for "sum_entropy") or I (for the others); None for
-        `KnnShannonEntropy` and `KSGMutualInformation` with ten neighbours.
+    estimator : object, default=None
+        What estimates H (for "sum_entropy") or I (for the others): an estimator of
+        `octavo.info`, or any object with ``estimate`` and a ``kind``, "entropy" or
+        "mutual_info". None for nearest neighbours: the entropy of Kozachenko and Leonenko with
+        three, the information of Kraskov, Stögbauer and Grassberger with ten.
 
     Returns
     -------
@@ -165,7 +213,7 @@ def subspace_objective(
     Examples
     --------
     >>> from octavo.data import make_subspace_mixture
-    >>> from octavo.info import subspace_objective
+    >>> from octavo.decomposition import subspace_objective
     >>> S = make_subspace_mixture("shapes", n_subspaces=2, random_state=0).sources
     >>> right = subspace_objective(S, [[0, 1], [2, 3]])
     >>> right < subspace_objective(S, [[0, 2], [1, 3]])
@@ -182,8 +230,8 @@ def pairwise_dependence(S: ArrayLike, estimator: Any = None) -> Floats:
     ----------
     S : array-like of shape (N, D)
         The sample.
-    estimator : MutualInformationEstimator, default=None
-        What measures it; None for `KSGMutualInformation` with ten neighbours.
+    estimator : object, default=None
+        What measures it, as in `subspace_objective`; ten nearest neighbours by default.
 
     Returns
     -------
@@ -197,7 +245,7 @@ def pairwise_dependence(S: ArrayLike, estimator: Any = None) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from octavo.info import pairwise_dependence
+    >>> from octavo.decomposition import pairwise_dependence
     >>> x, y, z = np.random.default_rng(0).normal(size=(3, 1000))
     >>> dependence = pairwise_dependence(np.column_stack([x, y, x + z]))  # log(2)/2 = 0.35
     >>> print(np.round(dependence, 1) + 0.0)
@@ -207,11 +255,7 @@ def pairwise_dependence(S: ArrayLike, estimator: Any = None) -> Floats:
     """
     sample = as_sample(S, "S", allow_complex=False)
     measure = default_dependence(len(sample)) if estimator is None else estimator
-    if not isinstance(measure, MutualInformationEstimator):
-        raise TypeError(
-            "estimator must be an instance of MutualInformationEstimator, such as HSIC(), got "
-            f"{measure!r}."
-        )
+    check_kind(measure, "mutual_info", "Pairwise dependence")
     d = sample.shape[1]
     dependence = np.zeros((d, d))
     for i, j in combinations(range(d), 2):

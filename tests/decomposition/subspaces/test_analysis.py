@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from sklearn.decomposition import FastICA
 
 from octavo.data import make_subspace_mixture
-from octavo.info import HSIC, IndependentSubspaceAnalysis, KnnShannonEntropy, amari_index
-from octavo.info.subspaces.analysis import whitening
+from octavo.decomposition import IndependentSubspaceAnalysis, amari_index
+from octavo.decomposition.subspaces.analysis import whitening
+from octavo.info import HSIC, KnnShannonEntropy
 
 
 def index_of(model, sample):

@@ -16,8 +16,9 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.utils import check_random_state
 
-from octavo.info.input_checks import Floats, as_sample
-from octavo.info.subspaces.objectives import Partition
+from octavo.decomposition.subspaces.objectives import Partition
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.samples import as_sample
 
 __all__ = ["fast_spectral_clusters"]
 
@@ -124,7 +125,7 @@ def fast_spectral_clusters(
     Examples
     --------
     >>> import numpy as np
-    >>> from octavo.info import fast_spectral_clusters
+    >>> from octavo.decomposition import fast_spectral_clusters
     >>> t = np.random.default_rng(0).uniform(0, 6.28, size=5000)
     >>> rings = np.column_stack([np.cos(t), np.sin(t)]) * np.where(t < 3.14, 1, 5)[:, None]
     >>> labels = fast_spectral_clusters(rings, 2, n_representatives=50, random_state=0)

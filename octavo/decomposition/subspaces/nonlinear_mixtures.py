@@ -22,12 +22,13 @@ from scipy.stats import rankdata
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.decomposition.subspaces.analysis import SubspaceModel, whitening
+from octavo.decomposition.subspaces.linear_processes import lagged
+from octavo.decomposition.subspaces.process_analysis import ProcessModel
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.samples import as_sample
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
-from octavo.info.input_checks import Floats, as_sample
-from octavo.info.subspaces.analysis import SubspaceModel, whitening
-from octavo.info.subspaces.linear_processes import lagged
-from octavo.info.subspaces.process_analysis import ProcessModel
 
 __all__ = ["NonparametricARISA", "PostNonlinearISA", "kernel_regression"]
 
@@ -71,7 +72,7 @@ def kernel_regression(
     Examples
     --------
     >>> import numpy as np
-    >>> from octavo.info import kernel_regression
+    >>> from octavo.decomposition import kernel_regression
     >>> z = np.linspace(-3, 3, 300)[:, None]
     >>> print(f"{kernel_regression(z, np.sin(z), 0.1)[200, 0]:.2f} {np.sin(z)[200, 0]:.2f}")
     0.84 0.85
@@ -120,7 +121,7 @@ class PostNonlinearISA(SubspaceModel):
         Dimensions of the sources; "auto" finds them by spectral clustering.
     objective : str, default="sum_entropy"
         What the partition minimises; see `subspace_objective`.
-    estimator : EntropyEstimator or MutualInformationEstimator, default=None
+    estimator : object, default=None
         What estimates it; nearest neighbours by default.
     ica : estimator, default=None
         Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
@@ -179,7 +180,7 @@ class PostNonlinearISA(SubspaceModel):
     --------
     >>> import numpy as np
     >>> from octavo.data import make_subspace_mixture
-    >>> from octavo.info import PostNonlinearISA
+    >>> from octavo.decomposition import PostNonlinearISA
     >>> sample = make_subspace_mixture("letters", n_samples=1000, random_state=0)
     >>> model = PostNonlinearISA(subspace_dims=[2, 2, 2], random_state=0)
     >>> straight = model.fit_transform(sample.X)
@@ -272,7 +273,7 @@ class NonparametricARISA(ProcessModel):
         Dimensions of the sources; "auto" finds them by spectral clustering.
     objective : str, default="sum_entropy"
         What the partition minimises; see `subspace_objective`.
-    estimator : EntropyEstimator or MutualInformationEstimator, default=None
+    estimator : object, default=None
         What estimates it; nearest neighbours by default.
     ica : estimator, default=None
         Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
@@ -331,7 +332,7 @@ class NonparametricARISA(ProcessModel):
     --------
     >>> import numpy as np
     >>> from octavo.data import make_subspace_mixture
-    >>> from octavo.info import NonparametricARISA, amari_index
+    >>> from octavo.decomposition import NonparametricARISA, amari_index
     >>> sample = make_subspace_mixture("letters", n_subspaces=2, random_state=0)
     >>> S = sample.sources.copy()
     >>> for t in range(1, len(S)):

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtri
 
 from octavo.data import make_subspace_mixture
-from octavo.info import (
+from octavo.decomposition import (
     ARIndependentSubspaceAnalysis,
     ComplexISA,
     IndependentSubspaceAnalysis,
@@ -14,7 +14,7 @@ from octavo.info import (
     amari_index,
     kernel_regression,
 )
-from octavo.info.subspaces.complex_subspaces import complex_rows
+from octavo.decomposition.subspaces.complex_subspaces import complex_rows
 
 
 def index_of(model, sample):
