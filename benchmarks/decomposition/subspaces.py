@@ -1,18 +1,15 @@
-"""Independent subspace analysis beside FastICA alone, its searches, and clustering of many rows."""
+"""Independent subspace analysis beside FastICA alone, and its searches."""
 
 from __future__ import annotations
 
 import numpy as np
-from sklearn.cluster import SpectralClustering
 from sklearn.decomposition import FastICA
-from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.harness import Contest
 from octavo.data import make_subspace_mixture
 from octavo.decomposition import (
     IndependentSubspaceAnalysis,
     amari_index,
-    fast_spectral_clusters,
     find_subspaces,
 )
 
@@ -61,24 +58,6 @@ def same_groups(S, answers):
     return "All find the same subspaces, the least of 280 by enumeration."
 
 
-def rings(n=3000):
-    rng = np.random.default_rng(0)
-    inner, t = np.arange(n) % 2 == 0, rng.uniform(0, 2 * np.pi, size=n)
-    X = np.column_stack([np.cos(t), np.sin(t)]) * np.where(inner, 1.0, 4.0)[:, None]
-    return X + 0.05 * rng.normal(size=X.shape), inner
-
-
-def all_rows(data):
-    model = SpectralClustering(2, affinity="rbf", gamma=2.0, random_state=0)
-    return model.fit_predict(data[0])
-
-
-def alike(data, answers):
-    scores = [adjusted_rand_score(data[1], labels) for labels in answers.values()]
-    assert min(scores) > 0.99
-    return "Both find the two rings."
-
-
 CONTESTS = [
     Contest(
         name="letters",
@@ -99,19 +78,6 @@ CONTESTS = [
             "octavo, exhaustive": search("exhaustive"),
         },
         agree=same_groups,
-        repeats=3,
-    ),
-    Contest(
-        name="many rows",
-        problem="two rings, 3,000 rows, Gaussian affinity",
-        setup=rings,
-        solvers={
-            "octavo, 100 representatives": lambda data: fast_spectral_clusters(
-                data[0], 2, n_representatives=100, bandwidth=0.5, random_state=0
-            ),
-            "scikit-learn SpectralClustering": all_rows,
-        },
-        agree=alike,
         repeats=3,
     ),
 ]

@@ -49,4 +49,3 @@ from octavo.decomposition.subspaces.partitions import find_subspaces as find_sub
 from octavo.decomposition.subspaces.process_analysis import ARIndependentSubspaceAnalysis as ARIndependentSubspaceAnalysis
 from octavo.decomposition.subspaces.process_analysis import ARXIndependentSubspaceAnalysis as ARXIndependentSubspaceAnalysis
 from octavo.decomposition.subspaces.process_analysis import MAIndependentSubspaceAnalysis as MAIndependentSubspaceAnalysis
-from octavo.decomposition.subspaces.spectral_groups import fast_spectral_clusters as fast_spectral_clusters

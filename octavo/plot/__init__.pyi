@@ -3,6 +3,7 @@ from octavo.plot.cluster.referee import plot_mixture as plot_mixture
 from octavo.plot.cluster.referee import plot_overlap_map as plot_overlap_map
 from octavo.plot.cluster.referee import plot_parallel_distribution as plot_parallel_distribution
 from octavo.plot.cluster.referee import plot_referee as plot_referee
+from octavo.plot.cluster.spectral import plot_clusters as plot_clusters
 from octavo.plot.decomposition.gms import plot_background as plot_background
 from octavo.plot.decomposition.gms import plot_objective_descent as plot_objective_descent
 from octavo.plot.decomposition.gms import plot_precision_spectrum as plot_precision_spectrum

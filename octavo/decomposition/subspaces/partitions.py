@@ -32,14 +32,10 @@ from octavo.decomposition.subspaces.objectives import (
     noise_level,
     pairwise_dependence,
 )
-from octavo.decomposition.subspaces.spectral_groups import (
-    count_clusters,
-    partition_of_labels,
-    sized_groups,
-    spectral_labels,
-)
+from octavo.decomposition.subspaces.spectral_groups import partition_of_labels, sized_groups
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.samples import as_sample
+from octavo.engine.spectral.normalized_affinity import count_clusters, spectral_labels
 
 __all__ = ["SubspacePartition", "find_subspaces"]
 

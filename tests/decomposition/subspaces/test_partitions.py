@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from octavo.data import make_subspace_mixture
 from octavo.decomposition import (
-    fast_spectral_clusters,
     find_subspaces,
     pairwise_dependence,
     subspace_objective,
@@ -22,11 +21,7 @@ from octavo.decomposition.subspaces.partitions import (
     greedy_swaps,
     n_partitions,
 )
-from octavo.decomposition.subspaces.spectral_groups import (
-    count_clusters,
-    sized_groups,
-    spectral_labels,
-)
+from octavo.decomposition.subspaces.spectral_groups import partition_of_labels, sized_groups
 from octavo.info import HSIC, KnnShannonEntropy, KSGMutualInformation, MIFromEntropy
 
 
@@ -194,21 +189,6 @@ def test_infinite_defaults_are_errors_in_words():
         subspace_objective(S, [[0, 1]])
 
 
-def test_laplacian_of_cliques_counts_them():
-    blocks = np.zeros((7, 7))
-    for group in ([0, 1, 2], [3, 4], [5], [6]):
-        blocks[np.ix_(group, group)] = 1.0
-    np.fill_diagonal(blocks, 0.0)
-    assert count_clusters(blocks) == 4
-    labels = spectral_labels(blocks, 4, np.random.RandomState(0))
-    assert len(set(labels)) == 4
-    assert count_clusters(np.zeros((5, 5))) == 5
-    assert count_clusters(np.ones((5, 5)) - np.eye(5)) == 1
-    weak = blocks + 0.01  # weak links between all: the gap stays where it was for the cliques
-    np.fill_diagonal(weak, 0.0)
-    assert count_clusters(weak[:5, :5]) == 2
-
-
 def test_groups_of_given_sizes():
     affinity = np.full((6, 6), 0.01)
     for group in ([0, 3, 4], [1, 2], [5]):
@@ -218,26 +198,8 @@ def test_groups_of_given_sizes():
     assert groups == [(5,), (0, 3, 4), (1, 2)]
 
 
-def test_fast_spectral_clusters_with_all_rows_is_spectral_clustering():
-    rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(m, 0.3, size=(30, 2)) for m in ([0, 0], [3, 0], [0, 3])])
-    labels = fast_spectral_clusters(X, 3, n_representatives=90, bandwidth=0.5, random_state=0)
-    distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
-    affinity = np.exp(-distances / 0.5)
-    np.fill_diagonal(affinity, 0.0)
-    plain = spectral_labels(affinity, 3, np.random.RandomState(0))
-    assert as_set([np.flatnonzero(labels == m) for m in range(3)]) == as_set(
-        [np.flatnonzero(plain == m) for m in range(3)]
-    )
-
-
-def test_fast_spectral_clusters_separate_rings():
-    rng = np.random.default_rng(0)
-    t, inner = rng.uniform(0, 2 * np.pi, size=2000), np.arange(2000) < 1000
-    X = np.column_stack([np.cos(t), np.sin(t)]) * np.where(inner, 1, 4)[:, None]
-    labels = fast_spectral_clusters(X, 2, n_representatives=60, random_state=0)
-    assert len(set(labels[inner])) == len(set(labels[~inner])) == 1
-    assert labels[0] != labels[-1]
+def test_groups_of_labels_come_by_size_and_first_member():
+    assert partition_of_labels(np.array([2, 0, 2, 1, 0, 7])) == [(0, 2), (1, 4), (3,), (5,)]
 
 
 # Properties
@@ -301,8 +263,6 @@ def test_bad_partitions_and_sizes():
         subspace_objective(S, [[0, 1], [2, 3]], "sum_entropy", HSIC())
     with pytest.raises(TypeError, match="got <class"):
         subspace_objective(S, [[0, 1], [2, 3]], "sum_entropy", KnnShannonEntropy)
-    with pytest.raises(ValueError, match="n_clusters"):
-        fast_spectral_clusters(S, 60)
 
 
 def test_enumeration_has_a_limit():
