@@ -103,7 +103,8 @@ def parametric_simplex(
     -----
     The dictionary is dense: a pivot costs n_constraints × n_variables multiplications. For
     one large sparse program and no path, use `scipy.optimize.linprog`. For CLIME and the
-    Dantzig selector, `clime_path` and `DantzigSelector` follow the same path faster.
+    Dantzig selector, `octavo.graphical.clime_path` and `DantzigSelector` follow the same path
+    faster.
 
     Ties never make it cycle: they are broken as by an infinitesimal random perturbation.
 
@@ -117,7 +118,7 @@ def parametric_simplex(
     --------
     The least x1 + x2 that covers two demands, as both fall short by λ:
 
-    >>> from octavo.graphical import parametric_simplex
+    >>> from octavo.linear import parametric_simplex
     >>> path = parametric_simplex(
     ...     [[-1, -2], [-3, -1]], [-2, -3], [-1, -1], b_star=[1, 1], c_star=[0, 0]
     ... )
@@ -148,14 +149,14 @@ class LPSolution(NamedTuple):
 
     `x` and the multipliers `y` of the constraints are nan unless the `status` is "optimal"
     (the others are "infeasible", "unbounded" and "pivot limit"); `fun` is c'x, inf where
-    unbounded and -inf where infeasible; `dual_gap` is b'y − c'x.
+    unbounded and -inf where infeasible; `duality_gap` is b'y − c'x.
     """
 
     x: np.ndarray
     fun: float
     status: str
     y: np.ndarray
-    dual_gap: float
+    duality_gap: float
     n_pivots: int
 
 
@@ -178,7 +179,7 @@ def solve_lp(A, b, c, *, max_iter=None, tol=1e-10) -> LPSolution:
     Returns
     -------
     LPSolution
-        ``x``, ``fun``, ``status``, the dual solution ``y`` and the ``dual_gap``.
+        ``x``, ``fun``, ``status``, the dual solution ``y`` and the ``duality_gap``.
 
     Notes
     -----
@@ -187,7 +188,7 @@ def solve_lp(A, b, c, *, max_iter=None, tol=1e-10) -> LPSolution:
 
     Examples
     --------
-    >>> from octavo.graphical import solve_lp
+    >>> from octavo.linear import solve_lp
     >>> solve_lp([[1, 2], [3, 1]], [2, 6], [1, 1]).fun
     2.0
     """

@@ -9,7 +9,7 @@ from scipy.linalg import hadamard
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LinearRegression
 
-from octavo.graphical import DantzigSelector
+from octavo.linear import DantzigSelector
 
 
 def data(n, d, seed=0, noise=0.3):

@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 from sklearn.linear_model import lasso_path
 
 from benchmarks.harness import Contest
-from octavo.graphical import DantzigSelector
+from octavo.linear import DantzigSelector
 
 SHARES = np.geomspace(0.9, 0.05, 20)  # of the λ at which all coefficients are zero
 

@@ -9,7 +9,7 @@ from the largest λ, where all are zero, to the λ asked for.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from octavo.graphical import DantzigSelector
+from octavo.linear import DantzigSelector
 from octavo.plot import plot_l1_path
 
 rng = np.random.default_rng(0)

@@ -81,7 +81,7 @@ class DantzigSelector(RegressorMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from octavo.graphical import DantzigSelector
+    >>> from octavo.linear import DantzigSelector
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((50, 100))
     >>> y = 3 * X[:, 0] - 2 * X[:, 1] + 0.1 * rng.standard_normal(50)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from benchmarks.harness import Contest
-from octavo.graphical import parametric_simplex, solve_lp
+from octavo.linear import parametric_simplex, solve_lp
 
 
 def program(size):

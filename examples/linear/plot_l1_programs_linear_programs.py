@@ -9,7 +9,7 @@ fall short by λ? `parametric_simplex` answers for every λ at once.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from octavo.graphical import parametric_simplex
+from octavo.linear import parametric_simplex
 from octavo.plot import plot_lp_path
 
 foods = ["lentils", "bread", "cheese", "cabbage"]
