@@ -21,7 +21,6 @@ PAPER = Paper(
     headlines=(
         "zoo-bic",
         "pruning-is-exact",
-        "searches-agree",
     ),
     methods=(
         Method(
@@ -153,7 +152,7 @@ def learner(criterion: str = "bic", **options: Any) -> Any:
 )
 def zoo_bic(run: Run) -> float:
     found = learner(method="bnb").fit(zoo())
-    run.note(f"branch and bound closes the gap after {found.n_steps_} cases")
+    run.note(f"branch and bound closes the gap after {found.n_iter_} cases")
     return found.score_
 
 

@@ -22,7 +22,6 @@ PAPER = Paper(
     headlines=(
         "em-is-a-special-case",
         "bound-is-below-the-truth",
-        "hybrid-centres-beat-medoids",
     ),
     methods=(
         Method(

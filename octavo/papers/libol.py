@@ -21,8 +21,7 @@ PAPER = Paper(
     venue="Journal of Machine Learning Research 15",
     headlines=(
         "rate-of-arow",
-        "rate-of-scw",
-        "second-order-wins",
+        "perceptron-demo",
     ),
     methods=(
         Method(

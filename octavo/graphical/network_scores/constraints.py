@@ -142,7 +142,7 @@ class RuleTemplate:
 
     Examples
     --------
-    >>> from octavo.graphical import naive_bayes
+    >>> from octavo.graphical import naive_bayes_structure
     >>> len(naive_bayes_structure("class").expand(["class", "a", "b"]))
     3
     """
@@ -266,7 +266,7 @@ def naive_bayes_structure(target: Any) -> RuleTemplate:
 
     Examples
     --------
-    >>> from octavo.graphical import naive_bayes
+    >>> from octavo.graphical import naive_bayes_structure
     >>> naive_bayes_structure("y").expand(["y", "a", "b"])
     [indegree('y', 0, 'eq'), forbidden_arc('b', 'a'), forbidden_arc('a', 'b')]
     """
@@ -291,7 +291,7 @@ def tan_structure(target: Any, *, select: bool = True) -> RuleTemplate:
 
     Examples
     --------
-    >>> from octavo.graphical import tan
+    >>> from octavo.graphical import tan_structure
     >>> tan_structure("y", select=False).expand(["y", "a"])
     [indegree('y', 0, 'eq'), indegree('a', 3, 'lt'), required_arc('y', 'a')]
     """
@@ -315,7 +315,7 @@ def two_slice_structure(n: int, *, self_arcs: bool = False) -> RuleTemplate:
 
     Examples
     --------
-    >>> from octavo.graphical import dbn
+    >>> from octavo.graphical import two_slice_structure
     >>> two_slice_structure(1, self_arcs=True).expand(["x before", "x"])
     [indegree('x before', 0, 'eq'), required_arc('x before', 'x')]
     """
@@ -339,7 +339,7 @@ def tiered_structure(groups: Iterable[Iterable[Any]], *, within: bool = True) ->
 
     Examples
     --------
-    >>> from octavo.graphical import tiers
+    >>> from octavo.graphical import tiered_structure
     >>> tiered_structure([["age"], ["disease"]]).expand(["age", "disease", "test"])
     [forbidden_arc('disease', 'age')]
     """
@@ -361,7 +361,7 @@ def ordered_structure(nodes: Sequence[Any]) -> RuleTemplate:
 
     Examples
     --------
-    >>> from octavo.graphical import ordering
+    >>> from octavo.graphical import ordered_structure
     >>> ordered_structure(["a", "b"]).expand(["b", "a"])
     [forbidden_arc('b', 'a')]
     """

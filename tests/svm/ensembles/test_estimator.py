@@ -854,7 +854,7 @@ def test_bad_input_is_told(params, arguments, words):
 
 
 def test_bad_targets_and_kernels_are_told():
-    with pytest.raises(ValueError, match="1 class"):
+    with pytest.raises(ValueError, match="one class"):
         EnsembleSVC().fit(X, np.zeros(400))
     with pytest.raises(ValueError, match="two classes"):
         EnsembleSVC(n_pos=10).fit(X3, Y3)
