@@ -9,6 +9,7 @@ from octavo.info.closed_forms.analytical import quick_test as quick_test
 from octavo.info.closed_forms.families import Exponential as Exponential
 from octavo.info.closed_forms.families import Normal as Normal
 from octavo.info.closed_forms.families import Uniform as Uniform
+from octavo.info.closed_forms.quadratic_forms import quadform_cdf as quadform_cdf
 from octavo.info.dependence.association_copula import BlomqvistBeta as BlomqvistBeta
 from octavo.info.dependence.association_copula import ConditionalSpearman as ConditionalSpearman
 from octavo.info.dependence.association_copula import LowerTailSpearman as LowerTailSpearman
