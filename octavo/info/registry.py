@@ -23,9 +23,10 @@ from numpy.typing import ArrayLike
 
 from octavo._lazy import modules_below
 from octavo._names import UnknownNameError
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.samples import as_sample
 from octavo.info.estimators import SampleEstimator
-from octavo.info.input_checks import Floats, as_sample
 
 __all__ = [
     "EstimatorRecord",

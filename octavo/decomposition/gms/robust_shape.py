@@ -18,12 +18,12 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from octavo.decomposition.gms.solver import drop_zero_rows
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 from octavo.engine.linalg.weighted_scatter import (
@@ -38,7 +38,6 @@ from octavo.engine.linalg.weighted_scatter import (
 
 __all__ = ["RobustShape", "maronna_scatter", "tyler_shape"]
 
-Array = NDArray[np.float64]
 
 SINGULAR = 1e-7  # of the factor: the scatter has lost all digits in some direction
 
@@ -52,8 +51,8 @@ class RobustShape(NamedTuple):
     the fixed point has no variance outside it.
     """
 
-    scatter: Array
-    distances: Array
+    scatter: Floats
+    distances: Floats
     residual: float
     n_iter: int
     converged: bool
@@ -61,7 +60,12 @@ class RobustShape(NamedTuple):
 
 
 def _fixed_point(
-    X: Any, weight: Callable[[Array], Array], level: float, scaled: bool, tol: float, max_iter: int
+    X: Any,
+    weight: Callable[[Floats], Floats],
+    level: float,
+    scaled: bool,
+    tol: float,
+    max_iter: int,
 ) -> RobustShape:
     """Iterate Σ ← Σᵢ w(xᵢᵀΣ⁻¹xᵢ) xᵢxᵢᵀ / level, with Σ⁻¹ = ZZᵀ."""
     n_features = X.shape[1]

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 
-Floats = NDArray[np.float64]
 _LOG_2PI = math.log(2.0 * math.pi)
 _PAIRS = 1 << 20  # numbers in the temporary matrices of one block of pairs
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 
-Floats = NDArray[np.float64]
 _DEPENDENT = 1e-12  # a pivot below this share of its diagonal is a column that others span
 _ROUNDING = 1e-10  # signs are judged relative to the size of the problem times this
 

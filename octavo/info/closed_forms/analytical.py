@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from octavo._names import UnknownNameError
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.info.closed_forms.families import (
     Family,
@@ -37,7 +38,6 @@ from octavo.info.closed_forms.families import (
     shannon,
 )
 from octavo.info.entropies.knn import renyi_from_power, sharma_mittal_from_power, tsallis_from_power
-from octavo.info.input_checks import Floats
 
 __all__ = ["QuickTest", "analytical_value", "quick_test"]
 

@@ -20,11 +20,11 @@ from scipy.special import digamma, gammaln, logsumexp, ndtr
 from sklearn.utils import check_random_state
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval
 from octavo.info.entropies.knn import check_order, renyi_from_power
 from octavo.info.estimators import EntropyEstimator
-from octavo.info.input_checks import Floats
 
 __all__ = ["KDPartitionEntropy", "MSTRenyiEntropy", "VoronoiEntropy", "mst_constant"]
 

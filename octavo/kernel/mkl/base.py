@@ -12,12 +12,12 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.kernel.mkl.columns import MatrixColumns, StackColumns
@@ -29,7 +29,6 @@ from octavo.kernel.mkl.machines import BoxMachine, Machine, Solved, SquaredMachi
 from octavo.kernel.mkl.weight_norms import FLOOR, LpNorm, WeightNorm, weight_norm
 from octavo.kernel.mkl.wrapper import MKLFit, Step, WeightStep, solve_wrapper
 
-Floats = NDArray[np.float64]
 CUTS_BELOW = 1.5  # p below which planes need fewer machines than the closed form
 IN_MEMORY = 2**30  # bytes of kernel matrices that "auto" keeps
 

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.kernels.gram import check_symmetric
 
 __all__ = ["center_kernel", "kernel_alignment", "normalize_kernel"]
 
-Floats = NDArray[np.float64]
 HOW = ("multiplicative", "spherical")
 _NO_VARIANCE = 1e-12  # of the mean diagonal: less is rounding
 

@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import StrOptions, fit_context
 from octavo.engine.kernels.exponential import exp_nonpositive
 from octavo.engine.kernels.gram import (
@@ -33,7 +34,6 @@ from octavo.kernel.mkl.kernel_normalize import as_stack, feature_variance, inver
 
 __all__ = ["KernelStack"]
 
-Floats = NDArray[np.float64]
 PRESETS = ("rbf_ladder", "linear_per_feature", "rbf_per_feature", "precomputed")
 _LADDER = range(-5, 5)  # powers of two around gamma="scale"
 _OWN = ("gamma", "degree", "coef0", "columns")

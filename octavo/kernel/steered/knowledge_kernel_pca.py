@@ -15,13 +15,13 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from octavo.data.kernel.steerable import make_g241, make_hidden_clusters
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 from octavo.engine.kernels.gram import resolve_kernel
@@ -41,8 +41,6 @@ __all__ = [
     "minimize_quadratic_on_sphere",
     "rank_one_eigh",
 ]
-
-Array = NDArray[np.float64]
 
 
 @checked
@@ -145,7 +143,7 @@ def store_map(
         )
 
 
-def constraint_residuals(constraints: MapConstraints, embedding: Array) -> dict[str, Any]:
+def constraint_residuals(constraints: MapConstraints, embedding: Floats) -> dict[str, Any]:
     """Return how far placed points are from their places, and linked pairs from each other."""
     placed = {
         i: float(np.sqrt(np.nansum((embedding[i] - np.array(placement.at)) ** 2)))

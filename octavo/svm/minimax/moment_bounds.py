@@ -17,9 +17,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 
 __all__ = [
@@ -32,8 +33,6 @@ __all__ = [
     "worst_case_error",
 ]
 
-Array = NDArray[np.float64]
-
 
 class MomentUncertainty(NamedTuple):
     """What a class's moments may miss: ``offset`` and ``inflation``, class 0 before class 1.
@@ -43,8 +42,8 @@ class MomentUncertainty(NamedTuple):
     inflation = η.
     """
 
-    offset: Array
-    inflation: Array
+    offset: Floats
+    inflation: Floats
 
     def times(self, share: float) -> MomentUncertainty:
         """Return a share of it."""

@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.arrays import Indices
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import (
     Interval,
@@ -39,7 +40,6 @@ from octavo.svm.representatives.hull_selection import (
 )
 from octavo.svm.representatives.partition import (
     DistinctRows,
-    Rows,
     contiguous_blocks,
     distinct_rows,
     median_split_blocks,
@@ -66,10 +66,10 @@ class Segregated(NamedTuple):
     """Rows cut into subsets of one class: distinct rows, their weights, and the subsets."""
 
     distinct: DistinctRows
-    kept: Rows  # rows of positive weight, which `distinct` counts from
-    rows: Rows  # index in X of each distinct row
+    kept: Indices  # rows of positive weight, which `distinct` counts from
+    rows: Indices  # index in X of each distinct row
     weight: np.ndarray  # of each distinct row
-    subsets: list[Rows]  # indices of distinct rows
+    subsets: list[Indices]  # indices of distinct rows
 
 
 def segregate(
@@ -108,7 +108,7 @@ def segregate(
     return Segregated(distinct, kept, rows, weight, [place[subset] for subset in subsets])
 
 
-def gram_of_rows(kernel: Kernel, X: Any, rows: Rows) -> np.ndarray:
+def gram_of_rows(kernel: Kernel, X: Any, rows: Indices) -> np.ndarray:
     """Return the Gram matrix of a few rows, float64, C-ordered and exactly symmetric."""
     local = X[rows]
     gram = np.ascontiguousarray(kernel.block(local, local), dtype=np.float64)
@@ -127,7 +127,7 @@ def iterate_extremes(
 ) -> Iterator[ExtremePoints]:
     """Yield the extreme points of each subset, in order (steps 4 and 5 of DeriveRS)."""
 
-    def one(subset: Rows) -> ExtremePoints:
+    def one(subset: Indices) -> ExtremePoints:
         return select_extremes(gram_of_rows(kernel, X, cut.rows[subset]), eps, resolve=resolve)
 
     if effective_n_jobs(n_jobs) == 1:

@@ -22,12 +22,12 @@ from sklearn.utils.validation import check_array
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.duals.simplex_qp import simplex_qp
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.kernels.gram import check_gram
 
 __all__ = ["ExtremePoints", "approximate_extreme_points", "distance_to_hull"]
 
-Floats = NDArray[np.float64]
 BALL_TOL = 1e-3  # gap of the enclosing ball that starts a selection, relative to its radius²
 HULL_TOL = 1e-1  # gap of the final weights, relative to eps
 MAX_STEPS = 100_000

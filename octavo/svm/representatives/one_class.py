@@ -13,8 +13,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.svm import OneClassSVM
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
+from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.sklearn_door import Interval, check_sample_weight, fit_context
 from octavo.svm.representatives.estimator import CACHE, kernel_of_machine
 from octavo.svm.representatives.extreme_points import ApproximateExtremePoints
@@ -34,7 +35,7 @@ SHARED = (
 )
 
 
-class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
+class AEOneClassSVM(DelegatesToFitted, CallbackSupportMixin, OutlierMixin, BaseEstimator):
     """Outlier detection by a one-class machine that is trained on approximate extreme points.
 
     Parameters
@@ -108,6 +109,7 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
     True
     """
 
+    _inner = "estimator_"
     _parameter_constraints: dict = {
         "nu": [Interval(Real, 0, 1, closed="right")],
         **{name: ApproximateExtremePoints._parameter_constraints[name] for name in SHARED},
@@ -180,9 +182,8 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
         self.support_, self.offset_ = chosen[machine.support_], float(machine.offset_[0])
         return self
 
-    def _rows(self, X):
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+    def _inner_candidates(self):
+        return [OneClassSVM()]
 
     def score_samples(self, X):
         """Return the unshifted score of each row; larger is more normal.
@@ -197,8 +198,7 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
             Scores.
         """
-        X = self._rows(X)
-        return self.estimator_.score_samples(X)
+        return self._ask("score_samples", X)
 
     def decision_function(self, X):
         """Return the score above the boundary of each row.
@@ -213,8 +213,7 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
         values : ndarray of shape (n_samples,)
             Negative for outliers.
         """
-        X = self._rows(X)
-        return self.estimator_.decision_function(X)
+        return self._ask("decision_function", X)
 
     def predict(self, X):
         """Return 1 for each row inside and -1 for each outlier.
@@ -229,5 +228,4 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             1 or -1.
         """
-        X = self._rows(X)
-        return self.estimator_.predict(X)
+        return self._ask("predict", X)

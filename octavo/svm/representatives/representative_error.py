@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import check_sample_weight
 from octavo.engine.kernels.gram import Kernel, row_chunks
 
 __all__ = ["ErrorCertificate", "error_certificate"]
-
-Floats = NDArray[np.float64]
 
 
 class ErrorCertificate(NamedTuple):
