@@ -7,7 +7,33 @@ from octavo.claims import KINDS, MIN_SEEDS
 
 PAPERS = papers()
 # Papers whose claims are still being brought to these rules.
-PENDING = {paper.key for paper in PAPERS}
+PENDING = {
+    "bayesnet-constraints",
+    "clustering-referee",
+    "ellipsoidal-rounding",
+    "ensemble-svm",
+    "extreme-points",
+    "fastclime",
+    "flipflop",
+    "greedy-kernel",
+    "high-order-crf",
+    "hmm-clustering",
+    "hmm-hybrid-decoding",
+    "ite-toolbox",
+    "knowledge-kernel-pca",
+    "libol",
+    "lp-norm-mkl",
+    "minimax-probability",
+    "natural-evolution",
+    "node-based-ggm",
+    "online-ranking",
+    "perturbed-leader",
+    "private-erm",
+    "robust-pca",
+    "svm-without-offset",
+    "td-policy-evaluation",
+    "terascale-linear",
+}
 DONE = [paper for paper in PAPERS if paper.key not in PENDING]
 
 
