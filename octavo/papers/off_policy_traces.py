@@ -463,8 +463,9 @@ limits = PAPER.section(
     where="Section 3.1, Equation (10)",
 )
 def lstd_statistics_converge(run: Run) -> float:
+    garnet, pi, pi0 = off_policy_pair(run.seed)
     lam, ((A, b), _) = long_run(run.seed, run.full)
-    exact = rl.lstd_limit(*off_policy_pair(run.seed), lam)
+    exact = rl.lstd_limit(garnet, pi, pi0, lam)
     return max(relative(A, exact.A), relative(b, exact.b))
 
 
@@ -481,15 +482,16 @@ def lstd_statistics_converge(run: Run) -> float:
     published="equal",
 )
 def brm(run: Run, row: str) -> float:
+    garnet, pi, pi0 = off_policy_pair(run.seed)
     lam, (_, (A, b)) = long_run(run.seed, run.full)
-    printed = rl.brm_limit(*off_policy_pair(run.seed), lam, as_published=True)
+    printed = rl.brm_limit(garnet, pi, pi0, lam, as_published=True)
     if row == "matrix-converges":
         return relative(A, printed.A)
     if row == "vector-as-printed":
         run.note(f"λ = {lam:.2f}: off by {relative(b, printed.b):.1%}")
         run.note("reward and ratio on its successor are one draw: P̃'DR, where P'DR is printed")
         return relative(b, printed.b)
-    return relative(b, rl.brm_limit(*off_policy_pair(run.seed), lam).b)
+    return relative(b, rl.brm_limit(garnet, pi, pi0, lam).b)
 
 
 @limits.claim(

@@ -29,7 +29,6 @@ PENDING = {
     "online-ranking",
     "perturbed-leader",
     "private-erm",
-    "robust-pca",
     "svm-without-offset",
     "td-policy-evaluation",
     "terascale-linear",
