@@ -150,9 +150,9 @@ def algorithm_2(X, d):
         values.append(lengths.sum())
         inverse = np.linalg.inv((X / np.maximum(lengths, 1e-20)[:, None]).T @ X)
         steps.append(inverse / np.trace(inverse))  # Eq. (40)
-        if k > 3 and (k + 1) % 4 == 0:
-            if np.linalg.norm(X @ steps[-1], axis=1).sum() > values[k - 3]:
-                break
+        value = np.linalg.norm(X @ steps[-1], axis=1).sum()
+        if k > 3 and (k + 1) % 4 == 0 and value > values[k - 3]:
+            break
     Q = steps[-2]
     return np.linalg.eigh((Q + Q.T) / 2)[1][:, :d].T, len(steps) - 2
 
