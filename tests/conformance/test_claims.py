@@ -29,7 +29,6 @@ PENDING = {
     "online-ranking",
     "perturbed-leader",
     "private-erm",
-    "svm-without-offset",
     "td-policy-evaluation",
     "terascale-linear",
 }
