@@ -715,6 +715,7 @@ PAPER.not_measurable(
     says="EGMS removes shadows from faces best",
     where="Section 6.7, Figure 4",
     published="by eye",
+    kind="ordering",
 )
 
 

@@ -27,7 +27,6 @@ PENDING = {
     "natural-evolution",
     "node-based-ggm",
     "online-ranking",
-    "perturbed-leader",
     "private-erm",
     "td-policy-evaluation",
     "terascale-linear",
