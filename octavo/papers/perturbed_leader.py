@@ -264,9 +264,9 @@ def hannan_consistent(run: Run) -> float:
 def quoted_bound(run: Run) -> float:
     trace = online.FollowPerturbedLeader(0.9).run(np.tile([0.0, 1.0], (500, 1)))
     loss = float(trace.cumulative_loss_[-1])
-    run.note("two experts, losses (0, 1) for ever, ε = 0.9, exact")
     run.note(
-        f"the logarithm is read to base 2; with the natural one it is {loss / (math.log(2) / 0.9):.3f}"
+        "two experts, losses (0, 1) for ever, ε = 0.9, exact; the logarithm is read to base 2, with "
+        f"the natural one the ratio is {0.9 * loss / math.log(2):.3f}"
     )
     return loss / (math.log2(2) / 0.9)
 
