@@ -265,7 +265,7 @@ def quoted_bound(run: Run) -> float:
     trace = online.FollowPerturbedLeader(0.9).run(np.tile([0.0, 1.0], (500, 1)))
     loss = float(trace.cumulative_loss_[-1])
     run.note(
-        "two experts, losses (0, 1) for ever, ε = 0.9, exact; the logarithm is read to base 2, with "
+        "two experts, losses (0, 1) for ever, ε = 0.9; the logarithm is read to base 2, with "
         f"the natural one the ratio is {0.9 * loss / math.log(2):.3f}"
     )
     return loss / (math.log2(2) / 0.9)

@@ -23,7 +23,6 @@ PENDING = {
     "knowledge-kernel-pca",
     "libol",
     "lp-norm-mkl",
-    "minimax-probability",
     "natural-evolution",
     "node-based-ggm",
     "online-ranking",
