@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chains.inference import Edges, best_paths, chain_marginals
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.sequence.hmm.model import HMMScores, require_possible
+from octavo.sequence.hmm.scores import HMMScores, require_possible
 
 _LARGEST = 200_000  # blocks of k - 1 states that the recursion may hold
 

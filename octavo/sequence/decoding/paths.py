@@ -30,7 +30,7 @@ from octavo.sequence.decoding.posterior_risks import (
     risks_of_each,
 )
 from octavo.sequence.decoding.transforms import variables_of
-from octavo.sequence.hmm.model import HMMScores, checked_hmm, require_possible
+from octavo.sequence.hmm.scores import HMMScores, checked_hmm, require_possible
 
 __all__ = ["decode", "decode_path_family"]
 

@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 
 from octavo.engine.chains.inference import Edges, chain_marginals, path_scores
 from octavo.engine.chains.sequences import locate, stack_sequences
-from octavo.sequence.hmm.model import HMMScores, checked_hmm, require_possible
+from octavo.sequence.hmm.scores import HMMScores, checked_hmm, require_possible
 
 __all__ = ["Posteriors", "hmm_posteriors", "path_risks"]
 

@@ -22,7 +22,7 @@ from octavo.engine.chains.inference import Edges, log_partition
 from octavo.engine.chains.kernels import edge_between, edge_degree
 from octavo.engine.chains.sequences import locate
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.sequence.hmm.model import HMMScores, checked_hmm, require_possible
+from octavo.sequence.hmm.scores import HMMScores, checked_hmm, require_possible
 
 __all__ = ["TransformedVariables", "transformed_variables"]
 

@@ -8,13 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.sequence.hmm.params import (
-    HMMBank,
-    chunks_of_sequences,
-    log_sum,
-    safe_log,
-    sequence_logliks,
-)
+from octavo.sequence.hmm.bank import HMMBank, chunks_of_sequences, sequence_logliks
+from octavo.sequence.hmm.emissions import log_sum, safe_log
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

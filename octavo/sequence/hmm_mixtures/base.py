@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from octavo.sequence.hmm.params import HMMParams, check_rows, log_sum, pack_hmms, safe_log
+from octavo.sequence.hmm.bank import check_rows, pack_hmms
+from octavo.sequence.hmm.emissions import log_sum, safe_log
+from octavo.sequence.hmm.params import HMMParams, join_hmms
 from octavo.sequence.hmm.sequence_sets import (
     Mixture,
     SequenceSets,
@@ -29,6 +31,18 @@ class SequenceMixtureMixin:
     def _mixture(self) -> Mixture:
         check_is_fitted(self, "cluster_hmms_")
         return Mixture(np.asarray(self.weights_), pack_hmms(self.cluster_hmms_))
+
+    def to_hmm(self) -> HMMParams:
+        """Return the mixture as one HMM, to be decoded or drawn from.
+
+        Returns
+        -------
+        hmm : HMMParams
+            With the states of all components, in their order; those of one never lead to those of
+            another, and it starts in component k with probability ``weights_[k]``.
+        """
+        check_is_fitted(self, "cluster_hmms_")
+        return join_hmms(self.cluster_hmms_, self.weights_)
 
     def _logliks(self, X: Any, lengths: Any, groups: Any) -> tuple[Mixture, SequenceSets, Floats]:
         mixture = self._mixture()

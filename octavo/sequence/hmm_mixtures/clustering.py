@@ -26,16 +26,9 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.smooth.em import Climb, warn_unless_converged
-from octavo.sequence.hmm.params import (
-    COVARIANCE_TYPES,
-    HMMBank,
-    HMMParams,
-    log_sum,
-    pack_hmms,
-    require_positive,
-    safe_log,
-    unpack_hmms,
-)
+from octavo.sequence.hmm.bank import HMMBank, pack_hmms, require_positive, unpack_hmms
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES, log_sum, safe_log
+from octavo.sequence.hmm.params import HMMParams, join_hmms
 from octavo.sequence.hmm.sequence_sets import Mixture, responsibilities
 from octavo.sequence.hmm.starts import Shape
 from octavo.sequence.hmm_mixtures.divergence import check_pair, expected_logliks
@@ -136,12 +129,24 @@ class HMMCentersMixin:
         check_is_fitted(self, "cluster_hmms_")
         return pack_hmms(self.cluster_hmms_)
 
+    def to_hmm(self) -> HMMParams:
+        """Return the mixture of the centres as one HMM, to be decoded or drawn from.
+
+        Returns
+        -------
+        hmm : HMMParams
+            With the states of all centres, in their order; those of one never lead to those of
+            another, and it starts in centre k with probability ``weights_[k]``.
+        """
+        check_is_fitted(self, "cluster_hmms_")
+        return join_hmms(self.cluster_hmms_, self.weights_)
+
     def transform(self, hmms: Any) -> Floats:
         """Return the expected log-likelihood of each HMM under each cluster's centre.
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
 
         Returns
@@ -159,7 +164,7 @@ class HMMCentersMixin:
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
 
         Returns
@@ -175,7 +180,7 @@ class HMMCentersMixin:
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
 
         Returns
@@ -191,7 +196,7 @@ class HMMCentersMixin:
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
         y : None
             Ignored.
@@ -217,7 +222,7 @@ class HMMCentersMixin:
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             The HMMs that were clustered.
         n_sequences : float, optional
             How many sequences of length ``tau`` the HMMs stand for: the amount of data they were
@@ -237,7 +242,7 @@ class HMMCentersMixin:
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             The HMMs that were clustered.
         n_sequences : float, optional
             As in `bic`.
@@ -403,7 +408,7 @@ class HMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, BaseEst
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of one family: the same number of features, form of covariances and kind of
             emissions. Numbers of states and of Gaussians may differ.
         sample_weight : array-like of shape (n_hmms,), optional

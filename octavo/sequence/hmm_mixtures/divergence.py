@@ -21,15 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.sequence.hmm.params import (
-    HMMBank,
-    HMMParams,
-    component_scores,
-    log_sum,
-    pack_hmms,
-    require_positive,
-    safe_log,
-)
+from octavo.sequence.hmm.bank import HMMBank, component_scores, pack_hmms, require_positive
+from octavo.sequence.hmm.emissions import log_sum, safe_log
+from octavo.sequence.hmm.params import HMMParams
 
 __all__ = ["clustering_loglik", "hmm_distance_matrix", "hmm_expected_loglik", "hmm_kl"]
 
@@ -348,9 +342,9 @@ def hmm_expected_loglik(p: HMMParams, q: HMMParams, tau: int = 10) -> float:
 
     Parameters
     ----------
-    p : HMMParams
+    p : HMMParams, or another form that `as_hmm` takes
         The model that sequences come from; its covariances may be singular.
-    q : HMMParams
+    q : HMMParams, or another form that `as_hmm` takes
         The model that explains them.
     tau : int, default=10
         Length of the sequences.
@@ -380,7 +374,7 @@ def hmm_kl(p: HMMParams, q: HMMParams, tau: int = 10) -> float:
 
     Parameters
     ----------
-    p, q : HMMParams
+    p, q : HMMParams, or other forms that `as_hmm` takes
         Two models, both with a density.
     tau : int, default=10
         Length of the sequences.
@@ -423,7 +417,7 @@ def hmm_distance_matrix(hmms: Any, tau: int = 10, *, symmetric: bool = False) ->
 
     Parameters
     ----------
-    hmms : list of HMMParams or fitted hmmlearn models
+    hmms : list of HMMParams, or of other forms that `as_hmm` takes
         n models of the same family.
     tau : int, default=10
         Length of the sequences.
@@ -458,7 +452,7 @@ def clustering_loglik(hmms: Any, labels: Any, centers: Any, tau: int = 10) -> fl
 
     Parameters
     ----------
-    hmms : list of HMMParams or fitted hmmlearn models
+    hmms : list of HMMParams, or of other forms that `as_hmm` takes
         The models that were clustered.
     labels : array-like of int
         The cluster of each.

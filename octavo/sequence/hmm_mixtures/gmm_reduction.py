@@ -30,7 +30,8 @@ from octavo.engine.estimators.sklearn_door import (
     precision_cholesky,
 )
 from octavo.engine.smooth.em import warn_unless_converged
-from octavo.sequence.hmm.params import HMMBank, HMMParams, pack_hmms
+from octavo.sequence.hmm.bank import HMMBank, pack_hmms
+from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm.starts import Shape
 from octavo.sequence.hmm_mixtures.clustering import virtual_sequences
 from octavo.sequence.hmm_mixtures.vhem import (

@@ -24,13 +24,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.smooth.em import Steps, warn_unless_converged
-from octavo.sequence.hmm.params import (
-    COVARIANCE_TYPES,
-    HMMParams,
-    check_rows,
-    pack_hmms,
-    unpack_hmms,
-)
+from octavo.sequence.hmm.bank import check_rows, pack_hmms, unpack_hmms
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
+from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm.sequence_sets import SequenceSets, gather_sets, parts_of_sets, take_sets
 from octavo.sequence.hmm.starts import Shape
 from octavo.sequence.hmm_mixtures.base import SequenceMixtureMixin

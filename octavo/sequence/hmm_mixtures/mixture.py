@@ -26,16 +26,9 @@ from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.probability.gaussians import weighted_moments
 from octavo.engine.smooth.em import Climb, Steps, best_of, climb, warn_unless_converged
+from octavo.sequence.hmm.bank import HMMBank, check_rows, component_scores, unpack_hmms
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES, log_sum, safe_log
 from octavo.sequence.hmm.m_step import BankStatistics, SingularCovarianceError, updated_bank
-from octavo.sequence.hmm.params import (
-    COVARIANCE_TYPES,
-    HMMBank,
-    check_rows,
-    component_scores,
-    log_sum,
-    safe_log,
-    unpack_hmms,
-)
 from octavo.sequence.hmm.sequence_sets import (
     Mixture,
     SequenceSets,

@@ -28,14 +28,9 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.probability.gaussians import log_product_kernel
-from octavo.sequence.hmm.params import (
-    HMMBank,
-    HMMParams,
-    pack_hmms,
-    require_positive,
-    safe_log,
-    unpack_hmms,
-)
+from octavo.sequence.hmm.bank import HMMBank, pack_hmms, require_positive, unpack_hmms
+from octavo.sequence.hmm.emissions import safe_log
+from octavo.sequence.hmm.params import HMMParams, join_hmms
 from octavo.sequence.hmm.starts import Shape, k_means
 from octavo.sequence.hmm_mixtures.divergence import check_pair, check_tau
 from octavo.sequence.hmm_mixtures.vhem import Collection, fit_vhem
@@ -121,7 +116,7 @@ def hmm_ppk(hmms: Any, lam: float = 0.5, tau: int = 10, *, normalize: bool = Tru
 
     Parameters
     ----------
-    hmms : list of HMMParams or fitted hmmlearn models
+    hmms : list of HMMParams, or of other forms that `as_hmm` takes
         n models of the same family.
     lam : float, default=0.5
         The power λ: one half gives the Bhattacharyya affinity, one the expected likelihood.
@@ -360,7 +355,7 @@ class PPKSpectralClustering(ClusterMixin, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of one family, with densities.
         y : None
             Ignored.
@@ -424,12 +419,24 @@ class PPKSpectralClustering(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             found += unpack_hmms(run.params.bank)
         return found
 
+    def to_hmm(self) -> HMMParams:
+        """Return the mixture of the centres as one HMM, to be decoded or drawn from.
+
+        Returns
+        -------
+        hmm : HMMParams
+            With the states of all centres, in their order; those of one never lead to those of
+            another, and it starts in centre k with probability ``weights_[k]``.
+        """
+        check_is_fitted(self, "cluster_hmms_")
+        return join_hmms(self.cluster_hmms_, self.weights_)
+
     def transform(self, hmms: Any) -> Floats:
         """Return the places of HMMs in the embedding, also of new ones.
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
 
         Returns
@@ -453,7 +460,7 @@ class PPKSpectralClustering(ClusterMixin, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
         level : int, default=0
             The level of the hierarchy.

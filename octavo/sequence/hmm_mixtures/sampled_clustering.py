@@ -21,7 +21,8 @@ from sklearn.utils import check_random_state
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.smooth.em import Climb, Steps, warn_unless_converged
-from octavo.sequence.hmm.params import COVARIANCE_TYPES, HMMBank, pack_hmms, unpack_hmms
+from octavo.sequence.hmm.bank import HMMBank, pack_hmms, unpack_hmms
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
 from octavo.sequence.hmm.sequence_sets import SequenceSets
 from octavo.sequence.hmm.starts import Shape
 from octavo.sequence.hmm_mixtures.clustering import HMMCentersMixin, check_weights, reduced_shape
@@ -216,7 +217,7 @@ class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, 
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of one family.
         sample_weight : array-like of shape (n_hmms,), optional
             Weights of the HMMs, on any scale: the share of the sequences that each gives.

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from octavo.engine.probability.gaussians import weighted_moments
 from octavo.engine.smooth.em import Climb, Steps, best_of, climb
+from octavo.sequence.hmm.bank import HMMBank, unpack_hmms
 from octavo.sequence.hmm.m_step import BankStatistics, updated_bank
-from octavo.sequence.hmm.params import HMMBank, unpack_hmms
 from octavo.sequence.hmm.sequence_sets import Mixture, gather_sets, responsibilities
 from octavo.sequence.hmm.starts import Shape, join_banks, start_bank
 from octavo.sequence.hmm_mixtures.divergence import (

@@ -5,11 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
-from hmmlearn.hmm import GMMHMM, GaussianHMM, PoissonHMM
+from hmmlearn.hmm import GMMHMM, GaussianHMM
 from sklearn.mixture import GaussianMixture
 
 from octavo.sequence import HMMParams
-from octavo.sequence.hmm.params import chunks_of_sequences, pack_hmms, unpack_hmms
+from octavo.sequence.hmm.bank import chunks_of_sequences, pack_hmms, unpack_hmms
 from tests.sequence.models import random_hmm
 
 KINDS = ["diag", "full", "spherical"]
@@ -42,12 +42,6 @@ def test_fitted_models_of_hmmlearn_keep_their_likelihood(kind):
         model.set_params(n_iter=3, random_state=0).fit(X)
         hmm = HMMParams.from_hmmlearn(model)
         np.testing.assert_allclose(hmm.score(X), model.score(X), rtol=1e-9)
-
-
-def test_other_models_of_hmmlearn_are_refused():
-    X = np.random.default_rng(2).poisson(3.0, (20, 1))
-    with pytest.raises(TypeError, match="got PoissonHMM"):
-        HMMParams.from_hmmlearn(PoissonHMM(2, random_state=0).fit(X))
 
 
 @pytest.mark.parametrize("kind", ["diag", "full", "spherical", "tied"])
@@ -151,7 +145,7 @@ def test_bad_sequences_are_located():
     with pytest.raises(ValueError, match="rows of numbers"):
         hmm.score([np.array([["a", "b"]])])
     word = random_hmm(np.random.default_rng(8), kind="discrete", d=3)
-    with pytest.raises(ValueError, match="be below 3, got 3 at sequence 0, position 2"):
+    with pytest.raises(ValueError, match=r"integers 0\.\.2, got 3 at sequence 0, position 2"):
         word.score([0, 1, 3])
-    with pytest.raises(ValueError, match="must hold integers"):
+    with pytest.raises(ValueError, match="one integer symbol a position, got float64"):
         word.score([0.5, 1.0])
