@@ -34,7 +34,6 @@ from octavo.sequence.hmm_mixtures.divergence import clustering_loglik as cluster
 from octavo.sequence.hmm_mixtures.divergence import hmm_distance_matrix as hmm_distance_matrix
 from octavo.sequence.hmm_mixtures.divergence import hmm_expected_loglik as hmm_expected_loglik
 from octavo.sequence.hmm_mixtures.divergence import hmm_kl as hmm_kl
-from octavo.sequence.hmm_mixtures.gmm_reduction import GMMReduction as GMMReduction
 from octavo.sequence.hmm_mixtures.hierarchical_clustering import HMMLevel as HMMLevel
 from octavo.sequence.hmm_mixtures.hierarchical_clustering import HierarchicalHMMClustering as HierarchicalHMMClustering
 from octavo.sequence.hmm_mixtures.hierarchical_mixture import HierarchicalHMMMixture as HierarchicalHMMMixture

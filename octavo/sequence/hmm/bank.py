@@ -16,15 +16,14 @@ from scipy import sparse
 
 from octavo.engine.chains.inference import log_partition
 from octavo.engine.chains.sequences import stack_sequences
+from octavo.engine.probability.gaussians import checked_covariances, require_density
+from octavo.engine.probability.mixtures import safe_log
 from octavo.sequence.hmm.emissions import (
-    checked_covariances,
     checked_numbers,
     checked_symbols,
     component_log_density,
     emitted_by,
     mixture_log_density,
-    require_density,
-    safe_log,
     symbol_log_density,
 )
 from octavo.sequence.hmm.params import HMMParams, as_hmm, check_shapes
@@ -137,7 +136,7 @@ def pack_hmms(hmms: Any, *, name: str = "HMM") -> HMMBank:
     _check_probabilities(bank, name)
     if bank.covars is None:
         return bank
-    covars = checked_covariances(bank.covars, bank.kind == "full", _named(name))
+    covars = checked_covariances(bank.covars, full=bank.kind == "full", name=_named(name))
     return bank._replace(covars=covars)
 
 
@@ -246,7 +245,7 @@ def _named(name: str) -> Callable[..., str]:
 def require_positive(bank: HMMBank, *, name: str = "HMM") -> None:
     """Raise where a covariance is singular, so that the model has no density."""
     if bank.covars is not None:
-        require_density(bank.covars, bank.kind == "full", _named(name))
+        require_density(bank.covars, full=bank.kind == "full", name=_named(name))
 
 
 def unpack_hmms(bank: HMMBank) -> list[HMMParams]:

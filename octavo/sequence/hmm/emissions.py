@@ -7,7 +7,7 @@ fitted model of hmmlearn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,27 +16,13 @@ from scipy.special import logsumexp
 
 from octavo.engine.chains.sequences import locate
 from octavo.engine.probability.gaussians import expected_log_density
+from octavo.engine.probability.mixtures import log_sum, safe_log
 from octavo.sequence.hmm.scores import log_of_probabilities
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 COVARIANCE_TYPES = ("diag", "full", "spherical")
-COVARIANCE = "The covariance of state {}, Gaussian {}"  # what messages call it
-_EIGEN_TOLERANCE = 1e-10  # relative size of a negative eigenvalue that is rounding
 _ROOM = 1 << 21  # numbers in the temporary array of one block of rows
-
-
-def safe_log(values: Floats) -> Floats:
-    """Return logarithms, -inf at zero without a warning."""
-    with np.errstate(divide="ignore"):
-        return np.log(values)
-
-
-def log_sum(values: Floats) -> Floats:
-    """Return log Σ exp over the last axis; -inf where all are."""
-    top = values.max(axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    return safe_log(np.exp(values - top).sum(axis=-1)) + top[..., 0]
 
 
 # --- observations ---------------------------------------------------------------------------------
@@ -220,67 +206,6 @@ def other_log_density(emission: Any, values: NDArray[Any], lengths: Ints) -> Flo
     checked_numbers(values, lengths)
     rows = values[:, None] if values.ndim == 1 else values  # counts must stay integers
     return np.ascontiguousarray(emission._compute_log_likelihood(rows))
-
-
-# --- covariances ----------------------------------------------------------------------------------
-
-
-def is_singular(covars: Floats, full: bool) -> NDArray[np.bool_]:
-    """Tell for each covariance, variances or matrices, whether its Gaussian has no density."""
-    if not full:
-        return covars.min(axis=-1) <= 0
-    values = np.linalg.eigvalsh(covars)
-    return values[..., 0] <= np.finfo(float).eps * values[..., -1]
-
-
-def checked_covariances(
-    covars: Floats, full: bool, name: Callable[..., str] = COVARIANCE.format
-) -> Floats:
-    """Return covariances, symmetric; raise where a variance is negative.
-
-    Parameters
-    ----------
-    covars : ndarray of shape (..., d) or (..., d, d)
-        Variances, or matrices.
-    full : bool
-        Whether they are matrices.
-    name : callable
-        Says what an index of the leading axes means.
-
-    Returns
-    -------
-    covars : ndarray
-        The same, matrices made symmetric; they may be singular.
-    """
-    if not full:
-        smallest = covars.min(axis=-1)
-        largest = np.zeros_like(smallest)
-    else:
-        flipped = covars.swapaxes(-1, -2)
-        size = np.abs(covars).max(axis=(-1, -2))
-        skew = np.abs(covars - flipped).max(axis=(-1, -2)) > 1e-8 * size
-        for place in np.argwhere(skew)[:1]:
-            raise ValueError(f"{name(*place)} is not symmetric.")
-        covars = 0.5 * (covars + flipped)
-        values = np.linalg.eigvalsh(covars)
-        smallest, largest = values[..., 0], values[..., -1]
-    for place in np.argwhere(smallest < -_EIGEN_TOLERANCE * largest)[:1]:
-        raise ValueError(
-            f"{name(*place)} has a negative "
-            f"{'eigenvalue' if full else 'variance'}, {smallest[tuple(place)]:g}."
-        )
-    return covars
-
-
-def require_density(
-    covars: Floats, full: bool, name: Callable[..., str] = COVARIANCE.format
-) -> None:
-    """Raise where a covariance is singular, so that the model has no density."""
-    for place in np.argwhere(is_singular(covars, full))[:1]:
-        raise ValueError(
-            f"{name(*place)} is singular, and the model has no density; add a small variance "
-            "(reg_covar)."
-        )
 
 
 # --- draws ----------------------------------------------------------------------------------------

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.engine.probability.gaussians import Moments, moments_to_gaussians
+from octavo.engine.probability.gaussians import (
+    Moments,
+    SingularCovarianceError,
+    is_singular,
+    moments_to_gaussians,
+)
 from octavo.sequence.hmm.bank import HMMBank
-from octavo.sequence.hmm.emissions import is_singular
 
 Floats = NDArray[np.float64]
 _EMPTY = 1e-12  # share of the whole below which a Gaussian keeps its parameters
-
-
-class SingularCovarianceError(ValueError):
-    """A Gaussian shrank to a point: the likelihood has no maximum without `reg_covar`."""
 
 
 class BankStatistics(NamedTuple):
@@ -93,7 +93,7 @@ def updated_bank(bank: HMMBank, statistics: BankStatistics, *, noise: float = 0.
 
 def _require_spread(covars: Floats, bank: HMMBank) -> None:
     """Raise where an updated Gaussian has no density."""
-    for k, s, m in np.argwhere(is_singular(covars, bank.kind == "full"))[:1]:
+    for k, s, m in np.argwhere(is_singular(covars, full=bank.kind == "full"))[:1]:
         raise SingularCovarianceError(
             f"The covariance of component {k}, state {s}, Gaussian {m} became singular: it "
             "explains too few points; raise reg_covar, or lower n_states or n_mix."

@@ -19,9 +19,9 @@ from sklearn.utils import check_random_state
 
 from octavo.engine.chains.inference import log_partition, sample_paths
 from octavo.engine.chains.sequences import Stacked, split_sequences, stack_sequences
+from octavo.engine.probability.gaussians import checked_covariances, require_density
 from octavo.sequence.hmm.emissions import (
     COVARIANCE_TYPES,
-    checked_covariances,
     checked_numbers,
     checked_symbols,
     draw_mixtures,
@@ -30,7 +30,6 @@ from octavo.sequence.hmm.emissions import (
     emitted_by,
     mixture_log_density,
     other_log_density,
-    require_density,
     symbol_log_density,
 )
 from octavo.sequence.hmm.scores import (
@@ -45,6 +44,7 @@ from octavo.sequence.hmm.scores import (
 __all__ = ["HMMParams", "as_hmm"]
 
 Floats = NDArray[np.float64]
+_GAUSSIAN = "The covariance of state {}, Gaussian {}".format  # in messages
 _ARRAYS = ("startprob", "transmat", "weights", "means", "covars")
 
 
@@ -420,7 +420,7 @@ def _covariances(hmm: HMMParams) -> Floats:
     covars = hmm.covars
     if hmm.covariance_type == "spherical":
         covars = np.repeat(covars[..., None], hmm.means.shape[2], axis=2)
-    return checked_covariances(covars, hmm.covariance_type == "full")
+    return checked_covariances(covars, full=hmm.covariance_type == "full", name=_GAUSSIAN)
 
 
 def log_densities(hmm: HMMParams, stacked: Stacked) -> Floats:
@@ -436,7 +436,7 @@ def log_densities(hmm: HMMParams, stacked: Stacked) -> Floats:
     require_stochastic(logs, lambda row: f"weights row {row}")
     rows = checked_numbers(values, lengths, hmm.means.shape[2])
     covars = _covariances(hmm)
-    require_density(covars, hmm.covariance_type == "full")
+    require_density(covars, full=hmm.covariance_type == "full", name=_GAUSSIAN)
     return mixture_log_density(hmm.weights, hmm.means, covars, rows)
 
 

@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 
 from octavo.engine.chains.inference import chain_marginals
 from octavo.engine.probability.gaussians import owned_log_density, owned_moments
+from octavo.engine.probability.mixtures import log_sum, safe_log
 from octavo.engine.smooth.em import climb
 from octavo.sequence.hmm.bank import HMMBank, check_rows, unpack_hmms
-from octavo.sequence.hmm.emissions import log_sum, safe_log
 from octavo.sequence.hmm.m_step import BankStatistics, updated_bank
 from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm.sequence_sets import SequenceSets, gather_sets, parts_of_sets, take_sets

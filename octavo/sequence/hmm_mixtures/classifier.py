@@ -23,8 +23,9 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.probability.mixtures import log_sum, safe_log
 from octavo.sequence.hmm.bank import check_rows, pack_hmms, sequence_logliks, unpack_hmms
-from octavo.sequence.hmm.emissions import COVARIANCE_TYPES, log_sum, safe_log
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
 from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm.sequence_sets import Mixture, SequenceSets, gather_sets
 from octavo.sequence.hmm.starts import Shape

@@ -25,11 +25,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.probability.mixtures import log_sum, responsibilities, safe_log
 from octavo.engine.smooth.em import Climb, warn_unless_converged
 from octavo.sequence.hmm.bank import HMMBank, pack_hmms, require_positive, unpack_hmms
-from octavo.sequence.hmm.emissions import COVARIANCE_TYPES, log_sum, safe_log
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
 from octavo.sequence.hmm.params import HMMParams, join_hmms
-from octavo.sequence.hmm.sequence_sets import Mixture, responsibilities
+from octavo.sequence.hmm.sequence_sets import Mixture
 from octavo.sequence.hmm.starts import Shape
 from octavo.sequence.hmm_mixtures.divergence import check_pair, expected_logliks
 from octavo.sequence.hmm_mixtures.vhem import (

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.probability.mixtures import log_sum, safe_log
 from octavo.sequence.hmm.bank import HMMBank, component_scores, pack_hmms, require_positive
-from octavo.sequence.hmm.emissions import log_sum, safe_log
 from octavo.sequence.hmm.params import HMMParams
 
 __all__ = ["clustering_loglik", "hmm_distance_matrix", "hmm_expected_loglik", "hmm_kl"]

@@ -21,9 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.probability.mixtures import safe_log
 from octavo.engine.smooth.em import warn_unless_converged
 from octavo.sequence.hmm.bank import pack_hmms, unpack_hmms
-from octavo.sequence.hmm.emissions import COVARIANCE_TYPES, safe_log
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
 from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm_mixtures.clustering import check_weights, reduce_bank, virtual_sequences
 from octavo.sequence.hmm_mixtures.divergence import check_pair, expected_logliks

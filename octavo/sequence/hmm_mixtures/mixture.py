@@ -11,7 +11,6 @@ one assignment a set is Section 5.1 of E. Coviello, A. B. Chan and G. R. G. Lanc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -24,18 +23,13 @@ from sklearn.utils import check_random_state
 from octavo.engine.chains.inference import chain_marginals
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
-from octavo.engine.probability.gaussians import weighted_moments
-from octavo.engine.smooth.em import Climb, Steps, best_of, climb, warn_unless_converged
+from octavo.engine.probability.gaussians import SingularCovarianceError, weighted_moments
+from octavo.engine.probability.mixtures import log_sum, responsibilities, safe_log
+from octavo.engine.smooth.em import Climb, Steps, best_of, climb, surviving, warn_unless_converged
 from octavo.sequence.hmm.bank import HMMBank, check_rows, component_scores, unpack_hmms
-from octavo.sequence.hmm.emissions import COVARIANCE_TYPES, log_sum, safe_log
-from octavo.sequence.hmm.m_step import BankStatistics, SingularCovarianceError, updated_bank
-from octavo.sequence.hmm.sequence_sets import (
-    Mixture,
-    SequenceSets,
-    gather_sets,
-    parts_of_sets,
-    responsibilities,
-)
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
+from octavo.sequence.hmm.m_step import BankStatistics, updated_bank
+from octavo.sequence.hmm.sequence_sets import Mixture, SequenceSets, gather_sets, parts_of_sets
 from octavo.sequence.hmm.starts import Shape, start_mixture
 from octavo.sequence.hmm_mixtures.base import SequenceMixtureMixin
 
@@ -157,23 +151,7 @@ def fit_mixture(
             progress=progress,
         )
 
-    return best_of(without_singular(one, n_init))
-
-
-def without_singular(one: Callable[[], Climb], n_init: int) -> Iterator[Climb]:
-    """Yield climbs, leaving out those whose covariances collapse unless all do."""
-    failed = None
-    done = 0
-    for _ in range(n_init):
-        try:
-            run = one()
-        except SingularCovarianceError as error:
-            failed = error
-            continue
-        done += 1
-        yield run
-    if failed is not None and not done:
-        raise failed
+    return best_of(surviving(one, n_init, SingularCovarianceError))
 
 
 # --- the estimator -------------------------------------------------------------------------------

@@ -28,8 +28,8 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.probability.gaussians import log_product_kernel
+from octavo.engine.probability.mixtures import safe_log
 from octavo.sequence.hmm.bank import HMMBank, pack_hmms, require_positive, unpack_hmms
-from octavo.sequence.hmm.emissions import safe_log
 from octavo.sequence.hmm.params import HMMParams, join_hmms
 from octavo.sequence.hmm.starts import Shape, k_means
 from octavo.sequence.hmm_mixtures.divergence import check_pair, check_tau

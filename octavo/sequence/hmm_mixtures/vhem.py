@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.engine.probability.gaussians import weighted_moments
-from octavo.engine.smooth.em import Climb, Steps, best_of, climb
+from octavo.engine.probability.gaussians import SingularCovarianceError, weighted_moments
+from octavo.engine.probability.mixtures import responsibilities
+from octavo.engine.smooth.em import Climb, Steps, best_of, climb, spread_seeds, surviving
 from octavo.sequence.hmm.bank import HMMBank, unpack_hmms
 from octavo.sequence.hmm.m_step import BankStatistics, updated_bank
-from octavo.sequence.hmm.sequence_sets import Mixture, gather_sets, responsibilities
+from octavo.sequence.hmm.sequence_sets import Mixture, gather_sets
 from octavo.sequence.hmm.starts import Shape, join_banks, start_bank
 from octavo.sequence.hmm_mixtures.divergence import (
     blocks,
@@ -31,7 +32,6 @@ from octavo.sequence.hmm_mixtures.divergence import (
 )
 from octavo.sequence.hmm_mixtures.mixture import expect as expect_sequences
 from octavo.sequence.hmm_mixtures.mixture import maximize as maximize_sequences
-from octavo.sequence.hmm_mixtures.mixture import without_singular
 
 Floats = NDArray[np.float64]
 HARD = 1e4  # virtual sequences a base HMM, for assignments that are nearly hard
@@ -223,25 +223,13 @@ def start_mixture(
     base: Collection, n_clusters: int, seeds: Seeds, rng: np.random.RandomState
 ) -> Mixture:
     """Return first reduced models by greedy k-means++ on the divergences L_ii - L_ij."""
-    n = base.bank.size
-    trials = 1 + int(np.log(n_clusters)) + (n_clusters > 1)
-    banks: list[HMMBank] = []
-    lack = np.ones(n)
-    for k in range(n_clusters):
-        chance = base.weights * lack
-        chance = chance / chance.sum() if chance.sum() > 0 else base.weights
-        best: tuple[float, HMMBank, Floats] | None = None
-        for i in rng.choice(n, size=1 if k == 0 else trials, p=chance):
-            model = first_model(base, int(i), seeds, rng)
-            far = np.maximum(seeds.own - expected_logliks(base.bank, model, base.tau)[:, 0], 0.0)
-            far = np.where(np.isfinite(far), far, 1e300 / n)
-            left = far if k == 0 else np.minimum(lack, far)
-            cost = float(base.weights @ left)
-            if best is None or cost < best[0]:
-                best = cost, model, left
-        assert best is not None
-        banks.append(best[1])
-        lack = best[2]
+
+    def start(i: int) -> tuple[HMMBank, Floats]:
+        model = first_model(base, i, seeds, rng)
+        lack = seeds.own - expected_logliks(base.bank, model, base.tau)[:, 0]
+        return model, np.maximum(lack, 0.0)
+
+    banks = spread_seeds(n_clusters, base.weights, start, rng)
     return Mixture(np.full(n_clusters, 1.0 / n_clusters), join_banks(banks))
 
 
@@ -336,4 +324,4 @@ def fit_vhem(
             )
         return run
 
-    return best_of(without_singular(one, 1 if init else n_init))
+    return best_of(surviving(one, 1 if init else n_init, SingularCovarianceError))

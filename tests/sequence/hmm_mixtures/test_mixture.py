@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import rand_score
 
 from octavo.data import make_hmm_sequences
+from octavo.engine.probability.gaussians import SingularCovarianceError
 from octavo.sequence import (
     HierarchicalHMMMixture,
     HMMMixture,
@@ -20,7 +21,7 @@ from octavo.sequence import (
     fit_hmms,
 )
 from octavo.sequence.hmm.bank import pack_hmms
-from octavo.sequence.hmm.m_step import SingularCovarianceError, updated_bank
+from octavo.sequence.hmm.m_step import updated_bank
 from octavo.sequence.hmm.sequence_sets import Mixture, gather_sets, parts_of_sets
 from octavo.sequence.hmm_mixtures.baum_welch import expect_own
 from octavo.sequence.hmm_mixtures.mixture import expect, maximize
