@@ -198,7 +198,7 @@ def _allowed(scores: Floats) -> Floats:
 def _weighted_path(scores: HMMScores, weights: Weights, gains: Floats | None) -> NDArray[np.int64]:
     """Return the minimiser of Eq. (56) with β2 = β4 = 0 by the recursion (23)-(25)."""
     c1, c2, c3, c4 = weights.C
-    nodes: Floats | None = None
+    nodes: Floats | None = None  # γ_t(j), above Eq. (23) and in Eq. (28), term by term
     if c1:
         nodes = _posterior_feature(scores, gains, weights.beta[0])
         if c1 != 1.0:
@@ -218,8 +218,9 @@ def _weighted_path(scores: HMMScores, weights: Weights, gains: Floats | None) ->
     if nodes is None:
         nodes = np.zeros(scores.emission.shape)
     joint = c2 + c4
-    if joint == 0.0:
+    if joint == 0.0:  # no transitions count: each position for itself
         return _best_of_rows(nodes)
+    # (C2 + C4) log π_j and (C2 + C4) log p_ij, Eq. (23).
     start, trans = scores.start * joint, _scaled(scores.trans, joint)
     return _possible_path(scores, start, trans, nodes)
 
@@ -227,7 +228,7 @@ def _weighted_path(scores: HMMScores, weights: Weights, gains: Floats | None) ->
 def _possible_path(
     scores: HMMScores, start: Floats, trans: Floats | Edges, nodes: Floats
 ) -> NDArray[np.int64]:
-    found = best_paths(start, trans, nodes, scores.lengths)
+    found = best_paths(start, trans, nodes, scores.lengths)  # Eq. (23)-(25)
     _require_finite(scores, found.score)
     return found.states
 
@@ -245,10 +246,11 @@ def _require_finite(scores: HMMScores, best: Floats) -> None:
 
 def _constrained_path(scores: HMMScores, method: str, gains: Floats | None) -> NDArray[np.int64]:
     """Return the best path by marginals among those allowed: Eq. (8), (10) or (15)."""
+    # log p_t(j | x) in Eq. (10), p_t(j | x) in Eq. (8) and (15).
     nodes = _posterior_feature(scores, gains, 0.0 if method == "pvd" else 1.0)
-    if method != "prior-pmap":
+    if method != "prior-pmap":  # r_t(i, j) of Eq. (8) asks that f_j(x_t) be positive, too
         np.copyto(nodes, -np.inf, where=scores.emission == -np.inf)
-    if isinstance(scores.trans, Edges):
+    if isinstance(scores.trans, Edges):  # log r_ij
         trans: Floats | Edges = scores.trans._replace(score=_allowed(scores.trans.score))
     else:
         trans = _allowed(scores.trans)
@@ -554,7 +556,7 @@ def family_states(
         at += 1
     if used[2]:
         features[at] = _prior_feature(scores, gains, beta[1])
-    joint = C[:, 1] + C[:, 3]
+    joint = C[:, 1] + C[:, 3]  # C2 + C4 of Eq. (23)
     weights = np.column_stack([C[:, :3][:, used], joint])
     if isinstance(scores.trans, Edges) or not any(used):
         return np.stack([_one_blend(scores, features, w) for w in weights])

@@ -101,7 +101,7 @@ def hmm_posteriors(
 
 
 def log_prior_marginals(scores: HMMScores) -> Floats:
-    """Return the logs of P(Y_t = j), without observations: π P^{t-1}."""
+    """Return the logs of p_t(j) = P(Y_t = j), without observations: π P^{t-1}; Eq. (20), (27)."""
     trans: Any = scores.trans
     if isinstance(trans, Edges):
         total = np.bincount(trans.source, np.exp(trans.score), minlength=scores.start.size)
@@ -131,7 +131,7 @@ def gain_matrix(
         if class_weight is not None:
             raise ValueError("give a loss or class_weight, not both")
         cost = _checked_loss(loss, K, labels)
-        return max(1.0, float(cost.max())) - cost
+        return max(1.0, float(cost.max())) - cost  # 1 - ρ_t in the place of p_t, Section 8
     weight = _checked_weights(class_weight, K)
     if labels is None:
         return None if weight is None else np.diag(weight)
@@ -336,7 +336,7 @@ def risks_of_each(
             "R1_bar": mean(-np.log(gamma[rows, states])),  # Eq. (6)
             "Rinf": -np.expm1(np.minimum(joint - loglik, 0.0)),  # Eq. (2)
             "Rinf_bar": -(joint - loglik) / T,  # Eq. (3)
-            "Rinf_bar_joint": -joint / T,
+            "Rinf_bar_joint": -joint / T,  # R̄∞(s, x), below Eq. (19)
             "R1_prior": mean(np.einsum("ty,ty->t", prior, cost[states])),  # Eq. (27)
             "R1_bar_prior": mean(-np.log(prior[rows, states])),  # Eq. (20)
             "Rinf_bar_prior": -alone / T,  # Eq. (21)
@@ -362,6 +362,6 @@ def _block_risk(lengths: NDArray[np.int64], gamma: Floats, xi: Floats, k: float)
             blocks = single[: T - int(k) + 1].copy()
             for m in range(int(k) - 1):  # p(s_t..s_{t+k-1} | x) by the Markov property
                 blocks *= follow[m : m + blocks.size]
-            risk[q] = 1.0 - blocks.mean()
+            risk[q] = 1.0 - blocks.mean()  # Eq. (29)
         row += int(T)
     return risk

@@ -107,7 +107,7 @@ class SequenceMixtureMixin:
             One entry a sequence, or a group in the order of `numpy.unique`.
         """
         mixture, _, logliks = self._logliks(X, lengths, groups)
-        return log_sum(safe_log(mixture.weights) + logliks)
+        return log_sum(safe_log(mixture.weights) + logliks)  # the log of Eq. (4)
 
     def score(
         self, X: Any, lengths: ArrayLike | None = None, groups: ArrayLike | None = None

@@ -174,7 +174,7 @@ class HMMCentersMixin:
             Eq. (19), each HMM standing for as many virtual sequences as one did in fit, on average.
         """
         logliks = self.transform(hmms)
-        return responsibilities(self.weights_, self._virtual_each * logliks)[0]
+        return responsibilities(self.weights_, self._virtual_each * logliks)[0]  # Eq. (19)
 
     def predict(self, hmms: Any) -> NDArray[np.intp]:
         """Return the cluster of each HMM.
@@ -208,7 +208,7 @@ class HMMCentersMixin:
             The objective per virtual sequence, HMMs weighted alike.
         """
         joint = safe_log(self.weights_) + self._virtual_each * self.transform(hmms)
-        return float(log_sum(joint).mean() / self._virtual_each)
+        return float(log_sum(joint).mean() / self._virtual_each)  # Eq. (20), by sequence
 
     def _criterion(self, hmms: Any, n_sequences: float | None) -> tuple[float, int, float]:
         """Return twice the negative bound, the number of parameters, and of sequences."""
@@ -489,7 +489,7 @@ def reduce_bank(
     warn_of_absorption(bank, tau)
     ready = raise_variances(bank, float(getattr(estimator, "min_covar", 0.0)))
     ready = ready.widened(float(estimator.reg_covar))
-    virtual = virtual_sequences(estimator.n_virtual, bank.size) * weights
+    virtual = virtual_sequences(estimator.n_virtual, bank.size) * weights  # N_i = N ω_i
     init = getattr(estimator, "init", None)
     return fit_vhem(
         Collection(ready, weights, virtual, tau),

@@ -80,6 +80,7 @@ def expect(mixture: Mixture, data: SequenceSets, noise: float) -> tuple[float, E
         )
         assert chain.pairs is not None
         logliks = np.add.reduceat(chain.log_partition, np.cumsum(part.sets) - part.sets, axis=1)
+        # Eq. (19) with the log-likelihood of a whole set (Section 5.1) in the place of N_i L_ij.
         share, sums = responsibilities(mixture.weights, logliks.T)
         each = np.repeat(share, part.sets, axis=0)  # (n_sequences, K)
         statistics = BankStatistics(
@@ -88,7 +89,7 @@ def expect(mixture: Mixture, data: SequenceSets, noise: float) -> tuple[float, E
             _emission_statistics(bank, part, each, chain.nodes, parts),
         )
         total = statistics if total is None else total.plus(statistics)
-        objective += float(sums.sum())
+        objective += float(sums.sum())  # the log of Eq. (4)
         shares.append(share)
     assert total is not None
     return objective, Expectations(np.concatenate(shares), total)
@@ -123,7 +124,7 @@ def _emission_statistics(
 
 def maximize(mixture: Mixture, found: Expectations, noise: float) -> Mixture:
     """Return the mixture that the expectations call for."""
-    weights = found.share.mean(axis=0)
+    weights = found.share.mean(axis=0)  # Eq. (24)
     return Mixture(weights, updated_bank(mixture.bank, found.statistics, noise=noise))
 
 

@@ -72,6 +72,8 @@ def log_ppk(one: HMMBank, other: HMMBank, lam: float, tau: int) -> Floats:
         top = np.where(np.isfinite(top), top, 0.0)
         emit = np.exp(scores - top)
         forth = mine.trans[:, None].swapaxes(2, 3) ** lam
+        # Eq. (29) as footnote 4 computes it: λ is a power of every path's probability, and the
+        # integral of all paths' products is a forward recursion over pairs of states.
         flow = (mine.start[:, None, :, None] * other.start[None, :, None]) ** lam * emit
         total = np.zeros(scores.shape[:2])
         for t in range(tau):

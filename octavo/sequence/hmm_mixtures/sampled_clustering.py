@@ -58,7 +58,7 @@ def sample_sets(
         One set an HMM.
     """
     total = SAMPLES * bank.size if n_samples is None else n_samples
-    counts = np.maximum(np.rint(total * weights).astype(np.int64), 1)
+    counts = np.maximum(np.rint(total * weights).astype(np.int64), 1)  # N_i = N ω_i, Section 5.1
     drawn = [hmm.sample(int(n), tau, rng) for hmm, n in zip(unpack_hmms(bank), counts)]
     rows = np.concatenate([sequence for some in drawn for sequence in some])
     return SequenceSets(rows, np.full(counts.sum(), tau), counts, np.arange(bank.size))

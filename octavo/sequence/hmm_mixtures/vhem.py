@@ -83,7 +83,7 @@ def expect(mixture: Mixture, base: Collection) -> tuple[float, PairExpectations]
     """
     logliks = expected_logliks(base.bank, mixture.bank, base.tau)
     share, bounds = responsibilities(mixture.weights, base.virtual[:, None] * logliks)  # Eq. (19)
-    return float(bounds.sum()), PairExpectations(share, logliks, bounds)
+    return float(bounds.sum()), PairExpectations(share, logliks, bounds)  # Eq. (11), (20)
 
 
 def maximize(mixture: Mixture, found: PairExpectations, base: Collection) -> Mixture:
@@ -103,6 +103,7 @@ def maximize(mixture: Mixture, found: PairExpectations, base: Collection) -> Mix
     mixture : Mixture
         The reduced models after.
     """
+    # ẑ_ij ω_i, the weights of all sums of Eq. (25) and (28).
     share = np.where(found.share > _NEGLIGIBLE, found.share, 0.0) * base.weights[:, None]
     total: BankStatistics | None = None
     for part in blocks(base.bank, mixture.bank):
@@ -119,7 +120,7 @@ def _block_statistics(base: HMMBank, reduced: HMMBank, tau: int, share: Floats) 
         counts = np.einsum("ibks,ibv->ksv", found.emission, base.weights)
         return BankStatistics(found.start, found.trans, counts)
     means, covars = base.gaussians()
-    moments = weighted_moments(
+    moments = weighted_moments(  # Ω of 1, μ and Σ + μμᵀ, Eq. (28)
         np.ascontiguousarray(found.emission.reshape(len(means), -1)),
         means,
         covars,
