@@ -27,7 +27,15 @@ from octavo.engine.probability.gaussians import (
     weighted_moments,
 )
 from octavo.engine.probability.mixtures import responsibilities
-from octavo.engine.smooth.em import Climb, Steps, best_of, climb, spread_seeds, surviving
+from octavo.engine.smooth.em import (
+    Climb,
+    Restarts,
+    Steps,
+    best_of,
+    climb,
+    spread_seeds,
+    surviving,
+)
 
 Floats = NDArray[np.float64]
 HARD = 1e4  # virtual samples a component, for assignments that are nearly hard
@@ -284,10 +292,8 @@ def fit_reduction(
     given: GaussianMixtureParams,
     virtual: Floats,
     n_components: int,
+    restarts: Restarts,
     *,
-    n_init: int,
-    max_iter: int,
-    tol: float,
     annealing: Sequence[float] = ANNEALING,
     rng: np.random.RandomState,
     progress: Steps | None = None,
@@ -302,7 +308,7 @@ def fit_reduction(
         Virtual samples of each of its components.
     n_components : int
         How many components to keep.
-    n_init, max_iter, tol : int, int, float
+    restarts : Restarts
         Number of starts, and the limits of each.
     annealing : sequence of float
         Shares of the virtual samples with which a few first iterations are made.
@@ -319,6 +325,7 @@ def fit_reduction(
     floor = _FLOOR * overall_variance(given)
     smooth = given.widened(float(floor.mean()) if given.form == "spherical" else floor)
     own = own_scores(given, smooth)
+    max_iter = restarts.max_iter
 
     def up(start: GaussianMixtureParams, samples: Floats, most: int) -> Climb:
         return climb(
@@ -326,7 +333,7 @@ def fit_reduction(
             lambda reduced, found: maximize(reduced, found, given),
             start,
             max_iter=most,
-            tol=tol,
+            tol=restarts.tol,
             progress=progress,
         )
 
@@ -345,4 +352,4 @@ def fit_reduction(
             )
         return run
 
-    return best_of(surviving(one, n_init, SingularCovarianceError))
+    return best_of(surviving(one, restarts.n_init, SingularCovarianceError))

@@ -37,7 +37,7 @@ from octavo.engine.estimators.sklearn_door import (
     fit_context,
     precision_cholesky,
 )
-from octavo.engine.smooth.em import warn_unless_converged
+from octavo.engine.smooth.em import Restarts, warn_unless_converged
 
 __all__ = ["GMMReduction"]
 
@@ -191,9 +191,7 @@ class GMMReduction(CallbackSupportMixin, BaseEstimator):
                 given,
                 virtual,
                 self.n_components,
-                n_init=self.n_init,
-                max_iter=self.max_iter,
-                tol=self.tol,
+                Restarts(self.n_init, self.max_iter, self.tol),
                 annealing=annealing,
                 rng=check_random_state(self.random_state),
                 progress=progress,

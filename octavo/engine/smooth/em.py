@@ -38,6 +38,14 @@ class Steps(Protocol):
         ...
 
 
+class Restarts(NamedTuple):
+    """How often to start, and when a climb from one start ends."""
+
+    n_init: int
+    max_iter: int
+    tol: float
+
+
 class Climb(NamedTuple):
     """Where a climb ended.
 

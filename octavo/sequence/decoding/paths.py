@@ -23,6 +23,7 @@ from octavo.engine.chains.inference import Edges, best_paths, blended_paths, cha
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.sequence.decoding.blocks import block_path, pairwise_path
 from octavo.sequence.decoding.posterior_risks import (
+    PathEvidence,
     checked_labels,
     gain_matrix,
     log_prior_marginals,
@@ -359,9 +360,8 @@ def path_risks_of_each(
     if loss is not None and np.ndim(loss) == 4:  # a loss on pairs has no point loss
         loss = None
     cost = loss_matrix(scores.start.size, loss, point.class_weight, point.labels)
-    return risks_of_each(
-        scores, found.log_partition, found.nodes, found.pairs, prior, states, k, cost, truth
-    )
+    evidence = PathEvidence(found.log_partition, found.nodes, found.pairs, prior)
+    return risks_of_each(scores, evidence, states, k, cost, truth)
 
 
 def decode(
@@ -388,7 +388,8 @@ def decode(
     Parameters
     ----------
     log_start : array-like of shape (K,)
-        Logs of the probabilities of the first state.
+        Logs of the probabilities of the first state. For a model at hand, whatever its form,
+        ``as_hmm(model).logs(X)`` are the first three arguments.
     log_trans : array-like of shape (K, K) or (T - 1, K, K), or sparse matrix
         Logs of the transition probabilities, the same at all steps or one matrix a step (for
         several sequences stacked, or a list). The stored entries of a scipy sparse matrix are

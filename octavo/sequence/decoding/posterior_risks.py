@@ -53,7 +53,8 @@ def hmm_posteriors(
     Parameters
     ----------
     log_start : array-like of shape (K,)
-        Logs of the probabilities of the first state.
+        Logs of the probabilities of the first state. For a model at hand, whatever its form,
+        ``as_hmm(model).logs(X)`` are the first three arguments.
     log_trans : array-like of shape (K, K) or (T - 1, K, K), or sparse matrix
         Logs of the transition probabilities, the same at all steps or one matrix a step. For
         several sequences the steps are stacked, or a list of arrays. The stored entries of a
@@ -216,7 +217,7 @@ def path_risks(
     posteriors : Posteriors
         From `hmm_posteriors`.
     model : tuple (log_start, log_trans, log_emission)
-        As it was given to `hmm_posteriors`.
+        As it was given to `hmm_posteriors`; ``as_hmm(model).logs(X)``.
     path : array-like of int of shape (T,), or list of such
         States, counted from 0.
     k : float, default=2
@@ -266,9 +267,8 @@ def path_risks(
         xi = xi[np.arange(before.size), states[before], states[before + 1]]
     cost = loss_matrix(scores.start.size, loss, class_weight, labels)
     true = None if truth is None else stacked_states(truth, scores, "truth")
-    found = risks_of_each(
-        scores, np.atleast_1d(posteriors.loglik), gamma, xi, prior, states, k, cost, true
-    )
+    evidence = PathEvidence(np.atleast_1d(posteriors.loglik), gamma, xi, prior)
+    found = risks_of_each(scores, evidence, states, k, cost, true)
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
@@ -307,18 +307,29 @@ def path_pairs(scores: HMMScores, states: NDArray[np.int64]) -> Floats:
     return pairs
 
 
+class PathEvidence(NamedTuple):
+    """What the risks of a path need of the posterior, all sequences stacked.
+
+    ``loglik`` of each sequence, posterior marginals ``gamma`` (N, K), pair marginals ``xi`` along
+    the path only, one a step, and ``prior`` marginals (N, K).
+    """
+
+    loglik: Floats
+    gamma: Floats
+    xi: Floats
+    prior: Floats
+
+
 def risks_of_each(
     scores: HMMScores,
-    loglik: Floats,
-    gamma: Floats,
-    xi: Floats,
-    prior: Floats,
+    evidence: PathEvidence,
     states: NDArray[np.int64],
     k: float,
     cost: Floats,
     truth: NDArray[np.int64] | None,
 ) -> dict[str, Floats]:
-    """Return every risk of every sequence; ``xi`` holds the pair marginals along the path."""
+    """Return every risk of every sequence's path."""
+    loglik, gamma, xi, prior = evidence
     if not k >= 1:
         raise ValueError(f"k must be at least 1, got {k}")
     rows, first = np.arange(states.size), np.cumsum(scores.lengths) - scores.lengths

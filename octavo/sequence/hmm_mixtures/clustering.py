@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.probability.mixtures import log_sum, responsibilities, safe_log
-from octavo.engine.smooth.em import Climb, warn_unless_converged
+from octavo.engine.smooth.em import Climb, Restarts, warn_unless_converged
 from octavo.sequence.hmm.bank import HMMBank, pack_hmms, require_positive, unpack_hmms
 from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
 from octavo.sequence.hmm.params import HMMParams, join_hmms
@@ -495,9 +495,7 @@ def reduce_bank(
         Collection(ready, weights, virtual, tau),
         n_clusters,
         shape,
-        n_init=estimator.n_init,
-        max_iter=estimator.max_iter,
-        tol=estimator.tol,
+        Restarts(estimator.n_init, estimator.max_iter, estimator.tol),
         annealing=ANNEALING if estimator.anneal else (),
         rng=rng or check_random_state(estimator.random_state),
         init=None if init is None else check_init(init, n_clusters, shape, bank),

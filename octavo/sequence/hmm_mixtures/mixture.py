@@ -25,7 +25,15 @@ from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.probability.gaussians import SingularCovarianceError, weighted_moments
 from octavo.engine.probability.mixtures import log_sum, responsibilities, safe_log
-from octavo.engine.smooth.em import Climb, Steps, best_of, climb, surviving, warn_unless_converged
+from octavo.engine.smooth.em import (
+    Climb,
+    Restarts,
+    Steps,
+    best_of,
+    climb,
+    surviving,
+    warn_unless_converged,
+)
 from octavo.sequence.hmm.bank import HMMBank, check_rows, component_scores, unpack_hmms
 from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
 from octavo.sequence.hmm.m_step import BankStatistics, updated_bank
@@ -132,10 +140,8 @@ def fit_mixture(
     data: SequenceSets,
     n_components: int,
     shape: Shape,
+    restarts: Restarts,
     *,
-    n_init: int,
-    max_iter: int,
-    tol: float,
     noise: float,
     rng: np.random.RandomState,
     progress: Steps | None = None,
@@ -147,12 +153,12 @@ def fit_mixture(
             lambda mixture: expect(mixture, data, noise),
             lambda mixture, found: maximize(mixture, found, noise),
             start_mixture(data, n_components, shape, noise, rng),
-            max_iter=max_iter,
-            tol=tol,
+            max_iter=restarts.max_iter,
+            tol=restarts.tol,
             progress=progress,
         )
 
-    return best_of(surviving(one, n_init, SingularCovarianceError))
+    return best_of(surviving(one, restarts.n_init, SingularCovarianceError))
 
 
 # --- the estimator -------------------------------------------------------------------------------
@@ -319,9 +325,7 @@ class HMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEstimator):
                 data,
                 self.n_components,
                 shape,
-                n_init=self.n_init,
-                max_iter=self.max_iter,
-                tol=self.tol,
+                Restarts(self.n_init, self.max_iter, self.tol),
                 noise=0.0 if discrete else float(self.reg_covar),
                 rng=check_random_state(self.random_state),
                 progress=progress,

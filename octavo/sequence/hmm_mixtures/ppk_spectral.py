@@ -29,6 +29,7 @@ from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.probability.gaussians import log_product_kernel
 from octavo.engine.probability.mixtures import safe_log
+from octavo.engine.smooth.em import Restarts
 from octavo.sequence.hmm.bank import HMMBank, pack_hmms, require_positive, unpack_hmms
 from octavo.sequence.hmm.params import HMMParams, join_hmms
 from octavo.sequence.hmm.starts import Shape, k_means
@@ -411,9 +412,7 @@ class PPKSpectralClustering(ClusterMixin, CallbackSupportMixin, BaseEstimator):
                 Collection(own.widened(float(self.reg_covar)), weights, weights, int(self.tau)),
                 1,
                 shape,
-                n_init=1,
-                max_iter=self.max_iter,
-                tol=self.tol,
+                Restarts(1, self.max_iter, self.tol),
                 annealing=(),
                 rng=rng,
                 progress=progress,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from octavo.engine.probability.gaussians import SingularCovarianceError, weighted_moments
 from octavo.engine.probability.mixtures import responsibilities
-from octavo.engine.smooth.em import Climb, Steps, best_of, climb, spread_seeds, surviving
+from octavo.engine.smooth.em import Climb, Restarts, Steps, best_of, climb, spread_seeds, surviving
 from octavo.sequence.hmm.bank import HMMBank, unpack_hmms
 from octavo.sequence.hmm.m_step import BankStatistics, updated_bank
 from octavo.sequence.hmm.sequence_sets import Mixture, gather_sets
@@ -262,10 +262,8 @@ def fit_vhem(
     base: Collection,
     n_clusters: int,
     shape: Shape,
+    restarts: Restarts,
     *,
-    n_init: int,
-    max_iter: int,
-    tol: float,
     annealing: Sequence[float] = ANNEALING,
     rng: np.random.RandomState,
     init: Mixture | None = None,
@@ -281,7 +279,7 @@ def fit_vhem(
         Number of reduced models.
     shape : Shape
         What they look like.
-    n_init, max_iter, tol : int, int, float
+    restarts : Restarts
         Number of starts, and the limits of each.
     annealing : sequence of float
         Shares of the virtual sequences with which a few first iterations are made.
@@ -298,6 +296,7 @@ def fit_vhem(
         With a `Mixture` as params and `PairExpectations` as expectations.
     """
     seeds = prepare_seeds(base, shape)
+    max_iter = restarts.max_iter
 
     def up(mixture: Mixture, problem: Collection, most: int) -> Climb:
         return climb(
@@ -305,7 +304,7 @@ def fit_vhem(
             lambda m, found: maximize(m, found, problem),
             mixture,
             max_iter=most,
-            tol=tol,
+            tol=restarts.tol,
             progress=progress,
         )
 
@@ -325,4 +324,4 @@ def fit_vhem(
             )
         return run
 
-    return best_of(surviving(one, 1 if init else n_init, SingularCovarianceError))
+    return best_of(surviving(one, 1 if init else restarts.n_init, SingularCovarianceError))
