@@ -8,8 +8,6 @@ from octavo.claims import KINDS, MIN_SEEDS
 PAPERS = papers()
 # Papers whose claims are still being brought to these rules.
 PENDING = {
-    "extreme-points",
-    "fastclime",
     "flipflop",
     "greedy-kernel",
     "high-order-crf",
