@@ -16,11 +16,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.kernel.mkl.estimators import LpMKLClassifier
 from octavo.kernel.mkl.kernel_normalize import as_stack
 from octavo.kernel.mkl.kernel_stack import KernelStack
@@ -212,7 +213,7 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                     f"y must have one entry per sample: the kernels have {X.shape[1]}, y {len(y)}."
                 )
         else:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            X, y = validate_rows(self, X, y, accept_sparse="csr", dtype=np.float64)
         self.classes_, _ = encode_classes(y, owner=self)
         return X, y
 
@@ -272,7 +273,7 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if not self._is_precomputed():
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self.best_estimator_.decision_function(X)
 
     def predict(self, X):
@@ -290,5 +291,5 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if not self._is_precomputed():
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self.best_estimator_.predict(X)

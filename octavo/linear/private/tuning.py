@@ -22,11 +22,12 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
+from sklearn.utils.validation import check_is_fitted, check_X_y
 
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, fit_context
+from octavo.engine.estimators.sparse_rows import canonical_csr, validate_rows
 from octavo.linear.private.estimators import PrivateLogisticRegression
 from octavo.linear.private.noise import (
     NoiseSource,
@@ -229,7 +230,7 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         self : PrivateModelSelector
             The selector.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validate_rows(self, X, y, accept_sparse="csr", dtype=np.float64)
         self.candidates_ = self._candidates()
         self.classes_, _ = encode_classes(y, classes=self.classes, owner=self)
         if (X_public is None) != (y_public is None):
@@ -242,7 +243,7 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
                 self._fit_private(X, np.asarray(y), source)
             else:
                 shown, told = check_X_y(X_public, y_public, accept_sparse="csr", dtype=np.float64)
-                self._fit_public(X, np.asarray(y), shown, told, source)
+                self._fit_public(X, np.asarray(y), canonical_csr(shown), told, source)
         self.epsilon_spent_ = self.epsilon
         self.n_samples_public_ = X.shape[0]
         return self
@@ -302,7 +303,7 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             Classes.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self.best_estimator_.predict(X)
 
     @_delegated("decision_function")
@@ -320,7 +321,7 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             Scores.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self.best_estimator_.decision_function(X)
 
     @_delegated("predict_proba")
@@ -338,7 +339,7 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             Probabilities.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self.best_estimator_.predict_proba(X)
 
     def __sklearn_tags__(self) -> Tags:

@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.duals.smo import BoxMemory, square_part
 from octavo.engine.estimators.classes import encode_classes
@@ -35,6 +35,7 @@ from octavo.engine.estimators.sklearn_door import (
     fit_context,
     ovr_decision_function,
 )
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.svm.no_offset.box_problem import strategy_of
 from octavo.svm.no_offset.dual_paths import ORDERS, PathRules, follow_path, parse_warm
 from octavo.svm.no_offset.estimator import NoOffsetSVC, PairProblem, pair_problems, sample_bounds
@@ -331,7 +332,7 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _validated(self, X, y, sample_weight):
-        X, y = validate_data(
+        X, y = validate_rows(
             self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
         self.classes_, codes = encode_classes(y, owner=self)
@@ -454,7 +455,7 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             As `NoOffsetSVC.decision_function` returns them.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self.best_estimator_.decision_function(X)
 
     def predict(self, X):
@@ -471,5 +472,5 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             The classes.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self.best_estimator_.predict(X)

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import fit_context, safe_indexing
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.svm.representatives.estimator import AESVC
 
 __all__ = [
@@ -415,7 +416,7 @@ class AESVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self : AESVCCV
             The fitted search.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validate_rows(self, X, y, narrow=True, accept_sparse="csr", dtype=np.float64)
         shared = set(AESVC._get_param_names())
         own = {name: value for name, value in self.get_params(deep=False).items() if name in shared}
         model, grid = AESVC(**own), self._grid()
@@ -435,7 +436,9 @@ class AESVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _rows(self, X):
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return validate_rows(
+            self, X, narrow=True, accept_sparse="csr", dtype=np.float64, reset=False
+        )
 
     def predict(self, X):
         """Return the class of each row.
