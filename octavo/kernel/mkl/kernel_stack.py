@@ -17,11 +17,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.exponential import exp_nonpositive
 from octavo.engine.kernels.gram import (
     Kernel,
@@ -334,7 +335,7 @@ class KernelStack(TransformerMixin, BaseEstimator):
         if self._is_precomputed():
             raw = self._checked_blocks(X).copy()
         else:
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
             raw = self._raw(X, self._X)
         if self.normalize == "spherical":
             if diagonals is None and self._is_precomputed():
@@ -361,7 +362,7 @@ class KernelStack(TransformerMixin, BaseEstimator):
             self.n_features_in_ = self.n_samples_
             self._X: Any = None
             return X
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         self.members_ = stack_members(self.kernels, X)
         self.kernel_names_ = [member.name for member in self.members_]
         self.n_kernels_, self.n_samples_ = len(self.members_), X.shape[0]
@@ -430,7 +431,7 @@ class KernelStack(TransformerMixin, BaseEstimator):
             row_means = blocks.mean(axis=2) if self.center else None
             self._normalize(blocks, row_means, None, which)
             return np.einsum("mqn,mnk->qk", blocks, coef[which], optimize=True)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         # Centring needs the mean over all training samples.
         columns = np.arange(self.n_samples_) if self.center else used
         train = self._X[columns]

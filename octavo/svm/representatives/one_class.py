@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.svm import OneClassSVM
-from sklearn.utils.validation import validate_data
 
 from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.sklearn_door import Interval, check_sample_weight, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.svm.representatives.estimator import CACHE, kernel_of_machine
 from octavo.svm.representatives.extreme_points import ApproximateExtremePoints
 
@@ -167,7 +167,7 @@ class AEOneClassSVM(DelegatesToFitted, CallbackSupportMixin, OutlierMixin, BaseE
         self : AEOneClassSVM
             The fitted detector.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = validate_rows(self, X, narrow=True, accept_sparse="csr", dtype=np.float64)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         points = ApproximateExtremePoints(**{name: getattr(self, name) for name in SHARED})
         points._fit_checked(X, np.zeros(X.shape[0], dtype=np.intp), weight, owner=self)
