@@ -7,7 +7,7 @@ approximate extreme points", JMLR 15:59-98, proposes.
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
@@ -113,6 +113,7 @@ class AEOneClassSVM(DelegatesToFitted, CallbackSupportMixin, OutlierMixin, BaseE
     _parameter_constraints: dict = {
         "nu": [Interval(Real, 0, 1, closed="right")],
         **{name: ApproximateExtremePoints._parameter_constraints[name] for name in SHARED},
+        "degree": [Interval(Integral, 1, None, closed="left")],  # LIBSVM's is a whole number
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 

@@ -471,6 +471,12 @@ def test_from_svcs_decides_as_they_do(make, kernel):
     np.testing.assert_allclose(again.base_decision_function(make(QUERY)), alone, **CLOSE)
 
 
+def test_from_svcs_keeps_a_gamma_of_zero():
+    svc = SVC(kernel="poly", gamma=0.0, coef0=2.0).fit(X, Y)  # a constant kernel, as it was asked
+    model = EnsembleSVC.from_svcs([svc], aggregation="mean")
+    np.testing.assert_allclose(model.decision_function(X), svc.decision_function(X), atol=1e-9)
+
+
 def test_from_svcs_with_precomputed_kernels():
     gram = rbf_kernel(X)
     svcs = [SVC(C=C, kernel="precomputed").fit(gram, Y) for C in (0.1, 1.0, 10.0)]
