@@ -29,6 +29,34 @@ Registers = Callable[[Measure], Measure]
 
 
 @dataclass(frozen=True)
+class Trial:
+    """How `octavo compare` tries a class on a user's table.
+
+    Parameters
+    ----------
+    grid : tuple of dict, optional
+        Settings that the inner loop chooses from; by default values around the class's own.
+    params : dict
+        Settings that all of them share.
+    row_limit : int, optional
+        Training rows beyond which it learns from a random part.
+    feature_limit : int, optional
+        Columns beyond which it is not tried.
+    cost : str, optional
+        How its time grows, in words.
+    rows_needed : int, default=0
+        Rows below which it is not tried.
+    """
+
+    grid: tuple[dict[str, Any], ...] | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    row_limit: int | None = None
+    feature_limit: int | None = None
+    cost: str | None = None
+    rows_needed: int = 0
+
+
+@dataclass(frozen=True)
 class Method:
     """What a user must know to choose a method.
 
@@ -57,6 +85,10 @@ class Method:
         Where its public names are defined, as paths below the room: a module (``"crf.segments"``)
         or a whole family. Needed where a family holds several methods, or a method spreads over
         several families; the whole family by default, less what other methods name.
+    trials : dict of str to Trial
+        How `octavo compare` tries its classes, by name, where the defaults do not serve.
+    quadratic : bool, default=False
+        Whether it may form an n x n matrix, so that `compare` gives it a part of many rows.
     """
 
     name: str
@@ -70,6 +102,8 @@ class Method:
     peers: tuple[str, ...]
     plots: tuple[str, ...]
     modules: tuple[str, ...] = ()
+    trials: dict[str, Trial] = field(default_factory=dict, compare=False)
+    quadratic: bool = False
 
     @property
     def members(self) -> tuple[str, ...]:

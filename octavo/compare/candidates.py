@@ -1,8 +1,8 @@
 """Which methods are tried on a problem: octavo's, found through the catalogue, and the usual ones.
 
 An octavo class takes part when its scikit-learn tags say that it does the task on tables: nothing
-here lists it. `HINTS` only adds what tags cannot say (values worth trying, sizes that are too
-large), and a class without a hint gets a grid around the default of its main parameter.
+here lists it. A method's record (`Method.trials`) adds what tags cannot say (values worth trying,
+sizes that are too large); without it a class gets a grid around the default of its main parameter.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, SVR
 
 from octavo._names import UnknownNameError
-from octavo.catalogue import Method, methods
+from octavo.catalogue import Method, Trial, methods
 from octavo.compare.clusters import ClusterModel
 from octavo.compare.encoding import make_encoder
 from octavo.compare.hazards import KaplanMeierBaseline, PoissonHazard, RidgeCox
@@ -40,7 +40,6 @@ QUADRATIC_ROWS = 10_000  # an n x n matrix of them takes 0.8 GB
 DENSE_CELLS = 5_000_000
 GRID_NAMES = ("C", "alpha", "r")  # main parameters of octavo's methods
 TOOL_NAMES = {"estimators", "experts", "rule"}  # parameters of tools around other estimators
-KERNEL_ROOMS = {"svm", "kernel"}
 CLUSTER_COUNTS = (2, 3, 4, 5, 6, 8, 10)
 
 
@@ -122,57 +121,6 @@ class NotTried:
 
     name: str
     why: str
-
-
-@dataclass(frozen=True)
-class Hint:
-    """What tags cannot say about a class."""
-
-    grid: tuple[dict[str, Any], ...] | None = None
-    params: dict[str, Any] = field(default_factory=dict)
-    row_limit: int | None = None
-    feature_limit: int | None = None
-    cost: str | None = None
-    rows_needed: int = 0
-
-
-HINTS = {
-    "AROW": Hint(({"r": 0.1}, {"r": 1.0}, {"r": 10.0}), {"shuffle": True, "n_epochs": 3}),
-    "PassiveAggressive": Hint(
-        ({"C": 0.01}, {"C": 0.1}, {"C": 1.0}),
-        {"variant": "pa1", "shuffle": True, "average": True, "n_epochs": 3},
-    ),
-    "HybridLinearClassifier": Hint(
-        ({"alpha": 0.1}, {"alpha": 1.0}, {"alpha": 10.0}), {"max_iter": 300}
-    ),
-    "HybridLinearRegressor": Hint(
-        ({"alpha": 0.1}, {"alpha": 10.0}, {"alpha": 1000.0}), {"max_iter": 300}
-    ),
-    "TANClassifier": Hint(
-        ({},), {"handle_unknown": "ignore"}, 50_000, 40, "rows and the square of the columns"
-    ),
-    "NaiveBayesSelect": Hint(({},), {"handle_unknown": "ignore"}, 50_000, 200),
-    "DantzigSelector": Hint(
-        ({"alpha": 0.001}, {"alpha": 0.01}, {"alpha": 0.1}),
-        {},
-        20_000,
-        500,
-        "a linear program in the columns",
-    ),
-    "EnsembleSVC": Hint(
-        ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}),
-        {},
-        50_000,
-        None,
-        "the square of its samples of rows",
-    ),
-    "BiasedMPM": Hint(({},), {"on_infeasible": "warn"}),
-    # Five folds of a training part, each trained on 20 rows at least, inside two loops of folds.
-    "GreedyFourierRegressor": Hint(({},), {}, None, None, "rows times columns", 250),
-    "OnlineRanker": Hint(
-        ({"model": "bradley_terry"}, {"model": "thurstone_mosteller"}, {"model": "plackett_luce"})
-    ),
-}
 
 
 def candidates_for(
@@ -304,7 +252,7 @@ def _does_task(method: Method, tags: Any, task: str, estimator: Any) -> bool:
 def _with_hints(
     method: Method, name: str, estimator: Any, tags: Any, problem: Problem
 ) -> Candidate | NotTried:
-    hint = HINTS.get(name, Hint())
+    hint = method.trials.get(name, Trial())
     known = estimator.get_params(deep=False)
     estimator.set_params(**{k: v for k, v in hint.params.items() if k in known})
     n_features = problem.X.shape[1]
@@ -312,7 +260,7 @@ def _with_hints(
         return NotTried(name, f"{n_features} columns; it is tried up to {hint.feature_limit}")
     if problem.n_rows < hint.rows_needed:
         return NotTried(name, f"{problem.n_rows} rows; it is tried from {hint.rows_needed} on")
-    quadratic = method.room in KERNEL_ROOMS
+    quadratic = method.quadratic
     n_classes = len(problem.classes)
     one_vs_rest = (
         problem.task == "classification" and n_classes > 2 and not tags.classifier_tags.multi_class
@@ -366,7 +314,7 @@ def _octavo_ranker(method: Method, cls: type, problem: Problem) -> Candidate | N
         hasattr(cls, "partial_fit") and hasattr(cls, "predict_win")
     ):
         return None
-    hint = HINTS.get(cls.__name__, Hint())
+    hint = method.trials.get(cls.__name__, Trial())
     grid = [{f"ranker__{k}": v for k, v in p.items()} for p in hint.grid or ({},)]
     return Candidate(
         cls.__name__,

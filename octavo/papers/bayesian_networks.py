@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from octavo import data, graphical, plot
-from octavo.catalogue import Method, Paper
+from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import Run, at_least, at_most, holds, within
 
 PAPER = Paper(
@@ -73,6 +73,16 @@ PAPER = Paper(
             "HistGradientBoostingClassifier takes categories.",
             peers=("scikit-learn", "pgmpy"),
             plots=("plot_bayesian_network",),
+            trials={
+                "TANClassifier": Trial(
+                    ({},),
+                    {"handle_unknown": "ignore"},
+                    50_000,
+                    40,
+                    "rows and the square of the columns",
+                ),
+                "NaiveBayesSelect": Trial(({},), {"handle_unknown": "ignore"}, 50_000, 200),
+            },
         ),
         Method(
             name="DynamicBNLearner",

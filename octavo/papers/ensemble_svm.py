@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from octavo import data, plot, svm
-from octavo.catalogue import Method, Paper
+from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import NotMeasurable, Run, at_least, holds, within
 
 PAPER = Paper(
@@ -48,6 +48,16 @@ PAPER = Paper(
                 "plot_machine_correlation",
                 "plot_ensemble_boundary",
             ),
+            quadratic=True,
+            trials={
+                "EnsembleSVC": Trial(
+                    ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}),
+                    {},
+                    50_000,
+                    None,
+                    "the square of its samples of rows",
+                )
+            },
         ),
     ),
 )

@@ -60,6 +60,7 @@ PAPER = Paper(
                 "plot_training_times",
                 "plot_accuracy_against_time",
             ),
+            quadratic=True,
         ),
     ),
 )

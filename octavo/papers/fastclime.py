@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from octavo import data, graphical, linear, plot
-from octavo.catalogue import Method, Paper
+from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import NotMeasurable, Run, at_least, at_most
 
 PAPER = Paper(
@@ -65,6 +65,15 @@ PAPER = Paper(
             instead="sklearn.linear_model.Lasso at alpha=alpha satisfies the same constraints.",
             peers=("HiGHS through scipy",),
             plots=("plot_l1_path",),
+            trials={
+                "DantzigSelector": Trial(
+                    ({"alpha": 0.001}, {"alpha": 0.01}, {"alpha": 0.1}),
+                    {},
+                    20_000,
+                    500,
+                    "a linear program in the columns",
+                )
+            },
         ),
         Method(
             name="parametric_simplex",

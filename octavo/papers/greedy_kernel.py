@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from octavo import data, kernel, plot
-from octavo.catalogue import Method, Paper
+from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
 
 PAPER = Paper(
@@ -39,6 +39,7 @@ PAPER = Paper(
             instead="sklearn.kernel_approximation.Nystroem draws landmarks uniformly.",
             peers=("scikit-learn Nystroem",),
             plots=("plot_lift", "plot_error_and_time", "plot_landmarks"),
+            quadratic=True,
         ),
         Method(
             name="GreedyFourierRegressor",
@@ -55,6 +56,11 @@ PAPER = Paper(
             "is exact and cubic.",
             peers=("scikit-learn RBFSampler", "AlaCarteRegressor"),
             plots=("plot_descents", "plot_spectrum"),
+            quadratic=True,
+            # Five folds of a training part, each of 20 rows at least, inside two loops of folds.
+            trials={
+                "GreedyFourierRegressor": Trial(({},), {}, None, None, "rows times columns", 250)
+            },
         ),
     ),
 )

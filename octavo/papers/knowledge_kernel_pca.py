@@ -42,6 +42,7 @@ PAPER = Paper(
                 "plot_map_distortion",
                 "plot_draggable_map",
             ),
+            quadratic=True,
         ),
     ),
 )

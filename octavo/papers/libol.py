@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from octavo import data, online, plot
-from octavo.catalogue import Method, Paper
+from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
 
 PAPER = Paper(
@@ -41,6 +41,11 @@ PAPER = Paper(
             "tune; LogisticRegression fits data in memory.",
             peers=("scikit-learn", "river"),
             plots=("plot_feature_confidence",),
+            trials={
+                "AROW": Trial(
+                    ({"r": 0.1}, {"r": 1.0}, {"r": 10.0}), {"shuffle": True, "n_epochs": 3}
+                )
+            },
         ),
         Method(
             name="PassiveAggressive",
@@ -58,6 +63,12 @@ PAPER = Paper(
             "PA-I and PA-II; Perceptron is there too.",
             peers=("scikit-learn", "river"),
             plots=("plot_final_rates",),
+            trials={
+                "PassiveAggressive": Trial(
+                    ({"C": 0.01}, {"C": 0.1}, {"C": 1.0}),
+                    {"variant": "pa1", "shuffle": True, "average": True, "n_epochs": 3},
+                )
+            },
         ),
         Method(
             name="compare_online",

@@ -44,6 +44,7 @@ PAPER = Paper(
                 "plot_mkl_times",
                 "plot_weights_by_width",
             ),
+            quadratic=True,
         ),
     ),
 )

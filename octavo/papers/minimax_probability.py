@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from octavo import data, plot, svm
-from octavo.catalogue import Method, Paper
+from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import Expectation, NotMeasurable, Run, at_least, at_most, holds, within
 
 PAPER = Paper(
@@ -53,6 +53,7 @@ PAPER = Paper(
             "also regularises covariances, the same for both classes.",
             peers=("scikit-learn", "cvxpy"),
             plots=("plot_moment_ellipsoids", "plot_guarantee_by_uncertainty", "plot_accuracy_by"),
+            quadratic=True,
         ),
         Method(
             name="MinimaxProbabilityMachine",
@@ -74,6 +75,7 @@ PAPER = Paper(
             "and guarantees nothing.",
             peers=("scikit-learn", "cvxpy"),
             plots=("plot_moment_ellipsoids",),
+            quadratic=True,
         ),
         Method(
             name="BiasedMPM",
@@ -90,6 +92,8 @@ PAPER = Paper(
             "guarantee.",
             peers=("cvxpy",),
             plots=("plot_guarantee_curve",),
+            quadratic=True,
+            trials={"BiasedMPM": Trial(({},), {"on_infeasible": "warn"})},
         ),
     ),
 )

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from octavo import data, plot, ranking
-from octavo.catalogue import Method, Paper
+from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
 
 PAPER = Paper(
@@ -46,6 +46,15 @@ PAPER = Paper(
                 "plot_head_to_head",
                 "plot_win_curves",
             ),
+            trials={
+                "OnlineRanker": Trial(
+                    (
+                        {"model": "bradley_terry"},
+                        {"model": "thurstone_mosteller"},
+                        {"model": "plackett_luce"},
+                    )
+                )
+            },
         ),
     ),
 )

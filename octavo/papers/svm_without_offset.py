@@ -52,6 +52,7 @@ PAPER = Paper(
             instead="sklearn.svm.SVC",
             peers=("scikit-learn",),
             plots=("plot_dual_ascent", "plot_strategies", "plot_offset_boundaries"),
+            quadratic=True,
         ),
         Method(
             name="NoOffsetSVCCV",
@@ -67,6 +68,7 @@ PAPER = Paper(
             instead="sklearn.model_selection.GridSearchCV with sklearn.svm.SVC",
             peers=("scikit-learn",),
             plots=("plot_svm_grid", "plot_warm_starts"),
+            quadratic=True,
         ),
     ),
 )

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from octavo import data, linear, plot
-from octavo.catalogue import Method, Paper
+from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
 
 PAPER = Paper(
@@ -44,6 +44,14 @@ PAPER = Paper(
                 "plot_time_split",
                 "plot_node_times",
             ),
+            trials={
+                "HybridLinearClassifier": Trial(
+                    ({"alpha": 0.1}, {"alpha": 1.0}, {"alpha": 10.0}), {"max_iter": 300}
+                ),
+                "HybridLinearRegressor": Trial(
+                    ({"alpha": 0.1}, {"alpha": 10.0}, {"alpha": 1000.0}), {"max_iter": 300}
+                ),
+            },
         ),
     ),
 )

@@ -134,7 +134,7 @@ class NewClusterer(ClusterMixin, BaseEstimator):
 
 
 def with_record(monkeypatch, cls, room):
-    record = Method(cls.__name__, room, "m", *[""] * 5, (), ())
+    record = Method(cls.__name__, room, "m", *[""] * 5, (), (), quadratic=room == "svm")
     monkeypatch.setattr(Method, "members", (cls.__name__,))
     monkeypatch.setattr(Method, "load", lambda self, member: cls)
     monkeypatch.setattr("octavo.compare.candidates.methods", lambda: [(None, record)])
@@ -148,7 +148,7 @@ def test_a_method_added_later_takes_part_without_an_edit(monkeypatch, room):
     ]
     assert candidate.grid == [{"alpha": 0.2}, {"alpha": 2.0}, {"alpha": 20.0}]
     assert candidate.one_vs_rest
-    # Methods of the kernel rooms may form n x n matrices: they learn from a part of many rows.
+    # A method that may form n x n matrices learns from a part of many rows.
     assert candidate.row_limit == (QUADRATIC_ROWS if room == "svm" else None)
     model = fit_model(candidate, PROBLEMS["several classes"], {"alpha": 3.0}, 7)
     assert model.predict(PROBLEMS["several classes"].X).shape == (N,)
