@@ -43,15 +43,9 @@ class _AlphaDivergence(KnnDivergence):
     def _log_integral(self, X, Y, alpha):
         check_order(alpha, "alpha", "the Kullback-Leibler divergence")
         log_u, log_v = self._enclosed(X, Y)
-        a = alpha - 1.0
+        a = alpha - 1.0  # ∫ p^a q^-a dp
         return log_power_mean(
-            # ∫ p^(α-1) q^(1-α) dp
-            log_u,
-            self.n_neighbors,
-            a,
-            log_v=log_v,
-            b=-a,
-            name=f"alpha={alpha:g}",
+            log_u, self.n_neighbors, a, log_v=log_v, b=-a, name=f"alpha={alpha:g}"
         )
 
 
