@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.utils import check_array, check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.probability.quadratic_forms import quadratic_form_cdf
 
 __all__ = [
@@ -190,6 +191,7 @@ def overlap_map(forms: PairForms, tol: float = 1e-9, closed: bool = True) -> Ove
     )
 
 
+@checked
 def gaussian_overlap(
     weights: Any, means: Any, covariances: Any, method: str = "auto", tol: float = 1e-9
 ) -> OverlapMap:
@@ -323,6 +325,7 @@ class GaussianMixtureSpec:
         return X[order], y[order]
 
 
+@checked
 def overlap_of_clustering(X: Any, labels: Any) -> OverlapMap:
     """Return the overlap of the groups of a clustered data set.
 
@@ -368,6 +371,7 @@ def overlap_of_clustering(X: Any, labels: Any) -> OverlapMap:
     return gaussian_overlap(sizes / sizes.sum(), means, covs)
 
 
+@checked
 def overlap_of_fit(mixture: Any) -> OverlapMap:
     """Return the overlap of the components of a fitted scikit-learn GaussianMixture.
 

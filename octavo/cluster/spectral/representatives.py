@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.samples import as_sample
 from octavo.engine.spectral.normalized_affinity import spectral_labels
 
 __all__ = ["fast_spectral_clusters"]
 
 
+@checked
 def fast_spectral_clusters(
     X: ArrayLike,
     n_clusters: int,

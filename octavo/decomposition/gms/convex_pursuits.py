@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, validate_params
 from octavo.engine.proximal.matrices import shrink_rows, shrink_singular_values, soft_threshold
 
@@ -120,6 +121,7 @@ CONSTRAINTS = {
 }
 
 
+@checked
 @validate_params(CONSTRAINTS, prefer_skip_nested_validation=True)
 def principal_component_pursuit(X, alpha=None, *, tol=1e-6, max_iter=2000):
     """Split X into low rank and sparse: min ‖L‖_* + λ Σ|S|, L + S = X.
@@ -161,6 +163,7 @@ def principal_component_pursuit(X, alpha=None, *, tol=1e-6, max_iter=2000):
     return _told(_split(X, alpha, soft_threshold, lambda S: np.abs(S).sum(), tol, max_iter), tol)
 
 
+@checked
 @validate_params(CONSTRAINTS, prefer_skip_nested_validation=True)
 def outlier_pursuit(X, alpha=None, *, tol=1e-6, max_iter=2000):
     """Split X into low rank and few outlying rows: min ‖L‖_* + λ Σ‖S_i‖, L + S = X.

@@ -16,6 +16,7 @@ from sklearn.utils import check_array, check_random_state
 
 from octavo.decomposition.gms.solver import GMSPrecision, gms_precision
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 
 __all__ = [
@@ -156,6 +157,7 @@ def _left_side(inliers: Floats) -> float:
     return _solution(inliers).objective if filled else 0.0
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like"],
@@ -255,6 +257,7 @@ def _oracle(along: Floats, off: Floats) -> tuple[int, float, float]:
     )
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like"],
@@ -316,6 +319,7 @@ def _normal(rows: Floats) -> Floats:
     return np.linalg.svd(rows)[2][-1]
 
 
+@checked
 @validate_params(
     {
         "d": [Interval(Integral, 1, None, closed="left")],
@@ -372,6 +376,7 @@ def required_inlier_ratio(d, D, sigma_ratio=1.0, *, bound="gms"):
     return float(d / (D - d)) if bound == "tyler" else float(sigma_ratio)
 
 
+@checked
 @validate_params(
     {
         "d": [Interval(Integral, 1, None, closed="left")],

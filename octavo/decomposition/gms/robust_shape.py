@@ -24,6 +24,7 @@ from sklearn.utils import check_array
 
 from octavo.decomposition.gms.solver import drop_zero_rows
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 from octavo.engine.linalg.weighted_scatter import (
     advance,
@@ -125,6 +126,7 @@ def _told(found: RobustShape, tol: float) -> RobustShape:
     return found
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like", "sparse matrix"],
@@ -190,6 +192,7 @@ def _weight_function(weight: Any, n_features: int, df: float, power: float):
     return lambda t: 2.0 * np.log1p(t) / np.maximum(t, 1e-300)
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like", "sparse matrix"],

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = ["R1Subspace", "r1_pca"]
@@ -47,6 +48,7 @@ def _distances(X: Floats, squares: Floats, components: Floats) -> Floats:
     return np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", inside, inside), 0.0))
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like"],

@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 from octavo.engine.linalg.weighted_scatter import (
     advance,
@@ -428,6 +429,7 @@ def drop_zero_rows(X: Any, norms: Floats) -> tuple[Any, NDArray[np.intp]]:
     return X[kept], kept
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like", "sparse matrix"],

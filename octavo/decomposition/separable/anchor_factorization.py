@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.proximal.nonnegative_least_squares import (
@@ -67,6 +68,7 @@ def refuse_extremes(X) -> None:
         )
 
 
+@checked
 def scale_rows(X):
     """Scale every row that is not zero to unit l1 norm, and leave out those that are.
 
@@ -98,6 +100,7 @@ def scale_rows(X):
     return ScaledRows(X[kept] / norms[:, None], kept, norms)
 
 
+@checked
 def nonnegative_weights(X, components, *, strict=False) -> np.ndarray:
     """Return the W ≥ 0 that minimises ||X - W H||, given H.
 
@@ -147,6 +150,7 @@ def fit_weights(X, components: np.ndarray) -> NonnegativeFit:
     return found
 
 
+@checked
 def noise_bound(basis, weights) -> float:
     """Return how much noise the exact recovery of anchors withstands: equation (3).
 

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_array
 
 from octavo.decomposition.separable.anchor_factorization import refuse_extremes
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.linalg.ellipsoid import SOLVERS, Stop, enclosing_ellipsoid
 
 __all__ = ["EllipsoidResult", "min_volume_ellipsoid"]
@@ -43,6 +44,7 @@ class EllipsoidResult(NamedTuple):
     n_iter: int
 
 
+@checked
 def min_volume_ellipsoid(
     points: ArrayLike,
     *,

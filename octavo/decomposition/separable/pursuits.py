@@ -27,6 +27,7 @@ from octavo.decomposition.separable.anchor_factorization import (
     dense_rows,
     refuse_extremes,
 )
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import StrOptions
 from octavo.engine.proximal.nonnegative_least_squares import nonnegative_least_squares
 
@@ -68,6 +69,7 @@ def rank_error(n_components, rank, shape, name="n_components") -> ValueError:
     )
 
 
+@checked
 def successive_projection(X, n_components: int, *, step: Step | None = None) -> NDArray[np.intp]:
     """Choose rows of X by successive projection.
 
@@ -134,6 +136,7 @@ def _positive_part_sums(X, weights, targets) -> tuple[np.ndarray, np.ndarray]:
     return by_row, by_column
 
 
+@checked
 def xray_anchors(
     X, n_components: int, *, policy: str = "max", random_state=None, step: Step | None = None
 ) -> NDArray[np.intp]:

@@ -33,6 +33,7 @@ from octavo.decomposition.separable.anchor_factorization import (
     refuse_extremes,
 )
 from octavo.decomposition.separable.pursuits import rank_error, successive_projection, xray_anchors
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.linalg.ellipsoid import Ellipsoid, Stop, enclosing_ellipsoid
 
@@ -79,6 +80,7 @@ def contact_points(coordinates, found: Ellipsoid, active_tol: float) -> np.ndarr
     return np.sort(active[kept])
 
 
+@checked
 def ellipsoidal_candidates(
     X,
     n_dimensions: int,

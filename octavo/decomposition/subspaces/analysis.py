@@ -28,12 +28,14 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from octavo.decomposition.subspaces.objectives import OBJECTIVES
 from octavo.decomposition.subspaces.partitions import OPTIMIZERS, SubspacePartition, find_subspaces
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 
 __all__ = ["IndependentSubspaceAnalysis", "amari_index"]
 
 
+@checked
 def amari_index(
     unmixing: ArrayLike,
     mixing: ArrayLike,

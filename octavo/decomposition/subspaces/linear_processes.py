@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.samples import as_sample
 
 __all__ = ["Autoregression", "fit_autoregression"]
@@ -36,6 +37,7 @@ def lagged(X: Floats, lags: range, first: int) -> Floats:
     return np.hstack(parts) if parts else np.empty((n - first, 0))
 
 
+@checked
 def fit_autoregression(
     X: ArrayLike, order: int, inputs: ArrayLike | None = None, input_order: int = 1
 ) -> Autoregression:

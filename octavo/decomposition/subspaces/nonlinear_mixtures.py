@@ -26,6 +26,7 @@ from octavo.decomposition.subspaces.analysis import SubspaceModel, whitening
 from octavo.decomposition.subspaces.linear_processes import lagged
 from octavo.decomposition.subspaces.process_analysis import ProcessModel
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.samples import as_sample
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
@@ -43,6 +44,7 @@ def normal_scores(x: Floats) -> tuple[Floats, Floats]:
     return values, scores
 
 
+@checked
 def kernel_regression(
     Z: ArrayLike, Y: ArrayLike, bandwidth: float, *, leave_one_out: bool = True
 ) -> Floats:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.samples import as_blocks, as_sample
 from octavo.engine.probability.knn_information import (
     ksg_balls,
@@ -172,6 +173,7 @@ def _as_partition(subspaces: Sequence[Any], d: int) -> Partition:
     return partition
 
 
+@checked
 def subspace_objective(
     S: ArrayLike,
     subspaces: Sequence[Any],
@@ -223,6 +225,7 @@ def subspace_objective(
     return Objective(sample, objective, estimator)(_as_partition(subspaces, sample.shape[1]))
 
 
+@checked
 def pairwise_dependence(S: ArrayLike, estimator: Any = None) -> Floats:
     """Return the dependence of every pair of columns.
 

@@ -34,6 +34,7 @@ from octavo.decomposition.subspaces.objectives import (
 )
 from octavo.decomposition.subspaces.spectral_groups import partition_of_labels, sized_groups
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.samples import as_sample
 from octavo.engine.spectral.normalized_affinity import count_clusters, spectral_labels
 
@@ -238,6 +239,7 @@ def _groups_from_dependence(
     return partition_of_labels(spectral_labels(affinity, m, rng)), dependence
 
 
+@checked
 def find_subspaces(
     S: ArrayLike,
     subspace_dims: Any = "auto",

@@ -24,6 +24,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
+
 BLOCK_BYTES = 1 << 24  # of values and indices held at once while a file is read
 _NO_WEIGHT = np.empty(0)
 
@@ -465,6 +467,7 @@ class ShardWriter:
             self.close()
 
 
+@checked
 def write_shards(
     directory: str | Path,
     X: Any,

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -151,6 +152,7 @@ def _stable_column(sigma, gaps, a):
     return out
 
 
+@checked
 def rank_one_eigh(
     sigma: ArrayLike, U: ArrayLike | None, a: ArrayLike, tau: float = 1.0
 ) -> RankOneEigen:

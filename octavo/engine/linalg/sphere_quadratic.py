@@ -35,9 +35,9 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 
 Apply = Callable[[Floats], Floats]
-
 _NOTHING = 1e-13  # a part of the right-hand side below this, relative, is rounding
 _EQUAL = 1e-13  # eigenvalues that differ by less, relative to the spread, are one
 _MAX_STEPS = 100
@@ -241,6 +241,7 @@ def _tridiagonal_product(form: TridiagonalForm, x: Floats) -> Floats:
 # --- the problem as it is stated ------------------------------------------------------------------
 
 
+@checked
 def minimize_quadratic_on_sphere(
     S: Any,
     b: ArrayLike,

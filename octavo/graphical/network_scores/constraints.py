@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.discrete.bitsets import Masks, masks_of, n_words, sizes_of
+from octavo.engine.estimators.checked import checked
 from octavo.graphical.network_scores.local_scores import check_acyclic, place_of
 
 __all__ = [
@@ -175,6 +176,7 @@ class RuleTemplate:
         return _EXPANSIONS[self.kind](names, **self.arguments)
 
 
+@checked
 def required_arc(parent: Any, child: Any) -> NetworkRule:
     """Require an arc.
 
@@ -199,6 +201,7 @@ def required_arc(parent: Any, child: Any) -> NetworkRule:
     return NetworkRule(child, "arc", parent)
 
 
+@checked
 def forbidden_arc(parent: Any, child: Any) -> NetworkRule:
     """Forbid an arc.
 
@@ -221,6 +224,7 @@ def forbidden_arc(parent: Any, child: Any) -> NetworkRule:
     return ~required_arc(parent, child)
 
 
+@checked
 def indegree(node: Any, n_parents: int, op: Literal["lt", "eq"] = "lt") -> NetworkRule:
     """Bound or fix the number of parents of a node.
 
@@ -251,6 +255,7 @@ def indegree(node: Any, n_parents: int, op: Literal["lt", "eq"] = "lt") -> Netwo
     return NetworkRule(node, op, int(n_parents))
 
 
+@checked
 def naive_bayes_structure(target: Any) -> RuleTemplate:
     """Let a class be the only possible parent of every other node.
 
@@ -273,6 +278,7 @@ def naive_bayes_structure(target: Any) -> RuleTemplate:
     return RuleTemplate("naive_bayes", target=target)
 
 
+@checked
 def tan_structure(target: Any, *, select: bool = True) -> RuleTemplate:
     """Let every feature have the class and at most one other feature as parents.
 
@@ -298,6 +304,7 @@ def tan_structure(target: Any, *, select: bool = True) -> RuleTemplate:
     return RuleTemplate("tan", target=target, select=select)
 
 
+@checked
 def two_slice_structure(n: int, *, self_arcs: bool = False) -> RuleTemplate:
     """Make the first n of 2n nodes a previous time slice.
 
@@ -322,6 +329,7 @@ def two_slice_structure(n: int, *, self_arcs: bool = False) -> RuleTemplate:
     return RuleTemplate("dbn", n=n, self_arcs=self_arcs)
 
 
+@checked
 def tiered_structure(groups: Iterable[Iterable[Any]], *, within: bool = True) -> RuleTemplate:
     """Forbid arcs from a later group of nodes to an earlier one.
 
@@ -346,6 +354,7 @@ def tiered_structure(groups: Iterable[Iterable[Any]], *, within: bool = True) ->
     return RuleTemplate("tiers", groups=[list(group) for group in groups], within=within)
 
 
+@checked
 def ordered_structure(nodes: Sequence[Any]) -> RuleTemplate:
     """Allow arcs only from earlier to later nodes of a sequence.
 
@@ -368,6 +377,7 @@ def ordered_structure(nodes: Sequence[Any]) -> RuleTemplate:
     return tiered_structure([[node] for node in nodes])
 
 
+@checked
 def max_indegree(n_parents: int) -> RuleTemplate:
     """Let no node have more than n_parents parents.
 

@@ -22,6 +22,7 @@ from sklearn.utils import check_random_state
 
 from octavo._names import UnknownNameError
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.info.closed_forms.families import (
     Family,
     Normal,
@@ -349,6 +350,7 @@ def known_forms() -> dict[tuple[str, str], Callable[..., float]]:
     return _FORMS
 
 
+@checked
 def analytical_value(kind: str, measure: str, p: Family, q: Family | None = None, **params: Any):
     """Return the true value of a measure for known distributions.
 
@@ -412,6 +414,7 @@ class QuickTest(NamedTuple):
     estimates: Floats
 
 
+@checked
 def quick_test(
     estimator: Any,
     p: Family,

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.probability.quadratic_forms import quadratic_form_cdf
 
 __all__ = ["quadform_cdf"]
 
 
+@checked
 def quadform_cdf(
     x: Any, weights: Any, ncp: Any = 0.0, sigma2: float = 0.0, tol: float = 1e-9
 ) -> Any:

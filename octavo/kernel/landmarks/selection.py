@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 from octavo.engine.kernels.gram import Kernel, check_gram, resolve_kernel
 from octavo.engine.kernels.namespaces import namespace_of, to_namespace, to_numpy
@@ -220,6 +221,7 @@ def check_rows(X: Any, kernel: str | Callable[..., Any]) -> Any:
     return X
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like", "sparse matrix"],

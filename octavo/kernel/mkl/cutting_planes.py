@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog, minimize
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.kernel.mkl.kernel_normalize import as_stack
 from octavo.kernel.mkl.machines import SquaredMachine
 from octavo.kernel.mkl.weight_norms import LpNorm
@@ -203,6 +204,7 @@ def solve_smooth_dual(
     return bounds.result(state["n_iter"], tol)
 
 
+@checked
 def smooth_group_lasso(
     kernels: ArrayLike, y: ArrayLike, *, C: float = 1.0, p: float = 1.1, tol: float = 1e-6
 ) -> tuple[Floats, float, Floats]:

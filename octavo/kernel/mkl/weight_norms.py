@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 
 __all__ = ["lp_kernel_weights"]
 
@@ -313,6 +314,7 @@ def _importance(importance: Any, n_kernels: int) -> Floats:
     return values
 
 
+@checked
 def lp_kernel_weights(norms: ArrayLike, p: float) -> Floats:
     """Return the kernel weights that are best for given norms of the blocks (Eq. 16).
 

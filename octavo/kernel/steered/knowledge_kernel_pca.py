@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from octavo.data.kernel.steerable import make_g241, make_hidden_clusters
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 from octavo.engine.kernels.gram import resolve_kernel
 from octavo.engine.linalg.rank_one_eigen import RankOneEigen, rank_one_eigh
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 
+@checked
 def map_distortion(embedding: Any, target: Any, reference: Any = None) -> float:
     """Return how far the points of two maps are apart on average, on the scale of a map.
 

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.linear_programs.parametric_simplex import LPPath, trace_lp
 
 __all__ = ["LPPath", "LPSolution", "parametric_simplex", "solve_lp"]
@@ -58,6 +59,7 @@ def _check_perturbation(values, star, name, size, of_what, sign):
     return star
 
 
+@checked
 def parametric_simplex(
     A,
     b,
@@ -160,6 +162,7 @@ class LPSolution(NamedTuple):
     n_pivots: int
 
 
+@checked
 def solve_lp(A, b, c, *, max_iter=None, tol=1e-10) -> LPSolution:
     """Solve  max c'x  subject to  Ax ≤ b, x ≥ 0  by the parametric simplex method.
 

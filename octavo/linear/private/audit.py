@@ -22,6 +22,7 @@ from scipy.optimize import differential_evolution, minimize
 from sklearn.utils import check_random_state, check_X_y
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.linear.private.base import PrivateClassifier, one_vs_rest_targets
 from octavo.linear.private.noise import NoiseSource
 from octavo.linear.private.perturbation import Loss, Perturbation, exact_minimiser
@@ -154,6 +155,7 @@ def neighbouring_pairs(estimator: PrivateClassifier, data: Data, neighbour: Data
     ]
 
 
+@checked
 def log_density_ratio(
     estimator: PrivateClassifier, data: Data, neighbour: Data, coef: ArrayLike
 ) -> Floats:
@@ -237,6 +239,7 @@ def _largest_ratio(
     return best
 
 
+@checked
 def privacy_audit(
     estimator: PrivateClassifier,
     data: Data,
@@ -317,6 +320,7 @@ def _adversary(estimator: PrivateClassifier, n_samples: int, z: Floats) -> tuple
     return pair, np.array([first, 10.0**second]) / B
 
 
+@checked
 def worst_case_neighbours(
     estimator: PrivateClassifier, n_samples: int, *, random_state: Any = 0
 ) -> WorstCase:

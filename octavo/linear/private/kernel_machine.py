@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.linear.private.base import PrivateClassifier
 from octavo.linear.private.noise import NoiseSource
@@ -28,6 +29,7 @@ from octavo.linear.private.perturbation import CustomLoss
 __all__ = ["PrivateKernelClassifier", "random_fourier_map"]
 
 
+@checked
 def random_fourier_map(
     kernel: str,
     gamma: float,

@@ -21,6 +21,7 @@ from scipy.special import ndtri, softmax
 from sklearn.utils import check_random_state
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 
 __all__ = [
     "ReproducibleNoiseWarning",
@@ -94,6 +95,7 @@ def noise_source(random_state: Any) -> NoiseSource:
     return NoiseSource(check_random_state(random_state))
 
 
+@checked
 def draw_noise(dimension: int, scale: float, random_state: Any = None) -> Floats:
     """Draw a vector with density proportional to exp(-‖b‖/scale).
 
@@ -129,6 +131,7 @@ def draw_noise(dimension: int, scale: float, random_state: Any = None) -> Floats
     return norm / float(np.linalg.norm(direction)) * direction
 
 
+@checked
 def selection_probabilities(
     scores: ArrayLike, epsilon: float, *, sensitivity: float = 1.0
 ) -> Floats:
@@ -168,6 +171,7 @@ def selection_probabilities(
     return softmax(-epsilon * (z - z.min()) / (2.0 * sensitivity))  # Algorithm 4
 
 
+@checked
 def exponential_mechanism(
     scores: ArrayLike, epsilon: float, *, sensitivity: float = 1.0, random_state: Any = None
 ) -> int:

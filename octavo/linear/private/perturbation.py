@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.smooth.losses import CustomLoss, SmoothLoss, make_loss
 from octavo.engine.smooth.newton import newton_linear
 from octavo.linear.private.noise import draw_noise, noise_source
@@ -106,6 +107,7 @@ def private_loss(loss: str | CustomLoss, h: float = 0.5) -> Loss:
     return loss
 
 
+@checked
 def calibrate_perturbation(
     method: str,
     *,
@@ -224,6 +226,7 @@ def exact_minimiser(
     return found.coef
 
 
+@checked
 def private_minimisers(
     X: Any,
     y: Floats,

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from octavo.engine.distributed.map_reduce import Communicator, divide, largest, tree_allreduce
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.linear.sharded.passes import (
     LinearTask,
     gradient_at,
@@ -30,6 +31,7 @@ from octavo.linear.sharded.passes import (
 __all__ = ["confidence_average"]
 
 
+@checked
 def confidence_average(ws: Sequence[ArrayLike], Gs: Sequence[ArrayLike]) -> tuple[Floats, Floats]:
     """Average the weights of several nodes, each feature by the nodes' confidence in it.
 

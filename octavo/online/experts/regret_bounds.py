@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.games.experts import (
     FLIP,
     FLOP,
@@ -155,6 +156,7 @@ def variation_bounds(trace: GameTrace, eta: float) -> Bounds:
     return {"theorem 4 of Hazan and Kale": np.where(valid, bound, np.inf)}
 
 
+@checked
 def data_bounds(losses: ArrayLike, *, phi: float = 2.37, alpha: float = 1.243) -> Bounds:
     """Return the regret bounds that a matrix of losses implies, whatever is then played.
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.online.experts.strategy import checked_losses
 
 __all__ = [
@@ -252,6 +253,7 @@ class GameDiagnostics(NamedTuple):
     mean_root_gamma: Floats
 
 
+@checked
 def game_diagnostics(losses: ArrayLike, gamma: Any = "t**-0.5", v0: float = 0.0) -> GameDiagnostics:
     """Return the volume and the scaled fluctuation of a game beside a bound γ on it.
 

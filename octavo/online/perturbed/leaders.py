@@ -27,6 +27,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.games.experts import (
     PERTURBED,
@@ -58,6 +59,7 @@ __all__ = [
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
+@checked
 def fpl_probabilities(cum_losses: ArrayLike, eps: ArrayLike) -> Floats:
     """Return the probability that each expert leads after exponential perturbation.
 
@@ -104,6 +106,7 @@ class PROTConstants(NamedTuple):
     A: float
 
 
+@checked
 def prot_constants(n_experts: int, a: float = 10.0, signed: bool = True) -> PROTConstants:
     """Return the constants K and A of `PROT` (Eq. 6).
 
@@ -158,6 +161,7 @@ def bounds_from_volume(
     return {"theorem 2": theorem, "lemmas 3 and 4": lemmas}
 
 
+@checked
 def prot_bound(
     losses: ArrayLike,
     gamma: Any = "t**-0.5",
@@ -212,6 +216,7 @@ def prot_trace_bounds(trace: GameTrace, a: float, signed: bool) -> Bounds:
     )
 
 
+@checked
 def polynomial_bound(
     n_rounds: int,
     n_experts: int,
@@ -260,6 +265,7 @@ def polynomial_bound(
     return factor * n_rounds**power / min(power, 1.0)
 
 
+@checked
 def ifpl_losses(
     losses: ArrayLike,
     gamma: Any = "t**-0.5",
@@ -314,6 +320,7 @@ class AdversaryGame(NamedTuple):
     normalized_regret: Floats
 
 
+@checked
 def adversary_prop1(strategy: ExpertStrategy, eps: float, T: int) -> AdversaryGame:
     """Play the adversary of Proposition 1, against which no strategy is consistent.
 

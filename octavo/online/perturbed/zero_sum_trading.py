@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.games.trace import GameTrace
 from octavo.online.experts.strategy import ExpertStrategy
 from octavo.online.perturbed.leaders import PROT
@@ -66,6 +67,7 @@ def checked_prices(prices: ArrayLike) -> Floats:
     return path
 
 
+@checked
 def zero_sum_experts(prices: ArrayLike, C: float = 1.0) -> ZeroSumGame:
     """Return the gains of the two opposite experts on a path of prices (Eq. 46-47).
 
@@ -98,6 +100,7 @@ def zero_sum_experts(prices: ArrayLike, C: float = 1.0) -> ZeroSumGame:
     return ZeroSumGame(positions * steps[:, None], positions, macro, float(np.sum(steps**2)))
 
 
+@checked
 def trade_zero_sum(
     prices: ArrayLike,
     strategy: ExpertStrategy | None = None,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from octavo.engine.estimators.checked import checked
 from octavo.rl.evaluators.complementarity import solve_lcp
 
 __all__ = ["LassoTDPath", "lasso_td", "lasso_td_path", "lasso_td_violation"]
@@ -56,6 +57,7 @@ class LassoTDPath(NamedTuple):
         return np.array([np.interp(alpha, rising, coefs[:, j]) for j in range(coefs.shape[1])])
 
 
+@checked
 def lasso_td_violation(A, b, theta, alpha):
     """Return by how much θ violates the conditions of Lasso-TD: zero at a solution.
 
@@ -166,6 +168,7 @@ def _largest_excess(A, b, path):
     return over.max() if path.status == "complete" else np.inf
 
 
+@checked
 def lasso_td_path(A, b, alpha_min=0.0, *, max_iter=None):
     """Follow Lasso-TD from θ = 0 as its strength falls: the LARS-TD homotopy.
 
@@ -237,6 +240,7 @@ def _by_pivoting(A, b, alpha):
     return parts[: len(b)] - parts[len(b) :], solution.status
 
 
+@checked
 def lasso_td(A, b, alpha, *, solver="lars", tol=1e-8):
     """Solve Lasso-TD: LSTD with an l1 penalty in the projection.
 

@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["Transitions", "importance_ratios"]
 
 Policy = ArrayLike | Callable[[Any, Any], float]
@@ -351,6 +353,7 @@ class Transitions:
         return cls(X, log[2], X_next, rho, log[4], log[5])
 
 
+@checked
 def importance_ratios(
     states: Any, actions: ArrayLike, target_prob: Policy, behaviour_prob: Policy
 ) -> NDArray[np.float64]:

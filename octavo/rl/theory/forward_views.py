@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from octavo.engine.estimators.arrays import Numbers
+from octavo.engine.estimators.checked import checked
 from octavo.rl.processes.traces import TraceTerms, dense_rows, trace_terms
 from octavo.rl.processes.transitions import Transitions
 
@@ -46,6 +47,7 @@ def _look_ahead(values: Numbers, onward: Numbers) -> Numbers:
     return sums
 
 
+@checked
 def lambda_td_errors(
     theta: ArrayLike,
     transitions: Transitions,
@@ -83,6 +85,7 @@ def lambda_td_errors(
     return _look_ahead(terms.target - delta @ np.asarray(theta, dtype=float), onward)
 
 
+@checked
 def lambda_successors(transitions: Transitions, gamma: float, lam: float) -> Numbers:
     """Return g_i = γρ_i (1 - λ) φ_{i+1} + γλρ_i g_{i+1}, the gradients of the λ-returns (Lemma 7).
 
@@ -111,6 +114,7 @@ def lambda_successors(transitions: Transitions, gamma: float, lam: float) -> Num
     return _look_ahead(ahead, onward)
 
 
+@checked
 def forward_update(
     method: str,
     theta: ArrayLike,
@@ -164,6 +168,7 @@ def forward_update(
     raise ValueError(f"method must be 'td', 'tdc', 'gtd2' or 'residual', got {method!r}")
 
 
+@checked
 def forward_lstd(
     transitions: Transitions,
     gamma: float,
@@ -202,6 +207,7 @@ def forward_lstd(
     return np.linalg.solve(A, phi.T @ _look_ahead(terms.target, onward))
 
 
+@checked
 def forward_brm(
     transitions: Transitions, gamma: float, lam: float, *, eps: float | None = None
 ) -> Numbers:
@@ -233,6 +239,7 @@ def forward_brm(
     return np.linalg.solve(ahead.T @ ahead + _ridge(phi.shape[1], eps), ahead.T @ target)
 
 
+@checked
 def forward_lspe(
     transitions: Transitions,
     gamma: float,
@@ -278,6 +285,7 @@ def forward_lspe(
     return theta
 
 
+@checked
 def forward_fpkf(
     transitions: Transitions,
     gamma: float,

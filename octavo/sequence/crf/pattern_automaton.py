@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 from octavo.sequence.crf.label_sequences import (
     classes_of,
     encode_labels,
@@ -56,6 +57,7 @@ class BoundaryLabel(Enum):
 BoundaryLabel.__signature__ = inspect.Signature()  # type: ignore[assignment, method-assign]
 
 
+@checked
 def observed_patterns(
     y: Any,
     max_order: int,

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.chains.inference import chain_marginals
 from octavo.engine.chains.sequences import Stacked, locate, split_sequences, stack_sequences
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 from octavo.sequence.decoding.count_hmm import CountHMM
@@ -627,6 +628,7 @@ class HybridDecoderCV(CallbackSupportMixin, BaseEstimator):
         return self.decoder_.predict_proba(X, lengths)
 
 
+@checked
 def asymptotic_risks(
     model: Any, decoder: Any, T: int, n: int, *, k: float = 2, rng: Any = None
 ) -> dict[str, float]:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chains.inference import Edges, best_paths, blended_paths, chain_marginals
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 from octavo.sequence.decoding.blocks import block_path, pairwise_path
 from octavo.sequence.decoding.posterior_risks import (
     checked_labels,
@@ -362,6 +363,7 @@ def path_risks_of_each(
     )
 
 
+@checked
 def decode(
     log_start: ArrayLike,
     log_trans: Any,
@@ -467,6 +469,7 @@ def decode(
 # --- families -----------------------------------------------------------------------------------
 
 
+@checked
 def decode_path_family(
     log_start: ArrayLike,
     log_trans: Any,

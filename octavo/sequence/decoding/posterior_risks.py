@@ -20,6 +20,7 @@ from scipy.special import logsumexp
 
 from octavo.engine.chains.inference import Edges, chain_marginals, path_scores
 from octavo.engine.chains.sequences import locate, stack_sequences
+from octavo.engine.estimators.checked import checked
 from octavo.sequence.hmm.model import HMMScores, checked_hmm, require_possible
 
 __all__ = ["Posteriors", "hmm_posteriors", "path_risks"]
@@ -40,6 +41,7 @@ class Posteriors(NamedTuple):
     prior_marginals: Any
 
 
+@checked
 def hmm_posteriors(
     log_start: ArrayLike,
     log_trans: Any,
@@ -197,6 +199,7 @@ def _checked_weights(class_weight: Any, K: int) -> Floats | None:
 # --- risks --------------------------------------------------------------------------------------
 
 
+@checked
 def path_risks(
     posteriors: Posteriors,
     model: tuple[Any, Any, Any],

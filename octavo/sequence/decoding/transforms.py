@@ -22,6 +22,7 @@ from octavo.engine.chains.inference import Edges, log_partition
 from octavo.engine.chains.kernels import edge_between, edge_degree
 from octavo.engine.chains.sequences import locate
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 from octavo.sequence.hmm.model import HMMScores, checked_hmm, require_possible
 
 __all__ = ["TransformedVariables", "transformed_variables"]
@@ -36,6 +37,7 @@ class TransformedVariables(NamedTuple):
     backward: Any
 
 
+@checked
 def transformed_variables(
     log_start: ArrayLike,
     log_trans: Any,

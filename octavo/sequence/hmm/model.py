@@ -19,6 +19,7 @@ from sklearn.exceptions import NotFittedError
 from octavo.engine.chains.inference import Edges, group_edges
 from octavo.engine.chains.sequences import check_lengths, locate, split_sequences, stack_sequences
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 
 __all__ = ["simulate_hmm"]
 
@@ -423,6 +424,7 @@ def generator(rng: Any) -> Any:
     return rng if hasattr(rng, "uniform") else np.random.default_rng(rng)
 
 
+@checked
 def simulate_hmm(
     model: Any, lengths: int | ArrayLike, rng: Any = None
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:

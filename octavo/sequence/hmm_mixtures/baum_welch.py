@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from octavo.engine.chains.inference import chain_marginals
+from octavo.engine.estimators.checked import checked
 from octavo.engine.probability.gaussians import owned_log_density, owned_moments
 from octavo.engine.smooth.em import climb
 from octavo.sequence.hmm.m_step import BankStatistics, updated_bank
@@ -156,6 +157,7 @@ def _better_of(better: NDArray[np.bool_], one: HMMBank, other: HMMBank) -> HMMBa
     return one._replace(**{name: mix(getattr(one, name), getattr(other, name)) for name in names})
 
 
+@checked
 def fit_hmms(
     X: Any,
     lengths: ArrayLike | None = None,

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 from octavo.sequence.hmm.params import (
     HMMBank,
     HMMParams,
@@ -343,6 +344,7 @@ def check_pair(base: HMMBank, reduced: HMMBank, name: str) -> None:
         raise ValueError(f"{name}: {base.means.shape[3]} features against {reduced.means.shape[3]}")
 
 
+@checked
 def hmm_expected_loglik(p: HMMParams, q: HMMParams, tau: int = 10) -> float:
     """Return a lower bound on the mean log-likelihood under q of sequences drawn from p.
 
@@ -375,6 +377,7 @@ def hmm_expected_loglik(p: HMMParams, q: HMMParams, tau: int = 10) -> float:
     return float(expected_logliks(base, reduced, check_tau(tau))[0, 0])
 
 
+@checked
 def hmm_kl(p: HMMParams, q: HMMParams, tau: int = 10) -> float:
     """Approximate the Kullback-Leibler divergence of q from p over sequences of length tau.
 
@@ -418,6 +421,7 @@ def own_logliks(bank: HMMBank, tau: int, reduced: HMMBank | None = None) -> Floa
     )
 
 
+@checked
 def hmm_distance_matrix(hmms: Any, tau: int = 10, *, symmetric: bool = False) -> Floats:
     """Return the approximate divergences between all pairs of HMMs.
 
@@ -453,6 +457,7 @@ def hmm_distance_matrix(hmms: Any, tau: int = 10, *, symmetric: bool = False) ->
     return distances
 
 
+@checked
 def clustering_loglik(hmms: Any, labels: Any, centers: Any, tau: int = 10) -> float:
     """Return the expected log-likelihood of a clustering: each HMM under its cluster's centre.
 

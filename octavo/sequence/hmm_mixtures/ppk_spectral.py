@@ -25,6 +25,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.probability.gaussians import log_product_kernel
@@ -116,6 +117,7 @@ def _check_power(lam: Any) -> float:
     return float(lam)
 
 
+@checked
 def hmm_ppk(hmms: Any, lam: float = 0.5, tau: int = 10, *, normalize: bool = True) -> Floats:
     """Return the matrix of probability product kernels between HMMs.
 
@@ -155,6 +157,7 @@ def hmm_ppk(hmms: Any, lam: float = 0.5, tau: int = 10, *, normalize: bool = Tru
     return 0.5 * (kernel + kernel.T)
 
 
+@checked
 def ppk_compactness(kernel: ArrayLike, labels: ArrayLike) -> float:
     """Return the sum over clusters of the mean similarity within them.
 

@@ -21,6 +21,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import (
     HasMethods,
     Interval,
@@ -483,6 +484,7 @@ class EnsembleSVC(PooledSVC):
         return model
 
 
+@checked
 def merge_ensembles(ensembles):
     """Merge fitted ensembles into one, whose machines are all of theirs.
 

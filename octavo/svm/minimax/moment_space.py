@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.kernels.gram import Kernel
 from octavo.engine.kernels.nystroem import nystroem_normalization
 
@@ -38,6 +39,7 @@ class ClassMoments(NamedTuple):
     n: float
 
 
+@checked
 def class_moments(
     X: Any, y: Any, sample_weight: Floats | None = None
 ) -> tuple[ClassMoments, ClassMoments]:

@@ -39,6 +39,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.optimize import brentq
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.svm.minimax.curve import Hyperplane, mean_difference
 from octavo.svm.minimax.moment_bounds import MomentUncertainty, largest_uncertainty
 from octavo.svm.minimax.moment_space import ClassMoments
@@ -96,6 +97,7 @@ class RobustProblem(NamedTuple):
         return Hyperplane(w, threshold, (kappa, kappa), gap, n_iter)
 
 
+@checked
 def kappa_along(distance: float, spread: Floats, offset: Floats, inflation: Floats) -> float:
     """Return the largest κ that a direction allows.
 
@@ -135,6 +137,7 @@ def kappa_along(distance: float, spread: Floats, offset: Floats, inflation: Floa
     return math.sqrt(max(p0, 0.0) / below) if below > 0.0 else math.inf
 
 
+@checked
 def robust_hyperplane(
     zero: ClassMoments,
     one: ClassMoments,

@@ -26,6 +26,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from octavo.engine.duals.smo import BoxMemory, square_part
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.progress import FitProgress
@@ -43,6 +44,7 @@ from octavo.svm.no_offset.estimator import NoOffsetSVC, PairProblem, pair_proble
 __all__ = ["NoOffsetSVCCV", "steinwart_grid"]
 
 
+@checked
 def steinwart_grid(
     n: int,
     d: int,

@@ -23,6 +23,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import validate_data
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import fit_context, safe_indexing
@@ -104,6 +105,7 @@ def _fit_cell(model: Any, X: Any, y: Any, weight: Any, cache: dict) -> tuple[Any
     return model, model.fit_times_["training"], seconds
 
 
+@checked
 def run_grid(estimator, X, y, grid, *, cv=5, sample_weight=None, progress=None):
     """Fit and score a classifier on every cell of a grid and every fold.
 
@@ -159,6 +161,7 @@ def run_grid(estimator, X, y, grid, *, cv=5, sample_weight=None, progress=None):
     return GridRun(cells, accuracy, seconds, support, reduction, selecting)
 
 
+@checked
 def speedup_report(estimator, baseline, X, y, grid, *, cv=5):
     """Compare a method with a baseline over a grid, by the seven figures of the paper.
 
@@ -202,6 +205,7 @@ def speedup_report(estimator, baseline, X, y, grid, *, cv=5):
     return compare_runs(ours, run_grid(baseline, X, y, grid, cv=folds))
 
 
+@checked
 def compare_runs(ours, theirs):
     """Return the seven figures of two runs over one grid.
 

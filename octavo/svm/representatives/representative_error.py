@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import check_sample_weight
 from octavo.engine.kernels.gram import Kernel, row_chunks
 
@@ -134,6 +135,7 @@ def trace_errors(kernel: Kernel, X: Any, points: Any) -> tuple[float, float]:
     return trace, across
 
 
+@checked
 def error_certificate(model, X, y, sample_weight=None, *, baseline=None, lower_bound=True):
     """Compare a machine trained on representatives with the machine of all rows.
 
