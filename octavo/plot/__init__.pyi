@@ -1,4 +1,5 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.plot.bayes.gaussian_mixtures import plot_gmm_reduction as plot_gmm_reduction
 from octavo.plot.cluster.referee import plot_mixture as plot_mixture
 from octavo.plot.cluster.referee import plot_overlap_map as plot_overlap_map
 from octavo.plot.cluster.referee import plot_parallel_distribution as plot_parallel_distribution
@@ -110,7 +111,6 @@ from octavo.plot.sequence.decoding import plot_decoding_tradeoff as plot_decodin
 from octavo.plot.sequence.decoding import plot_path_family as plot_path_family
 from octavo.plot.sequence.decoding import plot_posterior_path as plot_posterior_path
 from octavo.plot.sequence.hmm_mixtures import plot_bound_history as plot_bound_history
-from octavo.plot.sequence.hmm_mixtures import plot_gmm_reduction as plot_gmm_reduction
 from octavo.plot.sequence.hmm_mixtures import plot_hmm as plot_hmm
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_map as plot_hmm_map
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_tree as plot_hmm_tree

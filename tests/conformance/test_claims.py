@@ -7,7 +7,23 @@ from octavo.claims import KINDS, MIN_SEEDS
 
 PAPERS = papers()
 # Papers whose claims are still being brought to these rules.
-PENDING = {paper.key for paper in PAPERS}
+PENDING = {
+    "flipflop",
+    "greedy-kernel",
+    "high-order-crf",
+    "hmm-clustering",
+    "hmm-hybrid-decoding",
+    "ite-toolbox",
+    "knowledge-kernel-pca",
+    "libol",
+    "lp-norm-mkl",
+    "natural-evolution",
+    "node-based-ggm",
+    "online-ranking",
+    "private-erm",
+    "td-policy-evaluation",
+    "terascale-linear",
+}
 DONE = [paper for paper in PAPERS if paper.key not in PENDING]
 
 

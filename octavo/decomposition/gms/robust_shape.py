@@ -26,6 +26,7 @@ from octavo.decomposition.gms.solver import drop_zero_rows
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.linalg.weighted_scatter import (
     advance,
     off_identity,
@@ -89,7 +90,9 @@ def _fixed_point(
 
 def _rows(X: Any, what: str) -> Any:
     """Return the rows that count, and say why there is no answer where there is none."""
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    X = canonical_csr(
+        check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    )
     rows, _ = drop_zero_rows(X, row_norms(X))
     n_samples, n_features = rows.shape
     if n_samples <= n_features:

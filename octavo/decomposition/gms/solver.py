@@ -25,6 +25,7 @@ from sklearn.utils import check_array
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.linalg.weighted_scatter import (
     advance,
     off_identity,
@@ -479,7 +480,9 @@ def gms_precision(X, *, alpha=0.0, delta="auto", tol=1e-10, max_iter=500, exact=
     >>> found.kernel.shape, found.duality_gap < 1e-8 * found.objective
     ((8, 2), True)
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    X = canonical_csr(
+        check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    )
     norms = row_norms(X)
     X, kept = drop_zero_rows(X, norms)
     delta = resolve_delta(delta, norms[kept])

@@ -29,6 +29,7 @@ from octavo.decomposition.separable.anchor_factorization import (
 )
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import StrOptions
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.proximal.nonnegative_least_squares import nonnegative_least_squares
 
 __all__ = ["SuccessiveProjection", "XRay", "successive_projection", "xray_anchors"]
@@ -41,14 +42,14 @@ _RANK_TOL = 1e-7  # of the largest norm: XRAY's residuals come from squares, sqr
 
 
 def _as_points(X, n_components):
-    X = check_array(X, accept_sparse=SPARSE, dtype=np.float64)
+    X = canonical_csr(check_array(X, accept_sparse=SPARSE, dtype=np.float64))
     refuse_extremes(X)
     if not 1 <= n_components <= X.shape[0]:
         raise ValueError(
             f"n_components must be between 1 and the number of points {X.shape[0]}, got "
             f"{n_components}."
         )
-    return X.tocsr() if sparse.issparse(X) else X
+    return X
 
 
 def remaining_norms(X, basis: np.ndarray) -> np.ndarray:

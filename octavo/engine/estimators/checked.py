@@ -2,10 +2,10 @@
 
 An estimator declares what its parameters may be in ``_parameter_constraints``. A function declares
 it in its docstring, which the conformance suite holds to be complete: ``n : int``, ``tol : float,
-default=1e-6``, ``X : array-like of shape (n, d)``, ``method : {"a", "b"}``. The decorator reads
-those words once, at the first call, and meets a value that is none of them by a sentence that
-names the function, the parameter, what was expected and what was seen. What goes wrong inside
-all the same (a singular matrix, a division by zero) is met by a sentence too.
+default=1e-6``, ``X : array-like of shape (n, d)``, ``method : {"a", "b"}``. A call that works costs
+nothing. Where one fails inside with an error that was not written for the caller, the decorator
+reads those words and raises a sentence that names the function, the parameter, what was
+expected and what was seen; a singular matrix or a division by zero is met by a sentence too.
 """
 
 from __future__ import annotations
@@ -131,20 +131,23 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _check(name: str, rules: dict[str, tuple[str, list[Test]]], bound: Any, defaults: Any) -> None:
-    for parameter, value in bound.items():
-        if parameter not in rules or value is defaults.get(parameter, _check):
+def _blame(function: Any, bound: Any, defaults: Any, error: Exception) -> None:
+    """Raise a sentence on the first argument that is not what the docstring says it must be."""
+    for parameter, (words, tests) in _rules(function).items():
+        value = bound.get(parameter, defaults.get(parameter))
+        if parameter not in bound or value is defaults.get(parameter, bound):
             continue
-        words, tests = rules[parameter]
+        wanted = words.split(", default=")[0]
         if not any(test(value) for test in tests):
             raise ValueError(
-                f"The '{parameter}' parameter of {name} must be {words.split(', default=')[0]}; "
+                f"The '{parameter}' parameter of {function.__name__} must be {wanted}; "
                 f"got {_shown(value)}."
-            )
+            ) from error
         if "complex" not in words and _is_complex(value):
             raise ValueError(
-                f"The '{parameter}' parameter of {name} must be real; got complex numbers."
-            )
+                f"The '{parameter}' parameter of {function.__name__} must be real; got complex "
+                "numbers."
+            ) from error
 
 
 def checked(function: F) -> F:
@@ -158,7 +161,7 @@ def checked(function: F) -> F:
     Returns
     -------
     function : callable
-        The same, which checks its arguments first.
+        The same, whose errors are sentences.
 
     Examples
     --------
@@ -180,14 +183,9 @@ def checked(function: F) -> F:
     defaults = {
         name: p.default for name, p in signature.parameters.items() if p.default is not p.empty
     }
-    lazy: dict[str, Any] = {}
 
     @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
-        if "rules" not in lazy:
-            lazy["rules"] = _rules(function)
-        _check(function.__name__, lazy["rules"], bound.arguments, defaults)
         try:
             return function(*args, **kwargs)
         except (Warning, OSError, ImportError, MemoryError, NotImplementedError):
@@ -195,6 +193,7 @@ def checked(function: F) -> F:
         except Exception as error:
             if _is_sentence(error):
                 raise
+            _blame(function, signature.bind(*args, **kwargs).arguments, defaults, error)
             raise ValueError(
                 f"{function.__name__} cannot use these values ({type(error).__name__}: {error}). "
                 "Look for entries that are huge, tiny, constant, out of range or missing."

@@ -13,7 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+
+from octavo.engine.estimators.sparse_rows import validate_rows
 
 
 def inner_has(method: str) -> Callable[[Any], bool]:
@@ -62,7 +64,9 @@ class DelegatesToFitted:
 
     def _query(self, X: Any) -> Any:
         """Return X as the inner model is asked, checked by the features of one's own fit."""
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return validate_rows(
+            self, X, narrow=True, accept_sparse="csr", dtype=np.float64, reset=False
+        )
 
     def _ask(self, method: str, X: Any) -> Any:
         """Return what the inner model answers."""

@@ -38,6 +38,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 
 Apply = Callable[[Floats], Floats]
+
 _NOTHING = 1e-13  # a part of the right-hand side below this, relative, is rounding
 _EQUAL = 1e-13  # eigenvalues that differ by less, relative to the spread, are one
 _MAX_STEPS = 100

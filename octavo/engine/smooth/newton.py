@@ -20,6 +20,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.smooth.losses import CustomLoss, SmoothLoss
 
 DENSE_LIMIT = 2000  # features up to which the Hessian is formed and factored
@@ -103,11 +104,7 @@ def newton_linear(
     max_iter: int = 100,
 ) -> NewtonResult:
     """Minimise to ‖∇‖₂ ≤ tol; see the module for the objective."""
-    if sp.issparse(X):
-        X = sp.csr_array(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()  # sorts too
+    X = canonical_csr(X)  # the Hessian's kernel trusts that columns rise within rows
     n, d = X.shape
     coef = np.zeros(d) if start is None else start.astype(float)
     tilt = np.zeros(d) if linear is None else linear

@@ -68,6 +68,11 @@ class FeaturePoints:
             self._rows = self.X - middle
         # -γ|x - z|² = -γ|x|² + 2γ x·z - γ|z|²
         self._exponents = -self.kernel.gamma * self._squares(self._rows)
+        if not np.isfinite(4.0 * float(self.xp.min(self._exponents))):  # else exponents are NaN
+            raise ValueError(
+                "The rows are too large for the kernel 'rbf': their squared distances overflow. "
+                "Scale them."
+            )
 
     def _squares(self, rows: Any) -> Any:
         if self.is_numpy:

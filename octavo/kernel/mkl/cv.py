@@ -15,13 +15,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import validate_data
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.kernel.mkl.estimators import LpMKLClassifier
 from octavo.kernel.mkl.kernel_normalize import as_stack
 from octavo.kernel.mkl.kernel_stack import KernelStack
@@ -211,7 +211,7 @@ class LpMKLClassifierCV(DelegatesToFitted, ClassifierMixin, CallbackSupportMixin
                     f"y must have one entry per sample: the kernels have {X.shape[1]}, y {len(y)}."
                 )
         else:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            X, y = validate_rows(self, X, y, accept_sparse="csr", dtype=np.float64)
         self.classes_, _ = encode_classes(y, owner=self)
         return X, y
 

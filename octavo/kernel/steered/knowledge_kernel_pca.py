@@ -24,6 +24,7 @@ from octavo.data.kernel.steerable import make_g241, make_hidden_clusters
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import resolve_kernel
 from octavo.engine.linalg.rank_one_eigen import RankOneEigen, rank_one_eigh
 from octavo.engine.linalg.sphere_quadratic import SphereMinimum, minimize_quadratic_on_sphere
@@ -91,7 +92,7 @@ def checked_samples(model: KnowledgeKernelPCA, X: Any) -> Any:
         if X.shape[0] != X.shape[1]:
             raise ValueError(f"A precomputed kernel must be square, got shape {X.shape}.")
         return X
-    return validate_data(model, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+    return validate_rows(model, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
 
 
 def basis_of(model: KnowledgeKernelPCA, X: Any, top: int | None = None) -> MapBasis:
@@ -421,5 +422,5 @@ class KnowledgeKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             Their places.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self._extension.map(X, self._weights)

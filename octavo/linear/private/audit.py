@@ -23,6 +23,7 @@ from sklearn.utils import check_random_state, check_X_y
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.linear.private.base import PrivateClassifier, one_vs_rest_targets
 from octavo.linear.private.noise import NoiseSource
 from octavo.linear.private.perturbation import Loss, Perturbation, exact_minimiser
@@ -120,10 +121,9 @@ def neighbouring_pairs(estimator: PrivateClassifier, data: Data, neighbour: Data
     model = copy.copy(estimator)
     model._validate_params()
     checked = [
-        check_X_y(X, y, accept_sparse="csr", dtype=np.float64, y_numeric=False)
-        for X, y in (data, neighbour)
+        check_X_y(*given, accept_sparse="csr", dtype=np.float64) for given in (data, neighbour)
     ]
-    (X, y), (X2, y2) = checked
+    (X, y), (X2, y2) = ((canonical_csr(X), y) for X, y in checked)
     if X.shape != X2.shape:
         raise ValueError(f"neighbours have equally many records, got {X.shape} and {X2.shape}")
     if model.classes is None:

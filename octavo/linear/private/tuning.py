@@ -21,12 +21,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_X_y, validate_data
+from sklearn.utils.validation import check_X_y
 
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, fit_context
+from octavo.engine.estimators.sparse_rows import canonical_csr, validate_rows
 from octavo.linear.private.estimators import PrivateLogisticRegression
 from octavo.linear.private.noise import (
     NoiseSource,
@@ -220,7 +221,7 @@ class PrivateModelSelector(DelegatesToFitted, CallbackSupportMixin, ClassifierMi
         self : PrivateModelSelector
             The selector.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validate_rows(self, X, y, accept_sparse="csr", dtype=np.float64)
         self.candidates_ = self._inner_candidates()
         self.classes_, _ = encode_classes(y, classes=self.classes, owner=self)
         if (X_public is None) != (y_public is None):
@@ -233,7 +234,7 @@ class PrivateModelSelector(DelegatesToFitted, CallbackSupportMixin, ClassifierMi
                 self._fit_private(X, np.asarray(y), source)
             else:
                 shown, told = check_X_y(X_public, y_public, accept_sparse="csr", dtype=np.float64)
-                self._fit_public(X, np.asarray(y), shown, told, source)
+                self._fit_public(X, np.asarray(y), canonical_csr(shown), told, source)
         self.epsilon_spent_ = self.epsilon
         self.n_samples_public_ = X.shape[0]
         return self

@@ -17,13 +17,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.distributed.map_reduce import Communicator, communicator_for, join
 from octavo.engine.distributed.shards import Shard, as_shards, is_sharded, split_rows
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.classes import need_two_classes
 from octavo.engine.estimators.sklearn_door import Interval, check_sample_weight
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.smooth.losses import HUBER, LOSSES, SMOOTH_ABSOLUTE
 from octavo.linear.sharded.passes import LinearTask, ShardFacts, describe
 
@@ -122,7 +123,7 @@ class ShardedLinearModel(CallbackSupportMixin, BaseEstimator):
 
     def _table(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> tuple[Any, ...]:
         """Validate a table with targets; return it with the weights, or None."""
-        X, y = validate_data(
+        X, y = validate_rows(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
             y_numeric=not self._classify, reset=reset,
         )  # fmt: skip
@@ -199,7 +200,7 @@ class ShardedLinearModel(CallbackSupportMixin, BaseEstimator):
 
     def _decide(self, X: Any) -> Floats:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return np.asarray(X @ np.ravel(self.coef_)) + np.ravel(self.intercept_)
 
 

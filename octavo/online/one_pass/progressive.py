@@ -22,6 +22,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.online.one_pass.base import OnlineClassifierMixin, encode_labels, is_chunk_stream
 from octavo.online.one_pass.first_order import (
     ALMA,
@@ -112,7 +113,7 @@ def _segments(estimator, X, y, order, positions) -> Iterator[tuple[int, float, f
 
 def _row_by_row(estimator, X, y, order, positions) -> Iterator[tuple[int, float, float]]:
     """Do the same with any estimator that has ``predict`` and ``partial_fit``."""
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X = canonical_csr(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
     y = np.asarray(y)
     classes = np.unique(y)
     mistakes = 0

@@ -224,6 +224,7 @@ class PatternAutomaton:
         self.labels, self.patterns = list(labels), list(patterns)
         self._place = _places(self.labels)
         coded = _coded(self.patterns, self._place)
+        # The set P of Section 2.2: the empty pattern, all labels, all proper prefixes of patterns.
         prefixes = {z[:k] for z in coded for k in range(len(z) + complete)}
         prefixes |= {(), *((code,) for code in range(len(self.labels)))}
         ordered = sorted(prefixes, key=lambda p: (len(p), p))
@@ -238,7 +239,10 @@ class PatternAutomaton:
         self._whole = np.array([index.get(z, -1) for z in coded], dtype=np.int64)
 
     def _connect(self) -> None:
-        """Fill delta and fail level by level, as in the automaton of Aho and Corasick."""
+        """Fill delta and fail level by level, as in the automaton of Aho and Corasick.
+
+        delta[p, y] is the longest suffix of p·y in P, the paper's relation ≤ˢ_P.
+        """
         n = len(self.labels)
         self.delta = np.zeros((len(self.states), n), dtype=np.int64)
         self.fail = np.full(len(self.states), -1, dtype=np.int64)

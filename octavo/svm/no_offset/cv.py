@@ -23,7 +23,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from octavo.engine.duals.smo import BoxMemory, square_part
 from octavo.engine.estimators.checked import checked
@@ -37,6 +36,7 @@ from octavo.engine.estimators.sklearn_door import (
     fit_context,
     ovr_decision_function,
 )
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.svm.no_offset.box_problem import strategy_of
 from octavo.svm.no_offset.dual_paths import ORDERS, PathRules, follow_path, parse_warm
 from octavo.svm.no_offset.estimator import NoOffsetSVC, PairProblem, pair_problems, sample_bounds
@@ -334,7 +334,7 @@ class NoOffsetSVCCV(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, Ba
         return self
 
     def _validated(self, X, y, sample_weight):
-        X, y = validate_data(
+        X, y = validate_rows(
             self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
         self.classes_, codes = encode_classes(y, owner=self)

@@ -20,13 +20,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import validate_data
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import fit_context, safe_indexing
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.svm.representatives.estimator import AESVC
 
 __all__ = [
@@ -418,7 +418,7 @@ class AESVCCV(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEsti
         self : AESVCCV
             The fitted search.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validate_rows(self, X, y, narrow=True, accept_sparse="csr", dtype=np.float64)
         shared = set(AESVC._get_param_names())
         own = {name: value for name, value in self.get_params(deep=False).items() if name in shared}
         model, grid = AESVC(**own), self._grid()

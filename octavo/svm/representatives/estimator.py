@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter
 
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.delegation import DelegatesToFitted
@@ -31,6 +31,7 @@ from octavo.engine.estimators.sklearn_door import (
     check_sample_weight,
     fit_context,
 )
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel
 from octavo.svm.representatives.extreme_points import ApproximateExtremePoints
 from octavo.svm.representatives.representative_error import machine_objectives
@@ -230,7 +231,7 @@ class AESVC(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
 
     def _check(self, X, y, sample_weight):
         """Return checked rows, places of classes and weights."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validate_rows(self, X, y, narrow=True, accept_sparse="csr", dtype=np.float64)
         self.classes_, codes = encode_classes(y, owner=self)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         present = self.classes_[np.bincount(codes, weight, len(self.classes_)) > 0]

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.arrays import Indices
 from octavo.engine.estimators.progress import FitProgress
@@ -31,6 +31,7 @@ from octavo.engine.estimators.sklearn_door import (
     check_sample_weight,
     fit_context,
 )
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel, resolve_kernel, row_chunks
 from octavo.svm.representatives.hull_selection import (
     MAX_STEPS,
@@ -311,7 +312,7 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
         self : ApproximateExtremePoints
             The fitted selection.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64)
         labels = class_labels(y, X.shape[0])
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._fit_checked(X, labels, weight, owner=self, y=y)
@@ -425,7 +426,7 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
             ``X``, ``y`` and ``weights``.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if X.shape[0] != len(self.hull_error_):
             raise ValueError(
                 f"take needs the {len(self.hull_error_)} rows that were fitted, got {X.shape[0]}."

@@ -7,16 +7,16 @@ approximate extreme points", JMLR 15:59-98, proposes.
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.svm import OneClassSVM
-from sklearn.utils.validation import validate_data
 
 from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.sklearn_door import Interval, check_sample_weight, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.svm.representatives.estimator import CACHE, kernel_of_machine
 from octavo.svm.representatives.extreme_points import ApproximateExtremePoints
 
@@ -113,6 +113,7 @@ class AEOneClassSVM(DelegatesToFitted, CallbackSupportMixin, OutlierMixin, BaseE
     _parameter_constraints: dict = {
         "nu": [Interval(Real, 0, 1, closed="right")],
         **{name: ApproximateExtremePoints._parameter_constraints[name] for name in SHARED},
+        "degree": [Interval(Integral, 1, None, closed="left")],  # LIBSVM's is a whole number
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -167,7 +168,7 @@ class AEOneClassSVM(DelegatesToFitted, CallbackSupportMixin, OutlierMixin, BaseE
         self : AEOneClassSVM
             The fitted detector.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = validate_rows(self, X, narrow=True, accept_sparse="csr", dtype=np.float64)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         points = ApproximateExtremePoints(**{name: getattr(self, name) for name in SHARED})
         points._fit_checked(X, np.zeros(X.shape[0], dtype=np.intp), weight, owner=self)

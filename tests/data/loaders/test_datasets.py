@@ -415,6 +415,7 @@ def test_records_are_complete():
 
 
 BUPA_ROW = b"1,2,3,4,5,6,1\n"
+COVTYPE = ",".join(f"f{k}" for k in range(55)).encode() + 3 * (b"\n" + b"1,2,3,4,5," * 11)[:-1]
 SHUTTLE = b"f1,f2,f3,f4,f5,f6,f7,f8,f9,anomaly\n" + b"1,2,3,4,5,6,7,8,9,1\n" * 3
 GLASS = npz(X=np.ones((3, 9)), y=np.ones(3, int))
 
@@ -435,6 +436,9 @@ GLASS = npz(X=np.ones((3, 9)), y=np.ones(3, int))
         ("uci/shuttle", gzip.compress(b""), "holds no rows"),
         ("uci/shuttle", gzip.compress(SHUTTLE[5:]), "header of 10 names, got 9"),
         ("uci/shuttle", gzip.compress(SHUTTLE + b"0,0,0,0,0,0,0,0,0,2"), "line 5, column anomaly"),
+        ("uci/covtype", gzip.compress(COVTYPE.replace(b",3,", b",x,")), "expected whole numbers"),
+        ("uci/covtype", gzip.compress(COVTYPE[:-4]), "lines of 55 whole numbers.* 163 numbers"),
+        ("uci/covtype", gzip.compress(COVTYPE[:-1] + b"8"), "expected classes among 1 2 3"),
         ("libol/glass", GLASS[:-30], "cannot be read as an npz file with X, y"),
         ("libol/glass", b"not a zip file", "cannot be read as an npz file"),
         ("libol/glass", b"", "cannot be read as an npz file"),
@@ -725,7 +729,20 @@ def test_real_set_loads(name):
         assert bunch.numeric.shape[1] + bunch.nominal.shape[1] == record.n_features
 
 
-@pytest.mark.parametrize("name", [p for p in each_real if p.values[0].startswith("uci/")])
+small_uci = [p for p in each_real if p.values[0][:4] == "uci/" and p.values[0] != "uci/covtype"]
+
+
+@needs("uci/covtype")
+@pytest.mark.slow
+def test_covtype_agrees_with_numpy():
+    path = REAL / RECORDS["uci/covtype"].files[0]
+    rows = np.loadtxt(path, delimiter=",", skiprows=1)
+    bunch = load_dataset("uci/covtype")
+    assert_array_equal(bunch.data, rows[:, :-1])
+    assert_array_equal(bunch.target + 1, rows[:, -1])
+
+
+@pytest.mark.parametrize("name", small_uci)
 def test_real_csv_agrees_with_numpy(name):
     path = REAL / RECORDS[name].files[0]
     skip = int(path.suffix == ".gz")

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.mixture import GaussianMixture
 
 from benchmarks.harness import Contest
-from octavo.sequence import GMMReduction
+from octavo.bayes import GMMReduction
 
 
 def points(n=50_000, d=4, kinds=8):

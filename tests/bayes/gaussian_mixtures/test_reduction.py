@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.mixture import GaussianMixture
 
-from octavo.sequence import GMMReduction
+from octavo.bayes import GMMReduction
 
 FORMS = ["full", "diag", "spherical"]
 
@@ -113,10 +113,10 @@ def test_scikit_learns_mixtures_go_in_and_come_out(form):
 def test_bad_input():
     good = ([0.5, 0.5], [[0.0], [1.0]], [[1.0], [1.0]])
     cases = [
-        (([0.5, 0.5], [[0.0], [np.nan]], good[2]), "component 1: means has a value that is NaN"),
-        ((good[0], good[1], [[1.0], [-1.0]]), r"component 1: .*negative variance, -1"),
+        (([0.5, 0.5], [[0.0], [np.nan]], good[2]), "Component 1: means has a value that is NaN"),
+        ((good[0], good[1], [[1.0], [-1.0]]), r"Component 1: .*negative variance, -1"),
         (([0.5, -0.5], good[1], good[2]), "not negative, got -0.5 for component 1"),
-        (([0.0, 0.0], good[1], good[2]), "add up to zero"),
+        (([0.0, 0.0], good[1], good[2]), "not add up to zero"),
         ((good[0], [[0.0]], good[2]), r"means must have shape \(2, d\)"),
         ((good[0], good[1], [[1.0]]), "covariances must have shape"),
         (([], good[1], good[2]), "weights must be a vector"),
@@ -126,7 +126,7 @@ def test_bad_input():
             GMMReduction(1).fit(mixture)
     with pytest.raises(ValueError, match="n_components=3 is more than the 2 of the mixture"):
         GMMReduction(3).fit(good)
-    with pytest.raises(TypeError, match="expected a fitted GaussianMixture"):
+    with pytest.raises(TypeError, match="Expected a fitted GaussianMixture"):
         GMMReduction(1).fit(np.zeros((3, 2)))
     with pytest.raises(NotFittedError):
         GMMReduction(1).to_gaussian_mixture()

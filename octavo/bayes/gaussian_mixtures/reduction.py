@@ -1,8 +1,8 @@
 """Reduce a Gaussian mixture to one with fewer components, without the data it was fitted to.
 
 Hierarchical EM for Gaussians groups the components of a mixture and replaces each group by one
-Gaussian with its mean and covariance. It is the simplest case of clustering HMMs: one state, one
-Gaussian, sequences of length one; no variational bound is needed there.
+Gaussian with its mean and covariance. The algorithm is in
+`octavo.bayes.gaussian_mixtures.hierarchical_em`.
 
 References: N. Vasconcelos and A. Lippman (1998), "Learning Mixture Hierarchies", NIPS; as a special
 case in E. Coviello, A. B. Chan and G. R. G. Lanckriet (2014), "Clustering Hidden Markov Models with
@@ -15,13 +15,21 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.bayes.gaussian_mixtures.hierarchical_em import (
+    ANNEALING,
+    FIRST_ITERATIONS,
+    HARD,
+    check_mixture,
+    expect,
+    fit_reduction,
+    maximize,
+)
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import (
     Interval,
@@ -29,73 +37,9 @@ from octavo.engine.estimators.sklearn_door import (
     fit_context,
     precision_cholesky,
 )
-from octavo.engine.smooth.em import warn_unless_converged
-from octavo.sequence.hmm.params import HMMBank, HMMParams, pack_hmms
-from octavo.sequence.hmm.starts import Shape
-from octavo.sequence.hmm_mixtures.clustering import virtual_sequences
-from octavo.sequence.hmm_mixtures.vhem import (
-    ANNEALING,
-    FIRST_ITERATIONS,
-    Collection,
-    expect,
-    fit_vhem,
-    maximize,
-)
+from octavo.engine.smooth.em import Restarts, warn_unless_converged
 
 __all__ = ["GMMReduction"]
-
-Floats = NDArray[np.float64]
-_FORMS = {1: "spherical", 2: "diag", 3: "full"}
-
-
-def check_mixture(mixture: Any) -> tuple[Floats, HMMBank]:
-    """Return the weights of a mixture, adding up to one, and its components as one-state HMMs.
-
-    Parameters
-    ----------
-    mixture : GaussianMixture or (weights, means, covariances)
-        The mixture; tied covariances become full ones.
-
-    Returns
-    -------
-    weights : ndarray of shape (n,)
-        Mixture weights.
-    bank : HMMBank
-        The components.
-    """
-    if hasattr(mixture, "weights_") and hasattr(mixture, "means_"):
-        weights, means, covars = mixture.weights_, mixture.means_, mixture.covariances_
-        if getattr(mixture, "covariance_type", "full") == "tied":
-            covars = np.repeat(np.asarray(covars)[None], len(weights), axis=0)
-    elif isinstance(mixture, (tuple, list)) and len(mixture) == 3:
-        weights, means, covars = mixture
-    else:
-        raise TypeError(
-            "expected a fitted GaussianMixture or (weights, means, covariances), got "
-            f"{type(mixture).__name__}"
-        )
-    weights, means, covars = (np.asarray(a, dtype=np.float64) for a in (weights, means, covars))
-    if weights.ndim != 1 or weights.size == 0:
-        raise ValueError(f"weights must be a vector of at least one, got shape {weights.shape}")
-    n = weights.size
-    if means.ndim != 2 or len(means) != n:
-        raise ValueError(f"means must have shape ({n}, d), got {means.shape}")
-    if covars.ndim not in _FORMS or len(covars) != n:
-        raise ValueError(
-            f"covariances must have shape ({n},), ({n}, d) or ({n}, d, d), got {covars.shape}"
-        )
-    for i in np.flatnonzero(~(weights >= 0) | ~np.isfinite(weights))[:1]:
-        raise ValueError(
-            f"weights must be finite and not negative, got {weights[i]} for component {i}"
-        )
-    if weights.sum() == 0:
-        raise ValueError("weights add up to zero")
-    kind = _FORMS[covars.ndim]
-    parts = [
-        HMMParams([1.0], [[1.0]], [[1.0]], mean[None, None], covar[None, None], kind)
-        for mean, covar in zip(means, covars)
-    ]
-    return weights / weights.sum(), pack_hmms(parts, name="component")
 
 
 class GMMReduction(CallbackSupportMixin, BaseEstimator):
@@ -150,7 +94,7 @@ class GMMReduction(CallbackSupportMixin, BaseEstimator):
 
     See Also
     --------
-    HMMClustering : The same for HMMs, and for whole mixtures as HMMs with one state.
+    octavo.sequence.HMMClustering : The same for HMMs, and for whole mixtures as HMMs of one state.
 
     Notes
     -----
@@ -167,7 +111,7 @@ class GMMReduction(CallbackSupportMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from octavo.sequence import GMMReduction
+    >>> from octavo.bayes import GMMReduction
     >>> weights, means, variances = [0.2, 0.3, 0.5], [[0.0], [1.0], [9.0]], [[1.0], [1.0], [1.0]]
     >>> reduced = GMMReduction(2, random_state=0).fit((weights, means, variances))
     >>> np.sort(reduced.means_.ravel()).round(3), np.sort(reduced.weights_).round(3)
@@ -231,23 +175,23 @@ class GMMReduction(CallbackSupportMixin, BaseEstimator):
         self : GMMReduction
             The fitted reduction.
         """
-        weights, bank = check_mixture(mixture)
-        if self.n_components > bank.size:
+        given = check_mixture(mixture)
+        n = given.weights.size
+        if self.n_components > n:
             raise ValueError(
-                f"n_components={self.n_components} is more than the {bank.size} of the mixture"
+                f"n_components={self.n_components} is more than the {n} of the mixture."
             )
-        virtual = virtual_sequences(self.n_virtual, bank.size) * weights
+        each = HARD * n if isinstance(self.n_virtual, str) else float(self.n_virtual)
+        virtual = each * given.weights
         annealing = ANNEALING if self.anneal else ()
         steps = self.n_init * (self.max_iter + FIRST_ITERATIONS * len(annealing))
-        base = Collection(bank.widened(float(self.reg_covar)), weights, virtual, 1)
+        given = given.widened(float(self.reg_covar))
         with FitProgress(self, steps, mixture) as progress:
-            run = fit_vhem(
-                base,
+            run = fit_reduction(
+                given,
+                virtual,
                 self.n_components,
-                Shape(1, 1, bank.kind),
-                n_init=self.n_init,
-                max_iter=self.max_iter,
-                tol=self.tol,
+                Restarts(self.n_init, self.max_iter, self.tol),
                 annealing=annealing,
                 rng=check_random_state(self.random_state),
                 progress=progress,
@@ -255,15 +199,15 @@ class GMMReduction(CallbackSupportMixin, BaseEstimator):
         warn_unless_converged(run, self, max_iter=self.max_iter, tol=self.tol)
         self.responsibilities_ = run.expectations.share
         self.labels_ = self.responsibilities_.argmax(axis=1)
-        mass = weights @ self.responsibilities_
         # One more M-step, so that the Gaussians are exactly the moments of these assignments.
-        final = maximize(run.params, run.expectations, base)
+        final = maximize(run.params, run.expectations, given)
+        mass = given.weights @ self.responsibilities_
         self.weights_ = mass if self.weighting == "mass" else final.weights
-        means, covars = final.bank.gaussians()
-        self.means_ = means.copy()
-        self.covariances_ = covars[:, 0].copy() if bank.kind == "spherical" else covars.copy()
-        self.covariance_type_ = bank.kind
-        self.lower_bound_ = expect(final, base)[0]
+        self.means_ = final.means.copy()
+        spherical = given.form == "spherical"
+        self.covariances_ = final.covars[:, 0].copy() if spherical else final.covars.copy()
+        self.covariance_type_ = given.form
+        self.lower_bound_ = expect(final, given, virtual)[0]
         self.lower_bounds_ = np.append(run.trace, self.lower_bound_)
         self.n_iter_, self.converged_ = run.n_iter + 1, run.converged
         return self

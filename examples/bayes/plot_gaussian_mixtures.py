@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.mixture import GaussianMixture
 
+from octavo.bayes import GMMReduction
 from octavo.plot import plot_gmm_reduction
-from octavo.sequence import GMMReduction
 
 rng = np.random.default_rng(0)
 places = [[0, 0], [6, 0], [0, 7]]
