@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import re
 import subprocess
 import sys
 
@@ -100,6 +101,16 @@ def test_nothing_private_crosses_modules():
         if alias.name.startswith("_") and not alias.name.startswith("__")
     ]
     assert not crossing
+
+
+def test_array_types_have_one_set_of_names():
+    """`Floats`, `Ints`, `Indices`, `Complexes`: no module has names of its own for these."""
+    home = PACKAGE / "engine" / "estimators" / "arrays.py"
+    alias = re.compile(r"^\w+ = NDArray\[np\.(float64|int64|intp|complex128)\] *(#.*)?$", re.M)
+    assert len(alias.findall(home.read_text(encoding="utf-8"))) == 4
+    others = [path for path in PACKAGE.rglob("*.py") if path != home]
+    assert len(others) > 400
+    assert not [path for path in others if alias.search(path.read_text(encoding="utf-8"))]
 
 
 def test_every_subpackage_is_known():

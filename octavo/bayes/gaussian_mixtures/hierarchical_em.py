@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.probability.gaussians import (
     SingularCovarianceError,
     checked_covariances,
@@ -37,7 +37,6 @@ from octavo.engine.smooth.em import (
     surviving,
 )
 
-Floats = NDArray[np.float64]
 HARD = 1e4  # virtual samples a component, for assignments that are nearly hard
 ANNEALING = (0.01, 0.1)  # shares of the virtual samples of the first iterations
 FIRST_ITERATIONS = 10  # of each stage of annealing

@@ -75,6 +75,7 @@ def log_enclosed(
 
 def shannon_from_enclosed(log_u: Floats, n: int, k: int) -> float:
     """Return ψ(N) - ψ(k) + log V + (d/N) Σ log ρ_k from `log_enclosed`."""
+    # log_u holds log(N - 1); Kozachenko and Leonenko have ψ(N) in its place.
     return float(digamma(n) - math.log(n - 1) - digamma(k) + log_u.mean())
 
 
@@ -119,7 +120,7 @@ def log_power_mean(
     check_power(k, a, name)
     check_power(k, b, name)
     exponent = -a * log_u
-    constant = gammaln(k) - gammaln(k - a)
+    constant = gammaln(k) - gammaln(k - a)  # E G^-a = Γ(k - a)/Γ(k) of G ~ Gamma(k)
     if log_v is not None:
         exponent = exponent - b * log_v
         constant += gammaln(k) - gammaln(k - b)
@@ -146,12 +147,12 @@ def ksg_balls(blocks: list[Floats], k: int, *, workers: int = 1) -> float:
     """
     joint = np.hstack(blocks)
     radius = positive_distances(joint, k, workers=workers, p=np.inf)[:, -1]
-    open_radius = np.nextafter(radius, 0.0)
+    open_radius = np.nextafter(radius, 0.0)  # strictly closer than the k-th neighbour
     inner = sum(
         digamma(count_within(block, open_radius, p=np.inf, workers=workers) + 1) for block in blocks
     )
     n = joint.shape[0]
-    return float(digamma(k) + (len(blocks) - 1) * digamma(n) - np.mean(inner))
+    return float(digamma(k) + (len(blocks) - 1) * digamma(n) - np.mean(inner))  # Eq. (22)
 
 
 def ksg_boxes(blocks: list[Floats], k: int, *, workers: int = 1) -> float:
@@ -173,11 +174,12 @@ def ksg_boxes(blocks: list[Floats], k: int, *, workers: int = 1) -> float:
         of the box on block m: Eqs. (9) and (23).
     """
     joint = np.hstack(blocks)
-    positive_distances(joint, k, workers=workers, p=np.inf)
+    positive_distances(joint, k, workers=workers, p=np.inf)  # for its refusal of ties alone
     near = cKDTree(joint).query(joint, k=k + 1, p=np.inf, workers=workers)[1]
     inner = 0.0
     for block in blocks:
+        # the box that holds all k of them
         radius = np.abs(block[near] - block[:, None, :]).max(axis=(1, 2))
         inner = inner + digamma(count_within(block, radius, p=np.inf, workers=workers))
     n, m = joint.shape[0], len(blocks)
-    return float(digamma(k) - (m - 1) / k + (m - 1) * digamma(n) - np.mean(inner))
+    return float(digamma(k) - (m - 1) / k + (m - 1) * digamma(n) - np.mean(inner))  # Eq. (23)

@@ -261,6 +261,7 @@ def log_power_integral(p: Any, a: float, q: Any = None, b: float = 0.0) -> float
 
 @log_power_integral.register
 def _(p: Normal, a: float, q: Normal | None = None, b: float = 0.0) -> float:
+    # p^a q^b = exp(c + h'x - ½x'Ax)
     A, h, constant = a * p.precision, a * p.precision @ p.mean, 0.0
     for of, power in ((p, a), (q, b)):
         if of is None:
@@ -273,7 +274,7 @@ def _(p: Normal, a: float, q: Normal | None = None, b: float = 0.0) -> float:
         return math.inf
     exponent = 0.5 * float(h @ np.linalg.solve(A, h))
     log_det = float(np.linalg.slogdet(A)[1])
-    return constant + exponent + 0.5 * (p.d * math.log(2 * math.pi) - log_det)
+    return constant + exponent + 0.5 * (p.d * math.log(2 * math.pi) - log_det)  # ∫ of that
 
 
 @log_power_integral.register
@@ -286,6 +287,7 @@ def _(p: Uniform, a: float, q: Uniform | None = None, b: float = 0.0) -> float:
         return math.inf
     if shared == 0.0:
         return -math.inf
+    # constant on the overlap
     return math.log(shared) - a * math.log(p.volume) - b * math.log(q.volume)
 
 
@@ -295,6 +297,7 @@ def _(p: Exponential, a: float, q: Exponential | None = None, b: float = 0.0) ->
     power = a * p.rate + b * other
     if not (power > 0).all():
         return math.inf
+    # ∏ λ^a μ^b / (aλ + bμ)
     return float((a * np.log(p.rate) + b * np.log(other) - np.log(power)).sum())
 
 
@@ -329,7 +332,7 @@ def kl(p: Any, q: Any) -> float:
 def _(p: Normal, q: Normal) -> float:
     gap = q.mean - p.mean
     moved = float(gap @ q.precision @ gap) + float(np.trace(q.precision @ p.cov))
-    return 0.5 * (moved - p.d + q.log_det - p.log_det)
+    return 0.5 * (moved - p.d + q.log_det - p.log_det)  # ½[Δ'Q⁻¹Δ + tr Q⁻¹P - d + log |Q|/|P|]
 
 
 @kl.register
@@ -363,6 +366,7 @@ def _(p: Uniform, q: Uniform, alpha: float = 1.0) -> tuple[Floats, Floats, Float
 
 @mixture_pieces.register
 def _(p: Normal, q: Normal, alpha: float = 1.0) -> tuple[Floats, Floats, Floats]:
+    # sums over such a grid are exact to rounding
     step = 0.15 * math.sqrt(min(np.linalg.eigvalsh(one.cov)[0] for one in (p, q)))
     reach = 12.0 / math.sqrt(min(alpha, 1.0))
     spread = [reach * np.sqrt(np.diagonal(one.cov)) for one in (p, q)]
@@ -406,7 +410,7 @@ def _(p: Normal, q: Normal) -> float:
         raise not_known(p, "the mean distance in several dimensions")
     s, m = math.sqrt(p.cov[0, 0] + q.cov[0, 0]), float(p.mean[0] - q.mean[0])
     bell = s * math.sqrt(2.0 / math.pi) * math.exp(-0.5 * (m / s) ** 2)
-    return bell + m * (1.0 - 2.0 * float(ndtr(-m / s)))
+    return bell + m * (1.0 - 2.0 * float(ndtr(-m / s)))  # E|z|, z ~ N(m, s²)
 
 
 @mean_distance.register
@@ -424,7 +428,7 @@ def _(p: Exponential, q: Exponential) -> float:
     if p.d > 1:
         raise not_known(p, "the mean distance in several dimensions")
     one, other = float(p.rate[0]), float(q.rate[0])
-    return 1.0 / one + 1.0 / other - 2.0 / (one + other)
+    return 1.0 / one + 1.0 / other - 2.0 / (one + other)  # x + y - 2 min(x, y)
 
 
 def expected_rbf(p: Any, q: Any, bandwidth: float) -> float:
@@ -434,4 +438,5 @@ def expected_rbf(p: Any, q: Any, bandwidth: float) -> float:
     G = p.cov + q.cov + bandwidth**2 * np.eye(p.d)
     gap = p.mean - q.mean
     exponent = -0.5 * float(gap @ np.linalg.solve(G, gap))
+    # u^d exp(-½Δ'G⁻¹Δ) / √|G|
     return bandwidth**p.d * math.exp(exponent) / math.sqrt(float(np.linalg.det(G)))

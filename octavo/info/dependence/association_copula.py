@@ -56,6 +56,7 @@ def product_excess(*margins: np.ndarray) -> float:
     independent = sum(F.mean(axis=0).prod() for F in margins)
     found = sum(F.prod(axis=1).mean() for F in margins)
     most = sum(np.sort(F, axis=0).prod(axis=1).mean() for F in margins)
+    # h_d(2^d E∏ - 1) with the sample's own extremes in place of those of uniform margins.
     return float((found - independent) / (most - independent))
 
 
@@ -126,7 +127,7 @@ def blomqvist_beta(U: np.ndarray) -> float:
         The association, 1 for comonotone variables.
     """
     low = (U <= 0.5).astype(float)
-    return product_excess(low, 1.0 - low)
+    return product_excess(low, 1.0 - low)  # P(all ≤ median) + P(all > median)
 
 
 def column_ranks(X: np.ndarray, name: str) -> np.ndarray:

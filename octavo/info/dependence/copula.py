@@ -45,7 +45,7 @@ RANDOM_POINTS = 4096
 def uniform_embedding(U: np.ndarray, scale: float) -> np.ndarray:
     """Return E k(u, V) of the Gaussian kernel for V uniform on the cube, at the rows of U."""
     root = scale * np.sqrt(2.0)
-    ends = erf((1.0 - U) / root) + erf(U / root)
+    ends = erf((1.0 - U) / root) + erf(U / root)  # ∫₀¹ exp(-(u-v)²/2s²) dv
     return (scale * np.sqrt(np.pi / 2.0) * ends).prod(axis=1)
 
 
@@ -53,6 +53,7 @@ def uniform_norm(d: int, scale: float) -> float:
     """Return E k(V, V') of the Gaussian kernel for V and V' uniform on the d-cube."""
     tail = np.exp(-0.5 / scale**2)
     line = scale * np.sqrt(np.pi / 2.0) * erf(1.0 / (scale * np.sqrt(2.0)))
+    # ∫∫ exp(-(u-v)²/2s²), the d-th power
     return float((2.0 * (line - scale**2 * (1.0 - tail))) ** d)
 
 
@@ -63,6 +64,7 @@ def squared_copula_discrepancy(U: np.ndarray, scale: float) -> float:
     """
     n, d = U.shape
     within = self_sum(PairKernel("gaussian", scale), U) / n**2
+    # |μ_n - μ|²
     return float(within - 2.0 * uniform_embedding(U, scale).mean() + uniform_norm(d, scale))
 
 
@@ -83,9 +85,9 @@ def corner_volumes(U: np.ndarray, V: np.ndarray) -> np.ndarray:
 def hoeffding_integral(U: np.ndarray) -> float:
     """Return ∫(Cₙ − Π)² over the unit cube for the empirical copula Cₙ, in closed form."""
     n, d = U.shape
-    squares = self_sum(PairKernel("corner volumes", function=corner_volumes), U) / n**2
-    cross = 2.0 ** (1 - d) * (1.0 - U**2).prod(axis=1).mean()
-    return float(squares - cross + 3.0**-d)
+    squares = self_sum(PairKernel("corner volumes", function=corner_volumes), U) / n**2  # ∫C_n²
+    cross = 2.0 ** (1 - d) * (1.0 - U**2).prod(axis=1).mean()  # 2∫C_n Π
+    return float(squares - cross + 3.0**-d)  # ∫Π² = 3^-d
 
 
 def upper_integral(d: int) -> float:
@@ -146,7 +148,7 @@ def schweizer_wolff(U: np.ndarray, norm: str = "l1") -> float:
         most = grid_minima(d, size) - grid_products(d, size)
     else:
         points = qmc.Sobol(d, scramble=False).random(RANDOM_POINTS)
-        gap = np.abs(copula_at(U, points) - points.prod(axis=1))
+        gap = np.abs(copula_at(U, points) - points.prod(axis=1))  # |C_n - Π|
         most = points.min(axis=1) - points.prod(axis=1)
     if norm == "l1":
         return float(gap.sum() / most.sum())

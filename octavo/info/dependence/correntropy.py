@@ -43,13 +43,14 @@ def correntropy(x: np.ndarray, y: np.ndarray, bandwidth: float) -> float:
 def centred_correntropy(x: np.ndarray, y: np.ndarray, bandwidth: float) -> float:
     """Return the mean of k(xᵢ − yᵢ) less the mean of k(xᵢ − yⱼ) over all pairs."""
     kernel = PairKernel("gaussian", bandwidth)
+    # E E k(x - y) of independent x and y
     apart = cross_sum(kernel, x[:, None], y[:, None]) / len(x) ** 2
     return correntropy(x, y, bandwidth) - apart
 
 
 def own_centred_correntropy(x: np.ndarray, bandwidth: float) -> float:
     """Return the centred correntropy of a variable with itself."""
-    return 1.0 - self_sum(PairKernel("gaussian", bandwidth), x[:, None]) / len(x) ** 2
+    return 1.0 - self_sum(PairKernel("gaussian", bandwidth), x[:, None]) / len(x) ** 2  # k(0) = 1
 
 
 def correntropy_coefficient(x: np.ndarray, y: np.ndarray, bandwidth: float) -> float:
@@ -79,6 +80,7 @@ def correntropy_independence(
     """
     x, y = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
     own = own_centred_correntropy(x, bandwidth) * own_centred_correntropy(y, bandwidth)
+    # sup over a, b in the definition
     found = [centred_correntropy(a * x + b, y, bandwidth) for a in (1.0, -1.0) for b in shifts]
     return float(np.abs(found).max() / np.sqrt(own))
 

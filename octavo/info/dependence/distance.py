@@ -47,6 +47,7 @@ def _absolute_products(x, y):
     n = len(x)
     total, sum_x, sum_y, sum_xy = 0.0, 0.0, 0.0, 0.0
     for i in range(n):
+        # Σ_(j<i) (x_i - x_j)(y_i - y_j), which is |·||·| up to the sign of y_i - y_j.
         total -= i * x[i] * y[i] - x[i] * sum_y - y[i] * sum_x + sum_xy
         sum_x += x[i]
         sum_y += y[i]
@@ -67,6 +68,7 @@ def _absolute_products(x, y):
                     left += 1
                 else:
                     a, b = old_x[right], old_y[right]
+                    # pairs in order in y too, found while merging
                     total += 2.0 * ((left - start) * a * b - a * sum_y - b * sum_x + sum_xy)
                     new_x[place], new_y[place] = a, b
                     right += 1
@@ -99,6 +101,7 @@ def column_distance_moments(x: np.ndarray, y: np.ndarray) -> PairMoments:
     product = _absolute_products(x[order], y[order])
     n = len(x)
     rows = np.array([absolute_row_sums(x), absolute_row_sums(y)])
+    # Σ (x_i - x_j)² = 2n Σ x² where Σ x = 0
     squares = np.array([2.0 * n * (x @ x), 2.0 * n * (y @ y)])
     return PairMoments(product, rows, np.zeros((2, n)), squares)
 
@@ -164,6 +167,7 @@ def squared_distance_correlation(
         variances.append(inner(own))
         if variances[-1] <= 1e-14 * product / len(X) ** 2:  # a constant, or its rounding
             return 0.0
+    # Székely, Rizzo and Bakirov (2007)
     return float(covariance / np.sqrt(variances[0] * variances[1]))
 
 

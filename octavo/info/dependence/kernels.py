@@ -74,7 +74,7 @@ def gaussian_information(groups: Sequence[np.ndarray]) -> float:
                 "generalised variance is infinite or undefined."
             )
         logs.append(np.log(values).sum())
-    return float(0.5 * (sum(logs[:-1]) - logs[-1]))
+    return float(0.5 * (sum(logs[:-1]) - logs[-1]))  # -½ log(det R / ∏ det R_m)
 
 
 def spectral_factor(
@@ -105,17 +105,19 @@ def kernel_correlations(
     shrunk = []
     for kernel, X in zip(kernels, samples):
         values, vectors = spectral_factor(kernel, X, tol, max_rank)
+        # (K + ½nκ)⁻¹K, Bach and Jordan (2002), in the eigenvectors of K.
         shrunk.append(vectors * (values / (values + 0.5 * n * kappa)))
     stacked = np.hstack(shrunk)
     matrix = stacked.T @ stacked
     edges = np.cumsum([0, *(part.shape[1] for part in shrunk)])
     for a, b in pairwise(edges):
-        matrix[a:b, a:b] = np.eye(b - a)
+        matrix[a:b, a:b] = np.eye(b - a)  # off the diagonal r_i r_j; on it the identity
     return matrix
 
 
 def kernel_canonical_information(matrix: np.ndarray) -> float:
     """Return −½ log of the smallest eigenvalue of the normalised block matrix (KCCA)."""
+    # 1 - the first kernel canonical correlation
     return float(-0.5 * np.log(min(1.0, eigvalsh(matrix)[0]))) if len(matrix) else 0.0
 
 
@@ -158,7 +160,7 @@ def hilbert_schmidt_low_rank(
         incomplete_cholesky(kernel, X, tol=tol, max_rank=max_rank).factor
         for kernel, X in zip(kernels, samples)
     ]
-    cross = (factors[0] - factors[0].mean(axis=0)).T @ factors[1]
+    cross = (factors[0] - factors[0].mean(axis=0)).T @ factors[1]  # tr(KHLH) = ‖G'HF‖², H² = H
     return float((cross**2).sum() / len(samples[0]) ** 2)
 
 

@@ -76,7 +76,7 @@ class MIFromEntropy(MutualInformationEstimator):
     def _estimate(self, blocks):
         entropy = KnnShannonEntropy() if self.entropy is None else self.entropy
         parts = sum(entropy.estimate(block) for block in blocks)
-        return parts - entropy.estimate(np.hstack(blocks))
+        return parts - entropy.estimate(np.hstack(blocks))  # Σ H(x_m) - H(x)
 
 
 def joint_and_product(
@@ -88,6 +88,7 @@ def joint_and_product(
         raise ValueError(f"The sample is split in two and needs at least 4 rows, got {n}.")
     order = rng.permutation(n)
     kept, other = order[: n // 2], order[n // 2 :]
+    # drawn from p; shuffled apart below: from ∏ p_m
     joint = np.hstack([block[kept] for block in blocks])
     shuffles = [
         np.hstack([block[rng.permutation(other)] for block in blocks]) for _ in range(n_shuffles)

@@ -43,7 +43,7 @@ class _AlphaDivergence(KnnDivergence):
     def _log_integral(self, X, Y, alpha):
         check_order(alpha, "alpha", "the Kullback-Leibler divergence")
         log_u, log_v = self._enclosed(X, Y)
-        a = alpha - 1.0
+        a = alpha - 1.0  # ∫ p^a q^-a dp
         return log_power_mean(
             log_u, self.n_neighbors, a, log_v=log_v, b=-a, name=f"alpha={alpha:g}"
         )
@@ -197,6 +197,7 @@ class KnnSharmaMittalDivergence(_AlphaDivergence):
     def _estimate(self, X, Y):
         check_order(self.beta, "beta", "the Rényi divergence")
         log_integral = self._log_integral(X, Y, self.alpha)
+        # [(∫p^α q^(1-α))^((1-β)/(1-α)) - 1] / (β - 1)
         power = log_integral * (1.0 - self.beta) / (1.0 - self.alpha)
         return self._clipped(math.expm1(power) / (self.beta - 1.0))
 
@@ -243,7 +244,7 @@ class KnnBhattacharyyaDistance(_AlphaDivergence):
         self.n_jobs = n_jobs
 
     def _estimate(self, X, Y):
-        return self._clipped(-self._log_integral(X, Y, 0.5))
+        return self._clipped(-self._log_integral(X, Y, 0.5))  # -log ∫√(pq)
 
 
 class KnnHellingerDistance(_AlphaDivergence):
@@ -289,7 +290,7 @@ class KnnHellingerDistance(_AlphaDivergence):
         self.n_jobs = n_jobs
 
     def _estimate(self, X, Y):
-        square = -math.expm1(self._log_integral(X, Y, 0.5))
+        square = -math.expm1(self._log_integral(X, Y, 0.5))  # 1 - ∫√(pq)
         return square if self.squared else math.sqrt(max(0.0, square))
 
 
@@ -337,7 +338,7 @@ class Chi2Divergence(_AlphaDivergence):
         self.n_jobs = n_jobs
 
     def _estimate(self, X, Y):
-        return self._clipped(math.expm1(self._log_integral(X, Y, 2.0)))
+        return self._clipped(math.expm1(self._log_integral(X, Y, 2.0)))  # ∫p²/q - 1
 
 
 class FDivergence(DivergenceEstimator):
@@ -384,4 +385,4 @@ class FDivergence(DivergenceEstimator):
 
     def _estimate(self, X, Y):
         chi2 = Chi2Divergence() if self.chi2 is None else self.chi2
-        return 0.5 * self.curvature * chi2.estimate(X, Y)
+        return 0.5 * self.curvature * chi2.estimate(X, Y)  # f(1 + ε) ≈ ½ f''(1) ε²

@@ -46,6 +46,7 @@ __all__ = [
 def mmd_v_statistic(kernel: PairKernel, X: np.ndarray, Y: np.ndarray) -> float:
     """Return MMD² with every pair counted, a point with itself too; never negative (Eq. 5)."""
     n, m = len(X), len(Y)
+    # Gretton et al. (2012), Eq. (5)
     same = self_sum(kernel, X) / n**2 + self_sum(kernel, Y) / m**2
     return same - 2.0 * cross_sum(kernel, X, Y) / (n * m)
 
@@ -53,6 +54,7 @@ def mmd_v_statistic(kernel: PairKernel, X: np.ndarray, Y: np.ndarray) -> float:
 def mmd_u_statistic(kernel: PairKernel, X: np.ndarray, Y: np.ndarray) -> float:
     """Return the unbiased MMD² (Eq. 3), which may be negative."""
     n, m = len(X), len(Y)
+    # Eq. (3): i ≠ j
     within_x = (self_sum(kernel, X) - kernel_diagonal(kernel, X).sum()) / (n * (n - 1))
     within_y = (self_sum(kernel, Y) - kernel_diagonal(kernel, Y).sum()) / (m * (m - 1))
     return float(within_x + within_y - 2.0 * cross_sum(kernel, X, Y) / (n * m))
@@ -63,6 +65,7 @@ def mmd_online(kernel: PairKernel, X: np.ndarray, Y: np.ndarray) -> float:
     pairs = min(len(X), len(Y)) // 2
     x1, x2 = X[: 2 * pairs : 2], X[1 : 2 * pairs : 2]
     y1, y2 = Y[: 2 * pairs : 2], Y[1 : 2 * pairs : 2]
+    # h((x, y), (x', y')) of Lemma 14
     within = kernel_rows(kernel, x1, x2) + kernel_rows(kernel, y1, y2)
     return float(np.mean(within - kernel_rows(kernel, x1, y2) - kernel_rows(kernel, x2, y1)))
 
@@ -79,6 +82,7 @@ def mmd_low_rank(
 ) -> float:
     """Return the V-statistic of the pooled kernel matrix's incomplete Cholesky factor."""
     factor = incomplete_cholesky(kernel, np.vstack([X, Y]), tol=tol, max_rank=max_rank).factor
+    # mean embeddings, K ≈ GG'
     difference = factor[: len(X)].mean(axis=0) - factor[len(X) :].mean(axis=0)
     return float(difference @ difference)
 
@@ -86,6 +90,7 @@ def mmd_low_rank(
 def absolute_self_sum(x: np.ndarray) -> float:
     """Return Σᵢⱼ |xᵢ − xⱼ| by one sort."""
     n = len(x)
+    # x_(i) is the larger i times, the smaller n-1-i times
     return float(2.0 * ((2 * np.arange(n) - n + 1) @ np.sort(x)))
 
 
@@ -103,7 +108,7 @@ def energy_sums(X: np.ndarray, Y: np.ndarray, exponent: float = 1.0) -> tuple[fl
         centre = X.mean()
         x, y = X[:, 0] - centre, Y[:, 0] - centre
         return absolute_self_sum(x), absolute_self_sum(y), absolute_cross_sum(x, y)
-    minus = PairKernel("distance", exponent)
+    minus = PairKernel("distance", exponent)  # k = -|x - y|^e: energy is MMD² of this kernel
     return -self_sum(minus, X), -self_sum(minus, Y), -cross_sum(minus, X, Y)
 
 
@@ -131,6 +136,7 @@ def energy_statistic(
     n, m = len(X), len(Y)
     within_x, within_y, between = energy_sums(X, Y, exponent)
     pairs_x, pairs_y = (n * (n - 1), m * (m - 1)) if unbiased else (n * n, m * m)
+    # 2E|x-y| - E|x-x'| - E|y-y'|
     return 2.0 * between / (n * m) - within_x / pairs_x - within_y / pairs_y
 
 

@@ -47,6 +47,7 @@ CLIPPED: dict[str, Any] = {**KNN_CONSTRAINTS, "clip": ["boolean"]}
 
 def kl_from_enclosed(log_u: Floats, log_v: Floats, k: int, t: int) -> float:
     """Return mean log ν_t^d m / (ρ_k^d n) + ψ(k) - ψ(t), from `log_enclosed` of X in X and in Y."""
+    # ψ(k) - ψ(t) is 0 for one k in both
     return float((log_v - log_u).mean() + digamma(k) - digamma(t))
 
 
@@ -57,6 +58,7 @@ def cross_entropy_from_enclosed(log_v: Floats, k: int) -> float:
 
 def l2_squared(log_u: Floats, log_v: Floats, k: int) -> float:
     """Return ∫(p - q)² as ∫p dp - 2 ∫q dp + ∫(q²/p) dp."""
+    # ∫ p dp, and so on in the order of the formula
     own = log_power_mean(log_u, k, 1.0, name="the L2 distance")
     mixed = log_power_mean(log_u, k, 0.0, log_v=log_v, b=1.0, name="the L2 distance")
     other = log_power_mean(log_u, k, -1.0, log_v=log_v, b=2.0, name="the L2 distance")
@@ -207,6 +209,7 @@ def adaptive_kl(
     n, m, d = X.shape[0] - 1, Y.shape[0], X.shape[1]
     own_volume, other_volume = log_u - math.log(n), log_v - math.log(m)
     from_own = own_volume >= other_volume
+    # V r^d is the larger volume
     radii = np.exp((np.maximum(own_volume, other_volume) - log_ball_volume(d)) / d)
     workers = n_workers(n_jobs)
     own, other = np.full(X.shape[0], k), np.full(X.shape[0], k)
@@ -328,7 +331,7 @@ def bregman(X: Floats, Y: Floats, k: int, alpha: float, **search: Any) -> float:
     other = math.exp(log_power_mean(log_enclosed(Y, k, **search), k, a, name=name))
     log_v = log_enclosed(X, k, Y=Y, **search)
     mixed = math.exp(log_power_mean(log_u, k, 0.0, log_v=log_v, b=a, name=name))
-    return other + own / a - alpha / a * mixed
+    return other + own / a - alpha / a * mixed  # ∫q^α + ∫p^α/(α-1) - α/(α-1) ∫p q^(α-1)
 
 
 class BregmanDivergence(KnnDivergence):

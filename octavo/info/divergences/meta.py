@@ -43,7 +43,7 @@ WEIGHT = [Interval(Real, 0, 1, closed="neither")]
 
 def mixture_sample(X: Floats, Y: Floats, weight: float, rng: np.random.RandomState) -> Floats:
     """Return as large a sample of weight p + (1 - weight) q as X and Y give without repeats."""
-    n = min(X.shape[0] / weight, Y.shape[0] / (1.0 - weight))
+    n = min(X.shape[0] / weight, Y.shape[0] / (1.0 - weight))  # the most rows in these proportions
     from_x = min(X.shape[0], max(1, round(weight * n)))
     from_y = min(Y.shape[0], max(1, round((1.0 - weight) * n)))
     chosen = [X[rng.permutation(X.shape[0])[:from_x]], Y[rng.permutation(Y.shape[0])[:from_y]]]
@@ -243,6 +243,7 @@ class JensenTsallisDivergence(_Jensen):
 
     def _estimate(self, X, Y):
         entropy = entropy_of_order(self.entropy, KnnTsallisEntropy, self.alpha)
+        # Tsallis' entropies do not add up: w^α
         shares = self.weight**self.alpha, (1.0 - self.weight) ** self.alpha
         if same_sample(X, Y):
             return (1.0 - sum(shares)) * entropy.estimate(X)
@@ -337,7 +338,7 @@ class LDivergence(DivergenceEstimator):
     def _estimate(self, X, Y):
         kl = KnnKLDivergence() if self.kl is None else self.kl
         rng = check_random_state(self.random_state)
-        return k_from_kl(X, Y, kl, rng) + k_from_kl(Y, X, kl, rng)
+        return k_from_kl(X, Y, kl, rng) + k_from_kl(Y, X, kl, rng)  # L = K(p, q) + K(q, p)
 
 
 class JDivergence(DivergenceEstimator):
@@ -379,4 +380,4 @@ class JDivergence(DivergenceEstimator):
 
     def _estimate(self, X, Y):
         kl = KnnKLDivergence() if self.kl is None else self.kl
-        return kl.estimate(X, Y) + kl.estimate(Y, X)
+        return kl.estimate(X, Y) + kl.estimate(Y, X)  # J = KL(p, q) + KL(q, p)

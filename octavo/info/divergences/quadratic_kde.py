@@ -67,7 +67,7 @@ class ParzenIntegrals(NamedTuple):
 
 def gaussian_log_height(d: int, bandwidth: float) -> float:
     """Return the logarithm of the density at 0 of a Gaussian of variance 2·bandwidth²."""
-    return -0.5 * d * float(np.log(4.0 * np.pi * bandwidth**2))
+    return -0.5 * d * float(np.log(4.0 * np.pi * bandwidth**2))  # (2π · 2h²)^(-d/2)
 
 
 def parzen_integrals(
@@ -93,7 +93,7 @@ def parzen_integrals(
         The three integrals.
     """
     n, m = len(X), len(Y)
-    kernel = PairKernel("gaussian", bandwidth * np.sqrt(2.0))
+    kernel = PairKernel("gaussian", bandwidth * np.sqrt(2.0))  # N(0, h²) * N(0, h²) = N(0, 2h²)
     first, second = self_sum(kernel, X), self_sum(kernel, Y)
     if unbiased:  # the kernel is 1 at 0
         first, second = (first - n) / (n * (n - 1)), (second - m) / (m * (m - 1))
@@ -129,16 +129,16 @@ def joint_integrals(
         moments, others = off_diagonal(moments), moments.n - 1
     means = moments.rows / others
     return ParzenIntegrals(
-        moments.product / (moments.n * others),
-        float(means.mean(axis=1).prod()),
-        float(means.prod(axis=0).mean()),
+        moments.product / (moments.n * others),  # V_J = ∫p_xy²
+        float(means.mean(axis=1).prod()),  # V_M = ∫(p_x p_y)²
+        float(means.prod(axis=0).mean()),  # V_C = ∫p_xy p_x p_y
         sum(gaussian_log_height(X.shape[1], h) for X, h in zip(samples, bandwidths)),
     )
 
 
 def euclidean_gap(integrals: ParzenIntegrals) -> float:
     """Return ∫(p̂ − q̂)²."""
-    gap = integrals.first + integrals.second - 2.0 * integrals.cross
+    gap = integrals.first + integrals.second - 2.0 * integrals.cross  # V_J + V_M - 2V_C
     return float(np.exp(integrals.log_scale) * gap)
 
 
@@ -151,7 +151,7 @@ def cauchy_schwarz_gap(integrals: ParzenIntegrals) -> float:
             "different points do not overlap. Use a wider bandwidth."
         )
     first, second, cross, _ = integrals
-    return float(np.log(first) + np.log(second) - 2.0 * np.log(cross))
+    return float(np.log(first) + np.log(second) - 2.0 * np.log(cross))  # log V_J V_M / V_C²
 
 
 PARZEN_CONSTRAINTS: dict[str, Any] = {

@@ -95,7 +95,7 @@ class EnsembleEntropy(EntropyEstimator):
 def random_frame(d: int, m: int, rng: np.random.RandomState) -> Floats:
     """Return m orthonormal directions in d dimensions, uniformly random, as columns."""
     q, r = np.linalg.qr(rng.standard_normal((d, m)))
-    return q * np.sign(np.diagonal(r))
+    return q * np.sign(np.diagonal(r))  # without it the frame is not uniform (Haar)
 
 
 class RandomProjectionEntropy(EntropyEstimator):
@@ -173,9 +173,10 @@ def cancelling_weights(scales: Floats, d: int) -> Floats:
         Some are negative.
     """
     powers = np.arange(min(d, len(scales) - 1) + 1) / d
-    A = scales ** powers[:, None]
+    A = scales ** powers[:, None]  # Σ w = 1 and Σ w l^(i/d) = 0, i = 1..d
     target = np.zeros(len(powers))
     target[0] = 1.0
+    # The shortest of all that do: the least variance.
     weights: Floats = np.asarray(np.linalg.lstsq(A, target, rcond=None)[0], dtype=np.float64)
     return weights
 
@@ -250,12 +251,14 @@ class WeightedKnnRenyiEntropy(EntropyEstimator):
         check_order(self.alpha)
         n, d = X.shape
         ks = self._members(n)
+        # refuses ties at the least k
         positive_distances(X, int(ks[0]), jitter=self.jitter, workers=n_workers(self.n_jobs))
         distances = positive_distances(
             X, int(ks[-1]), jitter=self.jitter, workers=n_workers(self.n_jobs)
         )[:, ks - 1]
         log_u = math.log(n - 1) + log_ball_volume(d) + d * np.log(distances)
         a = self.alpha - 1.0
+        # ∫p^α by each k alone
         powers = np.exp(-a * log_u).mean(axis=0) * np.exp(gammaln(ks) - gammaln(ks - a))
         power = float(cancelling_weights(ks / math.sqrt(n), d) @ powers)
         if power <= 0:

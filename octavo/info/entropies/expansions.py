@@ -27,23 +27,24 @@ def standardised(X: Floats) -> tuple[Floats, float]:
     """Return the sample with mean 0 and covariance 1, and the log determinant taken out."""
     centred = X - X.mean(axis=0)
     factor = np.linalg.cholesky(centred.T @ centred / X.shape[0])
-    white = np.linalg.solve(factor, centred.T).T
+    white = np.linalg.solve(factor, centred.T).T  # H(x) = H(white) + log det of the factor
     return white, float(np.log(np.diagonal(factor)).sum())
 
 
 def negentropy_absolute(x: Floats) -> float:
     """Return the negentropy from the moments of x exp(-x²/2) and |x|."""
     odd = float((x * np.exp(-0.5 * x**2)).mean())
-    even = float(np.abs(x).mean()) - math.sqrt(2.0 / math.pi)
+    even = float(np.abs(x).mean()) - math.sqrt(2.0 / math.pi)  # E|z| of a normal z is √(2/π)
+    # k₁ and k₂ᵃ
     return 36.0 / (8.0 * math.sqrt(3.0) - 9.0) * odd**2 + even**2 / (2.0 - 6.0 / math.pi)
 
 
 def negentropy_gaussian(x: Floats) -> float:
     """Return the negentropy from the moments of x exp(-x²/2) and exp(-x²/2)."""
     bell = np.exp(-0.5 * x**2)
-    odd, even = float((x * bell).mean()), float(bell.mean()) - math.sqrt(0.5)
+    odd, even = float((x * bell).mean()), float(bell.mean()) - math.sqrt(0.5)  # E exp(-z²/2) = √½
     k1 = 36.0 / (8.0 * math.sqrt(3.0) - 9.0)
-    return k1 * odd**2 + 24.0 / (16.0 * math.sqrt(3.0) - 27.0) * even**2
+    return k1 * odd**2 + 24.0 / (16.0 * math.sqrt(3.0) - 27.0) * even**2  # k₁ and k₂ᵇ
 
 
 def third_cumulants(white: Floats) -> Floats:
@@ -155,4 +156,4 @@ class EdgeworthEntropy(EntropyEstimator):
             raise ValueError(f"EdgeworthEntropy needs more rows than columns, got {n} and {d}.")
         white, log_scale = standardised(X)
         skewness = float((third_cumulants(white) ** 2).sum())
-        return d * _NORMAL + log_scale - skewness / 12.0
+        return d * _NORMAL + log_scale - skewness / 12.0  # H of the normal less (1/12) Σ κ_ijk²

@@ -171,7 +171,7 @@ def _torus_powers(d, alphas, n, n_repeats, rng) -> Floats:
         distances, near = cKDTree(X, boxsize=1.0).query(X, k=k + 1)
         rows = np.repeat(np.arange(n), k)
         lengths = _tree_of_graph(rows, near[:, 1:].ravel(), distances[:, 1:].ravel(), n)
-        powers = lengths[:, None] ** (d * (1.0 - alphas))
+        powers = lengths[:, None] ** (d * (1.0 - alphas))  # weights of the edges, γ = d(1 - α)
         found[repeat] = powers.mean(axis=0) * n ** (1.0 - alphas)
     return found
 
@@ -226,6 +226,7 @@ class MSTRenyiEntropy(EntropyEstimator):
         n, d = X.shape
         check_order(self.alpha)
         lengths = mst_lengths(X)
+        # L/N^α tends to β(d, α) ∫p^α
         log_power = logsumexp(d * (1.0 - self.alpha) * np.log(lengths)) - self.alpha * math.log(n)
         if self.mult and self.constant is None:
             log_power -= _log_mst_constant(d, self.alpha)
@@ -289,7 +290,7 @@ def voronoi_volumes(X: Floats) -> Floats:
     pairs = pairs[bounded]
     kept = [ridge for ridge, whole in zip(cells.ridge_vertices, bounded) if whole]
     heights = 0.5 * np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
-    pyramids = _ridge_areas(cells.vertices, kept) * heights / d
+    pyramids = _ridge_areas(cells.vertices, kept) * heights / d  # base times height over d
     np.add.at(volumes, pairs[:, 0], pyramids)
     np.add.at(volumes, pairs[:, 1], pyramids)
     return volumes
@@ -347,7 +348,7 @@ class VoronoiEntropy(EntropyEstimator):
         bounded = np.isfinite(volumes)
         if not bounded.any():
             raise ValueError(f"None of the {n} Voronoi cells is bounded: too few samples.")
-        value = np.log(n * volumes[bounded]).mean()
+        value = np.log(n * volumes[bounded]).mean()  # 1/(N volume) stands for p
         return float(value - _LOG_CELL[d]) if self.mult else float(value)
 
 
@@ -390,6 +391,7 @@ def kd_partition(
     n_all, d = X.shape
     cells: list[tuple[int, float]] = []
     per_test = loss_of_a_test(level) if correct else 0.0
+    # the box of the sample is too small
     start = d * (digamma(n_all + 1) - digamma(n_all - 1)) if correct and n_all > 1 else 0.0
     waiting = [(X, X.min(axis=0), X.max(axis=0), 0, float(start))]
     while waiting:
@@ -410,6 +412,7 @@ def kd_partition(
             continue
         below = above = 0.0
         if correct and depth < min_depth:
+            # log of a Beta share of the volume has the mean ψ(k) - ψ(n + 1), not log k/n.
             below = math.log(k / n) - float(digamma(k) - digamma(n + 1))
             above = math.log((n - k) / n) - float(digamma(n - k + 1) - digamma(n + 1))
         cut_high, cut_low = high.copy(), low.copy()
@@ -489,6 +492,7 @@ class KDPartitionEntropy(EntropyEstimator):
         cells = kd_partition(X, self._min_depth(n), self.level, correct=self.correct)
         counts = np.array([count for count, _ in cells], dtype=np.float64)
         volumes = np.array([volume for _, volume in cells])
+        # Σ (n_j/N) log(N vol_j / n_j)
         return float((counts / n * (np.log(n / counts) + volumes)).sum())
 
 

@@ -59,7 +59,7 @@ def renyi_from_power(log_power: float, alpha: float) -> float:
 
 def tsallis_from_power(log_power: float, alpha: float) -> float:
     """Return Tsallis' entropy (1 - ∫p^α) / (α - 1)."""
-    return -math.expm1(log_power) / (alpha - 1.0)
+    return -math.expm1(log_power) / (alpha - 1.0)  # exact near α = 1, where ∫p^α is near 1
 
 
 def sharma_mittal_from_power(log_power: float, alpha: float, beta: float) -> float:
@@ -302,10 +302,11 @@ def log_graph_power(distances: Floats, d: int, alpha: float, *, constant: bool =
     n, k = distances.shape
     with np.errstate(divide="ignore"):  # duplicates have length zero; that is no error for α < 1
         log_length = logsumexp(d * (1.0 - alpha) * np.log(distances))
+    # mean of (n-1)^(1-α) ρ^(d(1-α))
     value = log_length - math.log(n) - (1.0 - alpha) * -math.log(n - 1)
     if constant:
         j = np.arange(1, k + 1)
-        value -= logsumexp(gammaln(j + 1.0 - alpha) - gammaln(j))
+        value -= logsumexp(gammaln(j + 1.0 - alpha) - gammaln(j))  # Σ_j E G_j^(1-α), G_j ~ Gamma(j)
         value += (1.0 - alpha) * log_ball_volume(d)
     return float(value)
 

@@ -32,6 +32,7 @@ def clamped_spacings(x: Floats, m: int) -> Floats:
 def vasicek(x: Floats, m: int) -> float:
     """Return the mean of log[N/(2m) (x_(i+m) - x_(i-m))]."""
     n = x.size
+    # 2m/(N spacing) stands for p
     return float(np.log(n / (2.0 * m) * clamped_spacings(x, m)).mean())
 
 
@@ -39,7 +40,7 @@ def ebrahimi(x: Floats, m: int) -> float:
     """Return Vasicek's mean with 2m replaced by what the clamped spacings near the ends hold."""
     n = x.size
     i = np.arange(1, n + 1)
-    near_end = np.minimum(np.minimum(i - 1, n - i) / m, 1.0)
+    near_end = np.minimum(np.minimum(i - 1, n - i) / m, 1.0)  # c_i = 1 + (i-1)/m, 2, 1 + (N-i)/m
     return float(np.log(n / ((1.0 + near_end) * m) * clamped_spacings(x, m)).mean())
 
 
@@ -47,6 +48,7 @@ def van_es(x: Floats, m: int) -> float:
     """Return the mean over i <= N-m of log[(N+1)/m (x_(i+m) - x_(i))], with its bias removed."""
     n = x.size
     gaps = np.log((n + 1) / m * (x[m:] - x[:-m])).mean()
+    # ψ(N+1) - ψ(m) of the spacings
     return float(gaps + (1.0 / np.arange(m, n + 1)).sum() + math.log(m) - math.log(n + 1))
 
 
@@ -62,6 +64,7 @@ def correa(x: Floats, m: int) -> float:
     for start in range(0, n, rows_at_once):
         rows = slice(start, start + rows_at_once)
         gaps = windows[rows] - windows[rows].mean(axis=1, keepdims=True)
+        # the slope b_i of i/N on x
         above[rows], square[rows] = gaps @ offsets, np.einsum("nw,nw->n", gaps, gaps)
     return float(-np.log(above / (n * square)).mean())
 
@@ -262,7 +265,7 @@ def negative_log(t: Floats) -> Floats:
 
 def phi_values(x: Floats, left: Any, right: Any, phi: Callable, weight: Callable | None) -> Floats:
     """Return φ of the density between two order statistics, weighted at both of them."""
-    density = (right - left) / ((x.size + 1) * (x[right] - x[left]))
+    density = (right - left) / ((x.size + 1) * (x[right] - x[left]))  # m/((N+1) spacing)
     values = np.asarray(phi(density), dtype=np.float64)
     if weight is None:
         return values
@@ -373,4 +376,5 @@ class PhiEntropy(_SpacingEntropy):
                 "duplicates, or use correct=False."
             )
         coarse = phi_entropy_with_ends(x, 2 * m, phi, self.weight)
+        # cancels the bias of order 1/m
         return 2.0 * coarse - phi_entropy_with_ends(x, m, phi, self.weight)

@@ -31,10 +31,11 @@ def probability_product(
     name = f"rho={rho:g}"
     log_u = log_enclosed(X, k, **search)
     if same_sample(X, Y):
-        return math.exp(log_power_mean(log_u, k, 2.0 * rho - 1.0, name=name))
+        return math.exp(log_power_mean(log_u, k, 2.0 * rho - 1.0, name=name))  # ∫p^(2ρ-1) dp
     total = 0.0
     for one, other, own in ((X, Y, log_u), (Y, X, log_enclosed(Y, k, **search))):
         log_v = log_enclosed(one, k, Y=other, **search)
+        # ∫p^(ρ-1) q^ρ dp
         total += math.exp(log_power_mean(own, k, rho - 1.0, log_v=log_v, b=rho, name=name))
     return 0.5 * total
 

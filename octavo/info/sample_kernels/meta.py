@@ -79,7 +79,7 @@ class JensenShannonKernel(_JensenKernel):
 
     def _estimate(self, X, Y):
         divergence = JensenShannonDivergence(self.entropy, random_state=self.random_state)
-        return math.log(2.0) - divergence.estimate(X, Y)
+        return math.log(2.0) - divergence.estimate(X, Y)  # its largest value less it
 
 
 class ExpJensenShannonKernel(_JensenKernel):
@@ -164,6 +164,7 @@ class JensenTsallisKernel(_JensenKernel):
             self.alpha, self.entropy, random_state=self.random_state
         )
         value = divergence.estimate(X, Y)
+        # log_α 2 - T_α
         return math.expm1((1.0 - self.alpha) * math.log(2.0)) / (1.0 - self.alpha) - value
 
 

@@ -66,6 +66,7 @@ class Spectrum(NamedTuple):
 
 def spectrum_frequencies(spectrum: Spectrum, u: Floats, component: NDArray[np.intp]) -> Floats:
     """Return w_j = D_q u_j + µ_q for the component q of every j."""
+    # a draw of N(µ_q, D_q²), reparametrised
     return spectrum.scales[component] * u + spectrum.means[component]
 
 
@@ -94,18 +95,21 @@ class SpectrumObjective:
         alpha = float(np.exp(spectrum.log_alpha))
         W = spectrum_frequencies(spectrum, self.u, self.component)
         sine, cosine = waves(self.X @ W.T)
+        # ν_q² sin τ and ν_q² cos τ, τ = w·x (Section 3.2.3)
         Z = np.hstack([sine * nu**2, cosine * nu**2])
+        # Its weights G give every derivative: ∂error/∂θ = Σ G_ij ∂Z_ij/∂θ.
         found = holdout_gradient(Z, self.y, self.starts, alpha, train_on="rest")
         on_sine, on_cosine = np.hsplit(found.weights, 2)
+        # By ν²: the features as they stand.
         sizes = np.einsum("ij,ij->j", on_sine, sine) + np.einsum("ij,ij->j", on_cosine, cosine)
-        pull = on_sine * cosine
+        pull = on_sine * cosine  # ∂ sin τ = cos τ ∂τ, ∂ cos τ = -sin τ ∂τ
         pull -= on_cosine * sine
-        by_frequency = (pull.T @ self.X) * (nu**2)[:, None]
+        by_frequency = (pull.T @ self.X) * (nu**2)[:, None]  # ∂τ/∂w = x
         gradient = Spectrum(
             self._member @ by_frequency,
-            self._member @ (by_frequency * self.u),
+            self._member @ (by_frequency * self.u),  # ∂w/∂D_q = u
             self._member @ (2.0 * nu * sizes),
-            alpha * found.slope,
+            alpha * found.slope,  # by log λ
         )
         return found.error, gradient.pack()
 

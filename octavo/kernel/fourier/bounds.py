@@ -60,6 +60,7 @@ def greedy_rate_bound(n_features, radius, slack=0.0):
     0.2852
     """
     m = n_features
+    # Corollary 3.3
     return (radius + slack) / math.sqrt(m) * math.sqrt(2.0 + math.log2(m) / (2.0 * m))
 
 
@@ -120,6 +121,7 @@ def greedy_sample_size(
     639718
     """
     M, r = bound, amplitude
+    # Eq. (3.2), term by term
     covering = 192.0 * r * (radius * frequency + offset) * M * lipschitz / epsilon * math.log(2.0)
     levels = math.log(2.0 * math.ceil(48.0 * M * r / epsilon) + 1.0)
     return math.ceil(288.0 * M**2 / epsilon * (covering + levels + math.log(1.0 / delta)))
@@ -211,4 +213,4 @@ def uniform_fourier_bound(n_components, epsilon, *, n_features, diameter, second
     '0.006'
     """
     decay = math.exp(-n_components * epsilon**2 / (4.0 * (n_features + 2)))
-    return min(1.0, 256.0 * diameter**2 * second_moment / epsilon**2 * decay)
+    return min(1.0, 256.0 * diameter**2 * second_moment / epsilon**2 * decay)  # Eq. (3.4)

@@ -58,7 +58,7 @@ def ridge_gcv(
         mean += Z.sum(axis=0)
     mean /= n
     noise = 1e-14 * float(np.trace(gram))  # what centring leaves of a constant feature
-    gram -= n * np.outer(mean, mean)
+    gram -= n * np.outer(mean, mean)  # of centred features
     values, vectors = np.linalg.eigh(gram)
     vectors, values = vectors[:, values > noise], values[values > noise]
     b = vectors.T @ cross
@@ -66,10 +66,12 @@ def ridge_gcv(
 
     def score(log_alpha: float) -> float:
         ridge = np.exp(log_alpha)
+        # |y|² less that of the residual
         explained = float((b**2 * (values + 2 * ridge) / (values + ridge) ** 2).sum())
+        # the trace of the hat matrix; 1 of the intercept
         freedom = 1.0 + float((values / (values + ridge)).sum())
         left = max(square - explained, 0.0)
-        return n * left / max(n - freedom, 1e-8 * n) ** 2
+        return n * left / max(n - freedom, 1e-8 * n) ** 2  # Golub, Heath and Wahba (1979)
 
     if alpha == "gcv":
         top = float(values.max(initial=1e-12))

@@ -68,7 +68,7 @@ class WaveObjective:
             fill_waves(phase, self._sine, self._cosine)
         wave_sums(self.f, self._sine, self._cosine, self.y, self.starts, self._gram, self._cross)
         train = Moments(self._count, self._gram, self._cross, self._square)
-        held = train.others()
+        held = train.others()  # one fold trains, the other four judge
         fit = fit_and_judge(train, held, alpha)
         wave_pull(
             self.f,
@@ -80,7 +80,7 @@ class WaveObjective:
             self._pull,
         )
         k = len(fit.error)
-        gradient = np.append(self._pull @ self.X, alpha * fit.slope.sum()) / k
+        gradient = np.append(self._pull @ self.X, alpha * fit.slope.sum()) / k  # by w and by log λ
         return float(fit.error.mean()), gradient
 
     @staticmethod
@@ -90,10 +90,12 @@ class WaveObjective:
         A row of fold j trains model j and judges all others.
         """
         residual = np.hstack([c, -np.ones((len(c), 1))])  # c·z − y as a form in (z, y)
+        # The sum over judged rows in ∇_w of Section 3.2.2: r c.
         judged = 2.0 * c[:, 1:, None] * residual[:, None, :] / held[:, None, None]
         tilt = np.hstack([t, np.zeros((len(c), 1))])
+        # And that over training rows: (y - c·z) t - (t·z) c.
         trained = -2.0 * (c[:, 1:, None] * tilt[:, None, :] + t[:, 1:, None] * residual[:, None, :])
-        return judged.sum(axis=0) - judged + trained
+        return judged.sum(axis=0) - judged + trained  # judged by all models but its own
 
 
 class BasisObjective:
@@ -168,12 +170,13 @@ def greedy_descent(
     found: list[Floats] = []
     for _ in range(max_descent_steps):
         w = np.asarray(rng.standard_normal(lifted.shape[1]))
-        w[:d] /= np.sqrt(d)
+        w[:d] /= np.sqrt(d)  # |w·x| near one on standardised rows
         objective: Any = (
             WaveObjective(X, y, f, starts)
             if basis is None
             else BasisObjective(lifted, y, f, starts, basis)
         )
+        # Line 3: w and λ by cross-validation, c in closed form.
         best = minimize(
             objective,
             np.append(w, np.log(_START_ALPHA)),
@@ -185,10 +188,10 @@ def greedy_descent(
         w = best.x[:-1]
         phase = lifted @ w
         new = list(waves(phase)) if basis is None else [basis[0](phase)]
-        f, error = refit([f, *new], y)
+        f, error = refit([f, *new], y)  # line 4, on all rows
         found.append(w)
         errors.append(error)
-        if abs(errors[-2] - error) < tol * max(errors[-2], error) or error == 0.0:
+        if abs(errors[-2] - error) < tol * max(errors[-2], error) or error == 0.0:  # line 5
             break
     table = np.array(found)
     return Descent(table[:, :d], table[:, d] if basis else np.zeros(len(table)), errors)

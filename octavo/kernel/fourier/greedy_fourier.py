@@ -62,13 +62,14 @@ def feature_map(
 
 def amplitudes(coef: Floats, basis: Basis | None) -> Floats:
     """Return the size of every feature's coefficients."""
+    # of a sin + b cos: √(a² + b²)
     return np.abs(coef) if basis is not None else np.hypot(*coef.reshape(2, -1))
 
 
 def _one_descent(X, y, f, size, seed, options):
     """Run greedy descent on a sample of the rows drawn without replacement."""
     rng = np.random.RandomState(seed)
-    rows = rng.permutation(len(y))[:size]
+    rows = rng.permutation(len(y))[:size]  # line 4: S_j
     return greedy_descent(np.ascontiguousarray(X[rows]), y[rows], f[rows], rng, **options)
 
 
@@ -96,7 +97,7 @@ def construct(
     stop = False
     fit = RidgeFit(np.empty(0), 1.0, 0.0, np.inf)
     for _ in range(n_epochs):
-        seeds = rng.randint(np.iinfo(np.int32).max, size=n_workers)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=n_workers)  # lines 3 to 5
         jobs = (
             delayed(_one_descent)(X, target, f, sample_size, seed, {"basis": basis, **options})
             for seed in seeds
@@ -106,6 +107,7 @@ def construct(
             phases = np.append(phases, descent.phases)
             paths.append(descent.errors)
             stop |= on_descent()
+        # Lines 6 and 7.
         frequencies, phases, fit = _fit_and_prune(
             X, target, frequencies, phases, alpha, basis, prune * float(np.ptp(target))
         )
@@ -126,7 +128,7 @@ def _fit_and_prune(X, y, frequencies, phases, alpha, basis, floor):
         return ridge_gcv(lambda A: feature_map(A, W, b, basis), X, y, alpha)
 
     first = fit(frequencies, phases)
-    keep = amplitudes(first.coef, basis) >= floor
+    keep = amplitudes(first.coef, basis) >= floor  # line 7: |a_l| < η goes
     if keep.all():
         return frequencies, phases, first
     if keep.any():

@@ -60,9 +60,9 @@ def draw_frequencies(
     """
     shape = (n_features, size)
     if kernel == "laplace":
-        W = rng.standard_cauchy(shape)
+        W = rng.standard_cauchy(shape)  # ∏ 1/(1 + w²) is the spectrum of exp(-|δ|₁)
     elif kernel == "cauchy":
-        W = rng.laplace(size=shape)
+        W = rng.laplace(size=shape)  # and exp(-|w|₁) that of ∏ 1/(1 + δ²)
     else:
         W = rng.standard_normal(shape)
         if kernel == "matern":  # normal over the root of χ²/(2ν): a t law with 2ν degrees
@@ -204,7 +204,7 @@ class SpectralSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_is_fitted(self)
         X = validate_rows(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         phase = safe_sparse_dot(X, self.random_weights_)
-        scale = np.sqrt(2.0 / self.n_components)
+        scale = np.sqrt(2.0 / self.n_components)  # E 2 cos(w·x + b) cos(w·x' + b) = k(x, x')
         if self.paired:
             return np.hstack([np.sin(phase), np.cos(phase)]) * phase.dtype.type(scale)
         phase += self.random_offset_

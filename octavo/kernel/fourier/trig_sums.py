@@ -22,9 +22,10 @@ _P1, _P2, _P3 = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-2
 def fill_waves(phase, sine, cosine):
     for i in range(phase.size):
         x = phase[i]
-        k = np.floor(x * _TWO_OVER_PI + 0.5)
+        k = np.floor(x * _TWO_OVER_PI + 0.5)  # the nearest multiple of π/2
         r = ((x - k * _P1) - k * _P2) - k * _P3
         z = r * r
+        # sin r = r - r³/3! + ... + r¹⁷/17!, by Horner's rule
         s = -1.0 / 1307674368000.0 + z * (1.0 / 355687428096000.0)
         s = 1.0 / 6227020800.0 + z * s
         s = -1.0 / 39916800.0 + z * s
@@ -33,7 +34,7 @@ def fill_waves(phase, sine, cosine):
         s = 1.0 / 120.0 + z * s
         s = -1.0 / 6.0 + z * s
         s = r + r * z * s
-        c = 1.0 / 20922789888000.0
+        c = 1.0 / 20922789888000.0  # cos r = 1 - r²/2! + ... + r¹⁶/16!
         c = -1.0 / 87178291200.0 + z * c
         c = 1.0 / 479001600.0 + z * c
         c = -1.0 / 3628800.0 + z * c
@@ -45,6 +46,7 @@ def fill_waves(phase, sine, cosine):
         odd = quarter - 2.0 * np.floor(0.5 * quarter)
         flip_sine = 1.0 - 2.0 * np.floor(0.5 * quarter)
         flip_cosine = flip_sine * (1.0 - 2.0 * odd)
+        # every quarter turn swaps them; no branch, so it vectorises
         sine[i] = flip_sine * (odd * c + (1.0 - odd) * s)
         cosine[i] = flip_cosine * (odd * s + (1.0 - odd) * c)
 
@@ -80,7 +82,7 @@ def wave_pull(f, sine, cosine, y, starts, forms, pull):
             s, c = sine[i], cosine[i]
             on_sine = a0 * f[i] + a1 * s + a2 * c + a3 * y[i]
             on_cosine = b0 * f[i] + b1 * s + b2 * c + b3 * y[i]
-            pull[i] = on_sine * c - on_cosine * s
+            pull[i] = on_sine * c - on_cosine * s  # ∂ sin = cos, ∂ cos = -sin
 
 
 def waves(phase: Floats) -> tuple[Floats, Floats]:

@@ -63,8 +63,10 @@ class FeaturePoints:
         """Keep the norms of the rows, centred first if an offset would take their digits."""
         middle = self.xp.mean(self.X, axis=0)
         sample = self.X[: min(self.n, 1000), :]
+        # Far from the origin the three terms of a distance are large and cancel.
         if float(self.xp.max(self.xp.abs(middle))) > float(self.xp.std(sample - middle)):
             self._rows = self.X - middle
+        # -γ|x - z|² = -γ|x|² + 2γ x·z - γ|z|²
         self._exponents = -self.kernel.gamma * self._squares(self._rows)
         if not np.isfinite(4.0 * float(self.xp.min(self._exponents))):  # else exponents are NaN
             raise ValueError(
@@ -146,6 +148,7 @@ class FeaturePoints:
         if self.is_numpy:
             apart = np.multiply(apart, -2.0, out=None if targets.indices is not None else apart)
             apart += self.diagonal[rows]
+            # line 6 of Algorithm 4.1: k(x, x) + k(c, c) - 2 k(x, c)
             apart += targets.diagonal[:, None]
             self._smallest = min(self._smallest, float(apart.min(initial=0.0)))
             apart[apart <= self.noise] = 0.0

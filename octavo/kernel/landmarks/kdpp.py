@@ -76,14 +76,15 @@ def _swap_chain(table, members, strangers, leaving, log_u, L):
             continue
         e[r] = 1.0
         _solve_lower(L, k, b, w)
-        _solve_upper(L, k, w, u)
+        _solve_upper(L, k, w, u)  # u = K_S⁻¹k_j
         _solve_lower(L, k, e, b)
         inverse, inner = 0.0, 0.0
         for i in range(k):
-            inverse += b[i] * b[i]
-            inner += w[i] * w[i]
+            inverse += b[i] * b[i]  # (K_S⁻¹)_rr = |L⁻¹e_r|²
+            inner += w[i] * w[i]  # k_j'K_S⁻¹k_j = |L⁻¹k_j|²
+        # det K_S' / det K_S: r leaves, j enters, in one rank-two update
         ratio = inverse * (table[j, j] - inner) + u[r] * u[r]
-        if ratio <= 0.0 or log_u[step] >= np.log(ratio):
+        if ratio <= 0.0 or log_u[step] >= np.log(ratio):  # min(1, ratio) of Metropolis
             continue
         _drop_row(L, k, r)
         for i in range(r, k - 1):
@@ -95,7 +96,7 @@ def _swap_chain(table, members, strangers, leaving, log_u, L):
         left = table[j, j]
         for i in range(k - 1):
             L[k - 1, i] = w[i]
-            left -= w[i] * w[i]
+            left -= w[i] * w[i]  # the new pivot: a Schur complement
         L[k - 1, k - 1] = np.sqrt(max(left, 1e-300))
         accepted += 1
     return accepted

@@ -76,12 +76,14 @@ class GramRows:
         if self.kernel.name == "precomputed":
             K_nZ = self.X[:, indices]
             return nystroem_factor(K_nZ, K_nZ[indices])
+        # Eq. (4.3)
         return nystroem_factor(self.kernel.block(self.X, points), self.kernel.block(points, points))
 
 
 def missed(gram: GramRows, factors: list[np.ndarray]) -> tuple[list[float], list[float]]:
     """Return traces and Frobenius norms of K − ΨΨᵀ for several factors in one pass over K."""
     total = float(gram.diagonal.sum())
+    # tr K - tr ΨΨᵀ: the rest is positive semidefinite, so that its trace is its Schatten norm 1.
     traces = [max(total - float(np.einsum("ij,ij->", f, f)), 0.0) for f in factors]
     squares = np.zeros(len(factors))
     for which in gram.slices():
@@ -113,6 +115,7 @@ def largest_missed(gram: GramRows, factor: np.ndarray) -> float:
 
 def optimal_errors(gram: GramRows, rank: int) -> tuple[float, float, float]:
     """Return the Schatten 1, 2 and ∞ errors of the best approximation of a rank."""
+    # Proposition 4.2 (Eckart and Young)
     left = np.sort(np.linalg.eigvalsh(gram.rows(slice(None))))[::-1][rank:]
     left = np.maximum(left, 0.0)
     return float(left.sum()), float(np.sqrt((left**2).sum())), float(left.max(initial=0.0))
@@ -317,7 +320,7 @@ def kmeanspp_bound(n_components, n_samples, theta="corollary"):
     _check_rank(n_components, n_samples)
     spread = math.sqrt(n_samples - n_components)
     extra = spread if theta == "corollary" else float(theta)
-    return 8.0 * (math.log(n_components + 1) + 2.0) * (spread + extra)
+    return 8.0 * (math.log(n_components + 1) + 2.0) * (spread + extra)  # Theorem 4.8
 
 
 @checked
@@ -361,6 +364,7 @@ def kdpp_bound(n_landmarks, n_components, n_samples):
             f"n_landmarks must be at least n_components={n_components}; got {n_landmarks}."
         )
     return (
+        # Eq. (4.17)
         (n_landmarks + 1) / (n_landmarks + 1 - n_components) * math.sqrt(n_samples - n_components)
     )
 

@@ -99,7 +99,7 @@ def kmeanspp_by_batches(
     Rows are compared with the landmarks in batches; see the module's text for why the law is
     not changed by that.
     """
-    chosen = [int(rng.randint(points.n))]
+    chosen = [int(rng.randint(points.n))]  # line 2
     potential = Potential(points)
     potential.absorb(points.chosen(np.array(chosen)), first=True)
     potential.silence(np.array(chosen))
@@ -142,8 +142,8 @@ def _accepted(
     accepted: list[int] = []
     active = list(range(len(pending)))
     for j in range(size):
-        new = min(old[j], near[j, active].min()) if active else old[j]
-        if u[j] * old[j] < new:
+        new = min(old[j], near[j, active].min()) if active else old[j]  # D as it would be by now
+        if u[j] * old[j] < new:  # accepted with probability new/old
             accepted.append(int(proposals[j]))
             active.append(len(pending) + j)
     return accepted, size
@@ -173,7 +173,7 @@ def kmeanspp_with_restarts(
                 block = xp.where(apart < old, apart, old)
                 table[:, rows] = block
             totals += to_numpy(xp.sum(block, axis=1)).astype(np.float64)
-        best = int(totals.argmin())
+        best = int(totals.argmin())  # the candidate with the lowest potential
         chosen.append(int(candidates[best]))
         potential.replace(table[best, :])
         potential.silence(np.array(chosen[-1:]))
@@ -294,6 +294,7 @@ def lloyd(
     """
     labels, potential = points.nearest(points.foreign(centres))
     for n_iter in range(max_iter):
+        # Means of rows are not means of images: the kernel's potential may rise, which ends it.
         moved = cluster_means(points.X, labels, centres, points)
         labels, new = points.nearest(points.foreign(moved))
         if not new < potential:

@@ -114,16 +114,16 @@ def approximate_leverage(
     blocks = [points.gram(rows, targets).T for rows in points.chunks(size)]
     K_nS = xp.concat(blocks, axis=0)
     K_SS = to_namespace(np.asarray(_gram_of(points, columns)), points.diagonal)
-    factor = nystroem_factor(K_nS, K_SS)
+    factor = nystroem_factor(K_nS, K_SS)  # Eq. (4.3) on the sketch
     values, vectors = xp.linalg.eigh(factor.T @ factor)
     if alpha is not None:
-        shrunk = values + n * alpha
+        shrunk = values + n * alpha  # ψᵀ(ΨᵀΨ + nλ)⁻¹ψ
     else:
         keep = min(k, values.shape[0])
         values, vectors = values[-keep:], vectors[:, -keep:]
         floor = 1e-12 * float(values[-1])
         shrunk = xp.where(values > floor, values, xp.ones_like(values) * math.inf)
-    rotated = factor @ vectors
+    rotated = factor @ vectors  # left singular vectors times singular values
     return to_numpy(xp.sum(rotated * rotated / shrunk, axis=1)).astype(np.float64)
 
 
@@ -166,7 +166,7 @@ def choose(
         scores = approximate_leverage(points, k, rng, sketch=sketch, size=sketch_size, alpha=alpha)
         indices = weighted_without_replacement(scores, k, rng)
     else:
-        first = rng.permutation(points.n)[:k]
+        first = rng.permutation(points.n)[:k]  # of the k-DPP chain
         if start == "kmeans++":
             first, _ = kmeanspp(points, k, n_local, rng)
         indices, _ = kdpp_chain(points, first, n_steps, rng)

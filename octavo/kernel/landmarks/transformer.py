@@ -274,6 +274,7 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         moment = xp.zeros((W.shape[1], W.shape[1]), dtype=W.dtype, device=device)
         for rows in row_chunks(X.shape[0], 2 * W.shape[0]):
             factor = self._against(X[rows] if sp.issparse(X) else X[rows, :]) @ W
+            # ΨᵀΨ, whose eigenvectors are Ψ's right singular ones
             moment = moment + factor.T @ factor
         directions = (W @ top_directions(moment, self.n_components)).T
         missing = self.n_components - directions.shape[0]

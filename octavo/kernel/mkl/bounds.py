@@ -29,7 +29,7 @@ __all__ = [
     "tikhonov_to_ivanov",
 ]
 
-_C = 23.0 / 22.0
+_C = 23.0 / 22.0  # c of Theorem 8
 _SAMPLE = {
     "n_kernels": [Interval(Integral, 2, None, closed="left")],
     "p": [Interval(Real, 1, math.inf, closed="both")],
@@ -81,6 +81,7 @@ def mkl_rademacher_bound(n_kernels, p, radius, n_samples, *, block_norm=1.0):
     # ⌈p*⌉ is infinite at p = 1, and 1 at p = ∞ where the conversion starts from q = ⌈p*⌉* = 2.
     dual = math.inf if p == 1.0 else max(2.0, float(math.ceil(1.0 / one_over_dual - 1e-12)))
     growth = min(math.e * math.ceil(math.log(n_kernels)), dual)
+    # Corollary 9
     inside = _C * n_kernels**one_over_dual * (radius * block_norm) ** 2 * growth / n_samples
     return math.sqrt(inside)
 
@@ -138,7 +139,7 @@ def mkl_risk_bound(
     0.146
     """
     complexity = mkl_rademacher_bound(n_kernels, p, radius, n_samples, block_norm=block_norm)
-    spread = math.sqrt(math.log(2.0 / delta) / (2.0 * n_samples))
+    spread = math.sqrt(math.log(2.0 / delta) / (2.0 * n_samples))  # Corollary 10
     return empirical_risk + 4.0 * lipschitz * complexity + spread
 
 
@@ -198,7 +199,7 @@ def mkl_margin_bound(
         p,
         radius,
         n_samples,
-        lipschitz=1.0 / margin,
+        lipschitz=1.0 / margin,  # the margin loss is 1/γ-Lipschitz
         delta=delta,
         block_norm=block_norm,
     )

@@ -72,6 +72,7 @@ def _add_ladder(D, gammas, delta, out):
             for q in range(D.shape[0]):
                 weight, near = delta[m, q], D[q, start:stop]
                 for i in range(total.shape[0]):
+                    # k_m = exp(-γ_m |x - y|²) of the ladder
                     total[i] += weight * exp_nonpositive(-gamma * near[i])
 
 
@@ -144,7 +145,7 @@ class StackColumns:
         for k, ladder in enumerate(self.ladders):
             seen = self.X if ladder.columns is None else self.X[:, ladder.columns]
             parts[k] = squared_distances(seen[indices], seen)
-            parts[k][np.arange(len(indices)), indices] = 0.0
+            parts[k][np.arange(len(indices)), indices] = 0.0  # rounding left a distance to oneself
         for k, m in enumerate(self.others, start=len(self.ladders)):
             member = self.stack.members_[m]
             seen = self.X if member.columns is None else self.X[:, member.columns]
@@ -194,6 +195,7 @@ class StackColumns:
         if stack.center:
             means = stack.column_means_
             total = each.sum(axis=1)[:, None]
+            # Centred: k(x, y) - mean_x - mean_y + the mean of all, by columns of what is added.
             out -= np.einsum("mq,mq->m", each, means[:, indices])[:, None]
             out -= total * (means - stack.grand_means_[:, None])
         if stack.normalize == "spherical":
@@ -227,10 +229,11 @@ class StackColumns:
         stack = self.stack
         if stack.center:
             means = stack.column_means_[m, indices]
+            # centred in feature space
             block = block - means[:, None] - means[None, :] + stack.grand_means_[m]
         if stack.normalize == "spherical":
             lengths = stack._inverse_lengths[m, indices]
-            return block * lengths[:, None] * lengths[None, :]
+            return block * lengths[:, None] * lengths[None, :]  # Eq. (23)
         return block * stack.scales_[m]
 
 

@@ -70,6 +70,7 @@ def smooth_master(
     def negative(mu: Floats) -> tuple[float, Floats]:
         total = mu @ scaled
         theta = norm.best_response(total)
+        # The slope of the dual norm is its best response (Danskin).
         return norm.dual(total) - float(mu @ offset), 0.5 * scaled @ theta - offset
 
     answer = minimize(
@@ -171,11 +172,12 @@ def solve_smooth_dual(
         return s, norm.best_response(s), each
 
     def negative(z: Floats) -> tuple[float, Floats]:
-        a = z - z.mean()
+        a = z - z.mean()  # Σa = 0, of the offset
         s, theta, each = products(a)
+        # Section 3.3
         value = norm.dual(s) + 0.5 * float((a**2 / machine.C).sum()) - float(machine.y @ a)
-        slope = theta @ each + a / machine.C - machine.y
-        return value, slope - slope.mean()
+        slope = theta @ each + a / machine.C - machine.y  # ∂ ½||s||_p* = Σ θ_m K_m a
+        return value, slope - slope.mean()  # what is left of it where Σa = 0
 
     def look(z: Floats) -> None:
         """Certify the iterate; L-BFGS itself knows no gap."""
@@ -183,11 +185,13 @@ def solve_smooth_dual(
         a = z - z.mean()
         s, theta, each = products(a)
         f = theta @ each
+        # the best one for the squared loss
         offset = float(machine.C @ (machine.y - f) / machine.C.sum())
         gap = bounds.add(theta, [machine.wrap(a, f, offset)], s)
         if gap <= tol * bounds.scale or (step is not None and step()):
             raise StopIteration
 
+    # Ridge regression on the mean eigenvalue: the right size, if not the right shape.
     start = machine.C * (machine.y - machine.y.mean())
     minimize(
         negative,

@@ -91,7 +91,7 @@ class Interleaved:
     @property
     def h(self) -> Floats:
         """The gradient of the dual objective at the present weights."""
-        return self.machine.linear - np.tile(self.f, self.beta.size // self.n)
+        return self.machine.linear - np.tile(self.f, self.beta.size // self.n)  # of Eq. (20)
 
     def forms(self) -> Floats:
         """Return s_m = a'K_m a (line 6), zero where an indefinite kernel makes it less."""
@@ -106,11 +106,11 @@ class Interleaved:
         if len(chosen) < 2:
             return violation
         samples = chosen % self.n
-        K = self.source.block(self.theta, samples)
+        K = self.source.block(self.theta, samples)  # Σ θ_m K_m of the chunk alone
         h, before = self.h[chosen], self.beta[chosen]
         result = solve_sum_constrained(
             K,
-            h + K @ before,
+            h + K @ before,  # the linear term that the fixed variables leave to the chunk
             lower[chosen],
             upper[chosen],
             beta=before,
@@ -191,9 +191,10 @@ def solve_interleaved(
     most_chunks = max(50 * max_iter, machine.n_samples)
     while n_iter < max_iter and state.n_chunks < most_chunks:
         before = state.n_chunks
-        state.solve_chunk()
-        one, s = state.solution(), state.forms()
+        state.solve_chunk()  # lines 3 to 5
+        one, s = state.solution(), state.forms()  # lines 6 and 7
         gap = bounds.add(state.theta, [one], s)
+        # Line 8 compares objectives of two steps; a gap tells how far it still is.
         if gap <= tol * bounds.scale:
             break
         penalty = float(state.theta @ s)
@@ -204,5 +205,5 @@ def solve_interleaved(
         n_iter += 1
         if step is not None and step():
             break
-        state.set_weights(weights.next(state.theta, s, one.linear, bounds))
+        state.set_weights(weights.next(state.theta, s, one.linear, bounds))  # lines 9 and 13
     return bounds.result(n_iter, tol)

@@ -66,6 +66,7 @@ def as_stack(kernels: Any, *, square: bool = True) -> Floats:
 
 def feature_variance(diagonal: Floats, mean: float, name: str) -> float:
     """Return the variance of the samples in the kernel's feature space, 1 where there is none."""
+    # (1/n) Σ k(x_i, x_i) - (1/n²) Σ k(x_i, x_j), Section 4.4.2
     variance = float(diagonal.mean()) - mean
     if variance > _NO_VARIANCE * max(float(np.abs(diagonal).mean()), abs(mean)):
         return variance
@@ -108,6 +109,7 @@ def center_kernel(K: ArrayLike) -> Floats:
     """
     stack = as_stack(K)
     means = stack.mean(axis=1)
+    # <φ(x) - mean, φ(y) - mean>: rows and columns lose their mean, the mean of all returns.
     centred = stack - means[:, None, :] - means[:, :, None] + means.mean(axis=1)[:, None, None]
     return centred if np.ndim(K) == 3 else centred[0]
 
@@ -155,7 +157,7 @@ def normalize_kernel(K: ArrayLike, how: str = "multiplicative") -> Floats:
             scaled[m] = matrix / feature_variance(diagonal, float(matrix.mean()), str(m))
         else:
             lengths = inverse_lengths(diagonal)
-            scaled[m] = matrix * lengths[:, None] * lengths[None, :]
+            scaled[m] = matrix * lengths[:, None] * lengths[None, :]  # Eq. (23)
     return scaled if np.ndim(K) == 3 else scaled[0]
 
 
@@ -192,6 +194,6 @@ def kernel_alignment(Ks: ArrayLike | Sequence[ArrayLike], *, center: bool = Fals
     if center:
         stack = center_kernel(stack)
     flat = stack.reshape(len(stack), -1)
-    products = flat @ flat.T
+    products = flat @ flat.T  # Frobenius products <K_i, K_j>, Section 3.5
     lengths = inverse_lengths(np.diagonal(products))
     return products * lengths[:, None] * lengths[None, :]

@@ -393,6 +393,7 @@ class KernelStack(TransformerMixin, BaseEstimator):
                 mean = float(self.grand_means_[m])
                 self.scales_[m] = 1.0 / feature_variance(diagonals[m], mean, repr(name))
         if self.center:
+            # |φ(x) - mean|²
             diagonals = diagonals - 2.0 * column_means + self.grand_means_[:, None]
         self._inverse_lengths = inverse_lengths(diagonals)
         self._diagonal = diagonals * self.scales_[:, None]
@@ -414,12 +415,13 @@ class KernelStack(TransformerMixin, BaseEstimator):
                 block -= (row_means[k] - self.grand_means_[m])[:, None]
                 block -= self.column_means_[m][None, columns]
             if self.normalize == "multiplicative":
-                block *= self.scales_[m]
+                block *= self.scales_[m]  # of the training samples: variance one, Section 4.4.2
             elif self.normalize == "spherical":
                 own = diagonals[k]
                 if self.center:
+                    # |φ(x) - mean|² of the rows
                     own = own - 2.0 * row_means[k] + self.grand_means_[m]
-                block *= inverse_lengths(own)[:, None]
+                block *= inverse_lengths(own)[:, None]  # Eq. (23), with the rows' own lengths
                 block *= self._inverse_lengths[m][None, columns]
 
     def _apply(self, X: Any, coef: Floats) -> Floats:

@@ -67,6 +67,8 @@ class BoxMachine:
 
         For every f and offset this is the loss: C Σ V(f_i + offset, y_i).
         """
+        # The dual loss is a support function of the box: each variable goes to the bound it
+        # prefers.
         slope = self.linear - np.tile(f, self.linear.size // f.size) - offset
         best = np.where(slope > 0.0, self.upper, self.lower)
         return float(best @ slope) + offset * float(self.start.sum())
@@ -88,13 +90,13 @@ class BoxMachine:
             stopping="gap",
             max_iter=max(20_000, 200 * self.linear.size),
         )
-        f = (self.linear - result.gradient)[: self.n_samples]
+        f = (self.linear - result.gradient)[: self.n_samples]  # gradient = linear - Kβ
         return self.wrap(result.alpha, f, result.bias)
 
 
 def hinge_machine(y: Floats, C: Floats) -> BoxMachine:
     """Return the support vector classifier for labels of ±1 and costs C_i (Eq. 15)."""
-    bound = y * C
+    bound = y * C  # 0 ≤ a_i y_i ≤ C_i, with signed a
     zero = np.zeros_like(y)
     return BoxMachine(y, np.minimum(bound, 0.0), np.maximum(bound, 0.0), zero, y.size)
 
@@ -103,6 +105,7 @@ def tube_machine(y: Floats, C: Floats, epsilon: float) -> BoxMachine:
     """Return support vector regression with a tube of half-width ε: two variables a sample."""
     zero = np.zeros_like(y)
     return BoxMachine(
+        # β⁺ ≥ 0 above the tube, β⁻ ≤ 0 below; a = β⁺ + β⁻
         np.concatenate([y - epsilon, y + epsilon]),
         np.concatenate([zero, -C]),
         np.concatenate([C, zero]),
@@ -114,6 +117,7 @@ def tube_machine(y: Floats, C: Floats, epsilon: float) -> BoxMachine:
 def one_class_machine(n_samples: int, nu: float) -> BoxMachine:
     """Return the one-class machine: Σa = 1, 0 ≤ a ≤ 1/(νn); its offset is −ρ."""
     bound = 1.0 / (nu * n_samples)
+    # A feasible start: the first νn at their bound, one that makes the sum up to 1.
     full = int(nu * n_samples)
     start = np.zeros(n_samples)
     start[:full] = bound
@@ -141,13 +145,14 @@ class SquaredMachine:
         factor = cho_factor(K + np.diag(1.0 / self.C), lower=True)
         ones = cho_solve(factor, np.ones_like(self.y))
         fit = cho_solve(factor, self.y)
-        offset = float(fit.sum() / ones.sum())
+        offset = float(fit.sum() / ones.sum())  # of Σa = 0
         a = fit - offset * ones
         return self.wrap(a, K @ a, offset)
 
     def wrap(self, a: Floats, f: Floats, offset: float) -> Solved:
         """Return the solution that coefficients, decision values and offset make."""
-        loss = 0.5 * float(self.C @ (self.y - f - offset) ** 2)
+        loss = 0.5 * float(self.C @ (self.y - f - offset) ** 2)  # C Σ V
+        # V*(t, y) = ½t² + ty at t = -a/C, Section 3.3
         linear = float(self.y @ a - 0.5 * (a**2 / self.C).sum())
         return Solved(a, offset, loss, linear, a)
 
@@ -173,14 +178,15 @@ class LogisticMachine:
 
     def _newton(self, K: Floats, f: Floats) -> tuple[Floats, float]:
         """Return coefficients and offset of the quadratic model at decision values f."""
-        miss = expit(-self.y * f)
+        miss = expit(-self.y * f)  # -dV/df = y miss, d²V/df² = miss (1 - miss)
         root = np.sqrt(np.maximum(self.C * miss * (1.0 - miss), 1e-300))
+        # I + W^½KW^½ has no eigenvalue below 1
         lower = np.linalg.cholesky(np.eye(f.size) + root[:, None] * K * root[None, :])
-        target = root * f + self.C * self.y * miss / root
+        target = root * f + self.C * self.y * miss / root  # of reweighted least squares, times W^½
         both = np.column_stack([target, root])
         inner = solve_triangular(lower, both, lower=True)
         outer = root[:, None] * solve_triangular(lower, inner, lower=True, trans="T")
-        offset = float(outer[:, 0].sum() / outer[:, 1].sum())
+        offset = float(outer[:, 0].sum() / outer[:, 1].sum())  # of Σa = 0
         return outer[:, 0] - offset * outer[:, 1], offset
 
     def solve(self, K: Floats, start: Solved | None, tol: float) -> Solved:
@@ -203,6 +209,7 @@ class LogisticMachine:
                 step *= 0.5
             a, f, offset, value = try_a, try_f, try_offset, trial
             solved = self.wrap(a, f, offset)
+            # primal less dual: twice the penalty
             if solved.loss + float(a @ f) - solved.linear <= tol:
                 break
         return solved
@@ -212,6 +219,7 @@ class LogisticMachine:
         beta = self.y * a / self.C
         outside = float(np.maximum(np.maximum(-beta, beta - 1.0), 0.0).max())
         beta = np.clip(beta, 0.0, 1.0)
+        # -C Σ V*(-a/C, y)
         entropy = -float(self.C @ (xlogy(beta, beta) + xlog1py(1.0 - beta, -beta)))
         # Newton's coefficients may leave the box on the way: no bound holds there.
         linear = entropy if outside < 1e-10 else -np.inf

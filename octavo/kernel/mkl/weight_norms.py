@@ -78,6 +78,7 @@ def _least_ratio(u: Floats, p: float) -> Floats:
     top = float(u.max(initial=0.0))
     if top <= 0.0:
         raise ValueError(NO_SIGNAL)
+    # Eq. (16) with u = ||w||²: θ_m = ||w_m||^(2/(p+1)) / (Σ ||w_l||^(2p/(p+1)))^(1/p)
     shape = (np.maximum(u, 0.0) / top) ** (1.0 / (p + 1.0))
     return shape / power_norm(shape, p)
 
@@ -119,11 +120,13 @@ class LpNorm:
 
     def primal(self, theta: Floats, s: Floats) -> float:
         """Return ½ (Σ ||w_m||^q)^(2/q), q = 2p/(p+1): the penalty at the best weights."""
-        u = np.maximum(theta**2 * s / self.importance, 0.0)
+        u = np.maximum(theta**2 * s / self.importance, 0.0)  # Eq. (21)
+        # Eq. (14) at the weights of Eq. (16); u holds squares, so that p/(p+1) is q/2
         return 0.5 * power_norm(u, self.p / (self.p + 1.0) if self.p < np.inf else 1.0)
 
     def dual(self, s: Floats) -> float:
         """Return ½ ||s||_p*."""
+        # the second term of Eq. (10)
         return 0.5 * power_norm(np.maximum(self.importance * s, 0.0), conjugate_exponent(self.p))
 
     def best_response(self, s: Floats) -> Floats:
@@ -133,6 +136,7 @@ class LpNorm:
         if dual_p == np.inf:
             at_top = s >= s.max()
             return self.importance * at_top / at_top.sum()
+        # equality in Hölder's inequality
         shape = (s / s.max()) ** (dual_p - 1.0) if s.max() > 0 else np.ones_like(s)
         return self.importance * shape / power_norm(shape, self.p)
 
@@ -164,7 +168,7 @@ class MahalanobisNorm:
         The sum has its minimum in the same direction as the constrained problem. With θ = Ev no
         inverse of E is needed, which may be close to singular.
         """
-        u = np.maximum(theta**2 * s, 0.0)
+        u = np.maximum(theta**2 * s, 0.0)  # Eq. (21)
         top = float(u.max())
         if top <= 0.0:
             _least_ratio(u, 2.0)  # says what is wrong
@@ -176,13 +180,13 @@ class MahalanobisNorm:
             v = (self.inverse @ weights).astype(np.float64)
         value = self._value(u, weights, v)
         for _ in range(_NEWTON_STEPS):
-            slope = v - u / weights**2
-            bend = 2.0 * u / weights**3
+            slope = v - u / weights**2  # of Σ u/θ + ½ θ'E⁻¹θ, since v = E⁻¹θ
+            bend = 2.0 * u / weights**3  # the diagonal B of its Hessian E⁻¹ + B
             # (E⁻¹ + B)⁻¹ g = E y with (I + BE) y = g
             system = np.eye(len(u)) + bend[:, None] * self.E
             change: Floats = -np.linalg.solve(system, slope).astype(np.float64)
             move = self.E @ change
-            fall = -float(slope @ move)
+            fall = -float(slope @ move)  # Newton's decrement, squared
             if fall <= 1e-14 * value:
                 break
             step = 1.0
@@ -193,7 +197,7 @@ class MahalanobisNorm:
                     break
                 step *= 0.5
             weights, v, value = try_weights, try_v, trial
-        return weights / np.sqrt(float(weights @ v))
+        return weights / np.sqrt(float(weights @ v))  # θ'E⁻¹θ = 1
 
     @staticmethod
     def _value(u: Floats, weights: Floats, v: Floats) -> float:
@@ -208,6 +212,7 @@ class MahalanobisNorm:
     def dual(self, s: Floats) -> float:
         """Return ½ min ||s + γ||_E over γ ≥ 0, which is ½ max θ's over the feasible weights."""
         target = self.root.T @ np.maximum(s, 0.0)
+        # ||s + γ||_E = |R'(s + γ)|, E = RR': Eq. (9) with its γ
         return 0.5 * float(nnls(self.root.T, -target)[1])
 
 
@@ -225,7 +230,7 @@ class BlockNorm:
 
     def __init__(self, q: float) -> None:
         self.q = float(q)
-        self.r = 1.0 if q == np.inf else self.q / (self.q - 2.0)
+        self.r = 1.0 if q == np.inf else self.q / (self.q - 2.0)  # Section 4.5
 
     def start(self, n_kernels: int) -> Floats:
         """Return M^(1/r) for every kernel."""
@@ -238,6 +243,7 @@ class BlockNorm:
 
     def primal(self, theta: Floats, s: Floats) -> float:
         """Return ½ (Σ ||w_m||^q)^(2/q)."""
+        # s holds squares
         return 0.5 * power_norm(np.maximum(theta**2 * s, 0.0), self.q / 2.0)
 
     def dual(self, s: Floats) -> float:
@@ -281,7 +287,7 @@ def weight_norm(
             raise ValueError(f"regularizer='block' needs q >= 1, got q={q!r}.")
         if q > 2.0:
             return BlockNorm(q)
-        return LpNorm(np.inf if q == 2.0 else q / (2.0 - q))
+        return LpNorm(np.inf if q == 2.0 else q / (2.0 - q))  # Proposition 5
     E = np.asarray(E, dtype=np.float64)
     if E.shape != (n_kernels, n_kernels):
         raise ValueError(

@@ -57,7 +57,7 @@ def _quadratic_forms(K, a, support, out):
             for z in range(x):
                 j = support[z]
                 inner += row[j] * a[j]
-            total += a[i] * (2.0 * inner + row[i] * a[i])
+            total += a[i] * (2.0 * inner + row[i] * a[i])  # a symmetric K: each pair counts twice
         out[m] += total
 
 
@@ -66,6 +66,7 @@ def quadratic_forms(K: Floats, solved: Sequence[Solved]) -> Floats:
     s = np.zeros(len(K))
     for solution in solved:
         support = np.flatnonzero(solution.a)
+        # With many support vectors a product of whole matrices is faster than their rows.
         if 3 * support.size > len(solution.a):
             n = len(solution.a)
             s += (K.reshape(-1, n) @ solution.a).reshape(len(K), n) @ solution.a
@@ -90,6 +91,7 @@ def non_negative(s: Floats) -> Floats:
 def weighted_sum(K: Floats, theta: Floats) -> Floats:
     """Return Σ θ_m K_m."""
     active = np.flatnonzero(theta > FLOOR * theta.max())
+    # One product over all kernels beats adding them one by one, unless most weights are zero.
     if 3 * active.size > 2 * len(theta):
         n = K.shape[1]
         return (theta @ K.reshape(len(K), -1)).reshape(n, n)
@@ -117,9 +119,9 @@ class Bounds:
 
     def add(self, theta: Floats, solved: list[Solved], s: Floats) -> float:
         """Take note of a solution; return the gap."""
-        value = sum(one.loss for one in solved) + self.norm.primal(theta, s)
+        value = sum(one.loss for one in solved) + self.norm.primal(theta, s)  # Eq. (14)
         self.scale = self.norm.dual(s)
-        lower = sum(one.linear for one in solved) - self.scale
+        lower = sum(one.linear for one in solved) - self.scale  # Eq. (10)
         self.lower = max(self.lower, lower)
         if value <= self.upper:
             self.upper, self.best = value, (theta, solved, s)
@@ -161,7 +163,8 @@ def first_solution(
         one = None if start is None else start[k]
         for _ in range(60):
             one = machine.solve(total, one, tol)
-            penalty = 0.5 * float(one.a @ total @ one.a)
+            penalty = 0.5 * float(one.a @ total @ one.a)  # ½ Σ θ_m a'K_m a of Eq. (20)
+            # its own gap: (loss + penalty) - (L(a) - penalty)
             left = one.loss + 2.0 * penalty - one.linear
             if left <= _FIRST * penalty or left <= 1e-12 * abs(one.loss):
                 break
@@ -244,13 +247,14 @@ def solve_wrapper(
     bounds.add(theta, solved, s)
     while n_iter < max_iter:
         n_iter += 1
-        total = weighted_sum(K, theta)
+        total = weighted_sum(K, theta)  # line 3: a machine on Σ θ_m K_m, Eq. (20)
         allowed = machine_tol(bounds, tol, svm_tol)
         solved = [m.solve(total, one, allowed) for m, one in zip(machines, solved)]
         s = quadratic_forms(K, solved)  # of Eq. (21)
         gap = bounds.add(theta, solved, s)
         if gap <= tol * bounds.scale or (step is not None and step()):
             break
+        # line 5: Eq. (16)
         theta = weights.next(theta, s, sum(one.linear for one in solved), bounds)
         if bounds.gap <= tol * bounds.scale:  # the step has found a better lower bound
             break

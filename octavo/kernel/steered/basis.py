@@ -53,7 +53,7 @@ class MapBasis:
 
     def plain(self, n_components: int) -> Floats:
         """Return the scores of kernel PCA, the largest entry of each column positive."""
-        scores = self.V[:, :n_components] * np.sqrt(self.p[:n_components])
+        scores = self.V[:, :n_components] * np.sqrt(self.p[:n_components])  # z = √λ_s u_s
         return scores * signs_of(scores)
 
     def neighbours(self, n_neighbors: int) -> tuple[NDArray[np.intp], Floats]:
@@ -142,6 +142,7 @@ class KernelExtension:
             rows = X[chunk]
             K = rows if self.kernel.name == "precomputed" else self.kernel.block(rows, self.X)
             K = np.asarray(K, dtype=np.float64)
+            # the training means centre new rows too
             centred = K - K.mean(axis=1, keepdims=True) - self.row_means + self.total_mean
             out[chunk] = centred @ coefficients
         return out
@@ -157,7 +158,7 @@ class FactorExtension:
 
     def coefficients(self, V: Floats, p: Floats, z: Floats) -> Floats:
         """Return the weights w of the features for the map z̄ (l, r)."""
-        return self.right @ (z / np.sqrt(p)[:, None])
+        return self.right @ (z / np.sqrt(p)[:, None])  # w with Ψw = Vz̄, from Ψ = VΠUᵀ
 
     def map(self, X: Any, coefficients: Floats) -> Floats:
         """Return the map of new rows."""
@@ -204,7 +205,7 @@ def exact_basis(kernel: Kernel, X: Any, top: int | None = None) -> MapBasis:
         K = np.asarray(kernel.block(X, X), dtype=np.float64)
     means = K.mean(axis=0)
     total = float(means.mean())
-    centred = K - means[None, :] - means[:, None] + total
+    centred = K - means[None, :] - means[:, None] + total  # HKH, H = I - 11ᵀ/n
     n = len(K)
     values = np.empty(0)
     if top is not None and top < n / 4:
@@ -213,6 +214,7 @@ def exact_basis(kernel: Kernel, X: Any, top: int | None = None) -> MapBasis:
         values, vectors = np.linalg.eigh((centred + centred.T) / 2.0)
     kept = values > CUT * max(float(values[-1]), 0.0)
     extension = KernelExtension(kernel, X, means, total)
+    # K⁺ in place of K⁻¹: maps live in the range of K.
     p, V = values[kept][::-1].copy(), np.ascontiguousarray(vectors[:, kept][:, ::-1])
     return MapBasis(V, p, extension, gram=K)
 
@@ -231,6 +233,7 @@ def low_rank_basis(kernel: Kernel, X: Any, low_rank: Any, random_state: Any) -> 
         make = TransformerFeatures(clone(low_rank).fit(X))
     features = _dense(make(X))
     mean = features.mean(axis=0)
+    # ΨΨᵀ = VΠ²Vᵀ, Section 2.5.2
     V, sizes, right = np.linalg.svd(features - mean, full_matrices=False)
     p = sizes**2
     kept = p > CUT * p[0]

@@ -205,12 +205,13 @@ class SteeringSystem:
             for i, p in sorted(constraints.placements.items())
             if not p.hard and not np.isnan(p.at[s])
         ]
+        # λ₁/|A| of Eq. (2.12)
         strength = steering.lambda_place / (max(len(soft), 1) if steering.average else 1)
         soft = [(i, strength * w, y) for i, w, y in soft if strength * w > 0.0]
         points = [i for i, _, _ in soft]
         weights = np.array([w for _, w, _ in soft])
         targets = np.array([y for _, _, y in soft])
-        rows = self.basis.V[points]
+        rows = self.basis.V[points]  # eᵢ of A = Σ wᵢ eᵢeᵢᵀ
         key = tuple(points), tuple(weights)
         return Piece(rows, weights, targets, np.zeros(rows.shape[1]), 0.0, key)
 
@@ -220,9 +221,10 @@ class SteeringSystem:
             for link, sign in sorted(constraints.links.items(), key=str)
             if link.component in (None, s)
         ]
-        strength = steering.lambda_link / (max(len(links), 1) if steering.average else 1)
+        strength = steering.lambda_link / (max(len(links), 1) if steering.average else 1)  # λ₂/|B|
         links = links if strength > 0.0 else []
         V = self.basis.V
+        # eᵢ - eⱼ of B = Σ ±(eᵢ - eⱼ)(eᵢ - eⱼ)ᵀ
         rows = V[[i for i, _, _ in links]] - V[[j for _, j, _ in links]]
         weights = np.array([strength * sign for _, _, sign in links])
         apart: dict[int, float] = {}
@@ -246,9 +248,9 @@ class SteeringSystem:
         # −κ·½(C⊥G + GC⊥) = −κG + ½κ(CG + GC); the second part is columns eᵢ ± gᵢ.
         rows = np.concatenate([V[points] + near, V[points] - near])
         weights = np.repeat([quadratic / 4.0, -quadratic / 4.0], len(points))
-        floor = -quadratic * float(G.sum(axis=1).max())
+        floor = -quadratic * float(G.sum(axis=1).max())  # Gershgorin on the graph
         key = tuple(points), quadratic, steering.n_neighbors
-        b = 0.5 * linear * (y @ near)
+        b = 0.5 * linear * (y @ near)  # (λ₃/2|C|) GCy: it pulls the neighbours; the text has CGy
         return Piece(rows, weights, np.zeros(len(rows)), b, floor, key, quadratic)
 
     def graph_matrix(self, n_neighbors: int, variant: str) -> Floats:
@@ -264,6 +266,7 @@ class SteeringSystem:
     def diagonal(self, variant: str) -> Floats:
         """Return the diagonal of S without constraints."""
         p = self.basis.p
+        # K⁻¹ of Eq. (2.12), or Eq. (2.10) negated
         return 1.0 / p if variant == "variance" else -p / self.basis.n
 
     def _shift(self, variant: str, floor: float) -> float:
@@ -273,7 +276,7 @@ class SteeringSystem:
 
     def _base(self, graph: float, shift: float, steering: Steering) -> Floats:
         """Return (D − graph·M − s)⁻¹: a vector where it is diagonal."""
-        delta = 1.0 / (self.diagonal(steering.variant) - shift)
+        delta = 1.0 / (self.diagonal(steering.variant) - shift)  # (D - s)⁻¹
         if graph == 0.0:
             return delta
         key = graph, shift, steering.variant, steering.n_neighbors
@@ -303,21 +306,22 @@ class SteeringSystem:
     ) -> tuple[Floats, float, float, bool, int]:
         factored = self._factor(terms, steering)
         B = factored.B
+        # ⟨f, f_s'⟩ = zᵀα_s' with α = K⁻¹z; of γ = K^½α it is γᵀγ_s'.
         metric = 1.0 / self.basis.p if steering.variant == "variance" else np.ones(len(B))
         before = np.column_stack(found) * metric[:, None] if found else np.zeros((len(B), 0))
         extra, L, d = np.zeros((len(B), 0)), terms.L, terms.d
         q = factored.lift @ terms.targets + apply(B, terms.b)
         if found and steering.orthogonality == "soft" and steering.lambda_orth > 0.0:
-            extra = np.sqrt(steering.lambda_orth) * before
+            extra = np.sqrt(steering.lambda_orth) * before  # λ₀ Σ ⟨f, f_s'⟩² of Eq. (2.11)
             B, lift = taken_away(B, extra, np.ones(len(found)))
             q = q - lift @ (extra.T @ q)
         elif found and steering.orthogonality == "hard":
-            L, d = np.column_stack([L, before]), np.append(d, np.zeros(len(found)))
+            L, d = np.column_stack([L, before]), np.append(d, np.zeros(len(found)))  # Eq. (2.13)
         L, d = independent_constraints(L, d)
-        form, q, start, room = held_fast(B, q, L, d, radius)
+        form, q, start, room = held_fast(B, q, L, d, radius)  # Section 2.4.1
         c, nu, hard, n_iter = self._on_sphere(s, form, q, room, steering, factored)
         c = start + c
-        mu = factored.shift + nu
+        mu = factored.shift + nu  # µ of S from ν of S - s
         residual = self._residual(c, start, mu, extra, terms, L, steering, radius)
         return c, mu, residual, hard, n_iter
 
@@ -365,7 +369,7 @@ class SteeringSystem:
         if np.isnan(mu):
             return 0.0
         diagonal = self.diagonal(steering.variant)
-        r = diagonal * c - mu * (c - start) - terms.b + extra @ (extra.T @ c)
+        r = diagonal * c - mu * (c - start) - terms.b + extra @ (extra.T @ c)  # Eq. (2.16)
         r += terms.W @ (terms.weights * (terms.W.T @ c - terms.targets))
         if terms.graph:
             r -= terms.graph * (self.graph_matrix(steering.n_neighbors, steering.variant) @ c)
@@ -394,7 +398,7 @@ def taken_away(B: Floats, W: Floats, J: Floats) -> tuple[Floats, Floats]:
         return B, W
     BW = apply(B, W)
     inner = W.T @ BW
-    inner[np.diag_indices_from(inner)] += J
+    inner[np.diag_indices_from(inner)] += J  # B' = B - BW(J + WᵀBW)⁻¹WᵀB, since J⁻¹ = J
     lift = solve(inner, BW.T, assume_a="sym").T
     return _less(B, BW @ lift.T), lift
 
@@ -467,7 +471,7 @@ def with_hard_constraints(
     Lᵀc = d. (S − s)c₀ is never formed: with c' = BL(LᵀBL)⁻¹d, which satisfies the constraints
     too, q̂ = B̂(b − (S − s)c₀) = B̂b + c' − c₀.
     """
-    start = L @ np.linalg.solve(L.T @ L, d)
+    start = L @ np.linalg.solve(L.T @ L, d)  # Qζ* of the text
     least = float(np.linalg.norm(start))
     if least > radius * (1.0 + 1e-10):
         raise ValueError(
@@ -494,6 +498,7 @@ def radii_of(steering: Steering, p: Floats) -> Floats:
     """Return R of every component; "auto" gives the plain components when nothing is said."""
     r = steering.n_components
     if isinstance(steering.radius, str):
+        # as kernel PCA has it
         return np.sqrt(p[:r]) if steering.variant == "variance" else np.ones(r)
     radii = np.asarray(steering.radius, dtype=np.float64)
     radii = np.full(r, float(radii)) if radii.ndim == 0 else radii
@@ -519,7 +524,7 @@ def _split_root(B: _Split, q: Floats, radius: float) -> tuple[SecularRoot, Float
     inner, U = np.linalg.eigh(B.part)
     values, n = B.diagonal.copy(), q.copy()
     values[B.touched], n[B.touched] = np.maximum(inner, 0.0), U.T @ q[B.touched]
-    root = secular_root(n, np.ones(len(values)), values, radius)
+    root = secular_root(n, np.ones(len(values)), values, radius)  # Eq. (2.23)
     c, free = root.coordinates.copy(), np.eye(1, len(values), root.free)[0]
     for x in (c, free):
         x[B.touched] = U @ x[B.touched]
@@ -531,6 +536,7 @@ def _direct(form: Any, q: Floats, radius: float) -> tuple[SecularRoot, Floats]:
     if isinstance(form, TridiagonalForm):
         return tridiagonal_root(form, q, radius)
     values, U = form
+    # Eq. (2.23)
     root = secular_root(U.T @ q, np.ones(len(values)), np.maximum(values, 0.0), radius)
     return root._replace(coordinates=U @ root.coordinates), U[:, root.free]
 
@@ -551,5 +557,6 @@ def _iterate(B: Floats, q: Floats, radius: float) -> tuple[SecularRoot, Floats]:
     order = np.argsort(values)[::-1]
     values, U = values[order], U[:, order]
     first = U[:, values[0] - values <= 1e-9 * values[0]]
+    # Section 2.5.1
     root = iterative_root(lambda x: x, matvec, q, radius, 1.0 / float(values[0]), first, 1e-12)
     return root, first[:, 0]

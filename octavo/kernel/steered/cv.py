@@ -93,9 +93,9 @@ def fold_loss(values: Floats, targets: Floats, loss: str) -> tuple[float, Floats
     y = np.where(known, targets, 0.0)
     if loss == "mse":
         gap = np.where(known, values - y, 0.0)
-        return float(np.sum(gap**2)) / count, 2.0 * gap / count
+        return float(np.sum(gap**2)) / count, 2.0 * gap / count  # squared error, and its slope
     short = np.where(known, np.maximum(0.0, 1.0 - y * values), 0.0)
-    return float(np.sum(short**2)) / count, -2.0 * y * short / count
+    return float(np.sum(short**2)) / count, -2.0 * y * short / count  # squared hinge
 
 
 class _Objective:

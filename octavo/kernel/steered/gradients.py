@@ -45,12 +45,14 @@ def kernel_slope(basis: MapBasis, gamma: float, n_neighbors: int) -> KernelSlope
 
     def slope(K: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
+            # ∂ exp(-γD)/∂γ = -D K = K log K / γ
             return np.where(K > 0.0, K * np.log(K), 0.0) / gamma
 
     matrix = basis.V.T @ slope(basis.gram) @ basis.V
     columns, weights = basis.neighbours(n_neighbors)
     shares, change = row_shares(weights), slope(weights)
     total = weights.sum(axis=1, keepdims=True)
+    # the quotient rule on rows of shares
     values = change / total - shares * change.sum(axis=1, keepdims=True) / total
     return KernelSlope(matrix, symmetric_graph(columns, values))
 
@@ -101,6 +103,7 @@ def map_gradient(
                 if piece.graph:
                     M = system.graph_matrix(steering.n_neighbors, steering.variant)
                     pull += piece.graph * (M @ z[:, s])
+                # ∂S and ∂b by λ are S and b of the piece over λ
                 out[name] += float(adjoint @ pull) / strength
         radius = float(solved.radii[s])
         out["radius"][s] = by_radius * radius
@@ -109,6 +112,7 @@ def map_gradient(
             out["gamma"] += float((adjoint / p) @ kernel.matrix @ alpha[:, s])
             out["gamma"] += _by_graph(system, constraints, steering, s, adjoint, z[:, s], kernel)
             if isinstance(steering.radius, str):
+                # R = √λ_s moves with γ: ∂λ_s = u_sᵀK′u_s
                 grows = kernel.matrix[s, s] / (2.0 * np.sqrt(p[s]))
                 out["gamma"] += float(by_radius * radius * grows)
         for t in range(s):
@@ -118,7 +122,7 @@ def map_gradient(
                 to_alpha = -steering.lambda_orth * (inner * adjoint + other * z[:, s])
             else:
                 to_alpha = eta[t] * adjoint - by_hard[t] * z[:, s]
-            bar[:, t] += to_alpha / p
+            bar[:, t] += to_alpha / p  # α_t = K⁻¹z_t: back to the component before
             if kernel is not None:
                 out["gamma"] -= float((to_alpha / p) @ kernel.matrix @ alpha[:, t])
     return out
@@ -152,8 +156,8 @@ def _adjoint(
         S += steering.lambda_orth * H @ H.T
     else:
         L = np.column_stack([before, L])
-    S[np.diag_indices_from(S)] += 1.0 - mu * p
-    sides = np.column_stack([z, L]) * root[:, None]
+    S[np.diag_indices_from(S)] += 1.0 - mu * p  # √p (K⁻¹ - µ) √p = 1 - µp
+    sides = np.column_stack([z, L]) * root[:, None]  # the borders of M: zᵀz = R² and Lᵀz = d
     zero = np.zeros((sides.shape[1], sides.shape[1]))
     matrix = np.block([[S, sides], [sides.T, zero]])
     answer = np.linalg.solve(matrix, np.append(root * slope, np.zeros(len(zero))))

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.chains.sequences import split_sequences
+from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.sequence.crf.field_training import Trained, fit_likelihood, fit_margin, prior_sigmas
@@ -23,9 +24,6 @@ from octavo.sequence.crf.label_grammar import LabelGrammar
 from octavo.sequence.crf.label_sequences import LabelStack, object_array, stack_labels
 from octavo.sequence.crf.pattern_automaton import BoundaryLabel, Pattern, observed_patterns
 from octavo.sequence.crf.sequence_features import Table, read_table
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 class PatternModel(CallbackSupportMixin, BaseEstimator):
@@ -70,7 +68,7 @@ class PatternModel(CallbackSupportMixin, BaseEstimator):
 
     # --- patterns ---------------------------------------------------------------------------
 
-    def _choose_patterns(self, labels: list[Hashable], lengths: Codes) -> list[Pattern]:
+    def _choose_patterns(self, labels: list[Hashable], lengths: Ints) -> list[Pattern]:
         """Return the patterns of the model: those seen in training, or those listed."""
         given = self.transition_features
         if not isinstance(given, str):
@@ -93,7 +91,7 @@ class PatternModel(CallbackSupportMixin, BaseEstimator):
 
     def _grammar(
         self, patterns: Sequence[Pattern], *, allow_repeat: bool, complete: bool = False
-    ) -> tuple[LabelGrammar, Codes]:
+    ) -> tuple[LabelGrammar, Ints]:
         """Return the grammar, and which patterns have weights that depend on observations."""
         order = self.observation_order
         observed = [
@@ -233,7 +231,7 @@ def match_labels(y: Any, table: Table, *, name: str = "y") -> LabelStack:
     return stack_labels(y, table.lengths, name=name)
 
 
-def labels_of(codes: Codes, classes: NDArray[Any]) -> NDArray[Any]:
+def labels_of(codes: Ints, classes: NDArray[Any]) -> NDArray[Any]:
     """Return labels from their codes."""
     if classes.dtype == object:
         return object_array([classes[c] for c in codes.ravel()]).reshape(codes.shape)

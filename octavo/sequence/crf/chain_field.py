@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import NDArray
 
 from octavo.engine.chains.inference import best_paths, k_best_paths, sample_paths
 from octavo.engine.chains.lanes import TiedMarginals, tied_marginals
+from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.sequence.crf.label_grammar import LabelGrammar, Potentials
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 _CELLS = 1 << 22  # scores of states that are held at once when decoding
 
 
@@ -57,8 +55,8 @@ class ChainData(NamedTuple):
     """Stacked observations (N, F), dense or CSR, and lengths; perhaps labels as codes (N,)."""
 
     values: Any
-    lengths: Codes
-    codes: Codes | None = None
+    lengths: Ints
+    codes: Ints | None = None
 
     def part(self, first: int, last: int) -> ChainData:
         """Return sequences first .. last - 1."""
@@ -77,7 +75,7 @@ class ChainData(NamedTuple):
             yield self.part(first, last)
 
 
-def runs_of(lengths: Codes, positions: int) -> Iterator[tuple[int, int]]:
+def runs_of(lengths: Ints, positions: int) -> Iterator[tuple[int, int]]:
     """Yield (first, last) of runs of sequences of about that many positions."""
     first, held = 0, 0
     for q, length in enumerate(lengths.tolist()):
@@ -101,7 +99,7 @@ class ChainField:
         The patterns whose weights depend on the observation.
     """
 
-    def __init__(self, grammar: LabelGrammar, n_features: int, observed: Codes) -> None:
+    def __init__(self, grammar: LabelGrammar, n_features: int, observed: Ints) -> None:
         self.grammar, self.n_features, self.observed = grammar, n_features, observed
         self.blocks = Blocks(
             coef=(n_features, grammar.n_labels),
@@ -119,7 +117,7 @@ class ChainField:
 
     # --- scores -----------------------------------------------------------------------------
 
-    def nodes(self, weights: Floats, values: Any) -> tuple[Floats, Codes]:
+    def nodes(self, weights: Floats, values: Any) -> tuple[Floats, Ints]:
         """Return scores of positions, and the column of each state in them."""
         # Σ λ_i g_i of the features of Eq. (1) that look at x: log Ψ_x of Section 2.3.1, but for the
         # weights of bare patterns, which stand on the transitions.
@@ -223,7 +221,7 @@ class ChainField:
 
     def _wide(
         self, weights: Floats, data: ChainData, loss: float = 0.0
-    ) -> Iterator[tuple[tuple[Any, Any, Floats], Codes]]:
+    ) -> Iterator[tuple[tuple[Any, Any, Floats], Ints]]:
         """Yield (start, transitions, nodes) and lengths of runs of sequences."""
         start, edges, end = self.potentials(weights)
         plain = self.grammar.single(edges)
@@ -236,7 +234,7 @@ class ChainField:
             wide[np.cumsum(part.lengths) - 1] += end
             yield (start, plain, wide), part.lengths
 
-    def best(self, weights: Floats, data: ChainData, loss: float = 0.0) -> tuple[Codes, Floats]:
+    def best(self, weights: Floats, data: ChainData, loss: float = 0.0) -> tuple[Ints, Floats]:
         """Return the labels of largest score of each sequence, and the scores: Section 2.4.
 
         A loss adds that much for every position whose label differs from the data's.
@@ -252,7 +250,7 @@ class ChainField:
         starts = np.cumsum(data.lengths) - data.lengths
         return data._replace(codes=codes), np.add.reduceat(1.0 * (codes != data.codes), starts)
 
-    def k_best(self, weights: Floats, data: ChainData, k: int) -> tuple[Codes, Floats]:
+    def k_best(self, weights: Floats, data: ChainData, k: int) -> tuple[Ints, Floats]:
         """Return k labellings (k, N), -1 where there are fewer, and their scores (k, n)."""
         found = [k_best_paths(*scores, k, n) for scores, n in self._wide(weights, data)]
         states = np.concatenate([paths.states for paths in found], axis=1)
@@ -261,7 +259,7 @@ class ChainField:
 
     def sample(
         self, weights: Floats, data: ChainData, n_samples: int, rng: np.random.RandomState
-    ) -> Codes:
+    ) -> Ints:
         """Return independent labellings (n_samples, N)."""
         found = [
             sample_paths(*scores, n_samples, rng, n) for scores, n in self._wide(weights, data)

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel
-from numpy.typing import NDArray
 
 from octavo.engine.duals.cutting_planes import minimize_by_cuts
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.smooth.penalized_likelihood import maximize_penalized
 from octavo.sequence.crf.chain_field import FieldLikelihood
 
-Floats = NDArray[np.float64]
 Step = Callable[[], bool]
 
 

@@ -24,6 +24,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
 from octavo.engine.chains.segments import Segmentations
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.sequence.crf.base import PatternModel
 from octavo.sequence.crf.label_sequences import classes_of
@@ -40,7 +41,6 @@ from octavo.sequence.crf.sequence_features import Table, read_table, vectorize
 
 __all__ = ["HighOrderSemiCRF"]
 
-Floats = NDArray[np.float64]
 _NAMED = {"length", "boundary"}
 
 

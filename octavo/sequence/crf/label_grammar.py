@@ -14,15 +14,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.engine.chains.inference import Edges
 from octavo.engine.chains.lanes import GroupedEdges
 from octavo.engine.chains.sequences import locate
+from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.sequence.crf.pattern_automaton import BoundaryLabel, Pattern, PatternAutomaton
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 class Potentials(NamedTuple):
@@ -84,8 +81,8 @@ class LabelGrammar:
         self.states = np.array(order)
         self.place = np.full(automaton.n_states, -1)
         self.place[self.states] = np.arange(self.states.size)
-        self.column: Codes = automaton.last[self.states]
-        self.parent: Codes = self.place[automaton.fail[self.states]]
+        self.column: Ints = automaton.last[self.states]
+        self.parent: Ints = self.place[automaton.fail[self.states]]
         self.span = np.ones(self.states.size, dtype=np.int64)
         for k in range(self.states.size - 1, -1, -1):
             if self.parent[k] >= 0:
@@ -126,7 +123,7 @@ class LabelGrammar:
         self._edges = self._edges._replace(parents=self._edges.parent)
         self._edge_pair = (state * len(automaton.labels) + label)[order]
         labels = np.arange(n)
-        self.first: Codes = self.place[automaton.delta[self._begin, labels]]
+        self.first: Ints = self.place[automaton.delta[self._begin, labels]]
         self._first_pair = self._begin * len(automaton.labels) + labels
         self._last_pair = self.states * len(automaton.labels) + n + 1
 
@@ -152,7 +149,7 @@ class LabelGrammar:
         return plain._replace(score=edges.score[origin])
 
     @cached_property
-    def _single(self) -> tuple[Edges, Codes]:
+    def _single(self) -> tuple[Edges, Ints]:
         return self._edges.expanded()
 
     def expected(self, pairs: Floats, starts: Floats, ends: Floats) -> Floats:
@@ -164,12 +161,12 @@ class LabelGrammar:
             counts[self._last_pair] += ends
         return self.automaton.suffix_matrix @ counts  # Σ P(z | x), Section 2.3.2
 
-    def walk(self, codes: Codes, lengths: Codes) -> Codes:
+    def walk(self, codes: Ints, lengths: Ints) -> Ints:
         """Return the chain's state at each label of stacked sequences."""
         before = self.automaton.walk(codes, lengths, self._begin)
         return self.place[self.automaton.delta[before, codes]]
 
-    def scored(self, weights: Floats, codes: Codes, lengths: Codes) -> Floats:
+    def scored(self, weights: Floats, codes: Ints, lengths: Ints) -> Floats:
         """Return the weights of all patterns that end at each label; END belongs to the last."""
         automaton = self.automaton
         width = len(automaton.labels)
@@ -181,7 +178,7 @@ class LabelGrammar:
             scores[last] += pairs[automaton.delta[before[last], codes[last]] * width + width - 1]
         return scores
 
-    def counted(self, codes: Codes, lengths: Codes, weight: Floats) -> Floats:
+    def counted(self, codes: Ints, lengths: Ints, weight: Floats) -> Floats:
         """Return how often each pattern occurs, each sequence counting by its weight."""
         automaton = self.automaton
         width = len(automaton.labels)
@@ -195,7 +192,7 @@ class LabelGrammar:
             counts += np.bincount(state * width + self.n_labels + 1, weight, counts.size)
         return automaton.suffix_matrix @ counts
 
-    def refuse_repeats(self, codes: Codes, lengths: Codes, name: str) -> None:
+    def refuse_repeats(self, codes: Ints, lengths: Ints, name: str) -> None:
         """Raise where a label follows itself though it may not."""
         if self.allow_repeat:
             return

@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chains.sequences import check_lengths, locate
-
-Codes = NDArray[np.int64]
+from octavo.engine.estimators.arrays import Ints
 
 
 class LabelStack(NamedTuple):
     """Labels of all sequences one after the other, and the length of each sequence."""
 
     labels: list[Hashable]
-    lengths: Codes
+    lengths: Ints
 
 
 def stack_labels(y: Any, lengths: ArrayLike | None = None, *, name: str = "y") -> LabelStack:
@@ -91,7 +90,7 @@ def object_array(values: Sequence[Any]) -> NDArray[Any]:
 
 def encode_labels(
     stack: LabelStack, classes: NDArray[Any], *, name: str = "y", seen: str = "training"
-) -> Codes:
+) -> Ints:
     """Return the place of each label in classes; a label that is not there is an error."""
     place = {label: code for code, label in enumerate(classes.tolist())}
     codes = np.array([place.get(label, -1) for label in stack.labels], dtype=np.int64)

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.engine.chains.lanes import GroupedEdges
 from octavo.engine.chains.segments import (
@@ -24,12 +23,11 @@ from octavo.engine.chains.segments import (
     segment_marginals,
     segment_partition,
 )
+from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.sequence.crf.chain_field import Blocks, runs_of
 from octavo.sequence.crf.label_grammar import LabelGrammar
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
-Problem = tuple[Floats, GroupedEdges, Floats, Floats, Codes, Codes]
+Problem = tuple[Floats, GroupedEdges, Floats, Floats, Ints, Ints]
 _CELLS = 1 << 22  # scores of segments that are held at once
 
 
@@ -42,7 +40,7 @@ class SegmentData(NamedTuple):
     """
 
     values: Any
-    lengths: Codes
+    lengths: Ints
     custom: Any = None
     counts: Any = None
     start: Any = None
@@ -80,12 +78,12 @@ class SegmentData(NamedTuple):
         yield from runs_of(self.lengths, positions)
 
     @property
-    def rows(self) -> Codes:
+    def rows(self) -> Ints:
         """The stacked row at which each segment begins."""
         return np.repeat(np.cumsum(self.lengths) - self.lengths, self.counts) + self.start
 
     @property
-    def labels(self) -> Codes:
+    def labels(self) -> Ints:
         """The code of every position."""
         return np.repeat(self.codes, self.stop - self.start)
 
@@ -113,7 +111,7 @@ class SegmentField:
         self,
         grammar: LabelGrammar,
         n_features: int,
-        observed: Codes,
+        observed: Ints,
         max_length: int,
         *,
         length: bool = False,

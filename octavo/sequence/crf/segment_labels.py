@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.arrays import Ints
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import fit_context
 from octavo.sequence.crf.label_sequences import (
@@ -32,19 +33,18 @@ __all__ = [
 ]
 
 Segment = tuple[int, int, Hashable]
-Codes = NDArray[np.int64]
 
 
 class SegmentStack(NamedTuple):
     """Segments of all sequences one after the other; ``counts`` is how many each sequence has."""
 
-    counts: Codes
-    start: Codes
-    stop: Codes
+    counts: Ints
+    start: Ints
+    stop: Ints
     labels: list[Hashable]
 
 
-def stack_segments(segments: Any, lengths: Codes, *, name: str = "segments") -> SegmentStack:
+def stack_segments(segments: Any, lengths: Ints, *, name: str = "segments") -> SegmentStack:
     """Return segmentations as flat arrays, after checking that they cover every sequence once."""
     if segments is None:
         raise ValueError(f"{name} is missing: this model learns from segmented sequences")
@@ -87,7 +87,7 @@ def _checked_segment(part: Any, where: str) -> tuple[int, int, Any]:
     return int(start), int(stop), label
 
 
-def encode_segments(stack: SegmentStack, classes: NDArray[Any], *, name: str = "segments") -> Codes:
+def encode_segments(stack: SegmentStack, classes: NDArray[Any], *, name: str = "segments") -> Ints:
     """Return the codes of the labels of segments; unknown labels are errors that say where."""
     place = {label: code for code, label in enumerate(classes.tolist())}
     codes = np.array([place.get(label, -1) for label in stack.labels], dtype=np.int64)

@@ -11,15 +11,14 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 
 __all__ = ["RandomizationTest", "approximate_randomization", "segment_f1"]
 
 Segments = Sequence[Sequence[tuple[int, int, Hashable]]]
-Floats = NDArray[np.float64]
 
 
 @checked

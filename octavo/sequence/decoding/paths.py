@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chains.inference import Edges, best_paths, blended_paths, chain_marginals
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.sequence.decoding.blocks import block_path, pairwise_path
 from octavo.sequence.decoding.posterior_risks import (
@@ -36,7 +37,6 @@ from octavo.sequence.hmm.scores import HMMScores, checked_hmm, require_possible
 
 __all__ = ["decode", "decode_path_family"]
 
-Floats = NDArray[np.float64]
 
 METHODS = (
     "viterbi",

@@ -20,12 +20,11 @@ from scipy.special import logsumexp
 
 from octavo.engine.chains.inference import Edges, chain_marginals, path_scores
 from octavo.engine.chains.sequences import locate, stack_sequences
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.sequence.hmm.scores import HMMScores, checked_hmm, require_possible
 
 __all__ = ["Posteriors", "hmm_posteriors", "path_risks"]
-
-Floats = NDArray[np.float64]
 
 
 class Posteriors(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from octavo.engine.chains.inference import Edges, log_partition
 from octavo.engine.chains.kernels import edge_between, edge_degree
@@ -26,8 +26,6 @@ from octavo.engine.estimators.checked import checked
 from octavo.sequence.hmm.scores import HMMScores, checked_hmm, require_possible
 
 __all__ = ["TransformedVariables", "transformed_variables"]
-
-Floats = NDArray[np.float64]
 
 
 class TransformedVariables(NamedTuple):

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from octavo.engine.chains.inference import log_partition
 from octavo.engine.chains.sequences import stack_sequences
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.probability.gaussians import checked_covariances, require_density
 from octavo.engine.probability.mixtures import safe_log
 from octavo.sequence.hmm.emissions import (
@@ -28,7 +29,6 @@ from octavo.sequence.hmm.emissions import (
 )
 from octavo.sequence.hmm.params import HMMParams, as_hmm, check_shapes
 
-Floats = NDArray[np.float64]
 _SUM_TOLERANCE = 1e-6  # probabilities that add up to one within this are scaled silently
 
 

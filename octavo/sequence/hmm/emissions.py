@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from octavo.engine.chains.sequences import locate
+from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.probability.gaussians import expected_log_density
 from octavo.engine.probability.mixtures import log_sum, safe_log
 from octavo.sequence.hmm.scores import log_of_probabilities
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 COVARIANCE_TYPES = ("diag", "full", "spherical")
 _ROOM = 1 << 21  # numbers in the temporary array of one block of rows
 

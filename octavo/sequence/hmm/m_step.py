@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.probability.gaussians import (
     Moments,
     SingularCovarianceError,
@@ -20,7 +20,6 @@ from octavo.engine.probability.gaussians import (
 )
 from octavo.sequence.hmm.bank import HMMBank
 
-Floats = NDArray[np.float64]
 _EMPTY = 1e-12  # share of the whole below which a Gaussian keeps its parameters
 
 

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 
 from octavo.engine.chains.inference import log_partition, sample_paths
 from octavo.engine.chains.sequences import Stacked, split_sequences, stack_sequences
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.probability.gaussians import checked_covariances, require_density
 from octavo.sequence.hmm.emissions import (
@@ -44,7 +45,6 @@ from octavo.sequence.hmm.scores import (
 
 __all__ = ["HMMParams", "as_hmm"]
 
-Floats = NDArray[np.float64]
 _GAUSSIAN = "The covariance of state {}, Gaussian {}".format  # in messages
 _ARRAYS = ("startprob", "transmat", "weights", "means", "covars")
 

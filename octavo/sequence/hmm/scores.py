@@ -16,8 +16,7 @@ from scipy import sparse
 from octavo.engine.chains.inference import Edges, group_edges
 from octavo.engine.chains.sequences import check_lengths, locate, split_sequences, stack_sequences
 from octavo.engine.compilation.kernel_cache import njit
-
-Floats = NDArray[np.float64]
+from octavo.engine.estimators.arrays import Floats
 
 _STOCHASTIC = 1e-6  # how far probabilities may be from adding up to one
 

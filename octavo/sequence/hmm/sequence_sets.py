@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.sequence.hmm.bank import HMMBank, chunks_of_sequences, sequence_logliks
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Mixture(NamedTuple):

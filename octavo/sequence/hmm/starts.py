@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.sequence.hmm.bank import HMMBank, pack_hmms, unpack_hmms
 from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm.sequence_sets import (
@@ -17,8 +18,6 @@ from octavo.sequence.hmm.sequence_sets import (
     take_sets,
 )
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 _KMEANS_ROWS = 4096  # rows that k-means sees when it looks for first states
 _KMEANS_ITERATIONS = 20
 _FLOOR = 1e-3  # smallest first variance, as a share of that of all the data

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.probability.mixtures import log_sum, responsibilities, safe_log
 from octavo.sequence.hmm.bank import check_rows, pack_hmms
 from octavo.sequence.hmm.params import HMMParams, join_hmms
 from octavo.sequence.hmm.sequence_sets import Mixture, SequenceSets, gather_sets, set_logliks
-
-Floats = NDArray[np.float64]
 
 
 class SequenceMixtureMixin:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from octavo.engine.chains.inference import chain_marginals
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.probability.gaussians import owned_log_density, owned_moments
 from octavo.engine.probability.mixtures import log_sum, safe_log
@@ -25,8 +26,6 @@ from octavo.sequence.hmm.starts import Shape, join_banks, start_bank
 from octavo.sequence.hmm_mixtures.mixture import HMMMixture, shape_of
 
 __all__ = ["fit_hmms"]
-
-Floats = NDArray[np.float64]
 
 
 def expect_own(bank: HMMBank, data: SequenceSets, noise: float) -> tuple[Floats, BankStatistics]:

@@ -20,6 +20,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
@@ -38,7 +39,6 @@ from octavo.sequence.hmm_mixtures.vhem import ANNEALING, Collection, fit_vhem
 
 __all__ = ["HMMMixtureClassifier"]
 
-Floats = NDArray[np.float64]
 ESTIMATORS = ("vhem", "em", "shem", "ppk", "ppk_hybrid")
 
 

@@ -23,6 +23,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.probability.mixtures import log_sum, responsibilities, safe_log
@@ -42,8 +43,6 @@ from octavo.sequence.hmm_mixtures.vhem import (
 )
 
 __all__ = ["HMMClustering"]
-
-Floats = NDArray[np.float64]
 
 
 # --- what is asked for ---------------------------------------------------------------------------

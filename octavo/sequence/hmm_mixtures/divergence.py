@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.probability.mixtures import log_sum, safe_log
 from octavo.sequence.hmm.bank import HMMBank, component_scores, pack_hmms, require_positive
@@ -28,7 +28,6 @@ from octavo.sequence.hmm.params import HMMParams
 
 __all__ = ["clustering_loglik", "hmm_distance_matrix", "hmm_expected_loglik", "hmm_kl"]
 
-Floats = NDArray[np.float64]
 _LOST = 1e-200  # a sum above it has lost nothing to underflow that rounding would show
 _ROOM = 1 << 21  # numbers in the temporary arrays of one block of base HMMs
 

@@ -19,6 +19,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.probability.mixtures import safe_log
@@ -31,8 +32,6 @@ from octavo.sequence.hmm_mixtures.divergence import check_pair, expected_logliks
 from octavo.sequence.hmm_mixtures.ppk_spectral import check_levels
 
 __all__ = ["HMMLevel", "HierarchicalHMMClustering"]
-
-Floats = NDArray[np.float64]
 
 
 class HMMLevel(NamedTuple):

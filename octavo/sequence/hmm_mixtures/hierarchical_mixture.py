@@ -21,6 +21,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.smooth.em import Restarts, Steps, warn_unless_converged
@@ -35,8 +36,6 @@ from octavo.sequence.hmm_mixtures.mixture import fit_mixture, shape_of
 from octavo.sequence.hmm_mixtures.vhem import ANNEALING, Collection, fit_vhem
 
 __all__ = ["HierarchicalHMMMixture"]
-
-Floats = NDArray[np.float64]
 
 
 class ShardModels(NamedTuple):

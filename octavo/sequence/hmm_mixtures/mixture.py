@@ -21,6 +21,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from octavo.engine.chains.inference import chain_marginals
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.probability.gaussians import SingularCovarianceError, weighted_moments
@@ -42,8 +43,6 @@ from octavo.sequence.hmm.starts import Shape, start_mixture
 from octavo.sequence.hmm_mixtures.base import SequenceMixtureMixin
 
 __all__ = ["HMMMixture"]
-
-Floats = NDArray[np.float64]
 
 
 # --- EM ------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
@@ -39,7 +40,6 @@ from octavo.sequence.hmm_mixtures.vhem import Collection, fit_vhem
 
 __all__ = ["PPKLevel", "PPKSpectralClustering", "hmm_ppk", "ppk_compactness"]
 
-Floats = NDArray[np.float64]
 _ROOM = 1 << 21
 
 

@@ -13,7 +13,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
@@ -31,7 +31,6 @@ from octavo.sequence.hmm_mixtures.vhem import Collection
 
 __all__ = ["SampledHMMClustering"]
 
-Floats = NDArray[np.float64]
 SAMPLES = 10  # sequences an HMM, by default
 
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.probability.gaussians import SingularCovarianceError, weighted_moments
 from octavo.engine.probability.mixtures import responsibilities
 from octavo.engine.smooth.em import Climb, Restarts, Steps, best_of, climb, spread_seeds, surviving
@@ -33,7 +33,6 @@ from octavo.sequence.hmm_mixtures.divergence import (
 from octavo.sequence.hmm_mixtures.mixture import expect as expect_sequences
 from octavo.sequence.hmm_mixtures.mixture import maximize as maximize_sequences
 
-Floats = NDArray[np.float64]
 HARD = 1e4  # virtual sequences a base HMM, for assignments that are nearly hard
 _NEGLIGIBLE = 1e-16  # responsibilities below it cannot change a sum
 _EMPTY = 1e-6  # a cluster with less than this many HMMs has none

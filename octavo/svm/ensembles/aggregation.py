@@ -101,7 +101,7 @@ class Vote(Weighted):
         """Return the share of votes of the second class, or of every class."""
         xp, device, _ = namespace_of(D)
         if D.ndim == 2:
-            votes = xp.astype(D > 0.0, D.dtype)
+            votes = xp.astype(D > 0.0, D.dtype)  # 1[D_b > 0]
         else:  # a machine of more than two classes votes for its largest value
             filled = D if known is None else np.where(known[:, :, None], D, 0.0)
             classes = xp.arange(D.shape[2], device=device)
@@ -133,7 +133,7 @@ class MeanDecision(Weighted):
         """Return the means, for two classes less the threshold."""
         if known is not None:
             D = np.where(known if D.ndim == 2 else known[:, :, None], D, 0.0)
-        means = self._weighted_sum(D) / self._totals(D, known)
+        means = self._weighted_sum(D) / self._totals(D, known)  # Σ a_b D_b / Σ a_b
         return means - self.threshold if D.ndim == 2 else means
 
 
@@ -162,9 +162,10 @@ class FixedLogistic(Weighted):
         sums = self._weighted_sum(D)
         xp, _, is_numpy = namespace_of(sums)
         if D.ndim == 2:
+            # The same function; the array API has no sigmoid.
             share = expit(sums) if is_numpy else 0.5 * (1.0 + xp.tanh(0.5 * sums))
             return xp.stack([1.0 - share, share], axis=1)
-        logs = -xp.logaddexp(xp.zeros_like(sums), -sums)
+        logs = -xp.logaddexp(xp.zeros_like(sums), -sums)  # log of 1/(1 + e⁻ˢ), which may underflow
         odds = xp.exp(logs - xp.max(logs, axis=1, keepdims=True))
         return odds / xp.sum(odds, axis=1, keepdims=True)
 

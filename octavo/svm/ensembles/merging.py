@@ -46,7 +46,7 @@ def pool_of_svc(svc: Any) -> SupportPool:
     """Return the pool of one machine; a linear machine is its weight vector, used once."""
     intercept = np.ravel(np.asarray(svc.intercept_, dtype=np.float64))
     if isinstance(svc, LinearSVC):
-        one = sp.csc_array(np.ones((1, 1)))
+        one = sp.csc_array(np.ones((1, 1)))  # k(x, w) · 1 of the linear kernel
         return SupportPool(np.array([-1]), svc.coef_.astype(np.float64), one, intercept[:1])
     coef = svc.dual_coef_
     coef = coef.toarray() if sp.issparse(coef) else coef

@@ -95,6 +95,7 @@ def train_machines(
         with config_context(
             assume_finite=True, skip_parameter_validation=True, array_api_dispatch=False
         ):
+            # C_i ξ_i of problem (1)
             svc = SVC(C=1.0, **params).fit(X, column, sample_weight=task.penalties)
             coef = svc.dual_coef_.toarray() if sp.issparse(svc.dual_coef_) else svc.dual_coef_
             local = Member(svc.support_, coef.ravel(), float(svc.intercept_[0]), 0.0)
@@ -110,6 +111,7 @@ def duality_gap(
     vectors = None if kernel.name == "precomputed" else X[member.rows]
     values = machine_values(X, member, vectors, kernel)
     slack = np.maximum(0.0, 1.0 - np.where(positive, values, -values))
+    # w'w = Σ coef_i (f(x_i) - ρ)
     squared_norm = member.coef @ (values[member.rows] - member.intercept)
     return float(squared_norm + penalties @ slack - np.abs(member.coef).sum())
 

@@ -208,7 +208,7 @@ class PUBaggingSVC(PooledSVC):
         size = n_pos if self.n_unlabelled == "auto" else self.n_unlabelled
         rng = check_random_state(self.random_state)
         self.estimators_samples_ = unlabelled_samples(positive, self.n_estimators, size, rng)
-        penalties = self.C * np.where(positive, size / n_pos, 1.0)
+        penalties = self.C * np.where(positive, size / n_pos, 1.0)  # both sides weigh the same
         self._fit_tasks(X, y, tasks_of_samples(self.estimators_samples_, penalties))
         self.aggregator_ = make_aggregator("mean", self._n_machines, 2, threshold=self.threshold)
         self.__dict__.pop("oob_decision_function_", None)  # of an earlier fit

@@ -97,6 +97,7 @@ def sample_composition(available: list[int], plan: SamplingPlan) -> list[int]:
             f"{plan.max_samples!r} gives it {size}."
         )
     if plan.sampling == "balanced":
+        # equal, the first classes one more where it must be
         counts = [size // K + (k < size % K) for k in range(K)]
     else:
         counts = keep_ratio(size, available)
@@ -120,6 +121,7 @@ def keep_ratio(size: int, available: list[int]) -> list[int]:
     """Share `size` rows among classes by their frequency, within one row, at least one each."""
     exact = size * np.asarray(available) / sum(available)
     counts = np.floor(exact).astype(int)
+    # the largest remainders round up
     short = np.argsort(counts - exact, kind="stable")[: size - counts.sum()]
     counts[short] += 1
     for k in np.flatnonzero(counts == 0):

@@ -74,6 +74,7 @@ def pool_members(members: Sequence[Member], X: Any = None) -> SupportPool:
     column = np.repeat(np.arange(len(members)), [len(m.rows) for m in members])
     values = np.concatenate([m.coef for m in members])
     shape = (len(rows), len(members))
+    # a row drawn twice: coefficients add up
     coef = sp.coo_array((values, (place, column)), shape=shape).tocsc()
     intercept = np.array([m.intercept for m in members], dtype=np.float64)
     vectors = None if X is None else X[rows]
@@ -113,6 +114,7 @@ def _row_keys(pool: SupportPool) -> Iterator[Any]:
 def merge_pools(pools: Sequence[SupportPool]) -> SupportPool:
     """Return one pool with the machines of all; equal support vectors are stored once."""
     indices = np.concatenate([pool.indices for pool in pools])
+    # machines do not see each other's vectors
     coef = sp.block_diag([pool.coef for pool in pools], format="csc")
     intercept = np.concatenate([pool.intercept for pool in pools])
     parts = [pool.vectors for pool in pools]

@@ -74,7 +74,7 @@ def biased_hyperplane(
 
 def _protecting(curve: GuaranteeCurve, min_accuracy: float, on_infeasible: str) -> Hyperplane:
     """Return the place of the curve where class 0 has an accuracy, or the most it can have."""
-    kappa = float(accuracy_to_kappa(min_accuracy))
+    kappa = float(accuracy_to_kappa(min_accuracy))  # Eq. (3.6), inverted
     largest = curve.reach[0]
     if kappa < largest:
         t, steps = curve.where_zero_is(kappa)
@@ -133,6 +133,7 @@ def minimum_error_hyperplane(
 
     def error(z: Any) -> Any:  # at t = 1/(1 + e⁻ᶻ), which spreads the ends of the curve
         kappa0, kappa1 = curve.kappas(np.clip(expit(z), EDGE, 1.0 - EDGE))
+        # Eq. (3.17)
         return prior * worst_case_error(kappa1) + (1.0 - prior) * worst_case_error(kappa0)
 
     grid = np.linspace(logit(EDGE), -logit(EDGE), 241)

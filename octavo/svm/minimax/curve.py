@@ -113,6 +113,7 @@ class GuaranteeCurve:
     def kappas(self, t: Floats | float) -> tuple[Floats, Floats]:
         """Return κ₀ and κ₁ at one or many places of the curve."""
         t = np.asarray(t, dtype=np.float64)[..., None]
+        # w = (tΣ₁ + (1-t)Σ₀)⁻¹Δ in the basis where Σ₁ is λ and Σ₀ is 1 - λ.
         squares = (self.shift / (t * self.share + (1.0 - t) * (1.0 - self.share))) ** 2
         zero = (1.0 - t[..., 0]) * np.sqrt(squares @ (1.0 - self.share))
         return zero, t[..., 0] * np.sqrt(squares @ self.share)
@@ -152,10 +153,11 @@ class GuaranteeCurve:
         """
         spread0, spread1 = (math.sqrt(max(float(w @ cov @ w), 0.0)) for cov in self.covs)
         if zero_kappa is None:
-            zero_kappa = one_kappa = 1.0 / (spread0 + spread1)
+            zero_kappa = one_kappa = 1.0 / (spread0 + spread1)  # Eq. (3.7)
         else:
+            # what is left of w·Δ = 1
             one_kappa = (1.0 - zero_kappa * spread0) / spread1 if spread1 > 0.0 else np.inf
-        threshold = float(w @ self.means[0]) + zero_kappa * spread0
+        threshold = float(w @ self.means[0]) + zero_kappa * spread0  # Eq. (3.8)
         gap = self._gap(w, (spread0, spread1), (zero_kappa, one_kappa))
         return Hyperplane(w, threshold, (zero_kappa, one_kappa), gap, n_iter)
 

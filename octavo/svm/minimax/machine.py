@@ -68,7 +68,7 @@ def minimax_hyperplane(zero: ClassMoments, one: ClassMoments, alpha: float = 0.0
     (2.0, 2.0)
     """
     curve = GuaranteeCurve(zero, one, (alpha, alpha))
-    t, steps = curve.meet()
+    t, steps = curve.meet()  # κ₀ = κ₁, as Eq. (3.7) asks
     return curve.hyperplane(curve.direction(t), None, steps)
 
 
@@ -99,7 +99,7 @@ def fisher_hyperplane(zero: ClassMoments, one: ClassMoments, alpha: float = 0.0)
     2.5
     """
     curve = GuaranteeCurve(zero, one, (alpha, alpha))
-    pooled = zero.n * curve.covs[0] + one.n * curve.covs[1]
+    pooled = zero.n * curve.covs[0] + one.n * curve.covs[1]  # C_W of Eq. (3.1)
     try:
         w = solve(pooled, curve.difference, assume_a="pos")
     except LinAlgError:
@@ -153,6 +153,7 @@ def iterated_least_squares(
     spreads, total, n_iter = (1.0, 1.0), math.inf, 0
     while n_iter < max_iter:
         n_iter += 1
+        # √s ≤ s/2β + β/2: each root of Eq. (3.7) by a square that touches it.
         matrix = zero.cov / spreads[0] + one.cov / spreads[1]
         matrix[np.diag_indices_from(matrix)] += delta
         try:
@@ -161,14 +162,14 @@ def iterated_least_squares(
             raise ValueError(
                 f"A least-squares problem is singular with delta={delta:g}: give a larger one."
             ) from None
-        w /= float(w @ difference)
+        w /= float(w @ difference)  # w·(mean₁ - mean₀) = 1
         found = (float(w @ m.cov @ w) for m in (zero, one))
         first, second = (max(math.sqrt(max(v, 0.0)), 1e-8 * typical) for v in found)
         spreads, before, total = (first, second), total, first + second
         if abs(before - total) <= tol * total:
             break
-    kappa = 1.0 / total
-    threshold = float(w @ zero.mean) + kappa * spreads[0]
+    kappa = 1.0 / total  # Eq. (3.7)
+    threshold = float(w @ zero.mean) + kappa * spreads[0]  # Eq. (3.8), from the other side
     return Hyperplane(w, threshold, (kappa, kappa), math.nan, n_iter)
 
 

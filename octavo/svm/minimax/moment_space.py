@@ -81,6 +81,7 @@ def _moments(X: Any, member: NDArray[np.bool_], sample_weight: Floats | None) ->
     mean = np.asarray(rows.T @ share).ravel()
     if sp.issparse(rows):  # centring would fill it
         scaled = sp.csr_array(rows).multiply(np.sqrt(share)[:, None]).tocsr()
+        # E xxᵀ - mean meanᵀ
         return ClassMoments(mean, (scaled.T @ scaled).toarray() - np.outer(mean, mean), n)
     centred = rows - mean
     if weight is not None:
@@ -128,6 +129,7 @@ def kernel_space(kernel: Kernel, X: Any, landmarks: NDArray[np.intp]) -> Feature
     else:
         everything = len(landmarks) == X.shape[0]
         columns = kernel.block(X, X if everything else X[landmarks])
+    # K_ZZ^(-1/2): K ≈ ZZᵀ with Z = K_nZ K_ZZ^(-1/2)
     back = nystroem_normalization(columns[landmarks])
     norms = np.sqrt(np.maximum(kernel.diagonal(X), 0.0))
     return FeatureSpace(columns @ back, norms, lambda w: back @ w, landmarks)

@@ -86,6 +86,7 @@ class RobustProblem(NamedTuple):
 
     def roots(self, spread: Floats, kappa: float) -> Floats:
         """Return q_j."""
+        # 2A_j + κ²(wᵀΣ_jw + A_j), Eq. (3.15)
         return np.sqrt(self.offset + kappa**2 * (spread + self.inflation))
 
     def hyperplane(self, w: Floats, kappa: float, gap: float, n_iter: int) -> Hyperplane:
@@ -123,7 +124,7 @@ def kappa_along(distance: float, spread: Floats, offset: Floats, inflation: Floa
     2.0
     """
     a0, a1 = (float(a) for a in offset)
-    if distance <= math.sqrt(a0) + math.sqrt(a1):
+    if distance <= math.sqrt(a0) + math.sqrt(a1):  # Corollary 8: no κ > 0
         return 0.0
     b0, b1 = (float(b) for b in spread + inflation)
     c2 = distance**2
@@ -222,7 +223,7 @@ def robust_hyperplane(
 
 def _first_direction(problem: RobustProblem, start: Floats | None, norm: int = 2) -> Floats:
     """Return the better of the start and the direction with the means farthest apart."""
-    w = problem.difference / np.linalg.norm(problem.difference)
+    w = problem.difference / np.linalg.norm(problem.difference)  # as Algorithm 1 starts
     if norm == 1:
         w = np.where(np.arange(len(w)) == np.abs(w).argmax(), np.sign(w), 0.0)
     if start is not None:
@@ -345,10 +346,11 @@ def _alternating(
     while n_iter < max_iter:
         n_iter += 1
         spread = problem.spreads(w)[1]
-        kappa = problem.kappa(w, spread)
+        kappa = problem.kappa(w, spread)  # h(w, κ′) = 0, in closed form instead of a line search
         gap = _ball_gap(problem, w, kappa, 2)
         if (watch is not None and watch(w, kappa)) or gap <= tol * kappa:
             break
+        # at κ′; the listing prints κ
         w = _best_in_ball(problem, w, kappa, tol)
     return problem.hyperplane(w, kappa, gap, n_iter)
 
@@ -357,7 +359,7 @@ def _slope(problem: RobustProblem, w: Floats, kappa: float) -> Floats:
     """Return the gradient of h(·, κ)."""
     images, spread = problem.spreads(w)
     q = problem.roots(spread, kappa)
-    return problem.difference - kappa**2 * (images / q[:, None]).sum(axis=0)
+    return problem.difference - kappa**2 * (images / q[:, None]).sum(axis=0)  # Δ - κ² Σ Σ_jw / q_j
 
 
 def _ball_gap(problem: RobustProblem, w: Floats, kappa: float, norm: int) -> float:

@@ -162,13 +162,14 @@ def solve_box_svm(
     }
     result = solve_box(
         K,
+        # Eq. (3) in signed variables β = yα: K without labels, linear term y, bounds 0 and yC.
         y * (1.0 if linear is None else np.asarray(linear, dtype=float)),
         np.minimum(y * bound, 0.0),
         np.maximum(y * bound, 0.0),
         **signed,
         working_set=strategy_of(working_set),
         stopping=stopping,
-        tol=tol if stopping == "kkt" else tol * float(bound.sum()),
+        tol=tol if stopping == "kkt" else tol * float(bound.sum()),  # ε/(2λ): Σ C_i = 1/(2λ)
         max_iter=max_iter,
         memory=BoxMemory.new(n, n_neighbors, shuffle=shuffle, seed=seed),
         shrinking=shrinking,
@@ -212,6 +213,7 @@ def iteration_bound(n: int, alpha: float, eps: float, w_gap: float) -> int:
     if not w_gap >= 0:
         raise ValueError(f"w_gap must be at least 0, got {w_gap!r}")
     m = min(1.0, 2.0 * alpha * eps)
+    # Theorem 6; m = min(1, 2λε)
     first = math.ceil(2.0 / (alpha * eps * m))
     ratio = 4.0 * alpha * w_gap / (eps * m)
     return first + (max(0, math.ceil(2.0 * n * math.log(ratio))) if ratio > 0 else 0)

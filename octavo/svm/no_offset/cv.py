@@ -96,7 +96,7 @@ def steinwart_grid(
     for name, value in (("n", n), ("d", d), ("n_alphas", n_alphas), ("n_gammas", n_gammas)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value!r}")
-    alpha_min = min(alpha_scale / n**2, alpha_max)
+    alpha_min = min(alpha_scale / n**2, alpha_max)  # section 5
     sigma_max = max(sigma_scale * n ** (1.0 / d), sigma_min)
     sigmas = np.geomspace(sigma_min, sigma_max, n_gammas)
     return np.geomspace(alpha_max, alpha_min, n_alphas), sigmas**2

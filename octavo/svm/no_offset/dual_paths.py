@@ -125,16 +125,16 @@ def follow_path(
     converged = np.ones(len(alphas), dtype=bool)
     for at, before in visits(len(alphas), rules.order):
         clock, lam = time.perf_counter(), alphas[at]
-        bound = unit / lam
+        bound = unit / lam  # y_i C_i, C_i = w_i/(2λn)
         if before >= 0:
-            old, r = Start(beta[before], h[before]), alphas[before] / lam
+            old, r = Start(beta[before], h[before]), alphas[before] / lam  # r = C_new/C_old
             start = next_start(rules.warm, K, y, unit / alphas[before], bound, r, old)
         else:
             start = kernel_rule(K, y, bound) if rules.first == "I1" else zeros(y)
         beta[at], h[at] = start
         lower, upper = below / lam, above / lam
-        tol = rules.tol if rules.stopping == "kkt" else rules.tol * total / lam
+        tol = rules.tol if rules.stopping == "kkt" else rules.tol * total / lam  # ε Σ C_i
         n_iter[at], _ = ascent.climb(y, beta[at], h[at], lower, upper, tol, rules.max_iter)
         converged[at] = stop_value(ascent.rule, beta[at], h[at], lower, upper) <= tol
         seconds[at] = time.perf_counter() - clock
-    return FoldPath(beta, y - h, n_iter, seconds, converged)
+    return FoldPath(beta, y - h, n_iter, seconds, converged)  # h = y - f

@@ -290,7 +290,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         X, codes, weights = self._validated(X, y, sample_weight)
         n, k = codes.size, len(self.classes_)
-        C = self.C if self.alpha is None else 1.0 / (2.0 * self.alpha * n)
+        C = self.C if self.alpha is None else 1.0 / (2.0 * self.alpha * n)  # Eq. (1) to Eq. (3)
         bounds = sample_bounds(codes, self.classes_, self.class_weight, weights, C)
         problems = pair_problems(codes, k, bounds)
         # what "scale" means costs a pass over a kernel matrix that has no use for it
@@ -371,6 +371,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             diagonal=diagonal,
             working_set=strategy_of(self.working_set),
             stopping=self.stopping,
+            # ε/(2λ) of Eqs. (7) and (9)
             tol=self.tol if self.stopping == "kkt" else self.tol * total,
             max_iter=self.max_iter,
             memory=BoxMemory.new(n, self.n_neighbors, shuffle=self.shuffle, seed=seed),

@@ -52,6 +52,7 @@ def distances_to_centre(
     """Return ||φ(x) - Σ a_t φ(x_t)||² of every row, a chunk at a time."""
     far = np.empty(X.shape[0])
     for rows in row_chunks(X.shape[0], max(corners.shape[0], X.shape[1]), megabytes=16.0):
+        # K_ii - 2(Ka)_i + a'Ka
         far[rows] = diagonal[rows] - 2.0 * (kernel.block(X[rows], corners) @ weights)
     return np.maximum(far + centre_norm, 0.0)
 
@@ -67,13 +68,14 @@ def enclosing_ball(
     for n_iter in range(1, max_iter + 1):
         if best.outer - best.inner <= tol * best.outer + ROUNDING * diagonal.max():
             break
+        # The points farthest outside join those that hold the ball.
         n_new = min(max(ADDED, len(best.support) // 2), len(far))
         outside = np.setdiff1d(np.argpartition(-far, n_new - 1)[:n_new], working)
         working = np.concatenate([working, outside])
         weights = np.concatenate([weights, np.zeros(len(outside))])
         local = X[working]
         gram = np.ascontiguousarray(kernel.block(local, local), dtype=np.float64)
-        half, slope = 0.5 * gram.diagonal(), np.empty(len(working))
+        half, slope = 0.5 * gram.diagonal(), np.empty(len(working))  # max Σ a K_ii - a'Ka, halved
         precision = 0.125 * tol * best.outer
         value, _, _ = simplex_qp(gram, half, weights, slope, precision, MAX_STEPS, np.inf, -np.inf)
         inner = 2.0 * value  # radius² of the ball of the working set, from below
@@ -81,6 +83,7 @@ def enclosing_ball(
         centre = float(weights[held] @ gram[np.ix_(held, held)] @ weights[held])
         far = distances_to_centre(kernel, X, diagonal, local[held], weights[held], centre)
         if far.max() < best.outer:
+            # No point is farther than `outer`: a ball of that radius holds all.
             best = Ball(working[held], weights[held], centre, best.inner, float(far.max()), n_iter)
         best = best._replace(inner=max(inner, best.inner), n_iter=n_iter)
         working, weights = working[held], weights[held]

@@ -273,7 +273,7 @@ class AESVC(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         chosen = points.indices_
         self.kernel_ = points.kernel_
         self.class_weight_ = weights_of_classes(self.class_weight, self.classes_, codes, weight)
-        scale = points.weights_ * self.class_weight_[codes[chosen]]
+        scale = points.weights_ * self.class_weight_[codes[chosen]]  # β_t: 0 ≤ α_t ≤ C β_t
         machine = self._machine()
         rows = X[chosen]
         self.estimator_ = machine.fit(rows, self.classes_[codes[chosen]], sample_weight=scale)

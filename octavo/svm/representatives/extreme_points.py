@@ -142,6 +142,7 @@ def iterate_extremes(
 def collapses(kernel: Kernel, X: Any, eps: float) -> bool:
     """Return whether eps is so large that one point may stand for all."""
     some = X[:: max(1, X.shape[0] // 1000)]
+    # ||φ - φ'||² ≤ 2 max k(x, x) where k ≥ 0
     return eps >= 2.0 * float(np.max(kernel.diagonal(some)))
 
 

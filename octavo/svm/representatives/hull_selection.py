@@ -55,7 +55,7 @@ def _start_of_ball(gram, weight):
     for _ in range(2):  # the farthest from the first, then the farthest from that
         start, far = first, 0.0
         for k in range(n):
-            apart = gram[start, start] + gram[k, k] - 2.0 * gram[start, k]
+            apart = gram[start, start] + gram[k, k] - 2.0 * gram[start, k]  # ||φ - φ_k||²
             if apart > far:
                 first, far = k, apart
     weight[first] += 0.5
@@ -72,7 +72,7 @@ def _enclose(gram, weight, slope, rel_tol, max_iter):
     n = gram.shape[0]
     half = np.empty(n)
     for k in range(n):
-        half[k] = 0.5 * gram[k, k]
+        half[k] = 0.5 * gram[k, k]  # max Σ a K_ii - a'Ka is twice max ½ Σ a K_ii - ½ a'Ka
     scale = _start_of_ball(gram, weight)
     value, gap, _ = simplex_qp(
         gram, half, weight, slope, 0.5 * rel_tol * scale, max_iter, np.inf, -np.inf
@@ -95,7 +95,7 @@ def _grow_hull(gram, order, corners, n_corners, corner_gram, mu, error, eps, max
         for t in range(n_corners):
             c = corners[t]
             linear[t] = gram[i, c]
-            apart = gram[i, i] + gram[c, c] - 2.0 * gram[i, c]
+            apart = gram[i, i] + gram[c, c] - 2.0 * gram[i, c]  # a corner within eps settles it
             if apart < least:
                 nearest, least = t, apart
         mu[i, nearest] = 1.0
@@ -111,7 +111,7 @@ def _grow_hull(gram, order, corners, n_corners, corner_gram, mu, error, eps, max
                 enough,
                 enough,
             )
-            least = gram[i, i] - 2.0 * value
+            least = gram[i, i] - 2.0 * value  # Eq. (6): K_ii - 2 max [μ'k_i - ½ μ'Kμ]
             if value < enough:
                 undecided += value + gap >= enough and gap > ROUNDING * gram[i, i]
                 mu[i, :n_corners] = 0.0
@@ -139,7 +139,7 @@ def _nearest_in_hull(gram_diagonal, cross, corner_gram, mu, error, tol, max_iter
         value, gap, _ = simplex_qp(
             corner_gram, cross[i], mu[i], slope, 0.5 * tol, max_iter, np.inf, -np.inf
         )
-        error[i] = max(gram_diagonal[i] - 2.0 * value, 0.0)
+        error[i] = max(gram_diagonal[i] - 2.0 * value, 0.0)  # Eq. (6)
         worst = max(worst, 2.0 * gap)
     return worst
 
@@ -152,13 +152,13 @@ def select_extremes(
     ball, slope = np.empty(n), np.empty(n)
     _enclose(gram, ball, slope, BALL_TOL, max_iter)
     start = np.flatnonzero(ball > 0)  # steps 1 and 2
-    order = np.argsort(-slope, kind="stable")
+    order = np.argsort(-slope, kind="stable")  # SphereSort: the farthest from the centre first
     order = order[ball[order] == 0]
     corners = np.empty(n, dtype=np.intp)
     corners[: len(start)] = start
     corner_gram, mu, error = np.empty((n, n)), np.zeros((n, n)), np.zeros(n)
     corner_gram[: len(start), : len(start)] = gram[np.ix_(start, start)]
-    mu[start, np.arange(len(start))] = 1.0
+    mu[start, np.arange(len(start))] = 1.0  # step 4: γ_tt = 1
     m, undecided = _grow_hull(
         gram, order, corners, len(start), corner_gram, mu, error, eps, max_iter
     )

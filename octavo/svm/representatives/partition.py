@@ -147,7 +147,7 @@ def median_split_blocks(
             continue
         far = distances_from(kernel, X, block, diagonal, block[0])
         half = len(block) // 2
-        order = np.argpartition(far, half)
+        order = np.argpartition(far, half)  # by rank, not by value: ties must be split too
         todo += [block[order[half:]], block[order[:half]]]
     return done
 
@@ -175,6 +175,7 @@ def neighbour_subsets(
     subsets = []
     while len(left) > size:
         far = distances_from(kernel, local, left, own, centre)
+        # place `size` holds the pivot: the nearest that is left out
         order = np.argpartition(far, size)
         subsets.append(rows[left[order[:size]]])
         left = left[order[size:]]

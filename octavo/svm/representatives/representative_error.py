@@ -102,8 +102,8 @@ def machine_objectives(
         coef = machines.coef[:, column]
         # ||w||² = Σ coef (f - b) over the support vectors, which are rows of X.
         norm = float(coef @ (values[svc.support_, column] - machines.intercept[column]))
-        primal += 0.5 * norm + float(cost[inside] @ loss)
-        dual += float(np.abs(coef).sum()) - 0.5 * norm
+        primal += 0.5 * norm + float(cost[inside] @ loss)  # Eq. (2)
+        dual += float(np.abs(coef).sum()) - 0.5 * norm  # Eq. (15)
     return primal, dual
 
 
@@ -128,7 +128,8 @@ def trace_errors(kernel: Kernel, X: Any, points: Any) -> tuple[float, float]:
         gamma = weights[rows][:, columns].toarray()
         corners = X[points.indices_[columns]]
         own = np.asarray(kernel.diagonal(X[rows]))
-        norm = np.einsum("ij,ij->i", gamma @ kernel.block(corners, corners), gamma)
+        norm = np.einsum("ij,ij->i", gamma @ kernel.block(corners, corners), gamma)  # u_i·u_i
+        # u_i·z_i = u_i·(u_i + τ_i), Eq. (7)
         inner = np.einsum("ij,ij->i", gamma, kernel.block(X[rows], corners))
         trace += float(np.sum(own - norm))
         across += float(np.sum(inner - norm))
@@ -200,7 +201,7 @@ def error_certificate(model, X, y, sample_weight=None, *, baseline=None, lower_b
     vectors = model.estimator_.support_vectors_
     values = decision_values(model.kernel_, X, vectors, machines)[:, 0]
     gamma, chosen = points.assignments_, points.indices_
-    replaced = gamma @ values[chosen]
+    replaced = gamma @ values[chosen]  # w·u_i + b, u_i = Σ γ_it z_t of Eq. (10)
     coef = machines.coef[:, 0]
     half = 0.5 * float(coef @ (values[model.support_] - machines.intercept[0]))
 
@@ -208,12 +209,12 @@ def error_certificate(model, X, y, sample_weight=None, *, baseline=None, lower_b
         return half + float(costs @ np.maximum(0.0, 1.0 - signs * decisions))
 
     total, trace, across = float(cost.sum()), *trace_errors(model.kernel_, X, points)
-    loose = total * float(np.sqrt(total * model.eps))
+    loose = total * float(np.sqrt(total * model.eps))  # C√(Cε); C of the paper is Σ C_i here
     spread = np.maximum(0.0, -sign * (values - replaced))  # Theorem 2, y_i w·τ_i
     return ErrorCertificate(
-        f1=objective(values, cost, sign),
-        f2=objective(values[chosen], gamma.T @ cost, sign[chosen]),
-        f3=objective(replaced, cost, sign),
+        f1=objective(values, cost, sign),  # Eq. (1)
+        f2=objective(values[chosen], gamma.T @ cost, sign[chosen]),  # Eq. (2), β = γ'1 by Eq. (9)
+        f3=objective(replaced, cost, sign),  # Eq. (10)
         f1_baseline=_baseline_objective(baseline, model.kernel_, X, codes, cost),
         lower_bound=_spread_dual(model, X, sign, weight, gamma, coef) if lower_bound else np.nan,
         theorem2=float(cost @ spread),
@@ -239,6 +240,7 @@ def _spread_dual(
     share = np.zeros(X.shape[0])
     share[model.support_] = np.abs(coef)
     per_weight = share[model.representative_indices_] / model.representative_weights_
+    # α_i = Σ_t γ_it α_t/β_t ≤ C, since α_t ≤ C β_t in Eq. (15): feasible for all rows.
     alpha = weight * (gamma @ per_weight)
     linear, square = float(alpha.sum()), squared_norm(model.kernel_, X, alpha * sign)
     shrink = min(1.0, linear / square)  # any share of it is feasible too; take the best
