@@ -23,6 +23,12 @@ PAPER = Paper(
         "best-of-both-hard",
         "best-of-both-easy",
     ),
+    tables={
+        "Figure 3": "leader-fails small-rates-are-safe variation-mw-wins-game-1 best-of-both-hard",
+        "Figure 4": "leader-succeeds flipflop-is-bounded normal-hedge-adapts",
+        "Figure 5": "two-groups best-of-both-easy adahedge-overhead-grows",
+        "Figure 6": "adahedge-concentrates larger-is-better",
+    },
     methods=(
         Method(
             name="AdaHedge",
@@ -50,7 +56,6 @@ PAPER = Paper(
 )
 
 SEEDS = (0, 1, 2, 3, 4)
-GRAPH = "the paper shows a graph; the statement is in its text"
 
 
 def strategies() -> dict[str, Any]:
@@ -121,56 +126,46 @@ def largest_ratio(run: Run, strategy: Any, name: str) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="AdaHedge's regret is at most the bound of Theorem 8",
-    where="Theorem 8",
+theory = PAPER.section(kind="theorem", seeds=SEEDS)
+STRATEGIES = {"theorem 8": "AdaHedge", "lemma 3": "AdaHedge"}
+
+
+@theory.rows(
+    {
+        "theorem 8": {
+            "name": "theorem-8",
+            "says": "AdaHedge's regret is at most the bound of Theorem 8",
+            "where": "Theorem 8",
+        },
+        "lemma 3": {
+            "name": "lemma-3",
+            "says": "AdaHedge's regret is at most twice its cumulative mixability gap",
+            "where": "Lemma 3",
+        },
+        "theorem 15, leader": {
+            "says": "FlipFlop's regret is at most 5.64 times that of following the leader plus "
+            "3.73 S",
+            "where": "Theorem 15 and Corollary 16",
+            "name": "theorem-15-leader",
+        },
+        "theorem 15, losses": {
+            "says": "FlipFlop keeps AdaHedge's bound up to a constant factor",
+            "where": "Theorem 15",
+            "name": "theorem-15-losses",
+        },
+    },
     published="regret / bound ≤ 1",
-    expect=at_most(1.0, because="a theorem: no game and no round may exceed it"),
-    seeds=SEEDS,
+    expect=at_most(1.0 + 1e-9, because="no game and no round may exceed it, rounding apart"),
 )
-def theorem_8(run: Run) -> float:
-    return largest_ratio(run, online.AdaHedge(), "theorem 8")
+def bound(run: Run, name: str) -> float:
+    return largest_ratio(run, strategies()[STRATEGIES.get(name, "FlipFlop")], name)
 
 
-@PAPER.claim(
-    says="AdaHedge's regret is at most twice its cumulative mixability gap",
-    where="Lemma 3",
-    published="regret / bound ≤ 1",
-    expect=at_most(1.0 + 1e-9, because="a lemma, up to rounding"),
-    seeds=SEEDS,
-)
-def lemma_3(run: Run) -> float:
-    return largest_ratio(run, online.AdaHedge(), "lemma 3")
-
-
-@PAPER.claim(
-    says="FlipFlop's regret is at most 5.64 times that of following the leader plus 3.73 S",
-    where="Theorem 15 and Corollary 16",
-    published="regret / bound ≤ 1",
-    expect=at_most(1.0, because="a theorem: no game and no round may exceed it"),
-    seeds=SEEDS,
-)
-def theorem_15_leader(run: Run) -> float:
-    return largest_ratio(run, online.FlipFlop(), "theorem 15, leader")
-
-
-@PAPER.claim(
-    says="FlipFlop keeps AdaHedge's bound up to a constant factor",
-    where="Theorem 15",
-    published="regret / bound ≤ 1",
-    expect=at_most(1.0, because="a theorem: no game and no round may exceed it"),
-    seeds=SEEDS,
-)
-def theorem_15_losses(run: Run) -> float:
-    return largest_ratio(run, online.FlipFlop(), "theorem 15, losses")
-
-
-@PAPER.claim(
-    says="The leading term of AdaHedge's bound is at most half that of CBMS's bound",
+@theory.claim(
+    "The leading term of AdaHedge's bound is at most half that of CBMS's bound",
+    "ratio ≤ 0.5",
     where="Section 1.1, Eq. (1) and (2), and Section 2.2",
-    published="ratio ≤ 0.5",
     expect=at_most(0.5 + 1e-9, because="2 against 4, and a parabola that is never larger"),
-    seeds=SEEDS,
 )
 def half_of_cbms(run: Run) -> float:
     worst = 0.0
@@ -191,7 +186,7 @@ def half_of_cbms(run: Run) -> float:
     says="φ* = 2.37 and α* = 1.243 minimise the larger leading factor, which is then 5.64",
     where="Corollary 16",
     published=5.64,
-    expect=within(0.005, 5.64, because="two decimals are printed"),
+    expect=within(0.005, because="two decimals are printed"),
 )
 def flipflop_factor(run: Run) -> float:
     best = online.flipflop_parameters()
@@ -203,6 +198,7 @@ def flipflop_factor(run: Run) -> float:
     says="The experts' totals are 508 and 492 in game 3, 532 and 468 in game 4",
     where="Sections 5.3 and 5.4",
     published="equal",
+    kind="figure",
     expect=holds(because="integers"),
 )
 def totals_of_the_games(run: Run) -> float:
@@ -210,12 +206,11 @@ def totals_of_the_games(run: Run) -> float:
     return float(tuple(three) == (508, 492) and tuple(four) == (532, 468))
 
 
-@PAPER.claim(
-    says="Weights of AdaHedge and FlipFlop do not change under scaling and shifting",
+@theory.claim(
+    "Weights of AdaHedge and FlipFlop do not change under scaling and shifting",
+    "equal",
     where="Theorem 17",
-    published="equal",
     expect=at_most(1e-12, because="an identity; the largest difference of a weight, by rounding"),
-    seeds=SEEDS,
 )
 def invariance(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
@@ -227,20 +222,23 @@ def invariance(run: Run) -> float:
     )
 
 
-@PAPER.claim(
-    says="Game 1: the regret of following the leader ends up around 500",
-    where="Section 5.1",
-    published=500,
-    expect=within(1.0, 500, because='"around"; half a unit a round'),
+game_1_says = PAPER.section(where="Section 5.1 and Figure 3", kind="ordering")
+
+
+@game_1_says.claim(
+    "Game 1: the regret of following the leader ends up around 500",
+    500,
+    kind="figure",
+    expect=within(1.0, because='"around"; half a unit a round'),
 )
 def leader_fails(run: Run) -> float:
     return regret(1, "Follow-the-Leader")
 
 
-@PAPER.claim(
-    says="Game 1: Hedge's regret is negligible for rates below about 0.01",
-    where="Section 5.1 and Figure 3",
-    published="negligible",
+@game_1_says.claim(
+    "Game 1: Hedge's regret is negligible for rates below about 0.01",
+    "negligible",
+    kind="figure",
     expect=at_most(5.0, because='"negligible" read as a hundredth of the largest regret, 499.75'),
 )
 def small_rates_are_safe(run: Run) -> float:
@@ -248,11 +246,10 @@ def small_rates_are_safe(run: Run) -> float:
     return float(online.regret_of_fixed_eta(data.make_expert_game(1), rates).max())
 
 
-@PAPER.claim(
-    says="Game 1: Variation MW has the least regret",
-    where="Section 5.1 and Figure 3",
-    published="least of seven",
-    expect=holds(because=GRAPH),
+@game_1_says.claim(
+    "Game 1: Variation MW has the least regret",
+    "least of seven",
+    expect=holds(because="the paper shows a graph; the statement is in its text"),
 )
 def variation_mw_wins_game_1(run: Run) -> float:
     final = {name: regret(1, name) for name in strategies()}
@@ -260,10 +257,9 @@ def variation_mw_wins_game_1(run: Run) -> float:
     return float(min(final, key=final.__getitem__) == "Variation MW")
 
 
-@PAPER.claim(
-    says="Game 1: FlipFlop saves what following the leader loses",
-    where="Section 5.1 and Figure 3",
-    published="a constant factor above AdaHedge",
+@game_1_says.claim(
+    "Game 1: FlipFlop saves what following the leader loses",
+    "a constant factor above AdaHedge",
     expect=at_most(5.64, because="the leading factor of Corollary 16, over AdaHedge's regret"),
 )
 def best_of_both_hard(run: Run) -> float:
@@ -274,30 +270,32 @@ def best_of_both_hard(run: Run) -> float:
     return regret(1, "FlipFlop") / regret(1, "AdaHedge")
 
 
-@PAPER.claim(
-    says="FlipFlop's constant factor over AdaHedge can be seen on simulated data",
+@game_1_says.claim(
+    "FlipFlop's constant factor over AdaHedge can be seen on simulated data",
+    "above 1",
     where="after Theorem 15",
-    published="above 1",
     expect=at_least(1.5, because="clearly above 1; Figure 3 shows a factor of two to three"),
 )
 def factor_is_real(run: Run) -> float:
     return regret(1, "FlipFlop") / regret(1, "AdaHedge")
 
 
-@PAPER.claim(
-    says="Game 2: following the leader has a regret of only 1/2",
-    where="Section 5.2",
-    published=0.5,
-    expect=within(1e-12, 0.5, because="exact"),
+game_2_says = PAPER.section(where="Section 5.2 and Figure 4", kind="ordering")
+
+
+@game_2_says.claim(
+    "Game 2: following the leader has a regret of only 1/2",
+    0.5,
+    kind="figure",
+    expect=within(1e-12, because="exact"),
 )
 def leader_succeeds(run: Run) -> float:
     return regret(2, "Follow-the-Leader")
 
 
-@PAPER.claim(
-    says="Game 2: FlipFlop soon follows the leader for ever, so that its regret is bounded",
-    where="Section 5.2",
-    published="bounded",
+@game_2_says.claim(
+    "Game 2: FlipFlop soon follows the leader for ever, so that its regret is bounded",
+    "bounded",
     expect=holds(because="regret after 20,000 rounds equal to that after 100"),
 )
 def flipflop_is_bounded(run: Run) -> float:
@@ -309,21 +307,22 @@ def flipflop_is_bounded(run: Run) -> float:
     return float(played.regret_[-1] == played.regret_[99] and np.isinf(played.eta_).all())
 
 
-@PAPER.claim(
-    says="Game 2: NormalHedge adapts very well",
-    where="Section 5.2 and Figure 4",
-    published="very well",
+@game_2_says.claim(
+    "Game 2: NormalHedge adapts very well",
+    "very well",
     expect=at_most(1.0, because="as well as following the leader, whose regret is 1/2"),
 )
 def normal_hedge_adapts(run: Run) -> float:
     return regret(2, "NormalHedge")
 
 
-@PAPER.claim(
-    says="Game 3: FTL, Hedge with η = 1, FlipFlop and NormalHedge excel; safe Hedge, AdaHedge and "
+game_3_says = PAPER.section(where="Section 5.3 and Figure 5", kind="ordering")
+
+
+@game_3_says.claim(
+    "Game 3: FTL, Hedge with η = 1, FlipFlop and NormalHedge excel; safe Hedge, AdaHedge and "
     "Variation MW have a substantial overhead",
-    where="Section 5.3 and Figure 5",
-    published="two groups",
+    "two groups",
     expect=at_least(2.0, because="the least regret of the second over the largest of the first"),
 )
 def two_groups(run: Run) -> float:
@@ -332,10 +331,9 @@ def two_groups(run: Run) -> float:
     return min(regret(3, name) for name in second) / max(regret(3, name) for name in first)
 
 
-@PAPER.claim(
-    says="Game 3: FlipFlop does as well as following the leader where AdaHedge does not",
-    where="Section 5.3 and Figure 5",
-    published="bounded by the leader's regret",
+@game_3_says.claim(
+    "Game 3: FlipFlop does as well as following the leader where AdaHedge does not",
+    "bounded by the leader's regret",
     expect=at_most(5.64, because="the leading factor of Corollary 16, over the leader's regret"),
 )
 def best_of_both_easy(run: Run) -> float:
@@ -346,30 +344,30 @@ def best_of_both_easy(run: Run) -> float:
     return regret(3, "FlipFlop") / regret(3, "Follow-the-Leader")
 
 
-@PAPER.claim(
-    says="Game 3: AdaHedge's overhead appears to be unbounded",
-    where="Section 5.3",
-    published="grows",
+@game_3_says.claim(
+    "Game 3: AdaHedge's overhead appears to be unbounded",
+    "grows",
     expect=at_least(1.5, because="regret after 10,000 rounds over that after 1,000"),
 )
 def adahedge_overhead_grows(run: Run) -> float:
     return regret(3, "AdaHedge", 10_000) / regret(3, "AdaHedge")
 
 
-@PAPER.claim(
-    says="Game 4: AdaHedge's regret is bounded",
-    where="Section 5.4",
-    published="bounded",
+game_4_says = PAPER.section(where="Section 5.4 and Figure 6", kind="ordering")
+
+
+@game_4_says.claim(
+    "Game 4: AdaHedge's regret is bounded",
+    "bounded",
     expect=at_most(1e-3, because="growth from 1,000 to 20,000 rounds"),
 )
 def adahedge_concentrates(run: Run) -> float:
     return regret(4, "AdaHedge", 20_000) - regret(4, "AdaHedge")
 
 
-@PAPER.claim(
-    says="Game 4: the larger the learning rate of Hedge, the better",
-    where="Section 5.4 and Figure 6",
-    published="non-increasing",
+@game_4_says.claim(
+    "Game 4: the larger the learning rate of Hedge, the better",
+    "non-increasing",
     expect=holds(because="on a grid of 200 rates from 1e-4 to 1e2 and ∞, up to rounding (1e-9)"),
 )
 def larger_is_better(run: Run) -> float:
@@ -381,22 +379,21 @@ def larger_is_better(run: Run) -> float:
     return float((rise <= 1e-9).all())
 
 
-@PAPER.claim(
-    says="CBMS behaves very similarly to AdaHedge",
+@game_4_says.claim(
+    "CBMS behaves very similarly to AdaHedge",
+    "very similar",
     where="Section 5",
-    published="very similar",
     expect=at_most(0.25, because='"very similar" read as a quarter of the regret, in all games'),
 )
 def cbms_is_similar(run: Run) -> float:
     return max(abs(regret(g, "CBMS") / regret(g, "AdaHedge") - 1) for g in (1, 2, 3, 4))
 
 
-@PAPER.claim(
-    says="Two experts, losses 0 or 1: if following the leader has unbounded regret, so has Hedge",
+@theory.claim(
+    "Two experts, losses 0 or 1: if following the leader has unbounded regret, so has Hedge",
+    "implied",
     where="Theorem 18 and Appendix B",
-    published="implied",
     expect=at_least(1.0, because="each return to a tie costs Hedge at least σ(η) - 1/2"),
-    seeds=SEEDS,
 )
 def theorem_18(run: Run) -> float:
     rng = np.random.default_rng(run.seed)

@@ -8,10 +8,6 @@ from octavo.claims import KINDS, MIN_SEEDS
 PAPERS = papers()
 # Papers whose claims are still being brought to these rules.
 PENDING = {
-    "flipflop",
-    "greedy-kernel",
-    "high-order-crf",
-    "hmm-clustering",
     "hmm-hybrid-decoding",
     "ite-toolbox",
     "knowledge-kernel-pca",
