@@ -27,7 +27,6 @@ PENDING = {
     "node-based-ggm",
     "online-ranking",
     "private-erm",
-    "terascale-linear",
 }
 DONE = [paper for paper in PAPERS if paper.key not in PENDING]
 
