@@ -26,7 +26,6 @@ PENDING = {
     "natural-evolution",
     "node-based-ggm",
     "online-ranking",
-    "private-erm",
 }
 DONE = [paper for paper in PAPERS if paper.key not in PENDING]
 
