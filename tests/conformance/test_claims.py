@@ -16,9 +16,6 @@ PENDING = {
     "natural-evolution",
     "node-based-ggm",
     "online-ranking",
-    "private-erm",
-    "td-policy-evaluation",
-    "terascale-linear",
 }
 DONE = [paper for paper in PAPERS if paper.key not in PENDING]
 
