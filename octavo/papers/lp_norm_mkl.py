@@ -420,6 +420,7 @@ def thousand_kernels(run: Run) -> float:
     published="equal",
     expect=at_most(1e-4, because="relative; the gap that all are asked for is 1e-5 of the penalty"),
     seeds=(0, 1),
+    kind="theorem",
 )
 def solvers_agree(run: Run) -> float:
     X, y = digits(300 if run.full else 120, run.seed)
