@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.duals.working_sets import (
+    AHEAD,
     ALL_PAIRS,
     BLOCK,
     LARGE_BLOCK,
@@ -612,6 +613,9 @@ def _warmup() -> None:
     low, high = np.minimum(y, 0.0), np.maximum(y, 0.0)
     solve_box(K, y, low, high)
     solve_box(lambda i: K[i], y, low, high, diagonal=np.ones(2))
+    rare = AHEAD  # any strategy beyond the default ones compiles them all
+    solve_box(K, y, low, high, working_set=rare)
+    solve_box(lambda i: K[i], y, low, high, diagonal=np.ones(2), working_set=rare)
     square_part(K, np.array([0]))
     subtract_row(y.copy(), 0.0, K[0])
     subtract_rows_at(y, K, np.array([0]), np.zeros(1))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import lsq_linear
+from scipy.optimize import lsq_linear, nnls
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
@@ -112,8 +112,13 @@ def _active_set_rows(gram: Floats, targets: Floats) -> Floats:
     used = values > values.max(initial=0.0) * len(gram) * np.finfo(float).eps
     root = np.sqrt(values[used, None]) * vectors[:, used].T
     sides = targets @ vectors[:, used] / np.sqrt(values[used])
-    bounds = (0.0, np.inf)
-    return np.array([lsq_linear(root, side, bounds, method="bvls").x for side in sides])
+    return np.array([_bounded(root, side) for side in sides])
+
+
+def _bounded(root: Floats, side: Floats) -> Floats:
+    """Return the better of two solvers' answers: with ties among columns either may stop early."""
+    answers = [lsq_linear(root, side, (0.0, np.inf), method="bvls").x, nnls(root, side)[0]]
+    return min(answers, key=lambda w: float(np.linalg.norm(root @ w - side)))
 
 
 def nonnegative_least_squares(
