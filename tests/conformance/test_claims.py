@@ -8,7 +8,6 @@ from octavo.claims import KINDS, MIN_SEEDS
 PAPERS = papers()
 # Papers whose claims are still being brought to these rules.
 PENDING = {
-    "hmm-hybrid-decoding",
     "ite-toolbox",
     "knowledge-kernel-pca",
     "libol",
