@@ -10,7 +10,6 @@ PAPERS = papers()
 PENDING = {
     "ite-toolbox",
     "knowledge-kernel-pca",
-    "libol",
     "lp-norm-mkl",
     "minimax-probability",
     "natural-evolution",
