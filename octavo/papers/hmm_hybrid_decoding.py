@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, plot, sequence
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, within
 
 PAPER = Paper(
     key="hmm-hybrid-decoding",
@@ -24,6 +24,16 @@ PAPER = Paper(
         "pmap-gain",
         "hybrids-are-admissible",
     ),
+    tables={
+        "Table 1": "case-877 prior-decoders-tie",
+        "Table 2": "table-2-top table-2-bottom",
+        "Figure 3": "pmap-wins pmap-gain",
+        "Figure 4": "risk-gain",
+        "Figure 5": "two-blocks-are-likelier true-paths-are-unlikely pmap-is-inadmissible "
+        "rabiner-is-inadmissible",
+        "Figure 6": "errors-follow-alpha prior-beats-viterbi",
+        "Section 5.2": "real-pmap-error real-viterbi-error pmap-error viterbi-error",
+    },
     methods=(
         Method(
             name="HybridDecoder",
@@ -96,7 +106,6 @@ def admissible(path: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 def errors(run: Run, family: str, alpha: float | None = None) -> np.ndarray:
     """Return the share of wrong positions of every sequence, in percent."""
-    run.note(STAND_IN)
     _, states, lengths = proteins(run.seed, run.full)
     path = decoded(run.seed, run.full, family)
     if alpha is not None:
@@ -146,25 +155,20 @@ def digits_wrong(run: Run, transform: str, table: str) -> float:
     return float(wrong)
 
 
-@PAPER.claim(
-    says="Brushe's hybrid (51) gives the variables printed in Table 2, top (μ = 7)",
-    where="Table 2",
-    published="every digit",
-    expect=at_most(0, because="printed digits are compared exactly"),
-)
-def table_2_top(run: Run) -> float:
-    return digits_wrong(run, "brushe", TABLE_2_TOP)
+PRINTED = {"top": ("brushe", TABLE_2_TOP), "bottom": ("brushe-normalized", TABLE_2_BOTTOM)}
 
 
-@PAPER.claim(
-    says="The normalised hybrid (54) gives the variables printed in Table 2, bottom (μ = 7)",
-    where="Table 2",
-    published="every digit",
+@PAPER.section(where="Table 2", kind="figure", published="every digit").rows(
+    {
+        "top": {"says": "Brushe's hybrid (51) gives the variables printed at the top (μ = 7)"},
+        "bottom": {"says": "The normalised hybrid (54) gives those printed at the bottom (μ = 7)"},
+    },
     expect=at_most(0, because="printed digits are compared exactly"),
 )
-def table_2_bottom(run: Run) -> float:
-    run.note("two entries of the second row are illegible in our copy")
-    return digits_wrong(run, "brushe-normalized", TABLE_2_BOTTOM)
+def table_2(run: Run, part: str) -> float:
+    if part == "bottom":
+        run.note("two entries of the second row are illegible in our copy")
+    return digits_wrong(run, *PRINTED[part])
 
 
 APPENDIX_A = (
@@ -199,12 +203,14 @@ APPENDIX_A = (
 )
 
 
-@PAPER.claim(
-    says="Constrained to paths of positive prior probability, posterior decoding can still return "
+examples = PAPER.section(kind="theorem", expect=holds(because="a statement about one model"))
+
+
+@examples.claim(
+    "Constrained to paths of positive prior probability, posterior decoding can still return "
     "a path of posterior probability zero",
+    "inadmissible",
     where="Appendix A",
-    published="inadmissible",
-    expect=holds(because="a statement about one model"),
 )
 def prior_is_not_enough(run: Run) -> float:
     logs = logs_of(APPENDIX_A, [0, 1, 2])
@@ -218,12 +224,12 @@ def prior_is_not_enough(run: Run) -> float:
     return float(prior["possible"] and not prior["admissible"] and posterior["admissible"])
 
 
-@PAPER.claim(
-    says="In that example four paths attain the optimum of the admissible decoder",
+@examples.claim(
+    "In that example the admissible decoder returns one of four paths",
+    4,
     where="Appendix A",
-    published=4,
     unit="paths",
-    expect=within(0, 4, because="a count by enumeration"),
+    expect=within(0, because="a count by enumeration"),
 )
 def optimal_admissible_paths(run: Run) -> float:
     start, trans, emission = logs_of(APPENDIX_A, [0, 1, 2])
@@ -237,12 +243,11 @@ def optimal_admissible_paths(run: Run) -> float:
     return float(len(best))
 
 
-@PAPER.claim(
-    says="Where the Viterbi path is not unique, decoding symbol by symbol can glue an impossible "
+@examples.claim(
+    "Where the Viterbi path is not unique, decoding symbol by symbol can glue an impossible "
     "path from the tied ones",
+    "(1, 3)",
     where="Example 1",
-    published="(1, 3)",
-    expect=holds(because="a statement about one model"),
 )
 def symbols_glue_an_impossible_path(run: Run) -> float:
     model = (
@@ -260,11 +265,11 @@ def symbols_glue_an_impossible_path(run: Run) -> float:
     return float(tied[0, 0] and tied[1, 2] and np.isneginf(logs[1][0, 2]))
 
 
-@PAPER.claim(
-    says="The printed transition matrix has the stationary law (.0511 .2029 .4527 .0847 .1240 "
-    ".0847)",
+@examples.claim(
+    "The printed transition matrix has the stationary law (.0511 .2029 .4527 .0847 .1240 .0847)",
+    "largest gap 0",
     where="Appendix E",
-    published="largest gap 0",
+    kind="figure",
     expect=at_most(5e-4, because="four-digit rounding of the rows, amplified about ten times"),
 )
 def stationary_law(run: Run) -> float:
@@ -291,12 +296,14 @@ def random_family(seed: int) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray],
     return logs, sequence.hmm_posteriors(*logs), alphas
 
 
-@PAPER.claim(
-    says="As α grows, the path's probability grows and its marginals fall, in both families",
+identities = PAPER.section(kind="theorem", seeds=SEEDS)
+
+
+@identities.claim(
+    "As α grows, the path's probability grows and its marginals fall, in both families",
+    "monotone",
     where="Corollary 15, Eq. (36)-(37)",
-    published="monotone",
     expect=at_most(1e-9, because="rounding; the largest step in the wrong direction"),
-    seeds=(0, 1, 2, 3, 4),
 )
 def trade_off_is_monotone(run: Run) -> float:
     logs, posteriors, alphas = random_family(run.seed)
@@ -310,12 +317,11 @@ def trade_off_is_monotone(run: Run) -> float:
     return float(worst)
 
 
-@PAPER.claim(
-    says="R̄∞ of the k-block path exceeds Viterbi's by at most R̄1(Viterbi)/(k - 1)",
+@identities.claim(
+    "R̄∞ of the k-block path exceeds Viterbi's by at most R̄1(Viterbi)/(k - 1)",
+    "bounded",
     where="Eq. (39)",
-    published="bounded",
     expect=at_most(1e-9, because="rounding; the largest excess over the bound"),
-    seeds=(0, 1, 2, 3, 4),
 )
 def viterbi_bound(run: Run) -> float:
     logs, posteriors, _ = random_family(run.seed)
@@ -329,12 +335,11 @@ def viterbi_bound(run: Run) -> float:
     return float(max(excess))
 
 
-@PAPER.claim(
-    says="The power transform is posterior decoding at μ = 1 and Viterbi at μ = ∞",
+@identities.claim(
+    "The power transform is posterior decoding at μ = 1 and Viterbi at μ = ∞",
+    "equal",
     where="Section 6, Corollary 11",
-    published="equal",
     expect=holds(because="an identity where no two paths tie, as here"),
-    seeds=(0, 1, 2, 3, 4),
 )
 def power_transform_has_both_ends(run: Run) -> float:
     logs, _, _ = random_family(run.seed)
@@ -369,6 +374,7 @@ def plain_hybrid_fails(logs, mu: float) -> bool:
     where="Section 6.1",
     published=40,
     unit="positions",
+    kind="theorem",
     expect=at_most(40, because="the shortest simulated prefix at which every variable is zero"),
     seeds=SEEDS,
 )
@@ -388,30 +394,6 @@ def original_hybrid_fails(run: Run) -> float:
     return float(next(T for T in lengths if plain_hybrid_fails(logs_of(DICE, X[:T]), 1.0)))
 
 
-@PAPER.claim(
-    says="The normalised hybrid (54) is posterior decoding at μ = 0.001 for T = 100",
-    where="Section 6.3",
-    published=100,
-    unit="% of sequences",
-    expect=at_least(99, because="the paper confirms it on a subset of unstated size"),
-    seeds=SEEDS,
-)
-def normalised_hybrid_reaches_pmap(run: Run) -> float:
-    return agreement(run, 1e-3, "pmap")
-
-
-@PAPER.claim(
-    says="The normalised hybrid (54) is Viterbi at μ = 10000 for T = 100",
-    where="Section 6.3",
-    published=100,
-    unit="% of sequences",
-    expect=at_least(99, because="the paper confirms it on a subset of unstated size"),
-    seeds=SEEDS,
-)
-def normalised_hybrid_reaches_viterbi(run: Run) -> float:
-    return agreement(run, 1e4, "viterbi")
-
-
 def agreement(run: Run, mu: float, other: str) -> float:
     """Return the share of sequences on which the normalised hybrid equals another decoder."""
     model = data.protein_structure_hmm()
@@ -421,52 +403,67 @@ def agreement(run: Run, mu: float, other: str) -> float:
     ours = sequence.HybridDecoder(model, "brushe-normalized", mu=mu).predict(X, lengths)
     theirs = sequence.HybridDecoder(model, other).predict(X, lengths)
     same = (ours == theirs).reshape(n, -1)
-    run.note(f"simulated protein sequences; {100 * same.mean():.1f} % of positions agree")
+    run.note(f"{100 * same.mean():.1f} % of positions agree")
     return 100 * float(same.all(axis=1).mean())
+
+
+@PAPER.section(where="Section 6.3", unit="% of sequences", seeds=SEEDS).rows(
+    {
+        "pmap 0.001": {
+            "name": "normalised-hybrid-reaches-pmap",
+            "says": "The normalised hybrid (54) is posterior decoding at μ = 0.001 for T = 100",
+        },
+        "viterbi 10000": {
+            "name": "normalised-hybrid-reaches-viterbi",
+            "says": "The normalised hybrid (54) is Viterbi at μ = 10000 for T = 100",
+        },
+    },
+    published=100,
+    stand_in="simulated protein sequences in place of a subset of the real ones",
+    expect=at_least(99, because="the paper confirms it on a subset of unstated size"),
+)
+def normalised_hybrid_reaches(run: Run, row: str) -> float:
+    other, mu = row.split()
+    return agreement(run, float(mu), other)
 
 
 # --- the protein experiment ---------------------------------------------------------------------
 
 
-@PAPER.claim(
+real = {"kind": "figure", "unit": "%", "where": "Section 5.2"}
+PAPER.not_measurable(
+    "real-pmap-error",
+    NO_DATA,
     says="On 25,713 proteins posterior decoding errs in 46.10 % of positions",
-    where="Section 5.2",
     published=46.10,
-    unit="%",
-    expect=within(0.05, 46.10, because="the paper's 95 % margin"),
+    **real,
 )
-def real_pmap_error(run: Run) -> float:
-    raise NotMeasurable(NO_DATA)
-
-
-@PAPER.claim(
+PAPER.not_measurable(
+    "real-viterbi-error",
+    NO_DATA,
     says="On 25,713 proteins Viterbi errs in 59.68 % of positions",
-    where="Section 5.2",
     published=59.68,
-    unit="%",
-    expect=within(0.07, 59.68, because="the paper's 95 % margin"),
+    **real,
 )
-def real_viterbi_error(run: Run) -> float:
-    raise NotMeasurable(NO_DATA)
-
-
-@PAPER.claim(
+PAPER.not_measurable(
+    "case-877",
+    NO_DATA,
     says="Case 877: the errors and risks of thirty decoders",
     where="Table 1 (Viterbi 56.38 %, posterior decoding 45.64 %, PVD 46.98 %)",
     published="31 rows",
-    expect=holds(because="printed digits"),
+    kind="figure",
 )
-def case_877(run: Run) -> float:
-    raise NotMeasurable(NO_DATA)
+
+simulated = PAPER.section(seeds=SEEDS, stand_in=STAND_IN)
 
 
-@PAPER.claim(
-    says="Blind to the data, prior decoding still errs less than Viterbi",
+@simulated.claim(
+    "Blind to the data, prior decoding still errs less than Viterbi",
+    "positive",
     where="Section 5.4, Figure 6 (real data; no number is printed)",
-    published="positive",
     unit="points",
+    kind="ordering",
     expect=at_least(0.0, because=SAMPLING),
-    seeds=SEEDS,
 )
 def prior_beats_viterbi(run: Run) -> float:
     model = data.protein_structure_hmm()
@@ -475,49 +472,101 @@ def prior_beats_viterbi(run: Run) -> float:
     return float(errors(run, "hybrid-pvd", 1.0).mean() - 100 * np.mean(blind != states))
 
 
-@PAPER.claim(
-    says="Where the model is right, posterior decoding errs in 47.49 % of positions",
+MARGIN = "the paper's 95 % margin over 15 simulated data sets"
+
+
+@simulated.rows(
+    {
+        "0": {
+            "name": "pmap-error",
+            "says": "Where the model is right, posterior decoding errs in 47.49 % of positions",
+            "published": 47.49,
+            "expect": within(0.047, because=MARGIN),
+        },
+        "1": {
+            "name": "viterbi-error",
+            "says": "Where the model is right, Viterbi errs in 54.95 % of positions",
+            "published": 54.95,
+            "expect": within(0.068, because=MARGIN),
+        },
+    },
     where="Section 5.2, 15 simulated data sets",
-    published=47.49,
     unit="%",
-    expect=within(2.0, 47.49, because="one model and one length stand for 25,713 of each"),
-    seeds=SEEDS,
 )
-def pmap_error(run: Run) -> float:
-    return float(errors(run, "hybrid-pvd", 0.0).mean())
+def error_at(run: Run, alpha: str) -> float:
+    return float(errors(run, "hybrid-pvd", float(alpha)).mean())
 
 
-@PAPER.claim(
-    says="Where the model is right, Viterbi errs in 54.95 % of positions",
-    where="Section 5.2, 15 simulated data sets",
-    published=54.95,
-    unit="%",
-    expect=within(2.0, 54.95, because="one model and one length stand for 25,713 of each"),
-    seeds=SEEDS,
-)
-def viterbi_error(run: Run) -> float:
-    return float(errors(run, "hybrid-pvd", 1.0).mean())
-
-
-@PAPER.claim(
-    says="Posterior decoding errs less than Viterbi",
-    where="Section 5.2: 7.46 points less on simulated data, 13.58 on real data",
-    published=7.46,
+@simulated.claim(
+    "Posterior decoding errs less than Viterbi: 7.46 points on simulated data, 13.58 on real data",
+    7.46,
+    where="Section 5.2",
     unit="points",
+    kind="ordering",
     expect=at_least(0.0, because=SAMPLING),
-    seeds=SEEDS,
 )
 def pmap_gain(run: Run) -> float:
     return float((errors(run, "hybrid-pvd", 1.0) - errors(run, "hybrid-pvd", 0.0)).mean())
 
 
-@PAPER.claim(
-    says="Posterior decoding is the better of the two in most sequences",
-    where="Section 5.2: 85.35 % of real sequences",
-    published=85.35,
+def risk_of(run: Run, path: np.ndarray, name: str) -> np.ndarray:
+    """Return a posterior risk of the path of each of the first sequences."""
+    X, _, lengths = proteins(run.seed, run.full)
+    model = sequence.HybridDecoder(data.protein_structure_hmm())
+    parts = [slice(167 * n, 167 * (n + 1)) for n in range(min(lengths.size, 200))]
+    return np.array([float(model.score_path(X[p], path[p])[name]) for p in parts])
+
+
+@simulated.claim(
+    "Posterior decoding has the smaller R1 risk: 8.55 points on simulated data, 9 on real data",
+    8.55,
+    where="Section 5.2 and Figure 4",
+    unit="points",
+    kind="ordering",
+    expect=at_least(0.0, because=SAMPLING),
+)
+def risk_gain(run: Run) -> float:
+    paths = decoded(run.seed, run.full, "hybrid-pvd")
+    points, whole = (risk_of(run, paths[ALPHAS.index(a)], "R1").mean() for a in (0.0, 1.0))
+    run.note(f"seed {run.seed}: {100 * points:.2f} and {100 * whole:.2f} % over 200 sequences")
+    return 100 * float(whole - points)
+
+
+@simulated.claim(
+    "The 2-block hybrid generally returns likelier paths than posterior-Viterbi decoding",
+    "generally",
+    where="Section 5.3 and Figure 5",
     unit="% of sequences",
+    kind="ordering",
+    expect=at_least(50, because='"generally"; ' + SAMPLING),
+)
+def two_blocks_are_likelier(run: Run) -> float:
+    pvd = risk_of(run, decoded(run.seed, run.full, "pvd"), "Rinf_bar")
+    blocks = decoded(run.seed, run.full, "hybrid-pvd")[ALPHAS.index(0.5)]
+    return 100 * float(np.mean(risk_of(run, blocks, "Rinf_bar") < pvd))
+
+
+@simulated.claim(
+    "The true paths are notably less likely than those of admissible decoders",
+    "notably lower",
+    where="Section 5.3 and Figure 5; simulations agree",
+    unit="of the geometric rate",
+    kind="ordering",
+    expect=at_least(0.0, because="rate of posterior-Viterbi paths less that of the true; sampling"),
+)
+def true_paths_are_unlikely(run: Run) -> float:
+    truth = risk_of(run, proteins(run.seed, run.full)[1], "Rinf_bar")
+    pvd = risk_of(run, decoded(run.seed, run.full, "pvd"), "Rinf_bar")
+    return float(np.mean(np.exp(-pvd)) - np.mean(np.exp(-truth)))
+
+
+@simulated.claim(
+    "Posterior decoding is the better of the two in most sequences: 85.35 % of real ones",
+    85.35,
+    where="Section 5.2 and Figure 3",
+    unit="% of sequences",
+    kind="ordering",
     expect=at_least(50, because='"most"; ' + SAMPLING),
-    seeds=SEEDS,
 )
 def pmap_wins(run: Run) -> float:
     gain = errors(run, "hybrid-pvd", 1.0) - errors(run, "hybrid-pvd", 0.0)
@@ -525,44 +574,42 @@ def pmap_wins(run: Run) -> float:
     return 100 * float(np.mean(gain > 0))
 
 
-@PAPER.claim(
-    says="Posterior decoding mostly returns impossible paths",
-    where="Section 5.3: 74.14 % of real sequences",
-    published=74.14,
+@simulated.claim(
+    "Posterior decoding mostly returns impossible paths: 74.14 % of real sequences",
+    74.14,
+    where="Section 5.3",
     unit="% of sequences",
+    kind="ordering",
     expect=at_least(50, because='"mostly"; ' + SAMPLING),
-    seeds=SEEDS,
 )
 def pmap_is_inadmissible(run: Run) -> float:
-    run.note(STAND_IN)
     path = decoded(run.seed, run.full, "hybrid-pvd")[0]
     return 100 * float(np.mean(~admissible(path, proteins(run.seed, run.full)[2])))
 
 
-@PAPER.claim(
-    says="Rabiner's 2-block decoder mostly returns impossible paths",
-    where="Section 5.3: 70.94 % of real sequences",
-    published=70.94,
+@simulated.claim(
+    "Rabiner's 2-block decoder mostly returns impossible paths: 70.94 % of real sequences",
+    70.94,
+    where="Section 5.3",
     unit="% of sequences",
+    kind="ordering",
     expect=at_least(50, because='"mostly"; ' + SAMPLING),
-    seeds=SEEDS,
 )
 def rabiner_is_inadmissible(run: Run) -> float:
-    run.note(STAND_IN)
     path = decoded(run.seed, run.full, "rabiner")
     return 100 * float(np.mean(~admissible(path, proteins(run.seed, run.full)[2])))
 
 
-@PAPER.claim(
-    says="Rabiner's path can be impossible where that of posterior decoding is not",
-    where="Section 5.3: 7.32 % of real sequences",
-    published=7.32,
+@simulated.claim(
+    "Rabiner's path can be impossible where that of posterior decoding is not: 7.32 % of real "
+    "sequences",
+    7.32,
+    where="Section 5.3",
     unit="% of sequences",
+    kind="ordering",
     expect=at_least(1, because='"far from being uncommon" (Section 1.2.1), read as one percent'),
-    seeds=SEEDS,
 )
 def rabiner_is_not_monotone(run: Run) -> float:
-    run.note(STAND_IN)
     lengths = proteins(run.seed, run.full)[2]
     blocks = admissible(decoded(run.seed, run.full, "rabiner"), lengths)
     points = admissible(decoded(run.seed, run.full, "hybrid-pvd")[0], lengths)
@@ -573,11 +620,11 @@ def rabiner_is_not_monotone(run: Run) -> float:
     says="Both hybrid families return possible paths for every α > 0",
     where="Remarks 1 and 5",
     published="always",
+    kind="theorem",
     expect=at_most(0, because="impossible paths are counted"),
     seeds=SEEDS,
 )
 def hybrids_are_admissible(run: Run) -> float:
-    run.note(STAND_IN)
     lengths = proteins(run.seed, run.full)[2]
     return float(
         sum(
@@ -588,12 +635,12 @@ def hybrids_are_admissible(run: Run) -> float:
     )
 
 
-@PAPER.claim(
-    says="Along α the errors of the hybrids rise from posterior decoding's to Viterbi's",
+@simulated.claim(
+    "Along α the errors of the hybrids rise from posterior decoding's to Viterbi's",
+    "in order",
     where="Section 5.4, Figure 6",
-    published="in order",
+    kind="ordering",
     expect=holds(because="the mean errors at α = 0.001, 0.1, 0.5, 0.9 and 1 must be in order"),
-    seeds=SEEDS,
 )
 def errors_follow_alpha(run: Run) -> float:
     means = [float(errors(run, "hybrid-pvd", a).mean()) for a in ALPHAS]
@@ -601,10 +648,10 @@ def errors_follow_alpha(run: Run) -> float:
     return float(all(np.diff(means[1:]) > 0))
 
 
-@PAPER.claim(
-    says="The two prior decoders, of paths and of points, give the same path",
+@examples.claim(
+    "The two prior decoders, of paths and of points, give the same path",
+    "equal",
     where="Section 5, Table 1 rows 18 and 31",
-    published="equal",
     expect=holds(because="a statement about the model of Appendix E, T = 167"),
 )
 def prior_decoders_tie(run: Run) -> float:
