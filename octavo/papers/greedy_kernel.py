@@ -739,13 +739,13 @@ def error_and_time():
 
 @PAPER.figure("Residuals along five greedy descents on friedman, 5,000 rows", method=GREEDY)
 def residuals():
-    X, y, _ = regression_data("friedman")
+    X, y, _ = regression_data("friedman", 0)
     model = kernel.GreedyFourierRegressor(random_state=0).fit(X[:5_000], y[:5_000])
     return plot.plot_descents(model).figure
 
 
 @PAPER.figure("Frequencies learned on friedman, 5,000 rows, by amplitude", method=GREEDY)
 def spectrum():
-    X, y, _ = regression_data("friedman")
+    X, y, _ = regression_data("friedman", 0)
     model = kernel.GreedyFourierRegressor(random_state=0).fit(X[:5_000], y[:5_000])
     return plot.plot_spectrum(model).figure

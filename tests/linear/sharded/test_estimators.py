@@ -594,7 +594,7 @@ def test_bad_input_says_what_is_wrong(tmp_path):
         fit([(X, y), 3])
     with pytest.raises(FileNotFoundError, match="no finished shard"):
         fit(tmp_path)
-    with pytest.raises(ValueError, match="needs samples of 2 classes"):
+    with pytest.raises(ValueError, match="needs at least two classes"):
         fit([(X, np.ones(400))])
     with pytest.raises(ValueError, match=r"shard 0 .*finite and not negative"):
         fit([(X, y, -np.ones(400))])
