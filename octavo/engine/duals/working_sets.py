@@ -251,7 +251,7 @@ def _best_pair(best, count, pairs, i, row, K, diagonal, beta, h, lower, upper):
 
 
 @njit(cache=True, nogil=True)
-def _listed(pairs, count, a, b):
+def _add_pair(pairs, count, a, b):
     """Put a pair on the list of candidates; return the new length."""
     if b >= 0:
         pairs[count, 0], pairs[count, 1] = a, b
@@ -300,7 +300,7 @@ def _list_neighbours(pairs, count, i, row, nearby, diagonal, lower, upper, score
     if nearby[i, 0] == -2:
         _nearest_by_kernel(i, row, diagonal, lower, upper, nearby[i], score.view(np.int64))
     for at in range(nearby.shape[1]):
-        count = _listed(pairs, count, i, nearby[i, at])
+        count = _add_pair(pairs, count, i, nearby[i, at])
     return count
 
 
@@ -395,10 +395,10 @@ def _list_random(pairs, count, mask, i, n, state):
     """WSS 64 and 256: random partners, random pairs."""
     if mask & SOME_PARTNERS:
         for _ in range(max(n // 5, 1)):
-            count = _listed(pairs, count, i, _draw(state, n))
+            count = _add_pair(pairs, count, i, _draw(state, n))
     if mask & RANDOM_PAIRS:
         for _ in range(n):
-            count = _listed(pairs, count, _draw(state, n), _draw(state, n))
+            count = _add_pair(pairs, count, _draw(state, n), _draw(state, n))
     return count
 
 
@@ -407,13 +407,13 @@ def _list_inner(pairs, count, mask, i, flag, row, K, diagonal, beta, h, lower, u
     """WSS 512, 1024 and 2048: partners among the inner support vectors."""
     if mask & INNER and flag:
         j = _inner_partner(i, row, 1, diagonal, beta, h, lower, upper, state)
-        count = _listed(pairs, count, i, j)
+        count = _add_pair(pairs, count, i, j)
     if mask & SOME_INNER:
         j = _inner_partner(i, row, 5, diagonal, beta, h, lower, upper, state)
-        count = _listed(pairs, count, i, j)
+        count = _add_pair(pairs, count, i, j)
     if mask & EXTRA_INNER:
         a, b = _random_inner_pair(K, diagonal, beta, h, lower, upper, state)
-        count = _listed(pairs, count, a, b)
+        count = _add_pair(pairs, count, a, b)
     return count
 
 
@@ -422,16 +422,16 @@ def _list_searched(pairs, count, mask, i, row, diagonal, beta, h, lower, upper, 
     """WSS 8, 16, 32 and 128: another pass over all samples."""
     if mask & AHEAD:
         j = _ahead(i, row, diagonal, beta, h, lower, upper, score)
-        count = _listed(pairs, count, i, j)
+        count = _add_pair(pairs, count, i, j)
     if mask & VIOLATORS:
         a, b = _violators(beta, h, lower, upper, score)
-        count = _listed(pairs, count, a, b)
+        count = _add_pair(pairs, count, a, b)
     if mask & PARTNER:
         for j in range(h.size):
-            count = _listed(pairs, count, i, j)
+            count = _add_pair(pairs, count, i, j)
     if mask & CLIPPED:
         j = _clipped_partner(i, row, diagonal, beta, h, lower, upper, score)
-        count = _listed(pairs, count, i, j)
+        count = _add_pair(pairs, count, i, j)
     return count
 
 
@@ -457,13 +457,13 @@ def _select(
         if mask == ALL_PAIRS:
             for a in range(n):
                 for b in range(a):
-                    count = _listed(pairs, count, a, b)
+                    count = _add_pair(pairs, count, a, b)
         elif not mask & ~(VIOLATORS | RANDOM_PAIRS):
             best = (0.0, -1, -1, 0.0, 0.0)  # these choose pairs that i* need not be part of
     if mask & PREVIOUS or (mask & NEIGHBOURS and not flag):
-        count = _listed(pairs, count, i, previous)
+        count = _add_pair(pairs, count, i, previous)
     if mask & HALVES:
-        count = _listed(pairs, count, i, other)
+        count = _add_pair(pairs, count, i, other)
     if mask & NEIGHBOURS and flag:
         count = _list_neighbours(pairs, count, i, row, nearby, diagonal, lower, upper, score)
     if rare is not None:
