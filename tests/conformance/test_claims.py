@@ -15,7 +15,6 @@ PENDING = {
     "natural-evolution",
     "node-based-ggm",
     "off-policy-traces",
-    "online-ranking",
     "perturbed-leader",
     "private-erm",
     "robust-pca",
