@@ -9,7 +9,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 JOBS ?= auto
 BENCH ?=
 
-.PHONY: demo test test-all bench claims docs lint sync clean clean-cache
+.PHONY: demo test test-all bench claims docs lint sync new clean clean-cache
 
 # A stamp a set of extras: installed once, again when the requirements change.
 $(VENV)/.stamp-%: pyproject.toml constraints.txt
@@ -49,6 +49,10 @@ lint: $(VENV)/.stamp-lint
 
 sync: $(VENV)/.stamp-core
 	$(BIN)/python tools/sync.py
+
+# The files of a new method: make new NAME=OnlineRanker ROOM=ranking FAMILY=ratings
+new: $(VENV)/.stamp-core
+	$(BIN)/python tools/new_method.py $(NAME) --room $(ROOM) --family $(FAMILY)
 
 clean-cache:
 	rm -rf "$$($(BIN)/python -c "from octavo.engine.compilation.kernel_cache import kernel_folder; print(kernel_folder())")"

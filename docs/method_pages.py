@@ -88,7 +88,9 @@ def own_members(cls: type) -> list[str]:
             name
             for owner in owners
             for name, member in vars(owner).items()
-            if not name.startswith("_") and isinstance(member, (FunctionType, classmethod))
+            # what is only offered at times is a function on the class too
+            if not name.startswith("_")
+            and (isinstance(member, classmethod) or isinstance(getattr(cls, name), FunctionType))
         }
     )
 

@@ -240,7 +240,8 @@ def reproduce(
         shown = list(dict.fromkeys(paper.key for paper, _ in chosen))
         sections = [find_paper(key) for key in shown]
         err.print("Drawing the figures.")
-        figures = draw_figures(sections, jobs)
+        # Beside headlines a newcomer sees one picture of each paper, else all.
+        figures = draw_figures(sections, jobs, most=None if names or everything else 1)
         write_report(report, sections, outcomes, full=full, figures=figures)
         err.print(f"Report: {report.resolve()}", soft_wrap=True)
     if any(result.verdict == "failed" for _, result in outcomes):

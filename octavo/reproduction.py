@@ -286,14 +286,19 @@ def reproduce_claims(
     return [(paper, done[f"{paper.key}/{claim.name}"]) for paper, claim in chosen]
 
 
-def draw_figures(papers: Sequence[Paper], n_jobs: int | None = None) -> dict[str, list[str]]:
-    """Draw the figures of papers in parallel; one that fails becomes a sentence in its place."""
+def draw_figures(
+    papers: Sequence[Paper], n_jobs: int | None = None, most: int | None = None
+) -> dict[str, list[str]]:
+    """Draw figures of papers in parallel, `most` of each; one that fails becomes a sentence."""
     from octavo.report import figure_error
 
     n_jobs = n_jobs or os.cpu_count() or 1
-    drawn = {paper.key: [""] * len(paper.figures) for paper in papers}
-    captions = {paper.key: [figure.caption for figure in paper.figures] for paper in papers}
-    jobs = [("figure", p.key, number, False) for p in papers for number in range(len(p.figures))]
+    chosen = {paper.key: paper.figures[:most] for paper in papers}
+    drawn = {key: [""] * len(figures) for key, figures in chosen.items()}
+    captions = {key: [figure.caption for figure in figures] for key, figures in chosen.items()}
+    jobs = [
+        ("figure", key, n, False) for key, figures in chosen.items() for n in range(len(figures))
+    ]
     for (_, key, number, _), answer in run_jobs(batches_of(jobs, n_jobs), n_jobs):
         if isinstance(answer, Exception):
             answer = figure_error(captions[key][number], answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.harness import Contest
-from octavo.cluster import gaussian_overlap, make_overlap_mixture, quadform_cdf
+from octavo.cluster import gaussian_overlap, make_overlap_mixture
 
 DRAWS = 20_000
 
@@ -38,39 +38,6 @@ def same_overlap(problem, answers):
     return f"Simulation is off by {gap:.1e}, inversion by 1e-9."
 
 
-def forms():
-    rng = np.random.default_rng(0)
-    return [
-        (rng.normal(size=5) * 2, rng.uniform(0, 3, size=5), float(rng.normal())) for _ in range(50)
-    ]
-
-
-def by_quadrature(problems):
-    """Imhof's integral by scipy's adaptive quadrature."""
-    from scipy.integrate import quad
-
-    def cdf(weights, ncp, x):
-        def integrand(u):
-            scaled = weights * u
-            theta = 0.5 * np.sum(np.arctan(scaled) + ncp * scaled / (1 + scaled**2)) - 0.5 * x * u
-            log_rho = np.sum(0.25 * np.log1p(scaled**2) + 0.5 * ncp * scaled**2 / (1 + scaled**2))
-            return np.sin(theta) * np.exp(-log_rho) / u
-
-        return 0.5 - quad(integrand, 0, np.inf, epsabs=1e-8, limit=500)[0] / np.pi
-
-    return np.array([cdf(*problem) for problem in problems])
-
-
-def by_inversion(problems):
-    return np.array([quadform_cdf(x, weights, ncp) for weights, ncp, x in problems])
-
-
-def same_cdf(problems, answers):
-    gap = float(abs(answers["octavo quadform_cdf"] - answers["scipy quad, Imhof"]).max())
-    assert gap < 1e-6, gap
-    return f"They differ by at most {gap:.1e}."
-
-
 def one_mixture(K, p):
     return lambda _: make_overlap_mixture(K, p, max_omega=0.05, random_state=0)
 
@@ -85,13 +52,6 @@ CONTESTS = [
             "20,000 draws": by_simulation,
         },
         agree=same_overlap,
-    ),
-    Contest(
-        name="quadratic forms",
-        problem="Distribution functions of 50 sums of 5 noncentral chi-squares of either sign",
-        setup=forms,
-        solvers={"octavo quadform_cdf": by_inversion, "scipy quad, Imhof": by_quadrature},
-        agree=same_cdf,
     ),
     Contest(
         name="mixtures",

@@ -11,6 +11,6 @@ from octavo.cluster.referee.overlap import OverlapMap as OverlapMap
 from octavo.cluster.referee.overlap import gaussian_overlap as gaussian_overlap
 from octavo.cluster.referee.overlap import overlap_of_clustering as overlap_of_clustering
 from octavo.cluster.referee.overlap import overlap_of_fit as overlap_of_fit
-from octavo.cluster.referee.overlap import quadform_cdf as quadform_cdf
 from octavo.cluster.referee.studies import ClusteringReferee as ClusteringReferee
 from octavo.cluster.referee.studies import ExternalClusterer as ExternalClusterer
+from octavo.cluster.spectral.representatives import fast_spectral_clusters as fast_spectral_clusters

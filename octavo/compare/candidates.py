@@ -38,7 +38,7 @@ from octavo.compare.reading import InputError
 
 QUADRATIC_ROWS = 10_000  # an n x n matrix of them takes 0.8 GB
 DENSE_CELLS = 5_000_000
-GRID_NAMES = ("C", "alpha", "lam", "lambda_", "r")  # main parameters of octavo's methods
+GRID_NAMES = ("C", "alpha", "r")  # main parameters of octavo's methods
 TOOL_NAMES = {"estimators", "experts", "rule"}  # parameters of tools around other estimators
 KERNEL_ROOMS = {"svm", "kernel"}
 CLUSTER_COUNTS = (2, 3, 4, 5, 6, 8, 10)
@@ -153,7 +153,7 @@ HINTS = {
     ),
     "NaiveBayesSelect": Hint(({},), {"handle_unknown": "ignore"}, 50_000, 200),
     "DantzigSelector": Hint(
-        ({"lam": 0.001}, {"lam": 0.01}, {"lam": 0.1}),
+        ({"alpha": 0.001}, {"alpha": 0.01}, {"alpha": 0.1}),
         {},
         20_000,
         500,

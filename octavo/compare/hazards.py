@@ -23,7 +23,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
 
-Array = NDArray[np.float64]
+from octavo.engine.estimators.arrays import Floats
+
 BLOCK = 2_000_000  # pairs compared at once
 
 
@@ -33,17 +34,17 @@ BLOCK = 2_000_000  # pairs compared at once
 class Steps(NamedTuple):
     """A step function: its value from each time on; ``before`` holds until the first."""
 
-    times: Array
-    values: Array
+    times: Floats
+    values: Floats
     before: float
 
-    def __call__(self, t: Any, *, left: bool = False) -> Array:
+    def __call__(self, t: Any, *, left: bool = False) -> Floats:
         """Return the values at times; ``left`` takes the limit from below."""
         place = np.searchsorted(self.times, t, side="left" if left else "right")
         return np.concatenate([[self.before], self.values])[place]
 
 
-def _counts(event: NDArray[np.bool_], time: Array) -> tuple[Array, Array, Array]:
+def _counts(event: NDArray[np.bool_], time: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the distinct times, how many are at risk, and how many events there are at each."""
     times, place = np.unique(time, return_inverse=True)
     at_risk = len(time) - np.searchsorted(np.sort(time), times, side="left")
@@ -51,7 +52,7 @@ def _counts(event: NDArray[np.bool_], time: Array) -> tuple[Array, Array, Array]
     return times, at_risk.astype(np.float64), events
 
 
-def kaplan_meier(event: NDArray[np.bool_], time: Array) -> Steps:
+def kaplan_meier(event: NDArray[np.bool_], time: Floats) -> Steps:
     """Return the product-limit estimate of the survival function.
 
     Parameters
@@ -70,7 +71,7 @@ def kaplan_meier(event: NDArray[np.bool_], time: Array) -> Steps:
     return Steps(times, np.cumprod(1.0 - events / at_risk).astype(np.float64), 1.0)
 
 
-def nelson_aalen(event: NDArray[np.bool_], time: Array) -> Steps:
+def nelson_aalen(event: NDArray[np.bool_], time: Floats) -> Steps:
     """Return the cumulative hazard by the Nelson-Aalen estimate."""
     times, at_risk, events = _counts(event, time)
     return Steps(times, np.cumsum(events / at_risk), 0.0)
@@ -80,7 +81,7 @@ def nelson_aalen(event: NDArray[np.bool_], time: Array) -> Steps:
 
 
 def concordance(
-    event: NDArray[np.bool_], time: Array, risk: Array, weight: Array | None = None
+    event: NDArray[np.bool_], time: Floats, risk: Floats, weight: Floats | None = None
 ) -> float:
     """Return the share of comparable pairs whose risks are ordered as their times.
 
@@ -114,7 +115,7 @@ def concordance(
     return good / total if total else 0.5
 
 
-def concordance_ipcw(train: Any, test: Any, risk: Array) -> float:
+def concordance_ipcw(train: Any, test: Any, risk: Floats) -> float:
     """Return Uno's concordance: pairs weighted by the chance of not being censored before.
 
     Parameters
@@ -144,10 +145,10 @@ class _Ties(NamedTuple):
     first: NDArray[np.intp]  # where the risk set of a death's time begins
     group_start: NDArray[np.intp]  # of the deaths of the same time, the first
     group_size: NDArray[np.intp]
-    share: Array  # 0, 1/d, ..., (d-1)/d among d deaths of one time
+    share: Floats  # 0, 1/d, ..., (d-1)/d among d deaths of one time
 
 
-def _ties(event: NDArray[np.bool_], time: Array) -> tuple[NDArray[np.intp], _Ties]:
+def _ties(event: NDArray[np.bool_], time: Floats) -> tuple[NDArray[np.intp], _Ties]:
     """Return the order of the rows (by time, deaths first) and the ties among deaths."""
     order = np.lexsort((~event, time))
     death_times = time[order][event[order]]
@@ -157,13 +158,13 @@ def _ties(event: NDArray[np.bool_], time: Array) -> tuple[NDArray[np.intp], _Tie
     return order, _Ties(np.searchsorted(time[order], death_times), group_start, group_size, share)
 
 
-def _tail_sums(values: Array) -> Array:
+def _tail_sums(values: Floats) -> Floats:
     return np.cumsum(values[::-1], axis=0)[::-1]
 
 
 def _cox_terms(
-    X: Array, deaths: NDArray[np.intp], ties: _Ties, beta: Array, hessian: bool = True
-) -> tuple[float, Array, Array]:
+    X: Floats, deaths: NDArray[np.intp], ties: _Ties, beta: Floats, hessian: bool = True
+) -> tuple[float, Floats, Floats]:
     """Return Efron's negative log-likelihood with gradient and Hessian; rows are sorted."""
     margin = X @ beta
     top = margin.max()
@@ -171,7 +172,7 @@ def _cox_terms(
     wx = w[:, None] * X
     start, end = ties.group_start, ties.group_start + ties.group_size
 
-    def tied(values: Array) -> Array:
+    def tied(values: Floats) -> Floats:
         total = np.concatenate(
             [np.zeros((1, *values.shape[1:])), np.cumsum(values[deaths], axis=0)]
         )
@@ -283,13 +284,13 @@ class RidgeCox(BaseEstimator):
         return self
 
     def _penalised(
-        self, Z: Array, deaths: NDArray[np.intp], ties: _Ties, beta: Array
-    ) -> tuple[float, Array, Array]:
+        self, Z: Floats, deaths: NDArray[np.intp], ties: _Ties, beta: Floats
+    ) -> tuple[float, Floats, Floats]:
         value, gradient, H = _cox_terms(Z, deaths, ties, beta)
         H[np.diag_indices_from(H)] += self.alpha + 1e-10  # alpha 0 may leave H singular
         return value + 0.5 * self.alpha * float(beta @ beta), gradient + self.alpha * beta, H
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Floats:
         """Return log hazards relative to the average row.
 
         Parameters
@@ -320,7 +321,7 @@ class KaplanMeierBaseline(BaseEstimator):
         self.curve_ = kaplan_meier(np.asarray(y["event"], bool), np.asarray(y["time"], float))
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Floats:
         """Return the same risk for every row."""
         check_is_fitted(self, "curve_")
         return np.zeros(X.shape[0])
@@ -359,7 +360,7 @@ class PoissonHazard(BaseEstimator):
         self.regressor_ = clone(base).fit(X, event / exposure, sample_weight=exposure)
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Floats:
         """Return the predicted rate of each row."""
         check_is_fitted(self, "regressor_")
         return self.regressor_.predict(X)

@@ -20,11 +20,6 @@ from octavo.graphical.l1_programs.clime import ClimePath as ClimePath
 from octavo.graphical.l1_programs.clime import clime_path as clime_path
 from octavo.graphical.l1_programs.clime import make_sparse_precision as make_sparse_precision
 from octavo.graphical.l1_programs.cv import CLIMECV as CLIMECV
-from octavo.graphical.l1_programs.dantzig import DantzigSelector as DantzigSelector
-from octavo.graphical.l1_programs.linear_programs import LPPath as LPPath
-from octavo.graphical.l1_programs.linear_programs import LPSolution as LPSolution
-from octavo.graphical.l1_programs.linear_programs import parametric_simplex as parametric_simplex
-from octavo.graphical.l1_programs.linear_programs import solve_lp as solve_lp
 from octavo.graphical.network_scores.constraints import NetworkRule as NetworkRule
 from octavo.graphical.network_scores.constraints import RuleTemplate as RuleTemplate
 from octavo.graphical.network_scores.constraints import forbidden_arc as forbidden_arc

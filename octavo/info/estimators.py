@@ -54,7 +54,8 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from octavo.info.input_checks import Floats, as_blocks, as_columns, as_pair, as_sample
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.samples import as_blocks, as_columns, as_pair, as_sample
 
 __all__ = [
     "AssociationEstimator",

@@ -23,8 +23,10 @@ from numpy.typing import ArrayLike
 
 from octavo._lazy import modules_below
 from octavo._names import UnknownNameError
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.samples import as_sample
 from octavo.info.estimators import SampleEstimator
-from octavo.info.input_checks import Floats, as_sample
 
 __all__ = [
     "EstimatorRecord",
@@ -118,6 +120,7 @@ def _parameters(cls: type) -> tuple[str, ...]:
     return tuple(cls._get_param_names())  # type: ignore[attr-defined]
 
 
+@checked
 def list_estimators(kind: str | None = None) -> EstimatorTable:
     """Tell which estimators there are, what they estimate, at what cost, assuming what.
 
@@ -166,6 +169,7 @@ def list_estimators(kind: str | None = None) -> EstimatorTable:
     return EstimatorTable(sorted(records, key=lambda r: (order[r.kind], r.measure, r.method)))
 
 
+@checked
 def find_estimator(kind: str, measure: str, method: str | None = None) -> type[Any]:
     """Return the class that estimates a measure by a method.
 
@@ -220,6 +224,7 @@ def _make(kind: str, measure: str, method: str | None, params: dict[str, Any]) -
     return cls(**params)
 
 
+@checked
 def entropy(
     X: ArrayLike, measure: str = "shannon", method: str | None = None, **params: Any
 ) -> float:
@@ -257,6 +262,7 @@ def entropy(
     return _make("entropy", measure, method, params).estimate(X)
 
 
+@checked
 def mutual_info(
     X: ArrayLike,
     Y: ArrayLike | None = None,
@@ -305,6 +311,7 @@ def mutual_info(
     return _make("mutual_info", measure, method, params).estimate(X, Y, groups=groups)
 
 
+@checked
 def divergence(
     X: ArrayLike, Y: ArrayLike, measure: str = "kl", method: str | None = None, **params: Any
 ) -> float:
@@ -344,6 +351,7 @@ def divergence(
     return _make("divergence", measure, method, params).estimate(X, Y)
 
 
+@checked
 def association(
     X: ArrayLike,
     Y: ArrayLike | None = None,
@@ -388,6 +396,7 @@ def association(
     return _make("association", measure, method, params).estimate(X, Y)
 
 
+@checked
 def cross_entropy(
     X: ArrayLike, Y: ArrayLike, measure: str = "shannon", method: str | None = None, **params: Any
 ) -> float:
@@ -427,6 +436,7 @@ def cross_entropy(
     return _make("cross_entropy", measure, method, params).estimate(X, Y)
 
 
+@checked
 def distribution_kernel(
     X: ArrayLike,
     Y: ArrayLike,
@@ -484,6 +494,7 @@ def _pairwise(kernel: str | Any, method: str | None, params: dict[str, Any]) -> 
     return estimate
 
 
+@checked
 def distribution_gram(
     samples: Sequence[ArrayLike],
     kernel: str | Any = "bhattacharyya",

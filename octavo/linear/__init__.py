@@ -1,4 +1,4 @@
-"""Large-scale, private and sparse linear models."""
+"""Large-scale, private and sparse linear models, and linear programs."""
 
 from octavo._lazy import lazy_exports
 

@@ -1,4 +1,9 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.linear.l1_programs.dantzig import DantzigSelector as DantzigSelector
+from octavo.linear.l1_programs.linear_programs import LPPath as LPPath
+from octavo.linear.l1_programs.linear_programs import LPSolution as LPSolution
+from octavo.linear.l1_programs.linear_programs import parametric_simplex as parametric_simplex
+from octavo.linear.l1_programs.linear_programs import solve_lp as solve_lp
 from octavo.linear.private.audit import WorstCase as WorstCase
 from octavo.linear.private.audit import log_density_ratio as log_density_ratio
 from octavo.linear.private.audit import privacy_audit as privacy_audit

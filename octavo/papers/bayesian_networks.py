@@ -22,7 +22,6 @@ PAPER = Paper(
     headlines=(
         "zoo-bic",
         "pruning-is-exact",
-        "searches-agree",
     ),
     tables={
         "Table 1": "zoo-evaluations adult-evaluations letter-evaluations",

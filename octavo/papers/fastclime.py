@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from octavo import data, graphical, plot
+from octavo import data, graphical, linear, plot
 from octavo.catalogue import Method, Paper
 from octavo.claims import NotMeasurable, Run, at_least, at_most
 
@@ -52,7 +52,7 @@ PAPER = Paper(
         ),
         Method(
             name="DantzigSelector",
-            room="graphical",
+            room="linear",
             family="l1_programs",
             modules=("l1_programs.dantzig",),
             task="fit a sparse linear regression with its exact path",
@@ -68,7 +68,7 @@ PAPER = Paper(
         ),
         Method(
             name="parametric_simplex",
-            room="graphical",
+            room="linear",
             family="l1_programs",
             modules=("l1_programs.linear_programs",),
             task="solve a linear program for every value of a parameter",
@@ -354,7 +354,7 @@ def dantzig_path(run: Run) -> float:
     n, d = 40, 60
     X = rng.standard_normal((n, d))
     y = X[:, :4] @ [2.0, -1.5, 1.0, 0.5] + 0.5 * rng.standard_normal(n)
-    model = graphical.DantzigSelector(alpha=0.05, fit_intercept=False).fit(X, y)
+    model = linear.DantzigSelector(alpha=0.05, fit_intercept=False).fit(X, y)
     S, g = X.T @ X / n, X.T @ y / n
     run.note("Dantzig selector, n = 40 < d = 60: difference of ||β||₁ from HiGHS at 8 λ a seed")
     return max(
@@ -383,7 +383,7 @@ def comparable_to_simplex(run: Run) -> float:
         A = rng.standard_normal((m, n))
         b = A @ rng.uniform(size=n) + rng.uniform(size=m)
         c = A.T @ rng.uniform(size=m) - rng.uniform(size=n)
-        ours += graphical.solve_lp(A, b, c).n_pivots
+        ours += linear.solve_lp(A, b, c).n_pivots
         options = {"presolve": False}
         theirs += linprog(-c, A_ub=A, b_ub=b, method="highs-ds", options=options).nit
     run.note("dense random programs, feasible and bounded; HiGHS's dual simplex, no presolve")
@@ -436,12 +436,12 @@ def dantzig_coefficients():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((50, 200))
     y = X[:, :4] @ [3.0, -2.0, 1.5, 1.0] + 0.5 * rng.standard_normal(50)
-    return plot.plot_l1_path(graphical.DantzigSelector(alpha=0.1).fit(X, y).path_).figure
+    return plot.plot_l1_path(linear.DantzigSelector(alpha=0.1).fit(X, y).path_).figure
 
 
 @PAPER.figure("A production plan as every profit falls by λ", method="parametric_simplex")
 def plan():
     rng = np.random.default_rng(0)
     A, profit = rng.uniform(0.2, 1.0, (4, 5)), rng.uniform(1.0, 2.0, 5)
-    path = graphical.parametric_simplex(A, np.ones(4), profit, np.zeros(4), -np.ones(5))
+    path = linear.parametric_simplex(A, np.ones(4), profit, np.zeros(4), -np.ones(5))
     return plot.plot_lp_path(path).figure

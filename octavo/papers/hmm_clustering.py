@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from octavo import data, plot, sequence
+from octavo import bayes, data, plot, sequence
 from octavo.catalogue import Method, Paper
 from octavo.claims import Run, at_least, at_most, holds
 
@@ -22,7 +22,6 @@ PAPER = Paper(
     headlines=(
         "em-is-a-special-case",
         "bound-is-below-the-truth",
-        "hybrid-centres-beat-medoids",
     ),
     tables={
         "Table 2": "mocap-rand-index trees-beat-ppk trees-beat-em em-trees-are-slow "
@@ -84,9 +83,8 @@ PAPER = Paper(
         ),
         Method(
             name="GMMReduction",
-            room="sequence",
-            family="hmm_mixtures",
-            modules=("hmm_mixtures.gmm_reduction",),
+            room="bayes",
+            family="gaussian_mixtures",
             task="reduce a Gaussian mixture to fewer components without its data",
             summary="Groups the components of a Gaussian mixture and replaces each group by one "
             "Gaussian, keeping mean and covariance of the whole.",
@@ -334,7 +332,7 @@ def reduced_covariances_are_moments(run: Run) -> float:
     weights, means = rng.dirichlet(np.ones(12)), 3 * rng.normal(size=(12, 3))
     roots = rng.normal(size=(12, 3, 3))
     covars = roots @ roots.swapaxes(1, 2) + 0.1 * np.eye(3)
-    model = sequence.GMMReduction(4, n_init=3, random_state=run.seed)
+    model = bayes.GMMReduction(4, n_init=3, random_state=run.seed)
     reduced = model.fit((weights, means, covars))
     worst = 0.0
     for j in range(4):
@@ -650,5 +648,5 @@ def reduction():
     )
     mixture = GaussianMixture(15, random_state=0).fit(points)
     return plot.plot_gmm_reduction(
-        mixture, sequence.GMMReduction(3, random_state=0).fit(mixture)
+        mixture, bayes.GMMReduction(3, random_state=0).fit(mixture)
     ).figure

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from octavo import info, plot
+from octavo import cluster, decomposition, info, plot
 from octavo.catalogue import Method, Paper
 from octavo.claims import Run, at_least, at_most, holds
 
@@ -224,7 +224,7 @@ PAPER = Paper(
         ),
         Method(
             name="IndependentSubspaceAnalysis",
-            room="info",
+            room="decomposition",
             family="subspaces",
             task="take mixtures of independent vectors apart",
             summary="Independent subspace analysis by six objectives and four searches, of linear, "
@@ -236,6 +236,21 @@ PAPER = Paper(
             instead="FastICA, whose components are left ungrouped.",
             peers=("scikit-learn FastICA",),
             plots=("plot_hinton", "plot_sources", "plot_dependence_matrix"),
+        ),
+        Method(
+            name="fast_spectral_clusters",
+            room="cluster",
+            family="spectral",
+            task="find clusters of any shape among very many rows",
+            summary="Spectral clustering of a million rows by some hundred means that stand for "
+            "them.",
+            use_when="Clusters are rings, chains or other shapes that k-means cuts through, and "
+            "there are too many rows for the eigenvectors of all of them.",
+            avoid_when="Clusters are round (k-means finds them for less), or so thin that a mean "
+            "stands for rows of two of them.",
+            instead="SpectralClustering, for some thousand rows.",
+            peers=("scikit-learn SpectralClustering",),
+            plots=("plot_clusters",),
         ),
     ),
 )
@@ -938,7 +953,7 @@ def mixture_of(kind: str, **size: Any) -> Any:
 def separation(model: Any, sample: Any, mixing: Any = None) -> float:
     """Return the Amari index of a fitted model on a known mixture."""
     known = sample.mixing if mixing is None else mixing
-    return info.amari_index(model.unmixing_, known, model.subspaces_, sample.subspaces)
+    return decomposition.amari_index(model.unmixing_, known, model.subspaces_, sample.subspaces)
 
 
 def same_partition(found: Any, truth: Any) -> bool:
@@ -965,7 +980,7 @@ def components_and_groups_take_vectors_apart(run: Run) -> float:
     worst = 0.0
     for kind in ("shapes", "letters"):
         sample = mixture_of(kind, n_samples=n, random_state=run.seed)
-        model = info.IndependentSubspaceAnalysis(
+        model = decomposition.IndependentSubspaceAnalysis(
             subspace_dims=[2, 2, 2], random_state=run.seed
         ).fit(sample.X)
         index = separation(model, sample)
@@ -990,7 +1005,9 @@ def components_and_groups_take_vectors_apart(run: Run) -> float:
 def six_objectives_are_least_at_the_true_partition(run: Run) -> float:
     n = 4000 if run.full else 800
     sample = mixture_of("letters", n_samples=n, random_state=run.seed)
-    model = info.IndependentSubspaceAnalysis(subspace_dims=[2, 2, 2], random_state=run.seed)
+    model = decomposition.IndependentSubspaceAnalysis(
+        subspace_dims=[2, 2, 2], random_state=run.seed
+    )
     S = model.fit(sample.X).transform(sample.X)
     right = 0
     names = (
@@ -1004,7 +1021,7 @@ def six_objectives_are_least_at_the_true_partition(run: Run) -> float:
     strength = np.abs(model.unmixing_ @ sample.mixing)
     truth = [np.flatnonzero(strength.argmax(axis=1) // 2 == m) for m in range(3)]
     for name in names:
-        found = info.find_subspaces(
+        found = decomposition.find_subspaces(
             S, [2, 2, 2], name, optimizer="exhaustive", random_state=run.seed
         )
         good = same_partition(found.subspaces, truth)
@@ -1043,7 +1060,7 @@ def any_estimator_serves_in_the_objective(run: Run) -> float:
             tried += 1
             try:
                 values = [
-                    info.subspace_objective(sample.sources, groups, objective, estimator)
+                    decomposition.subspace_objective(sample.sources, groups, objective, estimator)
                     for groups in ([[0, 1], [2, 3]], [[0, 2], [1, 3]], [[0, 3], [1, 2]])
                 ]
             except (ValueError, TypeError):  # such as measures of three groups, given two
@@ -1076,7 +1093,9 @@ def unknown_dimensions_are_found(run: Run) -> float:
     right = 0
     for kind in ("shapes", "letters", "wires"):
         sample = mixture_of(kind, n_subspaces=4, n_samples=n, random_state=run.seed)
-        model = info.IndependentSubspaceAnalysis(optimizer="spectral", random_state=run.seed)
+        model = decomposition.IndependentSubspaceAnalysis(
+            optimizer="spectral", random_state=run.seed
+        )
         dims = model.fit(sample.X).subspace_dims_.tolist()
         right += dims == [len(group) for group in sample.subspaces]
         run.note(f"seed {run.seed}, {kind}, n={n}: dimensions {dims}")
@@ -1093,7 +1112,7 @@ def unknown_dimensions_are_found(run: Run) -> float:
         because="several minutes are taken as ten at most; the quick form times smaller sizes and "
         "extends their growth to 10⁶",
     ),
-    method="IndependentSubspaceAnalysis",
+    method="fast_spectral_clusters",
     unit="min",
 )
 def a_million_elements_are_clustered_in_minutes(run: Run) -> float:
@@ -1108,7 +1127,7 @@ def a_million_elements_are_clustered_in_minutes(run: Run) -> float:
         elements = np.sqrt(envelopes[owner]) * rng.normal(size=(n, 32))
         start = time.perf_counter()
         energy = np.log(elements**2 + 1e-3)
-        labels = info.fast_spectral_clusters(
+        labels = cluster.fast_spectral_clusters(
             energy - energy.mean(axis=1, keepdims=True), 10, random_state=run.seed
         )
         seconds.append(time.perf_counter() - start)
@@ -1137,18 +1156,26 @@ def extended_problems(seed: int, n: int) -> dict[str, float]:
     many = mixture_of("letters", n_subspaces=6, n_samples=n, random_state=seed)
     Z, B = S[:, [0, 2]] + 1j * S[:, [1, 3]], rng.normal(size=(2, 2, 2)) @ [1.0, 1.0j]
     return {
-        "AR": separation(info.ARIndependentSubspaceAnalysis(**known).fit(slow), sample),
+        "AR": separation(decomposition.ARIndependentSubspaceAnalysis(**known).fit(slow), sample),
         "ARX": separation(
-            info.ARXIndependentSubspaceAnalysis(**known).fit(driven, inputs=inputs), sample
+            decomposition.ARXIndependentSubspaceAnalysis(**known).fit(driven, inputs=inputs), sample
         ),
-        "MA": separation(info.MAIndependentSubspaceAnalysis(**known).fit(echo), sample, H[0]),
-        "missing": separation(info.MissingARISA(**known).fit(gaps[:1000]), sample),
-        "nonparametric": separation(info.NonparametricARISA(**known).fit(bent @ A.T), sample),
+        "MA": separation(
+            decomposition.MAIndependentSubspaceAnalysis(**known).fit(echo), sample, H[0]
+        ),
+        "missing": separation(decomposition.MissingARISA(**known).fit(gaps[:1000]), sample),
+        "nonparametric": separation(
+            decomposition.NonparametricARISA(**known).fit(bent @ A.T), sample
+        ),
         "post-nonlinear": separation(
-            info.PostNonlinearISA(subspace_dims=[2] * 6, random_state=seed).fit(many.X**3), many
+            decomposition.PostNonlinearISA(subspace_dims=[2] * 6, random_state=seed).fit(many.X**3),
+            many,
         ),
-        "complex": info.amari_index(
-            info.ComplexISA(subspace_dims=[1, 1], random_state=seed).fit(Z @ B.T).unmixing_, B
+        "complex": decomposition.amari_index(
+            decomposition.ComplexISA(subspace_dims=[1, 1], random_state=seed)
+            .fit(Z @ B.T)
+            .unmixing_,
+            B,
         ),
     }
 
@@ -1177,7 +1204,7 @@ def extensions_take_their_mixtures_apart(run: Run) -> float:
 @PAPER.figure("W A of three letters, taken apart", method="IndependentSubspaceAnalysis")
 def hinton_of_letters():
     sample = mixture_of("letters", random_state=0)
-    model = info.IndependentSubspaceAnalysis(random_state=0).fit(sample.X)
+    model = decomposition.IndependentSubspaceAnalysis(random_state=0).fit(sample.X)
     return plot.plot_hinton(
         model.unmixing_ @ sample.mixing, model.subspaces_, sample.subspaces
     ).figure
@@ -1186,12 +1213,12 @@ def hinton_of_letters():
 @PAPER.figure("Letters found in their mixture", method="IndependentSubspaceAnalysis")
 def letters_found():
     sample = mixture_of("letters", n_samples=2000, random_state=0)
-    model = info.IndependentSubspaceAnalysis(random_state=0).fit(sample.X)
+    model = decomposition.IndependentSubspaceAnalysis(random_state=0).fit(sample.X)
     return plot.plot_sources(model.transform(sample.X), model.subspaces_)[0].figure
 
 
 @PAPER.figure("Dependence of components, in subspaces", method="IndependentSubspaceAnalysis")
 def dependence_of_components():
     sample = mixture_of("wires", n_subspaces=4, n_samples=1500, random_state=0)
-    model = info.IndependentSubspaceAnalysis(random_state=0).fit(sample.X)
+    model = decomposition.IndependentSubspaceAnalysis(random_state=0).fit(sample.X)
     return plot.plot_dependence_matrix(model.dependence_, model.subspaces_).figure

@@ -20,8 +20,7 @@ PAPER = Paper(
     venue="Journal of Machine Learning Research 15",
     headlines=(
         "rate-of-arow",
-        "rate-of-ogd",
-        "second-order-wins",
+        "rate-of-perceptron",
     ),
     tables={
         "Table 1": "rate-of-perceptron rate-of-romma rate-of-aromma rate-of-alma rate-of-ogd "

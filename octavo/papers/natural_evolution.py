@@ -21,7 +21,7 @@ PAPER = Paper(
     venue="Journal of Machine Learning Research 15",
     headlines=(
         "affine-invariance",
-        "double-pole-xnes",
+        "rank-invariance",
         "sphere-speed-up",
     ),
     methods=(

@@ -1,8 +1,10 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.plot.bayes.gaussian_mixtures import plot_gmm_reduction as plot_gmm_reduction
 from octavo.plot.cluster.referee import plot_mixture as plot_mixture
 from octavo.plot.cluster.referee import plot_overlap_map as plot_overlap_map
 from octavo.plot.cluster.referee import plot_parallel_distribution as plot_parallel_distribution
 from octavo.plot.cluster.referee import plot_referee as plot_referee
+from octavo.plot.cluster.spectral import plot_clusters as plot_clusters
 from octavo.plot.decomposition.gms import plot_background as plot_background
 from octavo.plot.decomposition.gms import plot_objective_descent as plot_objective_descent
 from octavo.plot.decomposition.gms import plot_precision_spectrum as plot_precision_spectrum
@@ -24,8 +26,6 @@ from octavo.plot.graphical.joint_glasso import plot_screening_speed as plot_scre
 from octavo.plot.graphical.l1_programs import plot_edge_count as plot_edge_count
 from octavo.plot.graphical.l1_programs import plot_graph as plot_graph
 from octavo.plot.graphical.l1_programs import plot_graph_roc as plot_graph_roc
-from octavo.plot.graphical.l1_programs import plot_l1_path as plot_l1_path
-from octavo.plot.graphical.l1_programs import plot_lp_path as plot_lp_path
 from octavo.plot.graphical.l1_programs import plot_time_by_size as plot_time_by_size
 from octavo.plot.graphical.networks import plot_anytime_bounds as plot_anytime_bounds
 from octavo.plot.graphical.networks import plot_bayesian_network as plot_bayesian_network
@@ -57,6 +57,8 @@ from octavo.plot.kernel.steered import plot_before_and_after as plot_before_and_
 from octavo.plot.kernel.steered import plot_draggable_map as plot_draggable_map
 from octavo.plot.kernel.steered import plot_map_distortion as plot_map_distortion
 from octavo.plot.kernel.steered import plot_steered_map as plot_steered_map
+from octavo.plot.linear.l1_programs import plot_l1_path as plot_l1_path
+from octavo.plot.linear.l1_programs import plot_lp_path as plot_lp_path
 from octavo.plot.linear.private import plot_decision_regions as plot_decision_regions
 from octavo.plot.linear.private import plot_error_by_epsilon as plot_error_by_epsilon
 from octavo.plot.linear.private import plot_error_by_penalty as plot_error_by_penalty
@@ -109,7 +111,6 @@ from octavo.plot.sequence.decoding import plot_decoding_tradeoff as plot_decodin
 from octavo.plot.sequence.decoding import plot_path_family as plot_path_family
 from octavo.plot.sequence.decoding import plot_posterior_path as plot_posterior_path
 from octavo.plot.sequence.hmm_mixtures import plot_bound_history as plot_bound_history
-from octavo.plot.sequence.hmm_mixtures import plot_gmm_reduction as plot_gmm_reduction
 from octavo.plot.sequence.hmm_mixtures import plot_hmm as plot_hmm
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_map as plot_hmm_map
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_tree as plot_hmm_tree

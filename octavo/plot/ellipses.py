@@ -11,9 +11,9 @@ from matplotlib.patches import Ellipse
 def covariance_ellipse(
     mean: Any, cov: Any, pair: list[int], reach: float = 1.0, **style: Any
 ) -> Ellipse:
-    """Return the outline of `reach` standard deviations in two of the coordinates."""
+    """Return the ellipse of `reach` standard deviations in two coordinates, not filled."""
     values, vectors = np.linalg.eigh(np.asarray(cov)[np.ix_(pair, pair)])
     angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
-    width, height = 2 * reach * np.sqrt(values[::-1])
+    width, height = 2 * reach * np.sqrt(np.maximum(values[::-1], 0.0))
     across, up = (float(mean[k]) for k in pair)
-    return Ellipse((across, up), width, height, angle=angle, fill=False, **style)
+    return Ellipse((across, up), width, height, angle=angle, **{"fill": False, **style})

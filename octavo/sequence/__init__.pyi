@@ -24,8 +24,9 @@ from octavo.sequence.decoding.posterior_risks import hmm_posteriors as hmm_poste
 from octavo.sequence.decoding.posterior_risks import path_risks as path_risks
 from octavo.sequence.decoding.transforms import TransformedVariables as TransformedVariables
 from octavo.sequence.decoding.transforms import transformed_variables as transformed_variables
-from octavo.sequence.hmm.model import simulate_hmm as simulate_hmm
 from octavo.sequence.hmm.params import HMMParams as HMMParams
+from octavo.sequence.hmm.params import as_hmm as as_hmm
+from octavo.sequence.hmm.simulation import simulate_hmm as simulate_hmm
 from octavo.sequence.hmm_mixtures.baum_welch import fit_hmms as fit_hmms
 from octavo.sequence.hmm_mixtures.classifier import HMMMixtureClassifier as HMMMixtureClassifier
 from octavo.sequence.hmm_mixtures.clustering import HMMClustering as HMMClustering
@@ -33,7 +34,6 @@ from octavo.sequence.hmm_mixtures.divergence import clustering_loglik as cluster
 from octavo.sequence.hmm_mixtures.divergence import hmm_distance_matrix as hmm_distance_matrix
 from octavo.sequence.hmm_mixtures.divergence import hmm_expected_loglik as hmm_expected_loglik
 from octavo.sequence.hmm_mixtures.divergence import hmm_kl as hmm_kl
-from octavo.sequence.hmm_mixtures.gmm_reduction import GMMReduction as GMMReduction
 from octavo.sequence.hmm_mixtures.hierarchical_clustering import HMMLevel as HMMLevel
 from octavo.sequence.hmm_mixtures.hierarchical_clustering import HierarchicalHMMClustering as HierarchicalHMMClustering
 from octavo.sequence.hmm_mixtures.hierarchical_mixture import HierarchicalHMMMixture as HierarchicalHMMMixture

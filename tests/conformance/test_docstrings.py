@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import re
 
 import pytest
 from numpydoc.validate import validate
@@ -48,10 +49,11 @@ def test_methods_are_documented(path, cls, name):
 
 
 @pytest.mark.parametrize("cls", estimators(), ids=lambda cls: cls.__name__)
-def test_estimator_documents_its_parameters_and_says_when_not_to_use_it(cls):
+def test_estimator_documents_parameters_attributes_and_references(cls):
     text = inspect.getdoc(cls)
     for name in inspect.signature(cls).parameters:
-        assert name in text, f"{cls.__name__}: parameter {name} is not documented"
+        entry = rf"^(\w+, )*{name}(, \w+)* :"
+        assert re.search(entry, text, re.MULTILINE), f"{cls.__name__}: {name} is not documented"
     assert "Attributes\n----------" in text, f"{cls.__name__} documents no attributes"
     assert "References\n----------" in text, f"{cls.__name__} has no reference"
 

@@ -8,7 +8,6 @@ import pytest
 import octavo.info as info
 from octavo._names import UnknownNameError
 from octavo.info import EntropyEstimator, list_estimators
-from octavo.info.input_checks import as_blocks, as_columns, as_sample
 
 X = np.random.default_rng(0).normal(size=(80, 3))
 Y = np.random.default_rng(1).normal(0.3, 1.0, size=(60, 3))
@@ -102,12 +101,6 @@ def test_overflow_is_an_error_in_words():
 # --- input ----------------------------------------------------------------------------------------
 
 
-def test_a_vector_is_one_column_and_complex_numbers_are_pairs():
-    assert as_sample([1.0, 2.0, 3.0]).shape == (3, 1)
-    Z = X[:, :2] + 1j * Y[:1, 0]
-    np.testing.assert_array_equal(as_sample(Z), np.hstack([Z.real, Z.imag]))
-
-
 def test_complex_entropy_is_that_of_real_and_imaginary_parts():
     Z = X[:, 0] + 1j * X[:, 1]
     assert info.entropy(Z) == info.entropy(X[:, :2])
@@ -116,8 +109,6 @@ def test_complex_entropy_is_that_of_real_and_imaginary_parts():
     assert info.mutual_info(W) == pytest.approx(
         info.mutual_info(parts, groups=[[0, 1], [2, 3]]), rel=1e-12
     )
-    with pytest.raises(ValueError, match="complex"):
-        as_columns(Z)
 
 
 @pytest.mark.parametrize(
@@ -136,28 +127,6 @@ def test_nearly_dependent_columns_pass_and_few_rows_are_not_called_dependent():
     nearly = np.column_stack([X, X[:, 0] + 1e-6 * np.random.default_rng(0).normal(size=80)])
     assert np.isfinite(info.entropy(nearly))
     assert np.isfinite(info.entropy(np.random.default_rng(0).normal(size=(10, 30))))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"groups": [[0], [0, 1]]}, "disjoint"),
-        ({"groups": [[0], [7]]}, "column numbers of X"),
-        ({"groups": [[0], []]}, "empty"),
-        ({"groups": [[0, 1, 2]]}, "at least two groups"),
-        ({"groups": [[0], [1]], "Y": X}, "not both"),
-        ({"Y": X[:50]}, "same number of rows"),
-    ],
-)
-def test_groups_say_what_is_wrong(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        as_blocks(X, **arguments)
-
-
-def test_groups_of_one_column_may_be_numbers():
-    blocks = as_blocks(X, groups=[2, [0, -2]])
-    np.testing.assert_array_equal(blocks[0], X[:, [2]])
-    np.testing.assert_array_equal(blocks[1], X[:, [0, 1]])
 
 
 def test_sparse_input_is_refused_in_words():

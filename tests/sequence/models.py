@@ -39,3 +39,13 @@ def permuted(hmm, order):
         None if hmm.covars is None else hmm.covars[order],
         hmm.covariance_type,
     )
+
+
+def same_hmm(a, b):
+    """Assert that two HMMs have the same parameters."""
+    for name in ("startprob", "transmat", "weights", "means", "covars"):
+        one, other = getattr(a, name), getattr(b, name)
+        assert (one is None) == (other is None), name
+        if one is not None:
+            np.testing.assert_allclose(one, other, rtol=1e-12, err_msg=name)
+    assert a.covariance_type == b.covariance_type

@@ -10,7 +10,8 @@ from sklearn.covariance import graphical_lasso
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.harness import Contest
-from octavo.graphical import clime_path, make_sparse_precision, parametric_simplex
+from octavo.graphical import clime_path, make_sparse_precision
+from octavo.linear import parametric_simplex
 
 LAMBDAS = np.geomspace(0.9, 0.1, 50)
 

@@ -17,7 +17,7 @@ from octavo.sequence import (
     fit_hmms,
     hmm_expected_loglik,
 )
-from octavo.sequence.hmm.params import pack_hmms
+from octavo.sequence.hmm.bank import pack_hmms
 from octavo.sequence.hmm.sequence_sets import Mixture
 from octavo.sequence.hmm_mixtures.mixture import expect as expect_sequences
 from octavo.sequence.hmm_mixtures.mixture import maximize as maximize_sequences
@@ -49,7 +49,7 @@ def thousand_hmms(n=1000, n_clusters=8):
     hmms = [around(rng, centers[i % n_clusters]) for i in range(n)]
     base = Collection(pack_hmms(hmms), np.full(n, 1 / n), np.full(n, 1e4), 10)
     start = pack_hmms([around(rng, center, 0.5) for center in centers])
-    drawn = sample_sets(base.bank, base.weights, 10 * n, 10, np.random.RandomState(0))
+    drawn = sample_sets(base._replace(virtual=10 * n * base.weights), np.random.RandomState(0))
     return base, Mixture(np.full(n_clusters, 1 / n_clusters), start), drawn
 
 

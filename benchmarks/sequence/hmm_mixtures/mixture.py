@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.harness import Contest
 from octavo.data import make_hmm_sequences
 from octavo.sequence import HierarchicalHMMMixture, HMMMixture, HMMParams, fit_hmms
-from octavo.sequence.hmm.params import pack_hmms
+from octavo.sequence.hmm.bank import pack_hmms
 from octavo.sequence.hmm.sequence_sets import Mixture, gather_sets
 from octavo.sequence.hmm_mixtures.mixture import expect, maximize
 

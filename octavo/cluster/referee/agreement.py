@@ -9,6 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix
 
 from octavo._names import UnknownNameError
+from octavo.engine.estimators.checked import checked
 
 __all__ = ["classification_accuracy", "classification_proportion", "variation_of_information"]
 
@@ -25,6 +26,7 @@ def _table(labels_true: Any, labels_pred: Any) -> np.ndarray:
     return np.asarray(contingency_matrix(labels_true, labels_pred), dtype=float)
 
 
+@checked
 def variation_of_information(labels_true: Any, labels_pred: Any) -> float:
     """Return H(true | pred) + H(pred | true) in nats: a distance, zero for equal partitions.
 
@@ -52,6 +54,7 @@ def variation_of_information(labels_true: Any, labels_pred: Any) -> float:
     return float(max(0.0, -np.sum(p * (np.log(p / rows[i]) + np.log(p / columns[j])))))
 
 
+@checked
 def classification_accuracy(labels_true: Any, labels_pred: Any) -> float:
     """Return the share of points in matching groups, groups matched one to one at best.
 
@@ -76,6 +79,7 @@ def classification_accuracy(labels_true: Any, labels_pred: Any) -> float:
     return float(table[rows, columns].sum() / table.sum())
 
 
+@checked
 def classification_proportion(labels_true: Any, labels_pred: Any) -> float:
     """Return the share of points that are in the majority of their predicted group (purity).
 

@@ -21,6 +21,7 @@ from octavo.cluster.referee.overlap import (
     pair_forms,
     rescaled,
 )
+from octavo.engine.estimators.checked import checked
 
 __all__ = [
     "OverlapNotReached",
@@ -203,6 +204,7 @@ def check_targets(K: int, average: float | None, maximum: float | None) -> None:
             )
 
 
+@checked
 def make_overlap_mixture(
     n_components: int,
     n_features: int,
@@ -371,6 +373,7 @@ def draw_outliers(
     raise ValueError(f"no room for {n} outliers beyond the components at alpha={alpha:g}.")
 
 
+@checked
 def make_overlap_dataset(
     n_samples: int,
     spec: GaussianMixtureSpec | None = None,
@@ -448,6 +451,7 @@ def make_overlap_dataset(
     return np.hstack([X, noise])[order], y[order]
 
 
+@checked
 def make_overlap_blobs(
     n_samples: int = 100,
     n_features: int = 2,

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.utils import check_array, check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.probability.quadratic_forms import quadratic_form_cdf
 
 __all__ = [
@@ -26,7 +27,6 @@ __all__ = [
     "gaussian_overlap",
     "overlap_of_clustering",
     "overlap_of_fit",
-    "quadform_cdf",
 ]
 
 EQUAL = 1e-9  # eigenvalues this close to one leave no quadratic part worth an inversion
@@ -191,6 +191,7 @@ def overlap_map(forms: PairForms, tol: float = 1e-9, closed: bool = True) -> Ove
     )
 
 
+@checked
 def gaussian_overlap(
     weights: Any, means: Any, covariances: Any, method: str = "auto", tol: float = 1e-9
 ) -> OverlapMap:
@@ -227,60 +228,6 @@ def gaussian_overlap(
         raise ValueError(f"method must be 'auto' or 'inversion'; got {method!r}.")
     weights, means, _, factors = check_mixture(weights, means, covariances)
     return overlap_map(pair_forms(weights, means, factors), tol, method == "auto")
-
-
-def quadform_cdf(
-    x: Any, weights: Any, ncp: Any = 0.0, sigma2: float = 0.0, tol: float = 1e-9
-) -> Any:
-    """Return the distribution function of a weighted sum of chi-squares and a normal.
-
-    Q = Σ w_l χ²_1(ν_l) + N(0, σ²), with weights of any sign.
-
-    Parameters
-    ----------
-    x : float or array-like
-        Where to evaluate it.
-    weights : array-like of shape (m,)
-        Weights w; repeat one for more degrees of freedom.
-    ncp : float or array-like of shape (m,), default=0.0
-        Noncentrality parameters ν.
-    sigma2 : float, default=0.0
-        Variance of the normal part.
-    tol : float, default=1e-9
-        Absolute tolerance.
-
-    Returns
-    -------
-    cdf : float or ndarray
-        P(Q ≤ x), of the shape of x.
-
-    Examples
-    --------
-    >>> from octavo.cluster import quadform_cdf
-    >>> print(round(quadform_cdf(3.0, [1.0, 1.0]), 6), round(quadform_cdf(0.0, [1.0, -1.0]), 6))
-    0.77687 0.5
-    """
-    w = np.atleast_1d(np.asarray(weights, dtype=float))
-    nu = np.broadcast_to(np.asarray(ncp, dtype=float), w.shape)
-    where = np.asarray(x, dtype=float)
-    if w.ndim != 1 or not np.isfinite(w).all():
-        raise ValueError("weights must be a vector of finite numbers.")
-    if not np.isfinite(nu).all() or (nu < 0).any():
-        raise ValueError("ncp must be finite and not negative.")
-    if not (np.isfinite(sigma2) and sigma2 >= 0):
-        raise ValueError(f"sigma2 must be finite and not negative; got {sigma2}.")
-    if np.isnan(where).any():
-        raise ValueError("x must not be NaN.")
-    a = np.append(w, 0.0)
-    b = np.append(2 * w * np.sqrt(nu), np.sqrt(sigma2))
-    c = np.append(w * nu, 0.0)
-    flat = where.ravel()
-    finite = np.isfinite(flat)
-    cdf = (flat > 0).astype(float)
-    shape = (int(finite.sum()), len(a))
-    a, b, c = (np.broadcast_to(part, shape) for part in (a, b, c))
-    cdf[finite] = quadratic_form_cdf(flat[finite], a, b, c, tol)[0]
-    return float(cdf[0]) if where.ndim == 0 else cdf.reshape(where.shape)
 
 
 @dataclass(frozen=True)
@@ -378,6 +325,7 @@ class GaussianMixtureSpec:
         return X[order], y[order]
 
 
+@checked
 def overlap_of_clustering(X: Any, labels: Any) -> OverlapMap:
     """Return the overlap of the groups of a clustered data set.
 
@@ -423,6 +371,7 @@ def overlap_of_clustering(X: Any, labels: Any) -> OverlapMap:
     return gaussian_overlap(sizes / sizes.sum(), means, covs)
 
 
+@checked
 def overlap_of_fit(mixture: Any) -> OverlapMap:
     """Return the overlap of the components of a fitted scikit-learn GaussianMixture.
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 
 __all__ = ["OutlierSubspace", "make_outlier_subspace"]
@@ -32,6 +33,7 @@ def _outliers(kind: str, n: int, D: int, scale: float, rng) -> np.ndarray:
     return gaussian * np.sqrt(np.geomspace(1.0, 0.01, D)) @ axes.T
 
 
+@checked
 @validate_params(
     {
         "n_inliers": [Interval(Integral, 0, None, closed="left")],

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = ["AnchorCorpus", "SeparableSample", "make_anchor_corpus", "make_separable"]
@@ -45,6 +46,7 @@ def _generator(random_state) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(2**31))
 
 
+@checked
 @validate_params(
     {
         "n_samples": [_COUNT],
@@ -109,6 +111,7 @@ def make_separable(
     return SeparableSample(X, anchors, basis, weights)
 
 
+@checked
 @validate_params(
     {
         "n_documents": [_COUNT],

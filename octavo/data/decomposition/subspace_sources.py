@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 
 __all__ = ["SubspaceMixture", "make_subspace_mixture"]
@@ -117,6 +118,7 @@ class SubspaceMixture(NamedTuple):
     names: list[str]
 
 
+@checked
 @validate_params(
     {
         "kind": [StrOptions({*_KINDS})],

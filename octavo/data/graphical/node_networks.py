@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 
 __all__ = ["NodePerturbedNetworks", "make_node_perturbed_networks"]
@@ -52,6 +53,7 @@ def _redraw(A, node, row):
     A[node, node] = 0.0
 
 
+@checked
 @validate_params(
     {
         "n_features": [Interval(Integral, 1, None, closed="left")],

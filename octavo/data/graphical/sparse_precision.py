@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 
 __all__ = ["SparsePrecision", "make_sparse_precision"]
@@ -74,6 +75,7 @@ def _adjacency(n_features, graph, prob, n_groups, bandwidth, rng):
     return upper | upper.T
 
 
+@checked
 @validate_params(
     {
         "n_features": [Interval(Integral, 1, None, closed="left")],

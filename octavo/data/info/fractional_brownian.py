@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["fbm"]
 
 
+@checked
 def fbm(
     n: int, hurst: float, random_state: Any = None, *, length: float = 1.0
 ) -> NDArray[np.float64]:

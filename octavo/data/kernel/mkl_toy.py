@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = ["MKLToy", "make_mkl_toy"]
@@ -25,6 +26,7 @@ class MKLToy(NamedTuple):
     theta: np.ndarray
 
 
+@checked
 @validate_params(
     {
         "n": [Interval(Integral, 2, None, closed="left")],

@@ -6,11 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["make_splice_sites"]
 
 _LETTERS = np.array(list("ACGT"))
 
 
+@checked
 def make_splice_sites(
     n_samples: int = 2000,
     length: int = 60,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 
 __all__ = ["HiddenClusters", "TwoClasses", "make_g241", "make_hidden_clusters"]
@@ -27,6 +28,7 @@ class TwoClasses(NamedTuple):
     y: np.ndarray
 
 
+@checked
 @validate_params(
     {
         "n_per_cluster": [Interval(Integral, 2, None, closed="left")],
@@ -77,6 +79,7 @@ def make_hidden_clusters(n_per_cluster=100, *, spread=3.0, thickness=0.15, rando
     return HiddenClusters(X, cluster)
 
 
+@checked
 @validate_params(
     {
         "kind": [StrOptions({"c", "d"})],

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["make_clicks"]
 
 COLUMNS = ("user", "page", "publisher", "ad", "advertiser")
@@ -55,6 +57,7 @@ class _World:
         return np.asarray(total)
 
 
+@checked
 def make_clicks(
     n_samples: int = 10_000,
     n_later: int = 5_000,

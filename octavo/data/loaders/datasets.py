@@ -25,6 +25,7 @@ from octavo._names import UnknownNameError
 from octavo._places import cache_folder
 from octavo.data.loaders.formats import UNREADABLE, CorruptDatasetError, read_arff
 from octavo.data.loaders.records import LIBOL, RECORDS, Package, Record
+from octavo.engine.estimators.checked import checked
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -133,6 +134,7 @@ def _read(record: Record, paths: list[Path]) -> dict[str, Any]:
     return parts
 
 
+@checked
 def load_dataset(name: str, *, fetch: bool = False) -> Bunch:
     """Load a data set by name.
 
@@ -197,6 +199,7 @@ def load_dataset(name: str, *, fetch: bool = False) -> Bunch:
     return Bunch(name=record.name, DESCR=description, **known)
 
 
+@checked
 def list_datasets() -> list[DatasetInfo]:
     """List every data set that octavo knows, and whether it is on this machine.
 
@@ -261,6 +264,7 @@ def _stage() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix=".stage-", dir=cache_folder())
 
 
+@checked
 def fetch_dataset(name: str) -> list[Path]:
     """Obtain a data set from where it lives and keep it in the cache.
 
@@ -305,6 +309,7 @@ def fetch_dataset(name: str) -> list[Path]:
         return _keep(record, contents, Path(stage))
 
 
+@checked
 def convert_libol(path: str | os.PathLike[str], name: str) -> list[Path]:
     """Convert a data file of the LIBOL release and keep it in the cache.
 

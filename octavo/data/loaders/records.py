@@ -164,6 +164,11 @@ def _read_multilabel(record: Record, paths: list[Path], *, n_labels: int) -> dic
     }
 
 
+GERMAN_NAMES = (
+    "account duration history purpose amount savings employment rate status guarantors residence "
+    "property age plans housing credits job liable telephone foreign"
+)
+GERMAN_WORDS = (0, 2, 3, 5, 6, 8, 9, 11, 13, 14, 16, 18, 19)
 ADULT_NAMES = (
     "age workclass fnlwgt education education-num marital-status occupation relationship race "
     "sex capital-gain capital-loss hours-per-week native-country"
@@ -427,6 +432,15 @@ RECORDS: dict[str, Record] = {
             note="The class is a mark of training and test rows that most papers take for one.",
             labels="1 2",
             names="mcv alkphos sgpt sgot gammagt drinks",
+        ),
+        _keel(
+            "german",
+            (1000, 20),
+            "German credit (Statlog), good or bad",
+            "e472b9e2cf33139a3ef9eba2251c31fd840a5fcacc119ed8a18f3af7c22c90e3",
+            labels="2 1",
+            names=GERMAN_NAMES,
+            words=GERMAN_WORDS,
         ),
         _keel(
             "heart",

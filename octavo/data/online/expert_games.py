@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["make_expert_game"]
 
 # The first losses, and the difference of the cumulative losses that the later rounds follow.
@@ -18,6 +20,7 @@ _GAMES: dict[int, tuple[tuple[float, float], Callable[[float], float]]] = {
 }
 
 
+@checked
 def make_expert_game(experiment: int, n_rounds: int = 1000) -> NDArray[np.float64]:
     """Return the losses of two experts in one of the paper's experiments (Section 5).
 

@@ -6,11 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["make_games"]
 
 Games = list[tuple[list[list[int]], list[int]]]
 
 
+@checked
 def make_games(
     n_games: int = 1000,
     n_players: int = 100,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["make_citations"]
 
 Segments = list[tuple[int, int, str]]
@@ -31,6 +33,7 @@ FIELDS = {
 }
 
 
+@checked
 def make_citations(
     n_sequences: int = 300,
     *,

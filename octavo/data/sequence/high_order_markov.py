@@ -6,9 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["make_high_order_markov"]
 
 
+@checked
 def make_high_order_markov(
     n_sequences: int = 500,
     length: int = 20,

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from octavo.engine.chains.inference import sample_paths
+from octavo.engine.estimators.checked import checked
 
 __all__ = ["make_hmm_sequences"]
 
@@ -30,6 +31,7 @@ _EXPERIMENTS: dict[str, list[Any]] = {
 }
 
 
+@checked
 def make_hmm_sequences(
     experiment: str = "means",
     *,

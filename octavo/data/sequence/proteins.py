@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["ProteinHMM", "protein_structure_hmm"]
 
 _START = [0.0016, 0.0041, 0.9929, 0.0014, 0.0, 0.0]
@@ -73,6 +75,7 @@ class ProteinHMM(NamedTuple):
         return _STATES
 
 
+@checked
 def protein_structure_hmm() -> ProteinHMM:
     """Return the six-state model of protein secondary structure of Appendix E.
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 
 __all__ = ["RedundantClasses", "make_redundant_classes"]
@@ -50,6 +51,7 @@ def _bursts(rng, n, rate=0.01):
 _KINDS = {"checkerboard": _checkerboard, "rings": _rings, "bursts": _bursts}
 
 
+@checked
 @validate_params(
     {
         "n_samples": [Interval(Integral, 2, None, closed="left")],

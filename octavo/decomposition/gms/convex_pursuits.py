@@ -17,16 +17,16 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, validate_params
 from octavo.engine.proximal.matrices import shrink_rows, shrink_singular_values, soft_threshold
 
 __all__ = ["Pursuit", "outlier_pursuit", "principal_component_pursuit"]
 
-Array = NDArray[np.float64]
 
 LOOK = 10  # steps between two looks at the duality gap, which costs as much as a step
 
@@ -39,8 +39,8 @@ class Pursuit(NamedTuple):
     it ``converged``.
     """
 
-    low_rank: Array
-    sparse: Array
+    low_rank: Floats
+    sparse: Floats
     rank: int
     objective: float
     duality_gap: float
@@ -49,10 +49,10 @@ class Pursuit(NamedTuple):
 
 
 def _split(
-    X: Array,
+    X: Floats,
     alpha: float,
-    shrink: Callable[[Array, float], Array],
-    norm: Callable[[Array], float],
+    shrink: Callable[[Floats, float], Floats],
+    norm: Callable[[Floats], float],
     tol: float,
     max_iter: int,
 ) -> Pursuit:
@@ -89,7 +89,7 @@ def _split(
     return best._replace(n_iter=iteration)
 
 
-def spectral_norm(Y: Array) -> float:
+def spectral_norm(Y: Floats) -> float:
     """Return the largest singular value."""
     gram = Y.T @ Y if Y.shape[0] >= Y.shape[1] else Y @ Y.T
     return float(np.sqrt(np.linalg.eigvalsh(gram)[-1]))
@@ -121,6 +121,7 @@ CONSTRAINTS = {
 }
 
 
+@checked
 @validate_params(CONSTRAINTS, prefer_skip_nested_validation=True)
 def principal_component_pursuit(X, alpha=None, *, tol=1e-6, max_iter=2000):
     """Split X into low rank and sparse: min ‖L‖_* + λ Σ|S|, L + S = X.
@@ -162,6 +163,7 @@ def principal_component_pursuit(X, alpha=None, *, tol=1e-6, max_iter=2000):
     return _told(_split(X, alpha, soft_threshold, lambda S: np.abs(S).sum(), tol, max_iter), tol)
 
 
+@checked
 @validate_params(CONSTRAINTS, prefer_skip_nested_validation=True)
 def outlier_pursuit(X, alpha=None, *, tol=1e-6, max_iter=2000):
     """Split X into low rank and few outlying rows: min ‖L‖_* + λ Σ‖S_i‖, L + S = X.
@@ -203,7 +205,7 @@ def outlier_pursuit(X, alpha=None, *, tol=1e-6, max_iter=2000):
     X = check_array(X, dtype=np.float64)
     alpha = 0.8 * np.sqrt(X.shape[1] / X.shape[0]) if alpha is None else alpha
 
-    def norm(S: Array) -> float:
+    def norm(S: Floats) -> float:
         return float(np.linalg.norm(S, axis=1).sum())
 
     return _told(_split(X, alpha, shrink_rows, norm, tol, max_iter), tol)

@@ -18,7 +18,7 @@ from scipy.sparse import diags_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.data.decomposition.outlier_subspaces import make_outlier_subspace
 from octavo.decomposition.gms.robust_centre import geometric_median
@@ -40,6 +40,7 @@ from octavo.decomposition.gms.variants import (
 )
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.linalg.weighted_scatter import row_norms, span
 
 __all__ = ["GeometricMedianSubspace", "make_outlier_subspace"]
@@ -237,7 +238,7 @@ class GeometricMedianSubspace(
         self : object
             Fitted estimator.
         """
-        X = validate_data(
+        X = validate_rows(
             self,
             X,
             accept_sparse="csr",
@@ -373,7 +374,7 @@ class GeometricMedianSubspace(
 
     def _validated(self, X):
         check_is_fitted(self)
-        return validate_data(
+        return validate_rows(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
         )
 

@@ -11,11 +11,12 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 
 from octavo.decomposition.gms.solver import GMSPrecision, gms_precision
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
     "uniqueness_check",
 ]
 
-Array = NDArray[np.float64]
 
 FULL_RANK = 1e-6  # smallest eigenvalue over the largest below which Q̂₀ is singular
 
@@ -70,18 +70,18 @@ class UniquenessCheck(NamedTuple):
     """
 
     violated: bool
-    normals: Array | None
+    normals: Floats | None
     n_trials: int
 
 
-def _solution(rows: Array) -> GMSPrecision:
+def _solution(rows: Floats) -> GMSPrecision:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         return gms_precision(rows)
 
 
-def _least_absolute(rows: Array, rng: np.random.RandomState, n_starts: int) -> float:
+def _least_absolute(rows: Floats, rng: np.random.RandomState, n_starts: int) -> float:
     """Return a small Σ|vᵀx| over unit v: an upper bound on the smallest."""
     size = rows.shape[1]
     scale = np.linalg.norm(rows, axis=1).max()
@@ -100,7 +100,7 @@ def _least_absolute(rows: Array, rng: np.random.RandomState, n_starts: int) -> f
     return float(best)
 
 
-def _largest_absolute(rows: Array, rng: np.random.RandomState, n_starts: int) -> float:
+def _largest_absolute(rows: Floats, rng: np.random.RandomState, n_starts: int) -> float:
     """Return a large Σ|vᵀx| over unit v: a lower bound on the largest.
 
     The maximum is that of ‖Σ sᵢxᵢ‖ over signs; taking v along that sum never lowers it.
@@ -151,12 +151,13 @@ def _split_rows(X, inlier_mask, basis):
     return inliers @ inside, outliers @ inside, outliers @ outside
 
 
-def _left_side(inliers: Array) -> float:
+def _left_side(inliers: Floats) -> float:
     """Return the smallest Σ‖Qx‖ within the subspace: zero where the inliers do not fill it."""
     filled = np.linalg.matrix_rank(inliers) == inliers.shape[1]
     return _solution(inliers).objective if filled else 0.0
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like"],
@@ -236,7 +237,7 @@ def subspace_recovery_conditions(X, inlier_mask, basis, *, n_starts=20, random_s
     )
 
 
-def _oracle(along: Array, off: Array) -> tuple[int, float, float]:
+def _oracle(along: Floats, off: Floats) -> tuple[int, float, float]:
     """Return the rank of the minimiser of Eq. (8), and the right sides of (10) and (11)."""
     spread = int(np.linalg.matrix_rank(off))
     if spread < off.shape[1]:
@@ -256,6 +257,7 @@ def _oracle(along: Array, off: Array) -> tuple[int, float, float]:
     )
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like"],
@@ -310,13 +312,14 @@ def uniqueness_check(X, *, n_trials=200, random_state=None):
     return UniquenessCheck(False, None, n_trials)
 
 
-def _normal(rows: Array) -> Array:
+def _normal(rows: Floats) -> Floats:
     """Return a unit vector that is orthogonal to all rows, which must not span the space."""
     if len(rows) == 0:
         return np.eye(rows.shape[1])[0]
     return np.linalg.svd(rows)[2][-1]
 
 
+@checked
 @validate_params(
     {
         "d": [Interval(Integral, 1, None, closed="left")],
@@ -373,6 +376,7 @@ def required_inlier_ratio(d, D, sigma_ratio=1.0, *, bound="gms"):
     return float(d / (D - d)) if bound == "tyler" else float(sigma_ratio)
 
 
+@checked
 @validate_params(
     {
         "d": [Interval(Integral, 1, None, closed="left")],

@@ -14,11 +14,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = ["geometric_median"]
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like"],

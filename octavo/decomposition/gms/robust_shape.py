@@ -18,13 +18,15 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from octavo.decomposition.gms.solver import drop_zero_rows
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.linalg.weighted_scatter import (
     advance,
     off_identity,
@@ -37,7 +39,6 @@ from octavo.engine.linalg.weighted_scatter import (
 
 __all__ = ["RobustShape", "maronna_scatter", "tyler_shape"]
 
-Array = NDArray[np.float64]
 
 SINGULAR = 1e-7  # of the factor: the scatter has lost all digits in some direction
 
@@ -51,8 +52,8 @@ class RobustShape(NamedTuple):
     the fixed point has no variance outside it.
     """
 
-    scatter: Array
-    distances: Array
+    scatter: Floats
+    distances: Floats
     residual: float
     n_iter: int
     converged: bool
@@ -60,7 +61,12 @@ class RobustShape(NamedTuple):
 
 
 def _fixed_point(
-    X: Any, weight: Callable[[Array], Array], level: float, scaled: bool, tol: float, max_iter: int
+    X: Any,
+    weight: Callable[[Floats], Floats],
+    level: float,
+    scaled: bool,
+    tol: float,
+    max_iter: int,
 ) -> RobustShape:
     """Iterate Σ ← Σᵢ w(xᵢᵀΣ⁻¹xᵢ) xᵢxᵢᵀ / level, with Σ⁻¹ = ZZᵀ."""
     n_features = X.shape[1]
@@ -84,7 +90,9 @@ def _fixed_point(
 
 def _rows(X: Any, what: str) -> Any:
     """Return the rows that count, and say why there is no answer where there is none."""
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    X = canonical_csr(
+        check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    )
     rows, _ = drop_zero_rows(X, row_norms(X))
     n_samples, n_features = rows.shape
     if n_samples <= n_features:
@@ -121,6 +129,7 @@ def _told(found: RobustShape, tol: float) -> RobustShape:
     return found
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like", "sparse matrix"],
@@ -186,6 +195,7 @@ def _weight_function(weight: Any, n_features: int, df: float, power: float):
     return lambda t: 2.0 * np.log1p(t) / np.maximum(t, 1e-300)
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like", "sparse matrix"],

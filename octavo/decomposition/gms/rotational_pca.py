@@ -11,16 +11,15 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = ["R1Subspace", "r1_pca"]
-
-Array = NDArray[np.float64]
 
 
 class R1Subspace(NamedTuple):
@@ -31,24 +30,25 @@ class R1Subspace(NamedTuple):
     ``converged``.
     """
 
-    components: Array
+    components: Floats
     cutoff: float
-    objectives: Array
+    objectives: Floats
     n_iter: int
     converged: bool
 
 
-def _top(scatter: Array, d: int) -> Array:
+def _top(scatter: Floats, d: int) -> Floats:
     n_features = len(scatter)
     vectors = eigh(scatter, subset_by_index=(n_features - d, n_features - 1))[1]
     return vectors[:, ::-1].T
 
 
-def _distances(X: Array, squares: Array, components: Array) -> Array:
+def _distances(X: Floats, squares: Floats, components: Floats) -> Floats:
     inside = X @ components.T
     return np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", inside, inside), 0.0))
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like"],

@@ -22,7 +22,10 @@ from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.linalg.weighted_scatter import (
     advance,
     off_identity,
@@ -37,7 +40,6 @@ from octavo.engine.linalg.weighted_scatter import (
 
 __all__ = ["GMSPrecision", "gms_precision"]
 
-Array = NDArray[np.float64]
 
 RELATIVE_DELTA = 1e-11  # of the median norm: the error it leaves is of the same order (Fig. 3)
 RELAXATION = 1.25  # of a step near the solution; the majoriser overestimates the curvature
@@ -57,36 +59,36 @@ class GMSPrecision(NamedTuple):
     which Q is exactly zero, by decreasing spread of the rows there.
     """
 
-    precision: Array
+    precision: Floats
     objective: float
-    objectives: Array
-    residuals: Array
-    weights: Array
+    objectives: Floats
+    residuals: Floats
+    weights: Floats
     delta: float
     n_iter: int
     converged: bool
     duality_gap: float
     kkt_residual: float
-    kernel: Array
+    kernel: Floats
 
 
 class Descent(NamedTuple):
     """Where the iterations ended: a factor Z of the precision with its residuals, the path."""
 
-    Z: Array
-    residuals: Array
+    Z: Floats
+    residuals: Floats
     path: list[float]
     residual: float
     converged: bool
     stopped: bool = False
 
 
-def smooth_weight(delta: float) -> Callable[[Array], Array]:
+def smooth_weight(delta: float) -> Callable[[Floats], Floats]:
     """Return the weights of Eq. (40) as a function of the residuals."""
     return lambda r: 1.0 / np.maximum(r, delta)
 
 
-def next_factor(X: Any, Z: Array, B: Array, c: float, weights: Array, alpha: float, relax: bool):
+def next_factor(X: Any, Z: Floats, B: Floats, c: float, weights: Floats, alpha: float, relax: bool):
     """Return the factor of the next precision, from the scatter B of the whitened rows.
 
     An over-relaxed step takes (1 − θ) c I + θ B for B: at B = cI, the solution, they agree.
@@ -109,7 +111,7 @@ def descend(
     alpha: float = 0.0,
     max_iter: int = 500,
     tol: float = 1e-10,
-    Z: Array | None = None,
+    Z: Floats | None = None,
     step: Callable[[], bool] | None = None,
 ) -> Descent:
     """Minimise the smoothed objective by reweighted least squares, Eq. (40) and Eq. (42).
@@ -145,7 +147,7 @@ def descend(
     return Descent(Z, whitened_scatter(X, Z, weight)[1], path, best, False)
 
 
-def zero_map(X: Array, Q: Array, zero: NDArray[np.bool_]) -> Array:
+def zero_map(X: Floats, Q: Floats, zero: NDArray[np.bool_]) -> Floats:
     """Return T(Q) of Eq. (39): a step that keeps the rows marked `zero` in the kernel.
 
     Parameters
@@ -173,7 +175,7 @@ def zero_map(X: Array, Q: Array, zero: NDArray[np.bool_]) -> Array:
     return outside @ (inverse / np.trace(inverse)) @ outside.T
 
 
-def _kernel_split(rows: Array) -> tuple[tuple[Array, Array], float]:
+def _kernel_split(rows: Floats) -> tuple[tuple[Floats, Floats], float]:
     """Return bases of the span of some rows and of its complement, and how far off it they lie."""
     values, vectors = np.linalg.eigh(rows.T @ rows)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -222,7 +224,7 @@ class Certificate(NamedTuple):
 
 
 def dual_certificate(
-    X: Any, Q: Array, smooth_Q: Array, delta: float, alpha: float, tol: float
+    X: Any, Q: Floats, smooth_Q: Floats, delta: float, alpha: float, tol: float
 ) -> Certificate:
     """Bound the objective from below by vectors uᵢ of norm at most one, one a row.
 
@@ -261,7 +263,9 @@ def dual_certificate(
     return proof
 
 
-def _longest_in_kernel(X: Any, kernel_rows: list, smooth_Q: Array, K: Array, delta: float) -> float:
+def _longest_in_kernel(
+    X: Any, kernel_rows: list, smooth_Q: Floats, K: Floats, delta: float
+) -> float:
     """Return the largest norm of u + Kx over the rows of the kernel, or one."""
     longest = 1.0
     for rows, zero in kernel_rows:
@@ -272,7 +276,7 @@ def _longest_in_kernel(X: Any, kernel_rows: list, smooth_Q: Array, K: Array, del
     return longest
 
 
-def _longest(X: Any, Q: Array, smooth_Q: Array, K: Array, K_all: Array, delta: float) -> float:
+def _longest(X: Any, Q: Floats, smooth_Q: Floats, K: Floats, K_all: Floats, delta: float) -> float:
     """Return the largest norm of u + K_all x, and + Kx in the kernel, over all rows, or one."""
     longest = 1.0
     for _, block in row_blocks(X):
@@ -282,12 +286,12 @@ def _longest(X: Any, Q: Array, smooth_Q: Array, K: Array, K_all: Array, delta: f
     return longest
 
 
-def _gram(rows: Any) -> Array:
+def _gram(rows: Any) -> Floats:
     product = rows.T @ rows
     return product.toarray() if issparse(product) else np.asarray(product, dtype=np.float64)
 
 
-def _unit_vectors(block: Any, Q: Array, smooth_Q: Array, delta: float):
+def _unit_vectors(block: Any, Q: Floats, smooth_Q: Floats, delta: float):
     """Return a vector of norm at most one for each row, and the numbers of those in the kernel.
 
     Where Q is exactly zero the smoothed solution, which is not quite, gives the direction.
@@ -303,7 +307,7 @@ def _unit_vectors(block: Any, Q: Array, smooth_Q: Array, delta: float):
     return R, low[inside]
 
 
-def correction(S: Array, wanted: Array) -> Array:
+def correction(S: Floats, wanted: Floats) -> Floats:
     """Return the symmetric K with sym(KS) = wanted, as far as S reaches."""
     values, V = np.linalg.eigh(S)
     sums = values[:, None] + values[None, :]
@@ -312,7 +316,7 @@ def correction(S: Array, wanted: Array) -> Array:
     return V @ np.where(usable, 2.0 * turned / np.where(usable, sums, 1.0), 0.0) @ V.T
 
 
-def _penalised_certificate(M: Array, Q: Array, alpha: float) -> Certificate:
+def _penalised_certificate(M: Floats, Q: Floats, alpha: float) -> Certificate:
     """Return the bound max over c of c − ‖cI − M‖²/(4λ), and how far M + 2λQ is from cI."""
     identity = np.eye(len(Q))
     c = (2.0 * alpha + np.trace(M)) / len(Q)
@@ -322,7 +326,7 @@ def _penalised_certificate(M: Array, Q: Array, alpha: float) -> Certificate:
     return Certificate(float(bound), float(np.linalg.norm(G - level * identity) / level))
 
 
-def resolve_delta(delta: float | str, norms: Array) -> float:
+def resolve_delta(delta: float | str, norms: Floats) -> float:
     """Return δ: as given, or a small share of the median norm."""
     return RELATIVE_DELTA * float(np.median(norms)) if delta == "auto" else float(delta)
 
@@ -342,7 +346,7 @@ def solve_precision(
     Where few rows are off the kernel the iterations slow down long after the kernel is found:
     now and then it is looked at whether the certificate already holds.
     """
-    Z: Array | None = None
+    Z: Floats | None = None
     path: list[float] = []
     for budget in (LOOK, 2 * LOOK, max_iter):
         found = descend(
@@ -405,7 +409,7 @@ def warn_unless_converged(found: GMSPrecision) -> None:
         )
 
 
-def drop_zero_rows(X: Any, norms: Array) -> tuple[Any, NDArray[np.intp]]:
+def drop_zero_rows(X: Any, norms: Floats) -> tuple[Any, NDArray[np.intp]]:
     """Return the rows that are not zero and which they are; a warning counts the others."""
     if not np.isfinite(norms).all():
         raise ValueError(
@@ -426,6 +430,7 @@ def drop_zero_rows(X: Any, norms: Array) -> tuple[Any, NDArray[np.intp]]:
     return X[kept], kept
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like", "sparse matrix"],
@@ -475,7 +480,9 @@ def gms_precision(X, *, alpha=0.0, delta="auto", tol=1e-10, max_iter=500, exact=
     >>> found.kernel.shape, found.duality_gap < 1e-8 * found.objective
     ((8, 2), True)
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    X = canonical_csr(
+        check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    )
     norms = row_norms(X)
     X, kept = drop_zero_rows(X, norms)
     delta = resolve_delta(delta, norms[kept])

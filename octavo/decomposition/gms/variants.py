@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -26,6 +25,7 @@ from octavo.decomposition.gms.solver import (
     smooth_weight,
     solve_precision,
 )
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.linalg.weighted_scatter import (
     advance,
     row_blocks,
@@ -36,7 +36,6 @@ from octavo.engine.linalg.weighted_scatter import (
     whitened_scatter,
 )
 
-Array = NDArray[np.float64]
 Solve = Callable[..., GMSPrecision]
 
 KERNEL = 1e-6  # eigenvalues of Q below this share of the largest count as its kernel
@@ -50,8 +49,8 @@ class Spectrum(NamedTuple):
     problem; and the penalty ``alpha`` that was used.
     """
 
-    vectors: Array
-    values: Array
+    vectors: Floats
+    values: Floats
     found: GMSPrecision
     alpha: float = 0.0
 
@@ -70,7 +69,7 @@ def spectrum(found: GMSPrecision, alpha: float = 0.0) -> Spectrum:
     return Spectrum(np.hstack([kernel, outside @ vectors]), values, found, alpha)
 
 
-def dimension_by_gap(values: Array) -> int:
+def dimension_by_gap(values: Floats) -> int:
     """Return the dimension of the subspace at the largest gap of the logarithms (Section 6.3).
 
     Parameters
@@ -149,7 +148,7 @@ def penalty_for_dimension(
     return best if best is not None else plain_gms(X, delta, 0.0, solve)
 
 
-def _drop_count(values: Array, d: int, drop: int | str) -> int:
+def _drop_count(values: Floats, d: int, drop: int | str) -> int:
     """Return how many top eigenvectors a round of EGMS removes."""
     room = len(values) - d
     if drop == "nonzero":
@@ -165,7 +164,7 @@ def by_deflation(X: Any, d: int, delta: float | str, drop: int | str, solve: Sol
     eigenvalues returned are those of the first round, whose Q is the solution of Eq. (4).
     """
     basis = np.eye(X.shape[1])
-    removed: list[Array] = []
+    removed: list[Floats] = []
     first: Spectrum | None = None
     gap, n_iter, converged = 0.0, 0, True
     norms = row_norms(X)
@@ -190,7 +189,7 @@ def by_deflation(X: Any, d: int, delta: float | str, drop: int | str, solve: Sol
     return Spectrum(vectors, first.values, found)
 
 
-def water_fill(inverse: Array, cap: float) -> Array:
+def water_fill(inverse: Floats, cap: float) -> Floats:
     """Return q = min(cap, θ s) of sum one, for decreasing s = 1 / eigenvalues of the scatter."""
     q = np.zeros(len(inverse))
     total = np.cumsum(inverse[::-1])[::-1]
@@ -203,7 +202,7 @@ def water_fill(inverse: Array, cap: float) -> Array:
     raise ValueError(f"cap={cap} cannot reach a sum of one over {len(inverse)} values.")
 
 
-def reaper_bound(M: Array, n_capped: int) -> float:
+def reaper_bound(M: Floats, n_capped: int) -> float:
     """Return the least ⟨Q, M⟩ over 0 ≤ Q ≤ I / n_capped of trace one."""
     return float(np.linalg.eigvalsh(M)[:n_capped].mean())
 

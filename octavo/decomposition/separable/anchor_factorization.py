@@ -21,10 +21,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import canonical_csr, validate_rows
 from octavo.engine.proximal.nonnegative_least_squares import (
     NonnegativeFit,
     nonnegative_least_squares,
@@ -67,6 +69,7 @@ def refuse_extremes(X) -> None:
         )
 
 
+@checked
 def scale_rows(X):
     """Scale every row that is not zero to unit l1 norm, and leave out those that are.
 
@@ -89,7 +92,7 @@ def scale_rows(X):
     >>> scale_rows([[1, 3], [0, 0], [2, 2]]).kept.tolist()
     [0, 2]
     """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    X = canonical_csr(check_array(X, accept_sparse="csr", dtype=np.float64))
     norms = np.asarray(abs(X).sum(axis=1)).ravel()
     kept = np.flatnonzero(norms > 0)
     norms = norms[kept]
@@ -98,6 +101,7 @@ def scale_rows(X):
     return ScaledRows(X[kept] / norms[:, None], kept, norms)
 
 
+@checked
 def nonnegative_weights(X, components, *, strict=False) -> np.ndarray:
     """Return the W ≥ 0 that minimises ||X - W H||, given H.
 
@@ -121,7 +125,7 @@ def nonnegative_weights(X, components, *, strict=False) -> np.ndarray:
     >>> nonnegative_weights([[2.0, 1.0], [-1.0, 3.0]], [[1.0, 0.0], [0.0, 1.0]]).tolist()
     [[2.0, 1.0], [0.0, 3.0]]
     """
-    X = check_array(X, accept_sparse=SPARSE, dtype=np.float64)
+    X = canonical_csr(check_array(X, accept_sparse=SPARSE, dtype=np.float64))
     refuse_extremes(X)
     components = check_array(components, dtype=np.float64, input_name="components")
     if X.shape[1] != components.shape[1]:
@@ -147,6 +151,7 @@ def fit_weights(X, components: np.ndarray) -> NonnegativeFit:
     return found
 
 
+@checked
 def noise_bound(basis, weights) -> float:
     """Return how much noise the exact recovery of anchors withstands: equation (3).
 
@@ -233,10 +238,8 @@ class AnchorFactorization(
         self : object
             Fitted estimator.
         """
-        X = validate_data(self, X, accept_sparse=SPARSE, dtype=np.float64)
+        X = validate_rows(self, X, accept_sparse=SPARSE, dtype=np.float64)
         refuse_extremes(X)
-        if sparse.issparse(X):
-            X = X.tocsr()
         if self.strict:
             refuse_negative(X, type(self).__name__)
         points, kept = self._points(X)
@@ -298,7 +301,7 @@ class AnchorFactorization(
             W ≥ 0 that minimises the norm of X - W C, with C the rows of `components_`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=SPARSE, dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse=SPARSE, dtype=np.float64, reset=False)
         if self.strict:
             refuse_negative(X, type(self).__name__)
         return fit_weights(X, self.components_).weights

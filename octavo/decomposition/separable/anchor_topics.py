@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from octavo.decomposition.gms.reduced_points import SVD_SOLVERS, reduced_points
 from octavo.decomposition.separable.anchor_factorization import SPARSE, fit_weights, refuse_extremes
@@ -32,6 +32,7 @@ from octavo.decomposition.separable.rounding import (
 )
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.linalg.ellipsoid import Stop
 
 __all__ = ["AnchorTopics"]
@@ -206,10 +207,10 @@ class AnchorTopics(
         return self
 
     def _counts(self, X, reset):
-        X = validate_data(self, X, accept_sparse=SPARSE, dtype=np.float64, reset=reset)
+        X = validate_rows(self, X, accept_sparse=SPARSE, dtype=np.float64, reset=reset)
         check_non_negative(X, type(self).__name__)
         refuse_extremes(X)
-        return X.tocsr() if sparse.issparse(X) else X
+        return X
 
     def _choose_words(self, A, reduced, step):
         """Choose columns of A; their reduced coordinates are the directions times the sizes."""

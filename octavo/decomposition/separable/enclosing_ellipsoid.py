@@ -19,11 +19,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
 from octavo.decomposition.separable.anchor_factorization import refuse_extremes
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.linalg.ellipsoid import SOLVERS, Stop, enclosing_ellipsoid
 
 __all__ = ["EllipsoidResult", "min_volume_ellipsoid"]
-
-Floats = NDArray[np.float64]
 
 
 class EllipsoidResult(NamedTuple):
@@ -44,6 +44,7 @@ class EllipsoidResult(NamedTuple):
     n_iter: int
 
 
+@checked
 def min_volume_ellipsoid(
     points: ArrayLike,
     *,

@@ -27,7 +27,9 @@ from octavo.decomposition.separable.anchor_factorization import (
     dense_rows,
     refuse_extremes,
 )
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import StrOptions
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.proximal.nonnegative_least_squares import nonnegative_least_squares
 
 __all__ = ["SuccessiveProjection", "XRay", "successive_projection", "xray_anchors"]
@@ -40,14 +42,14 @@ _RANK_TOL = 1e-7  # of the largest norm: XRAY's residuals come from squares, sqr
 
 
 def _as_points(X, n_components):
-    X = check_array(X, accept_sparse=SPARSE, dtype=np.float64)
+    X = canonical_csr(check_array(X, accept_sparse=SPARSE, dtype=np.float64))
     refuse_extremes(X)
     if not 1 <= n_components <= X.shape[0]:
         raise ValueError(
             f"n_components must be between 1 and the number of points {X.shape[0]}, got "
             f"{n_components}."
         )
-    return X.tocsr() if sparse.issparse(X) else X
+    return X
 
 
 def remaining_norms(X, basis: np.ndarray) -> np.ndarray:
@@ -68,6 +70,7 @@ def rank_error(n_components, rank, shape, name="n_components") -> ValueError:
     )
 
 
+@checked
 def successive_projection(X, n_components: int, *, step: Step | None = None) -> NDArray[np.intp]:
     """Choose rows of X by successive projection.
 
@@ -134,6 +137,7 @@ def _positive_part_sums(X, weights, targets) -> tuple[np.ndarray, np.ndarray]:
     return by_row, by_column
 
 
+@checked
 def xray_anchors(
     X, n_components: int, *, policy: str = "max", random_state=None, step: Step | None = None
 ) -> NDArray[np.intp]:

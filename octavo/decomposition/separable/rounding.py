@@ -33,7 +33,9 @@ from octavo.decomposition.separable.anchor_factorization import (
     refuse_extremes,
 )
 from octavo.decomposition.separable.pursuits import rank_error, successive_projection, xray_anchors
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.linalg.ellipsoid import Ellipsoid, Stop, enclosing_ellipsoid
 
 __all__ = ["EllipsoidalRoundingNMF", "Rounding", "ellipsoidal_candidates"]
@@ -79,6 +81,7 @@ def contact_points(coordinates, found: Ellipsoid, active_tol: float) -> np.ndarr
     return np.sort(active[kept])
 
 
+@checked
 def ellipsoidal_candidates(
     X,
     n_dimensions: int,
@@ -123,13 +126,12 @@ def ellipsoidal_candidates(
     >>> sorted(sample.anchors.tolist()) == found.candidates.tolist()
     True
     """
-    X = check_array(X, accept_sparse=SPARSE, dtype=np.float64)
+    X = canonical_csr(check_array(X, accept_sparse=SPARSE, dtype=np.float64))
     if svd_solver not in SVD_SOLVERS:
         raise ValueError(f"svd_solver must be one of {SVD_SOLVERS}, got {svd_solver!r}.")
     if n_dimensions < 1:
         raise ValueError(f"n_dimensions must be at least 1, got {n_dimensions}.")
     refuse_extremes(X)
-    X = X.tocsr() if sparse.issparse(X) else X
     if is_zero(X):
         raise rank_error(n_dimensions, 0, X.shape)
     reduced = reduced_points(X, n_dimensions, solver=svd_solver, random_state=random_state)

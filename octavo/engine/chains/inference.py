@@ -52,10 +52,9 @@ from octavo.engine.chains.kernels import (
     sum_partitions,
 )
 from octavo.engine.chains.sequences import check_lengths, locate
+from octavo.engine.estimators.arrays import Floats
 
 _SCORE_BYTES = 1 << 28  # beyond this, scores along a path are recomputed block by block
-
-Floats = NDArray[np.float64]
 
 
 class Edges(NamedTuple):

@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 from octavo.engine.chains.inference import Edges, chain_marginals
 from octavo.engine.chains.sequences import check_lengths
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 
 _LANES = 8
 TINY = 1e-140  # forward probabilities stay above it, or the sequence is handed on
 RANGE = 160.0  # so do the logs of single factors: the product of a probability and two factors
 # is then above 1e-140 e^-320 = 1e-279, a normal number
-
-Floats = NDArray[np.float64]
 
 
 class GroupedEdges(NamedTuple):

@@ -22,15 +22,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.engine.chains.kernels import insert_best
 from octavo.engine.chains.lanes import RANGE, TINY, GroupedEdges, exp_in_place
 from octavo.engine.chains.sequences import check_lengths
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats, Ints
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 _FAINT = 1e-50  # a sum above it has lost nothing to terms below e^-RANGE
 
 
@@ -47,10 +45,10 @@ class SegmentMarginals(NamedTuple):
 class Segmentations(NamedTuple):
     """One segmentation a sequence: segments ptr[q]:ptr[q+1] of sequence q, and their scores."""
 
-    ptr: Codes
-    start: Codes
-    stop: Codes
-    state: Codes
+    ptr: Ints
+    start: Ints
+    stop: Ints
+    state: Ints
     score: Floats
 
     def of(self, q: int) -> list[tuple[int, int, int]]:
@@ -560,15 +558,15 @@ class _Problem(NamedTuple):
     edges: GroupedEdges
     end: Floats
     scores: Floats
-    column: Codes
-    ptr: Codes
+    column: Ints
+    ptr: Ints
 
     @property
-    def block(self) -> Codes:
+    def block(self) -> Ints:
         """Where the states of each column begin."""
         return np.searchsorted(self.column, np.arange(self.scores.shape[2] + 1))
 
-    def plain(self) -> tuple[tuple[Codes, Codes, Floats], Codes]:
+    def plain(self) -> tuple[tuple[Ints, Ints, Floats], Ints]:
         """Return transitions from single states, and which edge each comes from."""
         single, origin = self.edges.expanded()
         return (single.indptr, single.source, single.score), origin
@@ -579,8 +577,8 @@ def _checked(
     edges: GroupedEdges,
     end: Floats,
     scores: Floats,
-    column: Codes,
-    lengths: Codes,
+    column: Ints,
+    lengths: Ints,
 ) -> _Problem:
     values = np.ascontiguousarray(scores, dtype=np.float64)
     if values.ndim != 3:
@@ -654,8 +652,8 @@ def segment_partition(
     edges: GroupedEdges,
     end: Floats,
     scores: Floats,
-    column: Codes,
-    lengths: Codes,
+    column: Ints,
+    lengths: Ints,
 ) -> Floats:
     """Return log Σ exp(score) over all segmentations of each sequence.
 
@@ -678,8 +676,8 @@ def segment_marginals(
     edges: GroupedEdges,
     end: Floats,
     scores: Floats,
-    column: Codes,
-    lengths: Codes,
+    column: Ints,
+    lengths: Ints,
     *,
     weight: Floats | None = None,
 ) -> SegmentMarginals:
@@ -705,7 +703,7 @@ def segment_marginals(
 
 
 def _segmentations(
-    ptr: Codes, first: Codes, state: Codes, count: Codes, score: Floats
+    ptr: Ints, first: Ints, state: Ints, count: Ints, score: Floats
 ) -> Segmentations:
     """Return segmentations in order from what the kernels wrote, last segment first."""
     own = np.concatenate([[0], np.cumsum(count)])
@@ -722,8 +720,8 @@ def best_segmentations(
     edges: GroupedEdges,
     end: Floats,
     scores: Floats,
-    column: Codes,
-    lengths: Codes,
+    column: Ints,
+    lengths: Ints,
 ) -> Segmentations:
     """Return the segmentation of largest score of each sequence.
 
@@ -750,8 +748,8 @@ def k_best_segmentations(
     edges: GroupedEdges,
     end: Floats,
     scores: Floats,
-    column: Codes,
-    lengths: Codes,
+    column: Ints,
+    lengths: Ints,
     k: int,
 ) -> list[Segmentations]:
     """Return the k segmentations of largest score of each sequence, best first.
@@ -788,8 +786,8 @@ def sample_segmentations(
     edges: GroupedEdges,
     end: Floats,
     scores: Floats,
-    column: Codes,
-    lengths: Codes,
+    column: Ints,
+    lengths: Ints,
     n_samples: int,
     rng: np.random.Generator | np.random.RandomState,
 ) -> list[Segmentations]:

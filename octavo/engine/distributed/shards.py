@@ -24,6 +24,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.sparse_rows import canonical_csr
+
 BLOCK_BYTES = 1 << 24  # of values and indices held at once while a file is read
 _NO_WEIGHT = np.empty(0)
 
@@ -83,10 +86,7 @@ def csr_arrays(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64], i
     dense table gets indices for all of its entries while its values stay where they are.
     """
     if sp.issparse(X):
-        X = X.tocsr()
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        X = canonical_csr(X)
         n_features = X.shape[1]
         values, indices, indptr = X.data, X.indices, X.indptr
     else:
@@ -465,6 +465,7 @@ class ShardWriter:
             self.close()
 
 
+@checked
 def write_shards(
     directory: str | Path,
     X: Any,

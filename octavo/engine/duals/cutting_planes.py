@@ -15,11 +15,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.engine.duals.simplex_qp import simplex_qp
+from octavo.engine.estimators.arrays import Floats
 
-Floats = NDArray[np.float64]
 _TOWARDS = 0.1  # how far from the best point towards the model's minimiser a plane is cut
 _IDLE = 30  # a plane without weight for that many iterations is dropped
 

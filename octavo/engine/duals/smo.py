@@ -37,6 +37,7 @@ from octavo.engine.duals.working_sets import (
     halves,
     kkt_violation,
     largest_entry,
+    rare_strategies,
     room_for_pairs,
     step_by_columns,
     stop_value,
@@ -500,8 +501,8 @@ class BoxAscent:
         ascend = _ascend_by_columns if callable(self.K) else ascend_box
         return ascend(
             self.K, self.diagonal, self.inverse, self.is_unit, beta, h, lower, upper, self.mask,
-            self.rule, threshold, max_iter, self.memory.side, self.memory.nearby, self.steps,
-            self.memory.state, record,
+            rare_strategies(self.mask), self.rule, threshold, max_iter, self.memory.side,
+            self.memory.nearby, self.steps, self.memory.state, record,
         )  # fmt: skip
 
     def run_shrunk(self, beta, h, lower, upper, threshold, max_iter):
@@ -573,7 +574,8 @@ def _box_result(linear, lower, upper, beta, h, rule, tol, done, rows, trace):
 
 
 def _ascend_by_columns(
-    columns, diagonal, inverse, is_unit, beta, h, lower, upper, mask, rule, threshold, max_iter,
+    columns, diagonal, inverse, is_unit, beta, h, lower, upper, mask, rare, rule, threshold,
+    max_iter,
     side, nearby, steps, state, trace,
 ):  # fmt: skip
     """Do what `ascend_box` does with columns of K that are asked for one by one."""
@@ -591,7 +593,7 @@ def _ascend_by_columns(
         i, other = halves(gain, side)
         best, j, move = step_by_columns(
             i, other, columns(i), none, diagonal, inverse, is_unit, beta, h, lower, upper, mask,
-            steps, gain, score, pairs, nearby, state,
+            rare, steps, gain, score, pairs, nearby, state,
         )  # fmt: skip
         if not best > 0.0:
             return done, 2

@@ -1,1 +1,1 @@
-"""What every estimator needs: progress, classes, scikit-learn's private helpers."""
+"""What every estimator needs: arrays, samples, progress, classes, scikit-learn's helpers."""

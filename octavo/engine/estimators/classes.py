@@ -55,5 +55,5 @@ def need_two_classes(classes: NDArray[Any], owner: Any = None) -> None:
     """Raise unless there are two classes or more; the one sentence for it."""
     if len(classes) < 2:
         name = "A classifier" if owner is None else type(owner).__name__
-        held = f"one class: {classes[0]!r}" if len(classes) else "none"
+        held = f"one class: {classes.tolist()[0]!r}" if len(classes) else "none"
         raise ValueError(f"{name} needs at least two classes; y holds {held}.")

@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.games.experts import HEDGE, GameRule, Played, new_game, play, play_many
 
-Array = NDArray[np.float64]
 Bounds = dict[str, NDArray[np.float64]]
 
 
@@ -81,8 +81,8 @@ class GameTrace:
     played: Played
     bound_functions: Callable[[GameTrace], Bounds] = no_bounds
     start_volume: float = 0.0
-    gamma_: Array | None = None
-    prior_: Array | None = None
+    gamma_: Floats | None = None
+    prior_: Floats | None = None
 
     def __repr__(self) -> str:
         shape = " x ".join(str(n) for n in self.losses_.shape)
@@ -92,7 +92,7 @@ class GameTrace:
     # --- a round's quantities -----------------------------------------------------------------
 
     @property
-    def losses_(self) -> Array:
+    def losses_(self) -> Floats:
         """Losses of the experts."""
         return self.played.losses
 
@@ -102,42 +102,42 @@ class GameTrace:
         return self.played.record.shape[-2]
 
     @property
-    def weights_(self) -> Array:
+    def weights_(self) -> Floats:
         """Weights played."""
         return self.played.weights
 
     @property
-    def loss_(self) -> Array:
+    def loss_(self) -> Floats:
         """The learner's losses h."""
         return self.played.record[..., 0]
 
     @property
-    def mixloss_(self) -> Array:
+    def mixloss_(self) -> Floats:
         """Mix losses m."""
         return self.played.record[..., 1]
 
     @property
-    def gap_(self) -> Array:
+    def gap_(self) -> Floats:
         """Mixability gaps δ = h - m."""
         return self.played.record[..., 2]
 
     @property
-    def eta_(self) -> Array:
+    def eta_(self) -> Floats:
         """Learning rates η."""
         return self.played.record[..., 3]
 
     @property
-    def variance_(self) -> Array:
+    def variance_(self) -> Floats:
         """Variances v of the losses under the weights."""
         return self.played.record[..., 4]
 
     @property
-    def range_(self) -> Array:
+    def range_(self) -> Floats:
         """Ranges s of the losses."""
         return self.played.record[..., 6]
 
     @property
-    def regret_(self) -> Array:
+    def regret_(self) -> Floats:
         """Regret R after each round."""
         return self.played.record[..., 7]
 
@@ -154,47 +154,47 @@ class GameTrace:
     # --- totals after each round --------------------------------------------------------------
 
     @cached_property
-    def cumulative_losses_(self) -> Array:
+    def cumulative_losses_(self) -> Floats:
         """Cumulative losses L of the experts."""
         return np.cumsum(self.losses_, axis=-2)
 
     @cached_property
-    def cumulative_loss_(self) -> Array:
+    def cumulative_loss_(self) -> Floats:
         """The learner's cumulative loss H."""
         return np.cumsum(self.loss_, axis=-1)
 
     @cached_property
-    def cumulative_mixloss_(self) -> Array:
+    def cumulative_mixloss_(self) -> Floats:
         """Cumulative mix loss M."""
         return np.cumsum(self.mixloss_, axis=-1)
 
     @cached_property
-    def cumulative_gap_(self) -> Array:
+    def cumulative_gap_(self) -> Floats:
         """Cumulative mixability gap Δ."""
         return np.cumsum(self.gap_, axis=-1)
 
     @cached_property
-    def cumulative_variance_(self) -> Array:
+    def cumulative_variance_(self) -> Floats:
         """Cumulative variance V."""
         return np.cumsum(self.variance_, axis=-1)
 
     @cached_property
-    def largest_range_(self) -> Array:
+    def largest_range_(self) -> Floats:
         """Largest range S so far."""
         return np.maximum.accumulate(self.range_, axis=-1)
 
     @cached_property
-    def lowest_loss_(self) -> Array:
+    def lowest_loss_(self) -> Floats:
         """Sum L⁻ of each round's smallest loss."""
         return np.cumsum(self.played.record[..., 5], axis=-1)
 
     @cached_property
-    def highest_loss_(self) -> Array:
+    def highest_loss_(self) -> Floats:
         """Sum L⁺ of each round's largest loss."""
         return self.lowest_loss_ + np.cumsum(self.range_, axis=-1)
 
     @cached_property
-    def best_loss_(self) -> Array:
+    def best_loss_(self) -> Floats:
         """Cumulative loss L* of the best expert so far."""
         return self.cumulative_loss_ - self.regret_
 
@@ -206,25 +206,25 @@ class GameTrace:
     # --- volume (V'yugin 2011) ----------------------------------------------------------------
 
     @cached_property
-    def sizes_(self) -> Array:
+    def sizes_(self) -> Floats:
         """Largest absolute loss Δv of each round."""
         low = self.played.record[..., 5]
         return np.maximum(np.abs(low), np.abs(low + self.range_))
 
     @cached_property
-    def volume_(self) -> Array:
+    def volume_(self) -> Floats:
         """Volume v of the game: the sum of the rounds' largest absolute losses."""
         return self.start_volume + np.cumsum(self.sizes_, axis=-1)
 
     @cached_property
-    def fluctuation_(self) -> Array:
+    def fluctuation_(self) -> Floats:
         """Scaled fluctuation Δv / v, zero where both are."""
         return np.divide(
             self.sizes_, self.volume_, out=np.zeros_like(self.sizes_), where=self.volume_ > 0
         )
 
     @property
-    def normalized_regret_(self) -> Array:
+    def normalized_regret_(self) -> Floats:
         """Regret over volume, zero where both are."""
         return np.divide(
             self.regret_, self.volume_, out=np.zeros_like(self.regret_), where=self.volume_ > 0
@@ -238,7 +238,7 @@ class GameTrace:
     # --- bounds -------------------------------------------------------------------------------
 
     @cached_property
-    def leader_regret_(self) -> Array:
+    def leader_regret_(self) -> Floats:
         """Regret that Follow-the-Leader has on the same losses."""
         n_experts = self.losses_.shape[-1]
         rule = GameRule(HEDGE, math.log(n_experts), drop=self.rule.drop)

@@ -22,6 +22,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from octavo.engine.discrete.graph_blocks import connected_blocks
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.glasso.penalties import (
     CohubNodes,
     FusedEdges,
@@ -30,7 +31,6 @@ from octavo.engine.glasso.penalties import (
     PerturbedNodes,
     transposed,
 )
-from octavo.engine.proximal.groups import Array
 
 RELAXATION = 1.6  # over-relaxation of Boyd et al., section 3.4.3
 CHECK_EVERY = 5  # iterations between looks at the residuals
@@ -39,9 +39,9 @@ CHECK_EVERY = 5  # iterations between looks at the residuals
 class JointProblem(NamedTuple):
     """Covariances (K, p, p), sample sizes (K,), l1 weights (K, p, p) and the penalty h."""
 
-    S: Array
-    n: Array
-    weights: Array
+    S: Floats
+    n: Floats
+    weights: Floats
     penalty: NetworkPenalty
 
     def restrict(self, block: NDArray[np.intp]) -> JointProblem:
@@ -73,9 +73,9 @@ class JointState(NamedTuple):
     ``V`` and ``dual_V`` are None for penalties on edges.
     """
 
-    Z: Array
-    dual_Z: Array
-    dual_Theta: Array
+    Z: Floats
+    dual_Z: Floats
+    dual_Theta: Floats
     V: Any = None
     dual_V: Any = None
 
@@ -88,7 +88,7 @@ class JointSolution(NamedTuple):
     point is not feasible.
     """
 
-    precisions: Array
+    precisions: Floats
     V: Any
     state: JointState
     objective: float
@@ -101,7 +101,7 @@ class JointSolution(NamedTuple):
 # --- the likelihood -------------------------------------------------------------------------------
 
 
-def expand(A: Array, n: Array, rho: float) -> Array:
+def expand(A: Floats, n: Floats, rho: float) -> Floats:
     """Return argmin_Θ −n_k log det Θ^k + (rho/2) ‖Θ^k − A^k‖², the operator of section 4.2.1."""
     values, vectors = np.linalg.eigh(A)
     shrunk = 0.5 * (values + np.sqrt(values**2 + (4.0 / rho) * n[:, None]))
@@ -109,7 +109,7 @@ def expand(A: Array, n: Array, rho: float) -> Array:
     return scaled @ transposed(scaled)
 
 
-def log_det(A: Array) -> Array:
+def log_det(A: Floats) -> Floats:
     """Return log det of stacked matrices, -inf for those that are not positive definite."""
     try:
         factor = np.linalg.cholesky(A)
@@ -120,12 +120,12 @@ def log_det(A: Array) -> Array:
     return 2.0 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
 
 
-def expand_scalars(A: Array, n: Array, rho: float) -> Array:
+def expand_scalars(A: Floats, n: Floats, rho: float) -> Floats:
     """Return `expand` for many one-variable problems: A has shape (K, m)."""
     return 0.5 * (A + np.sqrt(A**2 + (4.0 / rho) * n[:, None]))
 
 
-def log_det_scalars(A: Array) -> Array:
+def log_det_scalars(A: Floats) -> Floats:
     """Return `log_det` for many one-variable problems: A has shape (K, m)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((A > 0).all(axis=-1), np.log(A).sum(axis=-1), -np.inf)
@@ -134,8 +134,8 @@ def log_det_scalars(A: Array) -> Array:
 class Likelihood(NamedTuple):
     """The two operations on log det that a solver needs."""
 
-    expand: Callable[[Array, Array, float], Array]
-    log_det: Callable[[Array], Array]
+    expand: Callable[[Floats, Floats, float], Floats]
+    log_det: Callable[[Floats], Floats]
 
 
 MATRICES = Likelihood(expand, log_det)
@@ -145,7 +145,7 @@ SCALARS = Likelihood(expand_scalars, log_det_scalars)
 # --- the certificate ------------------------------------------------------------------------------
 
 
-def objective(problem: JointProblem, Theta: Array, V: Any, log_det=log_det) -> float:
+def objective(problem: JointProblem, Theta: Floats, V: Any, log_det=log_det) -> float:
     """Return the objective at Θ; with V, Ω_q is bounded by the decomposition nearest to V."""
     logs = log_det(Theta)
     if not np.isfinite(logs).all():
@@ -160,7 +160,7 @@ def objective(problem: JointProblem, Theta: Array, V: Any, log_det=log_det) -> f
     return float(fit + l1 + problem.penalty.value(Theta))
 
 
-def dual_value(problem: JointProblem, slope: Array, log_det=log_det) -> float:
+def dual_value(problem: JointProblem, slope: Floats, log_det=log_det) -> float:
     """Return the dual value Σ n_k (log det W^k + p), W^k = S^k + slope^k / n_k.
 
     `slope` must be a subgradient of the whole penalty at some point.
@@ -171,7 +171,7 @@ def dual_value(problem: JointProblem, slope: Array, log_det=log_det) -> float:
     return float((problem.n * (logs + W.shape[-1])).sum()) if np.isfinite(logs).all() else -np.inf
 
 
-def node_slope(problem: JointProblem, dual_Z: Array, dual_V: Array) -> Array:
+def node_slope(problem: JointProblem, dual_Z: Floats, dual_V: Floats) -> Floats:
     """Return a feasible subgradient near the multipliers of the l1 and of the overlap norm."""
     penalty = problem.penalty
     assert isinstance(penalty, (PerturbedNodes, CohubNodes))
@@ -209,7 +209,7 @@ class Residuals(NamedTuple):
         return factor if factor > 2.0 or factor < 0.5 else 1.0
 
 
-def _norm(*arrays: Array) -> float:
+def _norm(*arrays: Floats) -> float:
     return float(np.sqrt(sum(np.vdot(a, a) for a in arrays)))
 
 
@@ -321,9 +321,9 @@ def _cold_start(problem: JointProblem, penalty: PerturbedNodes | CohubNodes | No
 
 def finished(
     problem: JointProblem,
-    Theta: Array,
+    Theta: Floats,
     state: JointState,
-    slope: Array,
+    slope: Floats,
     n_iter: int,
     converged: bool,
     likelihood: Likelihood,
@@ -499,8 +499,8 @@ def _assemble(problem, mean_n, blocks, several, parts, single, settings, on_chec
 
 
 def as_weights(
-    lam: float, S: Array, *, penalize_diagonal: bool = True, allowed: Any = None
-) -> Array:
+    lam: float, S: Floats, *, penalize_diagonal: bool = True, allowed: Any = None
+) -> Floats:
     """Return the l1 weights of a uniform penalty, infinite where an edge is not allowed."""
     weights = np.full(S.shape, float(lam))
     i = np.arange(S.shape[-1])

@@ -17,10 +17,9 @@ from itertools import combinations
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.proximal.groups import (
-    Array,
     column_norms,
     dual_exponent,
     fuse,
@@ -31,15 +30,13 @@ from octavo.engine.proximal.groups import (
     soft_threshold_tied,
 )
 
-Index = NDArray[np.intp]
 
-
-def transposed(A: Array) -> Array:
+def transposed(A: Floats) -> Floats:
     """Return the transposes of stacked matrices."""
     return A.swapaxes(-1, -2)
 
 
-def without_diagonals(A: Array) -> Array:
+def without_diagonals(A: Floats) -> Floats:
     """Return a copy of stacked matrices with zero diagonals."""
     A = A.copy()
     i = np.arange(A.shape[-1])
@@ -54,15 +51,15 @@ def without_diagonals(A: Array) -> Array:
 class SeparateEdges:
     """No tie between the networks: K graphical lassos."""
 
-    def prox(self, A: Array, weights: Array, step: float) -> Array:
+    def prox(self, A: Floats, weights: Floats, step: float) -> Floats:
         """Return the proximal map of step times the l1 penalty and this one."""
         return soft_threshold(A, weights * step)
 
-    def value(self, Theta: Array) -> float:
+    def value(self, Theta: Floats) -> float:
         """Return the penalty, without the l1 part."""
         return 0.0
 
-    def restrict(self, block: Index) -> Self:
+    def restrict(self, block: Indices) -> Self:
         """Return the penalty on some of the variables."""
         return self
 
@@ -79,18 +76,18 @@ class SeparateEdges:
 class FusedEdges:
     """Σ_ij f_ij Σ_{k<l} |Θ^k_ij − Θ^l_ij|, equation (3); `lam` holds the f_ij."""
 
-    lam: Array
+    lam: Floats
 
-    def prox(self, A: Array, weights: Array, step: float) -> Array:
+    def prox(self, A: Floats, weights: Floats, step: float) -> Floats:
         """Return the proximal map of step times the l1 penalty and this one."""
         return fuse(A, weights * step, self.lam * step)
 
-    def value(self, Theta: Array) -> float:
+    def value(self, Theta: Floats) -> float:
         """Return the penalty, without the l1 part."""
         pairs = combinations(range(len(Theta)), 2)
         return float(sum((self.lam * np.abs(Theta[k] - Theta[l])).sum() for k, l in pairs))
 
-    def restrict(self, block: Index) -> Self:
+    def restrict(self, block: Indices) -> Self:
         """Return the penalty on some of the variables."""
         return replace(self, lam=self.lam[np.ix_(block, block)])
 
@@ -107,17 +104,17 @@ class FusedEdges:
 class GroupedEdges:
     """Σ_ij g_ij ‖(Θ^1_ij, …, Θ^K_ij)‖₂, equation (4); `lam` holds the g_ij."""
 
-    lam: Array
+    lam: Floats
 
-    def prox(self, A: Array, weights: Array, step: float) -> Array:
+    def prox(self, A: Floats, weights: Floats, step: float) -> Floats:
         """Return the proximal map of step times the l1 penalty and this one."""
         return shrink_together(A, weights * step, self.lam * step)
 
-    def value(self, Theta: Array) -> float:
+    def value(self, Theta: Floats) -> float:
         """Return the penalty, without the l1 part."""
         return float((self.lam * np.sqrt((Theta**2).sum(axis=0))).sum())
 
-    def restrict(self, block: Index) -> Self:
+    def restrict(self, block: Indices) -> Self:
         """Return the penalty on some of the variables."""
         return replace(self, lam=self.lam[np.ix_(block, block)])
 
@@ -134,7 +131,7 @@ class GroupedEdges:
 
 
 @lru_cache(maxsize=64)
-def pair_indices(n_networks: int) -> tuple[Index, Index]:
+def pair_indices(n_networks: int) -> tuple[Indices, Indices]:
     """Return the first and the second of each pair k < l, in lexicographic order."""
     first, second = np.triu_indices(n_networks, 1)
     return first, second
@@ -152,12 +149,12 @@ class PerturbedNodes:
     q: float
     stiffness: ClassVar[float] = 1.0
 
-    def targets(self, Theta: Array) -> Array:
+    def targets(self, Theta: Floats) -> Floats:
         """Return the matrices whose overlap norms are penalised."""
         first, second = pair_indices(len(Theta))
         return Theta[first] - Theta[second]
 
-    def spread(self, G: Array, n_networks: int) -> Array:
+    def spread(self, G: Floats, n_networks: int) -> Floats:
         """Return the adjoint of `targets`."""
         out = np.zeros((n_networks, *G.shape[1:]))
         for part, k, other in zip(G, *pair_indices(n_networks)):
@@ -165,11 +162,11 @@ class PerturbedNodes:
             out[other] -= part
         return out
 
-    def column_prox(self, A: Array, step: float) -> Array:
+    def column_prox(self, A: Floats, step: float) -> Floats:
         """Return T_q of every V."""
         return shrink_columns(A, self.lam * step, self.q)
 
-    def meet(self, A: Array, C: Array, thresholds: Array) -> tuple[Array, Array]:
+    def meet(self, A: Floats, C: Floats, thresholds: Floats) -> tuple[Floats, Floats]:
         """Return (T, U), T^k − T^l = U + Uᵀ, that minimise ½‖T − A‖² + (g/2)‖U − C‖² + Σ w |T|.
 
         U = (T^k − T^l)/2 + (C − Cᵀ)/2, and with it each entry of the T has the quadratic
@@ -180,23 +177,23 @@ class PerturbedNodes:
         T = soft_threshold_tied(R, thresholds, 1.0 + K * quarter, quarter)
         return T, self.targets(T) / 2.0 + (C - transposed(C)) / 2.0
 
-    def groups(self, V: Array) -> Array:
+    def groups(self, V: Floats) -> Floats:
         """Return V so that axis -2 runs over the members of each group."""
         return V
 
-    def feasible(self, G: Array) -> Array:
+    def feasible(self, G: Floats) -> Floats:
         """Return symmetric G scaled so that ‖G_j‖_s ≤ lam for every column."""
         return scale_into_balls(G[:, None], self.lam, dual_exponent(self.q))[:, 0]
 
-    def value(self, Theta: Array, V: Array) -> float:
+    def value(self, Theta: Floats, V: Floats) -> float:
         """Return the penalty of the decomposition of Θ nearest to V: an upper bound."""
         return self.lam * float(column_norms(self.groups(self.decompose(Theta, V)), self.q).sum())
 
-    def decompose(self, Theta: Array, V: Array) -> Array:
+    def decompose(self, Theta: Floats, V: Floats) -> Floats:
         """Return the V nearest to the one given with V + Vᵀ exactly what is penalised."""
         return V + (self.targets(Theta) - V - transposed(V)) / 2.0
 
-    def restrict(self, block: Index) -> Self:
+    def restrict(self, block: Indices) -> Self:
         """Return the penalty on some of the variables."""
         return self
 
@@ -220,20 +217,20 @@ class CohubNodes:
     q: float
     stiffness: ClassVar[float] = 3.0
 
-    def targets(self, Theta: Array) -> Array:
+    def targets(self, Theta: Floats) -> Floats:
         """Return the matrices whose joint overlap norm is penalised."""
         return without_diagonals(Theta)
 
-    def spread(self, G: Array, n_networks: int) -> Array:
+    def spread(self, G: Floats, n_networks: int) -> Floats:
         """Return the adjoint of `targets`."""
         return without_diagonals(G)
 
-    def column_prox(self, A: Array, step: float) -> Array:
+    def column_prox(self, A: Floats, step: float) -> Floats:
         """Return T_q of the stacked V, whose diagonals are zero."""
         A = without_diagonals(A)
         return shrink_columns(self.groups(A), self.lam * step, self.q).reshape(A.shape)
 
-    def meet(self, A: Array, C: Array, thresholds: Array) -> tuple[Array, Array]:
+    def meet(self, A: Floats, C: Floats, thresholds: Floats) -> tuple[Floats, Floats]:
         """Return (T, U), offdiag T = U + Uᵀ, that minimise ½‖T − A‖² + (g/2)‖U − C‖² + Σ w |T|.
 
         Off the diagonal (1 + g/4) T = soft(A + (g/4)(C + Cᵀ), w); on it T = soft(A, w).
@@ -244,23 +241,23 @@ class CohubNodes:
         T[:, i, i] = soft_threshold(A[:, i, i], thresholds[:, i, i])
         return T, without_diagonals(T / 2.0 + (C - transposed(C)) / 2.0)
 
-    def groups(self, V: Array) -> Array:
+    def groups(self, V: Floats) -> Floats:
         """Return V so that axis -2 runs over the members of each group."""
         return V.reshape(-1, V.shape[-1])
 
-    def feasible(self, G: Array) -> Array:
+    def feasible(self, G: Floats) -> Floats:
         """Return symmetric G scaled so that the stacked columns have ‖G_j‖_s ≤ lam."""
         return scale_into_balls(without_diagonals(G), self.lam, dual_exponent(self.q))
 
-    def value(self, Theta: Array, V: Array) -> float:
+    def value(self, Theta: Floats, V: Floats) -> float:
         """Return the penalty of the decomposition of Θ nearest to V: an upper bound."""
         return self.lam * float(column_norms(self.groups(self.decompose(Theta, V)), self.q).sum())
 
-    def decompose(self, Theta: Array, V: Array) -> Array:
+    def decompose(self, Theta: Floats, V: Floats) -> Floats:
         """Return the V nearest to the one given with V + Vᵀ exactly what is penalised."""
         return V + (self.targets(Theta) - V - transposed(V)) / 2.0
 
-    def restrict(self, block: Index) -> Self:
+    def restrict(self, block: Indices) -> Self:
         """Return the penalty on some of the variables."""
         return self
 

@@ -18,6 +18,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,19 @@ from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.kernels.namespaces import namespace_of
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed")
+# Which of its parameters a kernel of that name looks at; every name that can be computed is here.
+KERNEL_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "linear": (),
+    "poly": ("gamma", "degree", "coef0"),
+    "rbf": ("gamma",),
+    "sigmoid": ("gamma", "coef0"),
+    "laplacian": ("gamma",),
+    "cosine": (),
+    "chi2": ("gamma",),
+    "additive_chi2": (),
+    "precomputed": (),
+}
+ALIASES = {"polynomial": "poly"}  # scikit-learn has both names for one kernel
 Gamma = float | str | None
 SKEW = 1e-8  # asymmetry, relative to the largest entry, that counts as rounding
 
@@ -41,16 +55,21 @@ class Kernel:
     Attributes
     ----------
     name : str
-        One of `KERNELS`, or another name that `sklearn.metrics.pairwise_kernels` knows, or
-        ``"callable"``.
+        A key of `KERNEL_PARAMETERS`, or ``"callable"``; an alias becomes the name that it stands
+        for.
     gamma : float
-        Scale of ``rbf``, ``laplacian``, ``poly`` and ``sigmoid``.
+        Scale of ``rbf``, ``laplacian``, ``chi2``, ``poly`` and ``sigmoid``.
     degree, coef0 : float
         Exponent and offset of ``poly``; offset of ``sigmoid``.
     function : callable
         For ``"callable"``: f(X, Y, **params) returns the block.
     params : dict
-        Further parameters of a callable or of another scikit-learn kernel.
+        Further parameters of a callable.
+
+    Raises
+    ------
+    ValueError
+        If nothing is known by that name, or if a parameter is no finite number.
     """
 
     name: str
@@ -60,8 +79,30 @@ class Kernel:
     function: Callable[..., Any] | None = None
     params: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.function is not None:
+            return
+        object.__setattr__(self, "name", kernel_name(self.name))
+        for parameter in KERNEL_PARAMETERS[self.name]:
+            value = getattr(self, parameter)
+            if not np.isfinite(value):
+                raise ValueError(
+                    f"{parameter} of the kernel {self.name!r} must be finite, got {value}."
+                )
+        if self.params:
+            raise ValueError(
+                f"Further parameters are for a callable kernel; {self.name!r} takes "
+                f"{_listed(KERNEL_PARAMETERS[self.name])}, got {sorted(self.params)}."
+            )
+
     def block(self, X: Any, Y: Any) -> Any:
-        """Return k(x, y) for every row x of X and y of Y, in their namespace."""
+        """Return k(x, y) for every row x of X and y of Y, in their namespace.
+
+        A value that is no finite number is refused: whatever is computed from it would be NaN.
+        """
+        return self._finite(self._block(X, Y))
+
+    def _block(self, X: Any, Y: Any) -> Any:
         if self.name == "precomputed":
             raise TypeError(
                 "A precomputed kernel has no rows to compare: take the block by its indices."
@@ -76,8 +117,9 @@ class Kernel:
             return _products(_unit_rows(X), _unit_rows(Y))
         if self.function is not None:
             return self.function(X, Y, **self.params)
-        extra = {"gamma": self.gamma} if self.name in ("laplacian", "chi2") else {}
-        return pairwise_kernels(X, Y, metric=self.name, **{**extra, **self.params})
+        # what is left, laplacian and the two chi2, is scikit-learn's
+        own = {name: getattr(self, name) for name in KERNEL_PARAMETERS[self.name]}
+        return pairwise_kernels(X, Y, metric=self.name, **own)
 
     def against(self, X: Any, vectors: Any, indices: Any) -> Any:
         """Return k(X, vectors), or for a precomputed kernel the columns `indices` of X."""
@@ -87,6 +129,9 @@ class Kernel:
 
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) for every row; the diagonal of X for a precomputed kernel."""
+        return self._finite(self._diagonal(X))
+
+    def _diagonal(self, X: Any) -> Any:
         xp, device, is_numpy = namespace_of(X)
         if self.name == "precomputed":
             return np.diagonal(X).copy() if is_numpy else xp.linalg.diagonal(X)
@@ -106,12 +151,38 @@ class Kernel:
         apart = self.diagonal(X)[:, None] + self.diagonal(Y)[None, :] - 2.0 * self.block(X, Y)
         return xp.clip(apart, min=0.0)
 
+    def _finite(self, values: Any) -> Any:
+        """Return the values; refuse NaN and infinity, which a finite sum cannot hold."""
+        if sp.issparse(values):
+            stored, xp = values.data, np
+        else:
+            stored, xp = values, namespace_of(values).xp
+        if np.isfinite(float(xp.sum(stored))) or bool(xp.all(xp.isfinite(stored))):
+            return values
+        raise ValueError(
+            f"The kernel {self.name!r} gives NaN or infinity on these rows; are they too large "
+            "for it? Scale them."
+        )
+
     def _of_products(self, products: Any) -> Any:
         """Return the kernel that is a function of x·y."""
         if self.name == "linear":
             return products
         inner = self.gamma * products + self.coef0
         return inner**self.degree if self.name == "poly" else namespace_of(inner).xp.tanh(inner)
+
+
+def kernel_name(name: Any) -> str:
+    """Return the name under which a kernel is computed; refuse one that nobody knows."""
+    found = ALIASES.get(name, name) if isinstance(name, str) else None
+    if found not in KERNEL_PARAMETERS:
+        known = ", ".join(repr(known) for known in sorted([*KERNEL_PARAMETERS, *ALIASES]))
+        raise ValueError(f"kernel must be one of {known}, or a function of (X, Y); got {name!r}.")
+    return found
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(words) or "no parameter"
 
 
 def resolve_kernel(
@@ -128,7 +199,7 @@ def resolve_kernel(
     Parameters
     ----------
     kernel : str or callable
-        A name of `KERNELS` or of `sklearn.metrics.pairwise_kernels`, or f(X, Y) → block.
+        A key of `KERNEL_PARAMETERS`, an alias of one, or f(X, Y) → block.
     X : {array, CSR matrix} of shape (n_samples, n_features)
         The training rows, which ``gamma="scale"`` looks at.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -137,7 +208,7 @@ def resolve_kernel(
     degree, coef0 : float
         Exponent and offset of ``poly``; offset of ``sigmoid``.
     params : dict, default=None
-        Further parameters of a callable or of another scikit-learn kernel.
+        Further parameters of a callable.
 
     Returns
     -------
@@ -146,20 +217,34 @@ def resolve_kernel(
     """
     if callable(kernel):
         return Kernel("callable", function=kernel, params=dict(params or {}))
-    return Kernel(kernel, settle_gamma(gamma, X), degree, coef0, params=dict(params or {}))
+    name = kernel_name(kernel)
+    # what "scale" means costs a pass over rows, and kernels without gamma have no use for it
+    settled = settle_gamma(gamma, X) if "gamma" in KERNEL_PARAMETERS[name] else 1.0
+    return Kernel(name, settled, degree, coef0, params=dict(params or {}))
 
 
 def settle_gamma(gamma: Gamma, X: Any) -> float:
     """Return γ as a number: what ``"scale"``, ``"auto"`` or None mean on these rows."""
-    if gamma in ("auto", None):
+    if gamma is None or (isinstance(gamma, str) and gamma == "auto"):
         return 1.0 / X.shape[1]
-    if gamma != "scale":
+    if isinstance(gamma, Real):
         return float(gamma)
-    if sp.issparse(X):
-        variance = float(X.multiply(X).mean() - X.mean() ** 2)
-    else:
-        variance = float(namespace_of(X).xp.var(X))
-    return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+    if gamma != "scale":
+        raise ValueError(f"gamma must be 'scale', 'auto', None or a number, got {gamma!r}.")
+    with np.errstate(over="ignore", invalid="ignore"):  # the sentence below says it
+        if sp.issparse(X):
+            variance = float(X.multiply(X).mean() - X.mean() ** 2)
+        else:
+            variance = float(namespace_of(X).xp.var(X))
+    if variance <= 0.0:
+        return 1.0
+    settled = 1.0 / (X.shape[1] * variance)
+    if not 0.0 < settled < np.inf:
+        raise ValueError(
+            "gamma='scale' divides by the variance of X, which is beyond what floating point can "
+            f"hold: {variance:.3g}. Scale X, or give gamma as a number."
+        )
+    return settled
 
 
 def row_chunks(n_rows: int, n_columns: int, *, megabytes: float = 64.0) -> Iterator[slice]:

@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, qr, solve_triangular, svdvals
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.proximal.nonnegative_least_squares import nonnegative_least_squares
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Solver = Callable[..., "tuple[Floats, int]"]
 
 _FEW_POINTS = 2_000  # with no more, a fresh factorisation costs less than the steps between

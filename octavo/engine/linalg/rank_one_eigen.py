@@ -21,11 +21,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from octavo.engine.compilation.kernel_cache import njit
-
-Array = NDArray[np.float64]
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -35,8 +35,8 @@ class RankOneEigen(NamedTuple):
     the change left as they were; `n_iter`, the most steps that a root took.
     """
 
-    eigenvalues: Array
-    eigenvectors: Array
+    eigenvalues: Floats
+    eigenvectors: Floats
     n_deflated: int
     n_iter: int
 
@@ -152,6 +152,7 @@ def _stable_column(sigma, gaps, a):
     return out
 
 
+@checked
 def rank_one_eigh(
     sigma: ArrayLike, U: ArrayLike | None, a: ArrayLike, tau: float = 1.0
 ) -> RankOneEigen:
@@ -216,7 +217,7 @@ def rank_one_eigh(
     return RankOneEigen(values[order], vectors, n_deflated, n_iter)
 
 
-def _updated(sigma: Array, a: Array) -> tuple[Array, Array, int, int]:
+def _updated(sigma: Floats, a: Floats) -> tuple[Floats, Floats, int, int]:
     """Return the eigenpairs of diag(σ) + aaᵀ, in any order."""
     n = len(sigma)
     order = np.argsort(sigma, kind="stable")
@@ -241,7 +242,9 @@ def _updated(sigma: Array, a: Array) -> tuple[Array, Array, int, int]:
     return values, back, int(n - kept.sum()), n_iter
 
 
-def _deflated(sigma: Array, a: Array) -> tuple[Array, Array, list[tuple[int, int, float, float]]]:
+def _deflated(
+    sigma: Floats, a: Floats
+) -> tuple[Floats, Floats, list[tuple[int, int, float, float]]]:
     """Return σ and a, ascending, with entries of a made zero where they, or gaps of σ, vanish.
 
     Of two σ that are equal to working precision, a rotation puts all of a into the second

@@ -28,14 +28,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh_tridiagonal, eigvals, qr, solve_triangular
 from scipy.linalg.lapack import dgtsv, dormqr, dsytrd
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
-Array = NDArray[np.float64]
-Apply = Callable[[Array], Array]
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
+
+Apply = Callable[[Floats], Floats]
 
 _NOTHING = 1e-13  # a part of the right-hand side below this, relative, is rounding
 _EQUAL = 1e-13  # eigenvalues that differ by less, relative to the spread, are one
@@ -48,7 +50,7 @@ class SphereMinimum(NamedTuple):
     ‖(S − µI)z − b‖ within the linear constraints, relative, and `n_iter` secular steps.
     """
 
-    z: Array
+    z: Floats
     multiplier: float
     objective: float
     hard_case: bool
@@ -64,13 +66,13 @@ class SecularRoot(NamedTuple):
 
     gap: float
     pole: float
-    coordinates: Array
+    coordinates: Floats
     hard_case: bool
     free: int
     n_iter: int
 
 
-def secular_root(n: Array, delta: Array, e: Array, radius: float) -> SecularRoot:
+def secular_root(n: Floats, delta: Floats, e: Floats, radius: float) -> SecularRoot:
     """Solve Σ nᵢ²/(δᵢ − νeᵢ)² = R² for the ν below every pole δᵢ/eᵢ.
 
     Parameters
@@ -108,12 +110,12 @@ def secular_root(n: Array, delta: Array, e: Array, radius: float) -> SecularRoot
     return SecularRoot(gap, pole, z * (radius / float(np.linalg.norm(z))), False, free, n_iter)
 
 
-def _quotient(n: Array, d: Array) -> Array:
+def _quotient(n: Floats, d: Floats) -> Floats:
     """Return n/d, and 0 where n is 0."""
     return np.divide(n, d, out=np.zeros_like(n), where=n != 0.0)
 
 
-def _gap(n: Array, g: Array, e: Array, radius: float, gap: float) -> tuple[float, int]:
+def _gap(n: Floats, g: Floats, e: Floats, radius: float, gap: float) -> tuple[float, int]:
     """Return ω with Σ n²/(g + ωe)² = R², by Newton's method on the reciprocal of the norm.
 
     1/‖z(ω)‖ is concave and increasing, and the start is to the left of the root: the steps go up
@@ -143,14 +145,14 @@ class TridiagonalForm(NamedTuple):
     `vectors` the eigenpairs.
     """
 
-    reflectors: Array
-    tau: Array
-    d: Array
-    e: Array
-    values: Array
-    vectors: Array
+    reflectors: Floats
+    tau: Floats
+    d: Floats
+    e: Floats
+    values: Floats
+    vectors: Floats
 
-    def turned(self, x: Array, back: bool = False) -> Array:
+    def turned(self, x: Floats, back: bool = False) -> Floats:
         """Return Qᵀx, or Qx on the way back."""
         out = x.copy()
         trans = "N" if back else "T"
@@ -158,7 +160,7 @@ class TridiagonalForm(NamedTuple):
         return out
 
 
-def tridiagonal_form(B: Array) -> TridiagonalForm | None:
+def tridiagonal_form(B: Floats) -> TridiagonalForm | None:
     """Reduce B, a quarter of the work of its eigendecomposition; None if that would not do.
 
     It would not where the largest eigenvalue is many times multiple, or B is small.
@@ -173,7 +175,7 @@ def tridiagonal_form(B: Array) -> TridiagonalForm | None:
     return TridiagonalForm(A[1:, : n - 1].copy(order="F"), tau, d, e, values, vectors)
 
 
-def tridiagonal_root(form: TridiagonalForm, q: Array, radius: float) -> tuple[SecularRoot, Array]:
+def tridiagonal_root(form: TridiagonalForm, q: Floats, radius: float) -> tuple[SecularRoot, Floats]:
     """Solve (I − νB)c = q, ‖c‖ = R, for the smallest ν, B given by its tridiagonal form.
 
     Parameters
@@ -200,7 +202,7 @@ def tridiagonal_root(form: TridiagonalForm, q: Array, radius: float) -> tuple[Se
     rest = turned - first @ part
     length = float(np.linalg.norm(part))
 
-    def solve(gap: float, rhs: Array) -> Array:
+    def solve(gap: float, rhs: Floats) -> Floats:
         off = -(pole - gap) * form.e
         x = dgtsv(off, 1.0 - (pole - gap) * form.d, off, rhs)[3]
         return x - first @ (first.T @ x)  # where I − νB is singular, rounding explodes
@@ -230,7 +232,7 @@ def tridiagonal_root(form: TridiagonalForm, q: Array, radius: float) -> tuple[Se
     return SecularRoot(gap, pole, c, False, 0, n_iter), first[:, -1]
 
 
-def _tridiagonal_product(form: TridiagonalForm, x: Array) -> Array:
+def _tridiagonal_product(form: TridiagonalForm, x: Floats) -> Floats:
     out = form.d * x
     out[:-1] += form.e * x[1:]
     out[1:] += form.e * x[:-1]
@@ -240,6 +242,7 @@ def _tridiagonal_product(form: TridiagonalForm, x: Array) -> Array:
 # --- the problem as it is stated ------------------------------------------------------------------
 
 
+@checked
 def minimize_quadratic_on_sphere(
     S: Any,
     b: ArrayLike,
@@ -323,7 +326,7 @@ def minimize_quadratic_on_sphere(
     return _finish(S, b, z, start, basis, hard, n_iter, tol)
 
 
-def _check_problem(S: Any, b: Array, radius: float, solver: str, dense: bool) -> None:
+def _check_problem(S: Any, b: Floats, radius: float, solver: str, dense: bool) -> None:
     if solver not in ("secular", "eigenvalue", "cg"):
         raise ValueError(f"solver must be 'secular', 'eigenvalue' or 'cg', got {solver!r}.")
     if not dense and solver != "cg":
@@ -338,7 +341,7 @@ def _check_problem(S: Any, b: Array, radius: float, solver: str, dense: bool) ->
         raise ValueError("S must be symmetric.")
 
 
-def _eliminated(L: Array, d: ArrayLike | None, n: int) -> tuple[Array, Array]:
+def _eliminated(L: Floats, d: ArrayLike | None, n: int) -> tuple[Floats, Floats]:
     """Return the shortest z with Lᵀz = d, and an orthonormal basis of what stays free."""
     L = L[:, None] if L.ndim == 1 else L
     m = L.shape[1]
@@ -355,7 +358,7 @@ def _eliminated(L: Array, d: ArrayLike | None, n: int) -> tuple[Array, Array]:
     return Q[:, :m] @ zeta, Q[:, m:]
 
 
-def _radius_left(radius: float, start: Array) -> float:
+def _radius_left(radius: float, start: Floats) -> float:
     """Return √(R² − ‖ζ*‖²)."""
     least = float(np.linalg.norm(start))
     if least > radius * (1.0 + 1e-12):
@@ -366,20 +369,20 @@ def _radius_left(radius: float, start: Array) -> float:
     return float(np.sqrt(max(radius**2 - least**2, 0.0)))
 
 
-def _by_secular_equation(S: Array, b: Array, radius: float) -> tuple[Array, bool, int]:
+def _by_secular_equation(S: Floats, b: Floats, radius: float) -> tuple[Floats, bool, int]:
     sigma, U = np.linalg.eigh(S)
     root = secular_root(U.T @ b, sigma, np.ones_like(sigma), radius)
     return _signed(U @ root.coordinates, root, U), root.hard_case, root.n_iter
 
 
-def _signed(z: Array, root: SecularRoot, U: Array) -> Array:
+def _signed(z: Floats, root: SecularRoot, U: Floats) -> Floats:
     """In the hard case, take of the two minimisers the one whose largest entry is positive."""
     if root.hard_case and z[np.argmax(np.abs(z))] < 0.0:
         z = z - 2.0 * root.coordinates[root.free] * U[:, root.free]
     return z
 
 
-def _by_eigenvalue(S: Array, b: Array, radius: float) -> tuple[Array, bool, int]:
+def _by_eigenvalue(S: Floats, b: Floats, radius: float) -> tuple[Floats, bool, int]:
     """Return (S − µ)⁻¹b for the smallest real eigenvalue µ of the quadratic eigenproblem."""
     n = len(b)
     matrix = np.block([[S, -np.eye(n)], [-np.outer(b, b) / radius**2, S]])
@@ -396,11 +399,11 @@ def _by_eigenvalue(S: Array, b: Array, radius: float) -> tuple[Array, bool, int]
 
 
 def _by_conjugate_gradients(
-    S: LinearOperator, b: Array, basis: Array | None, radius: float, tol: float, seed: int
-) -> tuple[Array, bool, int]:
+    S: LinearOperator, b: Floats, basis: Floats | None, radius: float, tol: float, seed: int
+) -> tuple[Floats, bool, int]:
     """Minimise with products alone; the linear constraints stay in force by projection."""
 
-    def inside(x: Array) -> Array:
+    def inside(x: Floats) -> Floats:
         return x if basis is None else basis @ (basis.T @ x)
 
     n = len(b)
@@ -438,10 +441,10 @@ def _by_conjugate_gradients(
 def iterative_root(
     apply_delta: Apply,
     apply_e: Apply,
-    n: Array,
+    n: Floats,
     radius: float,
     pole: float,
-    eigenvectors: Array,
+    eigenvectors: Floats,
     tol: float,
 ) -> SecularRoot:
     """Solve the secular equation of a pencil (Δ − νE)ζ = n with products and CG alone.
@@ -468,8 +471,8 @@ def iterative_root(
     """
     size, first = len(n), eigenvectors
 
-    def solve(gap: float, rhs: Array, guess: Array) -> Array:
-        def matvec(x: Array) -> Array:
+    def solve(gap: float, rhs: Floats, guess: Floats) -> Floats:
+        def matvec(x: Floats) -> Floats:
             return apply_delta(x) - (pole - gap) * apply_e(x)
 
         operator = LinearOperator((size, size), matvec=matvec, dtype=np.float64)
@@ -505,10 +508,10 @@ def iterative_root(
 
 def _finish(
     S: Any,
-    b: Array,
-    z: Array,
-    start: Array | None,
-    basis: Array | None,
+    b: Floats,
+    z: Floats,
+    start: Floats | None,
+    basis: Floats | None,
     hard: bool,
     n_iter: int,
     tol: float,

@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsyrk, dtrmm
 from scipy.linalg.lapack import dpotrf, dtrcon, dtrtri
 from scipy.sparse import issparse
 
-Array = NDArray[np.float64]
-Weight = Callable[[Array], Array]
+from octavo.engine.estimators.arrays import Floats
+
+Weight = Callable[[Floats], Floats]
 
 BLOCK_BYTES = 1 << 19  # of one block of rows: a few of these fit into the cache of a core
 TALL_BLOCK_BYTES = 1 << 23  # where every block is factorised together with a square matrix
@@ -58,7 +58,7 @@ def row_blocks(X: Any, n_bytes: int | None = None) -> Iterator[tuple[slice, Any]
         yield rows, block if issparse(block) else np.ascontiguousarray(block, dtype=np.float64)
 
 
-def row_norms(X: Any) -> Array:
+def row_norms(X: Any) -> Floats:
     """Return the Euclidean norm of every row."""
     norms = np.empty(X.shape[0])
     for rows, block in row_blocks(X):
@@ -70,7 +70,7 @@ def row_norms(X: Any) -> Array:
     return norms
 
 
-def whiten(block: Any, Z: Array, triangular: bool) -> Array:
+def whiten(block: Any, Z: Floats, triangular: bool) -> Floats:
     """Return ``Zᵀ x`` for the rows x of a block, as columns in Fortran order."""
     if issparse(block):
         return np.asarray(block @ Z, dtype=np.float64).T
@@ -80,8 +80,8 @@ def whiten(block: Any, Z: Array, triangular: bool) -> Array:
 
 
 def whitened_scatter(
-    X: Any, Z: Array, weight: Weight, *, squared: bool = False, triangular: bool = True
-) -> tuple[Array, Array]:
+    X: Any, Z: Floats, weight: Weight, *, squared: bool = False, triangular: bool = True
+) -> tuple[Floats, Floats]:
     """Return ``Σ w(r) y yᵀ`` of the whitened rows ``y = Zᵀ x``, and the residuals r.
 
     Parameters
@@ -119,12 +119,12 @@ def whitened_scatter(
     return B, residuals
 
 
-def triangle(M: Array) -> Array:
+def triangle(M: Floats) -> Floats:
     """Return the upper triangular factor of a QR decomposition."""
     return np.asarray(np.linalg.qr(M, mode="r"))
 
 
-def scatter_factor(X: Any, Z: Array, weights: Array, *, triangular: bool = True) -> Array:
+def scatter_factor(X: Any, Z: Floats, weights: Floats, *, triangular: bool = True) -> Floats:
     """Return the upper triangular U with ``UᵀU = Σ w y yᵀ`` by orthogonal factorisation.
 
     It squares no condition number, and serves where Cholesky's factor of `whitened_scatter` is
@@ -137,7 +137,7 @@ def scatter_factor(X: Any, Z: Array, weights: Array, *, triangular: bool = True)
     return U
 
 
-def upper_factor(B: Array) -> Array | None:
+def upper_factor(B: Floats) -> Floats | None:
     """Return the upper triangular U with ``UᵀU = B``, or None where too few digits are left."""
     U, failed = dpotrf(B, lower=0, clean=1)
     if failed:
@@ -146,7 +146,7 @@ def upper_factor(B: Array) -> Array | None:
     return U if diagonal.min() > THIN * diagonal.max() else None
 
 
-def advance(Z: Array, U: Array, *, triangular: bool = True, unit_trace: bool = True) -> Array:
+def advance(Z: Floats, U: Floats, *, triangular: bool = True, unit_trace: bool = True) -> Floats:
     """Return ``Z U⁻¹``, scaled so that the next precision has trace one where that is asked for."""
     if triangular:
         inverse, singular = dtrtri(U)
@@ -158,19 +158,19 @@ def advance(Z: Array, U: Array, *, triangular: bool = True, unit_trace: bool = T
     return np.asfortranarray(moved / np.linalg.norm(moved) if unit_trace else moved)
 
 
-def off_identity(B: Array, c: float) -> float:
+def off_identity(B: Floats, c: float) -> float:
     """Return ``‖B / c − I‖_F`` of a symmetric B of which the upper triangle is given."""
     diagonal = np.diagonal(B)
     off_diagonal = np.einsum("ij,ij->", B, B) - diagonal @ diagonal
     return float(np.sqrt(max(2.0 * off_diagonal, 0.0) + ((diagonal - c) ** 2).sum()) / c)
 
 
-def symmetric(upper: Array) -> Array:
+def symmetric(upper: Floats) -> Floats:
     """Return the symmetric matrix of which the upper triangle is given."""
     return np.triu(upper) + np.triu(upper, 1).T
 
 
-def span(X: Any, tol: float = 1e-10) -> Array | None:
+def span(X: Any, tol: float = 1e-10) -> Floats | None:
     """Return an orthonormal basis of what the rows span, or None where they span everything.
 
     Parameters

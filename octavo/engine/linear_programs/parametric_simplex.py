@@ -114,7 +114,7 @@ class LPPath:
 
     Examples
     --------
-    >>> from octavo.graphical import parametric_simplex
+    >>> from octavo.linear import parametric_simplex
     >>> path = parametric_simplex([[-1.0], [1.0]], [-3.0, 1.0], [-1.0], b_star=[1.0, 0.0])
     >>> path.at(2.5), path.lambdas, path.status
     (array([0.5]), array([3., 2.]), 'infeasible')

@@ -7,16 +7,22 @@ diagonal Gaussians, or (n, d, d), full matrices; covars None is a set of points.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 
-Floats = NDArray[np.float64]
 _LOG_2PI = math.log(2.0 * math.pi)
+_EIGEN_TOLERANCE = 1e-10  # relative size of a negative eigenvalue that is rounding
 _PAIRS = 1 << 20  # numbers in the temporary matrices of one block of pairs
+
+
+class SingularCovarianceError(ValueError):
+    """A Gaussian is flat in some direction: it has no density."""
 
 
 class Moments(NamedTuple):
@@ -254,6 +260,67 @@ def _log_dets(covars: Floats) -> Floats:
     if covars.ndim == 2:
         return np.log(covars).sum(axis=1)
     return 2.0 * np.log(np.einsum("ndd->nd", np.linalg.cholesky(covars))).sum(axis=1)
+
+
+# --- covariances that are none --------------------------------------------------------------------
+
+
+def is_singular(covars: Floats, *, full: bool) -> NDArray[np.bool_]:
+    """Tell for each covariance, variances or matrices, whether its Gaussian has no density."""
+    if not full:
+        return covars.min(axis=-1) <= 0
+    values = np.linalg.eigvalsh(covars)
+    return values[..., 0] <= np.finfo(float).eps * values[..., -1]
+
+
+def checked_covariances(
+    covars: Floats, *, full: bool, name: Callable[..., str] = "The covariance {}".format
+) -> Floats:
+    """Return covariances, symmetric; raise where a variance is negative.
+
+    Parameters
+    ----------
+    covars : ndarray of shape (..., d) or (..., d, d)
+        Variances, or matrices.
+    full : bool
+        Whether they are matrices.
+    name : callable
+        Says what an index of the leading axes means.
+
+    Returns
+    -------
+    covars : ndarray
+        The same, matrices made symmetric; they may be singular.
+    """
+    if not full:
+        smallest = covars.min(axis=-1)
+        largest = np.zeros_like(smallest)
+    else:
+        flipped = covars.swapaxes(-1, -2)
+        size = np.abs(covars).max(axis=(-1, -2))
+        skew = np.abs(covars - flipped).max(axis=(-1, -2)) > 1e-8 * size
+        for place in np.argwhere(skew)[:1]:
+            raise ValueError(f"{name(*place)} is not symmetric.")
+        covars = 0.5 * (covars + flipped)
+        values = np.linalg.eigvalsh(covars)
+        smallest, largest = values[..., 0], values[..., -1]
+    for place in np.argwhere(smallest < -_EIGEN_TOLERANCE * largest)[:1]:
+        raise ValueError(
+            f"{name(*place)} has a negative "
+            f"{'eigenvalue' if full else 'variance'}, {smallest[tuple(place)]:g}."
+        )
+    return covars
+
+
+def require_density(
+    covars: Floats, *, full: bool, name: Callable[..., str] = "The covariance {}".format
+) -> None:
+    """Raise where a covariance is singular, so that the model has no density."""
+    for place in np.argwhere(is_singular(covars, full=full))[:1]:
+        raise SingularCovarianceError(
+            f"{name(*place)} is singular, and the model has no density; add a small variance "
+            "(reg_covar)."
+        )
 
 
 # --- every point with Gaussians of its own --------------------------------------------------------

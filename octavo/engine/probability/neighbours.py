@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-Floats = NDArray[np.float64]
+from octavo.engine.estimators.arrays import Floats
 
 TREE_DIMENSIONS = 15  # above, all pairs by matrix products are faster than a tree
 _BLOCK = 1 << 21  # distances in one block of pairs

@@ -13,11 +13,9 @@ lasso", JRSS B 76:373-397, section 3.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
-
-Array = NDArray[np.float64]
+from octavo.engine.estimators.arrays import Floats
 
 NORMS = (1, 2, np.inf)
 
@@ -27,7 +25,7 @@ def dual_exponent(q: float) -> float:
     return {1: np.inf, 2: 2, np.inf: 1}[q]
 
 
-def column_norms(A: Array, q: float) -> Array:
+def column_norms(A: Floats, q: float) -> Floats:
     """Return the q norms of the columns of one or several matrices."""
     if q == 1:
         return np.abs(A).sum(axis=-2)
@@ -36,18 +34,18 @@ def column_norms(A: Array, q: float) -> Array:
     return np.abs(A).max(axis=-2, initial=0.0)
 
 
-def _ratio(radius: Array | float, norms: Array) -> Array:
+def _ratio(radius: Floats | float, norms: Floats) -> Floats:
     """Return min(1, radius / norm); 1 for a norm of zero, where nothing needs to be scaled."""
     largest = np.maximum(norms, radius)
     return np.where(largest > 0.0, radius / np.where(largest > 0.0, largest, 1.0), 1.0)
 
 
-def soft_threshold(A: Array, threshold: Array | float) -> Array:
+def soft_threshold(A: Floats, threshold: Floats | float) -> Floats:
     """Return the proximal map of the weighted l1 norm; an infinite threshold gives zero."""
     return A - np.clip(A, -threshold, threshold)
 
 
-def l1_ball_threshold(A: Array, radius: float) -> Array:
+def l1_ball_threshold(A: Floats, radius: float) -> Floats:
     """Return by column the θ for which soft thresholding at θ projects on the l1 ball.
 
     It is zero for columns inside the ball.
@@ -61,7 +59,7 @@ def l1_ball_threshold(A: Array, radius: float) -> Array:
     return np.maximum(theta, 0.0)
 
 
-def project_columns(A: Array, radius: float, s: float) -> Array:
+def project_columns(A: Floats, radius: float, s: float) -> Floats:
     """Project every column on the ball of the s norm."""
     if s == np.inf:
         return np.clip(A, -radius, radius)
@@ -70,7 +68,7 @@ def project_columns(A: Array, radius: float, s: float) -> Array:
     return soft_threshold(A, l1_ball_threshold(A, radius)[..., None, :])
 
 
-def shrink_columns(A: Array, threshold: float, q: float) -> Array:
+def shrink_columns(A: Floats, threshold: float, q: float) -> Floats:
     """Return T_q: the proximal map of threshold · Σ_j ‖A_j‖_q, by Moreau's decomposition."""
     if q == 1:
         return soft_threshold(A, threshold)
@@ -80,7 +78,7 @@ def shrink_columns(A: Array, threshold: float, q: float) -> Array:
     return np.clip(A, -theta, theta)  # A less its projection on the l1 ball
 
 
-def scale_into_balls(G: Array, radius: float, s: float) -> Array:
+def scale_into_balls(G: Floats, radius: float, s: float) -> Floats:
     """Scale symmetric matrices so that their columns lie in a ball and they stay symmetric.
 
     `G` has shape (..., m, p, p); the m parts of a column together make its s norm. Entry ij is
@@ -92,13 +90,13 @@ def scale_into_balls(G: Array, radius: float, s: float) -> Array:
     return G * both[..., None, :, :]
 
 
-def shrink_together(A: Array, weights: Array, group: Array) -> Array:
+def shrink_together(A: Floats, weights: Floats, group: Floats) -> Floats:
     """Return the proximal map of Σ w_k |a_k| + g ‖a‖₂ for each entry; axis 0 is the group."""
     Z = soft_threshold(A, weights)
     return Z * (1.0 - _ratio(group, np.sqrt(np.einsum("k...,k...->...", Z, Z))))
 
 
-def fuse(A: Array, weights: Array, fusion: Array) -> Array:
+def fuse(A: Floats, weights: Floats, fusion: Floats) -> Floats:
     """Return the proximal map of Σ w_k |a_k| + f Σ_{k<l} |a_k − a_l| for each entry.
 
     Axis 0 is the group. The weights of one entry must be equal in all members for thresholding
@@ -170,7 +168,7 @@ def _fuse_entries(A, fusion, out):
                 i += 1
 
 
-def soft_threshold_tied(R: Array, weights: Array, alpha: float, beta: float) -> Array:
+def soft_threshold_tied(R: Floats, weights: Floats, alpha: float, beta: float) -> Floats:
     """Minimise ½ tᵀ(αI − β11ᵀ)t − rᵀt + Σ_k w_k |t_k| for each entry; axis 0 is the group.
 
     Needs α > β K > 0. Given s = Σ t the solution is t_k = soft(r_k + β s, w_k)/α, and s is the

@@ -6,27 +6,26 @@ Each returns ``argmin ½‖Z − M‖²_F + τ ‖Z‖`` for its norm, in closed
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-Array = NDArray[np.float64]
+from octavo.engine.estimators.arrays import Floats
 
 # Squaring M to get its singular vectors loses those below this share of the largest.
 SQUARE_ROOT_OF_ROUNDING = 1e-6
 
 
-def soft_threshold(M: Array, tau: float) -> Array:
+def soft_threshold(M: Floats, tau: float) -> Floats:
     """Shrink every entry by `tau`: the map of the sum of absolute values."""
     return M - np.clip(M, -tau, tau)
 
 
-def shrink_rows(M: Array, tau: float) -> Array:
+def shrink_rows(M: Floats, tau: float) -> Floats:
     """Shrink the norm of every row by `tau`: the map of the sum of the rows' norms."""
     norms = np.linalg.norm(M, axis=1, keepdims=True)
     return M * np.maximum(1.0 - tau / np.maximum(norms, np.finfo(float).tiny), 0.0)
 
 
-def shrink_singular_values(M: Array, tau: float) -> tuple[Array, Array]:
+def shrink_singular_values(M: Floats, tau: float) -> tuple[Floats, Floats]:
     """Shrink every singular value by `tau`: the map of the nuclear norm.
 
     Parameters

@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 
-Floats = NDArray[np.float64]
 _DEPENDENT = 1e-12  # a pivot below this share of its diagonal is a column that others span
 _ROUNDING = 1e-10  # signs are judged relative to the size of the problem times this
 
@@ -108,12 +107,13 @@ def _pivot_rows(gram, targets, weights, solved):
 
 
 def _active_set_rows(gram: Floats, targets: Floats) -> Floats:
-    """Solve the rows that pivoting left, by Lawson and Hanson's method on a root of the Gram."""
+    """Solve the rows that pivoting left, by bounded variables on a root of the Gram matrix."""
     values, vectors = np.linalg.eigh(gram)
     used = values > values.max(initial=0.0) * len(gram) * np.finfo(float).eps
     root = np.sqrt(values[used, None]) * vectors[:, used].T
     sides = targets @ vectors[:, used] / np.sqrt(values[used])
-    return np.array([nnls(root, side)[0] for side in sides])
+    bounds = (0.0, np.inf)
+    return np.array([lsq_linear(root, side, bounds, method="bvls").x for side in sides])
 
 
 def nonnegative_least_squares(

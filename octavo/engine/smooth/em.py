@@ -20,7 +20,7 @@ tells the user the last relative rise where ``max_iter`` came first::
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -36,6 +36,14 @@ class Steps(Protocol):
     def step(self) -> bool:
         """Report a finished step; return whether to stop."""
         ...
+
+
+class Restarts(NamedTuple):
+    """How often to start, and when a climb from one start ends."""
+
+    n_init: int
+    max_iter: int
+    tol: float
 
 
 class Climb(NamedTuple):
@@ -155,6 +163,84 @@ def best_of(climbs: Iterable[Climb]) -> Climb:
     if best is None:
         raise ValueError("there must be at least one start")
     return best
+
+
+def surviving(one: Callable[[], Climb], n_init: int, error: type[Exception]) -> Iterator[Climb]:
+    """Yield climbs, leaving out those that end in an error unless all do.
+
+    Parameters
+    ----------
+    one : callable
+        Makes a climb from a new start.
+    n_init : int
+        How many.
+    error : type
+        What a start may raise that leads nowhere, such as a likelihood without a maximum.
+
+    Yields
+    ------
+    climb : Climb
+        For `best_of`.
+    """
+    failed = None
+    done = 0
+    for _ in range(n_init):
+        try:
+            run = one()
+        except error as problem:
+            failed = problem
+            continue
+        done += 1
+        yield run
+    if failed is not None and not done:
+        raise failed
+
+
+def spread_seeds(
+    n_seeds: int,
+    weights: NDArray[np.float64],
+    start: Callable[[int], tuple[Any, NDArray[np.float64]]],
+    rng: np.random.RandomState,
+) -> list[Any]:
+    """Return first components by greedy k-means++: each where the ones before explain least.
+
+    Parameters
+    ----------
+    n_seeds : int
+        How many.
+    weights : ndarray of shape (n,)
+        Weights of the n things to be explained, adding up to one.
+    start : callable
+        ``start(i) -> (component, lack)``: a first component from thing i, and how much worse than
+        best it explains each of the n; not negative.
+    rng : RandomState
+        Source of randomness.
+
+    Returns
+    -------
+    components : list
+        One a seed. The first is drawn by weight, each next one is the best of a few that are
+        drawn by weight times what is still lacking.
+    """
+    n = weights.size
+    trials = 1 + int(np.log(n_seeds)) + (n_seeds > 1)
+    chosen: list[Any] = []
+    lack = np.ones(n)
+    for k in range(n_seeds):
+        chance = weights * lack
+        chance = chance / chance.sum() if chance.sum() > 0 else weights
+        best: tuple[float, Any, NDArray[np.float64]] | None = None
+        for i in rng.choice(n, size=1 if k == 0 else trials, p=chance):
+            component, far = start(int(i))
+            far = np.where(np.isfinite(far), far, 1e300 / n)
+            left = far if k == 0 else np.minimum(lack, far)
+            cost = float(weights @ left)
+            if best is None or cost < best[0]:
+                best = cost, component, left
+        assert best is not None
+        chosen.append(best[1])
+        lack = best[2]
+    return chosen
 
 
 def warn_unless_converged(run: Climb, estimator: Any, *, max_iter: int, tol: float) -> None:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from octavo.engine.estimators.arrays import Floats
 
 _FLOOR = 1e-12  # of the mean diagonal of P: collinear features keep a solution
 
@@ -35,10 +35,10 @@ class Moments(NamedTuple):
     ``cross`` (k, p), ``square`` (k,).
     """
 
-    size: Array
-    gram: Array
-    cross: Array
-    square: Array
+    size: Floats
+    gram: Floats
+    cross: Floats
+    square: Floats
 
     def others(self) -> Moments:
         """Return, for every fold, the sums over all other folds."""
@@ -48,13 +48,13 @@ class Moments(NamedTuple):
 class HoldoutFit(NamedTuple):
     """Ridge models of all folds: errors, coefficients c and t (k, p), and ∂error/∂λ, each (k,)."""
 
-    error: Array
-    c: Array
-    t: Array
-    slope: Array
+    error: Floats
+    c: Floats
+    t: Floats
+    slope: Floats
 
 
-def fold_moments(Z: Array, y: Array, starts: NDArray[np.intp]) -> Moments:
+def fold_moments(Z: Floats, y: Floats, starts: NDArray[np.intp]) -> Moments:
     """Return the sums of every fold; fold j is the rows ``starts[j]`` to ``starts[j + 1]``."""
     parts = [(Z[a:b], y[a:b]) for a, b in pairwise(starts)]
     return Moments(
@@ -94,8 +94,8 @@ def fit_and_judge(train: Moments, held: Moments, alpha: float) -> HoldoutFit:
 
 
 def row_weights(
-    Z: Array, y: Array, starts: NDArray[np.intp], fit: HoldoutFit, n_held: Array, *, one: bool
-) -> Array:
+    Z: Floats, y: Floats, starts: NDArray[np.intp], fit: HoldoutFit, n_held: Floats, *, one: bool
+) -> Floats:
     """Return G with ∂(Σ errors)/∂θ = Σ_ij G_ij ∂Z_ij/∂θ, summed over folds.
 
     Parameters
@@ -133,12 +133,12 @@ class HoldoutGradient(NamedTuple):
     """Mean cross-validated ``error``, its row ``weights`` G (n, p), and its ``slope`` in λ."""
 
     error: float
-    weights: Array
+    weights: Floats
     slope: float
 
 
 def holdout_gradient(
-    Z: Array, y: Array, starts: NDArray[np.intp], alpha: float, *, train_on: str = "rest"
+    Z: Floats, y: Floats, starts: NDArray[np.intp], alpha: float, *, train_on: str = "rest"
 ) -> HoldoutGradient:
     """Return the cross-validated error of ridge on features, and what its gradient needs.
 

@@ -23,9 +23,8 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from octavo.engine.estimators.arrays import Floats
 
 ARMIJO, CURVATURE = 1e-4, 0.9
 _ROUNDING = 1e-14  # relative; below it a difference of objectives is noise
@@ -35,16 +34,16 @@ _TRIALS = 40
 class LineOracle(Protocol):
     """A smooth convex function that is cheap along a line."""
 
-    def start(self, x: Array) -> tuple[float, Array, Array]:
+    def start(self, x: Floats) -> tuple[float, Floats, Floats]:
         """Return value, gradient and the Hessian's diagonal at x, and stand there."""
 
-    def probe(self, direction: Array, step: float, gradient: bool) -> tuple[float, float, Array]:
+    def probe(self, direction: Floats, step: float, gradient: bool) -> tuple[float, float, Floats]:
         """Look along a direction from here: value, slope and (if asked) gradient at a step."""
 
     def look(self, step: float) -> tuple[float, float]:
         """Return value and slope at another step of the direction probed last."""
 
-    def gradient(self, step: float) -> Array:
+    def gradient(self, step: float) -> Floats:
         """Return the gradient at a step of the direction probed last."""
 
     def move(self, step: float) -> None:
@@ -58,9 +57,9 @@ class LBFGSResult(NamedTuple):
     objective at every iterate; ``reason`` says why it stopped.
     """
 
-    x: Array
+    x: Floats
     value: float
-    gradient: Array
+    gradient: Floats
     decrement: float
     n_iter: int
     path: list[float]
@@ -71,14 +70,14 @@ class LBFGSResult(NamedTuple):
 class CurvaturePairs:
     """The last few steps with the changes of gradient, in a ring."""
 
-    def __init__(self, memory: int, inverse: Array | None) -> None:
+    def __init__(self, memory: int, inverse: Floats | None) -> None:
         self.memory, self._inverse = memory, inverse
-        self._steps: list[Array] = []
-        self._changes: list[Array] = []
+        self._steps: list[Floats] = []
+        self._changes: list[Floats] = []
         self._rho: list[float] = []
         self._scale = 1.0
 
-    def add(self, step: Array, change: Array) -> None:
+    def add(self, step: Floats, change: Floats) -> None:
         """Keep a pair, unless rounding has eaten its curvature."""
         product, spread = float(step @ change), float(change @ change)
         if product <= 1e-14 * np.sqrt(float(step @ step) * spread):
@@ -91,7 +90,7 @@ class CurvaturePairs:
         self._rho.append(1.0 / product)
         self._scale = product / spread
 
-    def descent(self, gradient: Array) -> Array:
+    def descent(self, gradient: Floats) -> Floats:
         """Return -H·gradient by the two-loop recursion."""
         q = -gradient
         weights = []
@@ -167,14 +166,14 @@ def wolfe_step(
 
 def lbfgs(
     oracle: LineOracle,
-    x: Array,
+    x: Floats,
     *,
     memory: int = 15,
     max_iter: int = 50,
     tol: float = 1e-6,
     gtol: float = 0.0,
     precondition: bool = True,
-    on_step: Callable[[Array, float], bool] | None = None,
+    on_step: Callable[[Floats, float], bool] | None = None,
 ) -> LBFGSResult:
     """Minimise by L-BFGS with Wolfe steps.
 
@@ -252,7 +251,7 @@ def lbfgs(
     return LBFGSResult(x, value, gradient, decrement, n_iter, path, finished, reason)
 
 
-def _inverse(diagonal: Array) -> Array:
+def _inverse(diagonal: Floats) -> Floats:
     """Return 1/diagonal; directions without curvature are scaled as the average one."""
     known = diagonal[diagonal > 0]
     floor = 1e-12 * float(known.max()) if known.size else 1.0

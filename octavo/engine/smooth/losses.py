@@ -14,14 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.probability.normal import sigmoid
 
 LOG, HUBER, SMOOTH_HINGE, SQUARED_HINGE, SQUARED, HINGE, QUANTILE, SMOOTH_ABSOLUTE = range(8)
-
-Array = NDArray[np.float64]
 
 
 @njit(cache=True)
@@ -142,8 +140,8 @@ class SmoothLoss:
     curvature_bound: float
 
     def evaluate(
-        self, p: Array, y: Array, weight: Array | None = None, *, order: int = 2
-    ) -> tuple[float, Array, Array]:
+        self, p: Floats, y: Floats, weight: Floats | None = None, *, order: int = 2
+    ) -> tuple[float, Floats, Floats]:
         """Return the weighted sum, and slopes and curvatures up to the order asked for."""
         slope = np.empty(p.shape[0] if order >= 1 else 0)
         curvature = np.empty(p.shape[0] if order >= 2 else 0)
@@ -183,16 +181,16 @@ class CustomLoss:
     3.307
     """
 
-    value: Callable[[Array, Array], Array]
-    slope: Callable[[Array, Array], Array]
-    curvature: Callable[[Array, Array], Array]
+    value: Callable[[Floats, Floats], Floats]
+    slope: Callable[[Floats, Floats], Floats]
+    curvature: Callable[[Floats, Floats], Floats]
     lipschitz: float
     curvature_bound: float
     name: str = "custom"
 
     def evaluate(
-        self, p: Array, y: Array, weight: Array | None = None, *, order: int = 2
-    ) -> tuple[float, Array, Array]:
+        self, p: Floats, y: Floats, weight: Floats | None = None, *, order: int = 2
+    ) -> tuple[float, Floats, Floats]:
         """Return the weighted sum, and slopes and curvatures up to the order asked for."""
         w = 1.0 if weight is None else weight
         total = float(np.sum(w * self.value(p, y)))

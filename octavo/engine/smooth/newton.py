@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.smooth.losses import CustomLoss, SmoothLoss
-
-Array = NDArray[np.float64]
 
 DENSE_LIMIT = 2000  # features up to which the Hessian is formed and factored
 
@@ -30,7 +29,7 @@ DENSE_LIMIT = 2000  # features up to which the Hessian is formed and factored
 class NewtonResult(NamedTuple):
     """The minimiser with its certificate."""
 
-    coef: Array
+    coef: Floats
     objective: float
     gradient_norm: float
     n_iter: int
@@ -49,7 +48,7 @@ def _csr_gram(indptr, indices, data, curvature, out):
                 row[np.uint32(indices[b])] += scaled * data[b]  # unsigned: no test for < 0
 
 
-def _hessian(X: Any, curvature: Array, alpha: float) -> Array:
+def _hessian(X: Any, curvature: Floats, alpha: float) -> Floats:
     """Return the Hessian; of a sparse X only its lower triangle."""
     if sp.issparse(X):
         H = np.zeros((X.shape[1], X.shape[1]))
@@ -63,7 +62,7 @@ def _hessian(X: Any, curvature: Array, alpha: float) -> Array:
     return H
 
 
-def _conjugate_gradients(X: Any, curvature: Array, alpha: float, gradient: Array) -> Array:
+def _conjugate_gradients(X: Any, curvature: Floats, alpha: float, gradient: Floats) -> Floats:
     """Solve H s = -gradient, the more exactly the smaller the gradient is."""
     n = X.shape[0]
     squares = X.multiply(X) if sp.issparse(X) else X * X
@@ -86,7 +85,7 @@ def _conjugate_gradients(X: Any, curvature: Array, alpha: float, gradient: Array
     return step
 
 
-def _newton_step(X: Any, curvature: Array, alpha: float, gradient: Array) -> Array:
+def _newton_step(X: Any, curvature: Floats, alpha: float, gradient: Floats) -> Floats:
     if gradient.shape[0] > DENSE_LIMIT:
         return _conjugate_gradients(X, curvature, alpha, gradient)
     return -cho_solve(cho_factor(_hessian(X, curvature, alpha), lower=True), gradient)
@@ -94,27 +93,23 @@ def _newton_step(X: Any, curvature: Array, alpha: float, gradient: Array) -> Arr
 
 def newton_linear(
     X: Any,
-    y: Array,
+    y: Floats,
     loss: SmoothLoss | CustomLoss,
     alpha: float,
     *,
-    weight: Array | None = None,
-    linear: Array | None = None,
-    start: Array | None = None,
+    weight: Floats | None = None,
+    linear: Floats | None = None,
+    start: Floats | None = None,
     tol: float = 1e-10,
     max_iter: int = 100,
 ) -> NewtonResult:
     """Minimise to ‖∇‖₂ ≤ tol; see the module for the objective."""
-    if sp.issparse(X):
-        X = sp.csr_array(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()  # sorts too
+    X = canonical_csr(X)  # the Hessian's kernel trusts that columns rise within rows
     n, d = X.shape
     coef = np.zeros(d) if start is None else start.astype(float)
     tilt = np.zeros(d) if linear is None else linear
 
-    def evaluate(f: Array) -> tuple[float, float, Array, Array]:
+    def evaluate(f: Floats) -> tuple[float, float, Floats, Floats]:
         """Return the value, how large its rounding error may be, slopes and curvatures."""
         total, slope, curvature = loss.evaluate(X @ f, y, weight)
         data, tilted = total / n + 0.5 * alpha * float(f @ f), float(tilt @ f)

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-Floats = NDArray[np.float64]
+from octavo.engine.estimators.arrays import Floats
+
 _HISTORY = 2_000_000  # numbers that may be kept of past steps: more cost more than they save
 Likelihood = Callable[[Floats], tuple[float, Floats]]
 

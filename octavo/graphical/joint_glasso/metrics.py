@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from octavo.data.graphical.node_networks import NodePerturbedNetworks, make_node_perturbed_networks
+from octavo.engine.estimators.checked import checked
 from octavo.engine.glasso.penalties import pair_indices, without_diagonals
 from octavo.engine.proximal.groups import column_norms
 
@@ -35,6 +36,7 @@ class NodeNetworkMetrics(NamedTuple):
     error: float
 
 
+@checked
 def network_column_norms(precisions, of="differences"):
     """Return how much each node differs between networks, or how much of a hub it is.
 
@@ -72,6 +74,7 @@ def network_column_norms(precisions, of="differences"):
     return column_norms(without_diagonals(A), 2)
 
 
+@checked
 def detect_nodes(norms, n_deviations=5.5, how="any"):
     """Return the nodes whose columns stand out: above mean + 5.5 standard deviations.
 
@@ -110,6 +113,7 @@ def detect_nodes(norms, n_deviations=5.5, how="any"):
     return np.flatnonzero(above.any(axis=0) if how == "any" else above.all(axis=0))
 
 
+@checked
 def node_network_metrics(
     precisions, true_precisions, *, found_nodes=(), true_nodes=(), edge_threshold=1e-6
 ):

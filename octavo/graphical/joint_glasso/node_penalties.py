@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from octavo.engine.discrete.graph_blocks import block_support, connected_blocks
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Options, StrOptions
 from octavo.engine.glasso.joint import solve_block
 from octavo.engine.glasso.penalties import pair_indices, without_diagonals
@@ -64,6 +65,7 @@ class NodeScreening(NamedTuple):
     necessary_hold: dict[str, bool]
 
 
+@checked
 def node_screening_conditions(
     covariances, n_samples, alpha_l1, alpha_joint, q=2, *, kind="perturbed"
 ):

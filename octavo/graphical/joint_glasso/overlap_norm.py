@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.glasso.penalties import transposed
 from octavo.engine.proximal.groups import (
     NORMS,
@@ -45,6 +46,7 @@ def _halves(Theta, V):
     return V + (Theta - V - transposed(V)) / 2.0
 
 
+@checked
 def rcon_norm(Thetas, q=2, *, tol=1e-8, max_iter=10_000):
     """Compute the row-column overlap norm of symmetric matrices, with its certificate.
 

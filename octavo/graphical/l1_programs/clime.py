@@ -24,6 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from octavo.data.graphical.sparse_precision import make_sparse_precision
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.engine.linear_programs.l1_homotopy import L1Path, certificate, l1_path
@@ -163,6 +164,7 @@ class ClimePath:
         )
 
 
+@checked
 def clime_path(
     X,
     alpha_min=0.1,

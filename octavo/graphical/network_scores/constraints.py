@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.discrete.bitsets import Masks, masks_of, n_words, sizes_of
+from octavo.engine.estimators.checked import checked
 from octavo.graphical.network_scores.local_scores import check_acyclic, place_of
 
 __all__ = [
@@ -142,7 +143,7 @@ class RuleTemplate:
 
     Examples
     --------
-    >>> from octavo.graphical import naive_bayes
+    >>> from octavo.graphical import naive_bayes_structure
     >>> len(naive_bayes_structure("class").expand(["class", "a", "b"]))
     3
     """
@@ -175,6 +176,7 @@ class RuleTemplate:
         return _EXPANSIONS[self.kind](names, **self.arguments)
 
 
+@checked
 def required_arc(parent: Any, child: Any) -> NetworkRule:
     """Require an arc.
 
@@ -199,6 +201,7 @@ def required_arc(parent: Any, child: Any) -> NetworkRule:
     return NetworkRule(child, "arc", parent)
 
 
+@checked
 def forbidden_arc(parent: Any, child: Any) -> NetworkRule:
     """Forbid an arc.
 
@@ -221,6 +224,7 @@ def forbidden_arc(parent: Any, child: Any) -> NetworkRule:
     return ~required_arc(parent, child)
 
 
+@checked
 def indegree(node: Any, n_parents: int, op: Literal["lt", "eq"] = "lt") -> NetworkRule:
     """Bound or fix the number of parents of a node.
 
@@ -251,6 +255,7 @@ def indegree(node: Any, n_parents: int, op: Literal["lt", "eq"] = "lt") -> Netwo
     return NetworkRule(node, op, int(n_parents))
 
 
+@checked
 def naive_bayes_structure(target: Any) -> RuleTemplate:
     """Let a class be the only possible parent of every other node.
 
@@ -266,13 +271,14 @@ def naive_bayes_structure(target: Any) -> RuleTemplate:
 
     Examples
     --------
-    >>> from octavo.graphical import naive_bayes
+    >>> from octavo.graphical import naive_bayes_structure
     >>> naive_bayes_structure("y").expand(["y", "a", "b"])
     [indegree('y', 0, 'eq'), forbidden_arc('b', 'a'), forbidden_arc('a', 'b')]
     """
     return RuleTemplate("naive_bayes", target=target)
 
 
+@checked
 def tan_structure(target: Any, *, select: bool = True) -> RuleTemplate:
     """Let every feature have the class and at most one other feature as parents.
 
@@ -291,13 +297,14 @@ def tan_structure(target: Any, *, select: bool = True) -> RuleTemplate:
 
     Examples
     --------
-    >>> from octavo.graphical import tan
+    >>> from octavo.graphical import tan_structure
     >>> tan_structure("y", select=False).expand(["y", "a"])
     [indegree('y', 0, 'eq'), indegree('a', 3, 'lt'), required_arc('y', 'a')]
     """
     return RuleTemplate("tan", target=target, select=select)
 
 
+@checked
 def two_slice_structure(n: int, *, self_arcs: bool = False) -> RuleTemplate:
     """Make the first n of 2n nodes a previous time slice.
 
@@ -315,13 +322,14 @@ def two_slice_structure(n: int, *, self_arcs: bool = False) -> RuleTemplate:
 
     Examples
     --------
-    >>> from octavo.graphical import dbn
+    >>> from octavo.graphical import two_slice_structure
     >>> two_slice_structure(1, self_arcs=True).expand(["x before", "x"])
     [indegree('x before', 0, 'eq'), required_arc('x before', 'x')]
     """
     return RuleTemplate("dbn", n=n, self_arcs=self_arcs)
 
 
+@checked
 def tiered_structure(groups: Iterable[Iterable[Any]], *, within: bool = True) -> RuleTemplate:
     """Forbid arcs from a later group of nodes to an earlier one.
 
@@ -339,13 +347,14 @@ def tiered_structure(groups: Iterable[Iterable[Any]], *, within: bool = True) ->
 
     Examples
     --------
-    >>> from octavo.graphical import tiers
+    >>> from octavo.graphical import tiered_structure
     >>> tiered_structure([["age"], ["disease"]]).expand(["age", "disease", "test"])
     [forbidden_arc('disease', 'age')]
     """
     return RuleTemplate("tiers", groups=[list(group) for group in groups], within=within)
 
 
+@checked
 def ordered_structure(nodes: Sequence[Any]) -> RuleTemplate:
     """Allow arcs only from earlier to later nodes of a sequence.
 
@@ -361,13 +370,14 @@ def ordered_structure(nodes: Sequence[Any]) -> RuleTemplate:
 
     Examples
     --------
-    >>> from octavo.graphical import ordering
+    >>> from octavo.graphical import ordered_structure
     >>> ordered_structure(["a", "b"]).expand(["b", "a"])
     [forbidden_arc('b', 'a')]
     """
     return tiered_structure([[node] for node in nodes])
 
 
+@checked
 def max_indegree(n_parents: int) -> RuleTemplate:
     """Let no node have more than n_parents parents.
 

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from octavo.engine.discrete.contingency import CellSums, CountedRows, distinct_rows
+from octavo.engine.estimators.checked import checked
 from octavo.graphical.network_scores.state_table import code_table, declared_categories, fit_columns
 
 __all__ = ["local_score", "network_score"]
@@ -208,6 +209,7 @@ def place_of(node: Any, names: Sequence[str]) -> int:
     raise ValueError(f"there is no node {node!r}; the nodes are {list(names)[:20]}")
 
 
+@checked
 def local_score(
     X: ArrayLike,
     node: Any,
@@ -255,6 +257,7 @@ def local_score(
     return scorer.one(place_of(node, names), [place_of(p, names) for p in parents])
 
 
+@checked
 def network_score(
     X: ArrayLike,
     dag: Any,

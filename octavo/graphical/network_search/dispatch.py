@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from octavo.engine.estimators.checked import checked
 from octavo.graphical.network_scores.parent_sets import ParentSetCache
 from octavo.graphical.network_search.branch_and_bound import solve_bnb
 from octavo.graphical.network_search.integer_program import solve_ilp
@@ -106,6 +107,7 @@ def _solve_part(problem: Problem, method: str, limits: Limits) -> SearchResult:
     return solve_lattice(problem, **common)
 
 
+@checked
 def solve_parent_sets(
     cache: ParentSetCache,
     method: str = "auto",

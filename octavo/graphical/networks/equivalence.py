@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.estimators.checked import checked
 from octavo.graphical.network_scores.local_scores import check_acyclic
 
 __all__ = ["cpdag"]
@@ -63,6 +64,7 @@ def class_of_arcs(parents: Sequence[Sequence[int]]) -> tuple[NDArray[np.bool_], 
     return directed, loose
 
 
+@checked
 def cpdag(dag: Any) -> Any:
     """Return the equivalence class of a network.
 

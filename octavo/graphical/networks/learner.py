@@ -213,7 +213,7 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
         Whether the gap is closed.
     cache_ : ParentSetCache or None
         The parent sets that were left, with counts of those evaluated and cut; None for "hc".
-    n_steps_ : int
+    n_iter_ : int
         Steps of the search.
     history_ : tuple of TracePoint
         Seconds, best score and upper bound as the search went on.
@@ -348,7 +348,7 @@ class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
             found.upper_bound,
         )
         self.duality_gap_, self.optimal_ = found.gap, found.optimal
-        self.n_steps_, self.history_ = found.n_steps, found.trace
+        self.n_iter_, self.history_ = found.n_steps, found.trace
         self.cache_ = learned.cache
         self.required_arcs_, self.forbidden_arcs_ = learned.rules.arcs()
         return self

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.graphical.networks.model import BayesianNetworkModel
 
 __all__ = ["make_bayesian_network"]
 
 
+@checked
 def make_bayesian_network(
     n_nodes: int = 10,
     n_arcs: int | None = None,

@@ -129,7 +129,7 @@ class NetworkClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             found.score,
             found.upper_bound,
         )
-        self.duality_gap_, self.optimal_, self.n_steps_ = found.gap, found.optimal, found.n_steps
+        self.duality_gap_, self.optimal_, self.n_iter_ = found.gap, found.optimal, found.n_steps
         self.cache_ = learned.cache
         linked = [target in of for of in found.parents[:target]]
         # A feature without the class as parent still tells if it is a parent of one that has.
@@ -236,7 +236,7 @@ class TANClassifier(NetworkClassifier):
         Score of the network, a bound on all of them, and the relative gap.
     optimal_ : bool
         Whether the gap is closed.
-    n_steps_ : int
+    n_iter_ : int
         Steps of the search.
     cache_ : ParentSetCache
         The parent sets that were left.
@@ -360,7 +360,7 @@ class NaiveBayesSelect(NetworkClassifier):
         Score of the network, a bound on all of them, and the relative gap, which is zero.
     optimal_ : bool
         Always True.
-    n_steps_ : int
+    n_iter_ : int
         Steps of the search.
     cache_ : ParentSetCache
         The parent sets that were left.

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from octavo._names import UnknownNameError
+from octavo.engine.estimators.checked import checked
 from octavo.info.closed_forms.analytical import independent_copy, quick_test
 from octavo.info.closed_forms.families import Family, Normal, Uniform, log_power_integral
 from octavo.info.registry import KINDS, find_estimator, list_estimators
@@ -134,6 +135,7 @@ def _mutual(p, q):
     return (lambda f, g: f - g), None
 
 
+@checked
 def standard_error(estimator: Any, p: Family, q: Family | None = None, n: int = 1000) -> float:
     """Return the efficient standard error of what an estimator estimates, from n points each.
 
@@ -274,6 +276,7 @@ def _row(cls: type[Any], n: int, n_repeats: int, random_state: int) -> AccuracyR
     return None
 
 
+@checked
 def accuracy_table(
     kind: str | None = None, *, n: int = 2000, n_repeats: int = 10, random_state: int = 0
 ) -> AccuracyTable:

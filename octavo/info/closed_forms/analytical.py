@@ -21,6 +21,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from octavo._names import UnknownNameError
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.info.closed_forms.families import (
     Family,
     Normal,
@@ -36,7 +38,6 @@ from octavo.info.closed_forms.families import (
     shannon,
 )
 from octavo.info.entropies.knn import renyi_from_power, sharma_mittal_from_power, tsallis_from_power
-from octavo.info.input_checks import Floats
 
 __all__ = ["QuickTest", "analytical_value", "quick_test"]
 
@@ -349,6 +350,7 @@ def known_forms() -> dict[tuple[str, str], Callable[..., float]]:
     return _FORMS
 
 
+@checked
 def analytical_value(kind: str, measure: str, p: Family, q: Family | None = None, **params: Any):
     """Return the true value of a measure for known distributions.
 
@@ -412,6 +414,7 @@ class QuickTest(NamedTuple):
     estimates: Floats
 
 
+@checked
 def quick_test(
     estimator: Any,
     p: Family,

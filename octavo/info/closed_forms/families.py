@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.special import entr, ndtr, rel_entr
 from sklearn.utils import check_random_state
 
-from octavo.info.input_checks import Floats
+from octavo.engine.estimators.arrays import Floats
 
 __all__ = ["Exponential", "Normal", "Uniform"]
 

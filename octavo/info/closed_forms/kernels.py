@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import multivariate_normal, norm
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.info.closed_forms.analytical import closed_form, independent_copy
 from octavo.info.closed_forms.families import Normal, kl, not_known
-from octavo.info.input_checks import Floats
 
 NODES = 32  # of Gauss-Legendre an axis
 

@@ -10,75 +10,16 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.special import digamma
 from scipy.stats import rankdata
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import Options, StrOptions
-from octavo.engine.probability.neighbours import count_within, jittered, positive_distances
-from octavo.info.density_powers import n_workers
+from octavo.engine.probability.knn_information import ksg_balls, ksg_boxes, n_workers
+from octavo.engine.probability.neighbours import jittered
 from octavo.info.entropies.knn import KNN_CONSTRAINTS
 from octavo.info.estimators import MutualInformationEstimator
-from octavo.info.input_checks import Floats
 
 __all__ = ["KSGMutualInformation"]
-
-
-def ksg_balls(blocks: list[Floats], k: int, *, workers: int = 1) -> float:
-    """Return the first estimate of Kraskov, Stögbauer and Grassberger: one radius for all blocks.
-
-    Parameters
-    ----------
-    blocks : list of ndarray of shape (N, d_m)
-        Groups of variables.
-    n_neighbors : int
-        The neighbour in the joint space, in the maximum norm.
-    workers : int, default=1
-        Threads.
-
-    Returns
-    -------
-    value : float
-        ψ(k) + (M-1) ψ(N) - mean Σ_m ψ(n_m + 1), with n_m points closer than the k-th
-        neighbour in block m alone: Eqs. (8) and (22).
-    """
-    joint = np.hstack(blocks)
-    radius = positive_distances(joint, k, workers=workers, p=np.inf)[:, -1]
-    open_radius = np.nextafter(radius, 0.0)
-    inner = sum(
-        digamma(count_within(block, open_radius, p=np.inf, workers=workers) + 1) for block in blocks
-    )
-    n = joint.shape[0]
-    return float(digamma(k) + (len(blocks) - 1) * digamma(n) - np.mean(inner))
-
-
-def ksg_boxes(blocks: list[Floats], k: int, *, workers: int = 1) -> float:
-    """Return the second estimate of Kraskov, Stögbauer and Grassberger: a radius for each block.
-
-    Parameters
-    ----------
-    blocks : list of ndarray of shape (N, d_m)
-        Groups of variables.
-    n_neighbors : int
-        The number of neighbours in the joint space that span the box.
-    workers : int, default=1
-        Threads.
-
-    Returns
-    -------
-    value : float
-        ψ(k) - (M-1)/k + (M-1) ψ(N) - mean Σ_m ψ(n_m), with n_m points inside the projection
-        of the box on block m: Eqs. (9) and (23).
-    """
-    joint = np.hstack(blocks)
-    positive_distances(joint, k, workers=workers, p=np.inf)
-    near = cKDTree(joint).query(joint, k=k + 1, p=np.inf, workers=workers)[1]
-    inner = 0.0
-    for block in blocks:
-        radius = np.abs(block[near] - block[:, None, :]).max(axis=(1, 2))
-        inner = inner + digamma(count_within(block, radius, p=np.inf, workers=workers))
-    n, m = joint.shape[0], len(blocks)
-    return float(digamma(k) - (m - 1) / k + (m - 1) * digamma(n) - np.mean(inner))
 
 
 def scaled_columns(X: Floats, scaling: str | None) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import Interval
 from octavo.info.divergences.alpha import Chi2Divergence, KnnRenyiDivergence, KnnTsallisDivergence
 from octavo.info.divergences.knn import KnnKLDivergence, KnnL2Divergence
@@ -25,7 +26,6 @@ from octavo.info.estimators import (
     EntropyEstimator,
     MutualInformationEstimator,
 )
-from octavo.info.input_checks import Floats
 
 __all__ = [
     "Chi2MutualInformation",

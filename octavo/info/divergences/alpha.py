@@ -15,7 +15,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from octavo.engine.estimators.sklearn_door import Interval
-from octavo.info.density_powers import log_power_mean
+from octavo.engine.probability.knn_information import log_power_mean
 from octavo.info.divergences.knn import CLIPPED, KnnDivergence
 from octavo.info.entropies.knn import KNN_CONSTRAINTS, check_order
 from octavo.info.estimators import DivergenceEstimator

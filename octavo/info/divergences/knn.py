@@ -20,12 +20,17 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import digamma
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import Interval
+from octavo.engine.probability.knn_information import (
+    log_ball_volume,
+    log_enclosed,
+    log_power_mean,
+    n_workers,
+)
 from octavo.engine.probability.neighbours import count_within
-from octavo.info.density_powers import log_ball_volume, log_enclosed, log_power_mean, n_workers
 from octavo.info.entropies.knn import KNN_CONSTRAINTS, check_order
 from octavo.info.estimators import CrossEntropyEstimator, DivergenceEstimator
-from octavo.info.input_checks import Floats
 
 __all__ = [
     "AdaptiveKLDivergence",

@@ -16,6 +16,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.samples import same_sample
 from octavo.engine.estimators.sklearn_door import Interval
 from octavo.info.divergences.knn import KnnKLDivergence
 from octavo.info.entropies.knn import (
@@ -26,7 +28,6 @@ from octavo.info.entropies.knn import (
     check_order,
 )
 from octavo.info.estimators import DivergenceEstimator, EntropyEstimator
-from octavo.info.input_checks import Floats, same_sample
 
 __all__ = [
     "JDivergence",

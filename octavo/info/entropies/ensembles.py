@@ -15,9 +15,10 @@ import numpy as np
 from scipy.special import gammaln
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import Interval
+from octavo.engine.probability.knn_information import check_power, log_ball_volume, n_workers
 from octavo.engine.probability.neighbours import positive_distances
-from octavo.info.density_powers import check_power, log_ball_volume, n_workers
 from octavo.info.entropies.knn import (
     KNN_CONSTRAINTS,
     ORDER,
@@ -26,7 +27,6 @@ from octavo.info.entropies.knn import (
     renyi_from_power,
 )
 from octavo.info.estimators import EntropyEstimator
-from octavo.info.input_checks import Floats
 
 __all__ = ["EnsembleEntropy", "RandomProjectionEntropy", "WeightedKnnRenyiEntropy"]
 

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.info.estimators import EntropyEstimator
-from octavo.info.input_checks import Floats
 
 __all__ = ["EdgeworthEntropy", "MaxEntEntropy1", "MaxEntEntropy2"]
 

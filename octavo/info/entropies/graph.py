@@ -20,10 +20,11 @@ from scipy.special import digamma, gammaln, logsumexp, ndtr
 from sklearn.utils import check_random_state
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval
 from octavo.info.entropies.knn import check_order, renyi_from_power
 from octavo.info.estimators import EntropyEstimator
-from octavo.info.input_checks import Floats
 
 __all__ = ["KDPartitionEntropy", "MSTRenyiEntropy", "VoronoiEntropy", "mst_constant"]
 
@@ -125,6 +126,7 @@ def _log_mst_constant(d: int, alpha: float) -> float:
     return float(CubicSpline(_GRID, _LOG_CONSTANTS[d])(alpha))
 
 
+@checked
 def mst_constant(
     d: int, alpha: float, *, n: int = 20_000, n_repeats: int = 5, random_state: Any = None
 ) -> float:

@@ -15,19 +15,20 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import digamma, gammaln, logsumexp
+from scipy.special import gammaln, logsumexp
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import Interval
-from octavo.engine.probability.neighbours import positive_distances
-from octavo.info.density_powers import (
+from octavo.engine.probability.knn_information import (
     check_power,
     log_ball_volume,
     log_enclosed,
     log_power_mean,
     n_workers,
+    shannon_from_enclosed,
 )
+from octavo.engine.probability.neighbours import positive_distances
 from octavo.info.estimators import EntropyEstimator
-from octavo.info.input_checks import Floats
 
 __all__ = [
     "KnnGraphRenyiEntropy",
@@ -49,11 +50,6 @@ def check_order(alpha: float, name: str = "alpha", instead: str = "Shannon's ent
     """Raise where an order is 1, the limit that has an estimator of its own."""
     if alpha == 1:
         raise ValueError(f"{name}=1 is the limit that is {instead}; use its estimator.")
-
-
-def shannon_from_enclosed(log_u: Floats, n: int, k: int) -> float:
-    """Return ψ(N) - ψ(k) + log V + (d/N) Σ log ρ_k from `log_enclosed`."""
-    return float(digamma(n) - math.log(n - 1) - digamma(k) + log_u.mean())
 
 
 def renyi_from_power(log_power: float, alpha: float) -> float:

@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import Interval
 from octavo.info.estimators import EntropyEstimator
-from octavo.info.input_checks import Floats
 
 __all__ = ["CorreaEntropy", "EbrahimiEntropy", "PhiEntropy", "VanEsEntropy", "VasicekEntropy"]
 

@@ -22,6 +22,8 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["SearchResult", "optimize_estimate"]
 
 METHODS = ("nelder_mead", "cross_entropy")
@@ -120,6 +122,7 @@ def check_search(
     return first, widths
 
 
+@checked
 def optimize_estimate(
     estimator: Any,
     arrange: Callable[[np.ndarray], Any],

@@ -21,6 +21,7 @@ from scipy.ndimage import map_coordinates
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.info.dependence.distance import DistanceCorrelation
 from octavo.info.registration.gradient_free import SearchResult, optimize_estimate
 
@@ -110,6 +111,7 @@ def check_images(fixed: ArrayLike, moving: ArrayLike, patch: int) -> tuple[np.nd
     return images[0], images[1]
 
 
+@checked
 def registration_profile(
     fixed: ArrayLike,
     moving: ArrayLike,
@@ -205,6 +207,7 @@ def search_from_afar(
     return afar, near
 
 
+@checked
 def register_images(
     fixed: ArrayLike,
     moving: ArrayLike,

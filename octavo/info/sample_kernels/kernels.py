@@ -13,11 +13,12 @@ import math
 from numbers import Real
 from typing import Any, ClassVar
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.samples import same_sample
 from octavo.engine.estimators.sklearn_door import Interval
-from octavo.info.density_powers import log_enclosed, log_power_mean
+from octavo.engine.probability.knn_information import log_enclosed, log_power_mean
 from octavo.info.entropies.knn import KNN_CONSTRAINTS
 from octavo.info.estimators import DistributionKernel
-from octavo.info.input_checks import Floats, same_sample
 
 __all__ = ["BhattacharyyaKernel", "ProbabilityProductKernel"]
 

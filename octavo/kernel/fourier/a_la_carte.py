@@ -22,6 +22,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.kernels.gram import row_chunks
@@ -31,7 +32,6 @@ from octavo.kernel.fourier.trig_sums import waves
 
 __all__ = ["AlaCarteRegressor"]
 
-Array = NDArray[np.float64]
 _N_FOLDS = 5
 _START_ALPHA = 1e-4
 _LOG_ALPHA = (-25.0, 7.0)
@@ -40,19 +40,19 @@ _LOG_ALPHA = (-25.0, 7.0)
 class Spectrum(NamedTuple):
     """A mixture: means and scales (Q, d), weights ν (Q,), and log λ."""
 
-    means: Array
-    scales: Array
-    weights: Array
+    means: Floats
+    scales: Floats
+    weights: Floats
     log_alpha: float
 
-    def pack(self) -> Array:
+    def pack(self) -> Floats:
         """Return all parameters as one vector."""
         return np.concatenate(
             [self.means.ravel(), self.scales.ravel(), self.weights, [self.log_alpha]]
         )
 
     @staticmethod
-    def unpack(theta: Array, n_components: int, n_features: int) -> Spectrum:
+    def unpack(theta: Floats, n_components: int, n_features: int) -> Spectrum:
         """Return the parameters that a vector holds."""
         size = n_components * n_features
         shape = (n_components, n_features)
@@ -64,12 +64,14 @@ class Spectrum(NamedTuple):
         )
 
 
-def spectrum_frequencies(spectrum: Spectrum, u: Array, component: NDArray[np.intp]) -> Array:
+def spectrum_frequencies(spectrum: Spectrum, u: Floats, component: NDArray[np.intp]) -> Floats:
     """Return w_j = D_q u_j + µ_q for the component q of every j."""
     return spectrum.scales[component] * u + spectrum.means[component]
 
 
-def spectrum_features(X: Array, spectrum: Spectrum, u: Array, component: NDArray[np.intp]) -> Array:
+def spectrum_features(
+    X: Floats, spectrum: Spectrum, u: Floats, component: NDArray[np.intp]
+) -> Floats:
     """Return ν_q² sin(w_j·x), then ν_q² cos(w_j·x)."""
     size = spectrum.weights[component] ** 2
     sine, cosine = waves(X @ spectrum_frequencies(spectrum, u, component).T)
@@ -79,12 +81,14 @@ def spectrum_features(X: Array, spectrum: Spectrum, u: Array, component: NDArray
 class SpectrumObjective:
     """Cross-validated error of the features of a mixture, and its gradient in all parameters."""
 
-    def __init__(self, X: Array, y: Array, u: Array, component: NDArray[np.intp], q: int) -> None:
+    def __init__(
+        self, X: Floats, y: Floats, u: Floats, component: NDArray[np.intp], q: int
+    ) -> None:
         self.X, self.y, self.u, self.component, self.q = X, y, u, component, q
         self.starts = fold_starts(len(y), _N_FOLDS)
         self._member = (component[None, :] == np.arange(q)[:, None]).astype(np.float64)
 
-    def __call__(self, theta: Array) -> tuple[float, Array]:
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
         spectrum = Spectrum.unpack(theta, self.q, self.X.shape[1])
         nu = spectrum.weights[self.component]
         alpha = float(np.exp(spectrum.log_alpha))
@@ -106,7 +110,7 @@ class SpectrumObjective:
         return found.error, gradient.pack()
 
 
-def starting_spectrum(X: Array, q: int, rng: np.random.RandomState) -> Spectrum:
+def starting_spectrum(X: Floats, q: int, rng: np.random.RandomState) -> Spectrum:
     """Return a random mixture near zero, each column's scale one over its spread."""
     d = X.shape[1]
     spread = X.std(axis=0)
@@ -262,16 +266,16 @@ class AlaCarteRegressor(RegressorMixin, CallbackSupportMixin, BaseEstimator):
 
     def _search(
         self,
-        X: Array,
-        y: Array,
+        X: Floats,
+        y: Floats,
         component: NDArray[np.intp],
         rng: np.random.RandomState,
         progress: FitProgress,
-    ) -> tuple[Spectrum, Array]:
+    ) -> tuple[Spectrum, Floats]:
         """Return the best mixture over restarts, taken further, and its draws u."""
         d, q = X.shape[1], self.n_components
         bounds = [(None, None)] * (2 * q * d + q) + [_LOG_ALPHA]
-        best: tuple[float, Array, Array] | None = None
+        best: tuple[float, Floats, Floats] | None = None
         for _ in range(self.n_restarts):
             u = rng.standard_normal((self.n_features, d))
             start = starting_spectrum(X, q, rng).pack()
@@ -304,7 +308,7 @@ class AlaCarteRegressor(RegressorMixin, CallbackSupportMixin, BaseEstimator):
         progress.step()
         return Spectrum.unpack(theta, q, d), u
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Floats:
         """Predict the target.
 
         Parameters

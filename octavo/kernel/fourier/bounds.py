@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from numbers import Integral, Real
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = [
@@ -23,6 +24,7 @@ _NONNEGATIVE = [Interval(Real, 0, None, closed="left")]
 _COUNT = [Interval(Integral, 1, None, closed="left")]
 
 
+@checked
 @validate_params(
     {"n_features": _COUNT, "radius": _POSITIVE, "slack": _NONNEGATIVE},
     prefer_skip_nested_validation=True,
@@ -61,6 +63,7 @@ def greedy_rate_bound(n_features, radius, slack=0.0):
     return (radius + slack) / math.sqrt(m) * math.sqrt(2.0 + math.log2(m) / (2.0 * m))
 
 
+@checked
 @validate_params(
     {
         "epsilon": _POSITIVE,
@@ -122,6 +125,7 @@ def greedy_sample_size(
     return math.ceil(288.0 * M**2 / epsilon * (covering + levels + math.log(1.0 / delta)))
 
 
+@checked
 @validate_params({"n_components": _COUNT, "epsilon": _POSITIVE}, prefer_skip_nested_validation=True)
 def pointwise_fourier_bound(n_components, epsilon):
     """Bound the chance that random Fourier features miss one kernel value (Prop. 3.13).
@@ -159,6 +163,7 @@ def pointwise_fourier_bound(n_components, epsilon):
     return min(1.0, 2.0 * math.exp(-n_components * epsilon**2 / 4.0))
 
 
+@checked
 @validate_params(
     {
         "n_components": _COUNT,

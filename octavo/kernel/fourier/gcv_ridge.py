@@ -11,25 +11,23 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.kernels.gram import row_chunks
-
-Array = NDArray[np.float64]
 
 
 class RidgeFit(NamedTuple):
     """Coefficients (m,), intercept, penalty α (added to the Gram matrix) and GCV score."""
 
-    coef: Array
+    coef: Floats
     intercept: float
     alpha: float
     score: float
 
 
 def ridge_gcv(
-    features: Callable[[Array], Array], X: Array, y: Array, alpha: float | str = "gcv"
+    features: Callable[[Floats], Floats], X: Floats, y: Floats, alpha: float | str = "gcv"
 ) -> RidgeFit:
     """Fit ridge regression with an intercept on features of rows.
 

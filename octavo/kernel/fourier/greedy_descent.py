@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.smooth.holdout_gradient import (
     Moments,
     fit_and_judge,
@@ -25,8 +26,7 @@ from octavo.engine.smooth.holdout_gradient import (
 )
 from octavo.kernel.fourier.trig_sums import fill_waves, wave_pull, wave_sums, waves
 
-Array = NDArray[np.float64]
-Basis = tuple[Callable[[Array], Array], Callable[[Array], Array]]
+Basis = tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]
 
 N_FOLDS = 5
 _START_ALPHA = 1e-4
@@ -37,8 +37,8 @@ _PHASE_LIMIT = 1e5
 class Descent(NamedTuple):
     """Features of one greedy descent: frequencies, phases, and the error after each step."""
 
-    frequencies: Array
-    phases: Array
+    frequencies: Floats
+    phases: Floats
     errors: list[float]
 
 
@@ -48,7 +48,7 @@ class WaveObjective:
     Each model is trained on one fold and judged on the others (Section 3.1.5).
     """
 
-    def __init__(self, X: Array, y: Array, f: Array, starts: NDArray[np.intp]) -> None:
+    def __init__(self, X: Floats, y: Floats, f: Floats, starts: NDArray[np.intp]) -> None:
         self.X, self.y, self.f, self.starts = X, y, f, starts
         n, k = len(y), len(starts) - 1
         self._sine, self._cosine, self._pull = np.empty(n), np.empty(n), np.empty(n)
@@ -59,7 +59,7 @@ class WaveObjective:
         self._cross[:, 0] = [f[p] @ y[p] for p in pieces]
         self._square = np.array([y[p] @ y[p] for p in pieces])
 
-    def __call__(self, theta: Array) -> tuple[float, Array]:
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
         w, alpha = theta[:-1], float(np.exp(theta[-1]))
         phase = self.X @ w
         if np.abs(phase).max() > _PHASE_LIMIT:
@@ -84,7 +84,7 @@ class WaveObjective:
         return float(fit.error.mean()), gradient
 
     @staticmethod
-    def _forms(c: Array, t: Array, held: Array) -> Array:
+    def _forms(c: Floats, t: Floats, held: Floats) -> Floats:
         """Return, a fold, the 2 × 4 map from (f, sin, cos, y) of a row to its weights on sin, cos.
 
         A row of fold j trains model j and judges all others.
@@ -103,11 +103,11 @@ class BasisObjective:
     """
 
     def __init__(
-        self, X: Array, y: Array, f: Array, starts: NDArray[np.intp], basis: Basis
+        self, X: Floats, y: Floats, f: Floats, starts: NDArray[np.intp], basis: Basis
     ) -> None:
         self.X, self.y, self.f, self.starts, self.basis = X, y, f, starts, basis
 
-    def __call__(self, theta: Array) -> tuple[float, Array]:
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
         alpha = float(np.exp(theta[-1]))
         phase = self.X @ theta[:-1]
         Z = np.column_stack([self.f, self.basis[0](phase)])
@@ -116,7 +116,7 @@ class BasisObjective:
         return found.error, np.append(pull @ self.X, alpha * found.slope)
 
 
-def refit(columns: list[Array], y: Array) -> tuple[Array, float]:
+def refit(columns: list[Floats], y: Floats) -> tuple[Floats, float]:
     """Return the least-squares fit of y on a few columns, and its mean squared error."""
     Z = np.column_stack(columns)
     fitted = Z @ np.linalg.lstsq(Z, y, rcond=1e-12)[0]
@@ -124,9 +124,9 @@ def refit(columns: list[Array], y: Array) -> tuple[Array, float]:
 
 
 def greedy_descent(
-    X: Array,
-    y: Array,
-    f: Array,
+    X: Floats,
+    y: Floats,
+    f: Floats,
     rng: np.random.RandomState,
     *,
     basis: Basis | None = None,
@@ -165,7 +165,7 @@ def greedy_descent(
     starts = fold_starts(n, N_FOLDS)
     lifted = X if basis is None else np.column_stack([X, np.ones(n)])
     errors = [float(((y - f) ** 2).mean())]
-    found: list[Array] = []
+    found: list[Floats] = []
     for _ in range(max_descent_steps):
         w = np.asarray(rng.standard_normal(lifted.shape[1]))
         w[:d] /= np.sqrt(d)

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -29,6 +28,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.kernels.gram import row_chunks
@@ -38,20 +38,21 @@ from octavo.kernel.fourier.trig_sums import waves
 
 __all__ = ["GreedyFourierFeatures", "GreedyFourierRegressor"]
 
-Array = NDArray[np.float64]
 _WHOLE = 50_000  # rows up to which every descent sees all of them
 
 
 class GreedyFeatures(NamedTuple):
     """What Algorithm 3.2 found: frequencies, phases, the last ridge fit, errors of the descents."""
 
-    frequencies: Array
-    phases: Array
+    frequencies: Floats
+    phases: Floats
     ridge: RidgeFit
     paths: list[list[float]]
 
 
-def feature_map(X: Array, frequencies: Array, phases: Array, basis: Basis | None = None) -> Array:
+def feature_map(
+    X: Floats, frequencies: Floats, phases: Floats, basis: Basis | None = None
+) -> Floats:
     """Return sin and cos of every frequency, (n, 2m); or φ of every phase, (n, m)."""
     phase = X @ frequencies.T
     if basis is not None:
@@ -59,7 +60,7 @@ def feature_map(X: Array, frequencies: Array, phases: Array, basis: Basis | None
     return np.hstack(waves(phase))
 
 
-def amplitudes(coef: Array, basis: Basis | None) -> Array:
+def amplitudes(coef: Floats, basis: Basis | None) -> Floats:
     """Return the size of every feature's coefficients."""
     return np.abs(coef) if basis is not None else np.hypot(*coef.reshape(2, -1))
 
@@ -72,8 +73,8 @@ def _one_descent(X, y, f, size, seed, options):
 
 
 def construct(
-    X: Array,
-    y: Array,
+    X: Floats,
+    y: Floats,
     rng: np.random.RandomState,
     *,
     n_workers: int,
@@ -174,7 +175,7 @@ class _GreedyFourier(CallbackSupportMixin, BaseEstimator):
             )
         return size
 
-    def _learn(self, X: Array, y: Array, alpha: float | str) -> GreedyFeatures:
+    def _learn(self, X: Floats, y: Floats, alpha: float | str) -> GreedyFeatures:
         """Learn features and store what both estimators tell about them."""
         basis, rng = self._basis(), check_random_state(self.random_state)
         _warn_if_unscaled(X)
@@ -205,11 +206,11 @@ class _GreedyFourier(CallbackSupportMixin, BaseEstimator):
         self.n_iter_ = max((len(path) - 1 for path in found.paths), default=1)
         return found
 
-    def _features(self, X: Array) -> Array:
+    def _features(self, X: Floats) -> Floats:
         return feature_map(X, self.frequencies_, self.phases_, self._basis())
 
 
-def _constant(X: Array, y: Array, basis: Basis | None) -> GreedyFeatures:
+def _constant(X: Floats, y: Floats, basis: Basis | None) -> GreedyFeatures:
     """Return the constant feature and the intercept: all that a constant target needs."""
     frequencies = np.zeros((1, X.shape[1]))
     width = 1 if basis is not None else 2
@@ -218,7 +219,7 @@ def _constant(X: Array, y: Array, basis: Basis | None) -> GreedyFeatures:
     )
 
 
-def _warn_if_unscaled(X: Array) -> None:
+def _warn_if_unscaled(X: Floats) -> None:
     """Warn when the first frequencies, of norm one, are far off the scale of the rows."""
     spread = X.std(axis=0)
     spread = spread[spread > 0]
@@ -361,7 +362,7 @@ class GreedyFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
         self._n_features_out = len(self.frequencies_) * (2 if self.basis == "cos" else 1)
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> Floats:
         """Return the features of rows.
 
         Parameters
@@ -524,7 +525,7 @@ class GreedyFourierRegressor(RegressorMixin, _GreedyFourier):
         self.amplitudes_ = amplitudes(self.coef_, self._basis())
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Floats:
         """Predict the target.
 
         Parameters

@@ -19,9 +19,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 
 __all__ = ["SpectralSampler"]
 
@@ -170,7 +171,7 @@ class SpectralSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self : object
             The fitted transformer.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = validate_rows(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         if self.paired and self.n_components % 2:
             raise ValueError(
                 f"paired features come in twos: n_components must be even; got {self.n_components}."
@@ -201,7 +202,7 @@ class SpectralSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             The features; if paired, the sines first.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = validate_rows(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         phase = safe_sparse_dot(X, self.random_weights_)
         scale = np.sqrt(2.0 / self.n_components)
         if self.paired:

@@ -8,11 +8,9 @@ and compile to vector instructions: about two nanoseconds for the pair.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
-
-Array = NDArray[np.float64]
+from octavo.engine.estimators.arrays import Floats
 
 _LIMIT = 1e5  # phases beyond it would lose digits in the reduction
 _TWO_OVER_PI = 2.0 / np.pi
@@ -85,7 +83,7 @@ def wave_pull(f, sine, cosine, y, starts, forms, pull):
             pull[i] = on_sine * c - on_cosine * s
 
 
-def waves(phase: Array) -> tuple[Array, Array]:
+def waves(phase: Floats) -> tuple[Floats, Floats]:
     """Return sine and cosine of every phase."""
     if not phase.size or np.abs(phase).max() > _LIMIT:
         return np.sin(phase), np.cos(phase)

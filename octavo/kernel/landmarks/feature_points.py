@@ -66,6 +66,11 @@ class FeaturePoints:
         if float(self.xp.max(self.xp.abs(middle))) > float(self.xp.std(sample - middle)):
             self._rows = self.X - middle
         self._exponents = -self.kernel.gamma * self._squares(self._rows)
+        if not np.isfinite(4.0 * float(self.xp.min(self._exponents))):  # else exponents are NaN
+            raise ValueError(
+                "The rows are too large for the kernel 'rbf': their squared distances overflow. "
+                "Scale them."
+            )
 
     def _squares(self, rows: Any) -> Any:
         if self.is_numpy:

@@ -16,6 +16,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 from octavo.engine.kernels.gram import Kernel, resolve_kernel, row_chunks
 from octavo.engine.kernels.namespaces import to_numpy
@@ -144,6 +145,7 @@ def _landmarks_of(X: Any, landmarks: Any, gram: GramRows) -> tuple[np.ndarray, A
     return gram.factor(points, indices), (points, indices), n_landmarks
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like", "sparse matrix"],
@@ -271,6 +273,7 @@ _SIZES = {
 }
 
 
+@checked
 @validate_params(
     {**_SIZES, "theta": [Interval(Real, 0, None, closed="left"), StrOptions({"corollary"})]},
     prefer_skip_nested_validation=True,
@@ -317,6 +320,7 @@ def kmeanspp_bound(n_components, n_samples, theta="corollary"):
     return 8.0 * (math.log(n_components + 1) + 2.0) * (spread + extra)
 
 
+@checked
 @validate_params(
     {"n_landmarks": [Interval(Integral, 1, None, closed="left")], **_SIZES},
     prefer_skip_nested_validation=True,

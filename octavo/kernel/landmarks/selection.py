@@ -19,7 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.kernels.gram import Kernel, check_gram, resolve_kernel
 from octavo.engine.kernels.namespaces import namespace_of, to_namespace, to_numpy
 from octavo.engine.kernels.nystroem import nystroem_factor
@@ -212,7 +214,7 @@ def _instance_kmeans(
 def check_rows(X: Any, kernel: str | Callable[..., Any]) -> Any:
     """Validate rows of any namespace, dense or CSR; with a precomputed kernel a Gram matrix."""
     if sp.issparse(X):
-        return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return canonical_csr(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
     xp = namespace_of(X).xp
     X = check_array(X, dtype=[xp.float64, xp.float32])
     if kernel == "precomputed":
@@ -220,6 +222,7 @@ def check_rows(X: Any, kernel: str | Callable[..., Any]) -> Any:
     return X
 
 
+@checked
 @validate_params(
     {
         "X": ["array-like", "sparse matrix"],

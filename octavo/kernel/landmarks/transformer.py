@@ -17,9 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import check_gram, resolve_kernel, row_chunks
 from octavo.engine.kernels.namespaces import (
     check_same_namespace,
@@ -247,7 +248,7 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _validated(self, X: Any, reset: bool) -> Any:
         xp = namespace_of(X).xp if not sp.issparse(X) else np
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[xp.float64, xp.float32])
+        X = validate_rows(self, X, reset=reset, accept_sparse="csr", dtype=[xp.float64, xp.float32])
         if reset and self.kernel == "precomputed":
             check_gram(to_numpy(X), definite=False)
         return X

@@ -12,14 +12,15 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.kernel.mkl.columns import MatrixColumns, StackColumns
 from octavo.kernel.mkl.cutting_planes import CuttingPlanes, solve_smooth_dual
 from octavo.kernel.mkl.interleaved import solve_interleaved
@@ -29,7 +30,6 @@ from octavo.kernel.mkl.machines import BoxMachine, Machine, Solved, SquaredMachi
 from octavo.kernel.mkl.weight_norms import FLOOR, LpNorm, WeightNorm, weight_norm
 from octavo.kernel.mkl.wrapper import MKLFit, Step, WeightStep, solve_wrapper
 
-Floats = NDArray[np.float64]
 CUTS_BELOW = 1.5  # p below which planes need fewer machines than the closed form
 IN_MEMORY = 2**30  # bytes of kernel matrices that "auto" keeps
 
@@ -201,7 +201,7 @@ class LpMKLBase(CallbackSupportMixin, BaseEstimator):
         """Validate samples and targets; y="no_validation" where there are none."""
         if not self._is_precomputed():
             options = {"accept_sparse": "csr", "dtype": np.float64, **options}
-            checked = validate_data(self, X, y, ensure_min_samples=2, **options)
+            checked = validate_rows(self, X, y, ensure_min_samples=2, **options)
             return checked if isinstance(checked, tuple) else (checked, None)
         X = as_stack(X)
         self.n_features_in_ = X.shape[1]
@@ -310,7 +310,7 @@ class LpMKLBase(CallbackSupportMixin, BaseEstimator):
             theta = thetas[k if len(thetas) > 1 else 0]
             coef[:, self.support_, k] = theta[:, None] * row[None, :]
         if not self._is_precomputed():
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self.stack_._apply(X, coef) + self.intercept_
 
 

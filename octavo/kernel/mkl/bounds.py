@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from scipy.optimize import brentq
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, validate_params
 
 __all__ = [
@@ -38,6 +39,7 @@ _SAMPLE = {
 _CHANCE = Interval(Real, 0, 1, closed="neither")
 
 
+@checked
 @validate_params(
     {**_SAMPLE, "block_norm": [Interval(Real, 0, None, closed="neither")]},
     prefer_skip_nested_validation=True,
@@ -83,6 +85,7 @@ def mkl_rademacher_bound(n_kernels, p, radius, n_samples, *, block_norm=1.0):
     return math.sqrt(inside)
 
 
+@checked
 @validate_params(
     {
         **_SAMPLE,
@@ -139,6 +142,7 @@ def mkl_risk_bound(
     return empirical_risk + 4.0 * lipschitz * complexity + spread
 
 
+@checked
 @validate_params(
     {
         **_SAMPLE,
@@ -208,6 +212,7 @@ class TikhonovForm(NamedTuple):
     weight_scale: float
 
 
+@checked
 @validate_params(
     {
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -251,6 +256,7 @@ def ivanov_to_tikhonov(C, block_penalty, mu=1.0):
     return TikhonovForm(C / scale, float(mu), scale)
 
 
+@checked
 def tikhonov_to_ivanov(
     block_penalty: Callable[[float], float], C: float, mu: float, *, tol: float = 1e-6
 ) -> float:

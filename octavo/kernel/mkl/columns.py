@@ -12,15 +12,13 @@ from collections import OrderedDict
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.kernels.exponential import exp_nonpositive
 from octavo.engine.kernels.gram import squared_distances
 from octavo.kernel.mkl.kernel_stack import KernelStack, find_ladders, member_block
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 _TILE = 1024  # samples whose distances and gradients stay in the first cache
 
 

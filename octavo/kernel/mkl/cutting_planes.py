@@ -14,9 +14,11 @@ Rätsch, C. Schäfer and B. Schölkopf (2006), "Large Scale Multiple Kernel Lear
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linprog, minimize
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.kernel.mkl.kernel_normalize import as_stack
 from octavo.kernel.mkl.machines import SquaredMachine
 from octavo.kernel.mkl.weight_norms import LpNorm
@@ -24,7 +26,6 @@ from octavo.kernel.mkl.wrapper import Bounds, MKLFit, Step
 
 __all__ = ["smooth_group_lasso"]
 
-Floats = NDArray[np.float64]
 _IN_OUT = 0.4  # how far from the best weights towards the master's the next plane is cut
 _PLANES = 100
 
@@ -199,6 +200,7 @@ def solve_smooth_dual(
     return bounds.result(state["n_iter"], tol)
 
 
+@checked
 def smooth_group_lasso(
     kernels: ArrayLike, y: ArrayLike, *, C: float = 1.0, p: float = 1.1, tol: float = 1e-6
 ) -> tuple[Floats, float, Floats]:

@@ -11,26 +11,25 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.classes import encode_classes
+from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.kernel.mkl.estimators import LpMKLClassifier
 from octavo.kernel.mkl.kernel_normalize import as_stack
 from octavo.kernel.mkl.kernel_stack import KernelStack
 
 __all__ = ["LpMKLClassifierCV"]
 
-Floats = NDArray[np.float64]
 
-
-class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+class LpMKLClassifierCV(DelegatesToFitted, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """`LpMKLClassifier` with its norm p and its cost C chosen by cross-validation.
 
     The kernels of a fold are computed and normalised once, on its training part; along the costs
@@ -212,7 +211,7 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                     f"y must have one entry per sample: the kernels have {X.shape[1]}, y {len(y)}."
                 )
         else:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            X, y = validate_rows(self, X, y, accept_sparse="csr", dtype=np.float64)
         self.classes_, _ = encode_classes(y, owner=self)
         return X, y
 
@@ -245,6 +244,12 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             shared_weights=self.shared_weights,
         )
 
+    def _inner_candidates(self) -> list[LpMKLClassifier]:
+        return [LpMKLClassifier()]
+
+    def _query(self, X: Any) -> Any:
+        return X if self._is_precomputed() else super()._query(X)
+
     def _scores(self, K: Floats, y: Any, K_test: Floats, y_test: Any, p: float, Cs: Floats) -> Any:
         """Return the scores along the costs, each fit started from the last."""
         model = self._model("precomputed", None, False).set_params(p=p, warm_start=True)
@@ -256,39 +261,3 @@ class LpMKLClassifierCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 warnings.filterwarnings("ignore", message="The variances of the kernels")
                 scores.append(scorer(model.set_params(C=C).fit(K, y), K_test, y_test))
         return scores
-
-    def decision_function(self, X):
-        """Return the decision values of the best classifier.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Samples, or precomputed kernel values of shape (n_kernels, n_queries, n_samples).
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Decision values.
-        """
-        check_is_fitted(self)
-        if not self._is_precomputed():
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self.best_estimator_.decision_function(X)
-
-    def predict(self, X):
-        """Return the class labels that the best classifier predicts.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Samples, or precomputed kernel values.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
-        check_is_fitted(self)
-        if not self._is_precomputed():
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self.best_estimator_.predict(X)

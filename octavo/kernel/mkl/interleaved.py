@@ -15,16 +15,13 @@ Learning", Journal of Machine Learning Research 12, Section 4.3.2, Algorithm 2.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.engine.duals.smo import best_offset, solve_sum_constrained
+from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.kernel.mkl.columns import ColumnSource
 from octavo.kernel.mkl.machines import BoxMachine, Solved
 from octavo.kernel.mkl.weight_norms import WeightNorm
 from octavo.kernel.mkl.wrapper import Bounds, ClosedForm, MKLFit, Step, WeightStep, non_negative
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 NEWCOMERS = (64, 512)  # fewest and most variables that enter a chunk from their bounds
 MOST = 2048  # variables that are solved together

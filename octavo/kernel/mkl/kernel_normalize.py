@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.kernels.gram import check_symmetric
 
 __all__ = ["center_kernel", "kernel_alignment", "normalize_kernel"]
 
-Floats = NDArray[np.float64]
 HOW = ("multiplicative", "spherical")
 _NO_VARIANCE = 1e-12  # of the mean diagonal: less is rounding
 
@@ -83,6 +84,7 @@ def inverse_lengths(diagonal: Floats) -> Floats:
     return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
 
 
+@checked
 def center_kernel(K: ArrayLike) -> Floats:
     """Return the kernel matrix of the samples with their mean in feature space removed.
 
@@ -110,6 +112,7 @@ def center_kernel(K: ArrayLike) -> Floats:
     return centred if np.ndim(K) == 3 else centred[0]
 
 
+@checked
 def normalize_kernel(K: ArrayLike, how: str = "multiplicative") -> Floats:
     """Scale kernel matrices so that their weights can be compared.
 
@@ -156,6 +159,7 @@ def normalize_kernel(K: ArrayLike, how: str = "multiplicative") -> Floats:
     return scaled if np.ndim(K) == 3 else scaled[0]
 
 
+@checked
 def kernel_alignment(Ks: ArrayLike | Sequence[ArrayLike], *, center: bool = False) -> Floats:
     """Return the pairwise alignments <K_i, K_j> / (||K_i|| ||K_j||) of kernel matrices.
 

@@ -17,13 +17,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.exponential import exp_nonpositive
 from octavo.engine.kernels.gram import (
+    KERNEL_PARAMETERS,
     Kernel,
+    kernel_name,
     resolve_kernel,
     row_chunks,
     settle_gamma,
@@ -33,10 +37,8 @@ from octavo.kernel.mkl.kernel_normalize import as_stack, feature_variance, inver
 
 __all__ = ["KernelStack"]
 
-Floats = NDArray[np.float64]
 PRESETS = ("rbf_ladder", "linear_per_feature", "rbf_per_feature", "precomputed")
 _LADDER = range(-5, 5)  # powers of two around gamma="scale"
-_OWN = ("gamma", "degree", "coef0", "columns")
 
 
 class StackMember(NamedTuple):
@@ -58,22 +60,26 @@ def stack_members(kernels: Any, X: Any) -> list[StackMember]:
         if columns is not None:
             columns = np.arange(X.shape[1])[np.asarray(columns)].ravel()
         seen = X if columns is None else X[:, columns]
-        rest = {key: value for key, value in params.items() if key not in _OWN}
-        settled = resolve_kernel(
-            kernel,
-            seen,
-            gamma=params.get("gamma", "scale"),
-            degree=params.get("degree", 3),
-            coef0=params.get("coef0", 0.0),
-            params=rest,
-        )
-        members.append(StackMember(name, settled, columns))
+        rest = {key: value for key, value in params.items() if key != "columns"}
+        members.append(StackMember(name, _settled(name, kernel, rest, seen), columns))
     if not members:
         raise ValueError("kernels must name at least one kernel, got an empty list.")
     names = [member.name for member in members]
     if len(set(names)) < len(names):
         raise ValueError(f"The names of kernels must differ, got {names}.")
     return members
+
+
+def _settled(name: str, kernel: Any, params: dict[str, Any], X: Any) -> Kernel:
+    """Return the kernel of a member; a parameter that it has no use for is refused."""
+    if callable(kernel):
+        return resolve_kernel(kernel, X, params=params)
+    takes = KERNEL_PARAMETERS[kernel_name(kernel)]
+    unknown = sorted(set(params) - set(takes))
+    if unknown:
+        listed = ", ".join([*takes, "columns"])
+        raise ValueError(f"Kernel {name!r} is {kernel!r} and takes {listed}; got {unknown}.")
+    return resolve_kernel(kernel, X, **params)
 
 
 def _spec(spec: Any) -> tuple[str, Any, dict[str, Any]]:
@@ -187,8 +193,9 @@ class KernelStack(TransformerMixin, BaseEstimator):
     kernels : str or list, default="rbf_ladder"
         A list of ``(name, kernel, params)``: `kernel` is a name ("linear", "poly", "rbf",
         "sigmoid", "laplacian", "cosine" or another of `sklearn.metrics.pairwise_kernels`) or a
-        function of two tables; `params` may hold ``gamma``, ``degree``, ``coef0``, ``columns`` (the
-        features that this kernel sees) and what else the function takes. Or a preset:
+        function of two tables; `params` may hold ``columns`` (the features that this kernel sees)
+        and those of ``gamma``, ``degree`` and ``coef0`` that a named kernel takes, or whatever the
+        function takes. Or a preset:
         ``"rbf_ladder"``, ten RBF kernels with gamma from 2⁻⁵ to 2⁴ times that of
         ``gamma="scale"``; ``"linear_per_feature"`` and ``"rbf_per_feature"``, one kernel a feature;
         ``"precomputed"``, where X is an array of shape (n_kernels, n_samples, n_samples).
@@ -334,7 +341,7 @@ class KernelStack(TransformerMixin, BaseEstimator):
         if self._is_precomputed():
             raw = self._checked_blocks(X).copy()
         else:
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
             raw = self._raw(X, self._X)
         if self.normalize == "spherical":
             if diagonals is None and self._is_precomputed():
@@ -361,7 +368,7 @@ class KernelStack(TransformerMixin, BaseEstimator):
             self.n_features_in_ = self.n_samples_
             self._X: Any = None
             return X
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         self.members_ = stack_members(self.kernels, X)
         self.kernel_names_ = [member.name for member in self.members_]
         self.n_kernels_, self.n_samples_ = len(self.members_), X.shape[0]
@@ -430,7 +437,7 @@ class KernelStack(TransformerMixin, BaseEstimator):
             row_means = blocks.mean(axis=2) if self.center else None
             self._normalize(blocks, row_means, None, which)
             return np.einsum("mqn,mnk->qk", blocks, coef[which], optimize=True)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         # Centring needs the mean over all training samples.
         columns = np.arange(self.n_samples_) if self.center else used
         train = self._X[columns]

@@ -13,13 +13,12 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import expit, log_expit, xlog1py, xlogy
 
 from octavo.engine.duals.smo import solve_sum_constrained
+from octavo.engine.estimators.arrays import Floats
 
-Floats = NDArray[np.float64]
 _NEWTON_STEPS = 100
 
 

@@ -20,12 +20,14 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
+
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 
 __all__ = ["lp_kernel_weights"]
 
-Floats = NDArray[np.float64]
 _BARRIER = 1e-12  # of the squared norm of a block, relative to the largest
 _NEWTON_STEPS = 100
 _LEAST_INVERSE = 1e-7  # of 1/θ, relative to the largest: more would spoil the sum of kernels
@@ -306,6 +308,7 @@ def _importance(importance: Any, n_kernels: int) -> Floats:
     return values
 
 
+@checked
 def lp_kernel_weights(norms: ArrayLike, p: float) -> Floats:
     """Return the kernel weights that are best for given norms of the blocks (Eq. 16).
 

@@ -14,13 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 from octavo.kernel.mkl.machines import Machine, Solved
 from octavo.kernel.mkl.weight_norms import FLOOR, NO_SIGNAL, WeightNorm
 
-Floats = NDArray[np.float64]
 Step = Callable[[], bool]
 
 _FIRST = 0.1  # precision of the first machine, relative to its penalty

@@ -21,10 +21,9 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.kernels.gram import Kernel, check_gram, row_chunks
 from octavo.engine.kernels.nystroem import nystroem_normalization
-
-Array = NDArray[np.float64]
 
 CUT = 1e-10  # eigenvalues below this part of the largest are rounding
 
@@ -38,11 +37,11 @@ class MapBasis:
     neighbours are those of the rows themselves. Row i of V belongs to training row i.
     """
 
-    V: Array
-    p: Array
+    V: Floats
+    p: Floats
     extension: KernelExtension | FactorExtension
-    gram: Array | None = None
-    features: Array | None = None
+    gram: Floats | None = None
+    features: Floats | None = None
     samples: tuple[Kernel, Any] | None = None
     _neighbours: dict[int, Any] = field(default_factory=dict)
     _graphs: dict[int, Any] = field(default_factory=dict)
@@ -52,12 +51,12 @@ class MapBasis:
         """Number of points."""
         return self.V.shape[0]
 
-    def plain(self, n_components: int) -> Array:
+    def plain(self, n_components: int) -> Floats:
         """Return the scores of kernel PCA, the largest entry of each column positive."""
         scores = self.V[:, :n_components] * np.sqrt(self.p[:n_components])
         return scores * signs_of(scores)
 
-    def neighbours(self, n_neighbors: int) -> tuple[NDArray[np.intp], Array]:
+    def neighbours(self, n_neighbors: int) -> tuple[NDArray[np.intp], Floats]:
         """Return the nearest points of every point, (n, k), and their similarities."""
         k = min(n_neighbors, self.n - 1)
         if k not in self._neighbours:
@@ -75,20 +74,20 @@ class MapBasis:
         return self._graphs[n_neighbors]
 
 
-def signs_of(scores: Array) -> Array:
+def signs_of(scores: Floats) -> Floats:
     """Return ±1 a column so that its entry of largest magnitude becomes positive."""
     largest = scores[np.argmax(np.abs(scores), axis=0), np.arange(scores.shape[1])]
     return np.where(largest < 0.0, -1.0, 1.0)
 
 
-def row_shares(weights: Array) -> Array:
+def row_shares(weights: Floats) -> Floats:
     """Return similarities as shares of their row; negative ones count nothing."""
     weights = np.maximum(weights, 0.0)
     weights[weights.sum(axis=1) <= 0.0] = 1.0
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def symmetric_graph(columns: NDArray[np.intp], values: Array) -> sp.csr_matrix:
+def symmetric_graph(columns: NDArray[np.intp], values: Floats) -> sp.csr_matrix:
     """Return (G + Gᵀ)/2 of the matrix with these values in these columns of its rows."""
     n, k = columns.shape
     rows = np.repeat(np.arange(n), k)
@@ -96,7 +95,7 @@ def symmetric_graph(columns: NDArray[np.intp], values: Array) -> sp.csr_matrix:
     return (graph + graph.T) / 2.0
 
 
-def _nearest_of_gram(K: Array, k: int) -> tuple[NDArray[np.intp], Array]:
+def _nearest_of_gram(K: Floats, k: int) -> tuple[NDArray[np.intp], Floats]:
     n, diagonal = len(K), np.diagonal(K)
     columns = np.empty((n, k), dtype=np.intp)
     weights = np.empty((n, k))
@@ -109,7 +108,7 @@ def _nearest_of_gram(K: Array, k: int) -> tuple[NDArray[np.intp], Array]:
     return columns, weights
 
 
-def _nearest_of_features(features: Any, k: int, samples: Any) -> tuple[NDArray[np.intp], Array]:
+def _nearest_of_features(features: Any, k: int, samples: Any) -> tuple[NDArray[np.intp], Floats]:
     """Return neighbours in a low-rank factor; for an rbf kernel near rows are near images."""
     rows = features if samples is None else samples[1]
     n = rows.shape[0]
@@ -128,14 +127,14 @@ class KernelExtension:
 
     kernel: Kernel
     X: Any
-    row_means: Array
+    row_means: Floats
     total_mean: float
 
-    def coefficients(self, V: Array, p: Array, z: Array) -> Array:
+    def coefficients(self, V: Floats, p: Floats, z: Floats) -> Floats:
         """Return α = K⁺z for the map z̄ (l, r)."""
         return V @ (z / p[:, None])
 
-    def map(self, X: Any, coefficients: Array) -> Array:
+    def map(self, X: Any, coefficients: Floats) -> Floats:
         """Return the map of new rows."""
         n_rows = X.shape[0]
         out = np.empty((n_rows, coefficients.shape[1]))
@@ -153,14 +152,14 @@ class FactorExtension:
     """f(x) = (ψ(x) − mean)·w for the features ψ of a low-rank factor."""
 
     features: Any
-    mean: Array
-    right: Array
+    mean: Floats
+    right: Floats
 
-    def coefficients(self, V: Array, p: Array, z: Array) -> Array:
+    def coefficients(self, V: Floats, p: Floats, z: Floats) -> Floats:
         """Return the weights w of the features for the map z̄ (l, r)."""
         return self.right @ (z / np.sqrt(p)[:, None])
 
-    def map(self, X: Any, coefficients: Array) -> Array:
+    def map(self, X: Any, coefficients: Floats) -> Floats:
         """Return the map of new rows."""
         out = np.empty((X.shape[0], coefficients.shape[1]))
         for chunk in row_chunks(X.shape[0], len(self.mean)):
@@ -175,9 +174,9 @@ class NystroemFeatures:
     kernel: Kernel
     landmarks: Any
     indices: NDArray[np.intp]
-    W: Array
+    W: Floats
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Any) -> Floats:
         return np.asarray(self.kernel.against(X, self.landmarks, self.indices)) @ self.W
 
 
@@ -191,7 +190,7 @@ class TransformerFeatures:
         return self.transformer.transform(X)
 
 
-def _dense(A: Any) -> Array:
+def _dense(A: Any) -> Floats:
     return np.asarray(A.toarray() if sp.issparse(A) else A, dtype=np.float64)
 
 
@@ -207,10 +206,11 @@ def exact_basis(kernel: Kernel, X: Any, top: int | None = None) -> MapBasis:
     total = float(means.mean())
     centred = K - means[None, :] - means[:, None] + total
     n = len(K)
-    if top is None or top >= n / 4:
-        values, vectors = np.linalg.eigh((centred + centred.T) / 2.0)
-    else:
+    values = np.empty(0)
+    if top is not None and top < n / 4:
         values, vectors = eigh(centred, subset_by_index=(n - top, n - 1))
+    if len(values) != top:  # LAPACK may find none of a cluster of equal eigenvalues
+        values, vectors = np.linalg.eigh((centred + centred.T) / 2.0)
     kept = values > CUT * max(float(values[-1]), 0.0)
     extension = KernelExtension(kernel, X, means, total)
     p, V = values[kept][::-1].copy(), np.ascontiguousarray(vectors[:, kept][:, ::-1])

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, qr, solve, solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.linalg.sphere_quadratic import (
     SecularRoot,
     TridiagonalForm,
@@ -36,8 +37,6 @@ from octavo.engine.linalg.sphere_quadratic import (
 )
 from octavo.kernel.steered.basis import MapBasis, signs_of
 from octavo.kernel.steered.constraints import MapConstraints
-
-Array = NDArray[np.float64]
 
 
 class Steering(NamedTuple):
@@ -63,11 +62,11 @@ class SteeredMap(NamedTuple):
     was free (`hard_case`), secular steps (`n_iter`).
     """
 
-    embedding: Array
-    coordinates: Array
-    multipliers: Array
-    radii: Array
-    kkt_residuals: Array
+    embedding: Floats
+    coordinates: Floats
+    multipliers: Floats
+    radii: Floats
+    kkt_residuals: Floats
     hard_case: NDArray[np.bool_]
     n_iter: NDArray[np.intp]
 
@@ -75,10 +74,10 @@ class SteeredMap(NamedTuple):
 class Piece(NamedTuple):
     """What one kind of constraint adds: see `Terms`. `rows` are rows of V, not yet stretched."""
 
-    rows: Array
-    weights: Array
-    targets: Array
-    b: Array
+    rows: Floats
+    weights: Floats
+    targets: Floats
+    b: Floats
     floor: float
     key: Any
     graph: float = 0.0
@@ -92,13 +91,13 @@ class Terms(NamedTuple):
     eigenvalues of the addition from below (in z̄); `key` tells two additions to S apart.
     """
 
-    W: Array
-    weights: Array
-    targets: Array
+    W: Floats
+    weights: Floats
+    targets: Floats
     graph: float
-    b: Array
-    L: Array
-    d: Array
+    b: Floats
+    L: Floats
+    d: Floats
     floor: float
     key: Any
 
@@ -111,8 +110,8 @@ class _Factored:
     gone from B, and what is left of it is what counts.
     """
 
-    B: Array
-    lift: Array
+    B: Floats
+    lift: Floats
     shift: float
     form: Any = None
 
@@ -129,8 +128,8 @@ class SteeringSystem:
     def __init__(self, basis: MapBasis) -> None:
         self.basis = basis
         self._signs = signs_of(basis.V)
-        self._graphs: dict[Any, Array] = {}
-        self._bases: dict[Any, Array] = {}
+        self._graphs: dict[Any, Floats] = {}
+        self._bases: dict[Any, Floats] = {}
         self._factored: dict[Any, _Factored] = {}
 
     def fork(self) -> SteeringSystem:
@@ -148,7 +147,7 @@ class SteeringSystem:
                 f"kernel, which is {rank}."
             )
         radii = radii_of(steering, self.basis.p)
-        found: list[Array] = []
+        found: list[Floats] = []
         rows = []
         for s in range(steering.n_components):
             terms = self.terms(s, constraints, steering)
@@ -161,7 +160,7 @@ class SteeringSystem:
 
     # --- what the constraints add ----------------------------------------------------------------
 
-    def _stretch(self, variant: str) -> Array:
+    def _stretch(self, variant: str) -> Floats:
         """Return w with z̄ = w·c."""
         p = self.basis.p
         return np.ones_like(p) if variant == "variance" else np.sqrt(p)
@@ -252,7 +251,7 @@ class SteeringSystem:
         b = 0.5 * linear * (y @ near)
         return Piece(rows, weights, np.zeros(len(rows)), b, floor, key, quadratic)
 
-    def graph_matrix(self, n_neighbors: int, variant: str) -> Array:
+    def graph_matrix(self, n_neighbors: int, variant: str) -> Floats:
         """Return the neighbour graph in coordinates, wVᵀGVw."""
         key = n_neighbors, variant
         if key not in self._graphs:
@@ -262,7 +261,7 @@ class SteeringSystem:
 
     # --- one component ---------------------------------------------------------------------------
 
-    def diagonal(self, variant: str) -> Array:
+    def diagonal(self, variant: str) -> Floats:
         """Return the diagonal of S without constraints."""
         p = self.basis.p
         return 1.0 / p if variant == "variance" else -p / self.basis.n
@@ -272,7 +271,7 @@ class SteeringSystem:
         top = float(self.basis.p[0])
         return floor if variant == "variance" else top * (floor - 2.0 / self.basis.n)
 
-    def _base(self, graph: float, shift: float, steering: Steering) -> Array:
+    def _base(self, graph: float, shift: float, steering: Steering) -> Floats:
         """Return (D − graph·M − s)⁻¹: a vector where it is diagonal."""
         delta = 1.0 / (self.diagonal(steering.variant) - shift)
         if graph == 0.0:
@@ -300,8 +299,8 @@ class SteeringSystem:
         return self._factored[key]
 
     def _component(
-        self, s: int, terms: Terms, steering: Steering, radius: float, found: list[Array]
-    ) -> tuple[Array, float, float, bool, int]:
+        self, s: int, terms: Terms, steering: Steering, radius: float, found: list[Floats]
+    ) -> tuple[Floats, float, float, bool, int]:
         factored = self._factor(terms, steering)
         B = factored.B
         metric = 1.0 / self.basis.p if steering.variant == "variance" else np.ones(len(B))
@@ -323,8 +322,8 @@ class SteeringSystem:
         return c, mu, residual, hard, n_iter
 
     def _on_sphere(
-        self, s: int, B: Any, q: Array, radius: float, steering: Steering, factored: _Factored
-    ) -> tuple[Array, float, bool, int]:
+        self, s: int, B: Any, q: Floats, radius: float, steering: Steering, factored: _Factored
+    ) -> tuple[Floats, float, bool, int]:
         """Solve (I − νB)c = q with ‖c‖ = R for the smallest multiplier."""
         if radius == 0.0:
             return np.zeros(len(q)), np.nan, False, 0
@@ -343,7 +342,7 @@ class SteeringSystem:
             c = c - 2.0 * float(free @ c) * free
         return c, root.pole - root.gap, root.hard_case, root.n_iter
 
-    def _is_mirrored(self, s: int, c: Array, free: Array, steering: Steering) -> bool:
+    def _is_mirrored(self, s: int, c: Floats, free: Floats, steering: Steering) -> bool:
         """Whether the other of the two minimisers looks more like the plain component s."""
         part = float(free @ c) * free
         if abs(free[s]) > 1e-6:
@@ -353,12 +352,12 @@ class SteeringSystem:
 
     def _residual(
         self,
-        c: Array,
-        start: Array,
+        c: Floats,
+        start: Floats,
         mu: float,
-        extra: Array,
+        extra: Floats,
         terms: Terms,
-        L: Array,
+        L: Floats,
         steering: Steering,
         radius: float,
     ) -> float:
@@ -382,14 +381,14 @@ class SteeringSystem:
 # --- algebra --------------------------------------------------------------------------------------
 
 
-def apply(B: Array, x: Array) -> Array:
+def apply(B: Floats, x: Floats) -> Floats:
     """Return Bx for a matrix, or for the vector of a diagonal."""
     if B.ndim == 2:
         return B @ x
     return B * x if x.ndim == 1 else B[:, None] * x
 
 
-def taken_away(B: Array, W: Array, J: Array) -> tuple[Array, Array]:
+def taken_away(B: Floats, W: Floats, J: Floats) -> tuple[Floats, Floats]:
     """Return B' = (B⁻¹ + WJWᵀ)⁻¹ for J = ±1 by Woodbury's formula, and B'WJ."""
     if W.shape[1] == 0:
         return B, W
@@ -400,12 +399,12 @@ def taken_away(B: Array, W: Array, J: Array) -> tuple[Array, Array]:
     return _less(B, BW @ lift.T), lift
 
 
-def _less(B: Array, piece: Array) -> Array:
+def _less(B: Floats, piece: Floats) -> Floats:
     """Return B − piece, symmetric."""
     return (np.diag(B) if B.ndim == 1 else B) - (piece + piece.T) / 2.0
 
 
-def independent_constraints(L: Array, d: Array) -> tuple[Array, Array]:
+def independent_constraints(L: Floats, d: Floats) -> tuple[Floats, Floats]:
     """Drop columns of L that others imply; refuse those that contradict others."""
     if L.shape[1] == 0:
         return L, d
@@ -431,8 +430,8 @@ def independent_constraints(L: Array, d: Array) -> tuple[Array, Array]:
 
 
 def held_fast(
-    B: Array, q: Array, L: Array, d: Array, radius: float
-) -> tuple[Any, Array, Array, float]:
+    B: Floats, q: Floats, L: Floats, d: Floats, radius: float
+) -> tuple[Any, Floats, Floats, float]:
     """Return (B̂, q̂, c₀, R̂) of `with_hard_constraints`; B̂ is a `_Split` where that is enough."""
     start = np.zeros(len(B))
     if L.shape[1] == 0:
@@ -460,8 +459,8 @@ def held_fast(
 
 
 def with_hard_constraints(
-    B: Array, q: Array, L: Array, d: Array, radius: float
-) -> tuple[Array, Array, Array, float]:
+    B: Floats, q: Floats, L: Floats, d: Floats, radius: float
+) -> tuple[Floats, Floats, Floats, float]:
     """Return (B̂, q̂, c₀, R̂): the problem within Lᵀc = d (Section 2.4.1, in terms of B = S⁻¹).
 
     B̂ = B − BL(LᵀBL)⁻¹LᵀB, as if the constraints had infinite weight. c₀ is the shortest c with
@@ -491,7 +490,7 @@ def label_strengths(steering: Steering, n: int, n_labelled: int) -> tuple[float,
     return quadratic, steering.lambda_label / n_labelled
 
 
-def radii_of(steering: Steering, p: Array) -> Array:
+def radii_of(steering: Steering, p: Floats) -> Floats:
     """Return R of every component; "auto" gives the plain components when nothing is said."""
     r = steering.n_components
     if isinstance(steering.radius, str):
@@ -510,12 +509,12 @@ def radii_of(steering: Steering, p: Array) -> Array:
 class _Split:
     """A diagonal B in which some coordinates, `touched`, have the matrix `part` instead."""
 
-    diagonal: Array
+    diagonal: Floats
     touched: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
-    part: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    part: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
 
-def _split_root(B: _Split, q: Array, radius: float) -> tuple[SecularRoot, Array]:
+def _split_root(B: _Split, q: Floats, radius: float) -> tuple[SecularRoot, Floats]:
     """Solve the secular equation where nearly all of the matrix is diagonal."""
     inner, U = np.linalg.eigh(B.part)
     values, n = B.diagonal.copy(), q.copy()
@@ -527,7 +526,7 @@ def _split_root(B: _Split, q: Array, radius: float) -> tuple[SecularRoot, Array]
     return root._replace(coordinates=c), free
 
 
-def _direct(form: Any, q: Array, radius: float) -> tuple[SecularRoot, Array]:
+def _direct(form: Any, q: Floats, radius: float) -> tuple[SecularRoot, Floats]:
     """Solve the secular equation with a tridiagonal form, or with eigenvalues and vectors."""
     if isinstance(form, TridiagonalForm):
         return tridiagonal_root(form, q, radius)
@@ -536,11 +535,11 @@ def _direct(form: Any, q: Array, radius: float) -> tuple[SecularRoot, Array]:
     return root._replace(coordinates=U @ root.coordinates), U[:, root.free]
 
 
-def _iterate(B: Array, q: Array, radius: float) -> tuple[SecularRoot, Array]:
+def _iterate(B: Floats, q: Floats, radius: float) -> tuple[SecularRoot, Floats]:
     """Solve the same equation with Lanczos and conjugate gradients alone."""
     size = len(B)
 
-    def matvec(x: Array) -> Array:
+    def matvec(x: Floats) -> Floats:
         return apply(B, x)
 
     if size < 6:

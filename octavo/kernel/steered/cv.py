@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.kernels.gram import settle_gamma
@@ -38,7 +39,6 @@ from octavo.kernel.steered.knowledge_kernel_pca import (
 
 __all__ = ["KnowledgeKernelPCACV"]
 
-Array = NDArray[np.float64]
 
 TUNABLE = ("lambda_place", "lambda_link", "lambda_label", "lambda_orth", "radius", "gamma")
 REACH = 1e4  # how far from its start a parameter may go, as a factor
@@ -49,7 +49,7 @@ class Fold(NamedTuple):
 
     constraints: MapConstraints
     points: NDArray[np.intp]
-    targets: Array
+    targets: Floats
 
 
 def folds_of(constraints: MapConstraints, loss: str, cv: int, seed: Any) -> list[Fold]:
@@ -86,7 +86,7 @@ def folds_of(constraints: MapConstraints, loss: str, cv: int, seed: Any) -> list
     return found
 
 
-def fold_loss(values: Array, targets: Array, loss: str) -> tuple[float, Array]:
+def fold_loss(values: Floats, targets: Floats, loss: str) -> tuple[float, Floats]:
     """Return the mean loss of map values at held-out points, and its slope."""
     known = ~np.isnan(targets)
     count = max(int(known.sum()), 1)
@@ -105,9 +105,9 @@ class _Objective:
         self.model, self.X, self.folds, self.loss = model, X, folds, loss
         self.names = names
         self.system = SteeringSystem(basis_of(model, X))
-        self.last: tuple[Array, float, Array] | None = None
+        self.last: tuple[Floats, float, Floats] | None = None
 
-    def start(self) -> Array:
+    def start(self) -> Floats:
         """Return the logarithms to begin with."""
         values: list[float] = []
         for name in self.names:
@@ -119,7 +119,7 @@ class _Objective:
                 raise ValueError(f"{name} must be positive to be tuned, got {values[-1]!r}.")
         return np.log(values)
 
-    def params(self, theta: Array) -> dict[str, Any]:
+    def params(self, theta: Floats) -> dict[str, Any]:
         """Return the parameters that these logarithms stand for."""
         values = np.exp(theta).tolist()
         out: dict[str, Any] = {}
@@ -129,7 +129,7 @@ class _Objective:
             out[name] = taken if name == "radius" else taken[0]
         return out
 
-    def __call__(self, theta: Array) -> tuple[float, Array]:
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
         params = self.params(theta)
         model = clone(self.model).set_params(**params)
         steering = steering_of(model)
@@ -316,7 +316,7 @@ class KnowledgeKernelPCACV(CallbackSupportMixin, TransformerMixin, BaseEstimator
             )
         return names
 
-    def _search(self, objective: _Objective) -> Array:
+    def _search(self, objective: _Objective) -> Floats:
         """Minimise the loss over the logarithms of the parameters."""
         start = objective.start()
         reach = np.log(REACH)
@@ -324,7 +324,7 @@ class KnowledgeKernelPCACV(CallbackSupportMixin, TransformerMixin, BaseEstimator
         self.losses_ = [self.initial_loss_]
         with FitProgress(self, self.max_iter) as progress:
 
-            def note(theta: Array) -> None:
+            def note(theta: Floats) -> None:
                 last = objective.last
                 value = last[1] if last and np.array_equal(last[0], theta) else objective(theta)[0]
                 self.losses_.append(value)

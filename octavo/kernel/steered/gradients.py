@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.kernel.steered.basis import MapBasis, row_shares, symmetric_graph
 from octavo.kernel.steered.components import (
     SteeredMap,
@@ -28,15 +28,13 @@ from octavo.kernel.steered.components import (
 )
 from octavo.kernel.steered.constraints import MapConstraints
 
-Array = NDArray[np.float64]
-
 STRENGTHS = ("lambda_place", "lambda_link", "lambda_label")
 
 
 class KernelSlope(NamedTuple):
     """∂K/∂γ in the coordinates of the basis, and ∂G/∂γ of its neighbour graph."""
 
-    matrix: Array
+    matrix: Floats
     graph: object
 
 
@@ -45,7 +43,7 @@ def kernel_slope(basis: MapBasis, gamma: float, n_neighbors: int) -> KernelSlope
     if basis.gram is None:
         raise ValueError("The slope by gamma needs the whole kernel: low_rank must be None.")
 
-    def slope(K: Array) -> Array:
+    def slope(K: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(K > 0.0, K * np.log(K), 0.0) / gamma
 
@@ -62,9 +60,9 @@ def map_gradient(
     constraints: MapConstraints,
     steering: Steering,
     solved: SteeredMap,
-    slope: Array,
+    slope: Floats,
     kernel: KernelSlope | None = None,
-) -> dict[str, Array | float]:
+) -> dict[str, Floats | float]:
     """Return the derivatives of a loss by every hyper-parameter of a map.
 
     Parameters
@@ -132,8 +130,8 @@ def _adjoint(
     steering: Steering,
     solved: SteeredMap,
     s: int,
-    slope: Array,
-) -> tuple[Array, float, Array, Array]:
+    slope: Floats,
+) -> tuple[Floats, float, Floats, Floats]:
     """Solve the bordered system; return its solution and the multipliers of orthogonality.
 
     All is scaled by √p, in which S is the identity plus something bounded.
@@ -171,8 +169,8 @@ def _by_graph(
     constraints: MapConstraints,
     steering: Steering,
     s: int,
-    adjoint: Array,
-    z: Array,
+    adjoint: Floats,
+    z: Floats,
     kernel: KernelSlope,
 ) -> float:
     """Return what γ does through the weights of the neighbour graph."""

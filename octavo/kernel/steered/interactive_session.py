@@ -16,9 +16,9 @@ import time
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import validate_parameter_constraints
 from octavo.kernel.steered.components import SteeredMap, Steering, SteeringSystem
 from octavo.kernel.steered.constraints import MapConstraints, constraints_from_dict
@@ -32,7 +32,6 @@ from octavo.kernel.steered.knowledge_kernel_pca import (
 
 __all__ = ["InteractiveSession", "SessionAction"]
 
-Array = NDArray[np.float64]
 
 FIXED = ("n_components",)  # what the session's decomposition was made for
 
@@ -144,7 +143,7 @@ class InteractiveSession:
         return self._past[-1]
 
     @property
-    def embedding(self) -> Array:
+    def embedding(self) -> Floats:
         """The map now; do not write to it."""
         return self._now.solved.embedding
 

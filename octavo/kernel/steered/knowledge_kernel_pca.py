@@ -15,14 +15,16 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from octavo.data.kernel.steerable import make_g241, make_hidden_clusters
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import resolve_kernel
 from octavo.engine.linalg.rank_one_eigen import RankOneEigen, rank_one_eigh
 from octavo.engine.linalg.sphere_quadratic import SphereMinimum, minimize_quadratic_on_sphere
@@ -41,9 +43,8 @@ __all__ = [
     "rank_one_eigh",
 ]
 
-Array = NDArray[np.float64]
 
-
+@checked
 def map_distortion(embedding: Any, target: Any, reference: Any = None) -> float:
     """Return how far the points of two maps are apart on average, on the scale of a map.
 
@@ -91,7 +92,7 @@ def checked_samples(model: KnowledgeKernelPCA, X: Any) -> Any:
         if X.shape[0] != X.shape[1]:
             raise ValueError(f"A precomputed kernel must be square, got shape {X.shape}.")
         return X
-    return validate_data(model, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+    return validate_rows(model, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
 
 
 def basis_of(model: KnowledgeKernelPCA, X: Any, top: int | None = None) -> MapBasis:
@@ -143,7 +144,7 @@ def store_map(
         )
 
 
-def constraint_residuals(constraints: MapConstraints, embedding: Array) -> dict[str, Any]:
+def constraint_residuals(constraints: MapConstraints, embedding: Floats) -> dict[str, Any]:
     """Return how far placed points are from their places, and linked pairs from each other."""
     placed = {
         i: float(np.sqrt(np.nansum((embedding[i] - np.array(placement.at)) ** 2)))
@@ -421,5 +422,5 @@ class KnowledgeKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             Their places.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self._extension.map(X, self._weights)

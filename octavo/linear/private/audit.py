@@ -21,22 +21,24 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import differential_evolution, minimize
 from sklearn.utils import check_random_state, check_X_y
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.linear.private.base import PrivateClassifier, one_vs_rest_targets
 from octavo.linear.private.noise import NoiseSource
 from octavo.linear.private.perturbation import Loss, Perturbation, exact_minimiser
 
 __all__ = ["WorstCase", "log_density_ratio", "privacy_audit", "worst_case_neighbours"]
 
-Array = NDArray[np.float64]
 Data = tuple[Any, ArrayLike]
 
 
 class WorstCase(NamedTuple):
     """Two data sets (X, y) that differ in one record, and the model that tells them apart best."""
 
-    data: tuple[Array, NDArray[np.int64]]
-    neighbour: tuple[Array, NDArray[np.int64]]
-    coef: Array
+    data: tuple[Floats, NDArray[np.int64]]
+    neighbour: tuple[Floats, NDArray[np.int64]]
+    coef: Floats
 
 
 class Pair(NamedTuple):
@@ -46,18 +48,18 @@ class Pair(NamedTuple):
     perturbation: Perturbation
     alpha: float
     tol: float
-    shared: Array  # records of both
-    shared_y: Array
-    weight: Array  # how often each of them occurs
-    own: Array  # of shape (2, d): the record of the one, the record of the other
-    own_y: Array
+    shared: Floats  # records of both
+    shared_y: Floats
+    weight: Floats  # how often each of them occurs
+    own: Floats  # of shape (2, d): the record of the one, the record of the other
+    own_y: Floats
 
     @property
     def n_samples(self) -> float:
         return float(self.weight.sum()) + 1.0
 
 
-def _densities(pair: Pair, F: Array) -> Array:
+def _densities(pair: Pair, F: Floats) -> Floats:
     """Return log g(f|D) - log g(f|D') of objective perturbation for each row f."""
     points, d = F.shape
     penalty = pair.n_samples * (pair.alpha + pair.perturbation.delta_reg)
@@ -83,7 +85,7 @@ def _densities(pair: Pair, F: Array) -> Array:
     return -gap / pair.perturbation.noise_scale + growth[:, 0] - growth[:, 1]
 
 
-def _minimisers(pair: Pair) -> Array:
+def _minimisers(pair: Pair) -> Floats:
     """Return the exact minimisers on the two data sets, of shape (2, d)."""
     found = []
     for record, y in zip(pair.own, pair.own_y):
@@ -94,7 +96,7 @@ def _minimisers(pair: Pair) -> Array:
     return np.array(found)
 
 
-def _log_ratio(pair: Pair, F: Array) -> Array:
+def _log_ratio(pair: Pair, F: Floats) -> Floats:
     if pair.perturbation.noise_scale == 0.0:
         raise ValueError("epsilon is infinite: a model without noise has no density to compare")
     if pair.perturbation.method == "objective":
@@ -106,7 +108,7 @@ def _log_ratio(pair: Pair, F: Array) -> Array:
     return -distance / pair.perturbation.noise_scale
 
 
-def _dense(V: Any) -> Array:
+def _dense(V: Any) -> Floats:
     return V.toarray() if sp.issparse(V) else np.asarray(V, dtype=float)
 
 
@@ -119,10 +121,9 @@ def neighbouring_pairs(estimator: PrivateClassifier, data: Data, neighbour: Data
     model = copy.copy(estimator)
     model._validate_params()
     checked = [
-        check_X_y(X, y, accept_sparse="csr", dtype=np.float64, y_numeric=False)
-        for X, y in (data, neighbour)
+        check_X_y(*given, accept_sparse="csr", dtype=np.float64) for given in (data, neighbour)
     ]
-    (X, y), (X2, y2) = checked
+    (X, y), (X2, y2) = ((canonical_csr(X), y) for X, y in checked)
     if X.shape != X2.shape:
         raise ValueError(f"neighbours have equally many records, got {X.shape} and {X2.shape}")
     if model.classes is None:
@@ -154,9 +155,10 @@ def neighbouring_pairs(estimator: PrivateClassifier, data: Data, neighbour: Data
     ]
 
 
+@checked
 def log_density_ratio(
     estimator: PrivateClassifier, data: Data, neighbour: Data, coef: ArrayLike
-) -> Array:
+) -> Floats:
     """Return the exact log-quotient of the densities of a model under two data sets.
 
     Parameters
@@ -197,7 +199,7 @@ def log_density_ratio(
     return np.sum([_log_ratio(pair, F[:, k]) for k, pair in enumerate(pairs)], axis=0)
 
 
-def _candidate_points(pair: Pair, n_points: int, rng: np.random.RandomState) -> Array:
+def _candidate_points(pair: Pair, n_points: int, rng: np.random.RandomState) -> Floats:
     """Return models at which the two densities may differ most."""
     d = pair.own.shape[1]
     norm = max(float(np.linalg.norm(pair.own, axis=1).max()), 1e-300)
@@ -214,7 +216,7 @@ def _candidate_points(pair: Pair, n_points: int, rng: np.random.RandomState) -> 
 
 
 def _largest_ratio(
-    pair: Pair, n_points: int, refine: bool, points: Array | None, rng: np.random.RandomState
+    pair: Pair, n_points: int, refine: bool, points: Floats | None, rng: np.random.RandomState
 ) -> float:
     """Return the largest absolute log-quotient found for one binary problem."""
     if pair.perturbation.method == "output":
@@ -237,6 +239,7 @@ def _largest_ratio(
     return best
 
 
+@checked
 def privacy_audit(
     estimator: PrivateClassifier,
     data: Data,
@@ -294,7 +297,7 @@ def privacy_audit(
     return sum(_largest_ratio(pair, n_points, refine, extra, rng) for pair in pairs)
 
 
-def _adversary(estimator: PrivateClassifier, n_samples: int, z: Array) -> tuple[Pair, Array]:
+def _adversary(estimator: PrivateClassifier, n_samples: int, z: Floats) -> tuple[Pair, Floats]:
     """Return a pair of data sets in the plane and a model, from seven numbers.
 
     The model points along the second axis. A crowd pulls the noise along the first; a few
@@ -317,6 +320,7 @@ def _adversary(estimator: PrivateClassifier, n_samples: int, z: Array) -> tuple[
     return pair, np.array([first, 10.0**second]) / B
 
 
+@checked
 def worst_case_neighbours(
     estimator: PrivateClassifier, n_samples: int, *, random_state: Any = 0
 ) -> WorstCase:
@@ -349,7 +353,7 @@ def worst_case_neighbours(
     if n_samples < 3:
         raise ValueError(f"n_samples must be at least 3, got {n_samples}")
 
-    def loss(z: Array) -> float:
+    def loss(z: Floats) -> float:
         pair, coef = _adversary(estimator, n_samples, z)
         return -float(_densities(pair, coef[None, :])[0])
 

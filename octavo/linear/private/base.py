@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.sklearn_door import (
@@ -28,6 +28,7 @@ from octavo.engine.estimators.sklearn_door import (
     StrOptions,
     fit_context,
 )
+from octavo.engine.estimators.sparse_rows import canonical_csr, validate_rows
 from octavo.linear.private.noise import NoiseSource, noise_source
 from octavo.linear.private.perturbation import (
     LOSS_NAMES,
@@ -44,6 +45,7 @@ _ROUNDING = 1e-12  # rows that were normalised may exceed their bound by roundin
 
 def bounded_rows(X: Any, data_norm: float, clip: str) -> Any:
     """Return rows of norm at most `data_norm`; each depends on nothing but itself."""
+    X = canonical_csr(X)  # a column named twice counts as its sum, and so does its norm
     norms = row_norms(X)
     if clip == "raise":
         over = norms > data_norm * (1 + _ROUNDING)
@@ -175,7 +177,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         self : object
             The classifier.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validate_rows(self, X, y, accept_sparse="csr", dtype=np.float64)
         classes, codes = self._encode(np.asarray(y))
         source = noise_source(self.random_state)
         self._start(X.shape[1], source)
@@ -226,7 +228,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
             Linear in the features.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         score = self._test_features(X) @ self.coef_.T + self.intercept_
         return score[:, 0] if len(self.classes_) == 2 else score
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from octavo.engine.estimators.checked import checked
 from octavo.linear.private.perturbation import Perturbation
 
 __all__ = [
@@ -27,6 +28,7 @@ def _check(delta: float, **positive: float) -> None:
             raise ValueError(f"{name} must be positive, got {value}")
 
 
+@checked
 def noise_norm_bound(dimension: int, scale: float, delta: float) -> float:
     """Return a bound on the norm of the noise that holds with probability 1 - delta (Lemma 17).
 
@@ -54,6 +56,7 @@ def noise_norm_bound(dimension: int, scale: float, delta: float) -> float:
     return dimension * scale * math.log(dimension / delta)
 
 
+@checked
 def excess_objective_bound(
     perturbation: Perturbation,
     *,
@@ -113,6 +116,7 @@ def excess_objective_bound(
     return norm**2 / (n_samples**2 * alpha)
 
 
+@checked
 def required_samples(
     method: str,
     *,
@@ -170,6 +174,7 @@ def required_samples(
     return constant * max(terms)
 
 
+@checked
 def selection_excess_bound(n_candidates: int, epsilon: float, delta: float) -> float:
     """Return how many more mistakes a privately chosen model makes than the best (Theorem 27).
 

@@ -16,9 +16,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.linear.private.base import PrivateClassifier
 from octavo.linear.private.noise import NoiseSource
@@ -26,9 +28,8 @@ from octavo.linear.private.perturbation import CustomLoss
 
 __all__ = ["PrivateKernelClassifier", "random_fourier_map"]
 
-Array = NDArray[np.float64]
 
-
+@checked
 def random_fourier_map(
     kernel: str,
     gamma: float,
@@ -37,7 +38,7 @@ def random_fourier_map(
     *,
     features: str = "cosine",
     random_state: Any = None,
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """Draw frequencies and phases whose cosines approximate a kernel.
 
     ``v = np.sqrt(2 / n_components) * np.cos(X @ weights + offset)`` has inner products that
@@ -236,11 +237,11 @@ n_samples_public_, n_features_in_, feature_names_in_
             random_state=source.integer() if seed is None else seed,
         )
 
-    def _train_features(self, X: Any) -> Array:
+    def _train_features(self, X: Any) -> Floats:
         scale = np.sqrt(2.0 / self.n_components)  # Algorithm 3
         return scale * np.cos(X @ self.random_weights_ + self.random_offset_)
 
-    def _test_features(self, X: Any) -> Array:
+    def _test_features(self, X: Any) -> Floats:
         return self._train_features(X)
 
     def _feature_norm(self) -> float:

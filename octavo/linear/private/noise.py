@@ -20,14 +20,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, softmax
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
+
 __all__ = [
     "ReproducibleNoiseWarning",
     "draw_noise",
     "exponential_mechanism",
     "selection_probabilities",
 ]
-
-Array = NDArray[np.float64]
 
 
 class ReproducibleNoiseWarning(UserWarning):
@@ -58,7 +59,7 @@ class NoiseSource:
         """Whether the numbers come from the operating system."""
         return self._generator is None
 
-    def uniform(self, size: int) -> Array:
+    def uniform(self, size: int) -> Floats:
         """Return numbers of (0, 1), never 0 nor 1: odd multiples of 2**-53."""
         if self._generator is None:
             bits = np.frombuffer(secrets.token_bytes(8 * size), np.uint64) >> np.uint64(12)
@@ -66,7 +67,7 @@ class NoiseSource:
             bits = self._generator.randint(0, 1 << 52, size=size, dtype=np.int64).view(np.uint64)
         return (bits.astype(np.float64) + 0.5) * 2.0**-52
 
-    def normal(self, size: int) -> Array:
+    def normal(self, size: int) -> Floats:
         """Return standard normal numbers."""
         return ndtri(self.uniform(size))
 
@@ -94,7 +95,8 @@ def noise_source(random_state: Any) -> NoiseSource:
     return NoiseSource(check_random_state(random_state))
 
 
-def draw_noise(dimension: int, scale: float, random_state: Any = None) -> Array:
+@checked
+def draw_noise(dimension: int, scale: float, random_state: Any = None) -> Floats:
     """Draw a vector with density proportional to exp(-‖b‖/scale).
 
     Parameters
@@ -129,9 +131,10 @@ def draw_noise(dimension: int, scale: float, random_state: Any = None) -> Array:
     return norm / float(np.linalg.norm(direction)) * direction
 
 
+@checked
 def selection_probabilities(
     scores: ArrayLike, epsilon: float, *, sensitivity: float = 1.0
-) -> Array:
+) -> Floats:
     """Return the probability with which the exponential mechanism chooses each candidate.
 
     Parameters
@@ -168,6 +171,7 @@ def selection_probabilities(
     return softmax(-epsilon * (z - z.min()) / (2.0 * sensitivity))  # Algorithm 4
 
 
+@checked
 def exponential_mechanism(
     scores: ArrayLike, epsilon: float, *, sensitivity: float = 1.0, random_state: Any = None
 ) -> int:

@@ -16,8 +16,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.smooth.losses import CustomLoss, SmoothLoss, make_loss
 from octavo.engine.smooth.newton import newton_linear
 from octavo.linear.private.noise import draw_noise, noise_source
@@ -30,7 +31,6 @@ __all__ = [
     "private_minimisers",
 ]
 
-Array = NDArray[np.float64]
 Loss = SmoothLoss | CustomLoss
 
 LOSS_NAMES = {"logistic": "log", "huber": "huber", "smooth_hinge": "smooth_hinge"}
@@ -107,6 +107,7 @@ def private_loss(loss: str | CustomLoss, h: float = 0.5) -> Loss:
     return loss
 
 
+@checked
 def calibrate_perturbation(
     method: str,
     *,
@@ -202,15 +203,15 @@ def calibrate_perturbation(
 
 def exact_minimiser(
     X: Any,
-    y: Array,
+    y: Floats,
     loss: Loss,
     alpha: float,
     perturbation: Perturbation,
     tol: float,
     *,
-    tilt: Array | None = None,
-    start: Array | None = None,
-) -> Array:
+    tilt: Floats | None = None,
+    start: Floats | None = None,
+) -> Floats:
     """Return argmin (1/n) Σ ℓ + (alpha/2)‖f‖² + tilt·f, or raise `ConvergenceError`."""
     # Relative to what a record, or the noise, can do: the scales of the privacy loss.
     noise = 0.0 if tilt is None else float(np.linalg.norm(tilt))
@@ -225,9 +226,10 @@ def exact_minimiser(
     return found.coef
 
 
+@checked
 def private_minimisers(
     X: Any,
-    y: Array,
+    y: Floats,
     loss: str | CustomLoss,
     alpha: float,
     perturbation: Perturbation,
@@ -236,7 +238,7 @@ def private_minimisers(
     n_draws: int = 1,
     tol: float = 1e-10,
     random_state: Any = None,
-) -> Array:
+) -> Floats:
     """Return private linear models of one data set.
 
     Each draw costs ``perturbation.epsilon``; more than one is for studies, where the privacy

@@ -21,12 +21,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
+from sklearn.utils.validation import check_X_y
 
 from octavo.engine.estimators.classes import encode_classes
+from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, fit_context
+from octavo.engine.estimators.sparse_rows import canonical_csr, validate_rows
 from octavo.linear.private.estimators import PrivateLogisticRegression
 from octavo.linear.private.noise import (
     NoiseSource,
@@ -50,16 +51,7 @@ def disjoint_parts(n_samples: int, n_parts: int, source: NoiseSource) -> list[ND
     return np.array_split(source.permutation(n_samples), n_parts)
 
 
-def _delegated(name: str) -> Any:
-    def has(selector: Any) -> bool:
-        if hasattr(selector, "best_estimator_"):
-            return hasattr(selector.best_estimator_, name)
-        return all(hasattr(candidate, name) for candidate in selector._candidates())
-
-    return available_if(has)
-
-
-class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class PrivateModelSelector(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Fit several private classifiers and release one, for one epsilon in all.
 
     Parameters
@@ -174,7 +166,7 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         self.classes = classes
         self.ledger = ledger
 
-    def _candidates(self) -> list[Any]:
+    def _inner_candidates(self) -> list[Any]:
         """Return every combination of estimator and parameters, unfitted."""
         given, grid = self.estimators, self.param_grid
         if given is None:
@@ -229,8 +221,8 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         self : PrivateModelSelector
             The selector.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        self.candidates_ = self._candidates()
+        X, y = validate_rows(self, X, y, accept_sparse="csr", dtype=np.float64)
+        self.candidates_ = self._inner_candidates()
         self.classes_, _ = encode_classes(y, classes=self.classes, owner=self)
         if (X_public is None) != (y_public is None):
             raise ValueError("X_public and y_public go together; got only one of them")
@@ -242,7 +234,7 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
                 self._fit_private(X, np.asarray(y), source)
             else:
                 shown, told = check_X_y(X_public, y_public, accept_sparse="csr", dtype=np.float64)
-                self._fit_public(X, np.asarray(y), shown, told, source)
+                self._fit_public(X, np.asarray(y), canonical_csr(shown), told, source)
         self.epsilon_spent_ = self.epsilon
         self.n_samples_public_ = X.shape[0]
         return self
@@ -287,59 +279,6 @@ class PrivateModelSelector(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             progress.step()
         self.estimators_ = [self.best_estimator_]
         self.public_errors_ = errors / len(y_public)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the classes that the chosen classifier predicts.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Records.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Classes.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self.best_estimator_.predict(X)
-
-    @_delegated("decision_function")
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores of the chosen classifier.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Records.
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Scores.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self.best_estimator_.decision_function(X)
-
-    @_delegated("predict_proba")
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities that the chosen classifier gives, where it gives any.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Records.
-
-        Returns
-        -------
-        probability : ndarray of shape (n_samples, n_classes)
-            Probabilities.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self.best_estimator_.predict_proba(X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

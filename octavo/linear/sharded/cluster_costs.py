@@ -16,6 +16,7 @@ from scipy.optimize import nnls
 from scipy.special import ndtri
 
 from octavo.engine.distributed.timing import PhaseTiming
+from octavo.engine.estimators.checked import checked
 
 __all__ = ["ClusterModel", "ClusterTime", "PassCounts", "communication_cost", "warm_start_passes"]
 
@@ -30,6 +31,7 @@ METHODS = (
 )
 
 
+@checked
 def communication_cost(
     method: str, n: float, s: float, d: float, m: int, T: float, b: float | None = None
 ) -> float:
@@ -89,6 +91,7 @@ class PassCounts(NamedTuple):
     saved: float
 
 
+@checked
 def warm_start_passes(
     n: float,
     m: int,

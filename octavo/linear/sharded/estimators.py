@@ -16,7 +16,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.distributed.map_reduce import Site
 from octavo.engine.distributed.shards import ArrayShard
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.smooth.lbfgs import LBFGSResult, lbfgs
@@ -39,7 +40,6 @@ from octavo.linear.sharded.passes import online_pass
 
 __all__ = ["HybridLinearClassifier", "HybridLinearRegressor"]
 
-Array = NDArray[np.float64]
 _NARROWER = 0.2  # each round of a kinked loss is smoothed over this part of the last width
 _NARROWEST = 1e-6
 
@@ -77,12 +77,12 @@ class _HybridLinear(ShardedLinearModel):
                 self._batch(training, w, limit, progress)
         return self
 
-    def _weights(self, w: Array) -> dict[str, Any]:
+    def _weights(self, w: Floats) -> dict[str, Any]:
         if self._classify:
             return {"coef_": w[None, :-1], "intercept_": w[-1:]}
         return {"coef_": w[:-1], "intercept_": float(w[-1])}
 
-    def _store_online(self, state: OnlineState | None) -> Array:
+    def _store_online(self, state: OnlineState | None) -> Floats:
         """Keep what the online passes found; return where the batch phase starts."""
         d = self.n_features_in_
         w = np.zeros(d + 1) if state is None else state.w
@@ -91,13 +91,13 @@ class _HybridLinear(ShardedLinearModel):
         self.G_, self._G_intercept = G[:-1].copy(), float(G[-1])
         return w
 
-    def _penalty(self) -> Array:
+    def _penalty(self) -> Floats:
         penalty = np.full(self.n_features_in_ + 1, float(self.alpha))
         if not self.penalize_intercept:
             penalty[-1] = 0.0
         return penalty
 
-    def _batch(self, training: Training, w: Array, limit: int, progress: FitProgress) -> None:
+    def _batch(self, training: Training, w: Floats, limit: int, progress: FitProgress) -> None:
         """Minimise Eq. (1); a loss with a kink is smoothed less and less."""
         objective = ShardedObjective(training.comm, training.task, self._penalty())
         kinked = training.task.code != training.task.step_code
@@ -375,7 +375,7 @@ class HybridLinearClassifier(ShardedClassifier, _HybridLinear):
         return self._partial_fit(X, y, sample_weight)
 
     @available_if(lambda self: _has_probabilities(self))
-    def predict_proba(self, X: ArrayLike) -> Array:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class; only for the log loss.
 
         Parameters
@@ -393,7 +393,7 @@ class HybridLinearClassifier(ShardedClassifier, _HybridLinear):
         return np.stack([expit(-scores), expit(scores)], axis=1)
 
     @available_if(lambda self: _has_probabilities(self))
-    def predict_log_proba(self, X: ArrayLike) -> Array:
+    def predict_log_proba(self, X: ArrayLike) -> Floats:
         """Return the logarithm of the probability of each class; only for the log loss.
 
         Parameters

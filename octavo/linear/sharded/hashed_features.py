@@ -22,11 +22,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import murmurhash3_32
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.arrays import Ints
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 
 __all__ = ["ConjunctionHasher", "WeightedDegreeFeatures"]
-
-Codes = NDArray[np.int64]
 
 
 def hash_text(text: str, n_bits: int) -> int:
@@ -38,7 +37,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or value != value
 
 
-def code_column(column: NDArray[Any]) -> tuple[Codes, list[str]]:
+def code_column(column: NDArray[Any]) -> tuple[Ints, list[str]]:
     """Number the distinct values of a column as they come; missing ones are -1."""
     known: dict[Any, int] = {}
     codes = np.empty(column.size, dtype=np.int64)
@@ -144,7 +143,7 @@ class ConjunctionHasher(TransformerMixin, BaseEstimator):
             found.append((ends[0], ends[1]))
         return found
 
-    def _columns(self, X: NDArray[Any]) -> Iterable[tuple[Codes, list[str]]]:
+    def _columns(self, X: NDArray[Any]) -> Iterable[tuple[Ints, list[str]]]:
         """Yield, for each column and conjunction, codes of the rows and the features' texts."""
         coded = []
         for name, column in zip(self._names(), X.T):
@@ -209,7 +208,7 @@ class ConjunctionHasher(TransformerMixin, BaseEstimator):
         return _binary_rows(rows, buckets, (X.shape[0], 1 << self.n_bits))
 
 
-def _binary_rows(rows: list[Codes], columns: list[Codes], shape: tuple[int, int]) -> sp.csr_array:
+def _binary_rows(rows: list[Ints], columns: list[Ints], shape: tuple[int, int]) -> sp.csr_array:
     """Return a sparse matrix with ones at the given places."""
     row, column = np.concatenate(rows), np.concatenate(columns).astype(np.int32)
     table = sp.csr_array((np.ones(row.size), (row.astype(np.int32), column)), shape=shape)

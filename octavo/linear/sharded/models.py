@@ -17,16 +17,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.distributed.map_reduce import Communicator, communicator_for, join
 from octavo.engine.distributed.shards import Shard, as_shards, is_sharded, split_rows
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.classes import need_two_classes
 from octavo.engine.estimators.sklearn_door import Interval, check_sample_weight
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.smooth.losses import HUBER, LOSSES, SMOOTH_ABSOLUTE
 from octavo.linear.sharded.passes import LinearTask, ShardFacts, describe
-
-Array = NDArray[np.float64]
 
 
 class Training(NamedTuple):
@@ -123,7 +123,7 @@ class ShardedLinearModel(CallbackSupportMixin, BaseEstimator):
 
     def _table(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> tuple[Any, ...]:
         """Validate a table with targets; return it with the weights, or None."""
-        X, y = validate_data(
+        X, y = validate_rows(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
             y_numeric=not self._classify, reset=reset,
         )  # fmt: skip
@@ -188,19 +188,19 @@ class ShardedLinearModel(CallbackSupportMixin, BaseEstimator):
 
     # --- weights ---
 
-    def _store(self, w: Array) -> None:
+    def _store(self, w: Floats) -> None:
         """Set the public weights from a vector that ends with the intercept."""
         if self._classify:
             self.coef_, self.intercept_ = w[None, :-1].copy(), w[-1:].copy()
         else:
             self.coef_, self.intercept_ = w[:-1].copy(), float(w[-1])
 
-    def _stored(self) -> Array:
+    def _stored(self) -> Floats:
         return np.append(np.ravel(self.coef_), self.intercept_)
 
-    def _decide(self, X: Any) -> Array:
+    def _decide(self, X: Any) -> Floats:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return np.asarray(X @ np.ravel(self.coef_)) + np.ravel(self.intercept_)
 
 
@@ -229,7 +229,7 @@ class ShardedClassifier(ClassifierMixin, ShardedLinearModel):
         need_two_classes(labels, self)
         self.classes_ = labels
 
-    def decision_function(self, X: ArrayLike) -> Array:
+    def decision_function(self, X: ArrayLike) -> Floats:
         """Return the signed score of each row; positive for ``classes_[1]``.
 
         Parameters
@@ -264,7 +264,7 @@ class ShardedClassifier(ClassifierMixin, ShardedLinearModel):
 class ShardedRegressor(RegressorMixin, ShardedLinearModel):
     """Base of the regressors."""
 
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: ArrayLike) -> Floats:
         """Return the predicted target of each row.
 
         Parameters

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from octavo.engine.distributed.map_reduce import Communicator, divide, largest, tree_allreduce
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.linear.sharded.passes import (
     LinearTask,
     gradient_at,
@@ -28,10 +30,9 @@ from octavo.linear.sharded.passes import (
 
 __all__ = ["confidence_average"]
 
-Array = NDArray[np.float64]
 
-
-def confidence_average(ws: Sequence[ArrayLike], Gs: Sequence[ArrayLike]) -> tuple[Array, Array]:
+@checked
+def confidence_average(ws: Sequence[ArrayLike], Gs: Sequence[ArrayLike]) -> tuple[Floats, Floats]:
     """Average the weights of several nodes, each feature by the nodes' confidence in it.
 
     Parameters
@@ -69,8 +70,8 @@ def confidence_average(ws: Sequence[ArrayLike], Gs: Sequence[ArrayLike]) -> tupl
 class OnlineState(NamedTuple):
     """Averaged weights and confidences, intercept last, and the loss met on the way."""
 
-    w: Array
-    G: Array
+    w: Floats
+    G: Floats
     loss: float
 
 
@@ -104,20 +105,20 @@ class ShardedObjective:
         Passes over the data so far.
     """
 
-    def __init__(self, comm: Communicator, task: LinearTask, penalty: Array) -> None:
+    def __init__(self, comm: Communicator, task: LinearTask, penalty: Floats) -> None:
         self.comm, self.task, self.penalty = comm, task, penalty
         self.n_sweeps = 0
 
-    def start(self, x: Array) -> tuple[float, Array, Array]:
+    def start(self, x: Floats) -> tuple[float, Floats, Floats]:
         """Return value, gradient and the Hessian's diagonal at x, and stand there."""
         loss, gradient, diagonal = self.comm.run(start_batch, self.task, x, phase="start")
         self.n_sweeps += 1
         self._x, self._version, self._taken = x, 0, 0.0
-        self._direction: Array | None = None
+        self._direction: Floats | None = None
         own = self.penalty * x
         return loss + 0.5 * float(own @ x), gradient + own, diagonal + self.penalty
 
-    def probe(self, direction: Array, step: float, gradient: bool) -> tuple[float, float, Array]:
+    def probe(self, direction: Floats, step: float, gradient: bool) -> tuple[float, float, Floats]:
         """Look along a direction from here: value, slope and (if asked) gradient at a step."""
         loss, slope, g = self.comm.run(
             probe, self.task, self._version, self._taken, direction, step, gradient,
@@ -146,7 +147,7 @@ class ShardedObjective:
         )
         return self._with_penalty(loss, slope, step)
 
-    def gradient(self, step: float) -> Array:
+    def gradient(self, step: float) -> Floats:
         """Return the gradient at a step of the direction probed last."""
         assert self._direction is not None
         g = self.comm.run(

@@ -11,12 +11,13 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.distributed.map_reduce import Site
 from octavo.engine.distributed.shards import ChainShard, Shard
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.smooth.losses import LOG, loss_slope
@@ -26,7 +27,6 @@ from octavo.linear.sharded.passes import LinearTask, read_shard, row_dot, sweep_
 
 __all__ = ["OvercompleteSGD", "ParallelMiniBatchSGD", "RepeatedOnlineAveraging"]
 
-Array = NDArray[np.float64]
 LOSS_NAMES = {"log", "hinge", "squared_hinge", "squared"}
 
 
@@ -56,7 +56,7 @@ def _sgd(values, indices, indptr, y, weight, code, level, bias, v, scale, t, L, 
 
 def sgd_pass(
     site: Site, task: LinearTask, L: float, gamma: float, decay: float
-) -> tuple[Array, int]:
+) -> tuple[Floats, int]:
     """Return the weights after one pass over the shard, and one for a node that has rows."""
     v, scale, t = np.zeros(task.n_features + 1), 1.0, 0
     for block in site.shard.blocks():
@@ -71,8 +71,8 @@ def sgd_pass(
 
 
 def batch_gradient(
-    site: Site, task: LinearTask, w: Array, start: int, share: int
-) -> tuple[Array, float]:
+    site: Site, task: LinearTask, w: Floats, start: int, share: int
+) -> tuple[Floats, float]:
     """Return the summed gradient of some rows, and how many there were."""
     n = site.shard.n_rows
     state = np.zeros(4 * w.size)

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.distributed.map_reduce import MemoryLost, Site
 from octavo.engine.distributed.shards import Block
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.smooth.invariant_step import invariant_step
 from octavo.engine.smooth.losses import LOG, loss_curvature, loss_slope, loss_value
 
-Array = NDArray[np.float64]
 _JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _GROUP = 16  # rows whose dot products are taken before their gradients are scattered
 
@@ -45,7 +45,7 @@ class LinearTask(NamedTuple):
     bias: float
     positive: Any
 
-    def targets(self, block: Block) -> Array:
+    def targets(self, block: Block) -> Floats:
         """Return the targets as numbers, or labels as -1 and +1."""
         if self.positive is None:
             return np.ascontiguousarray(block.y, dtype=float)
@@ -252,8 +252,8 @@ def describe(site: Site, classify: bool) -> list[ShardFacts]:
 
 
 def online_pass(
-    site: Site, task: LinearTask, eta: float, w: Array | None, G: Array | float
-) -> tuple[Array, Array, Array, float]:
+    site: Site, task: LinearTask, eta: float, w: Floats | None, G: Floats | float
+) -> tuple[Floats, Floats, Floats, float]:
     """Run Algorithm 1 over the shard; return G·w, G and G² (for Eq. 2), and the loss met.
 
     A shard without rows has no confidence in anything: its G counts as zero.
@@ -277,7 +277,7 @@ def online_pass(
     return G * w, G.copy(), G * G, loss
 
 
-def start_batch(site: Site, task: LinearTask, w: Array) -> tuple[float, Array, Array]:
+def start_batch(site: Site, task: LinearTask, w: Floats) -> tuple[float, Floats, Floats]:
     """Return loss, gradient and the Hessian's diagonal at w, and keep the margins."""
     state = np.zeros(4 * w.size)
     state[::4] = w
@@ -296,10 +296,10 @@ def probe(
     task: LinearTask,
     version: int,
     taken: float,
-    direction: Array,
+    direction: Floats,
     step: float,
     gradient: bool,
-) -> tuple[float, float, Array]:
+) -> tuple[float, float, Floats]:
     """Finish the last step, then take u = Xd and value, slope and gradient at a new step."""
     z = _margins(site, version, taken)
     u = np.empty_like(z)
@@ -330,7 +330,7 @@ def look(site: Site, task: LinearTask, version: int, step: float) -> tuple[float
     return loss, along
 
 
-def gradient_at(site: Site, task: LinearTask, version: int, step: float) -> Array:
+def gradient_at(site: Site, task: LinearTask, version: int, step: float) -> Floats:
     """Return the gradient at a step of the direction probed last."""
     z, u = _line_of(site, version)
     gradient, row = np.zeros(task.n_features + 1), 0
@@ -363,7 +363,7 @@ def kink_gap(site: Site, task: LinearTask, version: int, taken: float) -> tuple[
 
 
 def restore_margins(
-    site: Site, task: LinearTask, version: int, w: Array, direction: Array | None
+    site: Site, task: LinearTask, version: int, w: Floats, direction: Floats | None
 ) -> None:
     """Rebuild what a lost site remembered, from the weights."""
     kept: dict[str, Any] = {"version": version}
@@ -390,11 +390,11 @@ def _targets(task: LinearTask, block: Block) -> tuple[Any, ...]:
     return task.targets(block), block.weight, task.code, task.h, task.scale, task.tilt
 
 
-def _joined(parts: list[Array]) -> Array:
+def _joined(parts: list[Floats]) -> Floats:
     return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
 
 
-def _margins(site: Site, version: int, taken: float) -> Array:
+def _margins(site: Site, version: int, taken: float) -> Floats:
     """Return the margins of a version, taking the last step if that is all that is missing."""
     memory = site.memory
     if memory.get("version") == version - 1 and "u" in memory:
@@ -405,7 +405,7 @@ def _margins(site: Site, version: int, taken: float) -> Array:
     return memory["z"]
 
 
-def _line_of(site: Site, version: int) -> tuple[Array, Array]:
+def _line_of(site: Site, version: int) -> tuple[Floats, Floats]:
     if site.memory.get("version") != version or "u" not in site.memory:
         raise MemoryLost
     return site.memory["z"], site.memory["u"]

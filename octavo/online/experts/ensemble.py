@@ -23,6 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import BaseComposition, Interval, StrOptions, fit_context
 from octavo.online.experts.hedges import FlipFlop
@@ -30,39 +31,38 @@ from octavo.online.experts.strategy import ExpertStrategy
 
 __all__ = ["ExpertEnsembleClassifier", "ExpertEnsembleRegressor"]
 
-Array = NDArray[np.float64]
 _LEAST_PROBABILITY = 1e-15  # bounds the logarithmic loss of an expert by 34.5
 
 
-def squared_loss(y: Array, said: Array, quantile: float) -> Array:
+def squared_loss(y: Floats, said: Floats, quantile: float) -> Floats:
     """Return (y - f)²."""
     return (y[:, None] - said) ** 2
 
 
-def absolute_loss(y: Array, said: Array, quantile: float) -> Array:
+def absolute_loss(y: Floats, said: Floats, quantile: float) -> Floats:
     """Return |y - f|."""
     return np.abs(y[:, None] - said)
 
 
-def pinball_loss(y: Array, said: Array, quantile: float) -> Array:
+def pinball_loss(y: Floats, said: Floats, quantile: float) -> Floats:
     """Return the loss that the quantile minimises: q (y - f) above, (1 - q)(f - y) below."""
     gap = y[:, None] - said
     return np.maximum(quantile * gap, (quantile - 1.0) * gap)
 
 
-def log_loss(y: NDArray[np.int64], said: Array) -> Array:
+def log_loss(y: NDArray[np.int64], said: Floats) -> Floats:
     """Return -ln of the probability given to the class, which is taken to be at least 1e-15."""
     given = np.take_along_axis(said, y[:, None, None], axis=2)[:, :, 0]
     return np.where(np.isnan(given), np.nan, -np.log(np.maximum(given, _LEAST_PROBABILITY)))
 
 
-def brier_loss(y: NDArray[np.int64], said: Array) -> Array:
+def brier_loss(y: NDArray[np.int64], said: Floats) -> Floats:
     """Return the squared distance between the probabilities and what happened."""
     truth = np.eye(said.shape[2])[y]
     return ((said - truth[:, None, :]) ** 2).sum(axis=2)
 
 
-def zero_one_loss(y: NDArray[np.int64], said: Array) -> Array:
+def zero_one_loss(y: NDArray[np.int64], said: Floats) -> Floats:
     """Return 1 where the most probable class is not the right one."""
     wrong = (np.argmax(said, axis=2) != y[:, None]).astype(float)
     return np.where(np.isnan(said).any(axis=2), np.nan, wrong)
@@ -153,8 +153,8 @@ class _ExpertEnsemble(CallbackSupportMixin, BaseComposition):
         self.strategy_ = clone(FlipFlop() if self.strategy is None else self.strategy)
         self.n_silent_ = 0
         self._loss_sum, self._n_rows = 0.0, 0
-        self._expert_sums: Array = np.zeros(0)
-        self._expert_rows: Array = np.zeros(0)
+        self._expert_sums: Floats = np.zeros(0)
+        self._expert_rows: Floats = np.zeros(0)
         self._generator = check_random_state(self.random_state)
 
     @property
@@ -164,22 +164,22 @@ class _ExpertEnsemble(CallbackSupportMixin, BaseComposition):
         return dict(zip(self._names, self.experts_))
 
     @abstractmethod
-    def _said_by(self, expert: Any, X: Array) -> Array:
+    def _said_by(self, expert: Any, X: Floats) -> Floats:
         """Return what one expert says of some rows."""
 
     @abstractmethod
-    def _silence(self, n_rows: int) -> Array:
+    def _silence(self, n_rows: int) -> Floats:
         """Return what stands for an expert that says nothing."""
 
     @abstractmethod
-    def _losses(self, y: Any, said: Array) -> Array:
+    def _losses(self, y: Any, said: Floats) -> Floats:
         """Return the loss of each expert in each row, NaN where it said nothing."""
 
     @abstractmethod
-    def _teach(self, expert: Any, X: Array, y: Any) -> None:
+    def _teach(self, expert: Any, X: Floats, y: Any) -> None:
         """Let an expert learn some rows."""
 
-    def _advice(self, X: Array) -> Array:
+    def _advice(self, X: Floats) -> Floats:
         """Return what every expert says, silence for those that have not learnt anything."""
         if self.experts is None:
             return X
@@ -193,7 +193,7 @@ class _ExpertEnsemble(CallbackSupportMixin, BaseComposition):
 
     # --- learning -----------------------------------------------------------------------------
 
-    def _learn(self, X: Array, y: Any) -> None:
+    def _learn(self, X: Floats, y: Any) -> None:
         """Predict some rows, charge the experts, shift the weights, then let them learn."""
         said = self._advice(X)
         losses = np.asarray(self._losses(y, said), dtype=float)
@@ -212,7 +212,7 @@ class _ExpertEnsemble(CallbackSupportMixin, BaseComposition):
             if hasattr(expert, "partial_fit"):
                 self._teach(expert, X, y)
 
-    def _charge(self, y: Any, said: Array, losses: Array, awake: NDArray[np.bool_]) -> None:
+    def _charge(self, y: Any, said: Floats, losses: Floats, awake: NDArray[np.bool_]) -> None:
         """Play the rounds of some rows and keep the accounts."""
         complete = bool(awake.all())
         rounds = losses if complete else np.where(awake, losses, 0.0)
@@ -228,12 +228,12 @@ class _ExpertEnsemble(CallbackSupportMixin, BaseComposition):
         self._expert_sums += np.nansum(losses, axis=0)
         self._expert_rows += awake.sum(axis=0)
 
-    def _mixed(self, said: Array, weights: Array) -> Array:
+    def _mixed(self, said: Floats, weights: Floats) -> Floats:
         """Return the weighted mean of what was said; silence has no weight."""
         extra = (slice(None), slice(None)) + (None,) * (said.ndim - 2)
         return (np.nan_to_num(said) * weights[extra]).sum(axis=1)
 
-    def _learn_in_batches(self, X: Array, y: Any, progress: FitProgress | None = None) -> None:
+    def _learn_in_batches(self, X: Floats, y: Any, progress: FitProgress | None = None) -> None:
         n_rows, size = X.shape[0], int(self.batch_size)
         for start in range(0, n_rows, size):
             self._learn(X[start : start + size], y[start : start + size])
@@ -243,7 +243,7 @@ class _ExpertEnsemble(CallbackSupportMixin, BaseComposition):
     # --- results ------------------------------------------------------------------------------
 
     @property
-    def weights_(self) -> Array:
+    def weights_(self) -> Floats:
         """Weights of the experts for the coming row."""
         check_is_fitted(self)
         if not hasattr(self.strategy_, "_game"):
@@ -258,13 +258,13 @@ class _ExpertEnsemble(CallbackSupportMixin, BaseComposition):
         return self._loss_sum / self._n_rows if self._n_rows else float("nan")
 
     @property
-    def expert_loss_(self) -> Array:
+    def expert_loss_(self) -> Floats:
         """Mean loss of each expert over the rows of which it said something."""
         check_is_fitted(self)
         rows = self._expert_rows
         return np.divide(self._expert_sums, rows, out=np.full(rows.shape, np.nan), where=rows > 0)
 
-    def _combined(self, X: Array) -> Array:
+    def _combined(self, X: Floats) -> Floats:
         """Return the combination of what the experts say of new rows."""
         said = self._advice(X)
         silent = np.asarray(np.isnan(said.reshape(*said.shape[:2], -1)).any(axis=2))
@@ -364,7 +364,7 @@ class ExpertEnsembleRegressor(RegressorMixin, _ExpertEnsemble):
         self,
         experts: Sequence[tuple[str, Any]] | None = None,
         strategy: ExpertStrategy | None = None,
-        loss: str | Callable[[Array, Array], Array] = "squared",
+        loss: str | Callable[[Floats, Floats], Floats] = "squared",
         combine: str = "mean",
         *,
         quantile: float = 0.5,
@@ -385,21 +385,21 @@ class ExpertEnsembleRegressor(RegressorMixin, _ExpertEnsemble):
         tags.regressor_tags.poor_score = True  # no better than the experts
         return tags
 
-    def _said_by(self, expert: Any, X: Array) -> Array:
+    def _said_by(self, expert: Any, X: Floats) -> Floats:
         return np.asarray(expert.predict(X), dtype=float).ravel()
 
-    def _silence(self, n_rows: int) -> Array:
+    def _silence(self, n_rows: int) -> Floats:
         return np.full(n_rows, np.nan)
 
-    def _losses(self, y: Array, said: Array) -> Array:
+    def _losses(self, y: Floats, said: Floats) -> Floats:
         if callable(self.loss):
             return self.loss(y, said)
         return REGRESSION_LOSSES[self.loss](y, said, float(self.quantile))
 
-    def _teach(self, expert: Any, X: Array, y: Array) -> None:
+    def _teach(self, expert: Any, X: Floats, y: Floats) -> None:
         expert.partial_fit(X, y)
 
-    def _checked(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> tuple[Array, Array]:
+    def _checked(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> tuple[Floats, Floats]:
         finite: bool | str = "allow-nan" if self.experts is None else True
         return validate_data(
             self, X, y, reset=reset, dtype=np.float64, y_numeric=True, ensure_all_finite=finite
@@ -452,7 +452,7 @@ class ExpertEnsembleRegressor(RegressorMixin, _ExpertEnsemble):
         self._learn_in_batches(rows, targets.astype(float))
         return self
 
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: ArrayLike) -> Floats:
         """Return the combined prediction with the present weights.
 
         Parameters
@@ -551,7 +551,7 @@ class ExpertEnsembleClassifier(ClassifierMixin, _ExpertEnsemble):
         self,
         experts: Sequence[tuple[str, Any]],
         strategy: ExpertStrategy | None = None,
-        loss: str | Callable[[NDArray[np.int64], Array], Array] = "log",
+        loss: str | Callable[[NDArray[np.int64], Floats], Floats] = "log",
         combine: str = "mean",
         *,
         batch_size: int = 1,
@@ -569,7 +569,7 @@ class ExpertEnsembleClassifier(ClassifierMixin, _ExpertEnsemble):
         tags.classifier_tags.poor_score = True  # no better than the experts
         return tags
 
-    def _said_by(self, expert: Any, X: Array) -> Array:
+    def _said_by(self, expert: Any, X: Floats) -> Floats:
         if hasattr(expert, "fit"):
             check_is_fitted(expert)
         said = np.zeros((X.shape[0], self.classes_.size))
@@ -585,15 +585,15 @@ class ExpertEnsembleClassifier(ClassifierMixin, _ExpertEnsemble):
         said[np.arange(X.shape[0]), place] = self.classes_[place] == label
         return said
 
-    def _silence(self, n_rows: int) -> Array:
+    def _silence(self, n_rows: int) -> Floats:
         return np.full((n_rows, self.classes_.size), np.nan)
 
-    def _losses(self, y: NDArray[np.int64], said: Array) -> Array:
+    def _losses(self, y: NDArray[np.int64], said: Floats) -> Floats:
         if callable(self.loss):
             return self.loss(y, said)
         return CLASSIFICATION_LOSSES[self.loss](y, said)
 
-    def _teach(self, expert: Any, X: Array, y: NDArray[np.int64]) -> None:
+    def _teach(self, expert: Any, X: Floats, y: NDArray[np.int64]) -> None:
         expert.partial_fit(X, self.classes_[y], classes=self.classes_)
 
     def _encoded(self, y: Any) -> NDArray[np.int64]:
@@ -668,7 +668,7 @@ class ExpertEnsembleClassifier(ClassifierMixin, _ExpertEnsemble):
         self._learn_in_batches(rows, encoded)
         return self
 
-    def predict_proba(self, X: ArrayLike) -> Array:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the combined probabilities with the present weights.
 
         Parameters

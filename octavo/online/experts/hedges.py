@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval
 from octavo.engine.games.experts import (
     ADAHEDGE,
@@ -70,6 +71,7 @@ __all__ = [
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
+@checked
 def safe_eta(n_experts: int, n_rounds: int, loss_range: float = 1.0) -> float:
     """Return the learning rate that minimises the worst-case bound of Hedge (Eq. 7).
 
@@ -99,6 +101,7 @@ def safe_eta(n_experts: int, n_rounds: int, loss_range: float = 1.0) -> float:
     return math.sqrt(8.0 * math.log(n_experts) / (loss_range**2 * n_rounds))
 
 
+@checked
 def regret_of_fixed_eta(losses: ArrayLike, etas: ArrayLike) -> NDArray[np.float64]:
     """Return the final regret of Hedge for each of some learning rates.
 
@@ -143,6 +146,7 @@ class FlipFlopParameters(NamedTuple):
     factor: float
 
 
+@checked
 def flipflop_parameters() -> FlipFlopParameters:
     """Return the best parameters of FlipFlop (Corollary 16).
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.games.experts import (
     FLIP,
     FLOP,
@@ -28,10 +30,8 @@ from octavo.online.experts.strategy import checked_losses
 
 __all__ = ["data_bounds"]
 
-Array = NDArray[np.float64]
 
-
-def parabola(trace: GameTrace) -> Array:
+def parabola(trace: GameTrace) -> Floats:
     """Return (L⁺ - L*)(L* - L⁻)/(L⁺ - L⁻), zero where L⁺ = L⁻."""
     above = np.maximum(trace.highest_loss_ - trace.best_loss_, 0.0)
     below = np.maximum(trace.best_loss_ - trace.lowest_loss_, 0.0)
@@ -42,7 +42,7 @@ def parabola(trace: GameTrace) -> Array:
 def hedge_bounds(trace: GameTrace, eta: float) -> Bounds:
     """Return Eq. (7); with a prior, ln K becomes -ln of the best expert's share."""
     rounds = np.arange(1, trace.n_rounds + 1)
-    cost: float | Array = trace.rule.log_k
+    cost: float | Floats = trace.rule.log_k
     if trace.prior_ is not None:
         best = np.argmin(trace.cumulative_losses_, axis=-1)
         with np.errstate(divide="ignore"):
@@ -101,7 +101,7 @@ def doubling_bounds(trace: GameTrace) -> Bounds:
     return {"blocks": costs + trace.cumulative_gap_}
 
 
-def cbms_leading_term(trace: GameTrace) -> Array:
+def cbms_leading_term(trace: GameTrace) -> Floats:
     """Return the leading term of Eq. (1): 4 √((L* - L⁻)(L⁻ + ST - L*)/T ln K)."""
     rounds = np.arange(1, trace.n_rounds + 1)
     below = np.maximum(trace.best_loss_ - trace.lowest_loss_, 0.0)
@@ -126,7 +126,7 @@ def cbms_bounds(trace: GameTrace) -> Bounds:
     return {"second order": mixed + gaps + 2.0 * power}
 
 
-def largest_leader_variation(losses: Array) -> Array:
+def largest_leader_variation(losses: Floats) -> Floats:
     """Return VAR^max: the largest variation that a best expert so far has had (Section 1.2).
 
     Where several experts lead, the largest of their variations counts.
@@ -156,6 +156,7 @@ def variation_bounds(trace: GameTrace, eta: float) -> Bounds:
     return {"theorem 4 of Hazan and Kale": np.where(valid, bound, np.inf)}
 
 
+@checked
 def data_bounds(losses: ArrayLike, *, phi: float = 2.37, alpha: float = 1.243) -> Bounds:
     """Return the regret bounds that a matrix of losses implies, whatever is then played.
 

@@ -23,10 +23,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import canonical_csr, validate_rows
 from octavo.engine.streams import packed_covariance as rank_one
 from octavo.engine.streams import passes as streams
 from octavo.online.one_pass.rules import (
@@ -69,14 +70,6 @@ def is_chunk_stream(X: Any) -> bool:
     if isinstance(X, Sequence):  # a table may be a list of rows
         return len(X) == 0 or (isinstance(X[0], tuple) and len(X[0]) == 2 and np.ndim(X[0][0]) > 0)
     return isinstance(X, Iterable) and not isinstance(X, dict)
-
-
-def without_repeats(X):
-    """Return a CSR matrix whose rows name each column once."""
-    if streams.is_sparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
 
 
 def linear_scores(X, weights: np.ndarray, n_features: int) -> np.ndarray:
@@ -274,7 +267,7 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
         if not hasattr(self, "classes_"):
             return self.partial_fit(x, [y], classes=classes)
         self._settle_classes(classes, False)
-        x = without_repeats(x.tocsr()) if streams.is_sparse(x) else x
+        x = canonical_csr(x)
         if x.dtype not in (np.float64, np.float32):
             x = x.astype(np.float64)
         if x.shape[1] != self.n_features_in_:
@@ -289,14 +282,14 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
 
     def _validated(self, X, y, reset: bool):
         """Check a table and its labels as scikit-learn does."""
-        X, y = validate_data(
+        X, y = validate_rows(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
         )
         if y.dtype.kind not in "biu":  # whole numbers are labels
             check_classification_targets(y)
         if X.shape[1] >= 2**31:
             raise ValueError(f"X has {X.shape[1]} features; at most 2**31 - 1 are supported.")
-        return without_repeats(X), y
+        return X, y
 
     def _settle_classes(self, classes, first: bool) -> None:
         if first:
@@ -413,7 +406,7 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
 
     def _table(self, X):
         check_is_fitted(self, "classes_")
-        return validate_data(
+        return validate_rows(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
         )
 

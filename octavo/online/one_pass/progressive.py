@@ -21,6 +21,8 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
+from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.online.one_pass.base import OnlineClassifierMixin, encode_labels, is_chunk_stream
 from octavo.online.one_pass.first_order import (
     ALMA,
@@ -111,7 +113,7 @@ def _segments(estimator, X, y, order, positions) -> Iterator[tuple[int, float, f
 
 def _row_by_row(estimator, X, y, order, positions) -> Iterator[tuple[int, float, float]]:
     """Do the same with any estimator that has ``predict`` and ``partial_fit``."""
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X = canonical_csr(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
     y = np.asarray(y)
     classes = np.unique(y)
     mistakes = 0
@@ -128,6 +130,7 @@ def _row_by_row(estimator, X, y, order, positions) -> Iterator[tuple[int, float,
         yield mistakes, np.nan, time.thread_time() - begin
 
 
+@checked
 def progressive_evaluate(estimator, X, y=None, order=None, ticks=15):
     """Follow an online learner along a stream: predict, score, then learn.
 
@@ -260,6 +263,7 @@ class OnlineComparison(NamedTuple):
         return "\n".join(lines)
 
 
+@checked
 def compare_online(
     estimators, X, y, n_orders=20, random_state=None, *, ticks=15, n_jobs=None
 ) -> OnlineComparison:
@@ -371,6 +375,7 @@ def default_grid(estimator, protocol: str) -> dict[str, tuple[float, ...]]:
     return {}
 
 
+@checked
 def tune_online(
     estimator, X, y, grid=None, *, protocol="prefix", prefix=0.1, random_state=None
 ) -> OnlineTuning:
@@ -448,6 +453,7 @@ def tune_online(
     return OnlineTuning(best_estimator, chosen, final, candidates, len(order))
 
 
+@checked
 def libol_learners(task="binary", *, release=True) -> dict[str, Any]:
     """Return LIBOL's algorithms with the names and settings of its Table 1.
 

@@ -23,6 +23,7 @@ import numba
 import numpy as np
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 from octavo.engine.streams import packed_covariance as rank_one
 from octavo.engine.streams import passes as streams
 from octavo.engine.streams.packed_covariance import Covariance
@@ -350,6 +351,7 @@ class UpdateRule(NamedTuple):
 _RULES: dict[tuple[str, str], UpdateRule] = {}
 
 
+@checked
 def register_rule(
     name: str,
     kernel: Callable | None = None,
@@ -423,6 +425,7 @@ def _compiled_run(kernel: Callable, task: str) -> Callable:
     return run
 
 
+@checked
 def registered_rules(task: str | None = None) -> dict[tuple[str, str], UpdateRule]:
     """Return the register, keyed by name and task.
 

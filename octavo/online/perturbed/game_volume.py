@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.online.experts.strategy import checked_losses
 
 __all__ = [
@@ -31,7 +33,6 @@ __all__ = [
     "game_diagnostics",
 ]
 
-Array = NDArray[np.float64]
 Gamma = Callable[[Any], Any]
 _POWER = re.compile(r"(?:t|\(t\+(?P<c>\d+(?:\.\d*)?)\))\*\*-(?P<delta>\d*\.?\d+)")
 
@@ -211,7 +212,7 @@ def as_gamma(gamma: Any) -> Gamma:
     return ConstantGamma(float(gamma))
 
 
-def gamma_values(gamma: Any, first: int, n_rounds: int, previous: float = math.inf) -> Array:
+def gamma_values(gamma: Any, first: int, n_rounds: int, previous: float = math.inf) -> Floats:
     """Return γ(first + 1), ..., checked to lie in (0, 1] and not to rise."""
     function = as_gamma(gamma)
     t = np.arange(first + 1, first + n_rounds + 1)
@@ -241,17 +242,18 @@ class GameDiagnostics(NamedTuple):
     Σ √γ Δv / v, which must tend to zero for consistency in the mean (Toeplitz's lemma).
     """
 
-    volume: Array
-    increments: Array
-    fluctuation: Array
-    gamma: Array
+    volume: Floats
+    increments: Floats
+    fluctuation: Floats
+    gamma: Floats
     exceeds: NDArray[np.bool_]
     delta: float
-    squared_fluctuation: Array
-    squared_gamma: Array
-    mean_root_gamma: Array
+    squared_fluctuation: Floats
+    squared_gamma: Floats
+    mean_root_gamma: Floats
 
 
+@checked
 def game_diagnostics(losses: ArrayLike, gamma: Any = "t**-0.5", v0: float = 0.0) -> GameDiagnostics:
     """Return the volume and the scaled fluctuation of a game beside a bound γ on it.
 

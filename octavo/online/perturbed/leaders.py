@@ -22,10 +22,12 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.games.experts import (
     PERTURBED,
@@ -54,11 +56,11 @@ __all__ = [
     "prot_constants",
 ]
 
-Array = NDArray[np.float64]
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
-def fpl_probabilities(cum_losses: ArrayLike, eps: ArrayLike) -> Array:
+@checked
+def fpl_probabilities(cum_losses: ArrayLike, eps: ArrayLike) -> Floats:
     """Return the probability that each expert leads after exponential perturbation.
 
     P(i) = P(i minimises L_i - ξ_i / ε) = q_i ∫₀¹ Π_{j≠i} (1 - q_j z) dz, with independent
@@ -104,6 +106,7 @@ class PROTConstants(NamedTuple):
     A: float
 
 
+@checked
 def prot_constants(n_experts: int, a: float = 10.0, signed: bool = True) -> PROTConstants:
     """Return the constants K and A of `PROT` (Eq. 6).
 
@@ -134,14 +137,14 @@ def prot_constants(n_experts: int, a: float = 10.0, signed: bool = True) -> PROT
     return PROTConstants(k, k / (a * a * (1.0 + math.log(n_experts))))
 
 
-def scale_factors(gamma: Array, n_experts: int, a: float, signed: bool) -> Array:
+def scale_factors(gamma: Floats, n_experts: int, a: float, signed: bool) -> Floats:
     """Return μ_t = √(K / (1 + ln N)) γ(t)^(1/2), Eq. (6)."""
     k = prot_constants(n_experts, a, signed).K
     return np.sqrt(k / (1.0 + math.log(n_experts)) * gamma)
 
 
 def bounds_from_volume(
-    sizes: Array, volume: Array, gamma: Array, n_experts: int, a: float, signed: bool, v0: float
+    sizes: Floats, volume: Floats, gamma: Floats, n_experts: int, a: float, signed: bool, v0: float
 ) -> Bounds:
     """Return the two bounds of `prot_bound` after each round (last axis)."""
     k, limit = prot_constants(n_experts, a, signed)
@@ -158,6 +161,7 @@ def bounds_from_volume(
     return {"theorem 2": theorem, "lemmas 3 and 4": lemmas}
 
 
+@checked
 def prot_bound(
     losses: ArrayLike,
     gamma: Any = "t**-0.5",
@@ -212,6 +216,7 @@ def prot_trace_bounds(trace: GameTrace, a: float, signed: bool) -> Bounds:
     )
 
 
+@checked
 def polynomial_bound(
     n_rounds: int,
     n_experts: int,
@@ -260,13 +265,14 @@ def polynomial_bound(
     return factor * n_rounds**power / min(power, 1.0)
 
 
+@checked
 def ifpl_losses(
     losses: ArrayLike,
     gamma: Any = "t**-0.5",
     a: float = 10.0,
     signed: bool = True,
     v0: float = 0.0,
-) -> Array:
+) -> Floats:
     """Return the expected losses of the infeasible leader that sees the coming round.
 
     It plays as `PROT` does but knows the losses and the volume of the round itself (Figure 3);
@@ -308,12 +314,13 @@ def ifpl_losses(
 class AdversaryGame(NamedTuple):
     """The game of an adversary against a strategy, and how badly it ended, round by round."""
 
-    losses: Array
-    volume: Array
-    fluctuation: Array
-    normalized_regret: Array
+    losses: Floats
+    volume: Floats
+    fluctuation: Floats
+    normalized_regret: Floats
 
 
+@checked
 def adversary_prop1(strategy: ExpertStrategy, eps: float, T: int) -> AdversaryGame:
     """Play the adversary of Proposition 1, against which no strategy is consistent.
 
@@ -386,12 +393,12 @@ class _PerturbedLeader(ExpertStrategy):
     def _begin(self, n_experts: int) -> None:
         super()._begin(n_experts)
         self._generator = check_random_state(self.random_state)
-        self._pending: Array | None = None
-        self._once: Array | None = None
+        self._pending: Floats | None = None
+        self._once: Floats | None = None
         if self.perturbation == "once":
             self._once = self._generator.standard_exponential(n_experts)
 
-    def _next_perturbation(self) -> Array:
+    def _next_perturbation(self) -> Floats:
         """Return the perturbation of the coming round, drawn once."""
         if self._once is not None:
             return self._once
@@ -399,7 +406,7 @@ class _PerturbedLeader(ExpertStrategy):
             self._pending = self._generator.standard_exponential(self.n_experts_)
         return self._pending
 
-    def _noise(self, n_rounds: int, n_experts: int) -> Array | None:
+    def _noise(self, n_rounds: int, n_experts: int) -> Floats | None:
         if self.derandomize:
             self._pending = None
             return None
@@ -459,7 +466,7 @@ class _PerturbedLeader(ExpertStrategy):
             return int(np.argmin(score - noise * width))
         return int(np.argmax(np.where(score == score.min(), noise, -math.inf)))
 
-    def _scales(self, first: int, n_rounds: int) -> Array:
+    def _scales(self, first: int, n_rounds: int) -> Floats:
         raise NotImplementedError
 
 
@@ -559,7 +566,7 @@ class FollowPerturbedLeader(_PerturbedLeader):
     def _rule(self, n_experts: int) -> GameRule:
         return GameRule(PERTURBED, math.log(n_experts), drop=self.drop_infinite)
 
-    def _scales(self, first: int, n_rounds: int) -> Array:
+    def _scales(self, first: int, n_rounds: int) -> Floats:
         if not isinstance(self.epsilon, str):
             return np.full(n_rounds, 1.0 / float(self.epsilon))
         log_n = math.log(self.n_experts_)
@@ -680,13 +687,13 @@ class PROT(_PerturbedLeader):
         self._last_gamma = math.inf
         self.gamma_ok_ = True
 
-    def _tune(self, losses: Array) -> None:
+    def _tune(self, losses: Floats) -> None:
         gamma_values(self.gamma, 0, losses.shape[-2])  # refused while the old game is still there
 
-    def _gamma(self, first: int, n_rounds: int) -> Array:
+    def _gamma(self, first: int, n_rounds: int) -> Floats:
         return gamma_values(self.gamma, first, n_rounds, self._last_gamma)
 
-    def _scales(self, first: int, n_rounds: int) -> Array:
+    def _scales(self, first: int, n_rounds: int) -> Floats:
         gamma = self._gamma(first, n_rounds)
         return scale_factors(gamma, self.n_experts_, float(self.a), self.signed)
 
@@ -701,14 +708,14 @@ class PROT(_PerturbedLeader):
         super()._restore(state)
         self._last_gamma, self.gamma_ok_ = state["last_gamma"], state["gamma_ok"]
 
-    def _check_rule(self, losses: Array) -> None:
+    def _check_rule(self, losses: Floats) -> None:
         if not self.signed and (losses < 0).any():
             raise ValueError(
                 f"with signed=False losses must not be negative, got {losses.min():g}"
                 + (" (gains count as negative losses)" if self.gains else "")
             )
 
-    def _advance(self, losses: Array, awake: Any, *, keep_weights: bool = True) -> Played:
+    def _advance(self, losses: Floats, awake: Any, *, keep_weights: bool = True) -> Played:
         first, volume = int(self._game.memory[ROUNDS]), float(self._game.memory[VOLUME])
         gamma = self._gamma(first, len(losses))  # a bad γ is refused before any round is played
         played = super()._advance(losses, awake, keep_weights=keep_weights)
@@ -716,7 +723,7 @@ class PROT(_PerturbedLeader):
         self._watch(self._view(played, gamma, volume))
         return played
 
-    def _view(self, played: Played, gamma: Array, volume: float) -> GameTrace:
+    def _view(self, played: Played, gamma: Floats, volume: float) -> GameTrace:
         bounds = partial(prot_trace_bounds, a=float(self.a), signed=bool(self.signed))
         rule = self._rule(played.losses.shape[-1])
         return GameTrace(rule, played, bounds, start_volume=volume, gamma_=gamma)

@@ -14,16 +14,16 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.games.trace import GameTrace
 from octavo.online.experts.strategy import ExpertStrategy
 from octavo.online.perturbed.leaders import PROT
 
 __all__ = ["TradingRun", "ZeroSumGame", "trade_zero_sum", "zero_sum_experts"]
-
-Array = NDArray[np.float64]
 
 
 class ZeroSumGame(NamedTuple):
@@ -33,8 +33,8 @@ class ZeroSumGame(NamedTuple):
     `micro_volatility` Σ (ΔS)²: the first expert gains C times their difference in all.
     """
 
-    gains: Array
-    positions: Array
+    gains: Floats
+    positions: Floats
     macro_volatility: float
     micro_volatility: float
 
@@ -43,17 +43,17 @@ class TradingRun(NamedTuple):
     """A learner's trading: the trace of its game and, step by step, positions, gains and costs."""
 
     trace: GameTrace
-    position: Array
-    gain: Array
-    cost: Array
+    position: Floats
+    gain: Floats
+    cost: Floats
 
     @property
-    def net(self) -> Array:
+    def net(self) -> Floats:
         """Cumulative gain after costs."""
         return np.cumsum(self.gain - self.cost)
 
 
-def checked_prices(prices: ArrayLike) -> Array:
+def checked_prices(prices: ArrayLike) -> Floats:
     """Return prices as a vector of at least two finite numbers."""
     path = np.asarray(prices)
     if path.ndim != 1 or path.size < 2 or path.dtype.kind not in "buif":
@@ -67,6 +67,7 @@ def checked_prices(prices: ArrayLike) -> Array:
     return path
 
 
+@checked
 def zero_sum_experts(prices: ArrayLike, C: float = 1.0) -> ZeroSumGame:
     """Return the gains of the two opposite experts on a path of prices (Eq. 46-47).
 
@@ -99,6 +100,7 @@ def zero_sum_experts(prices: ArrayLike, C: float = 1.0) -> ZeroSumGame:
     return ZeroSumGame(positions * steps[:, None], positions, macro, float(np.sum(steps**2)))
 
 
+@checked
 def trade_zero_sum(
     prices: ArrayLike,
     strategy: ExpertStrategy | None = None,

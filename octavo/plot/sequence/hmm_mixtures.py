@@ -8,11 +8,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Ellipse, FancyArrowPatch
+from matplotlib.patches import FancyArrowPatch
+
+from octavo.plot.ellipses import covariance_ellipse
 
 __all__ = [
     "plot_bound_history",
-    "plot_gmm_reduction",
     "plot_hmm",
     "plot_hmm_map",
     "plot_hmm_tree",
@@ -139,15 +140,6 @@ def _spreads(hmm: Any, d: int) -> Any:
     return covars[..., None] * np.eye(d)
 
 
-def _draw_ellipse(ax: Axes, mean: Any, cov: Any, color: Any, alpha: float) -> None:
-    values, vectors = np.linalg.eigh(cov)
-    angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
-    width, height = 4 * np.sqrt(np.maximum(values[::-1], 0))  # two standard deviations
-    ax.add_patch(
-        Ellipse(tuple(mean), width, height, angle=angle, facecolor=color, alpha=alpha, lw=0)
-    )
-
-
 def _draw_transitions(ax: Axes, places: Any, transmat: Any, smallest: float) -> None:
     for a, b in np.argwhere(transmat >= smallest):
         if a == b:
@@ -206,7 +198,18 @@ def plot_hmm(
             for m in range(M):
                 cov = spreads[s, m][np.ix_(pick, pick)]
                 shade = 0.15 + 0.3 * float(hmm.weights[s, m])
-                _draw_ellipse(ax, means[s, m, pick], cov, colors[s], shade)
+                ax.add_patch(
+                    covariance_ellipse(
+                        means[s, m, pick],
+                        cov,
+                        [0, 1],
+                        2.0,
+                        fill=True,
+                        facecolor=colors[s],
+                        alpha=shade,
+                        lw=0,
+                    )
+                )
         ax.set(xlabel=f"feature {pick[0]}", ylabel=f"feature {pick[1]}")
     else:
         places = np.column_stack([centers[:, 0], -np.arange(S)])
@@ -290,64 +293,4 @@ def plot_bound_history(model: Any, *, ax: Axes | None = None) -> Axes:
     history = np.asarray(model.lower_bounds_)
     ax.plot(np.arange(history.size), history, "o-", markersize=3)
     ax.set(xlabel="iteration", ylabel="lower bound")
-    return ax
-
-
-def plot_gmm_reduction(mixture: Any, reduced: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw a Gaussian mixture and what it was reduced to, group by group.
-
-    Parameters
-    ----------
-    mixture : GaussianMixture or (weights, means, covariances)
-        What was reduced; its first two features are shown.
-    reduced : GMMReduction
-        The fitted reduction.
-    ax : matplotlib axes, optional
-        Where to draw; new axes by default.
-
-    Returns
-    -------
-    ax : matplotlib axes
-        The axes.
-    """
-    ax = ax or plt.subplots()[1]
-    if hasattr(mixture, "means_"):
-        parts = (mixture.weights_, mixture.means_, mixture.covariances_)
-    else:
-        parts = mixture
-    weights, means, covars = (np.asarray(part, dtype=float) for part in parts)
-    d = means.shape[1]
-    if d < 2:
-        raise ValueError(f"a mixture of two features at least is needed, got {d}")
-
-    def matrix(given: Any, i: int) -> Any:
-        if given.ndim == 3:
-            return given[i][:2, :2]
-        if given is covars and getattr(mixture, "covariance_type", "") == "tied":
-            return given[:2, :2]
-        return np.eye(2) * (given[i] if given.ndim == 1 else given[i][:2])
-
-    colors = plt.get_cmap("tab10")(np.arange(len(reduced.weights_)) % 10)
-    for i in range(len(weights)):
-        shade = 0.08 + 0.35 * weights[i] / weights.max()
-        _draw_ellipse(ax, means[i, :2], matrix(covars, i), colors[reduced.labels_[i]], shade)
-    kept = np.asarray(reduced.covariances_)
-    for j in range(len(reduced.weights_)):
-        values, vectors = np.linalg.eigh(matrix(kept, j))
-        angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
-        width, height = 4 * np.sqrt(np.maximum(values[::-1], 0))
-        ax.add_patch(
-            Ellipse(
-                tuple(reduced.means_[j, :2]),
-                width,
-                height,
-                angle=angle,
-                fill=False,
-                edgecolor=colors[j],
-                linewidth=2,
-            )
-        )
-    ax.scatter(*reduced.means_[:, :2].T, color=colors, zorder=3)
-    ax.autoscale_view()
-    ax.set(xlabel="feature 0", ylabel="feature 1")
     return ax

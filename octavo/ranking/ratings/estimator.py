@@ -13,7 +13,6 @@ evaluation of Section 6.1. The numerics are in `octavo.ranking.ratings.updates`.
 from __future__ import annotations
 
 import copy
-import math
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import accumulate
@@ -34,6 +33,7 @@ from octavo.ranking.ratings.game_log import (
     GameLog,
     checked_game,
     checked_teams,
+    finite_float,
     indexed_pairs,
 )
 from octavo.ranking.ratings.json_format import SavedRatings, ratings_of_json, ratings_to_json
@@ -67,6 +67,9 @@ _NO_FLOATS = np.empty(0)
 _NO_TABLE = np.empty((0, 0))
 _NO_PAIRS = np.empty((0, 2))
 _CHUNK = 1 << 18  # games replayed between two reports of progress; bounds the memory of `fit`
+_NUMBERS = ("mu", "sigma", "beta", "kappa", "tau", "draw_margin", "k_factor", "inactivity")
+_SQUARED = ("sigma", "beta", "tau", "inactivity")
+_LARGEST = 1e150  # its square, and sums of such squares, are finite
 _HISTORY = np.dtype([("game", "i8"), ("player", "i8"), ("mu", "f8"), ("sigma", "f8")])
 
 
@@ -223,7 +226,22 @@ class OnlineRanker(CallbackSupportMixin, BaseEstimator):
 
     # --- state ------------------------------------------------------------------------------
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        for name in _NUMBERS:
+            # A whole number may exceed every float, and the square of a float as well.
+            value = finite_float(getattr(self, name), name)
+            if name in _SQUARED and abs(value) > _LARGEST:
+                raise ValueError(f"{name} must be at most {_LARGEST:g}, got {value:g}.")
+
     def _rules(self) -> RatingRules:
+        try:
+            return self._unchecked_rules()
+        except OverflowError:
+            self._validate_params()
+            raise
+
+    def _unchecked_rules(self) -> RatingRules:
         gamma = self.gamma
         if isinstance(gamma, str):
             kind, value = (SIGMA_OVER_C if gamma == "sigma_over_c" else INVERSE_K), 0.0
@@ -430,8 +448,8 @@ class OnlineRanker(CallbackSupportMixin, BaseEstimator):
         if not hasattr(self, "_state"):
             self._reset()
         game = checked_game(teams, ranks, scores, weights)
-        if time is not None and not math.isfinite(time):
-            raise ValueError(f"time must be finite, got {time!r}")
+        if time is not None:
+            time = finite_float(time, "time")
         self._check_supported([len(team) for team in game.teams], game.weights)
         self._warn_collapse(len(game.teams))
         log = self._pack([game])
@@ -626,12 +644,12 @@ class OnlineRanker(CallbackSupportMixin, BaseEstimator):
         self : OnlineRanker
             The ranker.
         """
-        if not (math.isfinite(mu) and math.isfinite(sigma) and sigma > 0):
+        mean, spread = finite_float(mu, "mu"), finite_float(sigma, "sigma")
+        if not 0 < spread <= _LARGEST or not spread * spread > 0:
             raise ValueError(f"mu must be finite and sigma positive, got mu={mu}, sigma={sigma}")
         [[player]] = checked_teams([[player]])
         [place] = self._register([player])
-        self._state.mu[place] = mu
-        self._state.variance[place] = float(sigma) ** 2
+        self._state.mu[place], self._state.variance[place] = mean, spread**2
         return self
 
     # --- asking -----------------------------------------------------------------------------
@@ -659,8 +677,10 @@ class OnlineRanker(CallbackSupportMixin, BaseEstimator):
             return None
         if self._index is not None:
             return self._index.get(player)
-        whole = isinstance(player, Integral) and 0 <= int(player) < len(self._ids)
-        return int(cast("int", player)) if whole else None
+        # Ids are 0, 1, ... and equal to them is what a dictionary would find: 2.0 is 2.
+        whole = isinstance(player, Integral) or (isinstance(player, float) and player.is_integer())
+        place = int(cast("int", player)) if whole else -1
+        return place if 0 <= place < len(self._ids) else None
 
     def _team_beliefs(self, teams: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean and variance of each team's skill."""
@@ -792,7 +812,7 @@ class OnlineRanker(CallbackSupportMixin, BaseEstimator):
             Named tuples (player, mu, sigma, score).
         """
         mu, sigma = self.mu_, self.sigma_
-        score = mu - k * sigma
+        score = mu - finite_float(k, "k") * sigma
         players = self.players_
         return [
             LeaderboardRow(players[i], float(mu[i]), float(sigma[i]), float(score[i]))
@@ -900,4 +920,5 @@ class OnlineRanker(CallbackSupportMixin, BaseEstimator):
         except (TypeError, ValueError) as error:
             raise ValueError(f"not the JSON of an OnlineRanker: {error}") from None
         ranker._ids, ranker._state, ranker.n_games_ = saved.ids, saved.state, saved.n_games
+        ranker._index = {player: place for place, player in enumerate(saved.ids)}
         return ranker

@@ -20,11 +20,37 @@ class Game(NamedTuple):
     weights: list[float] | None
 
 
+def _shown(value: Any) -> str:
+    """Return a value for a message, cut short: whole numbers may have hundreds of digits."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no more than 4,300 digits
+        return f"a {type(value).__name__} of thousands of digits"
+    return text if len(text) <= 60 else f"{text[:50]}... ({len(text)} characters)"
+
+
+def finite_float(value: Any, name: str) -> float:
+    """Return a number as a float; whole numbers beyond every float are refused too."""
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {_shown(value)}.") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {_shown(value)}.")
+    return number
+
+
 def _checked_numbers(values: Any, name: str, n: int) -> list[float]:
     try:
         numbers = [float(value) for value in values]
+    except OverflowError:
+        raise ValueError(
+            f"{name} must lie within the range of floats, got {_shown(values)}."
+        ) from None
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a sequence of numbers, got {values!r}") from None
+        raise TypeError(f"{name} must be a sequence of numbers, got {_shown(values)}") from None
     if len(numbers) != n:
         raise ValueError(f"{name} must have one entry per team: {n} expected, got {len(numbers)}")
     for value in numbers:
@@ -66,8 +92,8 @@ def _checked_weights(weights: Any, teams: list[list[Hashable]]) -> list[float] |
     sizes = [len(team) for team in teams]
     if len(weights) != len(sizes) or any(len(w) != n for w, n in zip(weights, sizes)):
         raise ValueError(f"weights must have the shape of teams, one list a team: sizes {sizes}")
-    flat = [float(w) for team in weights for w in team]
-    if not all(math.isfinite(w) and w >= 0 for w in flat) or any(sum(w) <= 0 for w in weights):
+    flat = [finite_float(w, "each of weights") for team in weights for w in team]
+    if not all(w >= 0 for w in flat) or any(not 0 < sum(w) < math.inf for w in weights):
         raise ValueError(f"weights must be finite, >= 0 and not all zero in a team, got {weights}")
     return flat
 
@@ -233,6 +259,8 @@ def indexed_pairs(
     index: dict[Hashable, int] = {}
     places = np.empty(labels.size, dtype=np.int64)
     for slot, label in enumerate(labels):
+        if isinstance(label, np.generic):
+            label = label.item()  # as `checked_teams` has it, and JSON takes it
         if label is None or label != label:
             raise ValueError(f"game {slot // 2} has the player label {label!r}")
         places[slot] = index.setdefault(label, len(index))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
@@ -17,7 +18,9 @@ _ARRAYS = ("mu", "variance", "last_time")
 
 def id_to_json(player: Hashable) -> Any:
     """Return a player's id as JSON that keeps 1 and "1" apart."""
-    if isinstance(player, (str, int, float)):
+    if isinstance(player, float) and math.isinf(player):
+        return {"float": str(player)}  # strict JSON has no word for it
+    if isinstance(player, (str, int, float)) and player == player:
         return player
     if isinstance(player, tuple):
         return {"tuple": [id_to_json(part) for part in player]}
@@ -29,13 +32,22 @@ def id_to_json(player: Hashable) -> Any:
 def _id_of_json(entry: Any) -> Hashable:
     if isinstance(entry, dict) and list(entry) == ["tuple"] and isinstance(entry["tuple"], list):
         return tuple(_id_of_json(part) for part in entry["tuple"])
-    if isinstance(entry, (str, int, float)):
+    if isinstance(entry, dict) and list(entry) == ["float"] and entry["float"] in ("inf", "-inf"):
+        return float(entry["float"])
+    if isinstance(entry, (str, int, float)) and entry == entry:
         return entry
     raise ValueError(f"not a player id: {entry!r}")
 
 
+def _times_to_json(times: NDArray[np.float64]) -> list[float | None]:
+    """Return when players last played; null, which every parser reads, for never."""
+    return [None if math.isnan(time) else time for time in times.tolist()]
+
+
 def _numbers_of_json(content: dict[str, Any], name: str, n: int) -> NDArray[np.float64]:
     values = content[name]
+    if name == "last_time" and isinstance(values, list):
+        values = [math.nan if value is None else value for value in values]
     if not isinstance(values, list) or len(values) != n:
         raise ValueError(f"{name!r} must be a list of {n} numbers, one a player")
     if not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
@@ -61,8 +73,19 @@ def ratings_to_json(saved: SavedRatings) -> str:
         "n_games": saved.n_games,
         "players": [id_to_json(player) for player in saved.ids],
     }
-    arrays = {name: array.tolist() for name, array in saved.state._asdict().items()}
-    return json.dumps(content | arrays)
+    arrays = {
+        "mu": saved.state.mu.tolist(),
+        "variance": saved.state.variance.tolist(),
+        "last_time": _times_to_json(saved.state.last_time),
+    }
+    return json.dumps(content | arrays, allow_nan=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Return a numpy number, as parameters may be, as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} is a {type(value).__name__}, which JSON does not take.")
 
 
 def ratings_of_json(text: str) -> SavedRatings:
@@ -84,7 +107,7 @@ def ratings_of_json(text: str) -> SavedRatings:
             raise ValueError("means must be finite and variances positive")
         if np.isinf(state.variance).any() or np.isinf(state.last_time).any():
             raise ValueError("variances and times must not be infinite")
-        if not isinstance(n_games, int) or n_games < 0:
+        if not isinstance(n_games, int) or isinstance(n_games, bool) or not 0 <= n_games < 2**63:
             raise ValueError(f"'n_games' must be a count, got {n_games!r}")
     except KeyError as error:
         raise ValueError(f"not the JSON of an OnlineRanker: {error} is missing") from None

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_ndtr, logsumexp, ndtr
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 from octavo.engine.probability.normal import (
     above_threshold,
     in_window,
@@ -443,6 +444,7 @@ def _central_differences(
     return first, second
 
 
+@checked
 def posterior_moments_by_derivatives(
     log_likelihood: Callable[[NDArray[np.float64]], float],
     mu: ArrayLike,

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.rl.processes.traces import OFF_POLICY, TraceDiagnostics, trace_decay
 from octavo.rl.processes.transitions import Policy, Transitions, importance_ratios
 
@@ -228,7 +229,7 @@ class PolicyEvaluator(CallbackSupportMixin, BaseEstimator):
             Estimated values.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_).ravel()
 
     # --- data -------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["LCPSolution", "solve_lcp"]
 
 _PIVOT = 1e-11
@@ -56,6 +58,7 @@ def _pivot(table, row, column):
     table -= np.outer(factors, table[row])
 
 
+@checked
 def solve_lcp(M, q, *, max_iter=None):
     """Find z ≥ 0 with w = q + Mz ≥ 0 and w'z = 0 by Lemke's method.
 

@@ -18,10 +18,11 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.streams.passes import JIT, locked
 from octavo.rl.evaluators.base import POSITIVE, UNIT, PolicyEvaluator
 from octavo.rl.evaluators.normal_equations import (
@@ -148,7 +149,7 @@ class GaussianEvaluator(PolicyEvaluator):
         check_is_fitted(self)
         if not hasattr(self, "covariance_"):
             raise ValueError("lam < 1 is a point estimate without a posterior: set lam=1")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         spread = X @ self.covariance_
         squares = X.multiply(spread).sum(axis=1) if sp.issparse(X) else (X * spread).sum(axis=1)
         return values, np.sqrt(np.maximum(np.asarray(squares).ravel(), 0.0))

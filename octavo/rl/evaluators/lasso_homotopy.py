@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from octavo.engine.estimators.checked import checked
 from octavo.rl.evaluators.complementarity import solve_lcp
 
 __all__ = ["LassoTDPath", "lasso_td", "lasso_td_path", "lasso_td_violation"]
@@ -56,6 +57,7 @@ class LassoTDPath(NamedTuple):
         return np.array([np.interp(alpha, rising, coefs[:, j]) for j in range(coefs.shape[1])])
 
 
+@checked
 def lasso_td_violation(A, b, theta, alpha):
     """Return by how much θ violates the conditions of Lasso-TD: zero at a solution.
 
@@ -166,6 +168,7 @@ def _largest_excess(A, b, path):
     return over.max() if path.status == "complete" else np.inf
 
 
+@checked
 def lasso_td_path(A, b, alpha_min=0.0, *, max_iter=None):
     """Follow Lasso-TD from θ = 0 as its strength falls: the LARS-TD homotopy.
 
@@ -229,6 +232,15 @@ def _polished(A, b, theta, alpha):
     return better if errors[1] < errors[0] else theta
 
 
+def _by_pivoting(A, b, alpha):
+    """Return the solution as that of a linear complementarity problem, and how it ended."""
+    M = np.block([[A, -A], [-A, A]])
+    solution = solve_lcp(M, np.concatenate([alpha - b, alpha + b]))
+    parts = np.nan_to_num(solution.z)
+    return parts[: len(b)] - parts[len(b) :], solution.status
+
+
+@checked
 def lasso_td(A, b, alpha, *, solver="lars", tol=1e-8):
     """Solve Lasso-TD: LSTD with an l1 penalty in the projection.
 
@@ -270,22 +282,20 @@ def lasso_td(A, b, alpha, *, solver="lars", tol=1e-8):
     alpha = check_strength(alpha)
     if solver not in ("lars", "lcp"):
         raise ValueError(f"solver must be 'lars' or 'lcp', got {solver!r}.")
+    limit = tol * max(np.abs(b).max(), 1e-300)
     if solver == "lars":
         path = lasso_td_path(A, b, alpha)
         theta = _polished(A, b, path.at(max(alpha, path.alphas[-1])), alpha)
         status = path.status
-    else:
-        M = np.block([[A, -A], [-A, A]])
-        solution = solve_lcp(M, np.concatenate([alpha - b, alpha + b]))
-        status = solution.status
-        parts = np.nan_to_num(solution.z)
-        theta = parts[: len(b)] - parts[len(b) :]
+    if solver == "lcp" or lasso_td_violation(A, b, theta, alpha) > limit:
+        # Variables that tie can throw the path off; pivoting is sure for every P-matrix.
+        theta, status = _by_pivoting(A, b, alpha)
     violation = lasso_td_violation(A, b, theta, alpha)
-    if violation > tol * max(np.abs(b).max(), 1e-300):
+    if violation > limit:
         warnings.warn(
             f"Lasso-TD was not solved ({status}): its conditions are violated by {violation:.3g}. "
             "Either A is no P-matrix (add alpha to its diagonal, or use dantzig_td or l1_td), or "
-            "variables tie (try the other solver).",
+            "variables tie.",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from octavo.engine.estimators.checked import checked
 from octavo.rl.evaluators.base import PolicyEvaluator
 from octavo.rl.processes.transitions import Transitions
 
@@ -21,6 +22,7 @@ class CoefficientPath(NamedTuple):
     coefs: NDArray[np.float64]
 
 
+@checked
 def coefficient_path(
     estimator: Any, transitions: Transitions, times: int | ArrayLike = 20
 ) -> CoefficientPath:

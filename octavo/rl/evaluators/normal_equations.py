@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.streams.passes import JIT, SUM, locked
 from octavo.rl.processes.traces import TraceTerms, dense_rows, scan_traces
 from octavo.rl.processes.transitions import Transitions
 
-Array = NDArray[np.float64]
 
-
-def add_to_system(block: Transitions, terms: TraceTerms, z: Array, A: Array, b: Array) -> None:
+def add_to_system(block: Transitions, terms: TraceTerms, z: Floats, A: Floats, b: Floats) -> None:
     """Add a block to A and b and move the trace ``z``, all in place."""
     if sp.issparse(block.X) and not terms.decay.any():
         delta = sp.diags_array(terms.own) @ block.X - sp.diags_array(terms.ahead) @ block.X_next
@@ -41,7 +39,7 @@ def add_to_system(block: Transitions, terms: TraceTerms, z: Array, A: Array, b: 
     b += traces.T @ terms.target
 
 
-def add_to_gram(block: Transitions, weights: Array, gram: Array) -> None:
+def add_to_gram(block: Transitions, weights: Floats, gram: Floats) -> None:
     """Add Σ w_i φ_i φ_iᵀ to ``gram``."""
     if sp.issparse(block.X):
         gram += (block.X.T @ (sp.diags_array(weights) @ block.X)).toarray()
@@ -49,7 +47,7 @@ def add_to_gram(block: Transitions, weights: Array, gram: Array) -> None:
         gram += block.X.T @ (weights[:, None] * block.X)
 
 
-def differences(block: Transitions, terms: TraceTerms) -> Array:
+def differences(block: Transitions, terms: TraceTerms) -> Floats:
     """Return the rows Δφ_i = own_i φ_i - ahead_i φ_{i+1}."""
     X, X_next = dense_rows(block.X), dense_rows(block.X_next)
     out = np.empty(X.shape)
@@ -64,7 +62,7 @@ def _differences(X, X_next, own, ahead, out):
             out[i, j] = own[i] * X[i, j] - ahead[i] * X_next[i, j]
 
 
-def solve_system(A: Array, b: Array, eps: float | None, name: str) -> Array:
+def solve_system(A: Floats, b: Floats, eps: float | None, name: str) -> Floats:
     """Return (A + I/eps)⁻¹ b, or the solution of least norm, with a warning, if A is singular."""
     matrix = A if eps is None else A + np.eye(len(b)) / eps
     norm = np.abs(matrix).sum(axis=0).max()
@@ -83,7 +81,7 @@ def solve_system(A: Array, b: Array, eps: float | None, name: str) -> Array:
     return solution
 
 
-def inverse_system(A: Array, eps: float) -> Array:
+def inverse_system(A: Floats, eps: float) -> Floats:
     """Return (A + I/eps)⁻¹, the pseudo-inverse if it is singular."""
     matrix = A + np.eye(len(A)) / eps
     try:

@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.rl.evaluators.lasso_homotopy import check_strength, check_system
 from octavo.rl.processes.objectives import solve_or_least_squares
 
@@ -60,6 +61,7 @@ def _moments(X, X_next, r, gamma, weights):
     return Moments(scaled @ X, scaled @ X_next, scaled @ r)
 
 
+@checked
 def td_statistics(X, X_next, r, gamma=0.95, weights=None):
     """Return A = E[φ(φ − γφ')'] and b = E[φr] as means over transitions.
 
@@ -91,6 +93,7 @@ def td_statistics(X, X_next, r, gamma=0.95, weights=None):
     return moments.gram - gamma * moments.cross, moments.reward
 
 
+@checked
 def ridge_td(A, b, alpha):
     """Return (A + αI)⁻¹b: LSTD with a penalty on the squared length in the projection.
 
@@ -119,6 +122,7 @@ def ridge_td(A, b, alpha):
     return solve_or_least_squares(shifted, b, "A + αI")
 
 
+@checked
 def laplacian_td(A, b, features, laplacian, alpha, weights=None):
     """Return (A + α(LΦ)'D(LΦ))⁻¹b: LSTD whose value varies little along the edges of a graph.
 
@@ -187,6 +191,7 @@ def _lasso(design, target, alpha):
     return theta
 
 
+@checked
 def l1_td(A, b, alpha):
     """Minimise ½||Aθ − b||² + α||θ||₁: LSTD-l1, a lasso on the equations of LSTD.
 
@@ -219,6 +224,7 @@ def l1_td(A, b, alpha):
     return _lasso(A, b, check_strength(alpha))
 
 
+@checked
 def dantzig_td(A, b, alpha, *, tol=1e-7):
     """Minimise ||θ||₁ subject to ||Aθ − b||∞ ≤ α: D-LSTD, by a linear program.
 
@@ -271,6 +277,7 @@ def dantzig_td(A, b, alpha, *, tol=1e-7):
     return theta
 
 
+@checked
 def nested_td(X, X_next, r, gamma=0.95, *, alpha=0.0, alpha_fixed=0.0, penalty="l2", weights=None):
     """Penalise both the projection and the fixed point: l2,l2-LSTD, l2,l1-LSTD and l1-PBR.
 
@@ -338,6 +345,7 @@ def nested_solution(moments, gamma, alpha, alpha_fixed, penalty):
     return np.linalg.lstsq(normal, design.T @ target, rcond=None)[0]
 
 
+@checked
 def random_projection_td(
     X, X_next, r, gamma=0.95, *, n_components=50, alpha=0.0, weights=None, random_state=None
 ):

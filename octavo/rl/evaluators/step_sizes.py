@@ -13,11 +13,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["step_sizes"]
 
 SCHEDULES = ("constant", "power", "harmonic", "adaptive")
 
 
+@checked
 def step_sizes(
     t: ArrayLike,
     step: float,

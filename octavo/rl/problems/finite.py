@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.rl.features.transformers import TriangularFeatures
 from octavo.rl.processes.finite import FiniteMDP
 from octavo.rl.processes.objectives import value_objectives
@@ -131,6 +132,7 @@ class FiniteProblem:
         )
 
 
+@checked
 def make_boyan(n_states=14, n_features=4, *, gamma=0.95, loops=14):
     """Make Boyan's chain (benchmark 1).
 
@@ -184,6 +186,7 @@ def make_boyan(n_states=14, n_features=4, *, gamma=0.95, loops=14):
     return FiniteProblem(mdp, name="Boyan chain")
 
 
+@checked
 def make_baird(n_corners=7, *, gamma=0.99):
     """Make Baird's star (benchmark 2), on which off-policy TD diverges.
 
@@ -233,6 +236,7 @@ def make_baird(n_corners=7, *, gamma=0.99):
     return FiniteProblem(mdp, target, behaviour, "Baird star", theta0)
 
 
+@checked
 def make_random_mdp(
     n_states=400, n_actions=10, n_features=200, *, gamma=0.95, off_policy=False, random_state=0
 ):
@@ -285,6 +289,7 @@ def make_random_mdp(
     return FiniteProblem(mdp, target, other if off_policy else None, "random MDP")
 
 
+@checked
 def make_action_mdp(n_states=40, n_features=None, *, stochasticity=0.0, gamma=0.95, random_state=0):
     """Make an MDP whose actions name the next state (Example 2 of the survey).
 
@@ -354,6 +359,7 @@ _WORLD = """
 _MOVES = np.array([[-1, 0], [0, 1], [1, 0], [0, -1]])  # up, right, down, left
 
 
+@checked
 def make_grid_world(*, noise=0.2, gamma=0.99):
     """Make the 15 × 15 grid world with a goal and water (Figure 3 of the survey).
 

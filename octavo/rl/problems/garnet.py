@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.rl.processes.finite import FiniteMDP
 
 __all__ = ["make_garnet"]
@@ -28,6 +29,7 @@ def _transitions(n_states, n_actions, branching, rng):
     return P
 
 
+@checked
 def make_garnet(
     n_states=30,
     n_actions=2,

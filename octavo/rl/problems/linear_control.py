@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import solve_discrete_are, solve_discrete_lyapunov
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.rl.features.transformers import SquaredFeatures
 from octavo.rl.processes.objectives import SquaredTD, ValueObjectives
 from octavo.rl.processes.transitions import Transitions
@@ -49,6 +50,7 @@ def _riccati_start(F, G, Q, N, gamma):
         return Q.copy()
 
 
+@checked
 def solve_lqr(F, G, Q, N, gamma=1.0, *, tol=1e-12, max_iter=100_000):
     """Return the gains K of the optimal policy a = Ks of a linear system, by dynamic programming.
 

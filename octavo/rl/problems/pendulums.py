@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from octavo.engine.estimators.checked import checked
 from octavo.rl.problems.linear_control import LinearProblem, LinearSystem
 
 __all__ = ["make_cart_pole", "make_n_link_pendulum"]
@@ -48,6 +49,7 @@ def _published_cart_pole(dt):
     return F, dt * np.array([[0.0], [-3.0 / (l * k)], [0.0], [4.0 / k]])
 
 
+@checked
 def make_cart_pole(features="imperfect", *, off_policy=False, variant="physical", normalize=True):
     """Make the linearised cart-pole balancing problem (benchmarks 5 to 8).
 
@@ -101,6 +103,7 @@ def make_cart_pole(features="imperfect", *, off_policy=False, variant="physical"
     )
 
 
+@checked
 def make_n_link_pendulum(
     n_links=20, *, off_policy=False, mass=0.5, length=0.6, normalize=True, n_states=4000
 ):

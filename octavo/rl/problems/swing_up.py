@@ -11,6 +11,7 @@ from scipy.linalg import expm
 from sklearn.utils import check_random_state
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 from octavo.rl.features.grids import RBFGridFeatures
 from octavo.rl.problems.linear_control import solve_lqr
 from octavo.rl.processes.objectives import SquaredTD, ValueObjectives
@@ -313,6 +314,7 @@ class SwingUpProblem:
         return ValueObjectives(self.features_, bootstrap, r, self.weights_, self.value_, squared)
 
 
+@checked
 def make_swing_up(*, off_policy=False, random_state=0, **settings):
     """Make the cart-pole swing-up problem (benchmarks 9 and 10).
 

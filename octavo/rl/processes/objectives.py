@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["SquaredTD", "ValueObjectives", "value_objectives"]
 
 OBJECTIVES = ("mse", "msbe", "mspbe", "mstde", "neu")
@@ -363,6 +365,7 @@ def _squared_td(mdp, policy, d, Phi):
     return SquaredTD(quadratic, linear, float((joint * mdp.R**2).sum()))
 
 
+@checked
 def value_objectives(mdp, policy=None, behaviour=None, *, lam=0.0, features=None, weights=None):
     """Return the exact objectives of evaluating a policy of a finite MDP.
 

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 from octavo.engine.streams.passes import JIT, locked
 from octavo.rl.processes.transitions import Transitions
 
@@ -67,6 +68,7 @@ def trace_decay(
     return gamma * lam * previous
 
 
+@checked
 def eligibility_traces(transitions: Transitions, gamma: float, lam: float) -> NDArray[np.float64]:
     """Return the traces z_i = γλρ_{i-1} z_{i-1} + φ_i of a batch.
 
@@ -98,6 +100,7 @@ def eligibility_traces(transitions: Transitions, gamma: float, lam: float) -> ND
     return out
 
 
+@checked
 def trace_weights(transitions: Transitions, gamma: float, lam: float) -> NDArray[np.float64]:
     """Return the weight ρ_i (1 + γλρ_{i-1} (1 + ...)) that each temporal difference gets.
 

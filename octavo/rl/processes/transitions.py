@@ -19,6 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
+from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.sparse_rows import canonical_csr
+
 __all__ = ["Transitions", "importance_ratios"]
 
 Policy = ArrayLike | Callable[[Any, Any], float]
@@ -351,6 +354,7 @@ class Transitions:
         return cls(X, log[2], X_next, rho, log[4], log[5])
 
 
+@checked
 def importance_ratios(
     states: Any, actions: ArrayLike, target_prob: Policy, behaviour_prob: Policy
 ) -> NDArray[np.float64]:
@@ -461,11 +465,9 @@ def _run(env: Any, policy: Any, n_steps: int, rng: np.random.RandomState) -> tup
 
 
 def _checked_features(X: Any, name: str) -> Any:
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C", input_name=name)
-    if sp.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
+    return canonical_csr(
+        check_array(X, accept_sparse="csr", dtype=np.float64, order="C", input_name=name)
+    )
 
 
 def _require_shape(table: Any, shape: tuple[int, ...], name: str) -> None:

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.rl.evaluators.learning_paths import coefficient_path
 from octavo.rl.processes.transitions import Transitions
 
@@ -58,6 +59,7 @@ class EvaluatorTuning(NamedTuple):
     scores: NDArray[np.float64]
 
 
+@checked
 def survey_grid(method: str) -> dict[str, list[float]]:
     """Return the values that the survey tried for a method (Tables 3 and 4).
 
@@ -82,6 +84,7 @@ def survey_grid(method: str) -> dict[str, list[float]]:
     return {name: list(values) for name, values in _GRIDS[method].items()}
 
 
+@checked
 def tune_evaluator(
     estimator: Any,
     grid: dict[str, list[Any]],

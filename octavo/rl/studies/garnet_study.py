@@ -15,6 +15,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.rl.evaluators.bellman_residual import BRM, ResidualGradient
 from octavo.rl.evaluators.gradient_td import GTD2, TD, TDC
 from octavo.rl.evaluators.learning_paths import coefficient_path
@@ -69,6 +70,7 @@ class GarnetStudy(NamedTuple):
     curves: dict
 
 
+@checked
 def error_curve(evaluator, transitions, times, error):
     """Return the error of an evaluator after more and more transitions.
 
@@ -118,6 +120,7 @@ def _score(name, settings, errors):
     )
 
 
+@checked
 def garnet_evaluators(gamma=0.95):
     """Return the eight methods of the trace survey and the grids that it tunes them on.
 
@@ -195,6 +198,7 @@ def _test_one(models, size, off_policy, n_steps, times, seed):
     }
 
 
+@checked
 def garnet_study(
     size="small",
     *,

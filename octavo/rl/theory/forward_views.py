@@ -10,11 +10,11 @@ Survey", Journal of Machine Learning Research 15: Sections 2-4. Equation numbers
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from octavo.engine.estimators.arrays import Numbers
+from octavo.engine.estimators.checked import checked
 from octavo.rl.processes.traces import TraceTerms, dense_rows, trace_terms
 from octavo.rl.processes.transitions import Transitions
 
@@ -28,12 +28,10 @@ __all__ = [
     "lambda_td_errors",
 ]
 
-Array = NDArray[Any]
-
 
 def _parts(
     batch: Transitions, gamma: float, lam: float, off_policy: str
-) -> tuple[Array, Array, TraceTerms, Array]:
+) -> tuple[Numbers, Numbers, TraceTerms, Numbers]:
     """Return φ, Δφ, the terms, and the factor γλρ_i that leads from i to i + 1."""
     terms = trace_terms(batch, gamma, lam, off_policy)
     phi = dense_rows(batch.X)
@@ -41,7 +39,7 @@ def _parts(
     return phi, delta, terms, np.append(terms.decay[1:], 0.0)
 
 
-def _look_ahead(values: Array, onward: Array) -> Array:
+def _look_ahead(values: Numbers, onward: Numbers) -> Numbers:
     """Return s_i = values_i + onward_i s_{i+1}."""
     sums = values.copy()
     for i in range(len(values) - 2, -1, -1):
@@ -49,6 +47,7 @@ def _look_ahead(values: Array, onward: Array) -> Array:
     return sums
 
 
+@checked
 def lambda_td_errors(
     theta: ArrayLike,
     transitions: Transitions,
@@ -56,7 +55,7 @@ def lambda_td_errors(
     lam: float,
     *,
     off_policy: str = "transition",
-) -> Array:
+) -> Numbers:
     """Return the λ-temporal differences δ_i^λ = δ_i + γλρ_i δ_{i+1}^λ (Lemma 4).
 
     Parameters
@@ -86,7 +85,8 @@ def lambda_td_errors(
     return _look_ahead(terms.target - delta @ np.asarray(theta, dtype=float), onward)
 
 
-def lambda_successors(transitions: Transitions, gamma: float, lam: float) -> Array:
+@checked
+def lambda_successors(transitions: Transitions, gamma: float, lam: float) -> Numbers:
     """Return g_i = γρ_i (1 - λ) φ_{i+1} + γλρ_i g_{i+1}, the gradients of the λ-returns (Lemma 7).
 
     Parameters
@@ -114,6 +114,7 @@ def lambda_successors(transitions: Transitions, gamma: float, lam: float) -> Arr
     return _look_ahead(ahead, onward)
 
 
+@checked
 def forward_update(
     method: str,
     theta: ArrayLike,
@@ -122,7 +123,7 @@ def forward_update(
     lam: float,
     *,
     w: ArrayLike | None = None,
-) -> Array:
+) -> Numbers:
     """Return the direction in which a gradient method moves on a whole batch (standard weights).
 
     Parameters
@@ -167,6 +168,7 @@ def forward_update(
     raise ValueError(f"method must be 'td', 'tdc', 'gtd2' or 'residual', got {method!r}")
 
 
+@checked
 def forward_lstd(
     transitions: Transitions,
     gamma: float,
@@ -174,7 +176,7 @@ def forward_lstd(
     *,
     eps: float | None = None,
     off_policy: str = "transition",
-) -> Array:
+) -> Numbers:
     """Return θ with Σ φ_j δ_j^λ(θ) = θ/eps: LSTD(λ) by its definition (Eq. 9 with ξ = θ).
 
     Parameters
@@ -205,9 +207,10 @@ def forward_lstd(
     return np.linalg.solve(A, phi.T @ _look_ahead(terms.target, onward))
 
 
+@checked
 def forward_brm(
     transitions: Transitions, gamma: float, lam: float, *, eps: float | None = None
-) -> Array:
+) -> Numbers:
     """Return argmin Σ (δ_j^λ(θ))² + ‖θ‖²/eps: BRM(λ) by its definition (ξ = ω, standard weights).
 
     Parameters
@@ -236,6 +239,7 @@ def forward_brm(
     return np.linalg.solve(ahead.T @ ahead + _ridge(phi.shape[1], eps), ahead.T @ target)
 
 
+@checked
 def forward_lspe(
     transitions: Transitions,
     gamma: float,
@@ -244,7 +248,7 @@ def forward_lspe(
     eps: float = 1e3,
     learning_rate: float = 1.0,
     off_policy: str = "transition",
-) -> Array:
+) -> Numbers:
     """Return the last iterate of LSPE(λ): regressions of λ-returns from the iterate before.
 
     Parameters
@@ -281,6 +285,7 @@ def forward_lspe(
     return theta
 
 
+@checked
 def forward_fpkf(
     transitions: Transitions,
     gamma: float,
@@ -288,7 +293,7 @@ def forward_fpkf(
     *,
     eps: float = 1e3,
     off_policy: str = "transition",
-) -> Array:
+) -> Numbers:
     """Return the last iterate of FPKF(λ): each λ-return looks ahead with the θ of its own time.
 
     Parameters
@@ -326,5 +331,5 @@ def forward_fpkf(
     return past[-1]
 
 
-def _ridge(n_features: int, eps: float | None) -> Array:
+def _ridge(n_features: int, eps: float | None) -> Numbers:
     return np.zeros((n_features, n_features)) if eps is None else np.eye(n_features) / eps

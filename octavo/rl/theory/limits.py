@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from octavo.engine.estimators.checked import checked
 from octavo.rl.processes.objectives import solve_or_least_squares
 
 __all__ = [
@@ -118,6 +119,7 @@ def _projected_system(chain, gamma, lam):
     return weighted @ chain.Phi, A, weighted @ np.linalg.solve(reach, chain.R)
 
 
+@checked
 def lstd_limit(mdp, policy=None, behaviour=None, lam=0.0, *, features=None):
     """Return where LSTD(λ) converges: the fixed point of Π₀T^λ.
 
@@ -158,6 +160,7 @@ def lstd_limit(mdp, policy=None, behaviour=None, lam=0.0, *, features=None):
     return TraceLimit(A, b, theta, chain.trace_factor, growth)
 
 
+@checked
 def brm_limit(mdp, policy=None, behaviour=None, lam=0.0, *, features=None, as_published=False):
     """Return where BRM(λ) converges.
 
@@ -229,6 +232,7 @@ def brm_limit(mdp, policy=None, behaviour=None, lam=0.0, *, features=None, as_pu
     return TraceLimit(A, b, theta, chain.trace_factor, growth)
 
 
+@checked
 def contraction(mdp, policy=None, behaviour=None, lam=0.0, *, features=None):
     """Tell whether LSPE(λ), FPKF(λ) and TD(λ) converge.
 
@@ -284,6 +288,7 @@ def contraction(mdp, policy=None, behaviour=None, lam=0.0, *, features=None):
     )
 
 
+@checked
 def best_approximation_bound(mdp, policy=None, behaviour=None, lam=0.0, *, features=None):
     """Compare the fixed point of Π₀T^λ with the best approximation of the value.
 

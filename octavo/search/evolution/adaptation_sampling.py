@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["MannWhitney", "weighted_mannwhitneyu"]
 
 TRIAL = 1.5  # how much faster the imagined rate is
@@ -27,6 +29,7 @@ class MannWhitney(NamedTuple):
     pvalue: float
 
 
+@checked
 def weighted_mannwhitneyu(
     x: Any, y: Any, wx: Any = None, wy: Any = None, *, alternative: str = "two-sided"
 ) -> MannWhitney:

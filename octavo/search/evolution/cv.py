@@ -52,7 +52,7 @@ class NESSearchCV(BaseSearchCV):
         Candidates in a generation, by default 4 + ⌊3 ln d⌋.
     sigma0 : float, default=0.25
         First standard deviation, as a share of each range; the search begins in the middle.
-    scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
+    scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score : object
         As in `sklearn.model_selection.RandomizedSearchCV`.
     random_state : int, RandomState instance or None, default=None
         Source of the candidates.

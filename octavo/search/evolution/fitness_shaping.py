@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["rank_utilities"]
 
 
+@checked
 def rank_utilities(n: int, kind: Any = "log") -> np.ndarray:
     """Return the utilities of `n` ranks, best first; they sum to zero.
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.smooth.ask_tell import AskTell, Bounds, Limits, check_bounds, evaluator, run
 from octavo.search.evolution.snes import SNES
 from octavo.search.evolution.xnes import XNES
@@ -49,6 +50,7 @@ def _new_start(
     return start if bounds is None else bounds.clip(start)
 
 
+@checked
 def minimize_nes(
     f: Callable,
     x0: Any,

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import digamma, roots_legendre
 from scipy.stats import beta as beta_distribution
 
+from octavo.engine.estimators.checked import checked
 from octavo.search.evolution.gaussian_search import GaussianSearch, positive
 from octavo.search.evolution.xnes import LARGEST_STEP, bent, default_rate, scale_and_shape, spectrum
 
@@ -143,6 +144,7 @@ class StudentRadial:
         return self.df * share / (1 - share), weights / 2
 
 
+@checked
 def radial_natural_gradient(
     g1: np.ndarray, g_tau: np.ndarray, v: np.ndarray, c: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:

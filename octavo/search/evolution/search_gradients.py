@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from octavo.engine.estimators.checked import checked
 from octavo.search.evolution.fitness_shaping import rank_utilities, shared_utilities
 from octavo.search.evolution.gaussian_search import GaussianSearch, positive
 from octavo.search.evolution.xnes import scale_and_shape
@@ -19,6 +20,7 @@ __all__ = ["CanonicalNES", "SearchGradient", "gaussian_log_derivatives"]
 SMALLEST_VARIANCE = 1e-12  # relative to the mean variance; a plain step may lose definiteness
 
 
+@checked
 def gaussian_log_derivatives(
     Z: np.ndarray, mean: np.ndarray, cov: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -121,6 +121,8 @@ class ChainField:
 
     def nodes(self, weights: Floats, values: Any) -> tuple[Floats, Codes]:
         """Return scores of positions, and the column of each state in them."""
+        # Σ λ_i g_i of the features of Eq. (1) that look at x: log Ψ_x of Section 2.3.1, but for the
+        # weights of bare patterns, which stand on the transitions.
         parts = self.blocks.split(weights)
         scores = np.asarray(values @ parts["coef"])
         column = self.grammar.column
@@ -153,7 +155,7 @@ class ChainField:
         return tied_marginals(start, edges, nodes, column, data.lengths, end=end, weight=share)
 
     def expected(self, weights: Floats, data: ChainData, share: Floats) -> tuple[Floats, Floats]:
-        """Return log Z of each sequence, and the expected features of all by their shares."""
+        """Return log Z_x of each sequence, and E(f_i) of all by their shares (Section 2.3.2)."""
         if self._ends is None:
             return self._expected(weights, data, share)
         found = [
@@ -188,7 +190,7 @@ class ChainField:
         )
 
     def counted(self, data: ChainData, share: Floats) -> Floats:
-        """Return the features of the labels of all sequences, by their shares."""
+        """Return Ẽ(f_i), the features of the labels of all sequences, by their shares."""
         assert data.codes is not None
         rows = np.arange(data.codes.size)
         weight = np.repeat(share, data.lengths)
@@ -235,7 +237,7 @@ class ChainField:
             yield (start, plain, wide), part.lengths
 
     def best(self, weights: Floats, data: ChainData, loss: float = 0.0) -> tuple[Codes, Floats]:
-        """Return the labels of largest score of each sequence, and the scores.
+        """Return the labels of largest score of each sequence, and the scores: Section 2.4.
 
         A loss adds that much for every position whose label differs from the data's.
         """
@@ -300,5 +302,5 @@ class FieldLikelihood:
         else:
             found = self.pool(delayed(self.field.expected)(weights, *part) for part in self.parts)
         total = sum(float(share @ log_z) for (log_z, _), (_, share) in zip(found, self.parts))
-        gradient = self.counted - sum(expected for _, expected in found)
-        return float(self.counted @ weights) - total, gradient
+        gradient = self.counted - sum(expected for _, expected in found)  # Ẽ(f) - E(f)
+        return float(self.counted @ weights) - total, gradient  # Σ λ·f - log Z_x, Section 2.3

@@ -139,6 +139,7 @@ class LabelGrammar:
 
     def potentials(self, weights: Floats) -> Potentials:
         """Return the scores that weights of the patterns give to states and transitions."""
+        # log Ψ_x of history p and label y: Σ λ_i over patterns that end p·y (Section 2.3.1).
         pairs = self.automaton.suffix_matrix.T @ weights
         start = np.full(self.n_states, -np.inf)
         start[self.first] = pairs[self._first_pair]
@@ -161,7 +162,7 @@ class LabelGrammar:
         counts[self._first_pair] += starts[self.first]
         if self.marked:
             counts[self._last_pair] += ends
-        return self.automaton.suffix_matrix @ counts
+        return self.automaton.suffix_matrix @ counts  # Σ P(z | x), Section 2.3.2
 
     def walk(self, codes: Codes, lengths: Codes) -> Codes:
         """Return the chain's state at each label of stacked sequences."""

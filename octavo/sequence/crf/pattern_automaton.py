@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 from octavo.sequence.crf.label_sequences import (
     classes_of,
     encode_labels,
@@ -56,6 +57,7 @@ class BoundaryLabel(Enum):
 BoundaryLabel.__signature__ = inspect.Signature()  # type: ignore[assignment, method-assign]
 
 
+@checked
 def observed_patterns(
     y: Any,
     max_order: int,
@@ -222,6 +224,7 @@ class PatternAutomaton:
         self.labels, self.patterns = list(labels), list(patterns)
         self._place = _places(self.labels)
         coded = _coded(self.patterns, self._place)
+        # The set P of Section 2.2: the empty pattern, all labels, all proper prefixes of patterns.
         prefixes = {z[:k] for z in coded for k in range(len(z) + complete)}
         prefixes |= {(), *((code,) for code in range(len(self.labels)))}
         ordered = sorted(prefixes, key=lambda p: (len(p), p))
@@ -236,7 +239,10 @@ class PatternAutomaton:
         self._whole = np.array([index.get(z, -1) for z in coded], dtype=np.int64)
 
     def _connect(self) -> None:
-        """Fill delta and fail level by level, as in the automaton of Aho and Corasick."""
+        """Fill delta and fail level by level, as in the automaton of Aho and Corasick.
+
+        delta[p, y] is the longest suffix of p·y in P, the paper's relation ≤ˢ_P.
+        """
         n = len(self.labels)
         self.delta = np.zeros((len(self.states), n), dtype=np.int64)
         self.fail = np.full(len(self.states), -1, dtype=np.int64)

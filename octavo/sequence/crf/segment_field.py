@@ -156,6 +156,7 @@ class SegmentField:
             label_of = self.grammar.column
             observed = np.asarray(data.values @ parts["transition"])
             base = base[:, label_of] + (self._ends.T @ observed.T).T
+        # g_i(x, u, v) of Eq. (1) as sums over the positions of a segment, by running totals.
         scores = np.zeros((n, L, base.shape[1]))
         run = np.zeros_like(base)
         for d in range(min(L, n)):
@@ -202,7 +203,7 @@ class SegmentField:
         return np.add.reduceat(segments, self._first_of_label, axis=2)
 
     def expected(self, weights: Floats, data: SegmentData, share: Floats) -> tuple[Floats, Floats]:
-        """Return log Z of each sequence, and the expected features of all by their shares."""
+        """Return log Z_x of each sequence, and E(f_i) of all by their shares (Section 2.3.2)."""
         log_z, total = [], np.zeros(self.blocks.size)
         for first, last in data.runs(self._positions):
             part, own = data.part(first, last), share[first:last]
@@ -230,7 +231,7 @@ class SegmentField:
         return self.blocks.join(**parts)
 
     def counted(self, data: SegmentData, share: Floats) -> Floats:
-        """Return the features of the segments of all sequences, by their shares."""
+        """Return Ẽ(f_i), the features of the segments of all sequences, by their shares."""
         total = np.zeros(self.blocks.size)
         for first, last in data.runs(self._positions):
             part, own = data.part(first, last), share[first:last]
@@ -259,7 +260,10 @@ class SegmentField:
     # --- paths ------------------------------------------------------------------------------
 
     def best(self, weights: Floats, data: SegmentData, loss: float = 0.0) -> Segmentations:
-        """Return the segmentation of largest score of each sequence, states as label codes."""
+        """Return the segmentation of largest score of each sequence, states as label codes.
+
+        The δ_x of Section 2.4, by the engine's max-plus.
+        """
         found = [
             best_segmentations(*self._problem(weights, part, loss))
             for part in data.parts(self._positions)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import fit_context
 from octavo.sequence.crf.label_sequences import (
     LabelStack,
@@ -103,6 +104,7 @@ def encode_segments(stack: SegmentStack, classes: NDArray[Any], *, name: str = "
 # --- runs ---------------------------------------------------------------------------------------
 
 
+@checked
 def labels_to_segments(labels: Sequence[Hashable]) -> list[Segment]:
     """Return the runs of equal labels as segments.
 
@@ -132,6 +134,7 @@ def labels_to_segments(labels: Sequence[Hashable]) -> list[Segment]:
     return segments
 
 
+@checked
 def segments_to_labels(segments: Sequence[Segment]) -> list[Hashable]:
     """Return the label of every position.
 
@@ -162,6 +165,7 @@ def segments_to_labels(segments: Sequence[Segment]) -> list[Hashable]:
 # --- BIO ----------------------------------------------------------------------------------------
 
 
+@checked
 def segments_to_bio(segments: Sequence[Segment], outside: str = "O") -> list[str]:
     """Return tags that tell the first position of a segment (B-) from the others (I-).
 
@@ -193,6 +197,7 @@ def segments_to_bio(segments: Sequence[Segment], outside: str = "O") -> list[str
     return tags
 
 
+@checked
 def bio_to_segments(tags: Sequence[str], outside: str = "O") -> list[Segment]:
     """Return the segments that BIO tags tell; an I- tag without its beginning begins one.
 

@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
+
 __all__ = ["RandomizationTest", "approximate_randomization", "segment_f1"]
 
 Segments = Sequence[Sequence[tuple[int, int, Hashable]]]
 Floats = NDArray[np.float64]
 
 
+@checked
 def segment_f1(
     y_true: Segments,
     y_pred: Segments,
@@ -110,6 +113,7 @@ class RandomizationTest(NamedTuple):
     n_shuffles: int
 
 
+@checked
 def approximate_randomization(
     metric: str | Callable[[Any, Any], float],
     y_true: Sequence[Any],

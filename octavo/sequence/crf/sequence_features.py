@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chains.sequences import check_lengths, locate, split_sequences, stack_sequences
+from octavo.engine.estimators.checked import checked
 
 __all__ = ["window_features"]
 
@@ -212,6 +213,7 @@ def vectorize(
 # --- windows ------------------------------------------------------------------------------------
 
 
+@checked
 def window_features(
     X: Any, lengths: ArrayLike | None = None, *, before: int = 1, after: int = 1
 ) -> Any:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chains.inference import Edges, best_paths, chain_marginals
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.sequence.hmm.model import HMMScores, require_possible
+from octavo.sequence.hmm.scores import HMMScores, require_possible
 
 _LARGEST = 200_000  # blocks of k - 1 states that the recursion may hold
 
@@ -88,7 +88,7 @@ def _best_blocks(gamma, follow, ptr, k, states):
                     best, where, total = -1.0, 0, 0.0
                     for i in range(K):
                         u = i * inner + middle
-                        block = chance[u] * follow[s, u % K, j]
+                        block = chance[u] * follow[s, u % K, j]  # p(y_t..y_{t+k-1} | x), Eq. (29)
                         total += block
                         if score[u] + block > best:
                             best, where = score[u] + block, i
@@ -120,6 +120,7 @@ def pairwise_path(scores: HMMScores, loss: ArrayLike) -> NDArray[np.int64]:
     )
     require_possible(scores, found.log_partition)
     assert found.pairs is not None
+    # Minus the expected loss of each pair: Eq. (30) for k = 2, with a general loss.
     gain: Any = -(found.pairs.reshape(-1, K * K) @ cost.T).reshape(-1, K, K)
     zero = np.zeros(scores.emission.shape)
     return best_paths(np.zeros(K), gain, zero, scores.lengths).states

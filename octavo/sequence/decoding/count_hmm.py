@@ -15,16 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from octavo.engine.chains.inference import log_partition
 from octavo.engine.chains.sequences import stack_sequences
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.sequence.decoding.posterior_risks import step_rows
-from octavo.sequence.hmm.model import (
-    checked_hmm,
-    checked_symbols,
-    log_of_probabilities,
-    symbol_emission,
-)
+from octavo.sequence.hmm.emissions import checked_symbols
+from octavo.sequence.hmm.params import HMMParams
 
 __all__ = ["CountHMM"]
 
@@ -167,6 +162,17 @@ class CountHMM(BaseEstimator):
             smooth[empty, empty] = 1.0
         return smooth / smooth.sum(axis=1, keepdims=True)
 
+    def to_hmm(self) -> HMMParams:
+        """Return the model as the type that all methods of `octavo.sequence` take.
+
+        Returns
+        -------
+        hmm : HMMParams
+            With the probabilities that were counted.
+        """
+        check_is_fitted(self)
+        return HMMParams(self.startprob_, self.transmat_, self.emissionprob_)
+
     def log_emission(self, X: Any, lengths: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the logs of the emission probabilities of every position in each state.
 
@@ -182,10 +188,7 @@ class CountHMM(BaseEstimator):
         log_emission : ndarray of shape (n_positions, n_states)
             Stacked over sequences.
         """
-        check_is_fitted(self)
-        values, counts = stack_sequences(X, lengths)
-        logs = log_of_probabilities(self.emissionprob_, "emissionprob_")
-        return symbol_emission(logs, values, counts)
+        return self.to_hmm().log_emission(X, lengths)
 
     def score(self, X: Any, y: Any = None, lengths: ArrayLike | None = None) -> float:
         """Return the mean log-likelihood of the observed sequences.
@@ -204,13 +207,4 @@ class CountHMM(BaseEstimator):
         score : float
             Mean over sequences of log p(x).
         """
-        check_is_fitted(self)
-        values, counts = stack_sequences(X, lengths)
-        scores = checked_hmm(
-            log_of_probabilities(self.startprob_, "startprob_"),
-            log_of_probabilities(self.transmat_, "transmat_"),
-            self.log_emission(values, counts),
-            counts,
-        )
-        found = log_partition(scores.start, scores.trans, scores.emission, scores.lengths)
-        return float(found.mean())
+        return float(self.to_hmm().score_samples(X, lengths).mean())

@@ -27,7 +27,8 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.chains.inference import chain_marginals
-from octavo.engine.chains.sequences import Stacked, locate, split_sequences, stack_sequences
+from octavo.engine.chains.sequences import locate, split_sequences, stack_sequences
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 from octavo.sequence.decoding.count_hmm import CountHMM
@@ -41,15 +42,9 @@ from octavo.sequence.decoding.paths import (
     state_path,
 )
 from octavo.sequence.decoding.posterior_risks import checked_labels, stacked_states
-from octavo.sequence.hmm.model import (
-    FittedHMM,
-    HMMScores,
-    checked_hmm,
-    fitted_hmm,
-    generator,
-    require_possible,
-    simulate_hmm,
-)
+from octavo.sequence.hmm.params import as_hmm, is_listed, scores_on
+from octavo.sequence.hmm.scores import HMMScores, require_possible
+from octavo.sequence.hmm.simulation import generator, simulate_hmm
 
 __all__ = ["HybridDecoder", "HybridDecoderCV", "asymptotic_risks"]
 
@@ -63,18 +58,6 @@ SCORES: dict[str, Callable[..., float]] = {
 }
 
 
-def model_scores(parts: FittedHMM, stacked: Stacked, listed: bool) -> HMMScores:
-    """Return the checked logarithms of a fitted model on stacked observations."""
-    emission = parts.log_emission(stacked.values, stacked.lengths)
-    scores = checked_hmm(parts.log_start, parts.log_trans, emission, stacked.lengths)
-    return scores._replace(listed=listed)
-
-
-def _is_list(X: Any, lengths: ArrayLike | None) -> bool:
-    """Tell whether sequences came as a list, so that answers go back as one."""
-    return lengths is None and isinstance(X, (list, tuple)) and any(np.ndim(x) > 0 for x in X)
-
-
 class HybridDecoder(BaseEstimator):
     """Decode hidden states anywhere between Viterbi and posterior decoding.
 
@@ -82,11 +65,10 @@ class HybridDecoder(BaseEstimator):
 
     Parameters
     ----------
-    model : fitted hmmlearn model, CountHMM, or tuple (startprob, transmat, emission)
-        In the tuple, start and transitions are probabilities; emission is a function from
-        observations to log densities (n_positions, n_states), a matrix (n_states, n_symbols) of
-        probabilities, or a list of scipy distributions. Transitions may be a scipy sparse matrix,
-        or vary: (n_positions - n_sequences, n_states, n_states).
+    model : HMMParams, or another form that `as_hmm` takes
+        Such as a fitted hmmlearn model, a CountHMM, a fitted mixture of HMMs, or a tuple
+        (startprob, transmat, emission). Transitions may be a scipy sparse matrix, or vary:
+        (n_positions - n_sequences, n_states, n_states).
     method : str, default="hybrid-pvd"
         Any method of `decode`.
     alpha : float in [0, 1], default=0.5
@@ -215,8 +197,7 @@ class HybridDecoder(BaseEstimator):
             The decoder.
         """
         self._validate_params()
-        parts = fitted_hmm(self.model)
-        self.n_states_ = int(parts.startprob.size)
+        self.n_states_ = as_hmm(self.model).n_states
         names = self._names(self.n_states_)
         self.classes_ = np.arange(self.n_states_) if names is None else np.unique(names)
         return self
@@ -234,8 +215,7 @@ class HybridDecoder(BaseEstimator):
 
     def _scores(self, X: Any, lengths: ArrayLike | None) -> HMMScores:
         self._validate_params()
-        parts = fitted_hmm(self.model)
-        return model_scores(parts, stack_sequences(X, lengths), _is_list(X, lengths))
+        return scores_on(as_hmm(self.model), stack_sequences(X, lengths), is_listed(X, lengths))
 
     def predict_states(self, X: Any, lengths: ArrayLike | None = None) -> Any:
         """Return the path of states, whatever the labels.
@@ -371,7 +351,7 @@ class HybridDecoderCV(CallbackSupportMixin, BaseEstimator):
 
     Parameters
     ----------
-    model : CountHMM, fitted hmmlearn model, or tuple (startprob, transmat, emission)
+    model : CountHMM, HMMParams, or another form that `as_hmm` takes
         As in `HybridDecoder`. A CountHMM need not be fitted.
     method : {"hybrid-pvd", "hybrid-pmap", "k-block", "beta"}, default="hybrid-pvd"
         The family.
@@ -535,7 +515,7 @@ class HybridDecoderCV(CallbackSupportMixin, BaseEstimator):
 
     def _check_marks(self, marks: NDArray[Any], lengths: NDArray[np.int64]) -> None:
         """Raise where y holds a state or label that the model does not have."""
-        K = int(np.size(fitted_hmm(self.model_).startprob))
+        K = as_hmm(self.model_).n_states
         known = np.arange(K) if self.labels is None else np.unique(checked_labels(self.labels, K))
         self.classes_ = known
         if marks.ndim != 1:
@@ -563,7 +543,7 @@ class HybridDecoderCV(CallbackSupportMixin, BaseEstimator):
     ) -> NDArray[np.float64]:
         """Return the score of every member on the sequences of a fold."""
         stacked = stack_sequences([parts[q] for q in test])
-        scores = model_scores(fitted_hmm(model), stacked, False)
+        scores = scores_on(as_hmm(model), stacked)
         point = PointLoss(self.loss, self.class_weight, self.labels, self.label_agg)
         states = family_states(scores, members, point)
         found = states if self.labels is None else np.asarray(self.labels)[states]
@@ -627,6 +607,7 @@ class HybridDecoderCV(CallbackSupportMixin, BaseEstimator):
         return self.decoder_.predict_proba(X, lengths)
 
 
+@checked
 def asymptotic_risks(
     model: Any, decoder: Any, T: int, n: int, *, k: float = 2, rng: Any = None
 ) -> dict[str, float]:
@@ -634,7 +615,7 @@ def asymptotic_risks(
 
     Parameters
     ----------
-    model : tuple (startprob, transmat, emission), CountHMM or fitted hmmlearn model
+    model : HMMParams, or another form that `as_hmm` takes
         What sequences are drawn from, and decoded with.
     decoder : str, dict or HybridDecoder
         A method, keyword arguments of `HybridDecoder`, or a decoder, whose own model is replaced.

@@ -21,8 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chains.inference import Edges, best_paths, blended_paths, chain_marginals
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 from octavo.sequence.decoding.blocks import block_path, pairwise_path
 from octavo.sequence.decoding.posterior_risks import (
+    PathEvidence,
     checked_labels,
     gain_matrix,
     log_prior_marginals,
@@ -30,7 +32,7 @@ from octavo.sequence.decoding.posterior_risks import (
     risks_of_each,
 )
 from octavo.sequence.decoding.transforms import variables_of
-from octavo.sequence.hmm.model import HMMScores, checked_hmm, require_possible
+from octavo.sequence.hmm.scores import HMMScores, checked_hmm, require_possible
 
 __all__ = ["decode", "decode_path_family"]
 
@@ -198,7 +200,7 @@ def _allowed(scores: Floats) -> Floats:
 def _weighted_path(scores: HMMScores, weights: Weights, gains: Floats | None) -> NDArray[np.int64]:
     """Return the minimiser of Eq. (56) with β2 = β4 = 0 by the recursion (23)-(25)."""
     c1, c2, c3, c4 = weights.C
-    nodes: Floats | None = None
+    nodes: Floats | None = None  # γ_t(j), above Eq. (23) and in Eq. (28), term by term
     if c1:
         nodes = _posterior_feature(scores, gains, weights.beta[0])
         if c1 != 1.0:
@@ -218,8 +220,9 @@ def _weighted_path(scores: HMMScores, weights: Weights, gains: Floats | None) ->
     if nodes is None:
         nodes = np.zeros(scores.emission.shape)
     joint = c2 + c4
-    if joint == 0.0:
+    if joint == 0.0:  # no transitions count: each position for itself
         return _best_of_rows(nodes)
+    # (C2 + C4) log π_j and (C2 + C4) log p_ij, Eq. (23).
     start, trans = scores.start * joint, _scaled(scores.trans, joint)
     return _possible_path(scores, start, trans, nodes)
 
@@ -227,7 +230,7 @@ def _weighted_path(scores: HMMScores, weights: Weights, gains: Floats | None) ->
 def _possible_path(
     scores: HMMScores, start: Floats, trans: Floats | Edges, nodes: Floats
 ) -> NDArray[np.int64]:
-    found = best_paths(start, trans, nodes, scores.lengths)
+    found = best_paths(start, trans, nodes, scores.lengths)  # Eq. (23)-(25)
     _require_finite(scores, found.score)
     return found.states
 
@@ -245,10 +248,11 @@ def _require_finite(scores: HMMScores, best: Floats) -> None:
 
 def _constrained_path(scores: HMMScores, method: str, gains: Floats | None) -> NDArray[np.int64]:
     """Return the best path by marginals among those allowed: Eq. (8), (10) or (15)."""
+    # log p_t(j | x) in Eq. (10), p_t(j | x) in Eq. (8) and (15).
     nodes = _posterior_feature(scores, gains, 0.0 if method == "pvd" else 1.0)
-    if method != "prior-pmap":
+    if method != "prior-pmap":  # r_t(i, j) of Eq. (8) asks that f_j(x_t) be positive, too
         np.copyto(nodes, -np.inf, where=scores.emission == -np.inf)
-    if isinstance(scores.trans, Edges):
+    if isinstance(scores.trans, Edges):  # log r_ij
         trans: Floats | Edges = scores.trans._replace(score=_allowed(scores.trans.score))
     else:
         trans = _allowed(scores.trans)
@@ -357,11 +361,11 @@ def path_risks_of_each(
     if loss is not None and np.ndim(loss) == 4:  # a loss on pairs has no point loss
         loss = None
     cost = loss_matrix(scores.start.size, loss, point.class_weight, point.labels)
-    return risks_of_each(
-        scores, found.log_partition, found.nodes, found.pairs, prior, states, k, cost, truth
-    )
+    evidence = PathEvidence(found.log_partition, found.nodes, found.pairs, prior)
+    return risks_of_each(scores, evidence, states, k, cost, truth)
 
 
+@checked
 def decode(
     log_start: ArrayLike,
     log_trans: Any,
@@ -386,7 +390,8 @@ def decode(
     Parameters
     ----------
     log_start : array-like of shape (K,)
-        Logs of the probabilities of the first state.
+        Logs of the probabilities of the first state. For a model at hand, whatever its form,
+        ``as_hmm(model).logs(X)`` are the first three arguments.
     log_trans : array-like of shape (K, K) or (T - 1, K, K), or sparse matrix
         Logs of the transition probabilities, the same at all steps or one matrix a step (for
         several sequences stacked, or a list). The stored entries of a scipy sparse matrix are
@@ -467,6 +472,7 @@ def decode(
 # --- families -----------------------------------------------------------------------------------
 
 
+@checked
 def decode_path_family(
     log_start: ArrayLike,
     log_trans: Any,
@@ -554,7 +560,7 @@ def family_states(
         at += 1
     if used[2]:
         features[at] = _prior_feature(scores, gains, beta[1])
-    joint = C[:, 1] + C[:, 3]
+    joint = C[:, 1] + C[:, 3]  # C2 + C4 of Eq. (23)
     weights = np.column_stack([C[:, :3][:, used], joint])
     if isinstance(scores.trans, Edges) or not any(used):
         return np.stack([_one_blend(scores, features, w) for w in weights])

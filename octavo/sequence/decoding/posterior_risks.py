@@ -20,7 +20,8 @@ from scipy.special import logsumexp
 
 from octavo.engine.chains.inference import Edges, chain_marginals, path_scores
 from octavo.engine.chains.sequences import locate, stack_sequences
-from octavo.sequence.hmm.model import HMMScores, checked_hmm, require_possible
+from octavo.engine.estimators.checked import checked
+from octavo.sequence.hmm.scores import HMMScores, checked_hmm, require_possible
 
 __all__ = ["Posteriors", "hmm_posteriors", "path_risks"]
 
@@ -40,6 +41,7 @@ class Posteriors(NamedTuple):
     prior_marginals: Any
 
 
+@checked
 def hmm_posteriors(
     log_start: ArrayLike,
     log_trans: Any,
@@ -53,7 +55,8 @@ def hmm_posteriors(
     Parameters
     ----------
     log_start : array-like of shape (K,)
-        Logs of the probabilities of the first state.
+        Logs of the probabilities of the first state. For a model at hand, whatever its form,
+        ``as_hmm(model).logs(X)`` are the first three arguments.
     log_trans : array-like of shape (K, K) or (T - 1, K, K), or sparse matrix
         Logs of the transition probabilities, the same at all steps or one matrix a step. For
         several sequences the steps are stacked, or a list of arrays. The stored entries of a
@@ -101,7 +104,7 @@ def hmm_posteriors(
 
 
 def log_prior_marginals(scores: HMMScores) -> Floats:
-    """Return the logs of P(Y_t = j), without observations: π P^{t-1}."""
+    """Return the logs of p_t(j) = P(Y_t = j), without observations: π P^{t-1}; Eq. (20), (27)."""
     trans: Any = scores.trans
     if isinstance(trans, Edges):
         total = np.bincount(trans.source, np.exp(trans.score), minlength=scores.start.size)
@@ -131,7 +134,7 @@ def gain_matrix(
         if class_weight is not None:
             raise ValueError("give a loss or class_weight, not both")
         cost = _checked_loss(loss, K, labels)
-        return max(1.0, float(cost.max())) - cost
+        return max(1.0, float(cost.max())) - cost  # 1 - ρ_t in the place of p_t, Section 8
     weight = _checked_weights(class_weight, K)
     if labels is None:
         return None if weight is None else np.diag(weight)
@@ -197,6 +200,7 @@ def _checked_weights(class_weight: Any, K: int) -> Floats | None:
 # --- risks --------------------------------------------------------------------------------------
 
 
+@checked
 def path_risks(
     posteriors: Posteriors,
     model: tuple[Any, Any, Any],
@@ -216,7 +220,7 @@ def path_risks(
     posteriors : Posteriors
         From `hmm_posteriors`.
     model : tuple (log_start, log_trans, log_emission)
-        As it was given to `hmm_posteriors`.
+        As it was given to `hmm_posteriors`; ``as_hmm(model).logs(X)``.
     path : array-like of int of shape (T,), or list of such
         States, counted from 0.
     k : float, default=2
@@ -266,9 +270,8 @@ def path_risks(
         xi = xi[np.arange(before.size), states[before], states[before + 1]]
     cost = loss_matrix(scores.start.size, loss, class_weight, labels)
     true = None if truth is None else stacked_states(truth, scores, "truth")
-    found = risks_of_each(
-        scores, np.atleast_1d(posteriors.loglik), gamma, xi, prior, states, k, cost, true
-    )
+    evidence = PathEvidence(np.atleast_1d(posteriors.loglik), gamma, xi, prior)
+    found = risks_of_each(scores, evidence, states, k, cost, true)
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
@@ -307,18 +310,29 @@ def path_pairs(scores: HMMScores, states: NDArray[np.int64]) -> Floats:
     return pairs
 
 
+class PathEvidence(NamedTuple):
+    """What the risks of a path need of the posterior, all sequences stacked.
+
+    ``loglik`` of each sequence, posterior marginals ``gamma`` (N, K), pair marginals ``xi`` along
+    the path only, one a step, and ``prior`` marginals (N, K).
+    """
+
+    loglik: Floats
+    gamma: Floats
+    xi: Floats
+    prior: Floats
+
+
 def risks_of_each(
     scores: HMMScores,
-    loglik: Floats,
-    gamma: Floats,
-    xi: Floats,
-    prior: Floats,
+    evidence: PathEvidence,
     states: NDArray[np.int64],
     k: float,
     cost: Floats,
     truth: NDArray[np.int64] | None,
 ) -> dict[str, Floats]:
-    """Return every risk of every sequence; ``xi`` holds the pair marginals along the path."""
+    """Return every risk of every sequence's path."""
+    loglik, gamma, xi, prior = evidence
     if not k >= 1:
         raise ValueError(f"k must be at least 1, got {k}")
     rows, first = np.arange(states.size), np.cumsum(scores.lengths) - scores.lengths
@@ -336,7 +350,7 @@ def risks_of_each(
             "R1_bar": mean(-np.log(gamma[rows, states])),  # Eq. (6)
             "Rinf": -np.expm1(np.minimum(joint - loglik, 0.0)),  # Eq. (2)
             "Rinf_bar": -(joint - loglik) / T,  # Eq. (3)
-            "Rinf_bar_joint": -joint / T,
+            "Rinf_bar_joint": -joint / T,  # R̄∞(s, x), below Eq. (19)
             "R1_prior": mean(np.einsum("ty,ty->t", prior, cost[states])),  # Eq. (27)
             "R1_bar_prior": mean(-np.log(prior[rows, states])),  # Eq. (20)
             "Rinf_bar_prior": -alone / T,  # Eq. (21)
@@ -362,6 +376,6 @@ def _block_risk(lengths: NDArray[np.int64], gamma: Floats, xi: Floats, k: float)
             blocks = single[: T - int(k) + 1].copy()
             for m in range(int(k) - 1):  # p(s_t..s_{t+k-1} | x) by the Markov property
                 blocks *= follow[m : m + blocks.size]
-            risk[q] = 1.0 - blocks.mean()
+            risk[q] = 1.0 - blocks.mean()  # Eq. (29)
         row += int(T)
     return risk

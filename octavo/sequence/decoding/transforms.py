@@ -22,7 +22,8 @@ from octavo.engine.chains.inference import Edges, log_partition
 from octavo.engine.chains.kernels import edge_between, edge_degree
 from octavo.engine.chains.sequences import locate
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.sequence.hmm.model import HMMScores, checked_hmm, require_possible
+from octavo.engine.estimators.checked import checked
+from octavo.sequence.hmm.scores import HMMScores, checked_hmm, require_possible
 
 __all__ = ["TransformedVariables", "transformed_variables"]
 
@@ -36,6 +37,7 @@ class TransformedVariables(NamedTuple):
     backward: Any
 
 
+@checked
 def transformed_variables(
     log_start: ArrayLike,
     log_trans: Any,
@@ -119,7 +121,10 @@ def variables_of(scores: HMMScores, mu: float, transform: str) -> TransformedVar
 
 @njit(cache=True)
 def _power_mean(values, count, mu):
-    """Return log [Σ exp(values)^μ]^{1/μ}; the max for μ = ∞, the mean over the support for 0."""
+    """Return log [Σ exp(values)^μ]^{1/μ}, Eq. (45); its limits for μ = ∞, Eq. (47), and 0, (53).
+
+    The first is the max, the second the mean over the support.
+    """
     top, total, n = -np.inf, 0.0, 0
     for m in range(count):
         top = max(top, values[m])
@@ -179,7 +184,7 @@ def _power(start, trans, emission, ptr, mu, forward, backward, possible):
                     j, score, _ = edge_between(trans, _step(trans, n - q - 1), i, m)
                     values[i, m] = forward[n - 1, j] + score
                 forward[n, i] = _power_mean(values[i], degree, mu) + emission[n, i]
-            scale[n] = _subtract_log_sum(forward, n)
+            scale[n] = _subtract_log_sum(forward, n)  # c_t(μ), below Eq. (52)
             if scale[n] == -np.inf:
                 possible[q] = -np.inf
                 break
@@ -220,7 +225,7 @@ def _log_mean_exp(z):
 def _brushe(start, trans, density, ptr, mu, normalise, forward, backward):
     """Fill Eq. (51) or, normalised, (54); return the row where all underflow, or -1."""
     N, K = density.shape
-    factor = (1.0 + (K - 1) * math.exp(-mu)) / mu
+    factor = (1.0 + (K - 1) * math.exp(-mu)) / mu  # Eq. (50)
     z, scale = np.empty(K), np.empty(N)
     for q in range(ptr.shape[0] - 1):
         for n in range(ptr[q], ptr[q + 1]):
@@ -231,7 +236,7 @@ def _brushe(start, trans, density, ptr, mu, normalise, forward, backward):
                     continue
                 for j in range(K):
                     z[j] = mu * forward[n - 1, j] * trans[s, j, i]
-                forward[n, i] = _log_mean_exp(z) * density[n, i]
+                forward[n, i] = _log_mean_exp(z) * density[n, i]  # Eq. (51), (54)
                 if not normalise:
                     forward[n, i] *= factor
             scale[n] = np.sum(forward[n])
@@ -245,7 +250,7 @@ def _brushe(start, trans, density, ptr, mu, normalise, forward, backward):
             for i in range(K):
                 for j in range(K):
                     z[j] = mu * trans[s, i, j] * density[n + 1, j] * backward[n + 1, j]
-                backward[n, i] = _log_mean_exp(z)
+                backward[n, i] = _log_mean_exp(z)  # Eq. (51), (54), last lines
                 backward[n, i] *= 1.0 / scale[n + 1] if normalise else factor
             if not np.max(backward[n]) > 0.0:
                 return n

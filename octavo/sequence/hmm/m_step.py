@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.engine.probability.gaussians import Moments, moments_to_gaussians
-from octavo.sequence.hmm.params import HMMBank
+from octavo.engine.probability.gaussians import (
+    Moments,
+    SingularCovarianceError,
+    is_singular,
+    moments_to_gaussians,
+)
+from octavo.sequence.hmm.bank import HMMBank
 
 Floats = NDArray[np.float64]
 _EMPTY = 1e-12  # share of the whole below which a Gaussian keeps its parameters
-
-
-class SingularCovarianceError(ValueError):
-    """A Gaussian shrank to a point: the likelihood has no maximum without `reg_covar`."""
 
 
 class BankStatistics(NamedTuple):
@@ -92,13 +93,8 @@ def updated_bank(bank: HMMBank, statistics: BankStatistics, *, noise: float = 0.
 
 def _require_spread(covars: Floats, bank: HMMBank) -> None:
     """Raise where an updated Gaussian has no density."""
-    if bank.kind == "full":
-        values = np.linalg.eigvalsh(covars)
-        bad = values[..., 0] <= np.finfo(float).eps * values[..., -1]
-    else:
-        bad = covars.min(axis=3) <= 0
-    for k, s, m in np.argwhere(bad)[:1]:
+    for k, s, m in np.argwhere(is_singular(covars, full=bank.kind == "full"))[:1]:
         raise SingularCovarianceError(
-            f"the covariance of component {k}, state {s}, Gaussian {m} became singular: it "
-            "explains too few points; raise reg_covar, or lower n_states or n_mix"
+            f"The covariance of component {k}, state {s}, Gaussian {m} became singular: it "
+            "explains too few points; raise reg_covar, or lower n_states or n_mix."
         )

@@ -8,13 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.sequence.hmm.params import (
-    HMMBank,
-    chunks_of_sequences,
-    log_sum,
-    safe_log,
-    sequence_logliks,
-)
+from octavo.sequence.hmm.bank import HMMBank, chunks_of_sequences, sequence_logliks
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -98,13 +92,3 @@ def set_logliks(mixture: Mixture, data: SequenceSets) -> Floats:
     """Return the log-likelihood of each set under each component, of shape (n_sets, K)."""
     each = sequence_logliks(mixture.bank, data.rows, data.lengths)
     return np.add.reduceat(each, np.cumsum(data.sets) - data.sets, axis=1).T
-
-
-def responsibilities(weights: Floats, logliks: Floats) -> tuple[Floats, Floats]:
-    """Return z (n, K) ∝ weights · exp(logliks), and the log of the sums; Eq. (19)."""
-    joint = safe_log(weights) + logliks
-    total = log_sum(joint)
-    possible = np.isfinite(total)
-    share = np.exp(joint - np.where(possible, total, 0.0)[:, None])
-    share[~possible] = weights  # nothing explains it: what is known before seeing it
-    return share, total

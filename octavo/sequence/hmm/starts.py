@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.sequence.hmm.params import HMMBank, HMMParams, pack_hmms, unpack_hmms
+from octavo.sequence.hmm.bank import HMMBank, pack_hmms, unpack_hmms
+from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm.sequence_sets import (
     Mixture,
     SequenceSets,

@@ -8,14 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from octavo.sequence.hmm.params import HMMParams, check_rows, log_sum, pack_hmms, safe_log
-from octavo.sequence.hmm.sequence_sets import (
-    Mixture,
-    SequenceSets,
-    gather_sets,
-    responsibilities,
-    set_logliks,
-)
+from octavo.engine.probability.mixtures import log_sum, responsibilities, safe_log
+from octavo.sequence.hmm.bank import check_rows, pack_hmms
+from octavo.sequence.hmm.params import HMMParams, join_hmms
+from octavo.sequence.hmm.sequence_sets import Mixture, SequenceSets, gather_sets, set_logliks
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +25,18 @@ class SequenceMixtureMixin:
     def _mixture(self) -> Mixture:
         check_is_fitted(self, "cluster_hmms_")
         return Mixture(np.asarray(self.weights_), pack_hmms(self.cluster_hmms_))
+
+    def to_hmm(self) -> HMMParams:
+        """Return the mixture as one HMM, to be decoded or drawn from.
+
+        Returns
+        -------
+        hmm : HMMParams
+            With the states of all components, in their order; those of one never lead to those of
+            another, and it starts in component k with probability ``weights_[k]``.
+        """
+        check_is_fitted(self, "cluster_hmms_")
+        return join_hmms(self.cluster_hmms_, self.weights_)
 
     def _logliks(self, X: Any, lengths: Any, groups: Any) -> tuple[Mixture, SequenceSets, Floats]:
         mixture = self._mixture()
@@ -99,7 +107,7 @@ class SequenceMixtureMixin:
             One entry a sequence, or a group in the order of `numpy.unique`.
         """
         mixture, _, logliks = self._logliks(X, lengths, groups)
-        return log_sum(safe_log(mixture.weights) + logliks)
+        return log_sum(safe_log(mixture.weights) + logliks)  # the log of Eq. (4)
 
     def score(
         self, X: Any, lengths: ArrayLike | None = None, groups: ArrayLike | None = None

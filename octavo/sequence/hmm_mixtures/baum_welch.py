@@ -13,17 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from octavo.engine.chains.inference import chain_marginals
+from octavo.engine.estimators.checked import checked
 from octavo.engine.probability.gaussians import owned_log_density, owned_moments
-from octavo.engine.smooth.em import climb
+from octavo.engine.probability.mixtures import log_sum, safe_log
+from octavo.engine.smooth.em import Restarts, climb
+from octavo.sequence.hmm.bank import HMMBank, check_rows, unpack_hmms
 from octavo.sequence.hmm.m_step import BankStatistics, updated_bank
-from octavo.sequence.hmm.params import (
-    HMMBank,
-    HMMParams,
-    check_rows,
-    log_sum,
-    safe_log,
-    unpack_hmms,
-)
+from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm.sequence_sets import SequenceSets, gather_sets, parts_of_sets, take_sets
 from octavo.sequence.hmm.starts import Shape, join_banks, start_bank
 from octavo.sequence.hmm_mixtures.mixture import HMMMixture, shape_of
@@ -110,17 +106,15 @@ def _own_statistics(
 def fit_own(
     data: SequenceSets,
     shape: Shape,
+    restarts: Restarts,
     *,
-    n_init: int,
-    max_iter: int,
-    tol: float,
     noise: float,
     rng: np.random.RandomState,
 ) -> HMMBank:
     """Return one model a set, each the best of several starts."""
     best: HMMBank | None = None
     reached = np.full(data.sets.size, -np.inf)
-    for _ in range(n_init):
+    for _ in range(restarts.n_init):
         start = join_banks(
             [
                 start_bank(take_sets(data, g, g + 1), shape, rng, data.rows, noise)
@@ -136,8 +130,8 @@ def fit_own(
             expect,
             lambda bank, found: updated_bank(bank, found[1], noise=noise),
             start,
-            max_iter=max_iter,
-            tol=tol,
+            max_iter=restarts.max_iter,
+            tol=restarts.tol,
         )
         better = run.expectations[0] > reached
         reached = np.where(better, run.expectations[0], reached)
@@ -156,6 +150,7 @@ def _better_of(better: NDArray[np.bool_], one: HMMBank, other: HMMBank) -> HMMBa
     return one._replace(**{name: mix(getattr(one, name), getattr(other, name)) for name in names})
 
 
+@checked
 def fit_hmms(
     X: Any,
     lengths: ArrayLike | None = None,
@@ -229,7 +224,7 @@ def fit_hmms(
     rng = check_random_state(random_state)
     hmms: list[HMMParams] = []
     for part in parts_of_sets(data, n_states * max(n_states, shape.n_mix)):
-        bank = fit_own(part, shape, n_init=n_init, max_iter=max_iter, tol=tol, noise=noise, rng=rng)
+        bank = fit_own(part, shape, Restarts(n_init, max_iter, tol), noise=noise, rng=rng)
         if stationary_start:
             bank = bank._replace(start=np.array([stationary(trans) for trans in bank.trans]))
         hmms += unpack_hmms(bank)

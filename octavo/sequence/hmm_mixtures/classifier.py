@@ -23,16 +23,11 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
-from octavo.sequence.hmm.params import (
-    COVARIANCE_TYPES,
-    HMMParams,
-    check_rows,
-    log_sum,
-    pack_hmms,
-    safe_log,
-    sequence_logliks,
-    unpack_hmms,
-)
+from octavo.engine.probability.mixtures import log_sum, safe_log
+from octavo.engine.smooth.em import Restarts
+from octavo.sequence.hmm.bank import check_rows, pack_hmms, sequence_logliks, unpack_hmms
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
+from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm.sequence_sets import Mixture, SequenceSets, gather_sets
 from octavo.sequence.hmm.starts import Shape
 from octavo.sequence.hmm_mixtures.hierarchical_mixture import ShardModels, fit_shards
@@ -329,9 +324,7 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator)
             alone,
             min(self.n_components, data.lengths.size),
             shape,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
+            Restarts(self.n_init, self.max_iter, self.tol),
             noise=self._noise(),
             rng=rng,
             progress=progress,
@@ -356,9 +349,7 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator)
             data,
             self.base_n_components,
             shape,
-            n_init=self.base_n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
+            Restarts(self.base_n_init, self.max_iter, self.tol),
             noise=self._noise(),
             rng=rng,
             n_jobs=self.n_jobs,
@@ -392,29 +383,16 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator)
             progress.step()
             return Mixture(spectral.weights_, pack_hmms(spectral.cluster_hmms_))
         bank = pack_hmms(hmms).widened(self._noise())
-        limits: dict[str, Any] = {
-            "n_init": self.n_init,
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-            "rng": rng,
-            "progress": progress,
-        }
+        restarts = Restarts(self.n_init, self.max_iter, self.tol)
+        source: dict[str, Any] = {"rng": rng, "progress": progress}
         drawn = self.virtual_per_hmm * len(hmms)
         if self.estimator == "shem":
-            run = fit_sampled(
-                bank,
-                weights,
-                k,
-                shape,
-                n_samples=max(1, round(drawn)),
-                tau=int(self.tau),
-                noise=self._noise(),
-                **limits,
-            )
-        else:
-            problem = Collection(bank, weights, drawn * weights, int(self.tau))
-            run = fit_vhem(problem, k, shape, annealing=ANNEALING, **limits)
-        return run.params
+            drawn = max(1, round(drawn))
+        base_models = Collection(bank, weights, drawn * weights, int(self.tau))
+        if self.estimator == "shem":
+            noise = self._noise()
+            return fit_sampled(base_models, k, shape, restarts, noise=noise, **source).params
+        return fit_vhem(base_models, k, shape, restarts, annealing=ANNEALING, **source).params
 
     # --- answers ----------------------------------------------------------------------------
 

@@ -25,18 +25,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
-from octavo.engine.smooth.em import Climb, warn_unless_converged
-from octavo.sequence.hmm.params import (
-    COVARIANCE_TYPES,
-    HMMBank,
-    HMMParams,
-    log_sum,
-    pack_hmms,
-    require_positive,
-    safe_log,
-    unpack_hmms,
-)
-from octavo.sequence.hmm.sequence_sets import Mixture, responsibilities
+from octavo.engine.probability.mixtures import log_sum, responsibilities, safe_log
+from octavo.engine.smooth.em import Climb, Restarts, warn_unless_converged
+from octavo.sequence.hmm.bank import HMMBank, pack_hmms, require_positive, unpack_hmms
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
+from octavo.sequence.hmm.params import HMMParams, join_hmms
+from octavo.sequence.hmm.sequence_sets import Mixture
 from octavo.sequence.hmm.starts import Shape
 from octavo.sequence.hmm_mixtures.divergence import check_pair, expected_logliks
 from octavo.sequence.hmm_mixtures.vhem import (
@@ -136,12 +130,24 @@ class HMMCentersMixin:
         check_is_fitted(self, "cluster_hmms_")
         return pack_hmms(self.cluster_hmms_)
 
+    def to_hmm(self) -> HMMParams:
+        """Return the mixture of the centres as one HMM, to be decoded or drawn from.
+
+        Returns
+        -------
+        hmm : HMMParams
+            With the states of all centres, in their order; those of one never lead to those of
+            another, and it starts in centre k with probability ``weights_[k]``.
+        """
+        check_is_fitted(self, "cluster_hmms_")
+        return join_hmms(self.cluster_hmms_, self.weights_)
+
     def transform(self, hmms: Any) -> Floats:
         """Return the expected log-likelihood of each HMM under each cluster's centre.
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
 
         Returns
@@ -159,7 +165,7 @@ class HMMCentersMixin:
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
 
         Returns
@@ -168,14 +174,14 @@ class HMMCentersMixin:
             Eq. (19), each HMM standing for as many virtual sequences as one did in fit, on average.
         """
         logliks = self.transform(hmms)
-        return responsibilities(self.weights_, self._virtual_each * logliks)[0]
+        return responsibilities(self.weights_, self._virtual_each * logliks)[0]  # Eq. (19)
 
     def predict(self, hmms: Any) -> NDArray[np.intp]:
         """Return the cluster of each HMM.
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
 
         Returns
@@ -191,7 +197,7 @@ class HMMCentersMixin:
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
         y : None
             Ignored.
@@ -202,7 +208,7 @@ class HMMCentersMixin:
             The objective per virtual sequence, HMMs weighted alike.
         """
         joint = safe_log(self.weights_) + self._virtual_each * self.transform(hmms)
-        return float(log_sum(joint).mean() / self._virtual_each)
+        return float(log_sum(joint).mean() / self._virtual_each)  # Eq. (20), by sequence
 
     def _criterion(self, hmms: Any, n_sequences: float | None) -> tuple[float, int, float]:
         """Return twice the negative bound, the number of parameters, and of sequences."""
@@ -217,7 +223,7 @@ class HMMCentersMixin:
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             The HMMs that were clustered.
         n_sequences : float, optional
             How many sequences of length ``tau`` the HMMs stand for: the amount of data they were
@@ -237,7 +243,7 @@ class HMMCentersMixin:
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             The HMMs that were clustered.
         n_sequences : float, optional
             As in `bic`.
@@ -403,7 +409,7 @@ class HMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, BaseEst
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of one family: the same number of features, form of covariances and kind of
             emissions. Numbers of states and of Gaussians may differ.
         sample_weight : array-like of shape (n_hmms,), optional
@@ -483,15 +489,13 @@ def reduce_bank(
     warn_of_absorption(bank, tau)
     ready = raise_variances(bank, float(getattr(estimator, "min_covar", 0.0)))
     ready = ready.widened(float(estimator.reg_covar))
-    virtual = virtual_sequences(estimator.n_virtual, bank.size) * weights
+    virtual = virtual_sequences(estimator.n_virtual, bank.size) * weights  # N_i = N ω_i
     init = getattr(estimator, "init", None)
     return fit_vhem(
         Collection(ready, weights, virtual, tau),
         n_clusters,
         shape,
-        n_init=estimator.n_init,
-        max_iter=estimator.max_iter,
-        tol=estimator.tol,
+        Restarts(estimator.n_init, estimator.max_iter, estimator.tol),
         annealing=ANNEALING if estimator.anneal else (),
         rng=rng or check_random_state(estimator.random_state),
         init=None if init is None else check_init(init, n_clusters, shape, bank),

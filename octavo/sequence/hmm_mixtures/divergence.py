@@ -21,15 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.sequence.hmm.params import (
-    HMMBank,
-    HMMParams,
-    component_scores,
-    log_sum,
-    pack_hmms,
-    require_positive,
-    safe_log,
-)
+from octavo.engine.estimators.checked import checked
+from octavo.engine.probability.mixtures import log_sum, safe_log
+from octavo.sequence.hmm.bank import HMMBank, component_scores, pack_hmms, require_positive
+from octavo.sequence.hmm.params import HMMParams
 
 __all__ = ["clustering_loglik", "hmm_distance_matrix", "hmm_expected_loglik", "hmm_kl"]
 
@@ -75,10 +70,10 @@ def pair_scores(base: HMMBank, reduced: HMMBank) -> PairScores:
     joint = component_scores(reduced, means, covars)  # (n Sb Mb, K, S, M)
     parts = None
     if M == 1:
-        scores = joint[..., 0] + safe_log(reduced.weights[..., 0])
+        scores = joint[..., 0] + safe_log(reduced.weights[..., 0])  # η = 1 in Eq. (22)
     else:
         joint += safe_log(reduced.weights)
-        scores = log_sum(joint)
+        scores = log_sum(joint)  # the inner sum of Eq. (22) at the η of Eq. (18)
         parts = np.exp(joint - np.where(np.isfinite(scores), scores, 0.0)[..., None])  # Eq. (18)
         parts = parts.reshape(n, Sb, Mb, K, S, M)
     scores = scores.reshape(n, Sb, Mb, K, S)
@@ -91,7 +86,10 @@ def pair_scores(base: HMMBank, reduced: HMMBank) -> PairScores:
 
 
 def _discrete_scores(base: Floats, reduced: Floats) -> Floats:
-    """Return Σ_v b(v) log r(v), where 0 log 0 = 0 and anything else log 0 is -inf."""
+    """Return Σ_v b(v) log r(v), where 0 log 0 = 0 and anything else log 0 is -inf.
+
+    In the place of Eq. (22): the expectation of a log-probability of symbols is exact.
+    """
     logs = safe_log(reduced)
     impossible = ~np.isfinite(logs)
     scores = np.tensordot(base, np.where(impossible, 0.0, logs), axes=(2, 2))
@@ -148,7 +146,7 @@ def _backward(start_b, trans_b, chances, emit, j, tau, room, keep, phi):
         before, last = (0, S) if t > 0 else (S, S + 1)  # rows of chances
         for c in range(Sb):
             top = -np.inf
-            for r in range(S):
+            for r in range(S):  # L_GMM + L_{t+1}, the exponents of Appendix B
                 score[r] = emit[c, j, r] + ahead[c, r]
                 top = max(top, score[r])
             for r in range(S):
@@ -160,7 +158,7 @@ def _backward(start_b, trans_b, chances, emit, j, tau, room, keep, phi):
                 if total > _LOST:
                     values[c, row - before] = top + math.log(total)
                     if keep:
-                        for r in range(S):
+                        for r in range(S):  # φ_t(ρ | ρ', β), Appendix B
                             phi[t, c, row - before, r] = chances[row, r] * linear[r] / total
                 else:  # terms may have been lost to underflow: again in logarithms
                     value = _log_total(chances[row], score)
@@ -168,7 +166,7 @@ def _backward(start_b, trans_b, chances, emit, j, tau, room, keep, phi):
                     if keep:
                         _keep_choices(chances[row], score, value, phi[t, c, row - before])
         if t > 0:
-            for b in range(Sb):
+            for b in range(Sb):  # L_t(β', ρ') = Σ_β a_{β'β} log Σ_ρ ..., Appendix B
                 for r in range(S):
                     ahead[b, r] = 0.0
                 for c in range(Sb):
@@ -179,7 +177,7 @@ def _backward(start_b, trans_b, chances, emit, j, tau, room, keep, phi):
     total = 0.0
     for c in range(Sb):
         if start_b[c] > 0.0:
-            total += start_b[c] * values[c, 0]
+            total += start_b[c] * values[c, 0]  # Eq. (37)
     return total
 
 
@@ -215,16 +213,16 @@ def _statistics(start_b, trans_b, chances, emit, tau, share, start, trans, stay)
             _backward(start_b[i], trans_b[i], chances[j], emit[i], j, tau, room, True, phi)
             for b in range(Sb):
                 for r in range(S):
-                    here[r, b] = w * start_b[i, b] * phi[0, b, 0, r]  # ν_1
-                    start[j, r] += here[r, b]
-                    stay[i, b, j, r] += here[r, b]
+                    here[r, b] = w * start_b[i, b] * phi[0, b, 0, r]  # ν_1(ρ, β)
+                    start[j, r] += here[r, b]  # ν̂_1, Eq. (23)
+                    stay[i, b, j, r] += here[r, b]  # ν̂, Eq. (23)
             for t in range(1, tau):
                 for r in range(S):
                     for c in range(Sb):
                         flow[r, c] = 0.0
                     for b in range(Sb):
                         if here[r, b] > 0.0:
-                            for c in range(Sb):
+                            for c in range(Sb):  # Σ_β' ν_{t-1}(ρ', β') a_{β'β}
                                 flow[r, c] += here[r, b] * trans_b[i, b, c]
                 here[:] = 0.0
                 for c in range(Sb):
@@ -233,8 +231,8 @@ def _statistics(start_b, trans_b, chances, emit, tau, share, start, trans, stay)
                             continue
                         for q in range(S):
                             xi = flow[r, c] * phi[t, c, r, q]  # ξ_t(ρ', ρ, β)
-                            trans[j, r, q] += xi
-                            here[q, c] += xi
+                            trans[j, r, q] += xi  # ξ̂, Eq. (23)
+                            here[q, c] += xi  # ν_t(ρ, β)
                     for q in range(S):
                         stay[i, c, j, q] += here[q, c]
 
@@ -315,7 +313,7 @@ def pair_statistics(base: HMMBank, reduced: HMMBank, tau: int, share: Floats) ->
     _statistics(base.start, base.trans, _chances(reduced), emit, tau, share, start, trans, stay)
     if base.means is None:
         return PairStatistics(start, trans, stay)
-    weights = stay[:, :, None] * base.weights[..., None, None]
+    weights = stay[:, :, None] * base.weights[..., None, None]  # ẑ ω ν̂ c of Eq. (28)
     if scores.parts is None:
         return PairStatistics(start, trans, weights[..., None])
     return PairStatistics(start, trans, weights[..., None] * scores.parts)
@@ -343,14 +341,15 @@ def check_pair(base: HMMBank, reduced: HMMBank, name: str) -> None:
         raise ValueError(f"{name}: {base.means.shape[3]} features against {reduced.means.shape[3]}")
 
 
+@checked
 def hmm_expected_loglik(p: HMMParams, q: HMMParams, tau: int = 10) -> float:
     """Return a lower bound on the mean log-likelihood under q of sequences drawn from p.
 
     Parameters
     ----------
-    p : HMMParams
+    p : HMMParams, or another form that `as_hmm` takes
         The model that sequences come from; its covariances may be singular.
-    q : HMMParams
+    q : HMMParams, or another form that `as_hmm` takes
         The model that explains them.
     tau : int, default=10
         Length of the sequences.
@@ -375,12 +374,13 @@ def hmm_expected_loglik(p: HMMParams, q: HMMParams, tau: int = 10) -> float:
     return float(expected_logliks(base, reduced, check_tau(tau))[0, 0])
 
 
+@checked
 def hmm_kl(p: HMMParams, q: HMMParams, tau: int = 10) -> float:
     """Approximate the Kullback-Leibler divergence of q from p over sequences of length tau.
 
     Parameters
     ----------
-    p, q : HMMParams
+    p, q : HMMParams, or other forms that `as_hmm` takes
         Two models, both with a density.
     tau : int, default=10
         Length of the sequences.
@@ -405,7 +405,7 @@ def hmm_kl(p: HMMParams, q: HMMParams, tau: int = 10) -> float:
     require_positive(own, name="p: HMM")
     require_positive(other, name="q: HMM")
     length = check_tau(tau)
-    return float(
+    return float(  # D = L(p, p) - L(p, q), footnote 7
         expected_logliks(own, own, length)[0, 0] - expected_logliks(own, other, length)[0, 0]
     )
 
@@ -418,12 +418,13 @@ def own_logliks(bank: HMMBank, tau: int, reduced: HMMBank | None = None) -> Floa
     )
 
 
+@checked
 def hmm_distance_matrix(hmms: Any, tau: int = 10, *, symmetric: bool = False) -> Floats:
     """Return the approximate divergences between all pairs of HMMs.
 
     Parameters
     ----------
-    hmms : list of HMMParams or fitted hmmlearn models
+    hmms : list of HMMParams, or of other forms that `as_hmm` takes
         n models of the same family.
     tau : int, default=10
         Length of the sequences.
@@ -453,12 +454,13 @@ def hmm_distance_matrix(hmms: Any, tau: int = 10, *, symmetric: bool = False) ->
     return distances
 
 
+@checked
 def clustering_loglik(hmms: Any, labels: Any, centers: Any, tau: int = 10) -> float:
     """Return the expected log-likelihood of a clustering: each HMM under its cluster's centre.
 
     Parameters
     ----------
-    hmms : list of HMMParams or fitted hmmlearn models
+    hmms : list of HMMParams, or of other forms that `as_hmm` takes
         The models that were clustered.
     labels : array-like of int
         The cluster of each.

@@ -21,14 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.probability.mixtures import safe_log
 from octavo.engine.smooth.em import warn_unless_converged
-from octavo.sequence.hmm.params import (
-    COVARIANCE_TYPES,
-    HMMParams,
-    pack_hmms,
-    safe_log,
-    unpack_hmms,
-)
+from octavo.sequence.hmm.bank import pack_hmms, unpack_hmms
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
+from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm_mixtures.clustering import check_weights, reduce_bank, virtual_sequences
 from octavo.sequence.hmm_mixtures.divergence import check_pair, expected_logliks
 from octavo.sequence.hmm_mixtures.ppk_spectral import check_levels
@@ -181,7 +178,7 @@ class HierarchicalHMMClustering(ClusterMixin, CallbackSupportMixin, BaseEstimato
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of one family.
         sample_weight : array-like of shape (n_hmms,), optional
             Weights of the HMMs, on any scale; upper levels weight a cluster by its share of the
@@ -221,7 +218,7 @@ class HierarchicalHMMClustering(ClusterMixin, CallbackSupportMixin, BaseEstimato
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
         level : int, default=0
             The level, from the leaves up; -1 is the top.

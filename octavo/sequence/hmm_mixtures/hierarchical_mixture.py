@@ -23,14 +23,10 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
-from octavo.engine.smooth.em import Steps, warn_unless_converged
-from octavo.sequence.hmm.params import (
-    COVARIANCE_TYPES,
-    HMMParams,
-    check_rows,
-    pack_hmms,
-    unpack_hmms,
-)
+from octavo.engine.smooth.em import Restarts, Steps, warn_unless_converged
+from octavo.sequence.hmm.bank import check_rows, pack_hmms, unpack_hmms
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
+from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm.sequence_sets import SequenceSets, gather_sets, parts_of_sets, take_sets
 from octavo.sequence.hmm.starts import Shape
 from octavo.sequence.hmm_mixtures.base import SequenceMixtureMixin
@@ -74,10 +70,8 @@ def fit_shards(
     data: SequenceSets,
     n_components: int,
     shape: Shape,
+    restarts: Restarts,
     *,
-    n_init: int,
-    max_iter: int,
-    tol: float,
     noise: float,
     rng: np.random.RandomState,
     n_jobs: int | None = None,
@@ -93,8 +87,10 @@ def fit_shards(
         HMMs of each shard; fewer where it has fewer sequences.
     shape : Shape
         What they look like.
-    n_init, max_iter, tol, noise : int, int, float, float
-        As in EM.
+    restarts : Restarts
+        Number of starts, and the limits of each.
+    noise : float
+        As in `HMMMixture`.
     rng : RandomState
         Source of randomness.
     n_jobs : int, optional
@@ -107,11 +103,10 @@ def fit_shards(
     models : ShardModels
         Named tuple (hmms, masses, shards).
     """
-    rules = {"n_init": n_init, "max_iter": max_iter, "tol": tol, "noise": noise}
     if n_components == 1:
         hmms: list[HMMParams] = []
         for part in parts_of_sets(data, shape.n_states * max(shape.n_states, shape.n_mix)):
-            hmms += unpack_hmms(fit_own(part, shape, rng=rng, **rules))  # type: ignore[arg-type]
+            hmms += unpack_hmms(fit_own(part, shape, restarts, noise=noise, rng=rng))
             if progress is not None:
                 progress.step()
         return ShardModels(hmms, data.sets.astype(float), np.arange(data.sets.size))
@@ -120,7 +115,7 @@ def fit_shards(
         alone = shard._replace(sets=np.ones(shard.lengths.size, dtype=np.int64))
         k = min(n_components, shard.lengths.size)
         own = np.random.RandomState(seed)
-        run = fit_mixture(alone, k, shape, rng=own, **rules)  # type: ignore[arg-type]
+        run = fit_mixture(alone, k, shape, restarts, noise=noise, rng=own)
         return unpack_hmms(run.params.bank), run.params.weights * shard.lengths.size
 
     seeds = rng.randint(np.iinfo(np.int32).max, size=data.sets.size)
@@ -362,9 +357,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEst
                 data,
                 self.base_n_components,
                 shape,
-                n_init=self.base_n_init,
-                max_iter=self.max_iter,
-                tol=self.tol,
+                Restarts(self.base_n_init, self.max_iter, self.tol),
                 noise=0.0 if discrete else float(self.reg_covar),
                 rng=rng,
                 n_jobs=self.n_jobs,
@@ -390,9 +383,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEst
             ),
             self.n_components,
             shape,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
+            Restarts(self.n_init, self.max_iter, self.tol),
             annealing=ANNEALING if self.anneal else (),
             rng=rng,
             progress=progress,

@@ -11,7 +11,6 @@ one assignment a set is Section 5.1 of E. Coviello, A. B. Chan and G. R. G. Lanc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -24,25 +23,21 @@ from sklearn.utils import check_random_state
 from octavo.engine.chains.inference import chain_marginals
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
-from octavo.engine.probability.gaussians import weighted_moments
-from octavo.engine.smooth.em import Climb, Steps, best_of, climb, warn_unless_converged
-from octavo.sequence.hmm.m_step import BankStatistics, SingularCovarianceError, updated_bank
-from octavo.sequence.hmm.params import (
-    COVARIANCE_TYPES,
-    HMMBank,
-    check_rows,
-    component_scores,
-    log_sum,
-    safe_log,
-    unpack_hmms,
+from octavo.engine.probability.gaussians import SingularCovarianceError, weighted_moments
+from octavo.engine.probability.mixtures import log_sum, responsibilities, safe_log
+from octavo.engine.smooth.em import (
+    Climb,
+    Restarts,
+    Steps,
+    best_of,
+    climb,
+    surviving,
+    warn_unless_converged,
 )
-from octavo.sequence.hmm.sequence_sets import (
-    Mixture,
-    SequenceSets,
-    gather_sets,
-    parts_of_sets,
-    responsibilities,
-)
+from octavo.sequence.hmm.bank import HMMBank, check_rows, component_scores, unpack_hmms
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
+from octavo.sequence.hmm.m_step import BankStatistics, updated_bank
+from octavo.sequence.hmm.sequence_sets import Mixture, SequenceSets, gather_sets, parts_of_sets
 from octavo.sequence.hmm.starts import Shape, start_mixture
 from octavo.sequence.hmm_mixtures.base import SequenceMixtureMixin
 
@@ -93,6 +88,7 @@ def expect(mixture: Mixture, data: SequenceSets, noise: float) -> tuple[float, E
         )
         assert chain.pairs is not None
         logliks = np.add.reduceat(chain.log_partition, np.cumsum(part.sets) - part.sets, axis=1)
+        # Eq. (19) with the log-likelihood of a whole set (Section 5.1) in the place of N_i L_ij.
         share, sums = responsibilities(mixture.weights, logliks.T)
         each = np.repeat(share, part.sets, axis=0)  # (n_sequences, K)
         statistics = BankStatistics(
@@ -101,7 +97,7 @@ def expect(mixture: Mixture, data: SequenceSets, noise: float) -> tuple[float, E
             _emission_statistics(bank, part, each, chain.nodes, parts),
         )
         total = statistics if total is None else total.plus(statistics)
-        objective += float(sums.sum())
+        objective += float(sums.sum())  # the log of Eq. (4)
         shares.append(share)
     assert total is not None
     return objective, Expectations(np.concatenate(shares), total)
@@ -136,7 +132,7 @@ def _emission_statistics(
 
 def maximize(mixture: Mixture, found: Expectations, noise: float) -> Mixture:
     """Return the mixture that the expectations call for."""
-    weights = found.share.mean(axis=0)
+    weights = found.share.mean(axis=0)  # Eq. (24)
     return Mixture(weights, updated_bank(mixture.bank, found.statistics, noise=noise))
 
 
@@ -144,10 +140,8 @@ def fit_mixture(
     data: SequenceSets,
     n_components: int,
     shape: Shape,
+    restarts: Restarts,
     *,
-    n_init: int,
-    max_iter: int,
-    tol: float,
     noise: float,
     rng: np.random.RandomState,
     progress: Steps | None = None,
@@ -159,28 +153,12 @@ def fit_mixture(
             lambda mixture: expect(mixture, data, noise),
             lambda mixture, found: maximize(mixture, found, noise),
             start_mixture(data, n_components, shape, noise, rng),
-            max_iter=max_iter,
-            tol=tol,
+            max_iter=restarts.max_iter,
+            tol=restarts.tol,
             progress=progress,
         )
 
-    return best_of(without_singular(one, n_init))
-
-
-def without_singular(one: Callable[[], Climb], n_init: int) -> Iterator[Climb]:
-    """Yield climbs, leaving out those whose covariances collapse unless all do."""
-    failed = None
-    done = 0
-    for _ in range(n_init):
-        try:
-            run = one()
-        except SingularCovarianceError as error:
-            failed = error
-            continue
-        done += 1
-        yield run
-    if failed is not None and not done:
-        raise failed
+    return best_of(surviving(one, restarts.n_init, SingularCovarianceError))
 
 
 # --- the estimator -------------------------------------------------------------------------------
@@ -347,9 +325,7 @@ class HMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEstimator):
                 data,
                 self.n_components,
                 shape,
-                n_init=self.n_init,
-                max_iter=self.max_iter,
-                tol=self.tol,
+                Restarts(self.n_init, self.max_iter, self.tol),
                 noise=0.0 if discrete else float(self.reg_covar),
                 rng=check_random_state(self.random_state),
                 progress=progress,

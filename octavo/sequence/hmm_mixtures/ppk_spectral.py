@@ -25,17 +25,14 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.probability.gaussians import log_product_kernel
-from octavo.sequence.hmm.params import (
-    HMMBank,
-    HMMParams,
-    pack_hmms,
-    require_positive,
-    safe_log,
-    unpack_hmms,
-)
+from octavo.engine.probability.mixtures import safe_log
+from octavo.engine.smooth.em import Restarts
+from octavo.sequence.hmm.bank import HMMBank, pack_hmms, require_positive, unpack_hmms
+from octavo.sequence.hmm.params import HMMParams, join_hmms
 from octavo.sequence.hmm.starts import Shape, k_means
 from octavo.sequence.hmm_mixtures.divergence import check_pair, check_tau
 from octavo.sequence.hmm_mixtures.vhem import Collection, fit_vhem
@@ -77,6 +74,8 @@ def log_ppk(one: HMMBank, other: HMMBank, lam: float, tau: int) -> Floats:
         top = np.where(np.isfinite(top), top, 0.0)
         emit = np.exp(scores - top)
         forth = mine.trans[:, None].swapaxes(2, 3) ** lam
+        # Eq. (29) as footnote 4 computes it: λ is a power of every path's probability, and the
+        # integral of all paths' products is a forward recursion over pairs of states.
         flow = (mine.start[:, None, :, None] * other.start[None, :, None]) ** lam * emit
         total = np.zeros(scores.shape[:2])
         for t in range(tau):
@@ -116,12 +115,13 @@ def _check_power(lam: Any) -> float:
     return float(lam)
 
 
+@checked
 def hmm_ppk(hmms: Any, lam: float = 0.5, tau: int = 10, *, normalize: bool = True) -> Floats:
     """Return the matrix of probability product kernels between HMMs.
 
     Parameters
     ----------
-    hmms : list of HMMParams or fitted hmmlearn models
+    hmms : list of HMMParams, or of other forms that `as_hmm` takes
         n models of the same family.
     lam : float, default=0.5
         The power λ: one half gives the Bhattacharyya affinity, one the expected likelihood.
@@ -155,6 +155,7 @@ def hmm_ppk(hmms: Any, lam: float = 0.5, tau: int = 10, *, normalize: bool = Tru
     return 0.5 * (kernel + kernel.T)
 
 
+@checked
 def ppk_compactness(kernel: ArrayLike, labels: ArrayLike) -> float:
     """Return the sum over clusters of the mean similarity within them.
 
@@ -360,7 +361,7 @@ class PPKSpectralClustering(ClusterMixin, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of one family, with densities.
         y : None
             Ignored.
@@ -414,9 +415,7 @@ class PPKSpectralClustering(ClusterMixin, CallbackSupportMixin, BaseEstimator):
                 Collection(own.widened(float(self.reg_covar)), weights, weights, int(self.tau)),
                 1,
                 shape,
-                n_init=1,
-                max_iter=self.max_iter,
-                tol=self.tol,
+                Restarts(1, self.max_iter, self.tol),
                 annealing=(),
                 rng=rng,
                 progress=progress,
@@ -424,12 +423,24 @@ class PPKSpectralClustering(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             found += unpack_hmms(run.params.bank)
         return found
 
+    def to_hmm(self) -> HMMParams:
+        """Return the mixture of the centres as one HMM, to be decoded or drawn from.
+
+        Returns
+        -------
+        hmm : HMMParams
+            With the states of all centres, in their order; those of one never lead to those of
+            another, and it starts in centre k with probability ``weights_[k]``.
+        """
+        check_is_fitted(self, "cluster_hmms_")
+        return join_hmms(self.cluster_hmms_, self.weights_)
+
     def transform(self, hmms: Any) -> Floats:
         """Return the places of HMMs in the embedding, also of new ones.
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
 
         Returns
@@ -453,7 +464,7 @@ class PPKSpectralClustering(ClusterMixin, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of the family that was clustered.
         level : int, default=0
             The level of the hierarchy.

@@ -20,12 +20,14 @@ from sklearn.utils import check_random_state
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
-from octavo.engine.smooth.em import Climb, Steps, warn_unless_converged
-from octavo.sequence.hmm.params import COVARIANCE_TYPES, HMMBank, pack_hmms, unpack_hmms
+from octavo.engine.smooth.em import Climb, Restarts, Steps, warn_unless_converged
+from octavo.sequence.hmm.bank import pack_hmms, unpack_hmms
+from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
 from octavo.sequence.hmm.sequence_sets import SequenceSets
 from octavo.sequence.hmm.starts import Shape
 from octavo.sequence.hmm_mixtures.clustering import HMMCentersMixin, check_weights, reduced_shape
 from octavo.sequence.hmm_mixtures.mixture import fit_mixture
+from octavo.sequence.hmm_mixtures.vhem import Collection
 
 __all__ = ["SampledHMMClustering"]
 
@@ -33,21 +35,13 @@ Floats = NDArray[np.float64]
 SAMPLES = 10  # sequences an HMM, by default
 
 
-def sample_sets(
-    bank: HMMBank, weights: Floats, n_samples: int | None, tau: int, rng: np.random.RandomState
-) -> SequenceSets:
+def sample_sets(base: Collection, rng: np.random.RandomState) -> SequenceSets:
     """Return sequences drawn from each HMM, those of one HMM in one set.
 
     Parameters
     ----------
-    bank : HMMBank
-        The HMMs.
-    weights : ndarray of shape (n,)
-        Their weights ω_i: HMM i gives N ω_i sequences, and at least one.
-    n_samples : int or None
-        N; ten an HMM by default.
-    tau : int
-        Length of a sequence.
+    base : Collection
+        The HMMs; HMM i gives N_i = N ω_i sequences of length τ, and at least one.
     rng : RandomState
         Source of randomness.
 
@@ -56,41 +50,27 @@ def sample_sets(
     sets : SequenceSets
         One set an HMM.
     """
-    total = SAMPLES * bank.size if n_samples is None else n_samples
-    counts = np.maximum(np.rint(total * weights).astype(np.int64), 1)
-    drawn = [hmm.sample(int(n), tau, rng) for hmm, n in zip(unpack_hmms(bank), counts)]
+    counts = np.maximum(np.rint(base.virtual).astype(np.int64), 1)
+    hmms = unpack_hmms(base.bank)
+    drawn = [hmm.sample(int(n), base.tau, rng) for hmm, n in zip(hmms, counts)]
     rows = np.concatenate([sequence for some in drawn for sequence in some])
-    return SequenceSets(rows, np.full(counts.sum(), tau), counts, np.arange(bank.size))
+    return SequenceSets(rows, np.full(counts.sum(), base.tau), counts, np.arange(base.bank.size))
 
 
 def fit_sampled(
-    bank: HMMBank,
-    weights: Floats,
+    base: Collection,
     n_clusters: int,
     shape: Shape,
+    restarts: Restarts,
     *,
-    n_samples: int | None,
-    tau: int,
-    n_init: int,
-    max_iter: int,
-    tol: float,
     noise: float,
     rng: np.random.RandomState,
     progress: Steps | None = None,
 ) -> Climb:
     """Return EM's best climb on sequences drawn from HMMs, with one assignment an HMM."""
-    data = sample_sets(bank, weights, n_samples, tau, rng)
-    return fit_mixture(
-        data,
-        n_clusters,
-        shape,
-        n_init=n_init,
-        max_iter=max_iter,
-        tol=tol,
-        noise=0.0 if shape.kind == "discrete" else noise,
-        rng=rng,
-        progress=progress,
-    )
+    noise = 0.0 if shape.kind == "discrete" else noise
+    data = sample_sets(base, rng)  # Section 5.1, SHEM-H3M
+    return fit_mixture(data, n_clusters, shape, restarts, noise=noise, rng=rng, progress=progress)
 
 
 class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, BaseEstimator):
@@ -216,7 +196,7 @@ class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, 
 
         Parameters
         ----------
-        hmms : list of HMMParams or fitted hmmlearn models
+        hmms : list of HMMParams, or of other forms that `as_hmm` takes
             HMMs of one family.
         sample_weight : array-like of shape (n_hmms,), optional
             Weights of the HMMs, on any scale: the share of the sequences that each gives.
@@ -230,17 +210,13 @@ class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, 
         if self.n_clusters > bank.size:
             raise ValueError(f"n_clusters={self.n_clusters} is more than the {bank.size} HMMs")
         weights = check_weights(sample_weight, bank.size)
+        total = SAMPLES * bank.size if self.n_samples is None else self.n_samples
         with FitProgress(self, self.n_init * self.max_iter, hmms) as progress:
             run = fit_sampled(
-                bank,
-                weights,
+                Collection(bank, weights, total * weights, int(self.tau)),
                 self.n_clusters,
                 reduced_shape(bank, self.n_states, self.n_mix, self.covariance_type),
-                n_samples=self.n_samples,
-                tau=int(self.tau),
-                n_init=self.n_init,
-                max_iter=self.max_iter,
-                tol=self.tol,
+                Restarts(self.n_init, self.max_iter, self.tol),
                 noise=float(self.reg_covar),
                 rng=check_random_state(self.random_state),
                 progress=progress,
@@ -251,6 +227,5 @@ class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, 
         self.labels_ = self.responsibilities_.argmax(axis=1)
         self.lower_bound_, self.lower_bounds_ = run.objective, run.trace
         self.n_iter_, self.converged_ = run.n_iter, run.converged
-        total = SAMPLES * bank.size if self.n_samples is None else self.n_samples
         self._virtual_each = total / bank.size
         return self

@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.engine.probability.gaussians import weighted_moments
-from octavo.engine.smooth.em import Climb, Steps, best_of, climb
+from octavo.engine.probability.gaussians import SingularCovarianceError, weighted_moments
+from octavo.engine.probability.mixtures import responsibilities
+from octavo.engine.smooth.em import Climb, Restarts, Steps, best_of, climb, spread_seeds, surviving
+from octavo.sequence.hmm.bank import HMMBank, unpack_hmms
 from octavo.sequence.hmm.m_step import BankStatistics, updated_bank
-from octavo.sequence.hmm.params import HMMBank, unpack_hmms
-from octavo.sequence.hmm.sequence_sets import Mixture, gather_sets, responsibilities
+from octavo.sequence.hmm.sequence_sets import Mixture, gather_sets
 from octavo.sequence.hmm.starts import Shape, join_banks, start_bank
 from octavo.sequence.hmm_mixtures.divergence import (
     blocks,
@@ -31,7 +32,6 @@ from octavo.sequence.hmm_mixtures.divergence import (
 )
 from octavo.sequence.hmm_mixtures.mixture import expect as expect_sequences
 from octavo.sequence.hmm_mixtures.mixture import maximize as maximize_sequences
-from octavo.sequence.hmm_mixtures.mixture import without_singular
 
 Floats = NDArray[np.float64]
 HARD = 1e4  # virtual sequences a base HMM, for assignments that are nearly hard
@@ -83,7 +83,7 @@ def expect(mixture: Mixture, base: Collection) -> tuple[float, PairExpectations]
     """
     logliks = expected_logliks(base.bank, mixture.bank, base.tau)
     share, bounds = responsibilities(mixture.weights, base.virtual[:, None] * logliks)  # Eq. (19)
-    return float(bounds.sum()), PairExpectations(share, logliks, bounds)
+    return float(bounds.sum()), PairExpectations(share, logliks, bounds)  # Eq. (11), (20)
 
 
 def maximize(mixture: Mixture, found: PairExpectations, base: Collection) -> Mixture:
@@ -103,6 +103,7 @@ def maximize(mixture: Mixture, found: PairExpectations, base: Collection) -> Mix
     mixture : Mixture
         The reduced models after.
     """
+    # ẑ_ij ω_i, the weights of all sums of Eq. (25) and (28).
     share = np.where(found.share > _NEGLIGIBLE, found.share, 0.0) * base.weights[:, None]
     total: BankStatistics | None = None
     for part in blocks(base.bank, mixture.bank):
@@ -119,7 +120,7 @@ def _block_statistics(base: HMMBank, reduced: HMMBank, tau: int, share: Floats) 
         counts = np.einsum("ibks,ibv->ksv", found.emission, base.weights)
         return BankStatistics(found.start, found.trans, counts)
     means, covars = base.gaussians()
-    moments = weighted_moments(
+    moments = weighted_moments(  # Ω of 1, μ and Σ + μμᵀ, Eq. (28)
         np.ascontiguousarray(found.emission.reshape(len(means), -1)),
         means,
         covars,
@@ -223,25 +224,13 @@ def start_mixture(
     base: Collection, n_clusters: int, seeds: Seeds, rng: np.random.RandomState
 ) -> Mixture:
     """Return first reduced models by greedy k-means++ on the divergences L_ii - L_ij."""
-    n = base.bank.size
-    trials = 1 + int(np.log(n_clusters)) + (n_clusters > 1)
-    banks: list[HMMBank] = []
-    lack = np.ones(n)
-    for k in range(n_clusters):
-        chance = base.weights * lack
-        chance = chance / chance.sum() if chance.sum() > 0 else base.weights
-        best: tuple[float, HMMBank, Floats] | None = None
-        for i in rng.choice(n, size=1 if k == 0 else trials, p=chance):
-            model = first_model(base, int(i), seeds, rng)
-            far = np.maximum(seeds.own - expected_logliks(base.bank, model, base.tau)[:, 0], 0.0)
-            far = np.where(np.isfinite(far), far, 1e300 / n)
-            left = far if k == 0 else np.minimum(lack, far)
-            cost = float(base.weights @ left)
-            if best is None or cost < best[0]:
-                best = cost, model, left
-        assert best is not None
-        banks.append(best[1])
-        lack = best[2]
+
+    def start(i: int) -> tuple[HMMBank, Floats]:
+        model = first_model(base, i, seeds, rng)
+        lack = seeds.own - expected_logliks(base.bank, model, base.tau)[:, 0]
+        return model, np.maximum(lack, 0.0)
+
+    banks = spread_seeds(n_clusters, base.weights, start, rng)
     return Mixture(np.full(n_clusters, 1.0 / n_clusters), join_banks(banks))
 
 
@@ -273,10 +262,8 @@ def fit_vhem(
     base: Collection,
     n_clusters: int,
     shape: Shape,
+    restarts: Restarts,
     *,
-    n_init: int,
-    max_iter: int,
-    tol: float,
     annealing: Sequence[float] = ANNEALING,
     rng: np.random.RandomState,
     init: Mixture | None = None,
@@ -292,7 +279,7 @@ def fit_vhem(
         Number of reduced models.
     shape : Shape
         What they look like.
-    n_init, max_iter, tol : int, int, float
+    restarts : Restarts
         Number of starts, and the limits of each.
     annealing : sequence of float
         Shares of the virtual sequences with which a few first iterations are made.
@@ -309,6 +296,7 @@ def fit_vhem(
         With a `Mixture` as params and `PairExpectations` as expectations.
     """
     seeds = prepare_seeds(base, shape)
+    max_iter = restarts.max_iter
 
     def up(mixture: Mixture, problem: Collection, most: int) -> Climb:
         return climb(
@@ -316,7 +304,7 @@ def fit_vhem(
             lambda m, found: maximize(m, found, problem),
             mixture,
             max_iter=most,
-            tol=tol,
+            tol=restarts.tol,
             progress=progress,
         )
 
@@ -336,4 +324,4 @@ def fit_vhem(
             )
         return run
 
-    return best_of(without_singular(one, 1 if init else n_init))
+    return best_of(surviving(one, 1 if init else restarts.n_init, SingularCovarianceError))

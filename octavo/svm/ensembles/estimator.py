@@ -21,6 +21,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import (
     HasMethods,
     Interval,
@@ -28,6 +29,7 @@ from octavo.engine.estimators.sklearn_door import (
     check_sample_weight,
     fit_context,
 )
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.kernels.namespaces import namespace_of, to_numpy
 from octavo.svm.ensembles.aggregation import (
     TRAINED,
@@ -65,13 +67,13 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
 
 def tasks_of_penalties(penalties: Any, n: int) -> list[Task]:
     """Return a task for each row of a matrix of C_i; rows of the data with C_i = 0 have no part."""
-    matrix = sp.csr_array(penalties, dtype=np.float64)
+    matrix = sp.csr_array(penalties, dtype=np.float64, copy=True)  # zeros are dropped below
     if matrix.ndim != 2 or matrix.shape[1] != n:
         raise ValueError(
             f"penalties must have a row for each machine and a column for each of the {n} "
             f"samples; got shape {matrix.shape}."
         )
-    matrix.sum_duplicates()
+    matrix = canonical_csr(matrix)
     if not np.isfinite(matrix.data).all():
         raise ValueError("penalties must be finite; they hold NaN or infinite values.")
     if matrix.data.min(initial=0.0) < 0.0:
@@ -483,6 +485,7 @@ class EnsembleSVC(PooledSVC):
         return model
 
 
+@checked
 def merge_ensembles(ensembles):
     """Merge fitted ensembles into one, whose machines are all of theirs.
 

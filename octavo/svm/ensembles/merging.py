@@ -12,18 +12,13 @@ import scipy.sparse as sp
 from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils.validation import check_is_fitted
 
-from octavo.engine.kernels.gram import Kernel
+from octavo.engine.kernels.gram import KERNEL_PARAMETERS, Kernel
 from octavo.svm.ensembles.support_pool import SupportPool
 
 
 def same_kernel(a: Kernel, b: Kernel) -> bool:
     """Return whether two kernels are one function."""
-    matters = {
-        "rbf": ("gamma",),
-        "poly": ("gamma", "degree", "coef0"),
-        "sigmoid": ("gamma", "coef0"),
-    }
-    fields = ("name", "function", *matters.get(a.name, ()))
+    fields = ("name", "function", *KERNEL_PARAMETERS.get(a.name, ()))
     return all(getattr(a, field) == getattr(b, field) for field in fields)
 
 
@@ -44,7 +39,7 @@ def kernel_of_svc(svc: Any) -> Kernel:
             "A machine with a callable kernel does not keep its support vectors: train it with "
             "EnsembleSVC, or with kernel='precomputed'."
         )
-    return Kernel(svc.kernel, float(svc._gamma) or 1.0, svc.degree, svc.coef0)
+    return Kernel(svc.kernel, float(svc._gamma), svc.degree, svc.coef0)
 
 
 def pool_of_svc(svc: Any) -> SupportPool:

@@ -18,10 +18,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel, check_gram, resolve_kernel
 from octavo.engine.kernels.namespaces import namespace_of, to_namespace, to_numpy
 from octavo.svm.ensembles.aggregation import (
@@ -140,8 +141,8 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             X = to_numpy(X)
         if y is not None and not namespace_of(y).is_numpy:
             y = to_numpy(y)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", accept_large_sparse=False, dtype=np.float64, order="C"
+        X, y = validate_rows(
+            self, X, y, narrow=True, accept_sparse="csr", dtype=np.float64, order="C"
         )
         y = column_or_1d(y, warn=True)
         self.classes_, y = encode_classes(y, owner=self)
@@ -253,7 +254,7 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         xp, _, is_numpy = namespace_of(X)
         dtype = np.float64 if is_numpy else [xp.float64, xp.float32]
-        return validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
+        return validate_rows(self, X, narrow=True, accept_sparse="csr", dtype=dtype, reset=False)
 
     def _base_values(self, X):
         batch = getattr(self, "batch_size", 4096)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.sklearn_door import (
     Interval,
@@ -21,6 +21,7 @@ from octavo.engine.estimators.sklearn_door import (
     check_sample_weight,
     fit_context,
 )
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import KERNELS, Kernel, check_gram, resolve_kernel
 from octavo.svm.minimax.curve import Hyperplane
 from octavo.svm.minimax.moment_bounds import worst_case_error
@@ -121,7 +122,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
-        X, y = validate_data(
+        X, y = validate_rows(
             self, X, y, dtype=np.float64, accept_sparse=False if self._pairwise else "csr"
         )
         weight, places = None, np.arange(X.shape[0])
@@ -202,7 +203,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):
             Positive or zero where `predict` gives ``classes_[1]``.
         """
         check_is_fitted(self)
-        X = validate_data(
+        X = validate_rows(
             self,
             X,
             reset=False,

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.svm.minimax.base import KERNEL_CONSTRAINTS, GuaranteedClassifier
 from octavo.svm.minimax.curve import EDGE, GuaranteeCurve, Hyperplane, average_variance
@@ -31,6 +32,7 @@ from octavo.svm.minimax.moment_space import ClassMoments
 __all__ = ["BiasedMPM", "MinimumErrorMPM", "biased_hyperplane", "minimum_error_hyperplane"]
 
 
+@checked
 def biased_hyperplane(
     zero: ClassMoments, one: ClassMoments, min_accuracy: float, alpha: float = 0.0
 ) -> Hyperplane:
@@ -93,6 +95,7 @@ def _protecting(curve: GuaranteeCurve, min_accuracy: float, on_infeasible: str) 
     return curve.hyperplane(w, 1.0 / math.sqrt(float(w @ curve.covs[0] @ w)), 1)
 
 
+@checked
 def minimum_error_hyperplane(
     zero: ClassMoments, one: ClassMoments, prior: float, alpha: float = 0.0
 ) -> Hyperplane:

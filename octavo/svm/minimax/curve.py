@@ -22,15 +22,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 from scipy.optimize import brentq
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.svm.minimax.moment_space import ClassMoments
 
 __all__ = ["Hyperplane"]
 
-Array = NDArray[np.float64]
 EDGE = 1e-13  # t stays this far from 0 and 1, where a singular covariance divides by zero
 
 
@@ -41,14 +40,14 @@ class Hyperplane(NamedTuple):
     both could be, and ``n_iter`` counts the steps that found it.
     """
 
-    coef: Array
+    coef: Floats
     threshold: float
     kappas: tuple[float, float]
     gap: float
     n_iter: int
 
 
-def mean_difference(zero: ClassMoments, one: ClassMoments) -> Array:
+def mean_difference(zero: ClassMoments, one: ClassMoments) -> Floats:
     """Return the difference of the means, which must not be rounding."""
     difference = one.mean - zero.mean
     scale = max(
@@ -67,7 +66,7 @@ def average_variance(zero: ClassMoments, one: ClassMoments) -> float:
     return float(np.trace(zero.cov) + np.trace(one.cov)) / (2 * len(zero.mean))
 
 
-def _triangular_root(total: Array) -> Array:
+def _triangular_root(total: Floats) -> Floats:
     """Return the Cholesky factor of Σ₀ + Σ₁, which must not be singular."""
     try:
         root = cholesky(total, lower=True)
@@ -111,7 +110,7 @@ class GuaranteeCurve:
         self.share = share
         self.shift = self.basis.T @ self.difference  # u
 
-    def kappas(self, t: Array | float) -> tuple[Array, Array]:
+    def kappas(self, t: Floats | float) -> tuple[Floats, Floats]:
         """Return κ₀ and κ₁ at one or many places of the curve."""
         t = np.asarray(t, dtype=np.float64)[..., None]
         squares = (self.shift / (t * self.share + (1.0 - t) * (1.0 - self.share))) ** 2
@@ -140,13 +139,13 @@ class GuaranteeCurve:
         t, report = brentq(rising, low, high, xtol=1e-15, rtol=1e-14, full_output=True)
         return float(t), int(report.iterations)
 
-    def direction(self, t: float) -> Array:
+    def direction(self, t: float) -> Floats:
         """Return the weights at a place of the curve, scaled to length one along the means."""
         v = self.shift / (t * self.share + (1.0 - t) * (1.0 - self.share))
         w = self.basis @ v
         return w / float(w @ self.difference)  # the constraint of Eq. (3.7)
 
-    def hyperplane(self, w: Array, zero_kappa: float | None, n_iter: int) -> Hyperplane:
+    def hyperplane(self, w: Floats, zero_kappa: float | None, n_iter: int) -> Hyperplane:
         """Return the best hyperplane of a direction with w·difference = 1, and its certificate.
 
         κ₀ is as given; None makes κ₀ = κ₁, as in Eq. (3.7) and (3.8).
@@ -160,7 +159,7 @@ class GuaranteeCurve:
         gap = self._gap(w, (spread0, spread1), (zero_kappa, one_kappa))
         return Hyperplane(w, threshold, (zero_kappa, one_kappa), gap, n_iter)
 
-    def _gap(self, w: Array, spreads: tuple[float, float], kappas: tuple[float, float]) -> float:
+    def _gap(self, w: Floats, spreads: tuple[float, float], kappas: tuple[float, float]) -> float:
         """Return η such that no hyperplane guarantees κ₀ + η and κ₁ + η together.
 
         For every v, v·difference ≤ κ₀|v|₀ + κ₁|v|₁ + e·v with e what is left of the optimality

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, solve
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.svm.minimax.base import KERNEL_CONSTRAINTS, GuaranteedClassifier
 from octavo.svm.minimax.curve import GuaranteeCurve, Hyperplane, average_variance, mean_difference
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 
+@checked
 def minimax_hyperplane(zero: ClassMoments, one: ClassMoments, alpha: float = 0.0) -> Hyperplane:
     """Return the hyperplane with the best worst-case accuracy for both classes.
 
@@ -70,6 +72,7 @@ def minimax_hyperplane(zero: ClassMoments, one: ClassMoments, alpha: float = 0.0
     return curve.hyperplane(curve.direction(t), None, steps)
 
 
+@checked
 def fisher_hyperplane(zero: ClassMoments, one: ClassMoments, alpha: float = 0.0) -> Hyperplane:
     """Return Fisher's direction with the threshold and guarantee of a minimax machine.
 
@@ -104,6 +107,7 @@ def fisher_hyperplane(zero: ClassMoments, one: ClassMoments, alpha: float = 0.0)
     return curve.hyperplane(w / float(w @ curve.difference), None, 1)
 
 
+@checked
 def iterated_least_squares(
     zero: ClassMoments,
     one: ClassMoments,

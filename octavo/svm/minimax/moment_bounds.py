@@ -17,8 +17,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
+
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 
 __all__ = [
     "MomentUncertainty",
@@ -30,8 +33,6 @@ __all__ = [
     "worst_case_error",
 ]
 
-Array = NDArray[np.float64]
-
 
 class MomentUncertainty(NamedTuple):
     """What a class's moments may miss: ``offset`` and ``inflation``, class 0 before class 1.
@@ -41,14 +42,15 @@ class MomentUncertainty(NamedTuple):
     inflation = η.
     """
 
-    offset: Array
-    inflation: Array
+    offset: Floats
+    inflation: Floats
 
     def times(self, share: float) -> MomentUncertainty:
         """Return a share of it."""
         return MomentUncertainty(share * self.offset, share * self.inflation)
 
 
+@checked
 def worst_case_error(kappa: ArrayLike) -> Any:
     """Return the largest error of any distribution whose mean lies κ deviations behind the plane.
 
@@ -73,6 +75,7 @@ def worst_case_error(kappa: ArrayLike) -> Any:
     return 1.0 / (1.0 + kappa**2)  # Eq. (3.5) and (3.6)
 
 
+@checked
 def accuracy_to_kappa(accuracy: ArrayLike) -> Any:
     """Return the κ that guarantees an accuracy: the inverse of 1 - `worst_case_error`.
 
@@ -98,6 +101,7 @@ def accuracy_to_kappa(accuracy: ArrayLike) -> Any:
     return np.sqrt(accuracy / (1.0 - accuracy))
 
 
+@checked
 def moment_deviation(m: float, radius: float = 1.0, delta: float = 0.05, kind: str = "mean") -> Any:
     """Return how far a sample's mean or covariance is from the truth, with probability 1 - δ.
 
@@ -136,6 +140,7 @@ def moment_deviation(m: float, radius: float = 1.0, delta: float = 0.05, kind: s
     raise ValueError(f"kind must be 'mean' or 'cov', got {kind!r}.")
 
 
+@checked
 def bootstrap_deviation(
     X: ArrayLike, delta: float = 0.05, n_bootstrap: int = 200, random_state: Any = None
 ) -> tuple[float, float]:
@@ -189,6 +194,7 @@ def bootstrap_deviation(
     return float(mean_far), float(cov_far)
 
 
+@checked
 def moment_uncertainty(
     n: ArrayLike, radius: float = 1.0, delta: float = 0.05, bound: str = "thesis"
 ) -> MomentUncertainty:
@@ -227,6 +233,7 @@ def moment_uncertainty(
     return MomentUncertainty(np.array(offset), np.array(inflation))  # Eq. (3.13) and (3.14)
 
 
+@checked
 def largest_uncertainty(distance: float, uncertainty: MomentUncertainty) -> float:
     """Return the share of the uncertainty at which a problem stops having a solution.
 

@@ -20,12 +20,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.kernels.gram import Kernel
 from octavo.engine.kernels.nystroem import nystroem_normalization
 
 __all__ = ["ClassMoments", "class_moments"]
-
-Array = NDArray[np.float64]
 
 
 class ClassMoments(NamedTuple):
@@ -34,13 +34,14 @@ class ClassMoments(NamedTuple):
     ``cov`` is divided by n, not by n - 1. ``n`` is the sum of the weights where rows have them.
     """
 
-    mean: Array
-    cov: Array
+    mean: Floats
+    cov: Floats
     n: float
 
 
+@checked
 def class_moments(
-    X: Any, y: Any, sample_weight: Array | None = None
+    X: Any, y: Any, sample_weight: Floats | None = None
 ) -> tuple[ClassMoments, ClassMoments]:
     """Return the moments of the rows that are not in class 1, and of those that are.
 
@@ -72,7 +73,7 @@ def class_moments(
     return _moments(X, ~is_one, sample_weight), _moments(X, is_one, sample_weight)
 
 
-def _moments(X: Any, member: NDArray[np.bool_], sample_weight: Array | None) -> ClassMoments:
+def _moments(X: Any, member: NDArray[np.bool_], sample_weight: Floats | None) -> ClassMoments:
     rows = X[member]
     weight = None if sample_weight is None else sample_weight[member]
     n = float(rows.shape[0]) if weight is None else float(weight.sum())
@@ -96,8 +97,8 @@ class FeatureSpace(NamedTuple):
     """
 
     rows: Any
-    norms: Array
-    weights_of: Callable[[Array], Array]
+    norms: Floats
+    weights_of: Callable[[Floats], Floats]
     landmarks: NDArray[np.intp] | None
 
 

@@ -15,6 +15,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.kernels.gram import Kernel
 from octavo.svm.minimax.base import KERNEL_CONSTRAINTS, MomentClassifier, TrainingRows
@@ -32,6 +33,7 @@ from octavo.svm.minimax.robust_hyperplanes import Watch, robust_hyperplane
 __all__ = ["accuracy_threshold"]
 
 
+@checked
 def accuracy_threshold(
     scores: ArrayLike, y: ArrayLike, near: float = 0.0, sample_weight: ArrayLike | None = None
 ) -> float:

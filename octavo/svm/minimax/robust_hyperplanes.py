@@ -38,15 +38,16 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.optimize import brentq
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.svm.minimax.curve import Hyperplane, mean_difference
 from octavo.svm.minimax.moment_bounds import MomentUncertainty, largest_uncertainty
 from octavo.svm.minimax.moment_space import ClassMoments
 
 __all__ = ["InfeasibleUncertainty", "kappa_along", "robust_hyperplane"]
 
-Array = NDArray[np.float64]
 _STALE = 20  # steps without progress of the gap after which only rounding is left
-Watch = Callable[[Array, float], bool]
+Watch = Callable[[Floats, float], bool]
 
 
 class InfeasibleUncertainty(ValueError):
@@ -68,26 +69,26 @@ class InfeasibleUncertainty(ValueError):
 class RobustProblem(NamedTuple):
     """Two classes (class 0 before class 1) and what their moments may miss."""
 
-    difference: Array
-    means: tuple[Array, Array]
-    covs: tuple[Array, Array]
-    offset: Array
-    inflation: Array
+    difference: Floats
+    means: tuple[Floats, Floats]
+    covs: tuple[Floats, Floats]
+    offset: Floats
+    inflation: Floats
 
-    def spreads(self, w: Array) -> tuple[Array, Array]:
+    def spreads(self, w: Floats) -> tuple[Floats, Floats]:
         """Return Σ_j w, and wᵀΣ_jw."""
         images = np.stack([cov @ w for cov in self.covs])
         return images, np.maximum(images @ w, 0.0)
 
-    def kappa(self, w: Array, spread: Array) -> float:
+    def kappa(self, w: Floats, spread: Floats) -> float:
         """Return the largest κ for w."""
         return kappa_along(float(w @ self.difference), spread, self.offset, self.inflation)
 
-    def roots(self, spread: Array, kappa: float) -> Array:
+    def roots(self, spread: Floats, kappa: float) -> Floats:
         """Return q_j."""
         return np.sqrt(self.offset + kappa**2 * (spread + self.inflation))
 
-    def hyperplane(self, w: Array, kappa: float, gap: float, n_iter: int) -> Hyperplane:
+    def hyperplane(self, w: Floats, kappa: float, gap: float, n_iter: int) -> Hyperplane:
         """Return the hyperplane of a direction, midway between what both classes ask for."""
         q = self.roots(self.spreads(w)[1], kappa)
         ends = float(w @ self.means[0]) + q[0], float(w @ self.means[1]) - q[1]
@@ -95,7 +96,8 @@ class RobustProblem(NamedTuple):
         return Hyperplane(w, threshold, (kappa, kappa), gap, n_iter)
 
 
-def kappa_along(distance: float, spread: Array, offset: Array, inflation: Array) -> float:
+@checked
+def kappa_along(distance: float, spread: Floats, offset: Floats, inflation: Floats) -> float:
     """Return the largest κ that a direction allows.
 
     Parameters
@@ -134,6 +136,7 @@ def kappa_along(distance: float, spread: Array, offset: Array, inflation: Array)
     return math.sqrt(max(p0, 0.0) / below) if below > 0.0 else math.inf
 
 
+@checked
 def robust_hyperplane(
     zero: ClassMoments,
     one: ClassMoments,
@@ -143,7 +146,7 @@ def robust_hyperplane(
     norm: str = "l2",
     tol: float = 1e-8,
     max_iter: int = 500,
-    start: Array | None = None,
+    start: Floats | None = None,
     watch: Watch | None = None,
 ) -> Hyperplane:
     """Return the hyperplane with the best guarantee under uncertain moments.
@@ -217,7 +220,7 @@ def robust_hyperplane(
 # --- direct -----------------------------------------------------------------------------------
 
 
-def _first_direction(problem: RobustProblem, start: Array | None, norm: int = 2) -> Array:
+def _first_direction(problem: RobustProblem, start: Floats | None, norm: int = 2) -> Floats:
     """Return the better of the start and the direction with the means farthest apart."""
     w = problem.difference / np.linalg.norm(problem.difference)
     if norm == 1:
@@ -231,14 +234,14 @@ def _first_direction(problem: RobustProblem, start: Array | None, norm: int = 2)
     return w
 
 
-def _ratios(problem: RobustProblem, spread: Array, kappa: float) -> Array:
+def _ratios(problem: RobustProblem, spread: Floats, kappa: float) -> Floats:
     """Return log of κ²/q_j over the weight of the identity: what decides the next direction."""
     q = problem.roots(spread, kappa)
     ridge = float(((problem.offset + kappa**2 * problem.inflation) / q).sum())
     return np.log(kappa**2 / q / ridge)
 
 
-def _towards(problem: RobustProblem, ratios: Array, w: Array, norm: int) -> Array:
+def _towards(problem: RobustProblem, ratios: Floats, w: Floats, norm: int) -> Floats:
     """Maximise v·Δ - ½vᵀ(r₀Σ₀ + r₁Σ₁)v - ½‖v‖²; for the l1 norm starting at w."""
     r0, r1 = np.exp(ratios)
     matrix = r0 * problem.covs[0] + r1 * problem.covs[1]
@@ -262,19 +265,19 @@ def _direct(
     problem: RobustProblem,
     tol: float,
     max_iter: int,
-    start: Array | None,
+    start: Floats | None,
     watch: Watch | None,
     norm: int = 2,
 ) -> Hyperplane:
     """Take tangent steps with secants in the two ratios; stop by the duality gap."""
 
-    def look(v: Array) -> tuple[Array, Array, float]:
+    def look(v: Floats) -> tuple[Floats, Floats, float]:
         unit = v / np.linalg.norm(v, norm)
         spread = problem.spreads(unit)[1]
         return unit, spread, problem.kappa(unit, spread)
 
     w, spread, kappa = look(_first_direction(problem, start, norm))
-    history: list[tuple[Array, Array]] = []  # ratios, and where the tangent step takes them
+    history: list[tuple[Floats, Floats]] = []  # ratios, and where the tangent step takes them
     least, stale, n_iter = math.inf, 0, 0
     while n_iter < max_iter:
         n_iter += 1
@@ -300,7 +303,7 @@ def _direct(
 
 
 def _gap_of_step(
-    problem: RobustProblem, w: Array, ahead: Array, spread: Array, kappa: float
+    problem: RobustProblem, w: Floats, ahead: Floats, spread: Floats, kappa: float
 ) -> float:
     """Return how much larger than `kappa` the optimum may be, from the tangent step at w.
 
@@ -317,7 +320,7 @@ def _gap_of_step(
     return _upper_kappa(problem, kappa, excess) - kappa
 
 
-def _secant(history: list[tuple[Array, Array]]) -> Array | None:
+def _secant(history: list[tuple[Floats, Floats]]) -> Floats | None:
     """Return where the last secants say that a step leads back to itself."""
     if len(history) < 2:
         return None
@@ -334,7 +337,7 @@ def _secant(history: list[tuple[Array, Array]]) -> Array | None:
 
 
 def _alternating(
-    problem: RobustProblem, tol: float, max_iter: int, start: Array | None, watch: Watch | None
+    problem: RobustProblem, tol: float, max_iter: int, start: Floats | None, watch: Watch | None
 ) -> Hyperplane:
     """Run Algorithm 1 with exact steps in w."""
     w = _first_direction(problem, start)
@@ -350,14 +353,14 @@ def _alternating(
     return problem.hyperplane(w, kappa, gap, n_iter)
 
 
-def _slope(problem: RobustProblem, w: Array, kappa: float) -> Array:
+def _slope(problem: RobustProblem, w: Floats, kappa: float) -> Floats:
     """Return the gradient of h(·, κ)."""
     images, spread = problem.spreads(w)
     q = problem.roots(spread, kappa)
     return problem.difference - kappa**2 * (images / q[:, None]).sum(axis=0)
 
 
-def _ball_gap(problem: RobustProblem, w: Array, kappa: float, norm: int) -> float:
+def _ball_gap(problem: RobustProblem, w: Floats, kappa: float, norm: int) -> float:
     """Return how much larger than κ(w) the optimum may be, with w in the unit ball of a norm.
 
     h is concave, so that h(v, κ) ≤ ∇h·(v - w) for every v, at most the dual norm of ∇h less
@@ -371,7 +374,7 @@ def _ball_gap(problem: RobustProblem, w: Array, kappa: float, norm: int) -> floa
     return max(excess, 0.0) / speed if speed > 0.0 else math.inf
 
 
-def _best_in_ball(problem: RobustProblem, w: Array, kappa: float, tol: float) -> Array:
+def _best_in_ball(problem: RobustProblem, w: Floats, kappa: float, tol: float) -> Floats:
     """Maximise h(·, κ) on the unit ball; each root is bounded by its tangent."""
     for _ in range(100):
         q = problem.roots(problem.spreads(w)[1], kappa)
@@ -384,7 +387,7 @@ def _best_in_ball(problem: RobustProblem, w: Array, kappa: float, tol: float) ->
     return w
 
 
-def _trust_region(curvature: Array, slope: Array) -> Array:
+def _trust_region(curvature: Floats, slope: Floats) -> Floats:
     """Maximise slope·w - ½wᵀCw over the unit ball."""
     values, vectors = eigh(curvature)
     values = np.maximum(values, 0.0)
@@ -403,7 +406,7 @@ def _trust_region(curvature: Array, slope: Array) -> Array:
 
 
 def _by_cone_programs(
-    problem: RobustProblem, tol: float, max_iter: int, start: Array | None, watch: Watch | None
+    problem: RobustProblem, tol: float, max_iter: int, start: Floats | None, watch: Watch | None
 ) -> Hyperplane:
     """Bisect on κ: does any w of the unit ball have h(w, κ) ≥ 0?"""
     try:
@@ -451,7 +454,7 @@ def _by_cone_programs(
 # --- sparse weights ---------------------------------------------------------------------------
 
 
-def _sparse_maximiser(matrix: Array, slope: Array, start: Array) -> Array:
+def _sparse_maximiser(matrix: Floats, slope: Floats, start: Floats) -> Floats:
     """Maximise slope·v - ½vᵀCv - ½‖v‖₁² by features that enter and leave one at a time.
 
     With the signs fixed the problem is a linear system. A step towards its solution ends where
@@ -486,8 +489,8 @@ def _sparse_maximiser(matrix: Array, slope: Array, start: Array) -> Array:
 
 
 def _best_before_crossing(
-    matrix: Array, slope: Array, v: Array, active: NDArray[np.intp], target: Array
-) -> Array:
+    matrix: Floats, slope: Floats, v: Floats, active: NDArray[np.intp], target: Floats
+) -> Floats:
     """Return the best of the places towards the target at which a feature becomes zero."""
     here = v[active]
     step = target - here

@@ -22,6 +22,7 @@ from sklearn.utils import check_array, check_random_state
 
 from octavo.engine.duals.smo import STOPPING, BoxMemory, DualResult, solve_box
 from octavo.engine.duals.working_sets import LAST, SINGLE
+from octavo.engine.estimators.checked import checked
 from octavo.engine.kernels.gram import check_gram
 
 __all__ = ["DualResult", "iteration_bound", "solve_box_svm"]
@@ -66,6 +67,7 @@ def check_kernel_matrix(K: np.ndarray, name: str = "The precomputed kernel") -> 
         )
 
 
+@checked
 def solve_box_svm(
     K: ArrayLike,
     y: ArrayLike,
@@ -175,6 +177,7 @@ def solve_box_svm(
     return result._replace(alpha=y * result.alpha + 0.0, gradient=y * result.gradient)
 
 
+@checked
 def iteration_bound(n: int, alpha: float, eps: float, w_gap: float) -> int:
     """Return how many iterations a solver needs at most, Theorem 6.
 

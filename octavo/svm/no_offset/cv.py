@@ -23,10 +23,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.duals.smo import BoxMemory, square_part
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.classes import encode_classes
+from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import (
     Interval,
@@ -35,6 +36,7 @@ from octavo.engine.estimators.sklearn_door import (
     fit_context,
     ovr_decision_function,
 )
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.svm.no_offset.box_problem import strategy_of
 from octavo.svm.no_offset.dual_paths import ORDERS, PathRules, follow_path, parse_warm
 from octavo.svm.no_offset.estimator import NoOffsetSVC, PairProblem, pair_problems, sample_bounds
@@ -42,6 +44,7 @@ from octavo.svm.no_offset.estimator import NoOffsetSVC, PairProblem, pair_proble
 __all__ = ["NoOffsetSVCCV", "steinwart_grid"]
 
 
+@checked
 def steinwart_grid(
     n: int,
     d: int,
@@ -132,7 +135,7 @@ def fold_predictions(
     return np.array([s.argmax(axis=1) for s in scores]), n_iter, seconds, converged
 
 
-class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class NoOffsetSVCCV(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Gaussian-kernel classifier without offset, λ and σ chosen by cross-validation.
 
     The whole grid is trained at a fraction of the cost of its cells: see `NoOffsetSVC` for the
@@ -331,7 +334,7 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _validated(self, X, y, sample_weight):
-        X, y = validate_data(
+        X, y = validate_rows(
             self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
         self.classes_, codes = encode_classes(y, owner=self)
@@ -419,6 +422,9 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
 
+    def _inner_candidates(self):
+        return [NoOffsetSVC()]
+
     def _refit(self, X, y, sample_weight, seed):
         row, column = np.unravel_index(np.argmin(self.cv_error_), self.cv_error_.shape)
         self.best_alpha_ = float(self.alphas_[row])
@@ -439,37 +445,3 @@ class NoOffsetSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ).fit(X, y, sample_weight)
         self.n_iter_ = int(self.n_iter_grid_.sum()) + self.best_estimator_.n_iter_
         self.duality_gap_ = self.best_estimator_.duality_gap_
-
-    def decision_function(self, X):
-        """Return the values of the best classifier.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As `NoOffsetSVC.decision_function` returns them.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self.best_estimator_.decision_function(X)
-
-    def predict(self, X):
-        """Return the classes that the best classifier predicts.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The classes.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self.best_estimator_.predict(X)

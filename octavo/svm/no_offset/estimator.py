@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.duals.smo import BoxMemory, DualResult, solve_box, square_part
 from octavo.engine.estimators.classes import encode_classes
@@ -34,6 +34,7 @@ from octavo.engine.estimators.sklearn_door import (
     fit_context,
     ovr_decision_function,
 )
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import GramColumns, Kernel, resolve_kernel, row_chunks
 from octavo.svm.no_offset.box_problem import check_kernel_matrix, strategy_of
 from octavo.svm.no_offset.warm_starts import RULES, carried
@@ -314,7 +315,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _validated(self, X, y, sample_weight):
-        X, y = validate_data(
+        X, y = validate_rows(
             self,
             X,
             y,
@@ -432,7 +433,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _pair_values(self, X) -> np.ndarray:
         """Return f(x) for every sample and every two classes."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=self._sparse(), dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse=self._sparse(), dtype=np.float64, reset=False)
         return pair_values(self._kernel, X, self.support_vectors_, self.support_, self.dual_coef_)
 
     def decision_function(self, X):

@@ -14,11 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.engine.duals.smo import subtract_rows_at
-
-Vector = NDArray[np.float64]
+from octavo.engine.estimators.arrays import Floats
 
 RULES = ("W0", "W1", "W2", "W3", "W4", "W5", "W6")
 
@@ -26,21 +24,21 @@ RULES = ("W0", "W1", "W2", "W3", "W4", "W5", "W6")
 class Start(NamedTuple):
     """A feasible point and the gradient there."""
 
-    beta: Vector
-    h: Vector
+    beta: Floats
+    h: Floats
 
 
-def zeros(linear: Vector) -> Start:
+def zeros(linear: Floats) -> Start:
     """I0 and W0, Procedure 3: nothing is known."""
     return Start(np.zeros_like(linear), linear.copy())
 
 
-def kernel_rule(K: Vector, linear: Vector, bound: Vector) -> Start:
+def kernel_rule(K: Floats, linear: Floats, bound: Floats) -> Start:
     """I1 and W1, Procedure 4: every variable at its bound, the classical kernel rule."""
     return Start(bound.copy(), linear - K @ bound)
 
 
-def carried(rule: str, beta: Vector, bound: Vector, new: Vector, r: float) -> Vector:
+def carried(rule: str, beta: Floats, bound: Floats, new: Floats, r: float) -> Floats:
     """Return the old solution carried to other bounds by the rule of that name.
 
     `bound` is what β can reach at most, y_i C_i, and `new` is r times that. Rules come in pairs,
@@ -61,7 +59,7 @@ def carried(rule: str, beta: Vector, bound: Vector, new: Vector, r: float) -> Ve
     return np.where(bounded, new, beta)  # W4: who is bounded follows its bound
 
 
-def expanded(K: Vector, old: Start, linear: Vector, bound: Vector, new: Vector, r: float) -> Start:
+def expanded(K: Floats, old: Start, linear: Floats, bound: Floats, new: Floats, r: float) -> Start:
     """W4, Procedure 6: bounded support vectors follow their bound, the others stay."""
     bounded = (old.beta == bound) & (bound != 0.0)
     inner = np.flatnonzero(~bounded & (old.beta != 0.0))
@@ -76,7 +74,7 @@ def expanded(K: Vector, old: Start, linear: Vector, bound: Vector, new: Vector, 
     return Start(beta, h)
 
 
-def shrunk(K: Vector, old: Start, linear: Vector, bound: Vector, new: Vector, r: float) -> Start:
+def shrunk(K: Floats, old: Start, linear: Floats, bound: Floats, new: Floats, r: float) -> Start:
     """W6, Procedure 7: what the new bounds forbid is put on them, the rest stays."""
     beta = carried("W6", old.beta, bound, new, r)
     bounded = (old.beta == bound) & (bound != 0.0)
@@ -93,7 +91,7 @@ def shrunk(K: Vector, old: Start, linear: Vector, bound: Vector, new: Vector, r:
 
 
 def next_start(
-    rule: str, K: Vector, linear: Vector, bound: Vector, new: Vector, r: float, old: Start
+    rule: str, K: Floats, linear: Floats, bound: Floats, new: Floats, r: float, old: Start
 ) -> Start:
     """Return the start by the rule of that name, with its gradient."""
     if rule == "W0":

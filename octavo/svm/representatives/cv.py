@@ -17,14 +17,16 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import fit_context, safe_indexing
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.svm.representatives.estimator import AESVC
 
 __all__ = [
@@ -35,8 +37,6 @@ __all__ = [
     "run_grid",
     "speedup_report",
 ]
-
-Floats = NDArray[np.float64]
 
 
 class GridRun(NamedTuple):
@@ -105,6 +105,7 @@ def _fit_cell(model: Any, X: Any, y: Any, weight: Any, cache: dict) -> tuple[Any
     return model, model.fit_times_["training"], seconds
 
 
+@checked
 def run_grid(estimator, X, y, grid, *, cv=5, sample_weight=None, progress=None):
     """Fit and score a classifier on every cell of a grid and every fold.
 
@@ -160,6 +161,7 @@ def run_grid(estimator, X, y, grid, *, cv=5, sample_weight=None, progress=None):
     return GridRun(cells, accuracy, seconds, support, reduction, selecting)
 
 
+@checked
 def speedup_report(estimator, baseline, X, y, grid, *, cv=5):
     """Compare a method with a baseline over a grid, by the seven figures of the paper.
 
@@ -203,6 +205,7 @@ def speedup_report(estimator, baseline, X, y, grid, *, cv=5):
     return compare_runs(ours, run_grid(baseline, X, y, grid, cv=folds))
 
 
+@checked
 def compare_runs(ours, theirs):
     """Return the seven figures of two runs over one grid.
 
@@ -253,7 +256,7 @@ def compare_runs(ours, theirs):
     )
 
 
-class AESVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class AESVCCV(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Choose C and the kernel of `AESVC` by cross-validation, selecting once per kernel and fold.
 
     Parameters
@@ -415,7 +418,7 @@ class AESVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self : AESVCCV
             The fitted search.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validate_rows(self, X, y, narrow=True, accept_sparse="csr", dtype=np.float64)
         shared = set(AESVC._get_param_names())
         own = {name: value for name, value in self.get_params(deep=False).items() if name in shared}
         model, grid = AESVC(**own), self._grid()
@@ -433,41 +436,8 @@ class AESVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.classes_ = self.best_estimator_.classes_
         return self
 
-    def _rows(self, X):
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-
-    def predict(self, X):
-        """Return the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Classes.
-        """
-        X = self._rows(X)
-        return self.best_estimator_.predict(X)
-
-    def decision_function(self, X):
-        """Return the decision values of the best machine.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive on the side of ``classes_[1]`` for two classes; one column a class for more.
-        """
-        X = self._rows(X)
-        return self.best_estimator_.decision_function(X)
+    def _inner_candidates(self):
+        return [AESVC()]
 
 
 def _values(given: Any, default: Any, name: str) -> list[Any]:

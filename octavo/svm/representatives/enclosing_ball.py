@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.duals.simplex_qp import simplex_qp
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel, resolve_kernel, row_chunks
 from octavo.svm.representatives.hull_selection import MAX_STEPS
 
@@ -193,7 +194,7 @@ class MinimumEnclosingBall(CallbackSupportMixin, BaseEstimator):
         self : MinimumEnclosingBall
             The fitted ball.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64)
         self.kernel_ = resolve_kernel(
             self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
@@ -229,7 +230,7 @@ class MinimumEnclosingBall(CallbackSupportMixin, BaseEstimator):
             Distances; above `radius_` outside the ball.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         diagonal = np.asarray(self.kernel_.diagonal(X), dtype=np.float64)
         return np.sqrt(
             distances_to_centre(

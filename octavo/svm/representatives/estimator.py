@@ -20,10 +20,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter
 
 from octavo.engine.estimators.classes import encode_classes
+from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.sklearn_door import (
     HasMethods,
     Interval,
@@ -31,6 +31,7 @@ from octavo.engine.estimators.sklearn_door import (
     check_sample_weight,
     fit_context,
 )
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel
 from octavo.svm.representatives.extreme_points import ApproximateExtremePoints
 from octavo.svm.representatives.representative_error import machine_objectives
@@ -60,19 +61,7 @@ def weights_of_classes(class_weight: Any, classes: Any, codes: Any, weight: Any)
     return compute_class_weight(class_weight, classes=classes, y=classes[codes])
 
 
-def _machine_has(name: str):
-    """Return a check that the machine has a method; it raises AttributeError otherwise."""
-
-    def check(self):
-        machine = self.estimator
-        if machine is None:
-            machine = SVC()  # without probabilities, and says so
-        return bool(getattr(getattr(self, "estimator_", machine), name))
-
-    return check
-
-
-class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class AESVC(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Kernel support vector classifier trained on approximate extreme points (AESVM).
 
     Parameters
@@ -173,6 +162,7 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
+    _inner = "estimator_"
     _parameter_constraints: dict = {
         **{
             name: ApproximateExtremePoints._parameter_constraints[name]
@@ -241,7 +231,7 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _check(self, X, y, sample_weight):
         """Return checked rows, places of classes and weights."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validate_rows(self, X, y, narrow=True, accept_sparse="csr", dtype=np.float64)
         self.classes_, codes = encode_classes(y, owner=self)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         present = self.classes_[np.bincount(codes, weight, len(self.classes_)) > 0]
@@ -307,6 +297,9 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self.objective_, self.duality_gap_ = primal, max(primal - dual, 0.0)
         return self
 
+    def _inner_candidates(self):
+        return [SVC() if self.estimator is None else self.estimator]
+
     def _machine(self):
         if self.estimator is None:
             return SVC(C=self.C, tol=self.tol, cache_size=CACHE, **kernel_of_machine(self.kernel_))
@@ -316,57 +309,3 @@ class AESVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"are lost; {type(self.estimator).__name__} does not."
             )
         return clone(self.estimator)
-
-    def _rows(self, X):
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-
-    def predict(self, X):
-        """Return the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Classes.
-        """
-        X = self._rows(X)
-        return self.estimator_.predict(X)
-
-    @available_if(_machine_has("decision_function"))
-    def decision_function(self, X):
-        """Return the decision values of the machine.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive on the side of ``classes_[1]`` for two classes; one column a class for more.
-        """
-        X = self._rows(X)
-        return self.estimator_.decision_function(X)
-
-    @available_if(_machine_has("predict_proba"))
-    def predict_proba(self, X):
-        """Return the probabilities of the classes, where `estimator` gives them.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            One column a class.
-        """
-        X = self._rows(X)
-        return self.estimator_.predict_proba(X)

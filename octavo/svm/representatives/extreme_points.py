@@ -21,8 +21,9 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.arrays import Indices
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import (
     Interval,
@@ -30,6 +31,7 @@ from octavo.engine.estimators.sklearn_door import (
     check_sample_weight,
     fit_context,
 )
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel, resolve_kernel, row_chunks
 from octavo.svm.representatives.hull_selection import (
     MAX_STEPS,
@@ -39,7 +41,6 @@ from octavo.svm.representatives.hull_selection import (
 )
 from octavo.svm.representatives.partition import (
     DistinctRows,
-    Rows,
     contiguous_blocks,
     distinct_rows,
     median_split_blocks,
@@ -66,10 +67,10 @@ class Segregated(NamedTuple):
     """Rows cut into subsets of one class: distinct rows, their weights, and the subsets."""
 
     distinct: DistinctRows
-    kept: Rows  # rows of positive weight, which `distinct` counts from
-    rows: Rows  # index in X of each distinct row
+    kept: Indices  # rows of positive weight, which `distinct` counts from
+    rows: Indices  # index in X of each distinct row
     weight: np.ndarray  # of each distinct row
-    subsets: list[Rows]  # indices of distinct rows
+    subsets: list[Indices]  # indices of distinct rows
 
 
 def segregate(
@@ -108,7 +109,7 @@ def segregate(
     return Segregated(distinct, kept, rows, weight, [place[subset] for subset in subsets])
 
 
-def gram_of_rows(kernel: Kernel, X: Any, rows: Rows) -> np.ndarray:
+def gram_of_rows(kernel: Kernel, X: Any, rows: Indices) -> np.ndarray:
     """Return the Gram matrix of a few rows, float64, C-ordered and exactly symmetric."""
     local = X[rows]
     gram = np.ascontiguousarray(kernel.block(local, local), dtype=np.float64)
@@ -127,7 +128,7 @@ def iterate_extremes(
 ) -> Iterator[ExtremePoints]:
     """Yield the extreme points of each subset, in order (steps 4 and 5 of DeriveRS)."""
 
-    def one(subset: Rows) -> ExtremePoints:
+    def one(subset: Indices) -> ExtremePoints:
         return select_extremes(gram_of_rows(kernel, X, cut.rows[subset]), eps, resolve=resolve)
 
     if effective_n_jobs(n_jobs) == 1:
@@ -310,7 +311,7 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
         self : ApproximateExtremePoints
             The fitted selection.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64)
         labels = class_labels(y, X.shape[0])
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._fit_checked(X, labels, weight, owner=self, y=y)
@@ -424,7 +425,7 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
             ``X``, ``y`` and ``weights``.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if X.shape[0] != len(self.hull_error_):
             raise ValueError(
                 f"take needs the {len(self.hull_error_)} rows that were fitted, got {X.shape[0]}."

@@ -22,11 +22,12 @@ from sklearn.utils.validation import check_array
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.duals.simplex_qp import simplex_qp
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.kernels.gram import check_gram
 
 __all__ = ["ExtremePoints", "approximate_extreme_points", "distance_to_hull"]
 
-Floats = NDArray[np.float64]
 BALL_TOL = 1e-3  # gap of the enclosing ball that starts a selection, relative to its radius²
 HULL_TOL = 1e-1  # gap of the final weights, relative to eps
 MAX_STEPS = 100_000
@@ -173,6 +174,7 @@ def select_extremes(
     return ExtremePoints(indices, mu, error, int(undecided))
 
 
+@checked
 def approximate_extreme_points(gram, eps=1e-2, *, resolve=True, max_iter=MAX_STEPS):
     """Select few points whose convex hull in kernel space is within eps of all the others.
 
@@ -234,6 +236,7 @@ def warn_undecided(n_undecided: int, max_iter: int) -> None:
         )
 
 
+@checked
 def distance_to_hull(K_xx, K_xR, K_RR, tol=1e-9, *, max_iter=MAX_STEPS):
     """Return the squared distances of points to a convex hull in kernel space.
 

@@ -7,15 +7,16 @@ approximate extreme points", JMLR 15:59-98, proposes.
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.svm import OneClassSVM
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.sklearn_door import Interval, check_sample_weight, fit_context
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.svm.representatives.estimator import CACHE, kernel_of_machine
 from octavo.svm.representatives.extreme_points import ApproximateExtremePoints
 
@@ -34,7 +35,7 @@ SHARED = (
 )
 
 
-class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
+class AEOneClassSVM(DelegatesToFitted, CallbackSupportMixin, OutlierMixin, BaseEstimator):
     """Outlier detection by a one-class machine that is trained on approximate extreme points.
 
     Parameters
@@ -108,9 +109,11 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
     True
     """
 
+    _inner = "estimator_"
     _parameter_constraints: dict = {
         "nu": [Interval(Real, 0, 1, closed="right")],
         **{name: ApproximateExtremePoints._parameter_constraints[name] for name in SHARED},
+        "degree": [Interval(Integral, 1, None, closed="left")],  # LIBSVM's is a whole number
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -165,7 +168,7 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
         self : AEOneClassSVM
             The fitted detector.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = validate_rows(self, X, narrow=True, accept_sparse="csr", dtype=np.float64)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         points = ApproximateExtremePoints(**{name: getattr(self, name) for name in SHARED})
         points._fit_checked(X, np.zeros(X.shape[0], dtype=np.intp), weight, owner=self)
@@ -180,9 +183,8 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
         self.support_, self.offset_ = chosen[machine.support_], float(machine.offset_[0])
         return self
 
-    def _rows(self, X):
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+    def _inner_candidates(self):
+        return [OneClassSVM()]
 
     def score_samples(self, X):
         """Return the unshifted score of each row; larger is more normal.
@@ -197,8 +199,7 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
             Scores.
         """
-        X = self._rows(X)
-        return self.estimator_.score_samples(X)
+        return self._ask("score_samples", X)
 
     def decision_function(self, X):
         """Return the score above the boundary of each row.
@@ -213,8 +214,7 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
         values : ndarray of shape (n_samples,)
             Negative for outliers.
         """
-        X = self._rows(X)
-        return self.estimator_.decision_function(X)
+        return self._ask("decision_function", X)
 
     def predict(self, X):
         """Return 1 for each row inside and -1 for each outlier.
@@ -229,5 +229,4 @@ class AEOneClassSVM(CallbackSupportMixin, OutlierMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             1 or -1.
         """
-        X = self._rows(X)
-        return self.estimator_.predict(X)
+        return self._ask("predict", X)

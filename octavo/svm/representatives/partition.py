@@ -19,17 +19,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Indices
 from octavo.engine.kernels.gram import Kernel, row_chunks
 
-Rows = NDArray[np.intp]
 _ONE = np.array([1.0]).view(np.uint64)  # tiny input for the warm-up
 
 
 class DistinctRows(NamedTuple):
     """Index of the first occurrence of each distinct row, and which of them each row equals."""
 
-    first: Rows
-    inverse: Rows
+    first: Indices
+    inverse: Indices
 
 
 @njit(cache=True, nogil=True)
@@ -74,7 +74,7 @@ def row_keys(X: Any) -> NDArray[np.uint64]:
     return keys
 
 
-def _are_equal(X: Any, one: Rows, other: Rows) -> NDArray[np.bool_]:
+def _are_equal(X: Any, one: Indices, other: Indices) -> NDArray[np.bool_]:
     """Return whether the rows `one` equal the rows `other`, pair by pair."""
     equal = np.empty(len(one), dtype=bool)
     for part in row_chunks(len(one), X.shape[1], megabytes=16.0):
@@ -121,12 +121,12 @@ def distinct_rows(X: Any, labels: NDArray[np.intp], *, keep_order: bool) -> Dist
     return DistinctRows(first, inverse)
 
 
-def contiguous_blocks(rows: Rows, size: int) -> list[Rows]:
+def contiguous_blocks(rows: Indices, size: int) -> list[Indices]:
     """Cut rows into runs of `size` (FLS1), for data whose neighbours stand side by side."""
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def distances_from(kernel: Kernel, X: Any, rows: Rows, diagonal: Any, pivot: int) -> Any:
+def distances_from(kernel: Kernel, X: Any, rows: Indices, diagonal: Any, pivot: int) -> Any:
     """Return ||φ(x) - φ(pivot)||² of some rows, up to the constant k(pivot, pivot)."""
     far = np.empty(len(rows))
     centre = X[pivot : pivot + 1]
@@ -136,8 +136,8 @@ def distances_from(kernel: Kernel, X: Any, rows: Rows, diagonal: Any, pivot: int
 
 
 def median_split_blocks(
-    kernel: Kernel, X: Any, rows: Rows, diagonal: NDArray[np.float64], size: int
-) -> list[Rows]:
+    kernel: Kernel, X: Any, rows: Indices, diagonal: NDArray[np.float64], size: int
+) -> list[Indices]:
     """Halve rows by their distance from the first of them until none exceeds `size` (FLS2)."""
     todo, done = [rows], []
     while todo:
@@ -160,8 +160,8 @@ def squared_norms(X: Any) -> NDArray[np.float64]:
 
 
 def neighbour_subsets(
-    kernel: Kernel, X: Any, rows: Rows, diagonal: NDArray[np.float64], size: int
-) -> list[Rows]:
+    kernel: Kernel, X: Any, rows: Indices, diagonal: NDArray[np.float64], size: int
+) -> list[Indices]:
     """Cut one block into subsets of `size` neighbours (SLS).
 
     The first centre is the row farthest from the origin (in input space: under a Gaussian

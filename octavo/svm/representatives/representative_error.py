@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import check_sample_weight
+from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel, row_chunks
 
 __all__ = ["ErrorCertificate", "error_certificate"]
-
-Floats = NDArray[np.float64]
 
 
 class ErrorCertificate(NamedTuple):
@@ -134,6 +135,7 @@ def trace_errors(kernel: Kernel, X: Any, points: Any) -> tuple[float, float]:
     return trace, across
 
 
+@checked
 def error_certificate(model, X, y, sample_weight=None, *, baseline=None, lower_bound=True):
     """Compare a machine trained on representatives with the machine of all rows.
 
@@ -187,7 +189,7 @@ def error_certificate(model, X, y, sample_weight=None, *, baseline=None, lower_b
             f"(estimator=None); got {len(model.classes_)} classes and "
             f"estimator={model.estimator!r}."
         )
-    X = validate_data(model, X, accept_sparse="csr", dtype=np.float64, reset=False)
+    X = validate_rows(model, X, accept_sparse="csr", dtype=np.float64, reset=False)
     codes = np.searchsorted(model.classes_, y)
     weight = check_sample_weight(sample_weight, X, dtype=np.float64)
     points = model._selection(store_assignments=True)

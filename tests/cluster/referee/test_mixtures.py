@@ -19,7 +19,6 @@ from octavo.cluster import (
     make_overlap_mixture,
     overlap_of_clustering,
     overlap_of_fit,
-    quadform_cdf,
 )
 from octavo.cluster.referee.mixtures import inverse_box_cox, limit_eccentricity
 
@@ -154,18 +153,6 @@ class TestOverlap:
         full = GaussianMixture(2, random_state=0).fit(X)
         direct = gaussian_overlap(full.weights_, full.means_, full.covariances_)
         assert_allclose(overlap_of_fit(full).omega, direct.omega)
-
-    def test_quadform_cdf(self):
-        assert_allclose(
-            quadform_cdf([1.0, 5.0], [2.0], 1.5), stats.ncx2.cdf([0.5, 2.5], 1, 1.5), atol=3e-9
-        )
-        assert_allclose(quadform_cdf(1.0, [0.0], sigma2=4.0), stats.norm.cdf(0.5), atol=3e-9)
-        assert_array_equal(quadform_cdf([-np.inf, np.inf], [1.0]), [0, 1])
-        for bad in ({"ncp": -1.0}, {"sigma2": -1.0}, {"ncp": np.nan}):
-            with pytest.raises(ValueError):
-                quadform_cdf(1.0, [1.0], **bad)
-        with pytest.raises(ValueError, match="NaN"):
-            quadform_cdf(np.nan, [1.0])
 
 
 def independent_overlap(spec, n=400_000, seed=0):

@@ -1,9 +1,8 @@
-"""Estimators of HMMs take lists of HMMs, or sequences; GMMReduction takes a mixture."""
+"""Estimators of HMMs take lists of HMMs, or sequences."""
 
 import numpy as np
 
 from octavo.sequence import (
-    GMMReduction,
     HierarchicalHMMClustering,
     HierarchicalHMMMixture,
     HMMClustering,
@@ -24,7 +23,6 @@ def hmm(mean, stay=0.8, var=1.0):
 HMMS = [hmm(0.0), hmm(0.2), hmm(9.0), hmm(9.3), hmm(30.0), hmm(30.2)]
 SEQUENCES = [np.random.default_rng(n).normal(size=(n, 2)) + 5 * (n % 2) for n in (8, 5, 6, 9, 7, 4)]
 LABELS = [n % 2 for n in (8, 5, 6, 9, 7, 4)]
-MIXTURE = ([0.2, 0.3, 0.5], [[0.0], [1.0], [9.0]], [[1.0], [1.0], [1.0]])
 
 BAD_HMMS = [
     ("NaN", lambda m: m.fit([*HMMS, hmm(np.nan)]), ValueError, "HMM 6: means"),
@@ -108,18 +106,5 @@ CASES = [
         query=lambda m: m.predict_proba(SEQUENCES),
         bad=bad_sequences(fit_labelled),
         unfitted=[lambda m: m.predict(SEQUENCES), lambda m: m.rank(SEQUENCES, 0)],
-    ),
-    Case(
-        make=lambda: GMMReduction(2, random_state=0),
-        fit=lambda m: m.fit(MIXTURE),
-        query=lambda m: np.concatenate([m.weights_, m.means_.ravel(), m.covariances_.ravel()]),
-        bad=[
-            ("NaN", lambda m: m.fit((*MIXTURE[:2], [[1.0], [np.nan], [1.0]])), ValueError, "NaN"),
-            ("empty", lambda m: m.fit(([], [], [])), ValueError, "weights must be a vector"),
-            ("shape", lambda m: m.fit((*MIXTURE[:2], [[1.0]])), ValueError, "covariances must"),
-            ("type", lambda m: m.fit("mixture"), TypeError, "a fitted GaussianMixture"),
-            ("option", lambda m: m.set_params(tol=-1).fit(MIXTURE), ValueError, "'tol'"),
-        ],
-        unfitted=[lambda m: m.to_gaussian_mixture()],
     ),
 ]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from octavo.data import make_subspace_mixture
-from octavo.info import (
+from octavo.decomposition import (
     ARIndependentSubspaceAnalysis,
     ARXIndependentSubspaceAnalysis,
     ComplexISA,

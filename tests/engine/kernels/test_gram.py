@@ -248,3 +248,36 @@ def test_every_block_in_another_namespace():
         check=False,
     )
     assert told.stdout.strip() == "same", told.stderr
+
+
+def test_polynomial_is_poly_and_an_unknown_name_lists_the_known():
+    given = {"gamma": 0.3, "degree": 2, "coef0": 0.5}
+    kernel = Kernel("polynomial", **given)
+    assert kernel.name == "poly"
+    expected = pairwise_kernels(X, Y, metric="polynomial", **given)
+    np.testing.assert_allclose(kernel.block(X, Y), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"one of 'additive_chi2'.*'sigmoid', or .* got 'banana'"):
+        resolve_kernel("banana", X)
+    with pytest.raises(ValueError, match=r"must be finite, got nan"):
+        Kernel("rbf", float("nan"))
+    Kernel("linear", float("nan"))  # which has no gamma
+    with pytest.raises(ValueError, match=r"'rbf' takes gamma, got \['degree'\]"):
+        resolve_kernel("rbf", X, params={"degree": 2})
+
+
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf"])
+def test_values_beyond_doubles_are_refused(name):
+    big = X * 1e160  # squares overflow, and inf - inf is NaN
+    with (
+        pytest.raises(ValueError, match="NaN or infinity on these rows"),
+        np.errstate(all="ignore"),
+    ):
+        Kernel(name).block(big, big)
+
+
+def test_gamma_is_settled_or_refused_in_a_sentence():
+    with pytest.raises(ValueError, match="'scale', 'auto', None or a number, got 'x'"):
+        settle_gamma("x", X)
+    for factor in (1e160, 1e-160):  # 1 / variance is 0 or infinite: a kernel of ones
+        with pytest.raises(ValueError, match="beyond what floating point can hold"):
+            settle_gamma("scale", X * factor)

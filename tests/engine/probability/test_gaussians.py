@@ -156,3 +156,36 @@ def test_moments_of_a_component_without_weight_are_zero():
         if isinstance(part, np.ndarray) and part.shape[:1] == (2,):
             assert not np.any(part[1])
             assert np.any(part[0])
+
+
+# --- covariances that are none ------------------------------------------------------------------
+
+
+def test_covariances_are_made_symmetric_or_named():
+    rng = np.random.default_rng(20)
+    good = spd(rng, 6, 2).reshape(2, 3, 2, 2)
+    nearly = good + 1e-12 * np.array([[0.0, 1.0], [0.0, 0.0]])
+    found = ga.checked_covariances(nearly, full=True)
+    np.testing.assert_array_equal(found, found.swapaxes(-1, -2))
+    np.testing.assert_allclose(found, good, atol=1e-12)
+    skew, negative = good.copy(), good.copy()
+    skew[1, 2, 0, 1] += 0.1
+    negative[0, 1] = [[1.0, 2.0], [2.0, 1.0]]
+    name = "The covariance of {}, {}".format
+    with pytest.raises(ValueError, match=r"The covariance of 1, 2 is not symmetric\."):
+        ga.checked_covariances(skew, full=True, name=name)
+    with pytest.raises(ValueError, match=r"of 0, 1 has a negative eigenvalue, -1\."):
+        ga.checked_covariances(negative, full=True, name=name)
+    with pytest.raises(ValueError, match=r"covariance 1 has a negative variance, -2\."):
+        ga.checked_covariances(np.array([[1.0, 1.0], [1.0, -2.0]]), full=False)
+
+
+def test_singular_covariances_have_no_density():
+    flat = np.array([np.eye(2), [[1.0, 1.0], [1.0, 1.0]]])
+    np.testing.assert_array_equal(ga.is_singular(flat, full=True), [False, True])
+    np.testing.assert_array_equal(
+        ga.is_singular(np.array([[0.0, 1], [1, 2]]), full=False), [True, False]
+    )
+    with pytest.raises(ga.SingularCovarianceError, match=r"covariance 1 is singular"):
+        ga.require_density(flat, full=True)
+    ga.require_density(flat[:1], full=True)

@@ -8,7 +8,13 @@ from scipy.optimize import minimize
 from scipy.special import expit, logsumexp, xlogy
 from sklearn.exceptions import ConvergenceWarning
 
-from octavo.engine.smooth.em import best_of, climb, warn_unless_converged
+from octavo.engine.smooth.em import (
+    best_of,
+    climb,
+    spread_seeds,
+    surviving,
+    warn_unless_converged,
+)
 
 HEADS, TOSSES = np.array([9, 8, 1, 2, 7]), 10
 
@@ -102,3 +108,47 @@ def test_the_warning_names_estimator_and_certificate():
     run = climb(coins_expect, coins_maximize, [0.6, 0.5], max_iter=2, tol=1e-12)
     with pytest.warns(ConvergenceWarning, match=rf"dict did not converge in 2.*{run.rise:.3g}"):
         warn_unless_converged(run, {}, max_iter=2, tol=1e-12)
+
+
+# --- starts -------------------------------------------------------------------------------------
+
+
+class Collapsed(ValueError):
+    """A start that leads nowhere."""
+
+
+def test_starts_that_collapse_are_left_out_unless_all_do():
+    outcomes = iter([None, 3.0, None, 5.0])
+
+    def one():
+        value = next(outcomes)
+        if value is None:
+            raise Collapsed("no density")
+        return climb(lambda x: (x, None), lambda x, _: x, value, max_iter=1, tol=0)
+
+    assert best_of(surviving(one, 4, Collapsed)).objective == 5.0
+    outcomes = iter([None, None])
+    with pytest.raises(Collapsed, match="no density"):
+        best_of(surviving(one, 2, Collapsed))
+
+
+def test_seeds_are_spread_over_what_is_badly_explained():
+    """Three tight groups, three seeds: one in each; nothing of weight zero is ever chosen."""
+    points = np.repeat([0.0, 100.0, 1000.0], 4) + np.tile([0.0, 0.1, 0.2, 0.3], 3)
+    weights = np.tile([1.0, 1.0, 1.0, 0.0], 3) / 9
+    for seed in range(20):
+        drawn = []
+
+        def start(i, drawn=drawn):
+            drawn.append(i)
+            return points[i], (points - points[i]) ** 2
+
+        seeds = spread_seeds(3, weights, start, np.random.RandomState(seed))
+        assert sorted(round(s, -1) for s in seeds) == [0.0, 100.0, 1000.0]
+        assert not set(drawn) & {3, 7, 11}
+    same = spread_seeds(2, np.full(3, 1 / 3), lambda i: (i, np.zeros(3)), np.random.RandomState(0))
+    assert len(same) == 2  # nothing is left to explain: seeds by weight
+    far = spread_seeds(
+        2, np.full(3, 1 / 3), lambda i: (i, np.array([0, np.inf, np.inf])), np.random.RandomState(0)
+    )
+    assert far[1] in (1, 2)

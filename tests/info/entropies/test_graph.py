@@ -67,11 +67,16 @@ def test_constant_on_the_line_is_exact():
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 def test_tree_entropy_of_the_uniform_distribution(d):
-    """Error: standard error of the length, and the boundary, whose share is surface times gap."""
-    n = 3000
-    result = quick_test(MSTRenyiEntropy(0.6), Uniform([0] * d, [1] * d), n=n, n_repeats=4)
-    boundary = 2 * d * n ** (-1 / d)
-    assert abs(result.bias) < boundary + 4 * result.deviation / 2
+    """The bias is the boundary's, which falls like n^(-1/d): two sizes extrapolate to none."""
+    few, many = (
+        quick_test(MSTRenyiEntropy(0.6), Uniform([0] * d, [1] * d), n=n, n_repeats=8)
+        for n in (375, 3000)
+    )
+    fall = 8 ** (1 / d)
+    extrapolated = (fall * many.bias - few.bias) / (fall - 1)
+    error = math.hypot(fall * many.deviation, few.deviation) / (fall - 1) / math.sqrt(8)
+    assert abs(extrapolated) < 4 * error
+    assert abs(many.bias) < max(abs(few.bias), 4 * few.deviation / math.sqrt(8))
 
 
 def test_tree_entropy_scales():

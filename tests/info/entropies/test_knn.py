@@ -171,8 +171,8 @@ def test_orders_on_the_uniform_distribution(alpha):
         (lambda: KnnRenyiEntropy(alpha=1), "alpha=1 is the limit"),
         (lambda: KnnTsallisEntropy(alpha=1.0), "alpha=1 is the limit"),
         (lambda: KnnSharmaMittalEntropy(0.5, 1), "beta=1 is the limit"),
-        (lambda: KnnRenyiEntropy(alpha=5, n_neighbors=3), "k must exceed 4"),
-        (lambda: KnnGraphRenyiEntropy(alpha=2.5), "k must exceed 1.5"),
+        (lambda: KnnRenyiEntropy(alpha=5, n_neighbors=3), "must exceed 4"),
+        (lambda: KnnGraphRenyiEntropy(alpha=2.5), "must exceed 1.5"),
         (lambda: KnnRenyiEntropy(alpha=-1), "alpha"),
         (lambda: KnnShannonEntropy(n_neighbors=0), "'n_neighbors'"),
         (

@@ -123,7 +123,7 @@ def test_bad_input():
         distribution_gram(drawn, BhattacharyyaKernel(), n_neighbors=3)
     with pytest.raises(ValueError, match=r"samples\[1\] contains NaN"):
         distribution_gram([drawn[0], np.full((5, 2), np.nan)])
-    with pytest.raises(ValueError, match="k must exceed 5"):
+    with pytest.raises(ValueError, match="must exceed 5"):
         ProbabilityProductKernel(rho=5.0).estimate(drawn[0], drawn[1])
     with pytest.raises(ValueError, match="alpha"):
         ExpJensenRenyiKernel(alpha=1.5).estimate(drawn[0], drawn[1])

@@ -542,3 +542,10 @@ def test_distortion():
         map_distortion(Z, Z[:5])
     with pytest.raises(ValueError, match="coincide"):
         map_distortion(Z, np.zeros((10, 2)))
+
+
+def test_a_kernel_that_knows_no_neighbours_still_has_a_map():
+    # every eigenvalue of the centred identity is one: LAPACK's subset of a cluster came back empty
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = KnowledgeKernelPCA(kernel="rbf", gamma=1e9).fit(X)
+    np.testing.assert_allclose(np.linalg.norm(model.embedding_, axis=0), 1.0, rtol=1e-9)

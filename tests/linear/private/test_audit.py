@@ -320,6 +320,26 @@ def test_sparse_records_and_fitted_models_are_audited_alike():
     assert model.classes is None
 
 
+@pytest.mark.parametrize("method", ["output", "objective"])
+def test_records_in_pieces_stay_within_epsilon(method):
+    """Before they were added up the audit found 3.4 (output) and 9.5 (objective) at ε = 1."""
+    row = np.full(400, 1 / 20)
+    tables = [
+        sp.csr_matrix((np.concatenate([sign * row, [0.5]]), np.zeros(401, int), [0, 400, 401]))
+        for sign in (1, -1)
+    ]
+    y = np.array([1, -1])
+    model = PrivateLogisticRegression(1.0, method=method, alpha=0.5, clip="clip")
+    assert privacy_audit(model, (tables[0], y), (tables[1], y), random_state=0) <= 1.0
+    dense = [(table.toarray() / [[20.0], [1.0]], y) for table in tables]
+    expected = privacy_audit(model, *dense, random_state=0)
+    found = privacy_audit(model, (tables[0], y), (tables[1], y), random_state=0)
+    assert found == pytest.approx(expected)
+    unclipped = PrivateLogisticRegression(1.0, method=method, alpha=0.5)
+    with pytest.raises(ValueError, match="row 0 has norm 20"):
+        privacy_audit(unclipped, (tables[0], y), (tables[1], y))
+
+
 def test_bad_input():
     one, other = random_pair(np.random.default_rng(9), 5, 2, 1.0)
     model = PrivateHuberSVM()

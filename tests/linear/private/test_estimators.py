@@ -444,6 +444,35 @@ def test_rows_beyond_the_norm_are_refused_not_clipped():
             PrivateLogisticRegression().fit(records, y)
 
 
+def in_pieces(X, n_pieces, wide=False):
+    """Return a sparse table whose every entry is stored as that many equal pieces."""
+    kind = np.int64 if wide else np.int32
+    columns = np.tile(np.repeat(np.arange(X.shape[1]), n_pieces), len(X)).astype(kind)
+    indptr = (np.arange(len(X) + 1) * X.shape[1] * n_pieces).astype(kind)
+    return sp.csr_matrix((np.repeat(X.ravel() / n_pieces, n_pieces), columns, indptr), X.shape)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_row_in_pieces_has_the_norm_of_their_sum(wide):
+    """400 entries of 1/20 in one column are a record of 20, though their stored norm is 1."""
+    X, y = np.array([[20.0], [-0.5]]), [1, 0]
+    pieces = in_pieces(X, 400, wide)
+    assert np.linalg.norm(pieces.data[:400]) == pytest.approx(1.0)
+    stored = pieces.data.copy()
+    with pytest.raises(ValueError, match="row 0 has norm 20, above data_norm=1"):
+        PrivateLogisticRegression().fit(pieces, y)
+    for clip in ("clip", "scale"):
+        common = {"clip": clip, "alpha": 0.1, "random_state": 0}
+        ours = PrivateLogisticRegression(**common).fit(pieces, y)
+        dense = PrivateLogisticRegression(**common).fit(X, y)
+        np.testing.assert_allclose(ours.coef_, dense.coef_, rtol=1e-9)
+        np.testing.assert_allclose(
+            ours.decision_function(pieces), dense.decision_function(X), rtol=1e-9
+        )
+    np.testing.assert_array_equal(pieces.data, stored)
+    assert pieces.nnz == 800
+
+
 def test_clip_and_scale_treat_each_row_by_itself():
     X, y = problem(11)
     X = 3 * X

@@ -8,11 +8,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.patches import Ellipse, FancyArrowPatch
-from sklearn.mixture import GaussianMixture
 
 from octavo import plot
 from octavo.sequence import (
-    GMMReduction,
     HierarchicalHMMClustering,
     HMMClustering,
     HMMParams,
@@ -67,15 +65,7 @@ def test_the_map_keeps_distances_of_points_on_a_line(hmms):
     np.testing.assert_allclose(gaps, np.sqrt(5) * np.abs(means[:, None] - means), atol=1e-6)
 
 
-def test_bounds_and_reductions():
-    rng = np.random.default_rng(2)
-    mixture = GaussianMixture(5, covariance_type="tied", random_state=0).fit(
-        rng.normal(size=(60, 3))
-    )
-    reduced = GMMReduction(2, random_state=0).fit(mixture)
-    assert len(plot.plot_gmm_reduction(mixture, reduced).patches) == 7
-    line = plot.plot_bound_history(reduced).lines[0]
-    np.testing.assert_array_equal(line.get_ydata(), reduced.lower_bounds_)
-    flat = ([1.0], [[0.0]], [[1.0]])
-    with pytest.raises(ValueError, match="two features at least"):
-        plot.plot_gmm_reduction(flat, GMMReduction(1).fit(flat))
+def test_the_history_is_the_bound_of_each_iteration(hmms):
+    model = HMMClustering(2, n_init=1, random_state=0).fit(hmms)
+    line = plot.plot_bound_history(model).lines[0]
+    np.testing.assert_array_equal(line.get_ydata(), model.lower_bounds_)

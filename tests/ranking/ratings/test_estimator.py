@@ -711,6 +711,105 @@ def test_json_round_trip_is_exact():
     assert OnlineRanker().load_json(ranker.to_json()).n_games_ == 3
 
 
+def test_a_loaded_ranker_answers_before_it_learns_again():
+    """20 wins of ann over bob: 0.943, saved and loaded 0.943 too, and no other player's rating."""
+    ranker = OnlineRanker()
+    for _ in range(20):
+        ranker.update([["ann"], ["bob"]])
+    text = ranker.to_json()
+    expected = ranker.predict_win([["ann"], ["bob"]])
+    assert expected[0] == pytest.approx(0.943, abs=5e-4)
+    for back in (OnlineRanker.from_json(text), OnlineRanker().load_json(text)):
+        np.testing.assert_array_equal(back.predict_win([["ann"], ["bob"]]), expected)
+        assert back.rating("ann") == ranker.rating("ann")
+        assert back.to_json() == text
+    numbered = OnlineRanker().update([[7], [1]]).update([[7], [0]])
+    back = OnlineRanker.from_json(numbered.to_json())
+    for player in (0, 1, 7, 2):  # places are 2, 1, 0 and none
+        assert back.rating(player) == numbered.rating(player)
+    batch = OnlineRanker().fit_pairs([5, 5, 3], [3, 4, 4])
+    again = OnlineRanker.from_json(batch.to_json())
+    assert [again.rating(k) for k in range(6)] == [batch.rating(k) for k in range(6)]
+    flat = OnlineRanker().fit([0, 1, 2], [1, 0], [1, 2])
+    assert OnlineRanker.from_json(flat.to_json()).rating(1) == flat.rating(1)
+
+
+def test_ids_of_flat_games_are_found_as_a_dictionary_finds_them():
+    ranker = OnlineRanker().fit([0, 1, 2], [1, 0], [1, 2])
+    asked = (0, 1, 1.0, True, np.int64(1), 1.5, np.inf, -1, 10**400, "1", 2)
+    before = [ranker.rating(player) for player in asked]
+    ranker.set_rating("someone else", 1.0, 1.0)
+    assert [ranker.rating(player) for player in asked] == before
+
+
+def strictly_parsed(text):
+    def refuse(word):
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_json_is_read_by_strict_parsers():
+    ranker = OnlineRanker().set_rating("never played", 20.0, 3.0).update([[np.inf], [-np.inf]])
+    ranker.update([[(1, np.inf)], [10**400]])
+    text = ranker.to_json()
+    assert strictly_parsed(text)["last_time"] == [None, None, None, None, None]
+    back = OnlineRanker.from_json(text)
+    assert (
+        back.players_ == ranker.players_ == ["never played", np.inf, -np.inf, (1, np.inf), 10**400]
+    )
+    np.testing.assert_array_equal(back.mu_, ranker.mu_)
+    timed = OnlineRanker(inactivity=0.1).set_rating("z", 20.0, 3.0)
+    timed.update([["a"], ["b"]], time=2.5)
+    assert strictly_parsed(timed.to_json())["last_time"] == [None, 2.5, 2.5]
+    for side in (timed, back := OnlineRanker.from_json(timed.to_json())):
+        side.update([["a"], ["z"]], time=9.0)
+    np.testing.assert_array_equal(back.sigma_, timed.sigma_)
+    # What earlier versions wrote is read still.
+    old = timed.to_json().replace("null", "NaN")
+    np.testing.assert_array_equal(OnlineRanker.from_json(old).sigma_, timed.sigma_)
+    odd = OnlineRanker(beta=np.float32(4.0), record_history=np.False_).update([["a"], ["b"]])
+    assert strictly_parsed(odd.to_json())["parameters"]["beta"] == 4.0
+
+
+def test_numbers_beyond_floats_are_refused_in_a_sentence():
+    huge = 10**400
+    ranker = OnlineRanker().update([["a"], ["b"]])
+    content = json.loads(ranker.to_json())
+    for name in ("mu", "sigma", "beta", "kappa", "tau", "draw_margin", "k_factor", "inactivity"):
+        with pytest.raises(ValueError, match=name):
+            OnlineRanker(**{name: huge}).update([["a"], ["b"]])
+        with pytest.raises(ValueError, match=name):
+            OnlineRanker(**{name: huge}).fit([0, 1, 2], [0, 1], [1, 2])
+        spoilt = content | {"parameters": content["parameters"] | {name: huge}}
+        with pytest.raises(ValueError, match=f"not the JSON of an OnlineRanker: .*{name}"):
+            OnlineRanker.from_json(json.dumps(spoilt))
+    for name in ("mu", "variance", "last_time"):
+        with pytest.raises(ValueError, match="not the JSON of an OnlineRanker"):
+            OnlineRanker.from_json(json.dumps(content | {name: [huge, 1.0]}))
+    for n_games in (huge, True, 2**63):
+        with pytest.raises(ValueError, match="n_games"):
+            OnlineRanker.from_json(json.dumps(content | {"n_games": n_games}))
+    before = pickle.dumps(ranker)
+    for use in (
+        lambda: ranker.update([["a"], ["b"]], ranks=[1, huge]),
+        lambda: ranker.update([["a"], ["b"]], scores=[1, -huge]),
+        lambda: ranker.update([["a"], ["b"]], weights=[[1], [huge]]),
+        lambda: ranker.update([["a"], ["b"]], time=huge),
+        lambda: ranker.partial_fit([([["a"], ["b"]], [1, huge])]),
+        lambda: ranker.set_rating("a", huge, 1.0),
+        lambda: ranker.set_rating("a", 1.0, huge),
+        lambda: ranker.set_rating("a", 1.0, 1e200),
+        lambda: ranker.leaderboard(huge),
+    ):
+        with pytest.raises(ValueError, match=r"finite|range of floats|sigma positive"):
+            use()
+        assert pickle.dumps(ranker) == before
+    later = OnlineRanker().update([["a"], ["b"]]).set_params(sigma=1e200)
+    with pytest.raises(ValueError, match="sigma must be at most"):
+        later.update([["a"], ["b"]])
+
+
 def test_broken_json_changes_nothing():
     ranker = OnlineRanker().update([["a"], ["b"]])
     text = ranker.to_json()
@@ -727,6 +826,9 @@ def test_broken_json_changes_nothing():
         json.dumps(content | {"variance": [1.0, float("nan")]}),
         json.dumps(content | {"players": ["a", "a"]}),
         json.dumps(content | {"players": ["a", None]}),
+        json.dumps(content | {"players": ["a", float("nan")]}),
+        json.dumps(content | {"players": ["a", {"float": "nan"}]}),
+        json.dumps(content | {"mu": [1.0, None]}),
         json.dumps(content | {"n_games": -1}),
         json.dumps(content | {"parameters": {"modle": "elo"}}),
         json.dumps(content | {"parameters": content["parameters"] | {"sigma": -1}}),

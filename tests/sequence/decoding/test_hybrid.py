@@ -1160,14 +1160,14 @@ def changed(array, at, value):
 @pytest.mark.parametrize(
     ("model", "keywords", "words"),
     [
-        ((START, log([[0.9, 0.2], [0.2, 0.8]]), EMIT), {}, "transition row 0: .* add up to 1.1"),
+        ((START, log([[0.9, 0.2], [0.2, 0.8]]), EMIT), {}, "Transition row 0: .* add up to 1.1"),
         ((START, [[0.9, 0.1], [0.2, 0.8]], EMIT), {}, "look like probabilities"),
-        ((log([0.5, 0.4]), TRANS, EMIT), {}, "start: .* add up to 0.9"),
-        ((START, np.full((2, 2), np.nan), EMIT), {}, "transition row 0"),
+        ((log([0.5, 0.4]), TRANS, EMIT), {}, "Start: .* add up to 0.9"),
+        ((START, np.full((2, 2), np.nan), EMIT), {}, "Transition row 0"),
         (
             (START, changed(np.tile(TRANS, (3, 1, 1)), (2, 1, 0), -9.0), EMIT),
             {"lengths": [2, 3]},
-            "transition row 1 at sequence 1, step 1",
+            "Transition row 1 at sequence 1, step 1",
         ),
         ((START, TRANS, changed(EMIT, 3, -np.inf)), {"lengths": [2, 3]}, "sequence 1, position 1"),
         ((START, TRANS, changed(EMIT, (3, 1), np.nan)), {"lengths": [2, 3]}, "nan at sequence 1"),
@@ -1180,7 +1180,7 @@ def changed(array, at, value):
         ((START, TRANS, np.zeros(5)), {}, "n_positions, n_states"),
         ((START, TRANS, np.zeros((5, 3))), {}, r"log_start must have shape \(3,\)"),
         ((START, np.zeros((3, 3)), EMIT), {}, r"log_trans must have shape \(2, 2\)"),
-        ((START, [np.zeros((3, 2, 2))], [EMIT]), {}, "sequence 0 of 5 positions needs"),
+        ((START, [np.zeros((3, 2, 2))], [EMIT]), {}, "Sequence 0 of 5 positions needs"),
         ((START, TRANS, EMIT), {"alpha": 1.5}, "alpha must lie in"),
         ((START, TRANS, EMIT), {"alpha": np.nan}, "alpha must lie in"),
         ((START, TRANS, EMIT), {"C": (1, -1, 0, 0)}, "C must be four"),

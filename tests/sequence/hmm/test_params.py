@@ -5,23 +5,13 @@ import pickle
 
 import numpy as np
 import pytest
-from hmmlearn.hmm import GMMHMM, GaussianHMM, PoissonHMM
+from hmmlearn.hmm import GMMHMM, GaussianHMM
 from sklearn.mixture import GaussianMixture
 
 from octavo.sequence import HMMParams
-from octavo.sequence.hmm.params import chunks_of_sequences, pack_hmms, unpack_hmms
-from tests.sequence.models import random_hmm
+from tests.sequence.models import random_hmm, same_hmm
 
 KINDS = ["diag", "full", "spherical"]
-
-
-def same(a, b):
-    for name in ("startprob", "transmat", "weights", "means", "covars"):
-        one, other = getattr(a, name), getattr(b, name)
-        assert (one is None) == (other is None), name
-        if one is not None:
-            np.testing.assert_allclose(one, other, rtol=1e-12, err_msg=name)
-    assert a.covariance_type == b.covariance_type
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "discrete"])
@@ -30,7 +20,7 @@ def test_there_and_back_through_hmmlearn(kind, M):
     rng = np.random.default_rng(0)
     hmm = random_hmm(rng, 3, M, 3, kind)
     model = hmm.to_hmmlearn()
-    same(HMMParams.from_hmmlearn(model), hmm)
+    same_hmm(HMMParams.from_hmmlearn(model), hmm)
     X = rng.integers(0, 3, 7) if kind == "discrete" else rng.normal(size=(7, 3))
     np.testing.assert_allclose(hmm.score(X), model.score(X.reshape(7, -1)), rtol=1e-11)
 
@@ -42,12 +32,6 @@ def test_fitted_models_of_hmmlearn_keep_their_likelihood(kind):
         model.set_params(n_iter=3, random_state=0).fit(X)
         hmm = HMMParams.from_hmmlearn(model)
         np.testing.assert_allclose(hmm.score(X), model.score(X), rtol=1e-9)
-
-
-def test_other_models_of_hmmlearn_are_refused():
-    X = np.random.default_rng(2).poisson(3.0, (20, 1))
-    with pytest.raises(TypeError, match="got PoissonHMM"):
-        HMMParams.from_hmmlearn(PoissonHMM(2, random_state=0).fit(X))
 
 
 @pytest.mark.parametrize("kind", ["diag", "full", "spherical", "tied"])
@@ -96,39 +80,10 @@ def test_samples_follow_the_model(kind):
     np.testing.assert_array_equal(hmm.sample(2, 3, random_state=0)[1], again[1])
 
 
-def test_packing_pads_and_unpacking_takes_it_off():
-    rng = np.random.default_rng(6)
-    for kind in KINDS:
-        hmms = [random_hmm(rng, S, M, 2, kind) for S, M in [(1, 3), (3, 1), (2, 2)]]
-        bank = pack_hmms(hmms)
-        assert bank.weights.shape == (3, 3, 3)
-        for before, after in zip(hmms, unpack_hmms(bank)):
-            same(before, after)
-        expected = sum(
-            h.n_states
-            - 1
-            + h.n_states * (h.n_states - 1)
-            + h.n_states * (h.n_mix - 1)
-            + h.n_states * h.n_mix * {"diag": 4, "full": 5, "spherical": 3}[kind]
-            for h in hmms
-        )
-        assert bank.n_parameters == expected
-
-
-def test_chunks_keep_sequences_whole():
-    rows, lengths = np.arange(12), np.array([5, 1, 4, 2])
-    for room in (1, 5, 6, 100):
-        parts = chunks_of_sequences(rows, lengths, 1, room)
-        np.testing.assert_array_equal(np.concatenate([part for part, _ in parts]), rows)
-        np.testing.assert_array_equal(np.concatenate([some for _, some in parts]), lengths)
-        assert all(part.size == some.sum() for part, some in parts)
-        assert all(part.size <= room or some.size == 1 for part, some in parts)
-
-
 def test_containers_are_plain_data():
     hmm = random_hmm(np.random.default_rng(7))
-    same(pickle.loads(pickle.dumps(hmm)), hmm)
-    same(copy.deepcopy(hmm), hmm)
+    same_hmm(pickle.loads(pickle.dumps(hmm)), hmm)
+    same_hmm(copy.deepcopy(hmm), hmm)
     assert copy.deepcopy(hmm) == hmm != random_hmm(np.random.default_rng(8))
     assert repr(hmm) == "HMMParams(n_states=2, n_mix=1, n_features=2, covariance_type='diag')"
     word = random_hmm(np.random.default_rng(7), kind="discrete", d=5)
@@ -151,7 +106,7 @@ def test_bad_sequences_are_located():
     with pytest.raises(ValueError, match="rows of numbers"):
         hmm.score([np.array([["a", "b"]])])
     word = random_hmm(np.random.default_rng(8), kind="discrete", d=3)
-    with pytest.raises(ValueError, match="be below 3, got 3 at sequence 0, position 2"):
+    with pytest.raises(ValueError, match=r"integers 0\.\.2, got 3 at sequence 0, position 2"):
         word.score([0, 1, 3])
-    with pytest.raises(ValueError, match="must hold integers"):
+    with pytest.raises(ValueError, match="one integer symbol a position, got float64"):
         word.score([0.5, 1.0])

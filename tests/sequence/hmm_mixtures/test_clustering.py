@@ -22,7 +22,7 @@ from octavo.sequence import (
     fit_hmms,
     hmm_expected_loglik,
 )
-from octavo.sequence.hmm.params import pack_hmms
+from octavo.sequence.hmm.bank import pack_hmms
 from octavo.sequence.hmm.sequence_sets import Mixture, gather_sets
 from octavo.sequence.hmm_mixtures.divergence import pair_statistics
 from octavo.sequence.hmm_mixtures.mixture import expect as expect_sequences

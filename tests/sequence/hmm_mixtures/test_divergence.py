@@ -16,7 +16,7 @@ from octavo.sequence import (
     hmm_expected_loglik,
     hmm_kl,
 )
-from octavo.sequence.hmm.params import pack_hmms
+from octavo.sequence.hmm.bank import pack_hmms
 from octavo.sequence.hmm_mixtures.divergence import expected_logliks, pair_scores, pair_statistics
 from tests.sequence.models import chain_of, permuted, random_hmm
 

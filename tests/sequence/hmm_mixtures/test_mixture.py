@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import rand_score
 
 from octavo.data import make_hmm_sequences
+from octavo.engine.probability.gaussians import SingularCovarianceError
 from octavo.sequence import (
     HierarchicalHMMMixture,
     HMMMixture,
@@ -19,8 +20,8 @@ from octavo.sequence import (
     HMMParams,
     fit_hmms,
 )
+from octavo.sequence.hmm.bank import pack_hmms
 from octavo.sequence.hmm.m_step import updated_bank
-from octavo.sequence.hmm.params import pack_hmms
 from octavo.sequence.hmm.sequence_sets import Mixture, gather_sets, parts_of_sets
 from octavo.sequence.hmm_mixtures.baum_welch import expect_own
 from octavo.sequence.hmm_mixtures.mixture import expect, maximize
@@ -142,7 +143,11 @@ def test_the_likelihood_never_falls_with_or_without_noise(seed, kind, noise, gro
     )
     value, found = expect(mixture, data, noise)
     for _ in range(4):
-        mixture = maximize(mixture, found, noise)
+        try:
+            mixture = maximize(mixture, found, noise)
+        except SingularCovarianceError:  # a Gaussian on one point: only noise keeps it wide
+            assert noise == 0.0
+            break
         after, found = expect(mixture, data, noise)
         assert after >= value - 1e-10 * abs(value)
         value = after

@@ -12,7 +12,7 @@ from sklearn.metrics import rand_score
 
 from octavo.engine.chains.inference import log_partition
 from octavo.sequence import HMMParams, PPKSpectralClustering, hmm_ppk, ppk_compactness
-from octavo.sequence.hmm.params import pack_hmms
+from octavo.sequence.hmm.bank import pack_hmms
 from octavo.sequence.hmm_mixtures.ppk_spectral import log_ppk
 from tests.sequence.hmm_mixtures.test_clustering import groups_of_hmms
 from tests.sequence.models import permuted, random_hmm

@@ -124,7 +124,11 @@ def test_linear_machines_collapse_to_weights():
 def test_penalties_are_sample_weights_and_zero_is_absence():
     rng = np.random.default_rng(3)
     penalties = rng.uniform(0.1, 4.0, (4, len(X))) * (rng.random((4, len(X))) < 0.4)
-    model = EnsembleSVC(gamma=1.5).fit(X, Y, penalties=sp.csr_array(penalties))
+    stored = sp.csr_array(penalties)
+    stored.data[:3] = penalties.ravel()[np.flatnonzero(penalties.ravel())[:3]] = 0.0
+    kept = stored.copy()
+    model = EnsembleSVC(gamma=1.5).fit(X, Y, penalties=stored)
+    assert stored.nnz == kept.nnz  # zeros are dropped from a copy, not from the caller's matrix
     for b, row in enumerate(penalties):
         rows = np.flatnonzero(row)
         svc = SVC(C=1.0, gamma=1.5).fit(X[rows], Y[rows], sample_weight=row[rows])
@@ -465,6 +469,12 @@ def test_from_svcs_decides_as_they_do(make, kernel):
     np.testing.assert_allclose(model.decision_function(make(QUERY)), alone.mean(axis=1), **CLOSE)
     again = merge_ensembles([model, model]).prune([1.0] * 6 + [0.0] * 6)
     np.testing.assert_allclose(again.base_decision_function(make(QUERY)), alone, **CLOSE)
+
+
+def test_from_svcs_keeps_a_gamma_of_zero():
+    svc = SVC(kernel="poly", gamma=0.0, coef0=2.0).fit(X, Y)  # a constant kernel, as it was asked
+    model = EnsembleSVC.from_svcs([svc], aggregation="mean")
+    np.testing.assert_allclose(model.decision_function(X), svc.decision_function(X), atol=1e-9)
 
 
 def test_from_svcs_with_precomputed_kernels():
@@ -854,7 +864,7 @@ def test_bad_input_is_told(params, arguments, words):
 
 
 def test_bad_targets_and_kernels_are_told():
-    with pytest.raises(ValueError, match="1 class"):
+    with pytest.raises(ValueError, match="one class"):
         EnsembleSVC().fit(X, np.zeros(400))
     with pytest.raises(ValueError, match="two classes"):
         EnsembleSVC(n_pos=10).fit(X3, Y3)

@@ -185,7 +185,7 @@ def test_few_samples_of_a_class_mean_few_folds():
 
 
 def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="single class"):
+    with pytest.raises(ValueError, match="one class"):
         NoOffsetSVCCV().fit(np.eye(4), [1, 1, 1, 1])
 
 

@@ -162,9 +162,11 @@ def test_clipped_gap_never_stops_later_than_the_gap():
 
 
 @pytest.mark.parametrize("working_set", DOMINATING)
-def test_iterations_stay_below_the_bound_of_theorem_6(working_set):
+@pytest.mark.parametrize(("lam", "eps"), [(0.05, 0.05), (0.5, 0.5), (0.2, 0.3)])
+def test_iterations_stay_below_the_bound_of_theorem_6(working_set, lam, eps):
+    """For large λ and ε the bound is a few hundred, and starts from zero need half of n."""
     X, y = two_moons(60)
-    K, lam, eps = rbf_kernel(X), 0.05, 0.05
+    K = rbf_kernel(X)
     C = 1 / (2 * lam * 60)
     best = solve_box_svm(K, y, C, tol=1e-10, stopping="gap").dual_objective
     for stopping in ("clipped_gap", "gap"):
@@ -178,7 +180,7 @@ def test_iteration_bound_by_hand():
     # m = 2·0.5·0.5 = 0.5; ⌈2/(0.5·0.5·0.5)⌉ = 16; ⌈2·10·ln(4·0.5·3/(0.5·0.5))⌉ = ⌈20 ln 24⌉ = 64
     assert iteration_bound(10, 0.5, 0.5, 3.0) == 80
     assert iteration_bound(10, 0.5, 0.5, 0.0) == 16
-    with pytest.raises(ValueError, match="lam must be positive"):
+    with pytest.raises(ValueError, match="alpha must be positive"):
         iteration_bound(10, 0.0, 0.5, 3.0)
     with pytest.raises(ValueError, match="w_gap"):
         iteration_bound(10, 0.1, 0.5, -3.0)
@@ -387,7 +389,7 @@ def test_large_matrix_that_is_not_symmetric():
         ({"X": np.diag([1.0, 0.0, 1.0])}, "positive diagonal"),
         ({"X": np.diag([1.0, -2.0, 1.0])}, "minimum is -2"),
         ({"X": np.full((3, 3), np.nan)}, "NaN"),
-        ({"y": [1, 1, 1]}, "single class"),
+        ({"y": [1, 1, 1]}, "one class"),
         ({"y": [0.1, 0.2, 0.3]}, "Unknown label type"),
         ({"sample_weight": [-1, 1, 1]}, "[Nn]egative"),
         ({"sample_weight": [1, 0, 1]}, "positive weight"),

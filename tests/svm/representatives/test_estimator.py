@@ -182,7 +182,7 @@ def test_bad_parameters_are_refused(params, words):
 
 def test_bad_targets_are_refused():
     X, y = data(60)
-    with pytest.raises(ValueError, match=r"at least two classes; got 1 class: \[0\]"):
+    with pytest.raises(ValueError, match="at least two classes; y holds one class: 0"):
         AESVC().fit(X, np.zeros(60, int))
     with pytest.raises(ValueError, match=r"got 1 class: \[0\]"):
         AESVC().fit(X, y, np.where(y == 0, 1.0, 0.0))

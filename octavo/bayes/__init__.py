@@ -1,0 +1,5 @@
+"""Latent Gaussian and mixed models, mixtures, topics and factors."""
+
+from octavo._lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

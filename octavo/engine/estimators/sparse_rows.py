@@ -1,0 +1,105 @@
+"""Sparse tables in one form, whatever the caller stored: each column once a row, in order.
+
+A compressed sparse row may name a column several times, meaning the sum, and in any order.
+Whoever reads stored entries as if they were the matrix (a norm, a largest value, a hash) answers
+wrongly then. Estimators bring a table into canonical form first; the caller's arrays are never
+touched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+
+def _is_canonical(X: Any) -> bool:
+    """Tell whether columns strictly increase within rows, by looking: scipy's flag may be stale."""
+    falls = X.indices[1:] <= X.indices[:-1]
+    starts = X.indptr[1:-1]
+    falls[starts[(starts > 0) & (starts < X.indices.size)] - 1] = False  # from one row to the next
+    return not falls.any()
+
+
+def _refuse_broken(X: Any) -> None:
+    """Raise unless the arrays of a CSR matrix fit together: compiled code trusts them."""
+    indptr, indices, n_columns = X.indptr, X.indices, X.shape[1]
+    fits = indptr.size == X.shape[0] + 1 and indptr[0] == 0 and bool(np.all(np.diff(indptr) >= 0))
+    if not fits or not indptr[-1] == indices.size == X.data.size:
+        raise ValueError(
+            f"The row pointers of a sparse matrix must rise from 0 to its {X.data.size} stored "
+            f"entries in {X.shape[0]} steps; these do not."
+        )
+    if indices.size and not (indices.min() >= 0 and indices.max() < n_columns):
+        raise ValueError(
+            f"The column indices of a sparse matrix with {n_columns} columns must lie between 0 "
+            f"and {n_columns - 1}; got {indices.min()} to {indices.max()}."
+        )
+
+
+def canonical_csr(X: Any, *, narrow: bool = False) -> Any:
+    """Return a sparse table as CSR that names each column at most once a row, in order.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix
+        A table; one that is not sparse is returned as it is.
+    narrow : bool, default=False
+        Return 32-bit indices where they suffice, for libraries that know no others.
+
+    Returns
+    -------
+    table : ndarray, csr_matrix or csr_array
+        X itself where it is in that form already, else a copy. X is never changed.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from octavo.engine.estimators.sparse_rows import canonical_csr
+    >>> X = sp.csr_array(([1.0, 2.0, 3.0], [1, 0, 1], [0, 3]), shape=(1, 2))
+    >>> canonical_csr(X).data.tolist(), X.data.tolist()
+    ([2.0, 4.0], [1.0, 2.0, 3.0])
+    """
+    if not sp.issparse(X):
+        return X
+    if X.format != "csr":
+        X = X.tocsr(copy=True)  # some formats share their arrays
+    _refuse_broken(X)
+    if not _is_canonical(X):
+        X = X.copy()
+        X.has_sorted_indices = X.has_canonical_format = False
+        X.sum_duplicates()  # sorts too
+    wide = X.indices.dtype.itemsize > 4 or X.indptr.dtype.itemsize > 4
+    if narrow and wide and max(X.shape[1], X.data.size) < 2**31:
+        X = type(X)(X, copy=False)  # another matrix over the same arrays, whose indices may go
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X
+
+
+def validate_rows(estimator: Any, X: Any, *y: Any, narrow: bool = False, **options: Any) -> Any:
+    """Validate as scikit-learn's `validate_data` does, and bring sparse rows into canonical form.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose data these are.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The table.
+    *y : array-like
+        Targets, where there are any.
+    narrow : bool, default=False
+        As for `canonical_csr`.
+    **options : dict
+        Those of `validate_data`.
+
+    Returns
+    -------
+    checked : array or tuple of arrays
+        X, or X and y.
+    """
+    checked = validate_data(estimator, X, *y, **options)
+    if isinstance(checked, tuple):
+        return canonical_csr(checked[0], narrow=narrow), *checked[1:]
+    return canonical_csr(checked, narrow=narrow)

@@ -1,0 +1,1 @@
+"""Eigenvectors of graphs and of what is like one."""

@@ -1,0 +1,1 @@
+"""Sparse regression and linear programs, followed along their whole path."""
