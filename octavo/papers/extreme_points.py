@@ -170,7 +170,7 @@ on_board = PAPER.section(seeds=SEEDS, stand_in=BOARD)
     expect=holds(because="every row and column of Table 2 but D3's, whose sets are all smallest"),
 )
 def sizes_are_monotone(run: Run) -> float:
-    X, y, _ = board(20_000 if run.full else 4_000, run.seed)
+    X, y, _ = board(20_000 if run.full else 2_000, run.seed)
     found = np.array(
         [
             [share(X, y, gamma=gamma, eps=eps) for gamma in 2.0 ** np.arange(-4, 3, 2)]

@@ -451,7 +451,6 @@ PAPER.not_measurable(
     says="Case 877: the errors and risks of thirty decoders",
     where="Table 1 (Viterbi 56.38 %, posterior decoding 45.64 %, PVD 46.98 %)",
     published="31 rows",
-    kind="figure",
 )
 
 simulated = PAPER.section(seeds=SEEDS, stand_in=STAND_IN)

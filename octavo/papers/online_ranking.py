@@ -93,7 +93,6 @@ PAPER.not_measurable(
     where="Table 2",
     published=30.59,
     unit="%",
-    kind="figure",
 )
 
 
@@ -170,30 +169,21 @@ PAIRS: dict[str, tuple] = {  # the worse method, then the better one
 
 @league.rows(
     {
-        "thurstone-collapses": {
-            "name": "thurstone-collapses",
-            "says": "Thurstone-Mosteller with full pairs errs far more than Bradley-Terry: 44.65 % "
-            "against 30.59 %",
-            "published": 14.06,
-        },
-        "full-pairs-win": {
-            "name": "full-pairs-win",
-            "says": "Full pairs err less than partial pairs: 30.59 % against 32.40 %",
-            "published": 1.81,
-        },
-        "bradley-terry-beats-luce": {
-            "name": "bradley-terry-beats-luce",
-            "says": "Bradley-Terry errs less than Plackett-Luce: 30.59 % against 31.74 %",
-            "published": 1.15,
-        },
+        "thurstone-collapses": (
+            "Thurstone-Mosteller with full pairs errs more than Bradley-Terry: 44.65 for 30.59 %",
+            14.06,
+        ),
+        "full-pairs-win": ("Full pairs err less than partial pairs: 30.59 for 32.40 %", 1.81),
+        "bradley-terry-beats-luce": (
+            "Bradley-Terry errs less than Plackett-Luce: 30.59 against 31.74 %",
+            1.15,
+        ),
         "gamma-rescues": {
-            "name": "gamma-rescues",
             "says": "γ = 1/k rescues Thurstone-Mosteller: 44.65 % to 33.13 %",
             "where": "Tables 2 and 3, free for all",
             "published": 11.52,
         },
         "gamma-spares-bradley-terry": {
-            "name": "gamma-spares-bradley-terry",
             "says": "γ = 1/k hardly changes Bradley-Terry: 30.59 % to 31.24 %",
             "where": "Tables 2 and 3, free for all",
             "published": 0.65,
@@ -201,6 +191,7 @@ PAIRS: dict[str, tuple] = {  # the worse method, then the better one
             "expect": within(1.5, because='"do not change much" (Section 6.2), read as two points'),
         },
     },
+    prefix="",
     where="Table 2, free for all",
 )
 def difference(run: Run, name: str) -> float:
