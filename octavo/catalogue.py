@@ -195,8 +195,9 @@ class Paper:
         def measure(run: Run) -> float:
             raise NotMeasurable(why)
 
-        words = {"expect": holds(because="it cannot be measured here"), "kind": "figure"} | about
-        self.add_claim(measure, name=name, **words)
+        about.setdefault("expect", holds(because="it cannot be measured here"))
+        about.setdefault("kind", "figure")
+        self.add_claim(measure, name=name, **about)
 
     def figure(
         self, caption: str, *, method: str | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
+import re
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -26,6 +27,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 MIN_SEEDS = 5
 # More seeds than this are no advice: the mean lies on the bound.
 MAX_SEEDS = 100_000
+# Where an object happens to lie in memory is no part of a claim.
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 # An effect that is a smaller share of the published one is reported as "direction only".
 DIRECTION_SHARE = 0.2
 
@@ -217,7 +220,9 @@ def _sources(function: Any, seen: set[str] | None = None) -> Iterator[str]:
         if callable(used) and inspect.unwrap(used).__module__ == function.__module__:
             yield from _sources(used, seen)
         elif isinstance(used, (int, float, str, tuple, dict)):
-            yield f"{name}={used!r}"
+            yield f"{name}={ADDRESS.sub('', repr(used))}"
+            for part in used.values() if isinstance(used, dict) else ():
+                yield from _sources(part, seen)
 
 
 @dataclass(frozen=True)

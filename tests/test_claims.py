@@ -189,6 +189,25 @@ def test_a_fingerprint_changes_with_what_the_verdict_rests_on():
     assert make(1.0, 2.0) != make(1.0, 3.0)
 
 
+def doubled(run):
+    return 2.0
+
+
+MEASURES = {"doubled": doubled}
+
+
+def by_table(run):
+    return MEASURES["doubled"](run)
+
+
+def test_a_fingerprint_follows_tables_of_functions_but_not_their_addresses():
+    from octavo.claims import _sources
+
+    text = "".join(_sources(by_table))
+    assert " at 0x" not in text
+    assert "return 2.0" in text
+
+
 def test_every_seed_must_hold():
     result = result_of(lambda run: float(run.seed != 1), holds(because="b"), seeds=(0, 1))
     assert result.verdict == "refuted"
