@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -191,6 +192,7 @@ class Paper:
             name = getattr(measure, "__name__", "").replace("_", "-")
         full_seeds = full_seeds or seeds
         placed = expect.placed(published)
+        identity = placed.low == -math.inf and placed.high <= IDENTITY
         claim = Claim(
             name=name,
             method=method or self.methods[0].name,
@@ -202,7 +204,7 @@ class Paper:
             seeds=seeds,
             full_seeds=full_seeds,
             unit=unit,
-            kind=kind or ("theorem" if placed.every_seed or placed.high <= IDENTITY else "figure"),
+            kind=kind or ("theorem" if placed.every_seed or identity else "figure"),
             stand_in=stand_in,
             random=len(full_seeds) > 1 if random is None else random,
         )
@@ -228,6 +230,7 @@ class Paper:
             raise NotMeasurable(why)
 
         about.setdefault("expect", holds(because="it cannot be measured here"))
+        about.setdefault("kind", "figure")
         self.add_claim(measure, name=name, **about)
 
     def figure(
@@ -258,21 +261,28 @@ class Section:
         return self.paper.claim(says=says, published=published, **(self.defaults | about))
 
     def rows(
-        self, rows: Mapping[str, float | str | dict[str, Any]], **about: Any
+        self,
+        rows: Mapping[str, float | str | tuple[str, float | str] | dict[str, Any]],
+        prefix: str | None = None,
+        **about: Any,
     ) -> Callable[[Callable[..., float]], Callable[..., float]]:
         """Register one claim per row of a table; the function takes the run and the row's name.
 
-        A row is the published figure, or a dict of words that differ from the section's. ``says``
-        may hold ``{row}`` and ``{published}``. The claim is called ``<function>-<row>``.
+        A row is the published figure, or what the paper says with the figure, or a dict of words
+        that differ from the section's. ``says`` may hold ``{row}`` and ``{published}``. The claim
+        is called ``<function>-<row>``, or ``<prefix><row>``.
         """
 
         def register(measure: Callable[..., float]) -> Callable[..., float]:
+            stem = measure.__name__.replace("_", "-") + "-" if prefix is None else prefix
             for row, given in rows.items():
-                words = given if isinstance(given, dict) else {"published": given}
+                if isinstance(given, tuple):
+                    words: dict[str, Any] = dict(zip(("says", "published"), given))
+                else:
+                    words = given if isinstance(given, dict) else {"published": given}
                 own = self.defaults | about | words
                 own["says"] = own["says"].format(row=row, published=own["published"])
-                stem = measure.__name__.replace("_", "-")
-                name = own.pop("name", f"{stem}-{row.lower().replace(' ', '-')}")
+                name = own.pop("name", stem + row.lower().replace(" ", "-"))
                 self.paper.add_claim(_RowMeasure(measure, row), name=name, **own)
             return measure
 

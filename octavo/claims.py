@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
+import re
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -24,6 +25,10 @@ Kind = Literal["theorem", "figure", "ordering", "speed", "own"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 # A t interval from fewer seeds says more about luck than about the method.
 MIN_SEEDS = 5
+# More seeds than this are no advice: the mean lies on the bound.
+MAX_SEEDS = 100_000
+# Where an object happens to lie in memory is no part of a claim.
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 # An effect that is a smaller share of the published one is reported as "direction only".
 DIRECTION_SHARE = 0.2
 
@@ -155,7 +160,8 @@ class Claim:
         What the verdict is about. A claim of its own, which the paper does not make, is shown
         apart and never counted.
     stand_in : str
-        What replaces the paper's data, where it does: it can support a claim and not refute it.
+        What replaces the paper's data, or a setting that its text leaves open, where something
+        does: it can support a claim and not refute it.
     random : bool
         Whether the number depends on the seed. Fewer than `MIN_SEEDS` seeds, or seeds that never
         vary, then decide nothing.
@@ -214,7 +220,9 @@ def _sources(function: Any, seen: set[str] | None = None) -> Iterator[str]:
         if callable(used) and inspect.unwrap(used).__module__ == function.__module__:
             yield from _sources(used, seen)
         elif isinstance(used, (int, float, str, tuple, dict)):
-            yield f"{name}={used!r}"
+            yield f"{name}={ADDRESS.sub('', repr(used))}"
+            for part in used.values() if isinstance(used, dict) else ():
+                yield from _sources(part, seen)
 
 
 @dataclass(frozen=True)
@@ -288,7 +296,7 @@ def mean_interval(values: list[float]) -> tuple[float, float, float]:
 
 
 def seeds_that_decide(expect: Expectation, values: list[float]) -> int | None:
-    """Return how many seeds would decide, were mean and spread to stay; None if none would."""
+    """Return how many seeds would decide, were mean and spread to stay; None if too many."""
     n, (low, mean, high) = len(values), mean_interval(values)
     bounds = [b for b in (expect.low, expect.high) if math.isfinite(b)]
     distance = min((abs(mean - b) for b in bounds), default=0.0)
@@ -299,7 +307,8 @@ def seeds_that_decide(expect: Expectation, values: list[float]) -> int | None:
 
     # The half width is t(n - 1) s / √n; for many seeds t is 1.96.
     deviation = half * math.sqrt(n) / float(stdtrit(n - 1, 0.975))
-    return max(math.ceil((1.96 * deviation / distance) ** 2) + 2, MIN_SEEDS)
+    needed = (1.96 * deviation / distance) ** 2 + 2
+    return max(math.ceil(needed), MIN_SEEDS) if needed < MAX_SEEDS else None
 
 
 def judge(claim: Claim, values: list[float]) -> tuple[Verdict, tuple[float, float, float], str]:
@@ -323,7 +332,7 @@ def judge(claim: Claim, values: list[float]) -> tuple[Verdict, tuple[float, floa
         why = f"the 95 % interval [{low:.4g}, {high:.4g}] over {n} seeds straddles {expect.text}"
         return verdict, ends, why + more
     if verdict == "refuted" and claim.stand_in:
-        return "undecided", ends, f"a stand-in for the paper's data does not refute; {wanted}"
+        return "undecided", ends, f"a stand-in does not refute; {wanted}"
     if verdict == "refuted":
         return verdict, ends, wanted
     published = claim.published

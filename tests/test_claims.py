@@ -144,6 +144,34 @@ def test_sections_and_rows_share_their_words():
         "reproduced", "refuted", "undecided", "not measurable here",
     ]  # fmt: skip
     assert len({c.fingerprint for c in paper.claims}) == 4
+    assert paper.claims[-1].kind == "figure"
+
+    @table.rows({"x": ("says it", 1.0), "y": 0.0}, prefix="of-", says="{row}")
+    def more(run, name):
+        return 1.0
+
+    assert [(c.name, c.says) for c in paper.claims[4:]] == [("of-x", "says it"), ("of-y", "y")]
+
+
+def test_an_identity_is_a_small_upper_bound_and_not_a_negative_figure():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+    place = paper.section(where="w", says="s")
+    for name, published, expect in (
+        ("identity", "equal", at_most(1e-9, because="b")),
+        ("negative", -773.4, within(0.1, because="b")),
+    ):
+        paper.add_claim(
+            lambda run: 0.0, name=name, published=published, expect=expect, **place.defaults
+        )
+    assert [c.kind for c in paper.claims] == ["theorem", "figure"]
+
+
+def test_a_mean_on_the_bound_asks_for_no_number_of_seeds():
+    values = {0: 0.9, 1: 1.1, 2: 0.95, 3: 1.05, 4: 1.0 + 1e-6}
+    given = {"seeds": tuple(values)}
+    result = result_of(lambda run: values[run.seed], at_least(1.0, because="b"), **given)
+    assert result.verdict == "undecided"
+    assert "would decide" not in result.evidence
 
 
 def test_a_fingerprint_changes_with_what_the_verdict_rests_on():
@@ -159,6 +187,25 @@ def test_a_fingerprint_changes_with_what_the_verdict_rests_on():
     assert make(1.0, 2.0) == make(1.0, 2.0)
     assert make(1.0, 2.0) != make(1.5, 2.0)
     assert make(1.0, 2.0) != make(1.0, 3.0)
+
+
+def doubled(run):
+    return 2.0
+
+
+MEASURES = {"doubled": doubled}
+
+
+def by_table(run):
+    return MEASURES["doubled"](run)
+
+
+def test_a_fingerprint_follows_tables_of_functions_but_not_their_addresses():
+    from octavo.claims import _sources
+
+    text = "".join(_sources(by_table))
+    assert " at 0x" not in text
+    assert "return 2.0" in text
 
 
 def test_every_seed_must_hold():

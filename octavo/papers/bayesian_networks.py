@@ -291,7 +291,6 @@ PAPER.not_measurable(
     says="The best network for mushroom has a BIC of at least -12834.9",
     where="Table 3",
     published=-12834.9,
-    kind="figure",
 )
 
 

@@ -495,7 +495,6 @@ PAPER.not_measurable(
     says="BBC news: ER-SPA has an accuracy of 0.939, SPA of 0.675",
     where="Table 5",
     published=0.939,
-    kind="figure",
     method=TOPICS,
 )
 PAPER.not_measurable(

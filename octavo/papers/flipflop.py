@@ -127,38 +127,41 @@ def largest_ratio(run: Run, strategy: Any, name: str) -> float:
 
 
 theory = PAPER.section(kind="theorem", seeds=SEEDS)
-STRATEGIES = {"theorem 8": "AdaHedge", "lemma 3": "AdaHedge"}
+BOUNDS: dict[str, tuple[str, str]] = {
+    "theorem-8": ("AdaHedge", "theorem 8"),
+    "lemma-3": ("AdaHedge", "lemma 3"),
+    "theorem-15-leader": ("FlipFlop", "theorem 15, leader"),
+    "theorem-15-losses": ("FlipFlop", "theorem 15, losses"),
+}
 
 
 @theory.rows(
     {
-        "theorem 8": {
-            "name": "theorem-8",
+        "theorem-8": {
             "says": "AdaHedge's regret is at most the bound of Theorem 8",
             "where": "Theorem 8",
         },
-        "lemma 3": {
-            "name": "lemma-3",
+        "lemma-3": {
             "says": "AdaHedge's regret is at most twice its cumulative mixability gap",
             "where": "Lemma 3",
         },
-        "theorem 15, leader": {
+        "theorem-15-leader": {
             "says": "FlipFlop's regret is at most 5.64 times that of following the leader plus "
             "3.73 S",
             "where": "Theorem 15 and Corollary 16",
-            "name": "theorem-15-leader",
         },
-        "theorem 15, losses": {
+        "theorem-15-losses": {
             "says": "FlipFlop keeps AdaHedge's bound up to a constant factor",
             "where": "Theorem 15",
-            "name": "theorem-15-losses",
         },
     },
+    prefix="",
     published="regret / bound ≤ 1",
     expect=at_most(1.0 + 1e-9, because="no game and no round may exceed it, rounding apart"),
 )
 def bound(run: Run, name: str) -> float:
-    return largest_ratio(run, strategies()[STRATEGIES.get(name, "FlipFlop")], name)
+    player, law = BOUNDS[name]
+    return largest_ratio(run, strategies()[player], law)
 
 
 @theory.claim(

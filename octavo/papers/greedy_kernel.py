@@ -173,27 +173,24 @@ RIVALS: dict[str, tuple[dict, dict]] = {
 @lifts.rows(
     {
         "better-than-uniform": {
-            "name": "better-than-uniform",
             "says": "Kernel K-means++ landmarks approximate better than uniform ones",
             "where": "Section 4.5 and Figure 4.1: best on 10 of 13 data sets",
         },
         "better-than-leverage": {
-            "name": "better-than-leverage",
             "says": "Kernel K-means++ landmarks approximate better than approximate leverage "
             "scores",
             "where": "Section 4.5: the best method on 10 of 13 data sets",
         },
         "better-than-kdpp": {
-            "name": "better-than-kdpp",
             "says": "A k-DPP chain of 1,000 steps from a uniform start approximates worse",
             "where": "Section 4.5: low lift values",
         },
         "restarts-help": {
-            "name": "restarts-help",
             "says": "Local restarts improve the landmarks",
             "where": "Section 4.3.2",
         },
     },
+    prefix="",
     published="> 1",
 )
 def lift(run: Run, name: str) -> float:
@@ -685,7 +682,6 @@ PAPER.not_measurable(
     where="Table 3.1: 2.59 against 2.73 %, 2.20 against 0.31 %, 5.55 against 5.20 %",
     published=2.59,
     unit="%",
-    kind="figure",
     method=GREEDY,
 )
 

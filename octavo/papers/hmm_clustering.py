@@ -415,7 +415,6 @@ PAPER.not_measurable(
     says="VHEM reaches a Rand index of 0.811 on HMMs that differ in their transitions",
     where="Table 7, C' = 4",
     published=0.811,
-    kind="figure",
 )
 
 
@@ -439,7 +438,6 @@ PAPER.not_measurable(
     says="Motion capture: Rand index 0.811 at the third level of the tree (PPK-SC 0.740)",
     where="Table 2",
     published=0.811,
-    kind="figure",
 )
 PAPER.not_measurable(
     "vicon-rand-index",
@@ -447,7 +445,6 @@ PAPER.not_measurable(
     says="Physical actions: Rand index 0.610 at the fourth level of the tree (PPK-SC 0.452)",
     where="Table 3",
     published=0.610,
-    kind="figure",
 )
 
 
@@ -525,7 +522,6 @@ PAPER.not_measurable(
     says="Music tags: F-score 0.260 and mean average precision 0.440",
     where="Table 4",
     published=0.260,
-    kind="figure",
     method=MIXTURE,
 )
 PAPER.not_measurable(
@@ -534,7 +530,6 @@ PAPER.not_measurable(
     says="Characters: VHEM classifies 65.1 % (EM 70.7 %) and retrieves with MAP 0.775 (EM 0.756)",
     where="Table 5",
     published=0.651,
-    kind="figure",
     method=MIXTURE,
 )
 

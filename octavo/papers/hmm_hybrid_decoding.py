@@ -451,19 +451,19 @@ PAPER.not_measurable(
     says="Case 877: the errors and risks of thirty decoders",
     where="Table 1 (Viterbi 56.38 %, posterior decoding 45.64 %, PVD 46.98 %)",
     published="31 rows",
-    kind="figure",
 )
 
-simulated = PAPER.section(seeds=SEEDS, stand_in=STAND_IN)
+simulated = PAPER.section(seeds=SEEDS, stand_in=STAND_IN, kind="ordering")
+gains = PAPER.section(**simulated.defaults, unit="points", expect=at_least(0.0, because=SAMPLING))
+shares = PAPER.section(
+    **simulated.defaults, unit="% of sequences", expect=at_least(50, because='"most"; ' + SAMPLING)
+)
 
 
-@simulated.claim(
+@gains.claim(
     "Blind to the data, prior decoding still errs less than Viterbi",
     "positive",
     where="Section 5.4, Figure 6 (real data; no number is printed)",
-    unit="points",
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
 )
 def prior_beats_viterbi(run: Run) -> float:
     model = data.protein_structure_hmm()
@@ -477,14 +477,12 @@ MARGIN = "the paper's 95 % margin over 15 simulated data sets"
 
 @simulated.rows(
     {
-        "0": {
-            "name": "pmap-error",
+        "pmap-error": {
             "says": "Where the model is right, posterior decoding errs in 47.49 % of positions",
             "published": 47.49,
             "expect": within(0.047, because=MARGIN),
         },
-        "1": {
-            "name": "viterbi-error",
+        "viterbi-error": {
             "says": "Where the model is right, Viterbi errs in 54.95 % of positions",
             "published": 54.95,
             "expect": within(0.068, because=MARGIN),
@@ -492,18 +490,17 @@ MARGIN = "the paper's 95 % margin over 15 simulated data sets"
     },
     where="Section 5.2, 15 simulated data sets",
     unit="%",
+    kind="figure",
+    prefix="",
 )
-def error_at(run: Run, alpha: str) -> float:
-    return float(errors(run, "hybrid-pvd", float(alpha)).mean())
+def error_at(run: Run, name: str) -> float:
+    return float(errors(run, "hybrid-pvd", float(name == "viterbi-error")).mean())
 
 
-@simulated.claim(
+@gains.claim(
     "Posterior decoding errs less than Viterbi: 7.46 points on simulated data, 13.58 on real data",
     7.46,
     where="Section 5.2",
-    unit="points",
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
 )
 def pmap_gain(run: Run) -> float:
     return float((errors(run, "hybrid-pvd", 1.0) - errors(run, "hybrid-pvd", 0.0)).mean())
@@ -517,13 +514,10 @@ def risk_of(run: Run, path: np.ndarray, name: str) -> np.ndarray:
     return np.array([float(model.score_path(X[p], path[p])[name]) for p in parts])
 
 
-@simulated.claim(
+@gains.claim(
     "Posterior decoding has the smaller R1 risk: 8.55 points on simulated data, 9 on real data",
     8.55,
     where="Section 5.2 and Figure 4",
-    unit="points",
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
 )
 def risk_gain(run: Run) -> float:
     paths = decoded(run.seed, run.full, "hybrid-pvd")
@@ -532,13 +526,10 @@ def risk_gain(run: Run) -> float:
     return 100 * float(whole - points)
 
 
-@simulated.claim(
+@shares.claim(
     "The 2-block hybrid generally returns likelier paths than posterior-Viterbi decoding",
     "generally",
     where="Section 5.3 and Figure 5",
-    unit="% of sequences",
-    kind="ordering",
-    expect=at_least(50, because='"generally"; ' + SAMPLING),
 )
 def two_blocks_are_likelier(run: Run) -> float:
     pvd = risk_of(run, decoded(run.seed, run.full, "pvd"), "Rinf_bar")
@@ -551,7 +542,6 @@ def two_blocks_are_likelier(run: Run) -> float:
     "notably lower",
     where="Section 5.3 and Figure 5; simulations agree",
     unit="of the geometric rate",
-    kind="ordering",
     expect=at_least(0.0, because="rate of posterior-Viterbi paths less that of the true; sampling"),
 )
 def true_paths_are_unlikely(run: Run) -> float:
@@ -560,13 +550,10 @@ def true_paths_are_unlikely(run: Run) -> float:
     return float(np.mean(np.exp(-pvd)) - np.mean(np.exp(-truth)))
 
 
-@simulated.claim(
+@shares.claim(
     "Posterior decoding is the better of the two in most sequences: 85.35 % of real ones",
     85.35,
     where="Section 5.2 and Figure 3",
-    unit="% of sequences",
-    kind="ordering",
-    expect=at_least(50, because='"most"; ' + SAMPLING),
 )
 def pmap_wins(run: Run) -> float:
     gain = errors(run, "hybrid-pvd", 1.0) - errors(run, "hybrid-pvd", 0.0)
@@ -574,39 +561,31 @@ def pmap_wins(run: Run) -> float:
     return 100 * float(np.mean(gain > 0))
 
 
-@simulated.claim(
+@shares.claim(
     "Posterior decoding mostly returns impossible paths: 74.14 % of real sequences",
     74.14,
     where="Section 5.3",
-    unit="% of sequences",
-    kind="ordering",
-    expect=at_least(50, because='"mostly"; ' + SAMPLING),
 )
 def pmap_is_inadmissible(run: Run) -> float:
     path = decoded(run.seed, run.full, "hybrid-pvd")[0]
     return 100 * float(np.mean(~admissible(path, proteins(run.seed, run.full)[2])))
 
 
-@simulated.claim(
+@shares.claim(
     "Rabiner's 2-block decoder mostly returns impossible paths: 70.94 % of real sequences",
     70.94,
     where="Section 5.3",
-    unit="% of sequences",
-    kind="ordering",
-    expect=at_least(50, because='"mostly"; ' + SAMPLING),
 )
 def rabiner_is_inadmissible(run: Run) -> float:
     path = decoded(run.seed, run.full, "rabiner")
     return 100 * float(np.mean(~admissible(path, proteins(run.seed, run.full)[2])))
 
 
-@simulated.claim(
+@shares.claim(
     "Rabiner's path can be impossible where that of posterior decoding is not: 7.32 % of real "
     "sequences",
     7.32,
     where="Section 5.3",
-    unit="% of sequences",
-    kind="ordering",
     expect=at_least(1, because='"far from being uncommon" (Section 1.2.1), read as one percent'),
 )
 def rabiner_is_not_monotone(run: Run) -> float:
@@ -639,7 +618,6 @@ def hybrids_are_admissible(run: Run) -> float:
     "Along α the errors of the hybrids rise from posterior decoding's to Viterbi's",
     "in order",
     where="Section 5.4, Figure 6",
-    kind="ordering",
     expect=holds(because="the mean errors at α = 0.001, 0.1, 0.5, 0.9 and 1 must be in order"),
 )
 def errors_follow_alpha(run: Run) -> float:

@@ -172,13 +172,13 @@ def expected_rate(name: str):
 @table_1.rows(
     {
         name: {
-            "name": f"rate-of-{name.lower()}",
             "published": row[0],
             "expect": expected_rate(name),
             "method": FIRST if name in FIRST_ORDER else SECOND,
         }
         for name, row in TABLE_1.items()
     },
+    prefix="rate-of-",
     says="{row} errs in {published:.1%} of the examples of svmguide3",
 )
 def rate(run: Run, name: str) -> float:
@@ -252,7 +252,6 @@ PAPER.not_measurable(
     says="SCW errs in 6.0 % of ijcnn1",
     where="Table 1",
     published=0.060,
-    kind="figure",
     method=SECOND,
 )
 

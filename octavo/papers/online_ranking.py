@@ -23,6 +23,13 @@ PAPER = Paper(
         "thurstone-collapses",
         "gamma-rescues",
     ),
+    tables={
+        "Table 2": "halo-error thurstone-collapses full-pairs-win bradley-terry-beats-luce "
+        "glicko-is-a-little-worse two-teams-coincide",
+        "Table 3": "gamma-rescues gamma-spares-bradley-terry",
+        "Table 4": "close-pairs-are-harder",
+        "Table 5": "newcomers-are-harder",
+    },
     methods=(
         Method(
             name="OnlineRanker",
@@ -85,19 +92,17 @@ def trace(seed: int, full: bool, model: str, pairs: str, gamma: str):
 
 def error(run: Run, model: str, pairs: str = "full", gamma: str = "sigma_over_c") -> float:
     """Return the prediction error in percent."""
-    run.note(STAND_IN)
     return 100 * trace(run.seed, run.full, model, pairs, gamma).error
 
 
-@PAPER.claim(
+PAPER.not_measurable(
+    "halo-error",
+    "the Halo 2 beta data are no longer distributed; see the stand-in claims",
     says="Bradley-Terry with full pairs errs in 30.59 % of free-for-all pairs",
     where="Table 2",
     published=30.59,
     unit="%",
-    expect=within(0.01, 30.59, because="the table prints two decimals"),
 )
-def halo_error(run: Run) -> float:
-    raise NotMeasurable("the Halo 2 beta data are no longer distributed; see the stand-in claims")
 
 
 @PAPER.claim(
@@ -125,6 +130,7 @@ def two_teams_coincide(run: Run) -> float:
     says="With two teams, Thurstone-Mosteller (γ = 1) is TrueSkill's exact posterior",
     where="Section 4.2",
     published="equal",
+    kind="theorem",
     expect=at_most(1e-6, because="accuracy of the quadrature it is compared with"),
     seeds=SEEDS,
 )
@@ -153,123 +159,103 @@ def two_teams_exact(run: Run) -> float:
     return float(np.max(np.abs(np.subtract(ranker.rating(0), exact))))
 
 
-@PAPER.claim(
-    says="Free-for-all: Thurstone-Mosteller with full pairs errs far more than Bradley-Terry",
-    where="Table 2: 44.65 % against 30.59 %",
-    published=14.06,
+league = PAPER.section(
     unit="points",
+    kind="ordering",
+    stand_in=STAND_IN,
+    seeds=SEEDS,
     expect=at_least(0.0, because=SAMPLING),
-    seeds=SEEDS,
 )
-def thurstone_collapses(run: Run) -> float:
-    return error(run, "thurstone_mosteller") - error(run, "bradley_terry")
+BT, TM, PL = ("bradley_terry",), ("thurstone_mosteller",), ("plackett_luce",)
+PAIRS: dict[str, tuple] = {  # the worse method, then the better one
+    "thurstone-collapses": (TM, BT),
+    "full-pairs-win": ((*BT, "partial"), BT),
+    "bradley-terry-beats-luce": (PL, BT),
+    "gamma-rescues": (TM, (*TM, "full", "inverse_k")),
+    "gamma-spares-bradley-terry": ((*BT, "full", "inverse_k"), BT),
+}
 
 
-@PAPER.claim(
-    says="Free-for-all: full pairs err less than partial pairs",
-    where="Table 2: 30.59 % against 32.40 %",
-    published=1.81,
-    unit="points",
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=SEEDS,
+@league.rows(
+    {
+        "thurstone-collapses": (
+            "Thurstone-Mosteller with full pairs errs more than Bradley-Terry: 44.65 for 30.59 %",
+            14.06,
+        ),
+        "full-pairs-win": ("Full pairs err less than partial pairs: 30.59 for 32.40 %", 1.81),
+        "bradley-terry-beats-luce": (
+            "Bradley-Terry errs less than Plackett-Luce: 30.59 against 31.74 %",
+            1.15,
+        ),
+        "gamma-rescues": {
+            "says": "γ = 1/k rescues Thurstone-Mosteller: 44.65 % to 33.13 %",
+            "where": "Tables 2 and 3, free for all",
+            "published": 11.52,
+        },
+        "gamma-spares-bradley-terry": {
+            "says": "γ = 1/k hardly changes Bradley-Terry: 30.59 % to 31.24 %",
+            "where": "Tables 2 and 3, free for all",
+            "published": 0.65,
+            "kind": "figure",
+            "expect": within(1.5, because='"do not change much" (Section 6.2), read as two points'),
+        },
+    },
+    prefix="",
+    where="Table 2, free for all",
 )
-def full_pairs_win(run: Run) -> float:
-    return error(run, "bradley_terry", "partial") - error(run, "bradley_terry")
+def difference(run: Run, name: str) -> float:
+    worse, better = PAIRS[name]
+    return error(run, *worse) - error(run, *better)
 
 
-@PAPER.claim(
-    says="Free-for-all: Bradley-Terry errs less than Plackett-Luce",
-    where="Table 2: 30.59 % against 31.74 %",
-    published=1.15,
-    unit="points",
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=SEEDS,
-)
-def bradley_terry_beats_luce(run: Run) -> float:
-    return error(run, "plackett_luce") - error(run, "bradley_terry")
-
-
-@PAPER.claim(
-    says="γ = 1/k rescues Thurstone-Mosteller in free-for-alls",
-    where="Tables 2 and 3: 44.65 % to 33.13 %",
-    published=11.52,
-    unit="points",
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=SEEDS,
-)
-def gamma_rescues(run: Run) -> float:
-    before = error(run, "thurstone_mosteller")
-    return before - error(run, "thurstone_mosteller", gamma="inverse_k")
-
-
-@PAPER.claim(
-    says="γ = 1/k hardly changes Bradley-Terry",
-    where="Tables 2 and 3: 30.59 % to 31.24 %",
-    published=0.65,
-    unit="points",
-    expect=within(1.5, 0.65, because='"do not change much" (Section 6.2), read as two points'),
-    seeds=SEEDS,
-)
-def gamma_spares_bradley_terry(run: Run) -> float:
-    return error(run, "bradley_terry", gamma="inverse_k") - error(run, "bradley_terry")
-
-
-@PAPER.claim(
-    says="Pairs that finish within two places of each other are harder to predict",
-    where="Table 4: 35.44 % against 30.59 %",
-    published=4.85,
-    unit="points",
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=SEEDS,
+@league.claim(
+    "Pairs within two places of each other are harder to predict: 35.44 % against 30.59 %",
+    4.85,
+    where="Table 4",
 )
 def close_pairs_are_harder(run: Run) -> float:
-    run.note(STAND_IN)
     seen = trace(run.seed, run.full, "bradley_terry", "full", "sigma_over_c")
     return 100 * float(seen.wrong[seen.rank_gap <= 2].mean() - seen.error)
 
 
-@PAPER.claim(
-    says="Players with at most five past games are harder to predict",
-    where="Table 5(a): 38.74 % against 30.59 %",
-    published=8.15,
-    unit="points",
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=SEEDS,
+@league.claim(
+    "Players with at most five past games are harder to predict: 38.74 % against 30.59 %",
+    8.15,
+    where="Table 5(a)",
 )
 def newcomers_are_harder(run: Run) -> float:
-    run.note(STAND_IN)
     seen = trace(run.seed, run.full, "bradley_terry", "full", "sigma_over_c")
     return 100 * float(seen.wrong[seen.past_games <= 5].mean() - seen.error)
 
 
-@PAPER.claim(
-    says="Head to head, single-game Glicko predicts a little worse than Bradley-Terry",
-    where="Table 2 and Section 6.2: 33.88 % against 32.53 %",
-    published=1.35,
-    unit="points",
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=SEEDS,
+@league.claim(
+    "Head to head, single-game Glicko predicts a little worse than Bradley-Terry: 33.88 % against "
+    "32.53 %",
+    1.35,
+    where="Table 2 and Section 6.2",
+    stand_in="simulated one-on-one league with the paper's 6,227 games and 1,672 players",
 )
 def glicko_is_a_little_worse(run: Run) -> float:
-    run.note("simulated one-on-one league with the paper's 6,227 games and 1,672 players")
     games, _ = data.make_games(6_227, 1_672, random_state=run.seed)
     glicko = ranking.OnlineRanker("glicko", mu=1500, sigma=350).prequential_error(games)[0]
     return 100 * (glicko - ranking.OnlineRanker().prequential_error(games)[0])
 
 
-@PAPER.claim(
-    says="TrueSkill takes ten times as long (13 s against 1.2 s)",
+@league.claim(
+    "TrueSkill takes ten times as long (13 s against 1.2 s)",
+    10.8,
     where="Section 6.1",
-    published=10.8,
     unit="times",
-    expect=at_least(10.8, because="the ratio published; both are timed in one run"),
+    kind="speed",
+    stand_in="the package trueskill and 200 simulated free-for-alls in place of F# code and Halo 2",
+    expect=at_least(10.8, because="the ratio published; both are timed in one run, best of three"),
 )
 def faster_than_trueskill(run: Run) -> float:
     try:
         import trueskill
     except ImportError:
         raise NotMeasurable("the package trueskill is not installed") from None
-    games = free_for_all(0, False)[:200]
+    games = free_for_all(run.seed, False)[:200]
     ours, theirs = [], []
     for _ in range(3):
         start = time.perf_counter()
@@ -283,7 +269,6 @@ def faster_than_trueskill(run: Run) -> float:
             for team, new in zip(teams, environment.rate(groups, ranks=ranks)):
                 ratings.update(zip(team, new))
         theirs.append(time.perf_counter() - start)
-    run.note("both in Python from the same list of 200 free-for-alls, best of three")
     return min(theirs) / min(ours)
 
 

@@ -13,7 +13,6 @@ PENDING = {
     "lp-norm-mkl",
     "natural-evolution",
     "node-based-ggm",
-    "online-ranking",
 }
 DONE = [paper for paper in PAPERS if paper.key not in PENDING]
 
