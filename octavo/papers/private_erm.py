@@ -28,7 +28,8 @@ PAPER = Paper(
         "adult-huber-plain adult-huber-output adult-huber-objective adult-small-penalties",
         "Table 2": "kdd-table connections-objective-wins",
         "Figure 2": "objective-wins-at-every-epsilon-logistic "
-        "objective-wins-at-every-epsilon-huber error-falls-with-epsilon-logistic error-falls-with-epsilon-huber adult-huber-wins",
+        "objective-wins-at-every-epsilon-huber error-falls-with-epsilon-logistic "
+        "error-falls-with-epsilon-huber adult-huber-wins",
         "Figure 3": "[KDDCup99 cannot be had here; Table 2 has a stand-in]",
         "Figures 4 and 5": "error-falls-with-records objective-wins-after-tuning",
         "Theorems 6 to 13": "objective-perturbation-is-private sensitivity",

@@ -19,12 +19,10 @@ PENDING = {
     "high-order-crf",
     "hmm-clustering",
     "hmm-hybrid-decoding",
-    "ite-toolbox",
     "knowledge-kernel-pca",
     "libol",
     "lp-norm-mkl",
     "natural-evolution",
-    "node-based-ggm",
     "online-ranking",
 }
 DONE = [paper for paper in PAPERS if paper.key not in PENDING]
