@@ -19,7 +19,6 @@ PENDING = {
     "high-order-crf",
     "hmm-clustering",
     "hmm-hybrid-decoding",
-    "knowledge-kernel-pca",
     "libol",
     "lp-norm-mkl",
     "natural-evolution",
