@@ -20,7 +20,6 @@ PENDING = {
     "hmm-clustering",
     "hmm-hybrid-decoding",
     "libol",
-    "lp-norm-mkl",
     "natural-evolution",
     "online-ranking",
 }
