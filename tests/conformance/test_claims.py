@@ -20,7 +20,6 @@ PENDING = {
     "hmm-clustering",
     "hmm-hybrid-decoding",
     "libol",
-    "natural-evolution",
     "online-ranking",
 }
 DONE = [paper for paper in PAPERS if paper.key not in PENDING]
