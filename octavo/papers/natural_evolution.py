@@ -271,7 +271,7 @@ def noiseless(seed: int, d: int) -> dict[str, Any]:
 )
 def close_to_bipop_cma(run: Run) -> float:
     logs = {
-        name: float(np.log10(ratio_to_cma(run, f, 5, bipop=True, adapt=True)))
+        name: float(np.log10(ratio_to_cma(run, f, 5, bipop=True, adapt=True, restarts=9)))
         for name, f in noiseless(run.seed, 5).items()
     }
     run.note(", ".join(f"{name} {value:+.2f}" for name, value in logs.items()))
