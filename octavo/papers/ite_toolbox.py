@@ -35,11 +35,7 @@ PAPER = Paper(
             name="entropy",
             room="info",
             family="entropies",
-            modules=(
-                "entropies",
-                "estimators",
-                "registry",
-            ),
+            modules=("entropies", "estimators", "registry"),
             task="estimate an entropy from a sample",
             summary="Shannon, Rényi, Tsallis, Sharma-Mittal and Φ-entropies from samples, by "
             "neighbours, spacings, trees, cells, expansions and ensembles.",

@@ -413,10 +413,7 @@ benchmark = PAPER.section(where="Section 5.2", seeds=FEW, kind="ordering")
 
 
 @benchmark.rows(
-    {
-        "5": {"name": "bbob-in-5-dimensions"},
-        "20": {"name": "bbob-in-20-dimensions"},
-    },
+    {"5": {"name": "bbob-in-5-dimensions"}, "20": {"name": "bbob-in-20-dimensions"}},
     says="xNES solves BBOB's unimodal functions in {row} dimensions",
     where="Section 5.2, Figure 5 (f1, f2, f8 to f14)",
     published="to 1e-8 within 10⁵ d evaluations",

@@ -239,12 +239,7 @@ def time_of_many_variables(run: Run) -> float:
 
 @identities.claim("FGL is PNJGL with q = 1", "exact", where="Remark 2", method=EDGES)
 def fused_is_perturbed_with_one(run: Run) -> float:
-    from octavo.engine.glasso.joint import (
-        JointProblem,
-        Settings,
-        as_weights,
-        joint_graphical_lasso,
-    )
+    from octavo.engine.glasso.joint import JointProblem, Settings, as_weights, joint_graphical_lasso
     from octavo.engine.glasso.penalties import FusedEdges, PerturbedNodes
 
     p, tight = 20, Settings(tol=1e-9, max_iter=20_000)
@@ -271,11 +266,7 @@ def fused_is_perturbed_with_one(run: Run) -> float:
 def cohub_with_one_is_separate(run: Run) -> float:
     import warnings
 
-    from octavo.engine.glasso.joint import (
-        JointProblem,
-        Settings,
-        joint_graphical_lasso,
-    )
+    from octavo.engine.glasso.joint import JointProblem, Settings, joint_graphical_lasso
     from octavo.engine.glasso.penalties import SeparateEdges
 
     sample = data.make_node_perturbed_networks(20, 40, random_state=run.seed)

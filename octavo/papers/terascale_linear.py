@@ -50,12 +50,7 @@ PAPER = Paper(
             instead="LogisticRegression on one machine in memory; SGDClassifier.partial_fit out "
             "of core, without reaching the optimum.",
             peers=("scikit-learn", "vowpalwabbit"),
-            plots=(
-                "plot_suboptimality",
-                "plot_speedup",
-                "plot_time_split",
-                "plot_node_times",
-            ),
+            plots=("plot_suboptimality", "plot_speedup", "plot_time_split", "plot_node_times"),
         ),
     ),
 )
