@@ -59,11 +59,7 @@ PAPER = Paper(
             name="MinimaxProbabilityMachine",
             room="svm",
             family="minimax",
-            modules=(
-                "minimax.curve",
-                "minimax.machine",
-                "minimax.moment_space",
-            ),
+            modules=("minimax.curve", "minimax.machine", "minimax.moment_space"),
             task="classify with a guarantee that holds for every distribution with given moments",
             summary="MPM: the hyperplane whose worst-case accuracy is the best that two means and "
             "covariances allow, linear or with a kernel.",
@@ -302,12 +298,7 @@ def table_3_2(run: Run, row: str) -> float:
 
 
 differences = PAPER.section(
-    where="Table 3.2",
-    seeds=QUICK,
-    full_seeds=FULL,
-    unit="points",
-    kind="ordering",
-    expect=better,
+    where="Table 3.2", seeds=QUICK, full_seeds=FULL, unit="points", kind="ordering", expect=better
 )
 
 
@@ -457,10 +448,7 @@ INDICATORS = "numbers and indicators of words, where the thesis has 123 binary f
 
 @accuracies.rows(
     {
-        f"{m}": {
-            "published": value,
-            "name": "adult-bias" if m == 1000 else f"adult-bias-{m}",
-        }
+        f"{m}": {"published": value, "name": "adult-bias" if m == 1000 else f"adult-bias-{m}"}
         for m, value in {50: 79.35, 100: 81.37, 200: 82.37, 500: 83.30, 1000: 83.79}.items()
     },
     says="{row} rows of adult: test accuracy of bHP-MPM, whose threshold has the fewest errors",

@@ -43,10 +43,7 @@ PAPER = Paper(
             name=GARNET,
             room="rl",
             family="problems",
-            modules=(
-                "problems.garnet",
-                "studies.garnet_study",
-            ),
+            modules=("problems.garnet", "studies.garnet_study"),
             task="compare methods of policy evaluation on random problems",
             summary="Random finite MDPs with random features, and the study that tunes methods on "
             "some of them and tests them on others.",
@@ -363,9 +360,7 @@ def td_is_stable_at_large_lambda(run: Run) -> float:
 
 
 @orders.claim(
-    "FPKF(λ) is consistently better than FPKF without traces",
-    "better",
-    where="Section 5, summary",
+    "FPKF(λ) is consistently better than FPKF without traces", "better", where="Section 5, summary"
 )
 def traces_help_fpkf(run: Run) -> float:
     pairs = ((mean_errors(run, t, "FPKF"), mean_errors(run, t, "FPKF", lam=0.0)) for t in TABLES)

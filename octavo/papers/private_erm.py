@@ -84,10 +84,7 @@ PAPER = Paper(
             name="privacy_audit",
             room="linear",
             family="private",
-            modules=(
-                "private.audit",
-                "private.ledger",
-            ),
+            modules=("private.audit", "private.ledger"),
             task="check and keep account of the privacy that models spend",
             summary="The exact privacy loss of a private linear model, and a ledger that refuses "
             "to overspend.",
@@ -162,11 +159,7 @@ def errors(
     if method == "non-private":
         method, epsilon, draws = "objective", np.inf, 1
     noise = linear.calibrate_perturbation(
-        method,
-        n_samples=len(split.y),
-        alpha=alpha,
-        epsilon=epsilon,
-        curvature=CURVATURE[loss],
+        method, n_samples=len(split.y), alpha=alpha, epsilon=epsilon, curvature=CURVATURE[loss]
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", linear.ReproducibleNoiseWarning)  # a study, not a release

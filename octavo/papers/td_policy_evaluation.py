@@ -76,10 +76,7 @@ PAPER = Paper(
             name=TDC,
             room="rl",
             family="evaluators",
-            modules=(
-                "evaluators.gradient_td",
-                "evaluators.step_sizes",
-            ),
+            modules=("evaluators.gradient_td", "evaluators.step_sizes"),
             task="estimate the value of a policy from a stream, with very many features",
             summary="Linear value functions by stochastic gradients: TD(λ), GTD, GTD2(λ), TDC(λ).",
             use_when="Features are too many for a linear system, rows are sparse, or transitions "
