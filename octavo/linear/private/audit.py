@@ -5,6 +5,10 @@ form: the noise that leads to a model f is unique, and so is the change of volum
 evaluates the logarithm of the quotient of the two densities, searches for its largest value,
 and builds the pairs of data sets on which it is largest. No value may exceed epsilon.
 
+Densities are those of exact minimisers and real noise. What a computer releases lies near, on a
+grid, under a mask (see `octavo.linear.private.perturbation`); the most that this can add to the
+loss, for the tolerance that the solver is held to, is added by the audit.
+
 Reference: K. Chaudhuri, C. Monteleoni and A. D. Sarwate (2011), "Differentially Private
 Empirical Risk Minimization", Journal of Machine Learning Research 12: Eq. (6) and the
 determinants in the proof of Theorem 9, evaluated exactly.
@@ -26,9 +30,17 @@ from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.linear.private.base import PrivateClassifier, one_vs_rest_targets
 from octavo.linear.private.noise import NoiseSource
-from octavo.linear.private.perturbation import Loss, Perturbation, exact_minimiser
+from octavo.linear.private.perturbation import (
+    Loss,
+    Perturbation,
+    exact_minimiser,
+    largest_gradient,
+    release_mask,
+)
 
 __all__ = ["WorstCase", "log_density_ratio", "privacy_audit", "worst_case_neighbours"]
+
+_NO_NOISE = "epsilon is infinite: a model without noise has no density to compare."
 
 Data = tuple[Any, ArrayLike]
 
@@ -86,19 +98,19 @@ def _densities(pair: Pair, F: Floats) -> Floats:
 
 
 def _minimisers(pair: Pair) -> Floats:
-    """Return the exact minimisers on the two data sets, of shape (2, d)."""
+    """Return the minimisers on the two data sets, of shape (2, d), as exactly as they can be."""
     found = []
     for record, y in zip(pair.own, pair.own_y):
         X = np.vstack([np.repeat(pair.shared, pair.weight.astype(int), axis=0), record])
         targets = np.append(np.repeat(pair.shared_y, pair.weight.astype(int)), y)
-        given = (X, targets, pair.loss, pair.alpha, pair.perturbation, pair.tol)
+        given = (X, targets, pair.loss, pair.alpha, pair.perturbation, min(pair.tol, 1e-10))
         found.append(exact_minimiser(*given))
     return np.array(found)
 
 
 def _log_ratio(pair: Pair, F: Floats) -> Floats:
     if pair.perturbation.noise_scale == 0.0:
-        raise ValueError("epsilon is infinite: a model without noise has no density to compare")
+        raise ValueError(_NO_NOISE)
     if pair.perturbation.method == "objective":
         chunk = max(1, 2_000_000 // max(1, len(pair.shared)))
         parts = [_densities(pair, F[i : i + chunk]) for i in range(0, len(F), chunk)]
@@ -106,6 +118,14 @@ def _log_ratio(pair: Pair, F: Floats) -> Floats:
     one, other = _minimisers(pair)
     distance = np.linalg.norm(F - one, axis=1) - np.linalg.norm(F - other, axis=1)
     return -distance / pair.perturbation.noise_scale
+
+
+def _mask_loss(pair: Pair) -> float:
+    """Return the most that optimisation and arithmetic can add to the loss, under the mask."""
+    d, strength = pair.own.shape[1], pair.alpha + pair.perturbation.delta_reg
+    public = (pair.perturbation, int(pair.n_samples), d, pair.alpha, pair.tol)
+    # The radius that fits are held to, whatever the mask was made for.
+    return release_mask(*public).privacy_loss(largest_gradient(*public) / strength, d)
 
 
 def _dense(V: Any) -> Floats:
@@ -174,8 +194,10 @@ def log_density_ratio(
     Returns
     -------
     ratio : ndarray of shape (n_points,)
-        ``log(density of coef given data / density of coef given neighbour)``. ε-differential
-        privacy says that none is above epsilon or below -epsilon.
+        ``log(density of coef given data / density of coef given neighbour)`` of exact
+        minimisers with real noise. ε-differential privacy says that none is above epsilon or
+        below -epsilon; a small part of epsilon is left for what computers add, see
+        `privacy_audit`.
 
     Examples
     --------
@@ -254,6 +276,8 @@ def privacy_audit(
 
     It is exact at every model tried, and never an estimate from samples; the search for the
     worst model is what is heuristic. For output perturbation the maximum is known in closed form.
+    To the loss of exact minimisers with real noise comes the most that the error of
+    optimisation, up to `tol`, and of arithmetic can add under the mask that hides them.
 
     Parameters
     ----------
@@ -273,8 +297,9 @@ def privacy_audit(
     Returns
     -------
     loss : float
-        The largest absolute log-quotient of densities; at most epsilon if the promise is kept.
-        More than two classes: the sum over the one-vs-rest problems.
+        The largest absolute log-quotient of densities, and what optimisation and arithmetic can
+        add; at most epsilon if the promise is kept. More than two classes: the sum over the
+        one-vs-rest problems.
 
     See Also
     --------
@@ -294,7 +319,11 @@ def privacy_audit(
     rng = check_random_state(random_state)
     pairs = neighbouring_pairs(estimator, data, neighbour)
     extra = None if points is None else np.atleast_2d(np.asarray(points, dtype=float))
-    return sum(_largest_ratio(pair, n_points, refine, extra, rng) for pair in pairs)
+    if pairs[0].perturbation.noise_scale == 0.0:
+        raise ValueError(_NO_NOISE)
+    return sum(
+        _largest_ratio(pair, n_points, refine, extra, rng) + _mask_loss(pair) for pair in pairs
+    )
 
 
 def _adversary(estimator: PrivateClassifier, n_samples: int, z: Floats) -> tuple[Pair, Floats]:

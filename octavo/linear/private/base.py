@@ -38,6 +38,7 @@ from octavo.linear.private.perturbation import (
     calibrate_perturbation,
     private_loss,
     private_minimisers,
+    release_mask,
 )
 
 _ROUNDING = 1e-12  # rows that were normalised may exceed their bound by rounding
@@ -156,9 +157,10 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
             epsilon=self.epsilon / n_problems,
             lipschitz=loss.lipschitz,
             curvature=loss.curvature_bound,
-            data_norm=float(np.hypot(self._feature_norm(), constant)),
+            data_norm=float(np.hypot(self._feature_norm(), constant)) * (1 + _ROUNDING),
             branch=self.branch,
             slack=self.slack,
+            tol=self.tol,
         )
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -184,6 +186,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         V = self._design(X)
         targets = one_vs_rest_targets(codes, len(classes))
         _, perturbation = self._plan(X.shape[0], len(targets))
+        mask = release_mask(perturbation, V.shape[0], V.shape[1], self.alpha, self.tol)
         if self.ledger is not None:
             self.ledger.spend(self.epsilon, type(self).__name__)
         coef = np.vstack(
@@ -210,6 +213,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         self.epsilon_prime_ = perturbation.epsilon_prime
         self.delta_reg_ = perturbation.delta_reg
         self.noise_scale_ = perturbation.noise_scale
+        self.grid_, self.mask_scale_ = mask.grid, mask.scale * mask.grid
         self.branch_ = perturbation.branch
         self.n_samples_public_ = X.shape[0]
         return self

@@ -54,8 +54,10 @@ class PrivateLinearClassifier(PrivateClassifier):
         noised like the others, because it must be.
     tol : float, default=1e-10
         Largest norm of the gradient that counts as a minimiser, relative to the largest slope
-        times `data_norm`, or to the noise where that is larger. If it is not reached, fit
-        raises `ConvergenceError`.
+        times `data_norm`, or to the mean of the noise where that is larger. If it is not
+        reached, fit raises `ConvergenceError`. The distance to the exact minimiser that it
+        allows is hidden by noise, out of the same epsilon: a larger `tol` costs accuracy, never
+        privacy.
     random_state : None, int or RandomState, default=None
         None draws the noise from the operating system's cryptographic generator. Anything
         else makes it reproducible, which is not private, and warns.
@@ -89,6 +91,11 @@ class PrivateLinearClassifier(PrivateClassifier):
         The penalty Δ that was added to alpha.
     noise_scale_ : float
         The norm of the noise vector is Gamma distributed with shape n_features and this scale.
+    grid_ : float
+        Coefficients are whole multiples of it, zero without noise; it is public.
+    mask_scale_ : float
+        Scale of the discrete Laplace law on that grid by which each coefficient is moved, to
+        hide what optimisation and floating-point arithmetic add.
     branch_ : int
         The branch taken.
     n_samples_public_ : int
@@ -113,9 +120,12 @@ class PrivateLinearClassifier(PrivateClassifier):
     the records, is itself a release that this guarantee does not cover: use public ranges and
     categories. ``sample_weight`` and class weights are not offered, since they would change the
     effect of one record. Nothing that depends on the records is kept on the model except
-    through the noise, not even the number of iterations. Floating-point numbers are not real
-    numbers: the low bits of a coefficient may say more than the theory allows, as with every
-    mechanism that is computed in float64.
+    through the noise, not even the number of iterations.
+
+    Floating-point numbers are not real numbers, and minimisers are not exact: one part in 1024
+    of epsilon, or more where `tol` is large, pays for a mask that hides the difference. Low bits of
+    coefficients tell nothing, since all models lie on one grid; see the method's page for what
+    is assumed.
 
     References
     ----------
@@ -207,7 +217,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     fit_intercept : bool, default=False
         Learn an intercept, penalised and noised like the coefficients.
     tol : float, default=1e-10
-        Largest norm of the gradient that counts as a minimiser.
+        Largest norm of the gradient that counts as a minimiser; a larger one means more noise.
     random_state : None, int or RandomState, default=None
         None for secret noise; anything else warns.
     intercept_scaling : float, default=1.0
@@ -224,7 +234,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     Attributes
     ----------
     coef_, intercept_, classes_, epsilon_spent_, epsilon_prime_, delta_reg_, noise_scale_, \
-branch_, n_samples_public_, n_features_in_, feature_names_in_
+grid_, mask_scale_, branch_, n_samples_public_, n_features_in_, feature_names_in_
         As in `PrivateLinearClassifier`.
 
     See Also
@@ -314,7 +324,7 @@ class PrivateHuberSVM(PrivateLinearClassifier):
     fit_intercept : bool, default=False
         Learn an intercept, penalised and noised like the coefficients.
     tol : float, default=1e-10
-        Largest norm of the gradient that counts as a minimiser.
+        Largest norm of the gradient that counts as a minimiser; a larger one means more noise.
     random_state : None, int or RandomState, default=None
         None for secret noise; anything else warns.
     intercept_scaling : float, default=1.0
@@ -331,7 +341,7 @@ class PrivateHuberSVM(PrivateLinearClassifier):
     Attributes
     ----------
     coef_, intercept_, classes_, epsilon_spent_, epsilon_prime_, delta_reg_, noise_scale_, \
-branch_, n_samples_public_, n_features_in_, feature_names_in_
+grid_, mask_scale_, branch_, n_samples_public_, n_features_in_, feature_names_in_
         As in `PrivateLinearClassifier`.
 
     See Also

@@ -117,7 +117,7 @@ class PrivateKernelClassifier(PrivateClassifier):
     fit_intercept : bool, default=False
         Learn an intercept, penalised and noised like the coefficients.
     tol : float, default=1e-10
-        Largest norm of the gradient that counts as a minimiser.
+        Largest norm of the gradient that counts as a minimiser; a larger one means more noise.
     random_state : None, int or RandomState, default=None
         None for secret noise; anything else warns.
     features : {"cosine", "fourier"}, default="cosine"
@@ -145,8 +145,8 @@ class PrivateKernelClassifier(PrivateClassifier):
         Their phases; released.
     coef_ : ndarray of shape (1, n_components) or (n_classes, n_components)
         Coefficients, with noise.
-    intercept_, classes_, epsilon_spent_, epsilon_prime_, delta_reg_, noise_scale_, branch_, \
-n_samples_public_, n_features_in_, feature_names_in_
+    intercept_, classes_, epsilon_spent_, epsilon_prime_, delta_reg_, noise_scale_, grid_, \
+mask_scale_, branch_, n_samples_public_, n_features_in_, feature_names_in_
         As in `PrivateLinearClassifier`.
 
     See Also

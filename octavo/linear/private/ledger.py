@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -47,6 +48,40 @@ class LedgerEntry(NamedTuple):
     epsilon: float
     what: str
     part: tuple[str, ...]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond every float
+        return math.inf
+
+
+def _check_entry(entry: LedgerEntry) -> None:
+    """Raise unless a release could have made this entry: a negative one gives privacy back."""
+    epsilon, what, part = entry
+    if not _is_number(epsilon) or not 0 < _as_float(epsilon) < math.inf:
+        raise ValueError(f"epsilon must be a positive number, got {epsilon!r}")
+    if not isinstance(what, str):
+        raise ValueError(f"what must be a text, got {what!r}")
+    if not isinstance(part, tuple) or not all(isinstance(name, str) for name in part):
+        raise ValueError(f"part must be a tuple of names, got {part!r}")
+
+
+def _entry_of_json(number: int, found: Any) -> LedgerEntry:
+    try:
+        if not isinstance(found, list) or len(found) != 3:
+            raise ValueError(f"expected [epsilon, what, part], got {found!r}")
+        epsilon, what, part = found
+        entry = LedgerEntry(epsilon, what, tuple(part) if isinstance(part, list) else part)
+        _check_entry(entry)
+    except ValueError as error:
+        raise ValueError(f"entry {number}: {error}") from None
+    return entry._replace(epsilon=float(epsilon))
 
 
 def composed_epsilon(entries: Sequence[LedgerEntry], part: tuple[str, ...] = ()) -> float:
@@ -94,7 +129,7 @@ class PrivacyLedger:
     """
 
     def __init__(self, epsilon: float, path: str | os.PathLike[str] | None = None) -> None:
-        if not 0 < epsilon < math.inf:
+        if not _is_number(epsilon) or not 0 < _as_float(epsilon) < math.inf:
             raise ValueError(f"the budget epsilon must be positive and finite, got {epsilon}")
         self._epsilon = float(epsilon)
         self._path = None if path is None else Path(path)
@@ -139,17 +174,21 @@ class PrivacyLedger:
             The part of the data that it was computed from, outermost first; all of it by
             default.
         """
-        if not epsilon > 0:
-            raise ValueError(f"a release costs a positive epsilon, got {epsilon}")
+        if not _is_number(epsilon) or not epsilon > 0:
+            raise ValueError(f"a release costs a positive epsilon, got {epsilon!r}")
+        part = tuple(part) if isinstance(part, list) else part
+        entry = LedgerEntry(_as_float(epsilon), what, part)
+        if math.isfinite(entry.epsilon):  # what is not finite is beyond every budget, see below
+            _check_entry(entry)
         with self._exclusive():
             if self._path is not None:
                 self._read()
-            entries = [*self._entries, LedgerEntry(float(epsilon), what, tuple(part))]
+            entries = [*self._entries, entry]
             if not composed_epsilon(entries) <= self._epsilon * (1 + _ROUNDING):
                 left = max(self._epsilon - composed_epsilon(self._entries), 0.0)
                 where = f" (part {'/'.join(part)})" if part else ""
                 raise PrivacyBudgetError(
-                    f"epsilon={epsilon:g} was asked for{where}, but of the budget "
+                    f"epsilon={entry.epsilon:g} was asked for{where}, but of the budget "
                     f"{self._epsilon:g} only {left:g} is left"
                 )
             if self._path is not None:
@@ -202,8 +241,10 @@ class PrivacyLedger:
         assert self._path is not None
         try:
             kept = json.loads(self._path.read_text(encoding="utf-8"))
-            granted = float(kept["epsilon"])
-            entries = [LedgerEntry(float(e), str(w), tuple(p)) for e, w, p in kept["entries"]]
+            granted = kept["epsilon"]
+            if not _is_number(granted) or not 0 < _as_float(granted) < math.inf:
+                raise ValueError(f"epsilon must be a positive number, got {granted!r}")
+            entries = [_entry_of_json(k, entry) for k, entry in enumerate(kept["entries"])]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{self._path} is not a privacy ledger: {error}") from None
         if granted != self._epsilon:
@@ -217,8 +258,12 @@ class PrivacyLedger:
         assert self._path is not None
         text = json.dumps({"epsilon": self._epsilon, "entries": entries}, indent=1)
         draft = self._path.with_name(self._path.name + ".new")
-        draft.write_text(text + "\n", encoding="utf-8")
-        draft.replace(self._path)
+        try:
+            draft.write_text(text + "\n", encoding="utf-8")
+            draft.replace(self._path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
 
     # --- one account, however often it is copied ----------------------------------------------
 

@@ -4,6 +4,14 @@ Both algorithms minimise J(f) = (1/n) Σ_i ℓ(f·x_i; y_i) + (Λ/2)‖f‖² ov
 B. Output perturbation adds noise to the minimiser, objective perturbation adds b·f/n to the
 objective. Neighbours differ in one record, which is replaced; n, B and Λ are public.
 
+The proofs are about exact minimisers and real noise. What a computer finds lies within a radius r
+of what the proofs speak of: J is Λ-strongly convex, so that ‖f - f*‖ ≤ ‖∇J(f)‖/Λ, and the errors
+of rounding are bounded too. The radius is public, because `tol` is, and a fit that cannot prove
+to have kept it releases nothing. It is paid for: models are rounded to a grid and whole numbers
+with a discrete Laplace law are added, exactly drawn. Given what the exact algorithm would have
+released, neighbours come to grid points at most 2√d r/grid + d steps apart (l1), which
+that mask hides at a price of `mask_epsilon`; the rest of epsilon is the exact algorithm's.
+
 Reference: K. Chaudhuri, C. Monteleoni and A. D. Sarwate (2011), "Differentially Private
 Empirical Risk Minimization", Journal of Machine Learning Research 12: Algorithms 1 and 2,
 Theorems 6 and 9, Corollaries 8 and 13, the losses of Section 3.4. The paper has B = 1 and
@@ -16,12 +24,20 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.smooth.losses import CustomLoss, SmoothLoss, make_loss
 from octavo.engine.smooth.newton import newton_linear
-from octavo.linear.private.noise import draw_noise, noise_source
+from octavo.linear.private.noise import (
+    LARGEST_SCALE,
+    draw_noise,
+    integer_laplace,
+    noise_error,
+    noise_source,
+)
 
 __all__ = [
     "ConvergenceError",
@@ -32,6 +48,10 @@ __all__ = [
 ]
 
 Loss = SmoothLoss | CustomLoss
+
+_UNIT = 2.0**-53  # of rounding
+_LEAST_SHARE, _LARGEST_SHARE = 2.0**-10, 0.5  # of epsilon that a mask may cost
+_FAR = 2.0**52  # grid points beyond are taken for this one; a public bound like any other
 
 LOSS_NAMES = {"logistic": "log", "huber": "huber", "smooth_hinge": "smooth_hinge"}
 
@@ -54,8 +74,9 @@ class Perturbation(NamedTuple):
 
     Fields: method ("output" or "objective"), epsilon, epsilon_prime (what the noise itself may
     spend), noise_scale (one over β), delta_reg (Δ, the penalty added to Λ), branch (1 when
-    the slack is paid out of epsilon, 2 when it is paid by Δ) and reach (2LB, how far one record
-    can move n times the gradient).
+    the slack is paid out of epsilon, 2 when it is paid by Δ), reach (2LB, how far one record
+    can move n times the gradient) and mask_epsilon (what hiding the errors of optimisation
+    and arithmetic may spend).
     """
 
     method: str
@@ -65,6 +86,24 @@ class Perturbation(NamedTuple):
     delta_reg: float
     branch: int
     reach: float
+    mask_epsilon: float = 0.0
+
+
+class Mask(NamedTuple):
+    """What hides the errors of a fit: models lie on a grid, moved by a discrete Laplace law.
+
+    Fields: radius (how far a computed model may be from the exact one), grid (distance of grid
+    points) and scale (of the law, in grid points; 0 for neither grid nor law).
+    """
+
+    radius: float
+    grid: float
+    scale: int
+
+    def privacy_loss(self, radius: float, dimension: int) -> float:
+        """Return the privacy loss of models within some radius of the exact ones."""
+        steps = 2.0 * math.sqrt(dimension) * radius / self.grid + dimension
+        return steps / self.scale
 
 
 def check_custom_loss(loss: CustomLoss) -> None:
@@ -119,6 +158,7 @@ def calibrate_perturbation(
     data_norm: float = 1.0,
     branch: str | int = "auto",
     slack: str = "paper",
+    tol: float = 1e-10,
 ) -> Perturbation:
     """Return the noise that makes a regularised linear model ε-differentially private.
 
@@ -149,17 +189,22 @@ def calibrate_perturbation(
     slack : {"paper", "tight"}, default="paper"
         The paper bounds the change of volume by (1 + cB²/(nΛ))². It is a quotient of two
         rank-one updates of one matrix, hence at most 1 + cB²/(nΛ): "tight" uses that.
+    tol : float, default=1e-10
+        How exact minimisers will be, as in `private_minimisers`. A part of epsilon, at least
+        1/1024 and at most a half, is set aside to hide what they lack. Zero gives the noise of
+        the paper, for exact minimisers and real numbers: to study, not to release with.
 
     Returns
     -------
     perturbation : Perturbation
-        Named tuple (method, epsilon, epsilon_prime, noise_scale, delta_reg, branch, reach).
+        Named tuple (method, epsilon, epsilon_prime, noise_scale, delta_reg, branch, reach,
+        mask_epsilon).
 
     Examples
     --------
     >>> from octavo.linear import calibrate_perturbation
     >>> noise = calibrate_perturbation("output", n_samples=1000, alpha=0.01, epsilon=0.5)
-    >>> round(noise.noise_scale, 6)  # 2 / (n Λ ε)
+    >>> round(noise.noise_scale, 3)  # 2 / (n Λ ε), and one part in 1024 for arithmetic
     0.4
     >>> calibrate_perturbation("objective", n_samples=100, alpha=1e-4, epsilon=0.1).branch
     2
@@ -169,14 +214,20 @@ def calibrate_perturbation(
             "n_samples, alpha, epsilon and data_norm must be positive, got "
             f"{n_samples}, {alpha}, {epsilon} and {data_norm}"
         )
+    if not 0 <= tol < math.inf:
+        raise ValueError(f"tol must be at least 0 and finite, got {tol}.")
     reach = 2.0 * lipschitz * data_norm
     if not math.isfinite(reach):
         raise ValueError(f"the loss must have a bounded slope, got lipschitz={lipschitz}")
     if math.isinf(epsilon):
         return Perturbation(method, epsilon, epsilon, 0.0, 0.0, 1, reach)
+    # The mask's noise is about n tol / share of the algorithm's: this keeps the sum small.
+    share = min(max((n_samples * tol) ** (2 / 3), _LEAST_SHARE), _LARGEST_SHARE) if tol else 0.0
+    granted, mask = epsilon, share * epsilon
+    epsilon -= mask
     if method == "output":
         sensitivity = reach / (n_samples * alpha)  # Corollary 8
-        return Perturbation(method, epsilon, epsilon, sensitivity / epsilon, 0.0, 1, reach)
+        return Perturbation(method, granted, epsilon, sensitivity / epsilon, 0.0, 1, reach, mask)
     bend = curvature * data_norm**2
     if not math.isfinite(bend):
         raise ValueError(
@@ -195,10 +246,58 @@ def calibrate_perturbation(
                 f"branch=1 needs n_samples * alpha > {need:g}, got {n_samples * alpha:g}; "
                 "use branch='auto'"
             )
-        return Perturbation(method, epsilon, left, reach / left, 0.0, 1, reach)
+        return Perturbation(method, granted, left, reach / left, 0.0, 1, reach, mask)
     penalty = bend / (n_samples * float(np.expm1(epsilon / (2.0 * power))))  # Λ + Δ
     delta = max(penalty - alpha, 0.0)
-    return Perturbation(method, epsilon, epsilon / 2, 2 * reach / epsilon, delta, 2, reach)
+    scale = 2 * reach / epsilon
+    return Perturbation(method, granted, epsilon / 2, scale, delta, 2, reach, mask)
+
+
+# --- how exact a computed minimiser is -----------------------------------------------------------
+
+
+def largest_gradient(
+    perturbation: Perturbation, n_samples: int, n_features: int, alpha: float, tol: float
+) -> float:
+    """Return the norm of the gradient up to which a minimiser counts as exact; it is public.
+
+    It is relative to what a record can do, or the noise on average, whichever is more.
+    """
+    mean_norm = n_features * perturbation.noise_scale
+    is_output = perturbation.method == "output"
+    noise = mean_norm * alpha if is_output else mean_norm / n_samples
+    return tol * max(perturbation.reach / 2.0, noise)
+
+
+def gradient_bound(
+    X: Any, y: Floats, loss: Loss, alpha: float, tilt: Floats, coef: Floats
+) -> float:
+    """Return a number that the norm of the gradient cannot exceed, were it computed exactly.
+
+    Sums are taken in about √n parts of √n rows, which keeps their error small; the data enter by
+    the norm of their longest row.
+    """
+    n, d = X.shape
+    rows = min(n, max(256, math.isqrt(n)))
+    total, longest = np.zeros(d), 0.0
+    for start in range(0, n, rows):
+        part = X[start : start + rows]
+        _, slope, _ = loss.evaluate(part @ coef, y[start : start + rows])
+        total += part.T @ slope
+        squares = part.multiply(part) if sp.issparse(part) else part * part
+        longest = max(longest, float(np.sqrt(squares.sum(axis=1).max())))
+    gradient = total / n + alpha * coef + tilt
+    width = int(np.diff(X.indptr).max(initial=0)) if sp.issparse(X) else d
+    size = float(np.linalg.norm(coef))
+    prediction = _UNIT * (width + 2) * longest * size  # error of x·f
+    terms = rows + -(-n // rows) + 8
+    rounding = _UNIT * terms * loss.lipschitz * longest
+    rounding += 4 * _UNIT * (alpha * size + float(np.linalg.norm(tilt)))
+    if math.isfinite(loss.curvature_bound):
+        rounding += loss.curvature_bound * longest * prediction
+    else:  # slopes may jump: they are those of a function within 2L times that error
+        rounding += math.sqrt(2.0 * loss.lipschitz * prediction * alpha)
+    return float(np.linalg.norm(gradient)) + 2.0 * rounding
 
 
 def exact_minimiser(
@@ -211,19 +310,79 @@ def exact_minimiser(
     *,
     tilt: Floats | None = None,
     start: Floats | None = None,
+    error: float = 0.0,
 ) -> Floats:
-    """Return argmin (1/n) Σ ℓ + (alpha/2)‖f‖² + tilt·f, or raise `ConvergenceError`."""
-    # Relative to what a record, or the noise, can do: the scales of the privacy loss.
-    noise = 0.0 if tilt is None else float(np.linalg.norm(tilt))
-    goal = tol * max(perturbation.reach / 2.0, noise)
-    found = newton_linear(X, y, loss, alpha, linear=tilt, start=start, tol=goal, max_iter=500)
-    if not found.converged:
+    """Return argmin (1/n) Σ ℓ + (alpha/2)‖f‖² + tilt·f, or raise `ConvergenceError`.
+
+    `alpha` includes what the perturbation adds to it; `error` is how far the gradient may be
+    from what it should be for reasons outside.
+    """
+    X = canonical_csr(X)
+    own = alpha - perturbation.delta_reg if perturbation.method == "objective" else alpha
+    n_samples, n_features = X.shape
+    goal = largest_gradient(perturbation, n_samples, n_features, own, tol)
+    is_private = perturbation.noise_scale > 0
+    target = goal / 4.0 if is_private else goal  # the rest is for rounding
+    found = newton_linear(X, y, loss, alpha, linear=tilt, start=start, tol=target, max_iter=500)
+    norm = found.gradient_norm
+    if is_private:
+        linear = np.zeros(X.shape[1]) if tilt is None else tilt
+        norm = gradient_bound(X, y, loss, alpha, linear, found.coef) + error
+    if not norm <= goal:
         raise ConvergenceError(
-            f"the gradient's norm is {found.gradient_norm:.2g} after {found.n_iter} steps; "
+            f"the gradient's norm can only be bounded by {norm:.2g} after {found.n_iter} steps; "
             f"expected at most {goal:.2g}. A minimiser that is not exact is not private, so "
-            "nothing is released; increase alpha, or tol if that is at the limit of rounding"
+            "nothing is released. More records, a larger alpha or a smaller data_norm make the "
+            "problem easier."
         )
     return found.coef
+
+
+# --- what is released ----------------------------------------------------------------------------
+
+
+def release_mask(
+    perturbation: Perturbation, n_samples: int, n_features: int, alpha: float, tol: float
+) -> Mask:
+    """Return the mask that a perturbation pays for, from public numbers alone."""
+    strength = alpha + perturbation.delta_reg
+    radius = largest_gradient(perturbation, n_samples, n_features, alpha, tol) / strength
+    if perturbation.noise_scale == 0:
+        return Mask(radius, 0.0, 0)
+    if perturbation.mask_epsilon == 0:
+        raise ValueError(
+            "A perturbation that was calibrated with tol=0 is for exact arithmetic; expected one "
+            "calibrated with the tol of the fit."
+        )
+    grid = radius / (4.0 * math.sqrt(n_features))
+    # 2 √d radius is 8d steps of the grid in the l1 norm; rounding to it adds one a coefficient.
+    steps = 9.0 * n_features / perturbation.mask_epsilon
+    if not steps < LARGEST_SCALE:
+        raise ValueError(
+            f"epsilon={perturbation.epsilon:g} is too small to be kept exactly for {n_features} "
+            f"coefficients: expected {9216.0 * n_features / LARGEST_SCALE:.2g} or more."
+        )
+    return Mask(radius, grid, math.ceil(steps))
+
+
+def masked(coef: Floats, mask: Mask, source: Any) -> Floats:
+    """Return coefficients on the mask's grid, moved by its noise; every grid point is possible."""
+    if not mask.scale:
+        return coef
+    places = np.clip(np.rint(coef / mask.grid), -_FAR, _FAR).astype(np.int64)
+    moved = places + integer_laplace(coef.size, mask.scale, source)
+    return moved.astype(np.float64) * mask.grid
+
+
+def _sum_within(best: Floats, noise: Floats, scale: float, mask: Mask) -> Floats:
+    """Return a minimiser plus noise; raise unless the noise is exact to half of the radius."""
+    error = noise_error(noise, scale) + 4 * _UNIT * float(np.linalg.norm(noise))
+    if mask.scale and not error <= mask.radius / 2:
+        raise ConvergenceError(
+            f"the noise is exact to {error:.2g} only; expected {mask.radius / 2:.2g}, which is "
+            "below what doubles can tell apart, so nothing is released."
+        )
+    return best + noise
 
 
 @checked
@@ -261,15 +420,17 @@ def private_minimisers(
     n_draws : int, default=1
         How many models, with independent noise.
     tol : float, default=1e-10
-        Largest norm of the gradient, relative to that of one record (LB) or of the noise,
-        whichever is larger.
+        Largest norm of the gradient, relative to that of one record (LB) or to the mean of
+        the noise, whichever is larger. It bounds the distance to the exact minimiser, which
+        is hidden by noise in proportion: calibrate the perturbation for the same `tol`, or that
+        noise is larger than it need be.
     random_state : None, int or RandomState, default=None
         None for secret noise.
 
     Returns
     -------
     coef : ndarray of shape (n_draws, n_features)
-        The models.
+        The models: whole multiples of a public number, where there is noise.
 
     Examples
     --------
@@ -282,18 +443,22 @@ def private_minimisers(
     """
     chosen = private_loss(loss, h)
     source = noise_source(random_state)
+    X = canonical_csr(X)
     n, d = X.shape
+    scale, strength = perturbation.noise_scale, alpha + perturbation.delta_reg
+    mask = release_mask(perturbation, n, d, alpha, tol)
+    problem = (X, y, chosen, strength, perturbation, tol)
     if perturbation.method == "output":  # Algorithm 1
-        best = exact_minimiser(X, y, chosen, alpha, perturbation, tol)
-        noise = [draw_noise(d, perturbation.noise_scale, source) for _ in range(n_draws)]
-        return best + np.array(noise).reshape(n_draws, d)
-    strength = alpha + perturbation.delta_reg
+        # Half of the radius is for the minimiser, half for the noise.
+        best = exact_minimiser(*problem, error=strength * mask.radius / 2)
+        noise = [draw_noise(d, scale, source) for _ in range(n_draws)]
+        released = [masked(_sum_within(best, b, scale, mask), mask, source) for b in noise]
+        return np.array(released).reshape(n_draws, d)
     # Several draws share their start; a single one begins with its own noise.
-    start = exact_minimiser(X, y, chosen, strength, perturbation, tol) if n_draws > 1 else None
+    start = exact_minimiser(*problem) if n_draws > 1 else None
     models = np.empty((n_draws, d))
     for k in range(n_draws):  # Algorithm 2
-        b = draw_noise(d, perturbation.noise_scale, source)
-        models[k] = exact_minimiser(
-            X, y, chosen, strength, perturbation, tol, tilt=b / n, start=start
-        )
+        b = draw_noise(d, scale, source)
+        found = exact_minimiser(*problem, tilt=b / n, start=start, error=noise_error(b, scale) / n)
+        models[k] = masked(found, mask, source)
     return models

@@ -28,12 +28,13 @@ def test_lemma_17_holds_for_the_exact_tail(k, delta):
 def test_lemmas_16_and_19_by_hand():
     n, d, alpha, delta, epsilon, c = 500, 6, 0.05, 0.1, 0.8, 0.25
     public = {"n_samples": n, "alpha": alpha}
+    paper = {**public, "tol": 0.0}
     log2 = np.log(d / delta) ** 2
-    output = calibrate_perturbation("output", epsilon=epsilon, **public)
+    output = calibrate_perturbation("output", epsilon=epsilon, **paper)
     assert excess_objective_bound(output, n_features=d, delta=delta, **public) == pytest.approx(
         2 * d**2 * (c + alpha) * log2 / (alpha * n * epsilon) ** 2
     )
-    objective = calibrate_perturbation("objective", epsilon=epsilon, **public)
+    objective = calibrate_perturbation("objective", epsilon=epsilon, **paper)
     prime = epsilon - 2 * np.log(1 + c / (n * alpha))
     assert excess_objective_bound(objective, n_features=d, delta=delta, **public) == pytest.approx(
         4 * d**2 * log2 / (alpha * n**2 * prime**2)

@@ -24,7 +24,8 @@ from octavo.linear import (
     draw_noise,
     private_minimisers,
 )
-from octavo.linear.private.noise import NoiseSource
+from octavo.linear.private.noise import NoiseSource, integer_laplace
+from octavo.linear.private.perturbation import release_mask
 
 LOSSES = ["logistic", "huber", "smooth_hinge"]
 pytestmark = pytest.mark.filterwarnings("ignore::octavo.linear.ReproducibleNoiseWarning")
@@ -55,7 +56,7 @@ def slopes(loss, h, p, y):
 
 
 def test_output_perturbation_by_hand():
-    noise = calibrate_perturbation("output", n_samples=500, alpha=0.02, epsilon=0.4)
+    noise = calibrate_perturbation("output", n_samples=500, alpha=0.02, epsilon=0.4, tol=0)
     assert 1 / noise.noise_scale == pytest.approx(500 * 0.02 * 0.4 / 2, rel=1e-14)  # nΛε/2
     assert noise.delta_reg == 0
 
@@ -64,7 +65,7 @@ def test_output_perturbation_by_hand():
 def test_first_branch_by_hand(c):
     n, alpha, epsilon = 1000, 0.05, 0.3
     noise = calibrate_perturbation(
-        "objective", n_samples=n, alpha=alpha, epsilon=epsilon, curvature=c
+        "objective", n_samples=n, alpha=alpha, epsilon=epsilon, curvature=c, tol=0
     )
     prime = epsilon - np.log(1 + 2 * c / (n * alpha) + c**2 / (n * alpha) ** 2)
     assert noise.epsilon_prime == pytest.approx(prime, rel=1e-12)
@@ -76,7 +77,7 @@ def test_first_branch_by_hand(c):
 def test_second_branch_by_hand(c):
     n, alpha, epsilon = 50, 1e-3, 0.3
     noise = calibrate_perturbation(
-        "objective", n_samples=n, alpha=alpha, epsilon=epsilon, curvature=c
+        "objective", n_samples=n, alpha=alpha, epsilon=epsilon, curvature=c, tol=0
     )
     assert noise.epsilon_prime == epsilon / 2
     assert noise.delta_reg == pytest.approx(c / (n * (np.exp(epsilon / 4) - 1)) - alpha, rel=1e-12)
@@ -91,17 +92,22 @@ def test_second_branch_by_hand(c):
     epsilon=st.floats(0.01, 5),
     c=st.floats(0.01, 4),
     slack=st.sampled_from(["paper", "tight"]),
+    tol=st.sampled_from([0.0, 1e-10, 1e-5, 0.1]),
 )
-def test_branches_meet_their_budget(n, alpha, epsilon, c, slack):
-    """Whatever the branch: noise and change of volume together spend at most epsilon."""
+def test_branches_meet_their_budget(n, alpha, epsilon, c, slack, tol):
+    """Whatever the branch: noise, mask and change of volume together spend at most epsilon."""
     public = {"n_samples": n, "alpha": alpha, "epsilon": epsilon, "curvature": c, "slack": slack}
+    public["tol"] = tol
     power = 2 if slack == "paper" else 1
-    threshold = c / np.expm1(epsilon / power)
+    share = min(max((n * tol) ** (2 / 3), 1 / 1024), 1 / 2) if tol else 0.0
+    mask = share * epsilon
+    threshold = c / np.expm1((epsilon - mask) / power)
     for branch in ("auto", "best", 1, 2):
         if branch == 1 and n * alpha <= threshold * (1 + 1e-9):
             continue
         noise = calibrate_perturbation("objective", branch=branch, **public)
-        volume = power * np.log1p(c / (n * (alpha + noise.delta_reg)))
+        assert noise.mask_epsilon == pytest.approx(mask)
+        volume = power * np.log1p(c / (n * (alpha + noise.delta_reg))) + noise.mask_epsilon
         assert noise.epsilon_prime + volume <= epsilon * (1 + 1e-9)
         if noise.delta_reg > 0 or noise.branch == 1:  # nothing is wasted
             assert noise.epsilon_prime + volume >= epsilon * (1 - 1e-9)
@@ -128,7 +134,7 @@ def test_best_branch_moves_the_minimiser_least():
 
 def test_noise_blows_up_where_the_first_branch_ends():
     edge = 0.25 / np.expm1(0.25) / 1000
-    public = {"n_samples": 1000, "epsilon": 0.5}
+    public = {"n_samples": 1000, "epsilon": 0.5, "tol": 0.0}
     inside = calibrate_perturbation("objective", alpha=edge * (1 + 1e-6), **public)
     outside = calibrate_perturbation("objective", alpha=edge * (1 - 1e-6), **public)
     assert (inside.branch, outside.branch) == (1, 2)
@@ -171,7 +177,80 @@ def test_uniform_numbers_stay_inside():
     for value, expected in ((0, 2.0**-53), (1 << 60, 1 - 2.0**-53)):
         source = NoiseSource(Bits(value))
         assert source.uniform(3).tolist() == [expected] * 3
-        assert np.isfinite(source.normal(2)).all()
+
+
+class Bytes:
+    """A generator whose 64-bit words are given."""
+
+    def __init__(self, *words):
+        self.words = list(words)
+
+    def bytes(self, size):
+        taken, self.words = self.words[: size // 8], self.words[size // 8 :]
+        return np.array(taken, np.uint64).tobytes()
+
+
+def test_full_uniform_numbers_keep_their_bits_near_zero():
+    """The exponent counts the zeros before the first one, the mantissa is 52 further coins."""
+    ones, first = 2**64 - 1, 2**63
+    for words, expected in (
+        ((first, 0), 0.5),
+        ((ones, ones), 1 - 2.0**-53),
+        ((2**62, 0), 0.25),
+        ((2**11, 0), 2.0**-53),
+        ((0, first, 0), 2.0**-54),  # 53 zeros, then a one at once
+        ((0, 0, 2**60, ones), 2.0**-109 * (1 - 2.0**-53)),
+        ((2**11 - 1, first, 0), 2.0**-54),  # the last 11 bits of a word are not used
+    ):
+        source = NoiseSource(Bytes(*words))
+        assert source.full_uniform(1).tolist() == [expected]
+        assert not source._generator.words
+    seen = NoiseSource(np.random.RandomState(0)).full_uniform(40_000)
+    assert stats.kstest(seen, "uniform").pvalue > 1e-6
+    assert (
+        stats.kstest(-np.log2(seen[seen < 0.01]) + np.log2(0.01), "expon", (0, 1 / np.log(2)))[1]
+        > 1e-6
+    )
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_normal_numbers_follow_their_law(seed):
+    source = NoiseSource(None if seed is None else np.random.RandomState(seed))
+    z = source.normal(40_000)
+    assert stats.kstest(z, "norm").pvalue > 1e-6
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 7, 1000, 2**40 + 1])
+def test_whole_numbers_below_a_bound_are_equally_likely(bound):
+    source = NoiseSource(np.random.RandomState(1))
+    drawn = source.below(bound, 6000)
+    single = np.array([source.below_any(bound) for _ in range(600)], dtype=float)
+    for found, n in ((drawn, 6000), (single, 600)):
+        assert found.min() >= 0
+        assert found.max() < bound
+        bins = min(bound, 10)
+        counts = np.bincount((found * bins // bound).astype(int), minlength=bins)
+        if (bins > 1 and bound <= 10) or bound > 10**6:
+            assert stats.chisquare(counts).pvalue > 1e-6
+        assert counts.sum() == n
+
+
+@pytest.mark.parametrize("scale", [1, 2, 7, 1000])
+def test_integer_noise_follows_its_law(scale):
+    """P(k) = tanh(1/2s) exp(-|k|/s), against the counts of 20,000 draws."""
+    k = integer_laplace(20_000, scale, NoiseSource(np.random.RandomState(4)))
+    edges = np.unique(np.rint(scale * np.array([-3, -2, -1, -0.5, 0, 0.5, 1, 2, 3])).astype(int))
+
+    def at_most(j):
+        """Return P(k <= j), from the geometric sum."""
+        q = np.exp(-1 / scale)
+        return q ** (-j) / (1 + q) if j < 0 else 1 - q ** (j + 1) / (1 + q)
+
+    chance = np.diff([0.0, *[at_most(int(j)) for j in edges], 1.0])
+    counts = np.bincount(np.searchsorted(edges, k), minlength=len(edges) + 1)
+    assert stats.chisquare(counts, 20_000 * chance).pvalue > 1e-6
+    with pytest.raises(ValueError, match="between 1 and"):
+        integer_laplace(1, 0)
 
 
 def test_secret_noise_does_not_repeat_nor_follow_numpy_seeds():
@@ -196,6 +275,17 @@ def test_a_seed_warns_and_no_seed_does_not():
 # --- the released model -------------------------------------------------------------------------
 
 
+def unmasked(model, source):
+    """Return coefficients without their mask, which the seed gives after the noise."""
+    steps = integer_laplace(model.coef_.shape[1], round(model.mask_scale_ / model.grid_), source)
+    return model.coef_ - steps * model.grid_
+
+
+def unmasked_error(model):
+    """Return how far those are from exact: a radius of 4 √d grids, and half a grid each."""
+    return 4.5 * np.sqrt(model.coef_.shape[1]) * model.grid_
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csc_matrix])
 def test_the_noise_is_what_the_model_says_it_is(loss, kind):
@@ -203,10 +293,13 @@ def test_the_noise_is_what_the_model_says_it_is(loss, kind):
     X, y = problem(1)
     n, d = X.shape
     model = PrivateLinearClassifier(epsilon=0.7, loss=loss, alpha=0.02, h=0.4, random_state=5)
-    f = model.fit(kind(X), y).coef_[0]
+    source = NoiseSource(np.random.RandomState(5))
+    expected = draw_noise(d, model.fit(kind(X), y).noise_scale_, source)
+    f = unmasked(model, source)[0]
     b = -n * (0.02 + model.delta_reg_) * f - X.T @ slopes(loss, 0.4, X @ f, y)
-    expected = draw_noise(d, model.noise_scale_, NoiseSource(np.random.RandomState(5)))
-    np.testing.assert_allclose(b, expected, atol=n * 1e-9)
+    # The Hessian is at most Λ + c, with c = 3/(4h) at most.
+    bend = 0.02 + model.delta_reg_ + 0.75 / 0.4
+    np.testing.assert_allclose(b, expected, atol=n * bend * unmasked_error(model))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -218,6 +311,8 @@ def test_released_models_follow_their_density_on_the_line(loss):
     noise = calibrate_perturbation(
         "objective", n_samples=40, alpha=alpha, epsilon=0.8, curvature=curvature
     )
+    mask = release_mask(noise, 40, 1, alpha, 1e-10)
+    assert mask.scale * mask.grid < 1e-5 * noise.noise_scale / (40 * alpha)  # no part of the law
     f = private_minimisers(X, y.astype(float), loss, alpha, noise, n_draws=1500, random_state=3)
     slope = slopes(loss, h, X * f.T, y[:, None].astype(float))
     b = -40 * (alpha + noise.delta_reg) * f[:, 0] - (X * slope).sum(axis=0)
@@ -231,9 +326,12 @@ def test_output_perturbation_adds_its_noise_to_the_minimiser(loss):
     common = {"loss": loss, "method": "output", "alpha": 0.02}
     exact = PrivateLinearClassifier(epsilon=np.inf, **common).fit(X, y).coef_[0]
     model = PrivateLinearClassifier(epsilon=0.7, random_state=8, **common).fit(X, y)
-    assert model.noise_scale_ == pytest.approx(2 / (200 * 0.02 * 0.7))
-    noise = draw_noise(4, model.noise_scale_, NoiseSource(np.random.RandomState(8)))
-    np.testing.assert_allclose(model.coef_[0] - exact, noise, atol=1e-12)
+    assert model.noise_scale_ == pytest.approx(2 / (200 * 0.02 * 0.7) * 1024 / 1023)
+    source = NoiseSource(np.random.RandomState(8))
+    noise = draw_noise(4, model.noise_scale_, source)
+    found = unmasked(model, source)[0]
+    # `exact` is one as well, to a gradient of 1e-10.
+    np.testing.assert_allclose(found - exact, noise, atol=2 * unmasked_error(model) + 1e-10 / 0.02)
 
 
 @pytest.mark.parametrize("method", ["objective", "output"])
@@ -306,8 +404,11 @@ def test_several_classes_share_the_budget():
     for k, label in enumerate(labels):  # one stream of noise, class after class
         f = model.coef_[k]
         target = np.where(y == label, 1.0, -1.0)
+        noise = draw_noise(4, one.noise_scale, source)
+        f = f - integer_laplace(4, round(model.mask_scale_ / model.grid_), source) * model.grid_
         b = -300 * (0.1 + one.delta_reg) * f - X.T @ slopes("huber", 0.5, X @ f, target)
-        np.testing.assert_allclose(b, draw_noise(4, one.noise_scale, source), atol=1e-6)
+        bend = 0.1 + one.delta_reg + 1.0
+        np.testing.assert_allclose(b, noise, atol=300 * bend * unmasked_error(model))
 
 
 def test_probabilities_of_several_classes_add_up_even_far_out():
@@ -428,6 +529,8 @@ def test_nothing_of_the_records_is_kept_but_through_the_noise(fit_intercept):
             "epsilon_prime_",
             "delta_reg_",
             "noise_scale_",
+            "grid_",
+            "mask_scale_",
             "branch_",
             "n_samples_public_",
             "n_features_in_",

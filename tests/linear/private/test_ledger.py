@@ -197,6 +197,84 @@ def test_a_forgotten_lock_says_so(tmp_path, monkeypatch):
         ledger.spend(0.1)
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        '[-2.0, "", []]',
+        '[0.0, "", []]',
+        '[NaN, "", []]',
+        '[Infinity, "", []]',
+        '["0.5", "", []]',
+        '[true, "", []]',
+        '[1e400, "", []]',
+        "[0.5, 3, []]",
+        '[0.5, "", "north"]',
+        '[0.5, "", [3]]',
+        '[0.5, "", {"a": 1}]',
+        '[0.5, ""]',
+        '[0.5, "", [], []]',
+        "{}",
+        '"abc"',
+        str(10**400),
+    ],
+)
+def test_an_entry_that_no_release_makes_is_refused(tmp_path, entry):
+    """A negative entry would give privacy back: 3.0 of 1.0 could be spent."""
+    path = tmp_path / "ledger.json"
+    ledger = PrivacyLedger(1.0, path)
+    ledger.spend(0.5)
+    path.write_text(f'{{"epsilon": 1.0, "entries": [[0.5, "", []], {entry}]}}')
+    before = path.read_text()
+    for use in (
+        lambda: PrivacyLedger(1.0, path),
+        lambda: ledger.spend(0.5),
+        lambda: ledger.spent,
+        lambda: ledger.entries,
+        lambda: ledger.part("north").spend(0.1),
+    ):
+        with pytest.raises(ValueError, match=r"not a privacy ledger: entry 1"):
+            use()
+    assert path.read_text() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ledger.json"]
+
+
+@pytest.mark.parametrize("granted", ["-1", "NaN", "Infinity", "true", '"1.0"', "null", "[1.0]"])
+def test_a_grant_that_is_no_budget_is_refused(tmp_path, granted):
+    path = tmp_path / "ledger.json"
+    path.write_text(f'{{"epsilon": {granted}, "entries": []}}')
+    with pytest.raises(ValueError, match="not a privacy ledger: epsilon must be"):
+        PrivacyLedger(1.0, path)
+
+
+def test_a_file_that_spends_more_than_it_grants_says_so(tmp_path):
+    path = tmp_path / "ledger.json"
+    path.write_text('{"epsilon": 1.0, "entries": [[0.7, "", []], [0.7, "", []]]}')
+    ledger = PrivacyLedger(1.0, path)
+    assert ledger.spent == pytest.approx(1.4)  # the account is what it is; nothing more is granted
+    assert ledger.remaining == 0
+    with pytest.raises(PrivacyBudgetError, match="only 0 is left"):
+        ledger.spend(1e-9)
+
+
+def test_bytes_that_are_no_text_are_no_ledger(tmp_path):
+    path = tmp_path / "ledger.json"
+    path.write_bytes(b"\xff\xfe\x00 not text")
+    with pytest.raises(ValueError, match="not a privacy ledger"):
+        PrivacyLedger(1.0, path)
+
+
+@pytest.mark.parametrize(
+    ("what", "part", "words"),
+    [(3, (), "what must be"), ("", "north", "part must be"), ("", (1,), "part must be")],
+)
+def test_what_a_file_could_not_keep_is_refused_in_memory_too(what, part, words):
+    with pytest.raises(ValueError, match=words):
+        PrivacyLedger(1.0).spend(0.1, what, part=part)
+    for epsilon in ("0.5", None, True, 10**400, np.inf):
+        with pytest.raises((ValueError, TypeError), match="epsilon"):
+            PrivacyLedger(1.0).spend(epsilon)
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"epsilon": 1}', '{"epsilon": 1, "entries": [1]}'])
 def test_a_damaged_file_is_not_an_empty_account(tmp_path, text):
     path = tmp_path / "ledger.json"
