@@ -17,8 +17,8 @@ def covariances(n_samples, p, seed=0):
     return np.array(S)
 
 
-def solve_by_cvxpy(S, n, alpha_l1, alpha_joint, kind, q=2, weights=None):
-    """Return the solution and the value of the problem as the paper writes it, by SCS.
+def solve_by_cvxpy(S, n, alpha_l1, alpha_joint, kind, q=2, weights=None, solver="SCS"):
+    """Return the solution and the value of the problem as the paper writes it.
 
     `weights` replaces alpha_l1 entry by entry; infinite ones become equality constraints.
     """
@@ -51,6 +51,7 @@ def solve_by_cvxpy(S, n, alpha_l1, alpha_joint, kind, q=2, weights=None):
         for i, j in np.argwhere(off):
             objective += alpha_joint * cp.norm(cp.hstack([T[i, j] for T in Theta]), 2)
     problem = cp.Problem(cp.Minimize(objective), constraints)
-    problem.solve(solver="SCS", eps=1e-10, max_iters=200_000)
+    options = {"eps": 1e-10, "max_iters": 200_000} if solver == "SCS" else {}
+    problem.solve(solver=solver, **options)
     assert problem.status == "optimal"
     return np.array([T.value for T in Theta]), problem.value

@@ -100,8 +100,8 @@ class GeometricMedianSubspace(
     max_iter : int, default=500
         The largest number of iterations of a convex problem.
     drop_per_round : int or "nonzero", default=1
-        How many eigenvectors a round of "egms" removes; "nonzero" removes all above the largest
-        gap.
+        How many eigenvectors a round of "egms" removes at most; one whose eigenvalue is zero is
+        never removed. "nonzero" removes all above the largest gap.
     random_state : int, RandomState instance or None, default=None
         Of the artificial outliers of "gms2".
 

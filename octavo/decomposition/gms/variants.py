@@ -149,18 +149,24 @@ def penalty_for_dimension(
 
 
 def _drop_count(values: Floats, d: int, drop: int | str) -> int:
-    """Return how many top eigenvectors a round of EGMS removes."""
+    """Return how many top eigenvectors a round of EGMS removes.
+
+    Never one of the kernel: every direction there is as good as any other to this round's Q, and
+    the subspace is among them. Whatever was asked for, the next round sees more.
+    """
     room = len(values) - d
     if drop == "nonzero":
         return min(max(len(values) - dimension_by_gap(values), 1), room)
-    return min(int(drop), room)
+    outside = int((values >= KERNEL * values[-1]).sum())
+    return min(int(drop), outside, room)
 
 
 def by_deflation(X: Any, d: int, delta: float | str, drop: int | str, solve: Solve) -> Spectrum:
     """EGMS (Algorithm 3): remove the top eigenvectors of Q round by round.
 
     The vector removed last is the first robust principal vector (Section 6.5). Down to
-    dimension d a round removes `drop` vectors, below it one at a time, which orders them. The
+    dimension d a round removes `drop` vectors, fewer where Q has fewer eigenvalues that are not
+    zero, and below it one at a time, which orders them. The
     eigenvalues returned are those of the first round, whose Q is the solution of Eq. (4).
     """
     basis = np.eye(X.shape[1])

@@ -6,6 +6,10 @@ for the penalties h of `penalties`, by a method of multipliers with two blocks, 
 converges. An infinite weight forbids an edge. The problem is split into connected blocks first
 where that is exact, and every solution carries the duality gap that proves it.
 
+The solver works in units of its own, Φ = DΘD with D so chosen that variances are about one: data
+in millimetres and data in kilometres are one problem to it. The entries of D are powers of two,
+so that going there and back rounds nothing, and objective and gap are those of the problem given.
+
 Reference: Mohan, London, Fazel, Witten and Lee (2014), "Node-based learning of multiple Gaussian
 graphical models", JMLR 15:445-488, sections 4 and 5; Boyd, Parikh, Chu, Peleato and Eckstein
 (2011), "Distributed optimization and statistical learning via the alternating direction method of
@@ -29,10 +33,14 @@ from octavo.engine.glasso.penalties import (
     GroupedEdges,
     NetworkPenalty,
     PerturbedNodes,
+    SeparateEdges,
     transposed,
 )
 
 RELAXATION = 1.6  # over-relaxation of Boyd et al., section 3.4.3
+FAR = 3.0  # a variable with eight times the standard deviation of others has a unit of its own
+DUST = (10.0, 3.0, 1.0, 0.3, 0.1, 0.01)  # times the tolerance: sizes that may be dust, in turn
+DUST_COST = 0.1  # of the gap: what removing dust may add to the objective
 CHECK_EVERY = 5  # iterations between looks at the residuals
 
 
@@ -55,6 +63,15 @@ class JointProblem(NamedTuple):
             self.S, self.n * factor, self.weights * factor, self.penalty.scaled(factor)
         )
 
+    def in_units(self, units: Floats) -> JointProblem:
+        """Return the problem in Φ^k = D^k Θ^k D^k, D^k the diagonal of units[k]."""
+        return JointProblem(
+            divided(self.S, units),
+            self.n,
+            divided(self.weights, units),
+            self.penalty.in_units(units[0]),
+        )
+
 
 class Settings(NamedTuple):
     """How a solver is run: first penalty parameter, tolerance, and most iterations."""
@@ -62,6 +79,10 @@ class Settings(NamedTuple):
     rho: float = 1.0
     tol: float = 1e-5
     max_iter: int = 1000
+
+    def proves(self, problem: JointProblem, gap: float) -> bool:
+        """Tell whether a gap is small: at most tol for each sample and variable."""
+        return gap <= self.tol * float(problem.n.sum()) * problem.S.shape[-1]
 
 
 DEFAULT = Settings()
@@ -96,6 +117,62 @@ class JointSolution(NamedTuple):
     n_iter: int
     converged: bool
     blocks: list[NDArray[np.intp]]
+
+
+# --- units ----------------------------------------------------------------------------------------
+
+
+def own_units(problem: JointProblem) -> Floats:
+    """Return the units (K, p) of the solver: powers of two near the standard deviations.
+
+    All variables of a network share a unit, but for those that are far from the others: a hub has
+    a larger variance than its neighbours and is solved fastest in their units. The diagonal
+    of S + w/n is that of the solution's covariance where nothing ties it. Networks that a penalty
+    compares share their units.
+    """
+    S, n, weights, penalty = problem
+    diagonal = np.diagonal(weights, axis1=1, axis2=2)
+    variances = np.diagonal(S, axis1=1, axis2=2) + diagonal / n[:, None]
+    if not isinstance(penalty, SeparateEdges):
+        variances = np.broadcast_to((n / n.sum()) @ variances, variances.shape)
+    usable = np.where((variances > 0.0) & np.isfinite(variances), variances, 1.0)
+    sizes = 0.5 * np.log2(usable)
+    middle = np.round(np.median(sizes, axis=1, keepdims=True))
+    far = np.abs(sizes - middle) > FAR
+    return np.exp2(np.where(far, np.round(sizes), middle))
+
+
+def divided(A: Floats, units: Floats) -> Floats:
+    """Return D⁻¹AD⁻¹ for stacked matrices."""
+    return A / units[:, :, None] / units[:, None, :]
+
+
+def multiplied(A: Floats, units: Floats) -> Floats:
+    """Return DAD for stacked matrices."""
+    return A * units[:, :, None] * units[:, None, :]
+
+
+def state_in_units(state: JointState, units: Floats) -> JointState:
+    """Return a state of the problem in Φ = DΘD from one of the problem in Θ."""
+    V = None if state.V is None else multiplied(state.V, units[:1])
+    dual_V = None if state.dual_V is None else divided(state.dual_V, units[:1])
+    return JointState(
+        multiplied(state.Z, units),
+        divided(state.dual_Z, units),
+        divided(state.dual_Theta, units),
+        V,
+        dual_V,
+    )
+
+
+def in_given_units(solution: JointSolution, n: Floats, units: Floats) -> JointSolution:
+    """Return a solution in Θ = D⁻¹ΦD⁻¹; log det Θ^k is log det Φ^k − 2 Σ log d."""
+    return solution._replace(
+        precisions=divided(solution.precisions, units),
+        V=None if solution.V is None else divided(solution.V, units[:1]),
+        state=state_in_units(solution.state, 1.0 / units),
+        objective=solution.objective + float(2.0 * n @ np.log(units).sum(axis=1)),
+    )
 
 
 # --- the likelihood -------------------------------------------------------------------------------
@@ -232,7 +309,6 @@ def solve_edges(
     if start is None:
         start = _cold_start(problem, None)
     Z, u = start.Z, start.dual_Z / rho
-    iteration, converged = 0, False
     for iteration in range(1, settings.max_iter + 1):
         Theta = likelihood.expand(Z - u - nS / rho, n, rho)
         A = RELAXATION * Theta + (1.0 - RELAXATION) * Z + u
@@ -243,13 +319,16 @@ def solve_edges(
         now = Residuals(
             _norm(Theta - Z), max(_norm(Theta), _norm(Z)), rho * _norm(Z - Z_old), rho * _norm(u)
         )
-        converged = now.small(settings.tol, Z.size)
-        if converged or (on_check is not None and on_check()):
-            break
+        small = now.small(settings.tol, Z.size)
+        stop = (on_check is not None and on_check()) or iteration == settings.max_iter
+        if small or stop:
+            state = JointState(Z, rho * u, rho * u)
+            done = finished(problem, settings, Theta, state, rho * u, iteration, likelihood)
+            if stop or done.converged:
+                return done if small else done._replace(converged=False)
         if _may_adapt(iteration) and (factor := now.balance()) != 1.0:
             rho, u = rho * factor, u / factor
-    state = JointState(Z, rho * u, rho * u)
-    return finished(problem, Theta, state, rho * u, iteration, converged, likelihood)
+    raise AssertionError("the last iteration returns")
 
 
 def solve_nodes(
@@ -271,7 +350,7 @@ def solve_nodes(
     T, U = start.Z, penalty.decompose(start.Z, start.V)
     g = penalty.stiffness
     u_Theta, u_V = start.dual_Theta / rho, start.dual_V / (g * rho)
-    iteration, converged, a = 0, False, RELAXATION
+    a = RELAXATION
     for iteration in range(1, settings.max_iter + 1):
         Theta = expand(T - u_Theta - nS / rho, n, rho)
         V = penalty.column_prox(U - u_V, 1.0 / (g * rho))
@@ -288,17 +367,20 @@ def solve_nodes(
             rho * _norm(T - T_old, g * (U - U_old)),
             rho * _norm(u_Theta, g * u_V),
         )
-        converged = now.small(settings.tol, T.size + U.size)
-        if converged or (on_check is not None and on_check()):
-            break
+        small = now.small(settings.tol, T.size + U.size)
+        stop = (on_check is not None and on_check()) or iteration == settings.max_iter
+        if small or stop:
+            # The condition of the meeting point: dual_Θ ± dual_V/2 is a subgradient of the l1 norm.
+            dual_V = g * rho * u_V
+            dual_Z = rho * u_Theta + penalty.spread(dual_V, len(S)) / 2.0
+            state = JointState(T, dual_Z, rho * u_Theta, V, dual_V)
+            slope = node_slope(problem, dual_Z, -dual_V)
+            done = finished(problem, settings, Theta, state, slope, iteration, MATRICES)
+            if stop or done.converged:
+                return done if small else done._replace(converged=False)
         if _may_adapt(iteration) and (factor := now.balance()) != 1.0:
             rho, u_Theta, u_V = rho * factor, u_Theta / factor, u_V / factor
-    # The condition of the meeting point: dual_Θ ± dual_V/2 is a subgradient of the l1 norm.
-    dual_V = g * rho * u_V
-    dual_Z = rho * u_Theta + penalty.spread(dual_V, len(S)) / 2.0
-    state = JointState(T, dual_Z, rho * u_Theta, V, dual_V)
-    slope = node_slope(problem, dual_Z, -dual_V)
-    return finished(problem, Theta, state, slope, iteration, converged, MATRICES)
+    raise AssertionError("the last iteration returns")
 
 
 def _cold_start(problem: JointProblem, penalty: PerturbedNodes | CohubNodes | None) -> JointState:
@@ -321,21 +403,51 @@ def _cold_start(problem: JointProblem, penalty: PerturbedNodes | CohubNodes | No
 
 def finished(
     problem: JointProblem,
+    settings: Settings,
     Theta: Floats,
     state: JointState,
     slope: Floats,
     n_iter: int,
-    converged: bool,
     likelihood: Likelihood,
 ) -> JointSolution:
-    """Choose the sparse copy where it is positive definite, and compute its certificate."""
+    """Choose the sparse copy where it is positive definite, and compute its certificate.
+
+    Residuals can be small far from the optimum, so that only the gap makes it `converged`.
+    """
+    bound = dual_value(problem, slope, likelihood.log_det)
     value = objective(problem, state.Z, state.V, likelihood.log_det)
     precisions = state.Z
     if not np.isfinite(value):
         value, precisions = objective(problem, Theta, state.V, likelihood.log_det), Theta
-    gap = value - dual_value(problem, slope, likelihood.log_det)
+    elif isinstance(problem.penalty, (PerturbedNodes, CohubNodes)):
+        for size in DUST:
+            rounded = without_dust(problem, state, size * settings.tol)
+            other = objective(problem, rounded, state.V, likelihood.log_det)
+            if other - value <= DUST_COST * max(value - bound, 0.0):
+                value, precisions, state = other, rounded, state._replace(Z=rounded)
+                break
+    gap = value - bound
     block = np.arange(Theta.shape[-1])
-    return JointSolution(precisions, state.V, state, value, gap, n_iter, converged, [block])
+    proven = settings.proves(problem, gap)
+    return JointSolution(precisions, state.V, state, value, gap, n_iter, proven, [block])
+
+
+def without_dust(problem: JointProblem, state: JointState, size: float) -> Floats:
+    """Return the sparse copy with zeros where partial correlations are at most `size`.
+
+    Penalties on edges have none: their proximal map makes every zero. With penalties on nodes two
+    things leave dust. Where the tie between networks holds an entry at zero, its multiplier of the
+    l1 norm may lie on the border, and the entry shrinks for ever. And the l1 norm does not know
+    that both columns of V that make an edge of a co-hub network are zero. What is no dust costs
+    more than the certificate leaves, and stays.
+    """
+    Z, p = state.Z, state.Z.shape[-1]
+    spread = np.sqrt(np.abs(np.diagonal(Z, axis1=1, axis2=2)))
+    dust = (np.abs(Z) <= size * spread[:, :, None] * spread[:, None, :]) & (problem.weights > 0.0)
+    if isinstance(problem.penalty, CohubNodes) and problem.penalty.lam > 0.0:
+        dust |= (state.V + transposed(state.V)) == 0.0
+    dust[:, np.arange(p), np.arange(p)] = False
+    return np.where(dust, 0.0, Z)
 
 
 # --- blocks ---------------------------------------------------------------------------------------
@@ -367,7 +479,8 @@ def solve_singletons(problem: JointProblem, which: NDArray[np.intp], settings: S
         return theta, float(fit.sum()), 0.0, 0, True
     tie: FusedEdges | GroupedEdges
     if isinstance(penalty, PerturbedNodes):  # Ω_q of a number t is |t|/2
-        tie = FusedEdges(np.full(len(which), penalty.lam / 2.0))
+        unit = np.ones(S.shape[-1]) if penalty.units is None else penalty.units[which]
+        tie = FusedEdges(penalty.lam / 2.0 / unit**2)
     else:
         assert isinstance(penalty, (FusedEdges, GroupedEdges))
         tie = type(penalty)(np.diagonal(penalty.lam)[which])
@@ -422,8 +535,10 @@ def joint_graphical_lasso(
     JointSolution
         On the scale of `problem`.
     """
-    mean_n = float(problem.n.mean())
-    scaled = problem.scaled(1.0 / mean_n)
+    mean_n, units = float(problem.n.mean()), own_units(problem)
+    scaled = problem.in_units(units).scaled(1.0 / mean_n)
+    if start is not None:
+        start = state_in_units(start, units)
     p = problem.S.shape[-1]
     blocks = screened_blocks(scaled) if screening else [np.arange(p)]
     single = np.array([block[0] for block in blocks if len(block) == 1], dtype=np.intp)
@@ -439,7 +554,8 @@ def joint_graphical_lasso(
         parts = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
             delayed(solve)(block, None) for block in several
         )
-    return _assemble(scaled, mean_n, blocks, several, parts, single, settings, on_check)
+    found = _assemble(scaled, mean_n, blocks, several, parts, single, settings, on_check)
+    return in_given_units(found, problem.n, units)
 
 
 def restrict_state(state: JointState, block: NDArray[np.intp], factor: float) -> JointState:

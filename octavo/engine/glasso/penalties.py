@@ -25,6 +25,7 @@ from octavo.engine.proximal.groups import (
     fuse,
     scale_into_balls,
     shrink_columns,
+    shrink_scaled_columns,
     shrink_together,
     soft_threshold,
     soft_threshold_tied,
@@ -67,6 +68,10 @@ class SeparateEdges:
         """Return a multiple of the penalty."""
         return self
 
+    def in_units(self, units: Floats) -> Self:
+        """Return the penalty as a function of Φ = DΘD, D the diagonal of `units`."""
+        return self
+
     def ties_diagonals(self) -> bool:
         """Tell whether the diagonals of different networks are tied."""
         return False
@@ -95,6 +100,10 @@ class FusedEdges:
         """Return a multiple of the penalty."""
         return replace(self, lam=self.lam * factor)
 
+    def in_units(self, units: Floats) -> Self:
+        """Return the penalty as a function of Φ = DΘD, D the diagonal of `units`."""
+        return replace(self, lam=self.lam / units[:, None] / units)
+
     def ties_diagonals(self) -> bool:
         """Tell whether the diagonals of different networks are tied."""
         return bool(np.diagonal(self.lam).any())
@@ -122,6 +131,10 @@ class GroupedEdges:
         """Return a multiple of the penalty."""
         return replace(self, lam=self.lam * factor)
 
+    def in_units(self, units: Floats) -> Self:
+        """Return the penalty as a function of Φ = DΘD, D the diagonal of `units`."""
+        return replace(self, lam=self.lam / units[:, None] / units)
+
     def ties_diagonals(self) -> bool:
         """Tell whether the diagonals of different networks are tied."""
         return bool(np.diagonal(self.lam).any())
@@ -138,16 +151,86 @@ def pair_indices(n_networks: int) -> tuple[Indices, Indices]:
 
 
 @dataclass(frozen=True)
-class PerturbedNodes:
+class OverlapNodes:
+    """What penalties lam Ω_q on nodes share; subclasses say which matrices are penalised.
+
+    ``units``, None for ones, are the d of variables in whose units Φ = DΘD the solver works: V is
+    then DVD of the V that is penalised, whose columns are V_j / (d d_j).
+    """
+
+    lam: float
+    q: float
+    units: Floats | None = None
+    stiffness: ClassVar[float]
+    joins_networks: ClassVar[bool]  # whether a group spans the columns of all networks
+
+    def targets(self, Theta: Floats) -> Floats:
+        """Return the matrices whose overlap norms are penalised."""
+        raise NotImplementedError
+
+    def groups(self, V: Floats) -> Floats:
+        """Return V so that axis -2 runs over the members of each group."""
+        raise NotImplementedError
+
+    def shrink(self, A: Floats, step: float) -> Floats:
+        """Return T_q of the groups, in the units of the solver."""
+        if self.units is None:
+            return shrink_columns(A, self.lam * step, self.q)
+        rows = np.tile(self.units, A.shape[-2] // len(self.units))
+        return shrink_scaled_columns(A, self.lam * step / self.units, rows, self.q)
+
+    def in_own_units(self, V: Floats) -> Floats:
+        """Return V as it is penalised, from the V of the solver."""
+        return V if self.units is None else V / self.units[:, None] / self.units
+
+    def into_dual_ball(self, G: Floats) -> Floats:
+        """Return symmetric G, multipliers of Φ, reduced so that those of Θ, DGD, are feasible.
+
+        In the units of the solver a column is projected, which reduces most what matters least
+        there. Of an entry that two columns reduce the smaller result is kept.
+        """
+        if self.units is None:
+            s = dual_exponent(self.q)
+            own = G if self.joins_networks else G[:, None]
+            return scale_into_balls(own, self.lam, s).reshape(G.shape)
+        projected = G - self.shrink(self.groups(G), 1.0).reshape(G.shape)  # Moreau
+        return np.sign(G) * np.minimum(np.abs(projected), np.abs(transposed(projected)))
+
+    def value(self, Theta: Floats, V: Floats) -> float:
+        """Return the penalty of the decomposition of Θ nearest to V: an upper bound."""
+        V = self.in_own_units(self.decompose(Theta, V))
+        return self.lam * float(column_norms(self.groups(V), self.q).sum())
+
+    def decompose(self, Theta: Floats, V: Floats) -> Floats:
+        """Return the V nearest to the one given with V + Vᵀ exactly what is penalised."""
+        return V + (self.targets(Theta) - V - transposed(V)) / 2.0
+
+    def restrict(self, block: Indices) -> Self:
+        """Return the penalty on some of the variables."""
+        return self if self.units is None else replace(self, units=self.units[block])
+
+    def scaled(self, factor: float) -> Self:
+        """Return a multiple of the penalty."""
+        return replace(self, lam=self.lam * factor)
+
+    def in_units(self, units: Floats) -> Self:
+        """Return the penalty as a function of Φ = DΘD, D the diagonal of `units`."""
+        common = float(np.median(units))  # V_j / (d d_j) has it squared: it goes to lam
+        own = units / common if self.units is None else self.units * (units / common)
+        kept = None if (own == 1.0).all() else own
+        return replace(self, lam=self.lam / common / common, units=kept)
+
+
+@dataclass(frozen=True)
+class PerturbedNodes(OverlapNodes):
     """lam Σ_{k<l} Ω_q(Θ^k − Θ^l), equation (6). One V a pair, its columns are the groups.
 
     ``stiffness`` is the penalty parameter of V = U relative to that of Θ = T; 1 took the fewest
     iterations among 0.1, 0.3, 1, 3 and 10 on simulated networks.
     """
 
-    lam: float
-    q: float
     stiffness: ClassVar[float] = 1.0
+    joins_networks: ClassVar[bool] = False
 
     def targets(self, Theta: Floats) -> Floats:
         """Return the matrices whose overlap norms are penalised."""
@@ -164,7 +247,7 @@ class PerturbedNodes:
 
     def column_prox(self, A: Floats, step: float) -> Floats:
         """Return T_q of every V."""
-        return shrink_columns(A, self.lam * step, self.q)
+        return self.shrink(A, step)
 
     def meet(self, A: Floats, C: Floats, thresholds: Floats) -> tuple[Floats, Floats]:
         """Return (T, U), T^k − T^l = U + Uᵀ, that minimise ½‖T − A‖² + (g/2)‖U − C‖² + Σ w |T|.
@@ -183,23 +266,7 @@ class PerturbedNodes:
 
     def feasible(self, G: Floats) -> Floats:
         """Return symmetric G scaled so that ‖G_j‖_s ≤ lam for every column."""
-        return scale_into_balls(G[:, None], self.lam, dual_exponent(self.q))[:, 0]
-
-    def value(self, Theta: Floats, V: Floats) -> float:
-        """Return the penalty of the decomposition of Θ nearest to V: an upper bound."""
-        return self.lam * float(column_norms(self.groups(self.decompose(Theta, V)), self.q).sum())
-
-    def decompose(self, Theta: Floats, V: Floats) -> Floats:
-        """Return the V nearest to the one given with V + Vᵀ exactly what is penalised."""
-        return V + (self.targets(Theta) - V - transposed(V)) / 2.0
-
-    def restrict(self, block: Indices) -> Self:
-        """Return the penalty on some of the variables."""
-        return self
-
-    def scaled(self, factor: float) -> Self:
-        """Return a multiple of the penalty."""
-        return replace(self, lam=self.lam * factor)
+        return self.into_dual_ball(G)
 
     def ties_diagonals(self) -> bool:
         """Tell whether the diagonals of different networks are tied."""
@@ -207,15 +274,14 @@ class PerturbedNodes:
 
 
 @dataclass(frozen=True)
-class CohubNodes:
+class CohubNodes(OverlapNodes):
     """lam Ω_q(offdiag Θ^1, …, offdiag Θ^K), equation (7). One V a network, stacked columns.
 
     ``stiffness`` is as in `PerturbedNodes`; 3 took the fewest iterations here.
     """
 
-    lam: float
-    q: float
     stiffness: ClassVar[float] = 3.0
+    joins_networks: ClassVar[bool] = True
 
     def targets(self, Theta: Floats) -> Floats:
         """Return the matrices whose joint overlap norm is penalised."""
@@ -228,7 +294,7 @@ class CohubNodes:
     def column_prox(self, A: Floats, step: float) -> Floats:
         """Return T_q of the stacked V, whose diagonals are zero."""
         A = without_diagonals(A)
-        return shrink_columns(self.groups(A), self.lam * step, self.q).reshape(A.shape)
+        return self.shrink(self.groups(A), step).reshape(A.shape)
 
     def meet(self, A: Floats, C: Floats, thresholds: Floats) -> tuple[Floats, Floats]:
         """Return (T, U), offdiag T = U + Uᵀ, that minimise ½‖T − A‖² + (g/2)‖U − C‖² + Σ w |T|.
@@ -247,23 +313,7 @@ class CohubNodes:
 
     def feasible(self, G: Floats) -> Floats:
         """Return symmetric G scaled so that the stacked columns have ‖G_j‖_s ≤ lam."""
-        return scale_into_balls(without_diagonals(G), self.lam, dual_exponent(self.q))
-
-    def value(self, Theta: Floats, V: Floats) -> float:
-        """Return the penalty of the decomposition of Θ nearest to V: an upper bound."""
-        return self.lam * float(column_norms(self.groups(self.decompose(Theta, V)), self.q).sum())
-
-    def decompose(self, Theta: Floats, V: Floats) -> Floats:
-        """Return the V nearest to the one given with V + Vᵀ exactly what is penalised."""
-        return V + (self.targets(Theta) - V - transposed(V)) / 2.0
-
-    def restrict(self, block: Indices) -> Self:
-        """Return the penalty on some of the variables."""
-        return self
-
-    def scaled(self, factor: float) -> Self:
-        """Return a multiple of the penalty."""
-        return replace(self, lam=self.lam * factor)
+        return self.into_dual_ball(without_diagonals(G))
 
     def ties_diagonals(self) -> bool:
         """Tell whether the diagonals of different networks are tied."""

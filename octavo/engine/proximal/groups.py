@@ -78,6 +78,74 @@ def shrink_columns(A: Floats, threshold: float, q: float) -> Floats:
     return np.clip(A, -theta, theta)  # A less its projection on the l1 ball
 
 
+def shrink_scaled_columns(A: Floats, thresholds: Floats, scales: Floats, q: float) -> Floats:
+    """Return the proximal map of Σ_j t_j ‖A_j / d‖_q: columns whose rows have units of their own.
+
+    Parameters
+    ----------
+    A : ndarray of shape (..., n_rows, n_columns)
+        What is mapped.
+    thresholds : ndarray of shape (n_columns,)
+        The t_j, at least 0.
+    scales : ndarray of shape (n_rows,)
+        The d, positive; ones give `shrink_columns`.
+    q : {1, 2, inf}
+        The norm.
+
+    Returns
+    -------
+    ndarray of the shape of A
+        The minimiser of the penalty plus half the squared distance from A.
+    """
+    d = scales[:, None]
+    if q == 1:
+        return soft_threshold(A, thresholds / d)
+    if q == 2:
+        # a_i = x_i (1 + t / (d_i² τ)) with τ = ‖x / d‖: Σ (d_i a_i / (d_i² τ + t))² = 1
+        tau = _secular_root(np.moveaxis(A * d, -2, -1), scales**2, thresholds)[..., None, :]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(tau > 0.0, A * (d**2 * tau) / (d**2 * tau + thresholds), 0.0)
+    level = _weighted_level(np.abs(A), thresholds, d)[..., None, :]
+    return np.clip(A, -level * d, level * d)
+
+
+def _secular_root(b: Floats, e: Floats, t: Floats) -> Floats:
+    """Return the τ ≥ 0 with Σ_i (b_i / (e_i τ + t))² = 1, zero where the sum is below 1 at zero.
+
+    1/√ of the sum is concave and increasing in τ: Newton's method from the left never passes the
+    root, as in the trust-region problem. Axis -1 of b is summed over; axis -2 is that of t.
+    """
+    tau = np.zeros(b.shape[:-1])
+    active = np.sqrt((b**2).sum(axis=-1)) > t
+    t = np.broadcast_to(t, tau.shape)[active][:, None]
+    b, found = b[active], np.zeros(int(active.sum()))
+    # with t = 0 nothing shrinks, and any τ gives the right map; of the order of ‖b / e‖
+    found = np.where(t[:, 0] > 0.0, found, np.sqrt((b**2).sum(axis=-1)))
+    for _ in range(60):
+        below = e * found[:, None] + t
+        ratio = b / below
+        size = np.sqrt((ratio**2).sum(axis=-1))
+        slope = (ratio**2 * e / below).sum(axis=-1) / size**3  # of 1 / size
+        step = np.maximum((1.0 - 1.0 / size) / slope, 0.0)
+        found = found + step
+        if (step <= 1e-15 * found).all():
+            break
+    tau[active] = found
+    return tau
+
+
+def _weighted_level(size: Floats, t: Floats, d: Floats) -> Floats:
+    """Return by column the τ with Σ_i d_i (|a_i| − d_i τ)₊ = t, at least zero."""
+    ends = size / d
+    order = np.argsort(-ends, axis=-2)
+    moved = np.cumsum(np.take_along_axis(size * d, order, axis=-2), axis=-2) - t
+    weight = np.cumsum(np.take_along_axis(np.broadcast_to(d**2, size.shape), order, -2), axis=-2)
+    inside = np.take_along_axis(ends, order, axis=-2) * weight > moved
+    last = np.maximum(inside.sum(axis=-2, keepdims=True), 1) - 1
+    level = np.take_along_axis(moved, last, -2) / np.take_along_axis(weight, last, -2)
+    return np.maximum(level[..., 0, :], 0.0)
+
+
 def scale_into_balls(G: Floats, radius: float, s: float) -> Floats:
     """Scale symmetric matrices so that their columns lie in a ball and they stay symmetric.
 

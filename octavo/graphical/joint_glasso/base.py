@@ -18,6 +18,7 @@ from octavo.engine.glasso.joint import (
     JointProblem,
     Settings,
     as_weights,
+    divided,
     joint_graphical_lasso,
     log_det,
     solve_block,
@@ -76,6 +77,14 @@ def network_problem(
     )
 
 
+def inverses(precisions):
+    """Return the inverses of positive definite matrices, each variable in a unit of its own."""
+    units = np.sqrt(np.diagonal(precisions, axis1=1, axis2=2))
+    own: Any = np.linalg.inv(divided(precisions, units))
+    found = divided(own, units)
+    return (found + found.swapaxes(1, 2)) / 2
+
+
 def gaussian_score(S, precisions):
     """Return log det Θ^k − tr(S^k Θ^k) of each network (section 7.2)."""
     return log_det(precisions) - (S * precisions).sum(axis=(1, 2))
@@ -87,7 +96,7 @@ def warn_unless_converged(solution, max_iter, stacklevel):
         warnings.warn(
             f"Not converged after {max_iter} iterations: the duality gap is "
             f"{solution.duality_gap:.3g} at an objective of {solution.objective:.6g}. Raise "
-            "max_iter or tol, or regularise more.",
+            "max_iter or tol, regularise more, or bring the groups to one scale.",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
@@ -218,8 +227,7 @@ class JointNetworkEstimator(CallbackSupportMixin, BaseEstimator):
         self.locations_, self.scales_ = samples.locations, samples.scales
         self.sample_covariances_ = samples.S
         self.precisions_ = solution.precisions
-        covariances = np.linalg.inv(solution.precisions)
-        self.covariances_ = (covariances + covariances.swapaxes(1, 2)) / 2
+        self.covariances_ = inverses(solution.precisions)
         self.adjacencies_ = without_diagonals(solution.state.Z) != 0
         self.objective_, self.duality_gap_ = solution.objective, solution.duality_gap
         self.n_iter_, self.blocks_ = solution.n_iter, solution.blocks

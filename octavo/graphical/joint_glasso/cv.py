@@ -43,7 +43,14 @@ __all__ = ["NodeJointGraphicalLassoCV"]
 def default_lam1s(samples, count, scale):
     """Return penalties from where no edge is left down to a hundredth of that."""
     size = without_diagonals(np.abs(samples.S)) * samples.n[:, None, None]
-    highest = max(float(size.max()) / scale, 1e-3)
+    return _downwards(float(size.max()) / scale, samples, count, scale)
+
+
+def _downwards(highest, samples, count, scale):
+    """Return a grid of two decades; from a thousandth of the variances where nothing is there."""
+    if highest == 0.0:
+        variances = np.diagonal(samples.S, axis1=1, axis2=2) * samples.n[:, None]
+        highest = 1e-3 * float(variances.max()) / scale or 1e-3
     return np.geomspace(highest, highest / 100.0, count)
 
 
@@ -66,8 +73,7 @@ def default_lam2s(samples, kind, norm, alpha_l1, count, scale):
         highest = float(np.abs(M).max(initial=0.0)) / 2.0
     else:
         highest = float(column_norms(M, dual_exponent(norm)).max(initial=0.0))
-    highest = max(highest / scale, 1e-3)
-    return np.geomspace(highest, highest / 100.0, count)
+    return _downwards(highest / scale, samples, count, scale)
 
 
 class NodeJointGraphicalLassoCV(JointNetworkEstimator):
@@ -115,7 +121,8 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
     max_iter : int, default=1000
         Most iterations for each block.
     tol : float, default=1e-5
-        Relative size of the residuals at which the solver stops.
+        Relative size of the residuals at which the solver stops, if the duality gap is then at
+        most `tol` for each sample and variable.
     random_state : int, RandomState instance or None, default=None
         Of the subsamples.
     n_jobs : int, default=None

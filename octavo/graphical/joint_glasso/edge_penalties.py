@@ -90,7 +90,8 @@ class FusedJointGraphicalLasso(_EdgeJointGraphicalLasso):
     max_iter : int, default=1000
         Most iterations for each block.
     tol : float, default=1e-5
-        Relative size of the residuals at which the solver stops.
+        Relative size of the residuals at which the solver stops, if the duality gap is then at
+        most `tol` for each sample and variable.
     n_jobs : int, default=None
         Number of threads, each for some of the blocks.
 
@@ -193,7 +194,8 @@ class GroupJointGraphicalLasso(_EdgeJointGraphicalLasso):
     max_iter : int, default=1000
         Most iterations for each block.
     tol : float, default=1e-5
-        Relative size of the residuals at which the solver stops.
+        Relative size of the residuals at which the solver stops, if the duality gap is then at
+        most `tol` for each sample and variable.
     n_jobs : int, default=None
         Number of threads, each for some of the blocks.
 
@@ -290,7 +292,8 @@ class SeparateGraphicalLasso(JointNetworkEstimator):
     max_iter : int, default=1000
         Most iterations for each block.
     tol : float, default=1e-5
-        Relative size of the residuals at which the solver stops.
+        Relative size of the residuals at which the solver stops, if the duality gap is then at
+        most `tol` for each sample and variable.
     n_jobs : int, default=None
         Number of threads, each for some of the blocks.
 

@@ -95,8 +95,22 @@ def by_group(X, groups, *, assume_centered, standardize) -> NetworkSamples:
                     f"in group {labels.tolist()[k]!r}."
                 )
             rows = rows / scales[k]
-        S[k] = rows.T @ rows / len(rows)
+        with np.errstate(over="ignore", invalid="ignore"):  # check_finite says it
+            S[k] = rows.T @ rows / len(rows)
+    check_finite(S)
     return NetworkSamples(labels, S, sizes.astype(np.float64), locations, scales)
+
+
+def check_finite(S) -> None:
+    """Raise where a variance is beyond what a double can hold."""
+    variances = np.diagonal(S, axis1=1, axis2=2)
+    far = ~np.isfinite(variances) | ((variances > 0.0) & (variances < np.finfo(float).tiny))
+    if far.any():
+        k, j = np.argwhere(far)[0]
+        raise ValueError(
+            f"The variance of variable {j} is {variances[k, j]:.3g}, beyond what a double can hold "
+            "with all its digits. Use another unit for it."
+        )
 
 
 def given_covariances(covariances, n_samples) -> NetworkSamples:
@@ -118,12 +132,16 @@ def given_covariances(covariances, n_samples) -> NetworkSamples:
             f"got {n_samples!r}."
         )
     S = (S + S.swapaxes(1, 2)) / 2
+    check_finite(S)
     zero, one = np.zeros(S.shape[:2]), np.ones(S.shape[:2])
     return NetworkSamples(np.arange(len(S)), S, n, zero, one)
 
 
 def _is_singular(A) -> bool:
-    values = np.linalg.eigvalsh(A)
+    units = np.sqrt(np.diagonal(A))  # a variable in another unit does not make it singular
+    if not units.all():
+        return True
+    values = np.linalg.eigvalsh(A / units[:, None] / units)
     return bool(values[0] <= values[-1] * len(A) * np.finfo(float).eps)
 
 

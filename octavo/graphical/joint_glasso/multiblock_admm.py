@@ -72,7 +72,7 @@ def solve_paper(problem: JointProblem, settings: Settings, start=None, on_check=
         converged = _relative_change(now[0], before) <= settings.tol
         if converged or stop or n_iter >= settings.max_iter:
             break
-    return _solution(problem, now, duals, n_iter, converged)
+    return _solution(problem, settings, now, duals, n_iter, converged)
 
 
 def _relative_change(new, old):
@@ -121,7 +121,7 @@ def _cohub_step(problem, rho, now, duals):
     return (Theta, Z, V, W), duals
 
 
-def _solution(problem, now, duals, n_iter, converged):
+def _solution(problem, settings, now, duals, n_iter, converged):
     (Theta, Z, V, _), (F, _, Q) = now, duals
     penalty = problem.penalty
     if not isinstance(penalty, PerturbedNodes):
@@ -129,4 +129,5 @@ def _solution(problem, now, duals, n_iter, converged):
     dual_V = F + transposed(F)  # λ ∂‖V_j‖ ∋ F − G, and G = −Fᵀ at the optimum
     state = JointState(Z, Q, Q + penalty.spread(dual_V / 2.0, len(Q)), V, -dual_V)
     slope = node_slope(problem, Q, dual_V)
-    return finished(problem, Theta, state, slope, n_iter, converged, MATRICES)
+    done = finished(problem, settings, Theta, state, slope, n_iter, MATRICES)
+    return done._replace(converged=converged and done.converged)

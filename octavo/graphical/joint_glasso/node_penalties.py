@@ -224,8 +224,10 @@ class PerturbedNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
     max_iter : int, default=1000
         Most iterations for each block.
     tol : float, default=1e-5
-        Relative size of the residuals at which "admm2" stops, relative change of the networks at
-        which "paper" does.
+        Relative size of the residuals at which "admm2" stops, if the duality gap is then at most
+        `tol` for each sample and variable; relative change of the networks at which "paper" does.
+        Partial correlations of at most ten times `tol` are zero where the gap cannot tell them from
+        that.
     n_jobs : int, default=None
         Number of threads, each for some of the blocks.
 
@@ -353,8 +355,10 @@ class CohubNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
     max_iter : int, default=1000
         Most iterations for each block.
     tol : float, default=1e-5
-        Relative size of the residuals at which "admm2" stops, relative change of the networks at
-        which "paper" does.
+        Relative size of the residuals at which "admm2" stops, if the duality gap is then at most
+        `tol` for each sample and variable; relative change of the networks at which "paper" does.
+        Partial correlations of at most ten times `tol` are zero where the gap cannot tell them from
+        that.
     n_jobs : int, default=None
         Number of threads, each for some of the blocks.
 

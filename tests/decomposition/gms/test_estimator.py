@@ -508,3 +508,16 @@ def test_duplicates_and_constant_columns():
     model = GeometricMedianSubspace().fit(X)
     assert np.isfinite(model.precision_).all()
     assert model.duality_gap_ <= 1e-8 * model.objective_
+
+
+@pytest.mark.parametrize("drop", [2, 3, 50])
+@pytest.mark.parametrize("n_outliers", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_egms_never_removes_what_is_in_the_kernel(drop, n_outliers, seed):
+    """With fewer outliers than a round removes, the rest would come from the subspace."""
+    sample = make_outlier_subspace(40, n_outliers, 8, 3, random_state=seed)
+    one = GeometricMedianSubspace(3, variant="egms").fit(sample.X)
+    several = GeometricMedianSubspace(3, variant="egms", drop_per_round=drop).fit(sample.X)
+    assert recovery_error(one, sample) <= 1e-7
+    assert recovery_error(several, sample) <= 1e-7
+    assert several.converged_

@@ -14,6 +14,7 @@ from octavo.engine.glasso.joint import (
     expand,
     joint_graphical_lasso,
     log_det,
+    own_units,
     screened_blocks,
 )
 from octavo.engine.glasso.penalties import (
@@ -284,3 +285,75 @@ def test_callbacks_can_stop_it():
     problem = JointProblem(S, SIZES[:2], as_weights(1.5, S), PerturbedNodes(5.0, 2))
     stopped = joint_graphical_lasso(problem, TIGHT, on_check=lambda: True)
     assert (stopped.n_iter, stopped.converged) == (5, False)
+
+
+# --- units ---------------------------------------------------------------------------------------
+
+UNITS = np.array([1.0, 1.0, 40.0, 1.0, 1.0, 0.02])
+
+
+@pytest.mark.parametrize(("kind", "q"), CASES)
+def test_variables_in_units_of_their_own_equal_cvxpy(kind, q):
+    """Two variables so far from the others that the solver changes their units."""
+    n = SIZES[:2]
+    S = covariances(n, 6) * UNITS[:, None] * UNITS
+    alpha_joint = 6.0 if kind in ("perturbed", "cohub") else 2.0
+    problem = JointProblem(S, n, as_weights(1.5, S), penalty_of(kind, alpha_joint, q, 6))
+    assert len(np.unique(own_units(problem))) > 1
+    # an interior-point method, as SCS takes for ever on data like these
+    exact, value = solve_by_cvxpy(S, n, 1.5, alpha_joint, kind, q, solver="CLARABEL")
+    found = joint_graphical_lasso(problem, TIGHT)
+    assert found.objective == pytest.approx(value, rel=1e-6)  # its own tolerance, 1e-8, is scaled
+    assert -1e-9 <= found.duality_gap <= 1e-5
+    both = np.sqrt(np.diagonal(found.precisions, axis1=1, axis2=2))
+    off = np.abs(found.precisions - exact) / both[:, :, None] / both[:, None, :]
+    assert off.max() < 2e-3  # a relative error of 1e-6 in the value leaves its root in the argument
+
+
+@pytest.mark.parametrize("factor", [1e-5, 1e4, 1e5, 1e100])
+@pytest.mark.parametrize(("kind", "q"), [*CASES, ("separate", 0)])
+def test_another_unit_of_all_data_is_the_same_problem(kind, q, factor):
+    """Penalties in squared units: Θ is divided by them, and log det moves by p log of them."""
+    n, square = SIZES[:2], factor**2
+    S = covariances(n, 6)
+    one = solve(S, n, 1.5, 3.0, kind, q)
+    other = solve(square * S, n, 1.5 * square, 3.0 * square, kind, q)
+    assert other.converged
+    np.testing.assert_allclose(other.precisions * square, one.precisions, atol=1e-6)
+    shift = 2.0 * 6 * n.sum() * np.log(factor)
+    assert other.objective == pytest.approx(one.objective + shift, abs=1e-6)
+    assert other.duality_gap <= 1e-6
+    np.testing.assert_array_equal(other.precisions != 0, one.precisions != 0)
+
+
+@pytest.mark.parametrize("kind", ["fused", "group", "separate"])
+def test_one_variable_in_another_unit_is_the_same_problem(kind):
+    """With weights in its units the solution is the same, and found as fast."""
+    n, units = SIZES[:2], np.array([1.0, 1.0, 1e5, 1.0, 1.0, 1.0])
+    both = units[:, None] * units
+    S = covariances(n, 6)
+    penalty = penalty_of(kind, 2.0, 0, 6)
+    one = joint_graphical_lasso(JointProblem(S, n, as_weights(1.5, S), penalty), TIGHT)
+    mapped = JointProblem(S * both, n, as_weights(1.5, S) * both, penalty.in_units(1.0 / units))
+    other = joint_graphical_lasso(mapped, TIGHT)
+    assert other.converged
+    np.testing.assert_allclose(other.precisions * both, one.precisions, atol=1e-6)
+
+
+def test_units_are_powers_of_two_and_cost_no_digit():
+    S = covariances(SIZES[:2], 4)
+    problem = JointProblem(S * 1e9, SIZES[:2], as_weights(1.0, S), PerturbedNodes(1.0, 2))
+    units = own_units(problem)
+    np.testing.assert_array_equal(np.log2(units), np.round(np.log2(units)))
+    np.testing.assert_array_equal(problem.in_units(units).in_units(1.0 / units).S, problem.S)
+
+
+@pytest.mark.parametrize("kind", ["perturbed", "cohub", "fused", "group"])
+def test_small_residuals_alone_are_no_convergence(kind):
+    """Groups in units of their own: nothing moves, and the gap says that it should."""
+    n = SIZES[:2]
+    S = covariances(n, 6) * np.array([1.0, 1e8])[:, None, None]
+    problem = JointProblem(S, n, as_weights(1.5, S), penalty_of(kind, 2.0, 2, 6))
+    found = joint_graphical_lasso(problem, Settings(max_iter=100))
+    assert found.converged == (found.duality_gap <= 1e-5 * n.sum() * 6)
+    assert not found.converged

@@ -13,6 +13,7 @@ from octavo.engine.proximal.groups import (
     project_columns,
     scale_into_balls,
     shrink_columns,
+    shrink_scaled_columns,
     shrink_together,
     soft_threshold,
     soft_threshold_tied,
@@ -166,3 +167,22 @@ def test_tied_thresholds_satisfy_their_optimality_conditions(seed, K):
     free = T != 0
     np.testing.assert_allclose(slope[free], np.sign(T[free]) * weights[free], atol=1e-12)
     assert not T[0, :5].any()
+
+
+@pytest.mark.parametrize("q", QS)
+def test_scaled_columns_satisfy_their_optimality_condition(q):
+    """A − X is t times a subgradient: ‖d g‖_s ≤ t, with equality of ⟨g, X⟩ and the penalty."""
+    rng = np.random.default_rng(3)
+    for spread in (0.0, 1.0, 5.0):
+        A = rng.standard_normal((3, 7, 4))
+        d = 10.0 ** rng.uniform(-spread, spread, 7)
+        t = np.array([0.0, 0.3, 2.0, 1e3]) * np.median(d)
+        X = shrink_scaled_columns(A, t, d, q)
+        dual = column_norms((A - X) * d[:, None], dual_exponent(q))
+        assert (dual <= t * (1 + 1e-10) + 1e-12 * d.max()).all()
+        penalty = t * column_norms(X / d[:, None], q)
+        inner = ((A - X) * X).sum(axis=-2)
+        np.testing.assert_allclose(inner, penalty, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        shrink_scaled_columns(A, np.full(4, 0.7), np.ones(7), q), shrink_columns(A, 0.7, q)
+    )

@@ -131,3 +131,14 @@ def test_bad_input(sample):
         NodeJointGraphicalLassoCV(cv=halves).fit(sample.X, groups=sample.groups)
     with pytest.raises(NotImplementedError, match="needs rows"):
         NodeJointGraphicalLassoCV().fit_covariances([np.eye(2)] * 2, [5, 5])
+
+
+@pytest.mark.parametrize("penalty", ["perturbed", "cohub", "fused", "group"])
+def test_default_grids_have_the_units_of_the_data(penalty):
+    sample = make_node_perturbed_networks(6, 30, n_cohubs=0, n_perturbed=1, random_state=0)
+    grids = []
+    for factor in (1.0, 1e-4):
+        model = NodeJointGraphicalLassoCV(penalty, alphas_l1=2, alphas_joint=2, selection="ebic")
+        model.fit(factor * sample.X, groups=sample.groups)
+        grids.append((model.alphas_l1_ / factor**2, model.alphas_joint_ / factor**2))
+    np.testing.assert_allclose(grids[0], grids[1], rtol=1e-8)

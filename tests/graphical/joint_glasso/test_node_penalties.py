@@ -8,7 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from octavo.engine.proximal.groups import column_norms
 from octavo.graphical import (
     CohubNodeJointGraphicalLasso,
+    FusedJointGraphicalLasso,
+    GroupJointGraphicalLasso,
     PerturbedNodeJointGraphicalLasso,
+    SeparateGraphicalLasso,
     make_node_perturbed_networks,
     node_screening_conditions,
     rcon_norm,
@@ -345,3 +348,92 @@ def test_frames_keep_their_names(rows):
     frame = pd.DataFrame(rows.X, columns=list("abcde"))
     model = PerturbedNodeJointGraphicalLasso().fit([frame[:10], frame[10:]])
     assert model.feature_names_in_.tolist() == list("abcde")
+
+
+@pytest.mark.parametrize("seed", [0, 5, 10])
+@pytest.mark.parametrize(
+    ("cls", "alpha_l1", "alpha_joint"),
+    [
+        (PerturbedNodeJointGraphicalLasso, 0.1, 0.5),
+        (CohubNodeJointGraphicalLasso, 0.05, 0.4),
+        (CohubNodeJointGraphicalLasso, 0.0, 1.4),  # only the columns of V can say what is zero
+    ],
+)
+def test_zeros_are_exact(cls, alpha_l1, alpha_joint, seed):
+    """The edges at the default tolerance are those of a solution that is ten thousand times tight.
+
+    Entries that the tolerance cannot tell from zero may be on either side.
+    """
+    sample = make_node_perturbed_networks(12, 60, n_cohubs=1, n_perturbed=1, random_state=seed)
+    rough = cls(alpha_l1=alpha_l1, alpha_joint=alpha_joint)
+    rough.fit(sample.X, groups=sample.groups)
+    tight = cls(alpha_l1=alpha_l1, alpha_joint=alpha_joint, tol=1e-9, max_iter=50_000)
+    tight.fit(sample.X, groups=sample.groups)
+    spread = np.sqrt(np.diagonal(tight.precisions_, axis1=1, axis2=2))
+    size = np.abs(tight.precisions_) / spread[:, :, None] / spread[:, None, :]
+    assert (size == 0.0).mean() > 0.1
+    assert not (rough.adjacencies_ & (size == 0.0)).any()
+    assert size[(size > 0.0) & (rough.precisions_ == 0.0)].max(initial=0.0) < 1e-4
+    np.testing.assert_array_equal(
+        rough.adjacencies_, (rough.precisions_ != 0.0) & ~np.eye(12, dtype=bool)
+    )
+
+
+@pytest.mark.parametrize("factor", [1e-5, 1e4, 1e5])
+@pytest.mark.parametrize(
+    ("cls", "alphas"),
+    [
+        (PerturbedNodeJointGraphicalLasso, {"alpha_l1": 0.1, "alpha_joint": 0.3}),
+        (CohubNodeJointGraphicalLasso, {"alpha_l1": 0.05, "alpha_joint": 0.4}),
+        (FusedJointGraphicalLasso, {"alpha_l1": 0.1, "alpha_joint": 0.05}),
+        (GroupJointGraphicalLasso, {"alpha_l1": 0.1, "alpha_joint": 0.05}),
+        (SeparateGraphicalLasso, {"alpha_l1": 0.1}),
+    ],
+)
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+def test_data_in_another_unit_give_the_same_networks(cls, alphas, factor):
+    sample = make_node_perturbed_networks(12, 100, n_cohubs=1, n_perturbed=1, random_state=2)
+    one = cls(**alphas, tol=1e-7, max_iter=5000).fit(sample.X, groups=sample.groups)
+    squared = {name: value * factor**2 for name, value in alphas.items()}
+    other = cls(**squared, tol=1e-7, max_iter=5000)
+    other.fit(factor * sample.X, groups=sample.groups)
+    np.testing.assert_allclose(other.precisions_ * factor**2, one.precisions_, atol=1e-4)
+    np.testing.assert_allclose(other.covariances_ / factor**2, one.covariances_, atol=1e-4)
+    np.testing.assert_array_equal(other.adjacencies_, one.adjacencies_)
+    shift = 2.0 * 12 * one.n_samples_.sum() * np.log(factor)
+    slack = one.duality_gap_ + other.duality_gap_ + 1e-9 * abs(shift)
+    assert abs(other.objective_ - one.objective_ - shift) <= slack
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [
+        PerturbedNodeJointGraphicalLasso,
+        CohubNodeJointGraphicalLasso,
+        FusedJointGraphicalLasso,
+        GroupJointGraphicalLasso,
+        SeparateGraphicalLasso,
+    ],
+)
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+def test_one_column_in_another_unit_is_solved_too(cls):
+    sample = make_node_perturbed_networks(12, 100, n_cohubs=1, n_perturbed=1, random_state=0)
+    X = sample.X.copy()
+    X[:, 3] *= 1e5
+    model = cls(alpha_l1=0.1).fit(X, groups=sample.groups)
+    assert model.duality_gap_ <= 1e-5 * X.size
+    assert np.isfinite(model.covariances_).all()
+    identity = model.covariances_ @ model.precisions_
+    np.testing.assert_allclose(identity, np.broadcast_to(np.eye(12), identity.shape), atol=1e-7)
+
+
+def test_groups_on_different_scales_are_a_warning_and_overflow_a_sentence():
+    sample = make_node_perturbed_networks(6, 30, n_cohubs=0, n_perturbed=1, random_state=0)
+    X = sample.X * np.where(sample.groups == 1, 1e4, 1.0)[:, None]
+    model = FusedJointGraphicalLasso(max_iter=50)
+    with pytest.warns(ConvergenceWarning, match="bring the groups to one scale"):
+        model.fit(X, groups=sample.groups)
+    with pytest.raises(ValueError, match=r"variance of variable 0 is inf, beyond .* another unit"):
+        model.fit(sample.X * 1e155, groups=sample.groups)
+    with pytest.raises(ValueError, match="beyond what a double can hold"):
+        model.fit(sample.X * 1e-160, groups=sample.groups)
