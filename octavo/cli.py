@@ -214,7 +214,7 @@ def reproduce(
     on. The exit status is 1 when a claim failed to run.
     """
     from octavo.report import counts_text, write_report
-    from octavo.reproduction import ClaimJournal, draw_figures, reproduce_claims
+    from octavo.reproduction import FIGURES, ClaimJournal, draw_figures, reproduce_claims
 
     try:
         chosen = _chosen_claims(names or [], everything)
@@ -241,7 +241,7 @@ def reproduce(
         sections = [find_paper(key) for key in shown]
         err.print("Drawing the figures.")
         # Beside headlines a newcomer sees one picture of each paper, else all.
-        figures = draw_figures(sections, jobs, most=None if names or everything else 1)
+        figures = draw_figures(sections, jobs, most=None if names or everything else FIGURES)
         write_report(report, sections, outcomes, full=full, figures=figures)
         err.print(f"Report: {report.resolve()}", soft_wrap=True)
     if any(result.verdict == "failed" for _, result in outcomes):

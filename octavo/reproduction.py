@@ -25,6 +25,7 @@ from octavo.claims import Claim, Result, run_claim
 
 Outcome = tuple[Paper, Result]
 KEPT_JOURNALS = 5
+FIGURES = 1  # of a paper in the report of the headlines
 
 
 # --- the journal ----------------------------------------------------------------------------

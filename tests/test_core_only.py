@@ -8,6 +8,7 @@ import tomllib
 import pytest
 
 from octavo.catalogue import papers
+from octavo.reproduction import FIGURES
 from tests.conformance.discovery import PACKAGE
 
 ROOT = PACKAGE.parent
@@ -78,14 +79,21 @@ def test_every_module_imports():
 DRAW = """
 from octavo.catalogue import find_paper
 from octavo.data import DatasetNotFoundError
-for figure in find_paper({key!r}).figures:
+for figure in find_paper({key!r}).figures[{part}]:
     try:
         figure.draw()
     except DatasetNotFoundError:  # no data on this machine: the report says so in its place
         pass
 """
+KEYS = [paper.key for paper in papers()]
 
 
-@pytest.mark.parametrize("key", [paper.key for paper in papers()])
-def test_every_figure_is_drawn(key):
-    run_without_extras(DRAW.format(key=key))
+@pytest.mark.parametrize("key", KEYS)
+def test_the_figure_of_the_demo_is_drawn(key):
+    run_without_extras(DRAW.format(key=key, part=f":{FIGURES}"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", KEYS)
+def test_every_other_figure_is_drawn(key):
+    run_without_extras(DRAW.format(key=key, part=f"{FIGURES}:"))

@@ -401,6 +401,8 @@ def register_rule(
     >>> CustomOnlineClassifier("insistent perceptron", parameters=(0.5,)).fit(X, y).n_updates_
     3
     """
+    if not isinstance(name, str):
+        raise ValueError(f"name must be a str, got {name!r}.")
     if task not in ("binary", "multiclass"):
         raise ValueError(f"task must be 'binary' or 'multiclass', got {task!r}.")
     if run is None:

@@ -358,6 +358,8 @@ def test_unknown_rules_are_refused():
         register_rule("x", insistent, task="regression")
     with pytest.raises(ValueError, match="needs a kernel or a run"):
         register_rule("x")
+    with pytest.raises(ValueError, match="name must be a str, got 3"):
+        register_rule(3, insistent)
 
 
 CACHED = """
