@@ -188,7 +188,7 @@ class Claim:
         parts: list[Any] = [self.name, self.says, self.where, self.published]
         parts += [e.low, e.high, e.every_seed]
         parts += [self.seeds, self.full_seeds, self.kind, self.stand_in, self.random]
-        parts += list(_sources(self.measure))
+        parts += sorted(set(_sources(self.measure)))  # Pythons differ in the order of names
         return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
@@ -214,7 +214,7 @@ def _sources(function: Any, seen: set[str] | None = None) -> Iterator[str]:
         if isinstance(cell.cell_contents, FunctionType):
             yield from _sources(cell.cell_contents, seen)
         else:
-            yield repr(cell.cell_contents)
+            yield ADDRESS.sub("", repr(cell.cell_contents))
     for name in _names(function.__code__):
         used: Any = function.__globals__.get(name)
         if callable(used) and inspect.unwrap(used).__module__ == function.__module__:

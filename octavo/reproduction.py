@@ -220,12 +220,14 @@ def run_jobs(
 _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def batches_of(jobs: Sequence[tuple[Any, ...]], n_jobs: int) -> list[list[tuple[Any, ...]]]:
-    """Return jobs grouped by paper, papers cut in pieces where there are too few to share out."""
+def batches_of(
+    jobs: Sequence[tuple[Any, ...]], n_jobs: int, share: int = 1
+) -> list[list[tuple[Any, ...]]]:
+    """Return jobs by paper, papers cut in pieces where there are not `share` for a process."""
     papers: dict[str, list[tuple[Any, ...]]] = {}
     for job in jobs:
         papers.setdefault(job[1], []).append(job)
-    pieces = max(1, -(-n_jobs // max(len(papers), 1)))
+    pieces = max(1, -(-share * n_jobs // max(len(papers), 1)))
     size = {key: -(-len(own) // pieces) for key, own in papers.items()}
     return [
         own[i : i + size[key]] for key, own in papers.items() for i in range(0, len(own), size[key])
@@ -274,7 +276,9 @@ def reproduce_claims(
         for paper, claim in chosen
         if f"{paper.key}/{claim.name}" not in done
     ]
-    for (_, key, name, _), answer in run_jobs(batches_of(jobs, n_jobs), n_jobs):
+    # Full claims take minutes each: smaller pieces, so that no process is left alone with many.
+    batches = batches_of(jobs, n_jobs, share=4 if full else 1)
+    for (_, key, name, _), answer in run_jobs(batches, n_jobs):
         paper = papers[key]
         if isinstance(answer, Exception):
             answer = ["failed", None, None, str(answer), 0.0]

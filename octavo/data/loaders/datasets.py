@@ -65,7 +65,8 @@ class DatasetInfo(NamedTuple):
     available: bool
 
 
-def _folders() -> dict[str, Path]:
+def data_folders() -> dict[str, Path]:
+    """Return the folders where data sets are looked for, by what they are called."""
     named = os.environ.get("OCTAVO_DATA")
     data = {"OCTAVO_DATA": Path(named).expanduser()} if named else {}
     return data | {"the cache": cache_folder()}
@@ -80,7 +81,7 @@ def _record(name: str) -> Record:
 
 def _find(record: Record) -> list[Path] | None:
     """Return the paths of a set's files in the first folder that holds all of them."""
-    for folder in _folders().values():
+    for folder in data_folders().values():
         paths = [folder / file for file in record.files]
         if all(path.is_file() for path in paths):
             return paths
@@ -187,8 +188,8 @@ def load_dataset(name: str, *, fetch: bool = False) -> Bunch:
     if paths is None and fetch:
         paths = fetch_dataset(record.name)
     if paths is None:
-        places = " or ".join(f"{title} ({folder})" for title, folder in _folders().items())
-        unset = "" if "OCTAVO_DATA" in _folders() else " (OCTAVO_DATA is not set)"
+        places = " or ".join(f"{title} ({folder})" for title, folder in data_folders().items())
+        unset = "" if "OCTAVO_DATA" in data_folders() else " (OCTAVO_DATA is not set)"
         raise DatasetNotFoundError(
             f"the data set {record.name!r} needs {' and '.join(record.files)}, not found in "
             f"{places}{unset}; {_how_to_get(record)}"
