@@ -20,7 +20,7 @@ $(VENV)/.stamp-%: pyproject.toml constraints.txt
 	touch $@
 
 demo: $(VENV)/.stamp-core
-	$(BIN)/octavo reproduce --report octavo-report.html
+	$(BIN)/octavo reproduce --fetch --report octavo-report.html
 
 test: $(VENV)/.stamp-test
 	$(THREADS) $(BIN)/python -m pytest -n $(JOBS) -m "not slow"
@@ -46,6 +46,7 @@ lint: $(VENV)/.stamp-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/sync.py --check
+	$(BIN)/python tools/claims.py --check
 
 sync: $(VENV)/.stamp-core
 	$(BIN)/python tools/sync.py

