@@ -3,11 +3,12 @@
 The line ``.. octavo-method:: NAME`` at the end of a method's page becomes its record, API,
 claims with their verdicts (from ``docs/results/claims.json``), figures (drawn by the functions
 that the report uses) and benchmark (from ``docs/results/bench.json``). ``.. octavo-index::``
-becomes the list of all methods by room.
+becomes the list of all methods by room, and ``.. octavo-verdicts::`` the table of all claims.
 """
 
 from __future__ import annotations
 
+import html
 import importlib
 import inspect
 import json
@@ -15,7 +16,7 @@ import re
 from pathlib import Path
 from types import FunctionType
 
-from octavo.catalogue import find_method, methods
+from octavo.catalogue import find_method, methods, papers
 
 HERE = Path(__file__).parent
 
@@ -206,17 +207,84 @@ def index_lines() -> list[str]:
     return lines
 
 
+COLUMNS = ("paper", "kind", "place", "claim", "published", "measured", "verdict", "evidence")
+
+
+def verdict_cells(row: dict) -> list[str]:
+    """Return the cells of a claim's row in HTML."""
+    title = {paper.key: paper.title for paper in papers()}[row["paper"]]
+    size = " --full" if row.get("full") else ""
+    command = f"octavo reproduce{size} {row['paper']} {row['claim']}"
+    own = " (own)" if row.get("kind") == "own" else ""
+    plain = [row["says"], row["published"], row["measured"]]
+    return [
+        f'<td><span title="{html.escape(title)}">{html.escape(row["paper"])}</span></td>',
+        f"<td>{html.escape(row.get('kind', ''))}</td>",
+        f"<td>{html.escape(row['where'])}</td>",
+        *[f"<td>{html.escape(text)}</td>" for text in plain],
+        f'<td><b class="verdict {row["verdict"].split()[0]}">{row["verdict"]}{own}</b></td>',
+        f"<td><details><summary>expected {html.escape(row['expected'])}</summary>"
+        f"{html.escape(row['because'])}. {html.escape(row['evidence'])}<br>"
+        f"<code>{html.escape(command)}</code></details></td>",
+    ]
+
+
+def counted(rows: list[dict]) -> str:
+    """Return the totals in words, octavo's own claims apart."""
+    order = ("reproduced", "refuted", "undecided", "not measurable here")
+    parts = [f"{sum(r['verdict'] == word for r in rows)} {word}" for word in order]
+    return ", ".join(parts)
+
+
+def verdict_lines() -> list[str]:
+    """Return the totals, the refutations with a sentence each, and the table of all claims."""
+    rows = stored("claims.json") or []
+    theirs = [row for row in rows if row.get("kind") != "own"]
+    own = [row for row in rows if row.get("kind") == "own"]
+    lines = [
+        f"{len(theirs)} claims of {len(papers())} papers: {counted(theirs)}. Beside them "
+        f"{len(own)} claims of octavo's own, not counted: {counted(own)}.",
+        "",
+        *("Refuted", "-------", ""),
+        "On the paper's own set-up and data, the whole interval outside:",
+        "",
+    ]
+    for row in theirs:
+        if row["verdict"] == "refuted":
+            said = f"{row['says']} ({row['where']}; published {row['published']})"
+            found = f"measured {row['measured']}. {row['evidence']}"
+            lines += [f"- **{row['paper']}**: {cell(said)}: {cell(found)}."]
+    lines += ["", "All claims", "----------", "", ".. raw:: html", ""]
+    body = [f"<tr>{''.join(verdict_cells(row))}</tr>" for row in rows]
+    heads = "".join(f'<th><button type="button">{name}</button></th>' for name in COLUMNS)
+    lines += [
+        f"   {line}"
+        for line in [
+            '<div id="verdict-filters"></div>',
+            '<div class="verdicts"><table id="verdicts">',
+            f"<thead><tr>{heads}</tr></thead><tbody>",
+            *body,
+            "</tbody></table></div>",
+            '<script src="_static/verdicts.js"></script>',
+        ]
+    ]
+    return [*lines, ""]
+
+
 def complete_source(app, docname: str, source: list[str]) -> None:
-    """Replace the two markers by what the catalogue says, before the page is parsed."""
+    """Replace the markers by what the catalogue says, before the page is parsed."""
     text = re.sub(
         r"^\.\. octavo-method:: (\S+)$",
         lambda match: "\n".join(method_lines(match[1])),
         source[0],
         flags=re.MULTILINE,
     )
-    source[0] = re.sub(
-        r"^\.\. octavo-index::$", lambda _: "\n".join(index_lines()), text, flags=re.MULTILINE
-    )
+    for marker, lines in (("octavo-index", index_lines), ("octavo-verdicts", verdict_lines)):
+        pattern = re.compile(rf"^\.\. {marker}::$", re.MULTILINE)
+        if pattern.search(text):
+            made = "\n".join(lines())
+            text = pattern.sub(lambda _, made=made: made, text)
+    source[0] = text
 
 
 def setup(app):

@@ -343,6 +343,13 @@ def judge(claim: Claim, values: list[float]) -> tuple[Verdict, tuple[float, floa
     return verdict, ends, ""
 
 
+def _span(seeds: tuple[int, ...]) -> str:
+    """Return "0 to 49" for seeds in a row, and a list for others."""
+    if len(seeds) > 2 and seeds == tuple(range(seeds[0], seeds[-1] + 1)):
+        return f"{seeds[0]} to {seeds[-1]}"
+    return ", ".join(map(str, seeds))
+
+
 def run_claim(claim: Claim, *, full: bool = False) -> Result:
     """Measure a claim over its seeds and judge it.
 
@@ -357,7 +364,7 @@ def run_claim(claim: Claim, *, full: bool = False) -> Result:
     start = time.perf_counter()
 
     def result(verdict: Verdict, mean: float | None, ends: Any, extra: str = "") -> Result:
-        listed = [f"seeds {', '.join(map(str, seeds))}"] if len(values) > 1 else []
+        listed = [f"seeds {_span(seeds)}"] if len(values) > 1 else []
         evidence = "; ".join([*([extra] if extra else []), *notes, *listed])
         return Result(claim, verdict, mean, ends, evidence, time.perf_counter() - start)
 
