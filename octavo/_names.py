@@ -11,8 +11,12 @@ class UnknownNameError(LookupError):
     def __init__(self, kind: str, name: str, known: list[str]) -> None:
         wanted = name.lower()
         by_lower = {k.lower(): k for k in reversed(known)}
-        nearest = difflib.get_close_matches(wanted, list(by_lower), n=3)  # the nearest first
+        nearest = difflib.get_close_matches(wanted, list(by_lower), n=5)  # the nearest first
         holding = [k for k in by_lower if wanted and wanted in k]
-        spelled = [by_lower[k] for k in dict.fromkeys([*nearest, *reversed(holding)])]
-        hint = f"did you mean {' or '.join(spelled)}?" if spelled else f"known: {', '.join(known)}"
+        spelled = [by_lower[k] for k in dict.fromkeys([*nearest, *reversed(holding)])][:5]
+        if spelled:
+            hint = f"did you mean {' or '.join(spelled)}?"
+        else:
+            near = difflib.get_close_matches(wanted, list(by_lower), n=5, cutoff=0.0)
+            hint = f"the nearest are: {', '.join(by_lower[k] for k in near)}"
         super().__init__(f"no {kind} is called {name!r}; {hint}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import json
 import os
-import sys
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -17,7 +15,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from octavo import __version__
+from octavo._terminal import output, spell_where_needed
 from octavo.catalogue import (
+    Method,
     Paper,
     UnknownNameError,
     find_method,
@@ -26,6 +26,7 @@ from octavo.catalogue import (
     papers,
 )
 from octavo.claims import Claim, Result
+from octavo.finding import docstring_of, example_of, family_of, matches, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,8 +39,9 @@ app = typer.Typer(
     help="Published machine-learning methods, and the proof that they do what their papers say.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-# Piped output is not cut at 80 columns: a line of the table is a line of the file.
-out = Console() if sys.stdout.isatty() else Console(width=200)
+data_app = typer.Typer(no_args_is_help=True, help="The data sets of the papers.")
+app.add_typer(data_app, name="data")
+out = output()
 err = Console(stderr=True)
 
 COLOURS = {"reproduced": "green", "refuted": "red", "failed": "bold red"}
@@ -49,6 +51,14 @@ def fail(message: str) -> NoReturn:
     """Say what went wrong and leave with status 2."""
     err.print(f"[bold red]error[/]: {escape(message)}", soft_wrap=True)
     raise typer.Exit(2)
+
+
+def say(text: str) -> None:
+    """Print a line as it is, tabs and all, however long."""
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        out.on_broken_pipe()
 
 
 def _version(wanted: bool) -> None:
@@ -66,56 +76,80 @@ def options(
     """Published machine-learning methods, and the proof that they do what their papers say."""
 
 
+def _record(paper: Paper, method: Method) -> dict[str, object]:
+    return {
+        "name": method.name,
+        "room": method.room,
+        "family": method.family,
+        "members": method.members,
+        "task": method.task,
+        "summary": method.summary,
+        "paper": paper.key,
+    }
+
+
+def _method_table(chosen: Sequence[tuple[Paper, Method]]) -> Table:
+    table = Table("method", "room", "what it does", "paper")
+    table.columns[0].no_wrap = True
+    for paper, method in chosen:
+        table.add_row(f"[bold]{method.name}[/]", method.room, escape(method.summary), paper.key)
+    return table
+
+
 @app.command("list")
 def list_methods(
+    words: Annotated[
+        list[str] | None, typer.Argument(help="Only methods whose record has these words.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="The same, such as 'survival risk'.")
+    ] = None,
     room: Annotated[str | None, typer.Option(help="Only this room, such as 'ranking'.")] = None,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="A method a line, its fields between tabs.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
-    """List every method: what it does and which paper it comes from."""
+    """List methods: what they do and which paper they come from."""
     rooms = sorted({method.room for _, method in methods()})
     if room is not None and room not in rooms:
         fail(str(UnknownNameError("room", room, rooms)))
-    chosen = [(paper, method) for paper, method in methods() if room in (None, method.room)]
+    wanted = [*(words or []), *(task or "").split()]
+    chosen = [
+        (paper, method)
+        for paper, method in methods()
+        if room in (None, method.room) and matches(paper, method, wanted)
+    ]
     if as_json:
-        typer.echo(
-            json.dumps(
-                [
-                    {
-                        "name": method.name,
-                        "room": method.room,
-                        "members": method.members,
-                        "task": method.task,
-                        "summary": method.summary,
-                        "paper": paper.key,
-                    }
-                    for paper, method in chosen
-                ],
-                indent=1,
-            )
-        )
+        say(json.dumps([_record(paper, method) for paper, method in chosen], indent=1))
         return
-    table = Table("method", "room", "what it does", "paper")
-    for paper, method in chosen:
-        table.add_row(f"[bold]{method.name}[/]", method.room, escape(method.summary), paper.key)
-    out.print(table)
+    if plain:
+        for paper, method in chosen:
+            say("\t".join((method.name, method.room, method.task, paper.key, method.summary)))
+        return
+    if not chosen:
+        fail(f"No method's record has the words {' '.join(wanted)!r}; try fewer, or octavo list.")
+    out.print(_method_table(chosen))
     out.print("octavo show NAME tells more; octavo reproduce PAPER measures its claims.")
 
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A method, class or function, such as OnlineRanker.")],
+    name: Annotated[str, typer.Argument(help="A method, class, function, paper, room or family.")],
 ) -> None:
-    """Show when to use a method, when not, how to import it and what its paper claims."""
+    """Show when to use a method, when not, an example, and what its paper claims."""
     try:
         paper, method = find_method(name)
-    except UnknownNameError as error:
-        fail(str(error))
+    except UnknownNameError:
+        _show_group(name)
+        return
     member = next((m for m in method.members if m.lower() == name.lower()), method.members[0])
-    first_line = (inspect.getdoc(method.load(member)) or "").splitlines()[0]
+    docstring = docstring_of(method.room, member)
     out.print(f"[bold]{method.name}[/]  {escape(method.summary)}", soft_wrap=True)
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
+    first_line = (docstring.splitlines() or [""])[0]
     rows = [
         ("import", f"from octavo.{method.room} import {member}    # {first_line}"),
         ("also", ", ".join(m for m in method.members if m != member)),
@@ -127,11 +161,84 @@ def show(
         ("plots", ", ".join(f"octavo.plot.{plot}" for plot in method.plots)),
         ("paper", paper.reference),
         ("claims", f"{len(paper.claims)}; run: octavo reproduce {paper.key}"),
+        ("read on", f"docs/methods/{method.room}/{method.family}; help(octavo.{method.room})"),
     ]
     for label, text in rows:
         if text:
             table.add_row(label, escape(text))
     out.print(table)
+    if example := example_of(docstring):
+        out.print("\n[dim]example[/]")
+        out.print(example, markup=False, highlight=False, soft_wrap=True)
+
+
+def _show_group(name: str) -> None:
+    """Show a paper, or the methods of a room or family."""
+    found = [paper for paper in papers() if paper.key == name.lower()]
+    if found:
+        paper = found[0]
+        out.print(f"[bold]{paper.key}[/]  {escape(paper.reference)}", soft_wrap=True)
+        out.print(_method_table([(paper, method) for method in paper.methods]))
+        out.print(f"{len(paper.claims)} claims, headlines: {', '.join(paper.headlines)}")
+        out.print(f"octavo reproduce {paper.key} measures them.")
+        return
+    if not (group := family_of(name)):
+        fail(str(unknown(name)))
+    out.print(_method_table(group))
+    out.print("octavo show NAME tells more.")
+
+
+# --- data sets ------------------------------------------------------------------------------
+
+
+@data_app.command("list")
+def list_data(
+    plain: Annotated[
+        bool, typer.Option("--plain", help="A set a line, its fields between tabs.")
+    ] = False,
+) -> None:
+    """List the data sets, and whether each is on this machine."""
+    from octavo.data import list_datasets
+
+    table = Table("data set", "rows", "columns", "what", "from", "here")
+    for d in list_datasets():
+        here = "yes" if d.available else "no"
+        if plain:
+            say("\t".join((d.name, str(d.n_samples), str(d.n_features), here, d.source, d.what)))
+        row = (d.name, f"{d.n_samples:,}", f"{d.n_features:,}", d.what, d.source, here)
+        table.add_row(*map(escape, row))
+    if not plain:
+        out.print(table)
+
+
+@data_app.command("fetch")
+def fetch_data(names: Annotated[list[str], typer.Argument(help="Such as uci/sonar.")]) -> None:
+    """Bring data sets from where they live, check them and keep them in the cache."""
+    from octavo.data import CorruptDatasetError, DatasetNotFoundError, fetch_dataset
+
+    for name in names:
+        try:
+            with err.status(f"fetching {name}"):
+                paths = fetch_dataset(name)
+        except (UnknownNameError, DatasetNotFoundError, CorruptDatasetError) as error:
+            fail(str(error))
+        for path in paths:
+            say(str(path))
+
+
+@data_app.command("where")
+def where_data() -> None:
+    """Tell in which folders data sets are looked for."""
+    from octavo.data.loaders.datasets import data_folders
+
+    folders = data_folders()
+    if "OCTAVO_DATA" not in folders:
+        say("OCTAVO_DATA is not set.")
+    for title, folder in folders.items():
+        say(f"{title}: {folder}")
+
+
+# --- claims ---------------------------------------------------------------------------------
 
 
 def _results_table(outcomes: Sequence[tuple[Paper, Result]]) -> Table:
@@ -493,4 +600,5 @@ def steer(
 
 def main() -> None:
     """Run the command line."""
+    spell_where_needed()
     app()

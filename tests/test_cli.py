@@ -1,7 +1,11 @@
 """The command line, as a newcomer meets it."""
 
+import inspect
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -52,6 +56,65 @@ def test_show_finds_any_member():
     wrong = invoke("show", "OnlineRnker")
     assert wrong.exit_code == 2
     assert "did you mean OnlineRanker" in wrong.output
+
+
+def test_show_takes_papers_rooms_and_families_and_prints_an_example():
+    assert "headlines: " in invoke("show", "online-ranking").output
+    assert "OnlineRanker" in invoke("show", "ranking").output
+    assert "LpMKLClassifier" in invoke("show", "kernel/mkl").output
+    text = invoke("show", "OnlineRanker").output
+    assert ">>> from octavo.ranking import OnlineRanker" in text
+    assert "read on" in text
+    nothing = invoke("show", "zzzzqq")
+    assert nothing.exit_code == 2
+    assert nothing.output.split("the nearest are: ")[1].count(",") == 4
+
+
+def test_list_by_words_plain():
+    lines = invoke("list", "--task", "privacy", "--plain").output.splitlines()
+    assert {line.split("\t")[1] for line in lines} == {"linear"}
+    assert invoke("list", "private", "kernel", "--plain").output.startswith("PrivateKernel")
+    assert invoke("list", "zzzzqq").exit_code == 2
+
+
+def test_docstrings_are_those_of_the_objects_without_importing_them():
+    from octavo.catalogue import find_method
+    from octavo.finding import docstring_of
+
+    for name in ("OnlineRanker", "solve_lp", "AROW"):
+        _, method = find_method(name)
+        assert docstring_of(method.room, name) == inspect.getdoc(method.load(name))
+
+
+def octavo_process(*arguments, **environment):
+    command = [sys.executable, "-m", "octavo", *arguments]
+    env = {**os.environ, **environment}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+
+
+def test_a_reader_that_leaves_and_a_terminal_that_knows_ascii_only():
+    process = octavo_process("list")
+    process.stdout.read(20)
+    process.stdout.close()
+    assert process.wait(60) == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    out, _ = octavo_process("list", "--room", "linear", PYTHONIOENCODING="ascii").communicate()
+    assert b"epsilon-differential privacy" in out
+
+
+def test_data_sets_from_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("OCTAVO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OCTAVO_DATA", str(tmp_path))
+    assert str(tmp_path) in invoke("data", "where").output
+    line = next(x for x in invoke("data", "list", "--plain").output.splitlines() if "uci/sonar" in x)
+    assert line.split("\t")[:4] == ["uci/sonar", "208", "60", "no"]
+    wrong = invoke("data", "fetch", "uci/sonor")
+    assert wrong.exit_code == 2
+    assert "uci/sonar" in wrong.output
+    refused = invoke("data", "fetch", "libol/glass")
+    assert refused.exit_code == 2
+    assert "convert_libol" in refused.output
 
 
 def test_reproduce_prints_a_table_and_writes_a_page_that_stands_alone(tiny_paper, tmp_path):
