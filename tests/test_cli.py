@@ -107,7 +107,8 @@ def test_data_sets_from_the_command_line(tmp_path, monkeypatch):
     monkeypatch.setenv("OCTAVO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("OCTAVO_DATA", str(tmp_path))
     assert str(tmp_path) in invoke("data", "where").output
-    line = next(x for x in invoke("data", "list", "--plain").output.splitlines() if "uci/sonar" in x)
+    listed = invoke("data", "list", "--plain").output.splitlines()
+    line = next(line for line in listed if "uci/sonar" in line)
     assert line.split("\t")[:4] == ["uci/sonar", "208", "60", "no"]
     wrong = invoke("data", "fetch", "uci/sonor")
     assert wrong.exit_code == 2
