@@ -1,4 +1,5 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.ranking.aggregation.preferences import PairwisePreferences as PairwisePreferences
 from octavo.ranking.ratings.estimator import LeaderboardRow as LeaderboardRow
 from octavo.ranking.ratings.estimator import OnlineRanker as OnlineRanker
 from octavo.ranking.ratings.estimator import Rating as Rating
