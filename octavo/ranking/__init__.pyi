@@ -1,5 +1,19 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.ranking.aggregation.choice_models import bradley_terry as bradley_terry
+from octavo.ranking.aggregation.choice_models import plackett_luce as plackett_luce
+from octavo.ranking.aggregation.consensus import kemeny as kemeny
+from octavo.ranking.aggregation.consensus import kendall_distance as kendall_distance
+from octavo.ranking.aggregation.metrics import expected_reciprocal_rank as expected_reciprocal_rank
+from octavo.ranking.aggregation.metrics import mean_average_precision as mean_average_precision
+from octavo.ranking.aggregation.metrics import ndcg_at as ndcg_at
+from octavo.ranking.aggregation.metrics import precision_at as precision_at
 from octavo.ranking.aggregation.preferences import PairwisePreferences as PairwisePreferences
+from octavo.ranking.aggregation.voting import borda as borda
+from octavo.ranking.aggregation.voting import condorcet as condorcet
+from octavo.ranking.aggregation.voting import copeland as copeland
+from octavo.ranking.aggregation.voting import median_rank as median_rank
+from octavo.ranking.aggregation.voting import reciprocal_rank_fusion as reciprocal_rank_fusion
+from octavo.ranking.aggregation.voting import svp as svp
 from octavo.ranking.ratings.estimator import LeaderboardRow as LeaderboardRow
 from octavo.ranking.ratings.estimator import OnlineRanker as OnlineRanker
 from octavo.ranking.ratings.estimator import Rating as Rating

@@ -263,6 +263,11 @@ class PairwisePreferences:
         return wins, losses
 
     @property
+    def pairs_only(self) -> bool:
+        """Whether the evidence is votes between pairs, without ranks or ratings."""
+        return self._pairs is not None
+
+    @property
     def wins(self) -> sp.csc_array:
         """Total strength with which each expert prefers each item to others."""
         return self._sums[0]
