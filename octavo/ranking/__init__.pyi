@@ -7,6 +7,8 @@ from octavo.ranking.aggregation.metrics import expected_reciprocal_rank as expec
 from octavo.ranking.aggregation.metrics import mean_average_precision as mean_average_precision
 from octavo.ranking.aggregation.metrics import ndcg_at as ndcg_at
 from octavo.ranking.aggregation.metrics import precision_at as precision_at
+from octavo.ranking.aggregation.preference_models import MultinomialPreferenceModel as MultinomialPreferenceModel
+from octavo.ranking.aggregation.preference_models import SupervisedPreferenceModel as SupervisedPreferenceModel
 from octavo.ranking.aggregation.preferences import PairwisePreferences as PairwisePreferences
 from octavo.ranking.aggregation.voting import borda as borda
 from octavo.ranking.aggregation.voting import condorcet as condorcet
