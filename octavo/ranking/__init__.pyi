@@ -3,6 +3,9 @@ from octavo.ranking.aggregation.choice_models import bradley_terry as bradley_te
 from octavo.ranking.aggregation.choice_models import plackett_luce as plackett_luce
 from octavo.ranking.aggregation.consensus import kemeny as kemeny
 from octavo.ranking.aggregation.consensus import kendall_distance as kendall_distance
+from octavo.ranking.aggregation.expert_reports import ExpertOpinion as ExpertOpinion
+from octavo.ranking.aggregation.expert_reports import expert_report as expert_report
+from octavo.ranking.aggregation.expert_reports import refit_without_experts as refit_without_experts
 from octavo.ranking.aggregation.metrics import expected_reciprocal_rank as expected_reciprocal_rank
 from octavo.ranking.aggregation.metrics import mean_average_precision as mean_average_precision
 from octavo.ranking.aggregation.metrics import ndcg_at as ndcg_at
@@ -10,6 +13,10 @@ from octavo.ranking.aggregation.metrics import precision_at as precision_at
 from octavo.ranking.aggregation.preference_models import MultinomialPreferenceModel as MultinomialPreferenceModel
 from octavo.ranking.aggregation.preference_models import SupervisedPreferenceModel as SupervisedPreferenceModel
 from octavo.ranking.aggregation.preferences import PairwisePreferences as PairwisePreferences
+from octavo.ranking.aggregation.ranking_field import CRFRankAggregator as CRFRankAggregator
+from octavo.ranking.aggregation.ranking_field import crf_expected_ndcg as crf_expected_ndcg
+from octavo.ranking.aggregation.svd_features import SVDRankAggregator as SVDRankAggregator
+from octavo.ranking.aggregation.svd_features import preference_svd_features as preference_svd_features
 from octavo.ranking.aggregation.voting import borda as borda
 from octavo.ranking.aggregation.voting import condorcet as condorcet
 from octavo.ranking.aggregation.voting import copeland as copeland

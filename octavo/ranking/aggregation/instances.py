@@ -163,3 +163,60 @@ def read_labelled(
     if not (spoken > 0).any():
         raise ValueError("No expert has ranked two items of one query; there is no preference.")
     return [one for one, _ in kept], [grades for _, grades in kept]
+
+
+def predict_queries(X: Any, qid: Any, transform: str, score: Any, n_experts: int) -> Any:
+    """Return scores of one query, of a list, or of the rows of a table with query numbers.
+
+    Parameters
+    ----------
+    X, qid
+        As `predict` takes them.
+    transform : str
+        How ranks become strengths.
+    score : callable
+        Maps preferences to scores.
+    n_experts : int
+        How many the model knows.
+
+    Returns
+    -------
+    scores : ndarray or list of ndarray
+        In the form of X.
+    """
+    tables, _ = split_queries(X, None, qid)
+    instances, _ = read_instances(tables, transform)
+    if instances[0].n_experts != n_experts:
+        raise ValueError(
+            f"The model knows {n_experts} experts; the query has {instances[0].n_experts}."
+        )
+    scores = [score(one) for one in instances]
+    if qid is not None:
+        flat = np.empty(len(np.asarray(qid)))
+        for rows, own in zip(query_rows(np.asarray(qid)), scores):
+            flat[rows] = own
+        return flat
+    return scores if is_several(X) else scores[0]
+
+
+def rank_queries(predict: Any, X: Any, qid: Any) -> Any:
+    """Return orders, best first, in the form in which scores come.
+
+    Parameters
+    ----------
+    predict : callable
+        Of the model.
+    X, qid
+        As `predict` takes them.
+
+    Returns
+    -------
+    order : ndarray or list of ndarray
+        A list for several queries.
+    """
+    scores = predict(X, qid)
+    if qid is not None:
+        scores = [scores[rows] for rows in query_rows(np.asarray(qid))]
+    if isinstance(scores, list):
+        return [np.argsort(-s, kind="stable") for s in scores]
+    return np.argsort(-scores, kind="stable")

@@ -23,6 +23,7 @@ from octavo.ranking.aggregation.preferences import PairwisePreferences
 
 # Newton steps by differences of gradients end a fit of this many parameters, or fewer.
 _POLISHED = 250
+DENSE = 2000  # items up to which the Hessian for given adherences is factored
 _ROWS = 512  # of the normaliser with variances, at a time
 
 
@@ -332,7 +333,12 @@ def _logits(s: Floats, gamma: Floats, rows: slice) -> tuple[Floats, Floats]:
 
 
 def fit_given_adherence(
-    one: Evidence, theta: Floats, alpha: float, max_iter: int, tol: float
+    one: Evidence,
+    theta: Floats,
+    alpha: float,
+    max_iter: int,
+    tol: float,
+    start: Floats | None = None,
 ) -> tuple[Floats, float, int]:
     """Maximise one instance's likelihood over its scores, for given adherences, by Newton's method.
 
@@ -348,6 +354,8 @@ def fit_given_adherence(
         Largest number of steps.
     tol : float
         Stop when no entry of the gradient, divided by the total strength, is larger.
+    start : ndarray of shape (n_items,), optional
+        Scores to begin with.
 
     Returns
     -------
@@ -359,7 +367,8 @@ def fit_given_adherence(
         Steps taken.
     """
     n = one.balance.shape[0]
-    s, total = np.zeros(n), float(one.totals.sum())
+    s = np.zeros(n) if start is None else start
+    total = float(one.totals.sum())
     if total <= 0:
         return s, 0.0, 0
 
@@ -406,6 +415,7 @@ def _polish(
     high: Floats,
     tol: float,
     max_iter: int = 12,
+    flat: float = 1e-11,
 ) -> Floats:
     """Take Newton steps on what is not at its bound, while the residual falls."""
     residual = projected_residual(x, function(x)[1], low, high)
@@ -423,7 +433,7 @@ def _polish(
             H[:, column] = change[free] / (2 * step[place])
         # Flat directions (equal shifts of scores, of β) have no part in the step.
         values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-        solid = np.abs(values) > 1e-11 * np.abs(values).max()
+        solid = np.abs(values) > flat * np.abs(values).max()
         along = vectors[:, solid].T @ gradient[free]
         move = np.zeros_like(x)
         move[free] = -vectors[:, solid] @ (along / np.abs(values[solid]))
@@ -439,6 +449,88 @@ def _polish(
             break
         x, residual = trial, left
     return x
+
+
+class ProfileLikelihood:
+    """Minus the likelihood maximised over all scores, as a function of the adherences alone.
+
+    Every instance's scores are found by Newton's method, begun where they were for the adherences
+    before; the derivative by θ is then that of the likelihood with the scores held (the envelope
+    theorem).
+    """
+
+    def __init__(self, joint: JointLikelihood) -> None:
+        self.joint = joint
+        self.scores: list[Floats | None] = [None] * len(joint.sizes)
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the value and its gradient by θ, divided by the total strength."""
+        joint = self.joint
+        value, gradient = 0.0, np.zeros(theta.size)
+        for n, one in enumerate(joint.evidence):
+            share = float(one.totals.sum()) / joint.total
+            # The joint penalty is on the mean over all instances.
+            alpha = joint.alpha / share if share > 0 else 0.0
+            s = fit_given_adherence(one, theta, alpha, 100, 1e-12, self.scores[n])[0]
+            self.scores[n] = s
+            part, _, slope = _without_variances(one, s, theta)
+            value += part / joint.total + 0.5 * joint.alpha * float(s @ s)
+            gradient += slope / joint.total
+        return value, gradient
+
+
+def _by_profile(
+    joint: JointLikelihood, max_iter: int, tol: float, stop: Callable[[Floats], None]
+) -> tuple[Floats, int]:
+    """Return the best parameters and the iterations, with scores eliminated."""
+    profile = ProfileLikelihood(joint)
+    low, high = np.zeros(joint.n_experts), np.ones(joint.n_experts)
+    found = minimize(
+        profile,
+        np.ones(joint.n_experts),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=list(zip(low, high)),
+        callback=stop,
+        options={"maxiter": max_iter, "maxfun": 2 * max_iter + 50, "gtol": tol, "ftol": 1e-15},
+    )
+    theta = np.asarray(found.x)
+    if theta.size <= _POLISHED // 4:
+        # (s, θ) and (c s, θ/c) are one model: one direction is flat but for the penalty.
+        theta = _polish(profile, theta, low, high, tol, flat=1e-6)
+    profile(theta)
+    return np.concatenate([*profile.scores, theta]), int(found.nit)
+
+
+def _by_gradients(
+    joint: JointLikelihood,
+    start: Floats,
+    low: Floats,
+    high: Floats,
+    max_iter: int,
+    tol: float,
+    stop: Callable[[Floats], None],
+) -> tuple[Floats, int]:
+    """Return the best parameters and the iterations, by L-BFGS on all of them."""
+    found = minimize(
+        joint,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=list(zip(low, high)),
+        callback=stop,
+        options={
+            "maxiter": max_iter,
+            "maxfun": 2 * max_iter + 50,
+            "gtol": tol,
+            "ftol": 0.0,
+            "maxcor": 30,
+        },
+    )
+    x = np.asarray(found.x)
+    if x.size <= _POLISHED:
+        x = _polish(joint, x, low, high, tol)
+    return x, int(found.nit)
 
 
 def fit_joint(
@@ -486,24 +578,10 @@ def fit_joint(
         if on_step is not None and on_step():
             raise StopIteration
 
-    found = minimize(
-        likelihood,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=list(zip(low, high)) if learned else None,
-        callback=stop,
-        options={
-            "maxiter": max_iter,
-            "maxfun": 2 * max_iter + 50,
-            "gtol": tol,
-            "ftol": 0.0,
-            "maxcor": 30,
-        },
-    )
-    x = np.asarray(found.x)
-    if x.size <= _POLISHED:
-        x = _polish(likelihood, x, low, high, tol)
+    if learned and not likelihood.variances and max(likelihood.sizes) <= DENSE:
+        x, n_iter = _by_profile(likelihood, max_iter, tol, stop)
+    else:
+        x, n_iter = _by_gradients(likelihood, start, low, high, max_iter, tol, stop)
     residual = projected_residual(x, likelihood(x)[1], low, high)
     scores, logs, theta = likelihood.parts(x)
     variances = [b.size * np.exp(b - b.max()) / np.exp(b - b.max()).sum() for b in logs]
@@ -513,4 +591,4 @@ def fit_joint(
         # (s, θ) and (c s, θ/c) are one model: the most faithful expert has θ = 1.
         scores = [s * theta.max() for s in scores]
         theta = theta / theta.max()
-    return Fit(scores, variances, theta, value, residual, int(found.nit))
+    return Fit(scores, variances, theta, value, residual, n_iter)

@@ -22,6 +22,7 @@ from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_cont
 from octavo.engine.graphs.orders import discordant_pairs
 from octavo.ranking.aggregation.instances import read_instances, read_labelled
 from octavo.ranking.aggregation.multinomial import (
+    DENSE,
     Evidence,
     Fit,
     JointLikelihood,
@@ -34,8 +35,6 @@ from octavo.ranking.aggregation.preferences import PairwisePreferences
 from octavo.ranking.aggregation.strengths import TRANSFORMS
 
 __all__ = ["MultinomialPreferenceModel", "SupervisedPreferenceModel"]
-
-_DENSE = 2000  # items up to which the Hessian for given adherences is factored
 
 
 def fit_instances(
@@ -81,7 +80,7 @@ def fit_instances(
         n_items = one.balance.shape[0]
         if one.totals.size == 1 and adherence[0] == 1.0:
             found = fit_scores(one.balance[:, 0], float(one.totals[0]), alpha, max_iter, goal)
-        elif n_items <= _DENSE:
+        elif n_items <= DENSE:
             found = fit_given_adherence(one, adherence, alpha, max_iter, goal)
         else:
             single = JointLikelihood([one], variances=False, adherence=adherence, alpha=alpha)
