@@ -112,76 +112,68 @@ def _pair_oracle(winner: Indices, loser: Indices, weight: Floats, n_items: int) 
 
 
 @njit(cache=True, nogil=True)
-def _luce_pass(starts, level, items, s, gradient, diagonal, counts):
-    """Return the Plackett-Luce loss; add its gradient and the Hessian's diagonal."""
+def _luce_pass(starts, level, items, odds, counts, inverses, gradient, diagonal):
+    """Return Σ log of what each choice was made from; add gradient and the Hessian's diagonal."""
     value = 0.0
     for r in range(starts.shape[0] - 1):
         low, high = starts[r], starts[r + 1]
-        top = s[items[low]]
-        for t in range(low, high):
-            top = max(top, s[items[t]])
         rest = 0.0
         # Backwards: what is still to be chosen at a stage is the rest of the list.
         for t in range(high - 1, low - 1, -1):
-            rest += np.exp(s[items[t]] - top)
+            rest += odds[items[t]]
             counts[t] = rest
         inverse = 0.0
         squares = 0.0
         for t in range(low, high):
-            chance = counts[level[t]]
-            value += np.log(chance) + top - s[items[t]]
-            inverse += 1.0 / chance
-            squares += 1.0 / (chance * chance)
-            gradient[items[t]] -= 1.0
             # Stages of a tie have one and the same set to choose from.
+            chance = 1.0 / counts[level[t]]
+            value -= np.log(chance)
+            inverse += chance
+            squares += chance * chance
+            gradient[items[t]] -= 1.0
             if t + 1 == high or level[t + 1] != level[t]:
                 for u in range(level[t], t + 1):
-                    e = np.exp(s[items[u]] - top)
+                    e = odds[items[u]]
+                    inverses[u] = inverse
                     gradient[items[u]] += e * inverse
                     diagonal[items[u]] += e * inverse - e * e * squares
     return value
 
 
 @njit(cache=True, nogil=True)
-def _luce_product(starts, level, items, s, v, counts, means, out):
+def _luce_product(starts, level, items, odds, counts, inverses, v, moments, out):
     """Add the Hessian of the Plackett-Luce loss times a vector."""
     for r in range(starts.shape[0] - 1):
         low, high = starts[r], starts[r + 1]
-        top = s[items[low]]
-        for t in range(low, high):
-            top = max(top, s[items[t]])
-        rest = 0.0
         moment = 0.0
         for t in range(high - 1, low - 1, -1):
-            e = np.exp(s[items[t]] - top)
-            rest += e
-            moment += e * v[items[t]]
-            counts[t] = rest
-            means[t] = moment
-        inverse = 0.0
+            moment += odds[items[t]] * v[items[t]]
+            moments[t] = moment
         shift = 0.0
         for t in range(low, high):
             chance = counts[level[t]]
-            inverse += 1.0 / chance
-            shift += means[level[t]] / (chance * chance)
+            shift += moments[level[t]] / (chance * chance)
             if t + 1 == high or level[t + 1] != level[t]:
                 for u in range(level[t], t + 1):
-                    e = np.exp(s[items[u]] - top)
-                    out[items[u]] += e * (v[items[u]] * inverse - shift)
+                    out[items[u]] += odds[items[u]] * (v[items[u]] * inverses[u] - shift)
 
 
 def _luce_oracle(starts: Indices, level: Indices, items: Indices, n_items: int) -> Oracle:
     """Return the Plackett-Luce loss, divided by the number of choices."""
     share = 1.0 / max(items.size, 1)
-    counts, means = np.empty(items.size), np.empty(items.size)
+    chosen = np.bincount(items, minlength=n_items)
+    counts, inverses, moments = (np.empty(items.size) for _ in range(3))
 
     def oracle(s: Floats) -> tuple[float, Floats, Floats, Callable[[Floats], Floats]]:
         gradient, diagonal = np.zeros(n_items), np.zeros(n_items)
-        value = share * _luce_pass(starts, level, items, s, gradient, diagonal, counts)
+        top = float(s.max())
+        odds = np.exp(np.maximum(s - top, -600.0))  # never zero, whatever a step tries
+        logs = _luce_pass(starts, level, items, odds, counts, inverses, gradient, diagonal)
+        value = share * (logs + items.size * top - float(chosen @ s))
 
         def product(v: Floats) -> Floats:
             out = np.zeros(n_items)
-            _luce_product(starts, level, items, s, v, counts, means, out)
+            _luce_product(starts, level, items, odds, counts, inverses, v, moments, out)
             return share * out
 
         return value, share * gradient, share * diagonal, product
@@ -273,21 +265,18 @@ def bradley_terry(
 
 def _sorted_lists(prefs: PairwisePreferences) -> tuple[Indices, Indices, Indices]:
     """Return (starts, first of the tie, items) of all lists of two or more, best first."""
-    starts, levels, items = [0], [], []
-    for _, members, values in prefs.columns():
-        if members.size < 2:
-            continue
-        order = np.argsort(-values, kind="stable")
-        v = values[order]
-        fresh = np.r_[True, v[1:] != v[:-1]]
-        levels.append(starts[-1] + np.maximum.accumulate(np.where(fresh, np.arange(v.size), 0)))
-        items.append(members[order])
-        starts.append(starts[-1] + members.size)
-    if not items:
-        none = np.zeros(0, dtype=np.int64)
-        return np.zeros(1, dtype=np.int64), none, none
-    flat = [np.concatenate(part).astype(np.int64) for part in (levels, items)]
-    return np.array(starts, dtype=np.int64), flat[0], flat[1]
+    experts, items, values = prefs.entries()
+    order = np.lexsort((-values, experts))
+    who, v = experts[order], values[order]
+    sizes = np.bincount(who, minlength=prefs.n_experts)
+    many = sizes[who] > 1
+    who, v, members = who[many], v[many], items[order][many].astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(sizes[sizes > 1])]).astype(np.int64)
+    if members.size == 0:
+        return starts, members, members
+    fresh = np.r_[True, (v[1:] != v[:-1]) | (who[1:] != who[:-1])]
+    level = np.maximum.accumulate(np.where(fresh, np.arange(v.size), 0)).astype(np.int64)
+    return starts, level, members
 
 
 @checked

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -143,7 +144,7 @@ class PairwisePreferences:
         if not hasattr(lists, "__len__") or isinstance(lists, (str, dict)) or len(lists) == 0:
             raise ValueError(f"At least one list of items is needed; got {lists!r}.")
         sizes = np.array([_length_of(entry, number) for number, entry in enumerate(lists)])
-        items = np.concatenate([_integers(entry, f"list {n}") for n, entry in enumerate(lists)])
+        items = _flat_items(lists, int(sizes.sum()))
         experts = np.repeat(np.arange(len(lists)), sizes)
         _refuse_outside(items, n_items, [f"List {e}" for e in range(len(lists))], experts)
         twice = _first_repeat(items, experts, n_items)
@@ -294,6 +295,10 @@ class PairwisePreferences:
             return PairList(none, none, none, np.zeros(0))
         return PairList(*stacked)
 
+    def entries(self) -> tuple[Indices, Indices, Floats]:
+        """Return (experts, items, values) of all that was ranked or rated."""
+        return self._experts, self._items, self._values
+
     def columns(self) -> Iterator[tuple[int, Indices, Floats]]:
         """Yield (expert, items, values) of experts who gave ranks or ratings."""
         order = np.argsort(self._experts, kind="stable")
@@ -437,6 +442,14 @@ def _length_of(entry: Any, number: int) -> int:
     if not hasattr(entry, "__len__") or isinstance(entry, (str, dict)):
         raise ValueError(f"List {number} must hold numbers of items; got {entry!r}.")
     return len(entry)
+
+
+def _flat_items(lists: Sequence[Sequence[int]], total: int) -> Indices:
+    """Return the items of all lists in one array; the slow way names the list that is wrong."""
+    flat = list(chain.from_iterable(lists))
+    if len(flat) == total and all(type(item) is int for item in flat):
+        return np.array(flat, dtype=np.intp)
+    return np.concatenate([_integers(entry, f"list {n}") for n, entry in enumerate(lists)])
 
 
 def _integers(entries: Any, name: str, ndim: int = 1) -> Indices:

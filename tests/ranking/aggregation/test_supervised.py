@@ -108,6 +108,8 @@ def test_expected_ndcg_and_its_gradient(transform):
     model = CRFRankAggregator(transform=transform)
     model.expert_weights_ = W
     np.testing.assert_allclose(model.predict(RANKS), scores, atol=1e-10)
+    prefs = PairwisePreferences.from_ranks(RANKS, transform)  # by sorting, not by two loops
+    np.testing.assert_allclose(model.predict(prefs), scores, atol=1e-10)
 
 
 def test_the_most_probable_permutation_sorts_the_scores():
