@@ -438,6 +438,11 @@ class SupervisedPreferenceModel(_PreferenceModel):
         self.max_iter = max_iter
         self.tol = tol
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, qid=None):
