@@ -519,13 +519,13 @@ def random_field_is_faster(run: Run) -> float:
     "Experts whose preferences are inverse to the truth get negative weights",
     "negative",
     where="Figure 11 and Section 3.7.4",
-    unit="share of the inverted engines",
-    expect=at_least(0.99, because="each of the three, by the mean of its two weights"),
+    unit="of an informative engine's",
+    expect=at_most(0.0, because="the largest of the three is negative; " + SAMPLING),
 )
 def inverted_experts_are_turned_round(run: Run) -> float:
     kinds = queries(run.seed, run.full)[4]
-    W = field(run.seed, run.full).expert_weights_[kinds == "inverted", 1:]
-    return float((W.mean(axis=1) < 0).mean())
+    weight = field(run.seed, run.full).expert_weights_[:, 1:].mean(axis=1)
+    return float(weight[kinds == "inverted"].max() / weight[kinds == "informative"].mean())
 
 
 @trained.claim(

@@ -39,7 +39,7 @@ BANNED = {
     "objective_path_": (),
     "objective_trace_": (),
     "lower_bounds_history_": (),
-    "k": ("sequence.",),
+    "k": ("sequence.", "ranking."),
 }
 CLASSES = [(f"{p}.{n}", t) for p, n, t in public_objects() if p != "plot" and inspect.isclass(t)]
 

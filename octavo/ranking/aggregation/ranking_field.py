@@ -311,7 +311,7 @@ class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
     expert_weights_ : ndarray of shape (n_experts, 3)
         Weights of missing, wins and losses. Positive weights of wins and losses follow the
         expert, negative ones turn him round.
-    scores_history_ : ndarray of shape (n_epochs,)
+    train_scores_ : ndarray of shape (n_epochs,)
         Mean expected NDCG of the visits of each epoch.
     n_iter_ : int
         Epochs.
@@ -422,7 +422,7 @@ class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
                     break
         own = (weights / scale).reshape(-1, 3)
         self.expert_weights_ = np.repeat(own, n_experts, axis=0) if self.share_weights else own
-        self.scores_history_ = np.array(history)
+        self.train_scores_ = np.array(history)
         self.n_iter_ = len(history)
         return self
 

@@ -172,7 +172,7 @@ class SVDRankAggregator(CallbackSupportMixin, BaseEstimator):
     ----------
     expert_weights_ : ndarray of shape (n_experts, 3 * n_components + 1)
         Weights of missing, then of u, σ and v of each component.
-    scores_history_ : ndarray of shape (n_epochs,)
+    validation_scores_ : ndarray of shape (n_epochs,)
         NDCG@10 after each epoch.
     best_epoch_ : int
         The epoch whose weights were kept.
@@ -275,7 +275,7 @@ class SVDRankAggregator(CallbackSupportMixin, BaseEstimator):
                 if progress.step():
                     break
         self.expert_weights_ = (kept / scale).reshape(shape)
-        self.scores_history_ = np.array(history)
+        self.validation_scores_ = np.array(history)
         self.n_iter_ = len(history)
         return self
 

@@ -105,7 +105,7 @@ def copeland(R: Any) -> Floats:
     --------
     >>> from octavo.ranking import copeland
     >>> copeland([[1.0, 1.0, 3.0], [2.0, 3.0, 1.0], [3.0, 2.0, 2.0]])
-    array([ 2., -1., -1.])
+    array([ 2.,  0., -2.])
     """
     votes = _majorities(R)
     return np.sign(votes - votes.T).sum(axis=1)

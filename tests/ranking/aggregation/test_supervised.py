@@ -232,7 +232,7 @@ def test_singular_vectors_and_lambdas_beat_reciprocal_ranks(planted):
     model = SVDRankAggregator(n_epochs=20, random_state=0).fit(R[:50], y[:50])
     fused = [reciprocal_rank_fusion(r) for r in R[50:]]
     assert ndcg_at(y[50:], model.predict(R[50:]), 5) > ndcg_at(y[50:], fused, 5)
-    assert model.scores_history_[model.best_epoch_] == model.scores_history_.max()
+    assert model.validation_scores_[model.best_epoch_] == model.validation_scores_.max()
 
 
 @pytest.mark.parametrize("make", [CRFRankAggregator, SVDRankAggregator])
