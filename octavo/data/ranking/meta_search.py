@@ -61,7 +61,7 @@ def make_meta_search(
     --------
     >>> from octavo.data import make_meta_search
     >>> ranks, relevance, kinds = make_meta_search(2, random_state=0)
-    >>> ranks[0].shape, relevance[0].shape, kinds[8]
+    >>> ranks[0].shape, relevance[0].shape, str(kinds[8])
     ((5, 25), (5,), 'noise')
     """
     low, high = n_items

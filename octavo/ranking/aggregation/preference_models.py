@@ -421,7 +421,7 @@ class SupervisedPreferenceModel(_PreferenceModel):
     >>> model.adherence_.round(4)
     array([1.    , 0.3333])
     >>> model.rank([[2.0, 1.0], [3.0, 2.0], [1.0, 3.0]])
-    array([0, 2, 1])
+    array([2, 0, 1])
     """
 
     def __init__(

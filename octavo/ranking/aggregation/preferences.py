@@ -37,10 +37,13 @@ class PairwisePreferences:
     `octavo.ranking` takes one. Ranks and ratings are kept as they are, one number a rating, and
     pairs are enumerated only where a method needs them.
 
-    Attributes
+    Parameters
     ----------
     n_items, n_experts : int
-        How many there are.
+        How many there are; nothing is preferred to anything yet.
+
+    Attributes
+    ----------
     wins, losses : scipy sparse array of shape (n_items, n_experts)
         Total strength with which each expert prefers an item, and others to it; an entry is
         stored, zero or not, where the expert has seen the item.

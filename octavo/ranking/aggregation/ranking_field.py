@@ -150,9 +150,9 @@ def crf_expected_ndcg(
     >>> ranks, weights = [[1.0], [2.0], [3.0]], [[0.0, 1.0, 1.0]]
     >>> value, gradient = crf_expected_ndcg(ranks, [2.0, 0.0, 1.0], weights)
     >>> round(value, 4)
-    0.8087
-    >>> gradient.round(4)
-    array([[0.    , 0.0209, 0.0039]])
+    0.7932
+    >>> gradient.round(4) + 0.0
+    array([[0.    , 0.0069, 0.0041]])
     """
     prefs = as_preferences(R, transform)
     grades = checked_relevance(relevance, prefs.n_items)
