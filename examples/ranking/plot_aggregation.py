@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from octavo.data import make_meta_search
-from octavo.plot import plot_adherence, plot_hinton, plot_ndcg_curves, plot_query_ranks
+from octavo.plot import plot_adherence, plot_weight_squares, plot_ndcg_curves, plot_query_ranks
 from octavo.ranking import (
     CRFRankAggregator,
     MultinomialPreferenceModel,
@@ -47,7 +47,9 @@ fig.tight_layout()
 
 fig, (top, bottom) = plt.subplots(2, 1, figsize=(10, 7), height_ratios=(1, 2))
 weights = field.expert_weights_
-plot_hinton((weights / np.abs(weights).max(axis=0)).T, ["missing", "wins", "losses"], ax=top)
+plot_weight_squares(
+    (weights / np.abs(weights).max(axis=0)).T, ["missing", "wins", "losses"], ax=top
+)
 plot_query_ranks(ranks[60], field.predict(ranks[60]), relevance[60], ax=bottom)
 fig.tight_layout()
 plt.show()

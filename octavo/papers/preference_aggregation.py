@@ -90,7 +90,7 @@ PAPER = Paper(
             "of their own (a learning-to-rank package uses them).",
             instead="Nothing: scikit-learn has no learning to rank.",
             peers=("lightgbm", "ranx"),
-            plots=("plot_hinton", "plot_query_ranks"),
+            plots=("plot_weight_squares", "plot_query_ranks"),
         ),
     ),
 )
@@ -336,16 +336,14 @@ def midpoint_violations(run: Run, block: str) -> float:
     off = ~np.eye(n_items, dtype=bool)
     for _ in range(trials):
         Y = rng.integers(0, 5, (n_items, n_items))[off]
-        fixed = {
-            "s": rng.normal(size=n_items) * 2,
-            "gamma": np.exp(rng.normal(size=n_items)),
-            "theta": rng.uniform(),
-        }
-        other = {
-            "s": rng.normal(size=n_items) * 2,
-            "gamma": np.exp(rng.normal(size=n_items)),
-            "theta": rng.uniform(),
-        }
+        fixed, other = (
+            {
+                "s": rng.normal(size=n_items) * 2,
+                "gamma": np.exp(rng.normal(size=n_items)),
+                "theta": rng.uniform(size=1),
+            }
+            for _ in range(2)
+        )
 
         def likelihood(value, fixed=fixed, Y=Y):
             p = fixed | {block: value}
@@ -406,7 +404,7 @@ def sorting_is_exact(run: Run) -> float:
         energy += W @ np.stack([np.isnan(R[:, e]), Y.sum(axis=1), -Y.sum(axis=0)])
     discount = 1 / np.log(np.arange(6) + 2)
     best = max(permutations(range(6)), key=lambda order: energy[list(order)] @ discount)
-    return float(list(best) == model.rank(R).tolist())
+    return float(list(best) == list(model.rank(R)))
 
 
 @search.claim(
@@ -499,8 +497,9 @@ def experts_of_their_own(run: Run) -> float:
     expect=at_least(10.0, because='"orders of magnitude" read as one; theirs was Matlab'),
 )
 def random_field_is_faster(run: Run) -> float:
-    sizes = {"n_informative": 80, "n_noise": 100, "n_inverted": 30, "n_weak": 40}
-    R, y, _ = data.make_meta_search(12, **sizes, random_state=run.seed)
+    R, y, _ = data.make_meta_search(
+        12, n_informative=80, n_noise=100, n_inverted=30, n_weak=40, random_state=run.seed
+    )
     times = []
     for cls in (ranking.SVDRankAggregator, ranking.CRFRankAggregator):
         model = cls(n_epochs=1, random_state=0).fit(R, y)
@@ -568,6 +567,6 @@ def weights():
 
     figure, ax = plt.subplots(figsize=(10, 2.5), layout="constrained")
     W = field(0, False).expert_weights_
-    plot.plot_hinton((W / np.abs(W).max(axis=0)).T, ["missing", "wins", "losses"], ax=ax)
+    plot.plot_weight_squares((W / np.abs(W).max(axis=0)).T, ["missing", "wins", "losses"], ax=ax)
     ax.set_xlabel("engine: 0-7 informative, 8-17 noise, 18-20 inverted, 21-24 weak")
     return figure

@@ -86,14 +86,14 @@ def make_meta_search(
         n = int(rng.randint(low, high + 1))
         quality = rng.normal(size=n)
         seen = follow * quality[:, None] + spread * rng.normal(size=(n, kinds.size))
-        R = 1.0 + np.argsort(np.argsort(-seen, axis=0), axis=0)
+        R = 1.0 + np.argsort(np.argsort(-seen, axis=0), axis=0).astype(np.float64)
         depth = 2.0 * (R - 0.5) / n  # its mean is 1, so that `missing` is the mean below
         lost = missing * depth if missing <= 0.5 else 1.0 - (1.0 - missing) * (2.0 - depth)
         R[rng.random_sample(R.shape) < lost] = np.nan
         ranks.append(R)
         # Quantiles 0.7 and 0.9 of the standard normal.
         relevance.append(np.digitize(quality, [0.5244, 1.2816]).astype(np.float64))
-    return ranks, relevance, kinds
+    return ranks, relevance, kinds.astype(np.str_)
 
 
 @checked

@@ -12,11 +12,11 @@ from matplotlib.patches import Rectangle
 
 __all__ = [
     "plot_adherence",
-    "plot_hinton",
     "plot_ndcg_curves",
     "plot_query_ranks",
     "plot_score_forest",
     "plot_variance_support",
+    "plot_weight_squares",
 ]
 
 
@@ -76,7 +76,7 @@ def plot_variance_support(variances: Any, support: Any, *, ax: Axes | None = Non
     return ax
 
 
-def plot_hinton(
+def plot_weight_squares(
     matrix: Any,
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,

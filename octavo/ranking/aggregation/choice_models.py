@@ -26,6 +26,7 @@ from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.checked import checked
 from octavo.ranking.aggregation.preferences import PairwisePreferences, as_preferences
+from octavo.ranking.aggregation.strengths import sums_at
 
 __all__ = ["bradley_terry", "plackett_luce"]
 
@@ -68,7 +69,11 @@ def _newton(oracle: Oracle, n_items: int, alpha: float, max_iter: int, tol: floa
             return s
         scale = diagonal + alpha + 1e-12 * (1.0 + diagonal.max())
         forcing = min(0.1, np.sqrt(residual))  # superlinear convergence
-        step = _solve(lambda d, p=product: p(d) + alpha * d, scale, -full, forcing)
+
+        def damped(d: Floats, product: Callable[[Floats], Floats] = product) -> Floats:
+            return product(d) + alpha * d
+
+        step = _solve(damped, scale, -full, forcing)
         step -= step.mean()
         slope, size = float(full @ step), 1.0
         here = value + 0.5 * alpha * float(s @ s)
@@ -98,13 +103,13 @@ def _pair_oracle(winner: Indices, loser: Indices, weight: Floats, n_items: int) 
         margin = s[winner] - s[loser]
         value = float(share @ np.logaddexp(0.0, -margin))
         lost = share / (1.0 + np.exp(np.clip(margin, -700, 700)))  # share · P(the loser wins)
-        gradient = np.bincount(loser, lost, n_items) - np.bincount(winner, lost, n_items)
+        gradient = sums_at(loser, lost, n_items) - sums_at(winner, lost, n_items)
         curve = lost * (1.0 - lost / share)
-        diagonal = np.bincount(winner, curve, n_items) + np.bincount(loser, curve, n_items)
+        diagonal = sums_at(winner, curve, n_items) + sums_at(loser, curve, n_items)
 
         def product(v: Floats) -> Floats:
             flow = curve * (v[winner] - v[loser])
-            return np.bincount(winner, flow, n_items) - np.bincount(loser, flow, n_items)
+            return sums_at(winner, flow, n_items) - sums_at(loser, flow, n_items)
 
         return value, gradient, diagonal, product
 
@@ -205,7 +210,7 @@ def _existing_penalty(
 
 def _refuse_options(alpha: Any, max_iter: Any, tol: Any) -> None:
     for name, value in (("alpha", alpha), ("tol", tol)):
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < np.inf:
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
             raise ValueError(f"{name} must be a finite number >= 0; got {value!r}.")
     if isinstance(max_iter, bool) or not isinstance(max_iter, (int, np.integer)) or max_iter < 1:
         raise ValueError(f"max_iter must be an integer of at least 1; got {max_iter!r}.")
@@ -254,7 +259,7 @@ def bradley_terry(
     key, inverse = np.unique(
         pairs.preferred.astype(np.int64) * n_items + pairs.other, return_inverse=True
     )
-    weight = np.bincount(inverse, pairs.strengths, minlength=key.size)
+    weight = sums_at(inverse, pairs.strengths, key.size)
     winner, loser = (part[weight > 0] for part in (key // n_items, key % n_items))
     if winner.size == 0:
         return np.zeros(n_items)
@@ -330,4 +335,4 @@ def plackett_luce(R: Any, *, alpha: float = 0.0, max_iter: int = 100, tol: float
 
 
 def _warmup() -> None:
-    plackett_luce(PairwisePreferences.from_lists([[0, 1], [1, 0]], 2))
+    plackett_luce(PairwisePreferences.from_lists([[0, 1], [0, 1], [1, 0]], 2))

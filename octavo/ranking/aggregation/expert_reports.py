@@ -114,7 +114,7 @@ def refit_without_experts(model: Any, X: Any, y: Any = None, *, experts: Sequenc
     n_experts = first.n_experts if hasattr(first, "n_experts") else np.shape(first)[1]
     leaving = list(np.atleast_1d(np.asarray(experts, dtype=object)))
     for e in leaving:
-        if not isinstance(e, Integral) or isinstance(e, bool) or not 0 <= e < n_experts:
+        if not isinstance(e, Integral) or isinstance(e, bool) or not 0 <= int(e) < n_experts:
             raise ValueError(f"experts must be numbers from 0 to {n_experts - 1}; got {e!r}.")
     leaving = sorted({int(e) for e in leaving})
     if len(leaving) == n_experts:

@@ -90,7 +90,7 @@ def _refuse_k(k: Any) -> None:
 
 
 def _refuse_threshold(threshold: Any) -> None:
-    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not threshold > 0:
+    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not float(threshold) > 0:
         raise ValueError(f"threshold must be a number above 0; got {threshold!r}.")
 
 
@@ -284,7 +284,7 @@ def expected_reciprocal_rank(
     if max_relevance is not None:
         if isinstance(max_relevance, bool) or not isinstance(max_relevance, Real):
             raise ValueError(f"max_relevance must be a number; got {max_relevance!r}.")
-        if not largest <= max_relevance < 500:
+        if not largest <= float(max_relevance) < 500:
             raise ValueError(
                 f"max_relevance is {max_relevance:g}, but a grade of {largest:g} was seen."
             )

@@ -20,6 +20,7 @@ from scipy.optimize import minimize
 
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.ranking.aggregation.preferences import PairwisePreferences
+from octavo.ranking.aggregation.strengths import sums_at
 
 # Newton steps by differences of gradients end a fit of this many parameters, or fewer.
 _POLISHED = 250
@@ -84,7 +85,7 @@ def evidence_of(prefs: PairwisePreferences, *, by_expert: bool, pairs: bool) -> 
     low, high = np.minimum(found.preferred, found.other), np.maximum(found.preferred, found.other)
     signed = np.where(found.preferred < found.other, found.strengths, -found.strengths)
     key, inverse = np.unique((who.astype(np.int64) * n + low) * n + high, return_inverse=True)
-    strengths = np.bincount(inverse, signed, minlength=key.size)
+    strengths = sums_at(inverse, signed, key.size)
     return Evidence(balance, totals, key // (n * n), key // n % n, key % n, strengths)
 
 
@@ -287,10 +288,10 @@ def _with_variances(
     logit = (s[one.preferred] - s[one.other]) / width
     weighted = one.strengths * theta[one.experts]
     value = -float(weighted @ logit)
-    d_theta = -np.bincount(one.experts, one.strengths * logit, minlength=theta.size)
+    d_theta = -sums_at(one.experts, one.strengths * logit, theta.size)
     flow, shrink = weighted / width, weighted * logit / width
-    d_s = np.bincount(one.other, flow, n) - np.bincount(one.preferred, flow, n)
-    d_gamma = np.bincount(one.other, shrink, n) + np.bincount(one.preferred, shrink, n)
+    d_s = sums_at(one.other, flow, n) - sums_at(one.preferred, flow, n)
+    d_gamma = sums_at(one.other, shrink, n) + sums_at(one.preferred, shrink, n)
     # What is expected: all pairs; experts of one adherence have one normaliser.
     levels, level = np.unique(theta, return_inverse=True)
     totals = np.bincount(level, one.totals, minlength=levels.size)
@@ -563,9 +564,10 @@ def fit_joint(
     start = np.zeros(likelihood.n_parameters)
     low = np.full(start.size, -np.inf)
     high = np.full(start.size, np.inf)
-    learned = likelihood.adherence is None
+    given = likelihood.adherence
+    learned = given is None
     factor = 2.0 if likelihood.variances else 1.0  # γ = 1 halves the logits
-    theta = np.ones(likelihood.n_experts) if learned else likelihood.adherence
+    theta = np.ones(likelihood.n_experts) if given is None else given
     for place, size, one in zip(likelihood.starts, likelihood.sizes, likelihood.evidence):
         d = one.balance @ theta
         base = fit_scores(d, float(one.totals @ theta), 1e-6, 100, 1e-6)[0]

@@ -367,8 +367,8 @@ def supervised_adherence(instances: list[PairwisePreferences], grades: list[Floa
         wrong, judged = np.zeros(n_experts), np.zeros(n_experts)
         if one.pairs_only:
             gap = labels[one.pairs.preferred] - labels[one.pairs.other]
-            judged = np.bincount(one.pairs.experts, gap != 0, minlength=n_experts)
-            wrong = np.bincount(one.pairs.experts, gap < 0, minlength=n_experts)
+            judged += np.bincount(one.pairs.experts, gap != 0, minlength=n_experts)
+            wrong += np.bincount(one.pairs.experts, gap < 0, minlength=n_experts)
         for e, items, values in one.columns():
             wrong[e], judged[e] = discordant_pairs(labels[items], values)
         some = judged > 0

@@ -16,7 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from octavo.engine.estimators.arrays import Floats, Indices
-from octavo.ranking.aggregation.strengths import checked_ranks, rank_values, wins_and_losses
+from octavo.ranking.aggregation.strengths import (
+    checked_ranks,
+    rank_values,
+    sums_at,
+    wins_and_losses,
+)
 
 __all__ = ["PairwisePreferences"]
 
@@ -431,7 +436,7 @@ def _merged(pairs: PairList, n_items: int) -> PairList:
     """Return each (expert, preferred, other) once, with its strengths added up."""
     key = (pairs.experts.astype(np.int64) * n_items + pairs.preferred) * n_items + pairs.other
     once, inverse = np.unique(key, return_inverse=True)
-    strengths = np.bincount(inverse, pairs.strengths, minlength=once.size)
+    strengths = sums_at(inverse, pairs.strengths, once.size)
     other, rest = once % n_items, once // n_items
     return PairList(rest // n_items, rest % n_items, other, strengths)
 

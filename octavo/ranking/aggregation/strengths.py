@@ -20,6 +20,26 @@ from octavo.engine.estimators.arrays import Floats, Indices
 TRANSFORMS = ("binary", "rank_difference", "normalized", "log")
 
 
+def sums_at(places: Indices, values: Floats, n: int) -> Floats:
+    """Return the sum of the values at each place.
+
+    Parameters
+    ----------
+    places : ndarray of int
+        Where each value belongs.
+    values : ndarray
+        The values.
+    n : int
+        How many places there are.
+
+    Returns
+    -------
+    sums : ndarray of shape (n,)
+        Zero where nothing belongs.
+    """
+    return np.asarray(np.bincount(places, values, n), dtype=np.float64)
+
+
 def checked_ranks(R: Any) -> Floats:
     """Return ranks as a float array of items x experts: at least 1, NaN where missing.
 

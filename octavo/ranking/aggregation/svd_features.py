@@ -261,7 +261,8 @@ class SVDRankAggregator(CallbackSupportMixin, BaseEstimator):
         held = min(int(self.validation_fraction * len(order)), len(order) - 1)
         judged, trained = (order[:held], order[held:]) if held else (order, order)
         weights = np.zeros(scale.size)
-        best, kept, history = -np.inf, weights.copy(), []
+        history: list[float] = []
+        best, kept = -np.inf, weights.copy()
         with FitProgress(self, self.n_epochs, step_name="epoch") as progress:
             for _ in range(self.n_epochs):
                 for q in rng.permutation(trained):

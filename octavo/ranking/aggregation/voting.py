@@ -161,7 +161,7 @@ def reciprocal_rank_fusion(R: Any, k: float = 60) -> Floats:
     array([0.8333, 0.3333])
     """
     ranks = checked_ranks(R)
-    if isinstance(k, bool) or not np.isscalar(k) or not 0 <= float(k) < np.inf:
+    if isinstance(k, bool) or not isinstance(k, (int, float, np.number)) or not 0 <= k < np.inf:
         raise ValueError(f"k must be a finite number >= 0; got {k!r}.")
     return np.nansum(1.0 / (float(k) + ranks), axis=1)
 
