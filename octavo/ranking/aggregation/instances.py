@@ -37,7 +37,9 @@ def _depth(entry: Any) -> int:
     return 2 if hasattr(entry, "to_numpy") else 0
 
 
-def read_instances(X: Any, transform: str) -> tuple[list[PairwisePreferences], bool]:
+def read_instances(
+    X: Any, transform: str, *, same_experts: bool = True
+) -> tuple[list[PairwisePreferences], bool]:
     """Return preferences of every instance, and whether there was a list of them.
 
     Parameters
@@ -46,11 +48,13 @@ def read_instances(X: Any, transform: str) -> tuple[list[PairwisePreferences], b
         Preferences or ranks.
     transform : str
         How ranks become strengths.
+    same_experts : bool, default=True
+        Whether all instances must have one and the same number of experts.
 
     Returns
     -------
     instances : list of PairwisePreferences
-        With one and the same number of experts.
+        An entry an instance.
     several : bool
         Whether X was a list.
     """
@@ -62,7 +66,7 @@ def read_instances(X: Any, transform: str) -> tuple[list[PairwisePreferences], b
             found.append(as_preferences(one, transform))
         except (ValueError, TypeError) as error:
             raise type(error)(f"Instance {number}: {error}") from None
-        if found[-1].n_experts != found[0].n_experts:
+        if same_experts and found[-1].n_experts != found[0].n_experts:
             raise ValueError(
                 f"Instance {number} has {found[-1].n_experts} experts, instance 0 has "
                 f"{found[0].n_experts}; all instances share their experts."
@@ -127,7 +131,7 @@ def query_rows(qid: Any) -> list[Any]:
 
 
 def read_labelled(
-    X: Any, y: Any, qid: Any, transform: str
+    X: Any, y: Any, qid: Any, transform: str, *, same_experts: bool = True
 ) -> tuple[list[PairwisePreferences], list[Floats]]:
     """Return the instances and grades to learn from; those with a single grade teach nothing.
 
@@ -137,6 +141,8 @@ def read_labelled(
         The training data.
     transform : str
         How ranks become strengths.
+    same_experts : bool, default=True
+        Whether all queries must have one and the same number of experts.
 
     Returns
     -------
@@ -148,7 +154,7 @@ def read_labelled(
     tables, labels = split_queries(X, y, qid)
     if y is None:
         raise ValueError("y is missing; relevance of every query's items is needed.")
-    instances, _ = read_instances(tables, transform)
+    instances, _ = read_instances(tables, transform, same_experts=same_experts)
     kept = []
     for n, (one, given) in enumerate(zip(instances, labels)):
         grades = checked_relevance(given, one.n_items, f"The relevance of query {n}")
@@ -159,13 +165,12 @@ def read_labelled(
             f"None of the {len(instances)} queries has items of different relevance; there is "
             "nothing to learn from."
         )
-    spoken = sum((one.totals for one, _ in kept), np.zeros(kept[0][0].n_experts))
-    if not (spoken > 0).any():
+    if not any((one.totals > 0).any() for one, _ in kept):
         raise ValueError("No expert has ranked two items of one query; there is no preference.")
     return [one for one, _ in kept], [grades for _, grades in kept]
 
 
-def predict_queries(X: Any, qid: Any, transform: str, score: Any, n_experts: int) -> Any:
+def predict_queries(X: Any, qid: Any, transform: str, score: Any, n_experts: int | None) -> Any:
     """Return scores of one query, of a list, or of the rows of a table with query numbers.
 
     Parameters
@@ -176,8 +181,8 @@ def predict_queries(X: Any, qid: Any, transform: str, score: Any, n_experts: int
         How ranks become strengths.
     score : callable
         Maps preferences to scores.
-    n_experts : int
-        How many the model knows.
+    n_experts : int or None
+        How many the model knows; None where any number will do.
 
     Returns
     -------
@@ -185,8 +190,8 @@ def predict_queries(X: Any, qid: Any, transform: str, score: Any, n_experts: int
         In the form of X.
     """
     tables, _ = split_queries(X, None, qid)
-    instances, _ = read_instances(tables, transform)
-    if instances[0].n_experts != n_experts:
+    instances, _ = read_instances(tables, transform, same_experts=n_experts is not None)
+    if n_experts is not None and instances[0].n_experts != n_experts:
         raise ValueError(
             f"The model knows {n_experts} experts; the query has {instances[0].n_experts}."
         )

@@ -16,6 +16,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
@@ -301,8 +302,10 @@ class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
         Step of Adam on features that are scaled to unit size; falls to zero along a cosine.
     n_epochs : int, default=100
         Passes over the queries.
-    share_weights : bool, default=False
-        Whether all experts have the same three weights: a consensus of anonymous experts.
+    share_weights : bool or array-like of bool of shape (n_experts,), default=False
+        Whether all experts have the same three weights: a consensus of anonymous experts, of whom
+        there may be more or fewer from query to query. An array says which experts share, beside
+        known ones with weights of their own; new experts, who come after these, share as well.
     random_state : int, RandomState instance or None, default=None
         Seeds the order of queries and the items that are visited.
 
@@ -311,6 +314,8 @@ class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
     expert_weights_ : ndarray of shape (n_experts, 3)
         Weights of missing, wins and losses. Positive weights of wins and losses follow the
         expert, negative ones turn him round.
+    consensus_weights_ : ndarray of shape (3,) or None
+        The weights of those who share; None where nobody does.
     train_scores_ : ndarray of shape (n_epochs,)
         Mean expected NDCG of the visits of each epoch.
     n_iter_ : int
@@ -338,7 +343,7 @@ class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
         "n_subsample": [Interval(Integral, 2, 8, closed="both")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "n_epochs": [Interval(Integral, 1, None, closed="left")],
-        "share_weights": ["boolean"],
+        "share_weights": ["boolean", "array-like"],
         "random_state": ["random_state"],
     }
 
@@ -348,7 +353,7 @@ class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
         n_subsample: int = 6,
         learning_rate: float = 0.5,
         n_epochs: int = 100,
-        share_weights: bool = False,
+        share_weights: Any = False,
         random_state: Any = None,
     ) -> None:
         self.transform = transform
@@ -364,10 +369,25 @@ class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
+    def _shared(self, n_experts: int) -> NDArray[np.bool_]:
+        """Return which experts share their weights."""
+        if isinstance(self.share_weights, (bool, np.bool_)):
+            return np.full(n_experts, bool(self.share_weights))
+        mask = np.asarray(self.share_weights)
+        if mask.shape != (n_experts,) or mask.dtype != bool:
+            raise ValueError(
+                f"share_weights must be True, False or {n_experts} of these, one an expert; got "
+                f"{self.share_weights!r:.60}."
+            )
+        return mask
+
     def _features(self, prefs: PairwisePreferences) -> Floats:
-        F = item_features(prefs)
-        F = F.sum(axis=1) if self.share_weights else F.reshape(prefs.n_items, -1)
-        return np.ascontiguousarray(F)
+        """Return the known experts' features, then the sum of those that share, if any."""
+        F, shared = item_features(prefs), self._shared(prefs.n_experts)
+        parts = [F[:, ~shared].reshape(prefs.n_items, -1)]
+        if shared.any():
+            parts.append(F[:, shared].sum(axis=1))
+        return np.ascontiguousarray(np.hstack(parts))
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
@@ -390,9 +410,11 @@ class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
             The fitted model.
         """
         rng = check_random_state(self.random_state)
-        instances, grades = read_labelled(X, y, qid, self.transform)
+        anonymous = self.share_weights is True
+        instances, grades = read_labelled(X, y, qid, self.transform, same_experts=not anonymous)
+        n_experts = max(one.n_experts for one in instances)
+        shared = self._shared(n_experts)
         features = [self._features(one) for one in instances]
-        n_experts = instances[0].n_experts
         # Unit size of each feature, so that one step suits counts of one and of hundreds.
         size = np.sqrt(np.mean(np.vstack(features) ** 2, axis=0))
         scale = np.where(size > 0, size, 1.0)
@@ -421,7 +443,11 @@ class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
                 if progress.step():
                     break
         own = (weights / scale).reshape(-1, 3)
-        self.expert_weights_ = np.repeat(own, n_experts, axis=0) if self.share_weights else own
+        self.consensus_weights_ = own[-1].copy() if shared.any() else None
+        self.expert_weights_ = np.empty((n_experts, 3))
+        self.expert_weights_[~shared] = own[: (~shared).sum()]
+        if shared.any():
+            self.expert_weights_[shared] = own[-1]
         self.train_scores_ = np.array(history)
         self.n_iter_ = len(history)
         return self
@@ -448,20 +474,30 @@ class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
                 return self._score_table(X)
             if isinstance(X, list) and len(X) and all(_is_page(one) for one in X):
                 return [self._score_table(one) for one in X]
-        return predict_queries(X, qid, self.transform, self._score, len(self.expert_weights_))
+        return predict_queries(X, qid, self.transform, self._score, None)
+
+    def _weights_for(self, n_experts: int) -> Floats:
+        """Return the weights of a query's experts: those that are known, then those that share."""
+        W = self.expert_weights_
+        if n_experts == len(W):
+            return W
+        consensus = getattr(self, "consensus_weights_", None)
+        anonymous = self.share_weights is True
+        if consensus is None or (n_experts < len(W) and not anonymous):
+            raise ValueError(f"The model knows {len(W)} experts; the query has {n_experts}.")
+        new = np.tile(consensus, (max(n_experts - len(W), 0), 1))
+        return np.vstack([W[:n_experts], new])
 
     def _score_table(self, R: Floats) -> Floats:
         """Score one table of ranks without building preferences: microseconds count here."""
-        W = self.expert_weights_
-        if R.shape[1] != len(W):
-            raise ValueError(f"The model knows {len(W)} experts; the query has {R.shape[1]}.")
+        W = self._weights_for(R.shape[1])
         scores = np.zeros(len(R))
         if not _score_page(R, W, TRANSFORMS.index(self.transform), scores):
             checked_ranks(R)  # names the item
         return scores
 
     def _score(self, prefs: PairwisePreferences) -> Floats:
-        W = self.expert_weights_
+        W = self._weights_for(prefs.n_experts)
         # Unseen everywhere, then what was seen instead: as sparse as the ranks are.
         seen = prefs.wins @ W[:, 1] - prefs.losses @ W[:, 2]
         pattern = prefs.wins.copy()

@@ -227,6 +227,33 @@ def test_a_table_with_query_numbers_is_a_list(make, planted):
     np.testing.assert_array_equal(other.rank(np.vstack(R), qid=qid)[3], one.rank(R[3]))
 
 
+def test_known_experts_have_weights_of_their_own_and_new_ones_share(planted):
+    R, y, _ = planted
+    mask = np.arange(25) >= 20
+    model = CRFRankAggregator(n_epochs=2, share_weights=mask, random_state=0).fit(R, y)
+    W = model.expert_weights_
+    assert (W[20:] == model.consensus_weights_).all()
+    assert len(np.unique(W[:20, 1])) == 20
+    more = np.hstack([R[0], R[0][:, :2]])  # two experts who were not there before
+    whole = CRFRankAggregator()
+    whole.expert_weights_ = np.vstack([W, W[20:22]])
+    np.testing.assert_allclose(model.predict(more), whole.predict(more))
+    with pytest.raises(ValueError, match="knows 25 experts; the query has 24"):
+        model.predict(R[0][:, :24])
+    with pytest.raises(ValueError, match="share_weights must be"):
+        CRFRankAggregator(share_weights=[True, False]).fit(R, y)
+
+
+def test_anonymous_experts_may_be_more_or_fewer(planted):
+    R, y, _ = planted
+    some = [r[:, : 5 + n % 3] for n, r in enumerate(R)]
+    model = CRFRankAggregator(n_epochs=2, share_weights=True, random_state=0).fit(some, y)
+    assert model.expert_weights_.shape == (7, 3)
+    assert model.predict(some[0]).shape == (len(R[0]),)
+    two = model.predict(PairwisePreferences.from_ranks(R[0][:, :2], "log"))
+    np.testing.assert_allclose(two, model.predict(R[0][:, :2].copy()))
+
+
 def test_singular_vectors_and_lambdas_beat_reciprocal_ranks(planted):
     R, y, _ = planted
     model = SVDRankAggregator(n_epochs=20, random_state=0).fit(R[:50], y[:50])
