@@ -1,7 +1,8 @@
 """Bradley-Terry and Plackett-Luce by Newton's method on sparse evidence.
 
 Both likelihoods are concave and their Hessians are Laplacians: a step is found by conjugate
-gradients, whose products cost one pass over the pairs or the lists.
+gradients, whose products cost one pass over the pairs or the lists; where comparisons hang together
+so loosely that many passes would be needed, by a factorisation.
 
 References
 ----------
@@ -16,10 +17,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
 from octavo.engine.compilation.kernel_cache import njit
@@ -31,61 +33,90 @@ from octavo.ranking.aggregation.strengths import sums_at
 __all__ = ["bradley_terry", "plackett_luce"]
 
 _FALLBACK = 1e-6  # penalty where the maximum lies at infinity and none was asked for
-Oracle = Callable[[Floats], tuple[float, Floats, Floats, Callable[[Floats], Floats]]]
+_DENSE = 3000  # items up to which a Hessian is factored
+_PATIENCE = 60  # products after which a factorisation is cheaper
 
 
-def _solve(product: Callable[[Floats], Floats], diagonal: Floats, b: Floats, tol: float) -> Floats:
-    """Solve product(x) = b by conjugate gradients, preconditioned by the diagonal."""
+class Loss(NamedTuple):
+    """A loss at some scores: value, gradient, and its Hessian in three forms."""
+
+    value: float
+    gradient: Floats
+    diagonal: Floats
+    product: Callable[[Floats], Floats]
+    dense: Callable[[], Floats]
+
+
+Oracle = Callable[[Floats], Loss]
+
+
+def _conjugate_gradients(
+    product: Callable[[Floats], Floats], diagonal: Floats, b: Floats, tol: float, patience: int
+) -> Floats | None:
+    """Solve product(x) = b, preconditioned by the diagonal; None when patience is lost."""
     x = np.zeros_like(b)
     residual = b.copy()
     z = residual / diagonal
     direction, rho = z, float(residual @ z)
     goal = tol * np.sqrt(rho)
-    for _ in range(10 * b.size):
+    for _ in range(patience):
         Ad = product(direction)
         curvature = float(direction @ Ad)
         if curvature <= 0:  # rounding: the direction of equal scores
-            break
+            return x
         step = rho / curvature
         x += step * direction
         residual -= step * Ad
         z = residual / diagonal
         new = float(residual @ z)
         if np.sqrt(new) <= goal:
-            break
+            return x
         direction, rho = z + (new / rho) * direction, new
-    return x
+    return None
+
+
+def _factored(loss: Loss, alpha: float, b: Floats) -> Floats:
+    """Solve (Hessian + alpha) x = b among vectors of sum zero, which b is."""
+    H = loss.dense()
+    n = b.size
+    # The Hessian does not see equal shifts; a rank-one term of its own size makes it regular.
+    H += float(loss.diagonal.mean()) / n
+    H[np.diag_indices(n)] += alpha + 1e-14 * float(loss.diagonal.max())
+    return np.asarray(cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), b))
 
 
 def _newton(oracle: Oracle, n_items: int, alpha: float, max_iter: int, tol: float) -> Floats:
     """Minimise a convex loss plus (alpha/2)‖s‖²; the steps are those of equal sum."""
     s = np.zeros(n_items)
-    value, gradient, diagonal, product = oracle(s)
+    loss = oracle(s)
     residual = np.inf
+    patience = _PATIENCE if n_items <= _DENSE else 10 * n_items
     for _ in range(max_iter):
-        full = gradient + alpha * s
+        full = loss.gradient + alpha * s
         residual = float(np.abs(full).max())
         if residual <= tol:
             return s
-        scale = diagonal + alpha + 1e-12 * (1.0 + diagonal.max())
+        scale = loss.diagonal + alpha + 1e-12 * (1.0 + loss.diagonal.max())
         forcing = min(0.1, np.sqrt(residual))  # superlinear convergence
 
-        def damped(d: Floats, product: Callable[[Floats], Floats] = product) -> Floats:
+        def damped(d: Floats, product: Callable[[Floats], Floats] = loss.product) -> Floats:
             return product(d) + alpha * d
 
-        step = _solve(damped, scale, -full, forcing)
+        step = _conjugate_gradients(damped, scale, -full, forcing, patience)
+        if step is None:
+            patience = patience if n_items > _DENSE else 0  # later steps are no easier
+            step = _factored(loss, alpha, -full)
         step -= step.mean()
         slope, size = float(full @ step), 1.0
-        here = value + 0.5 * alpha * float(s @ s)
+        here = loss.value + 0.5 * alpha * float(s @ s)
         while True:
             trial = s + size * step
             new = oracle(trial)
-            there = new[0] + 0.5 * alpha * float(trial @ trial)
+            there = new.value + 0.5 * alpha * float(trial @ trial)
             if there <= here + 1e-4 * size * slope + 1e-13 * abs(here) or size < 1e-10:
                 break
             size *= 0.5
-        s = trial
-        value, gradient, diagonal, product = new
+        s, loss = trial, new
     warnings.warn(
         f"The scores did not converge in {max_iter} steps: the gradient is {residual:.1e}, "
         f"tol is {tol:.1e}.",
@@ -99,7 +130,7 @@ def _pair_oracle(winner: Indices, loser: Indices, weight: Floats, n_items: int) 
     """Return the Bradley-Terry loss, divided by the total weight."""
     share = weight / weight.sum()
 
-    def oracle(s: Floats) -> tuple[float, Floats, Floats, Callable[[Floats], Floats]]:
+    def oracle(s: Floats) -> Loss:
         margin = s[winner] - s[loser]
         value = float(share @ np.logaddexp(0.0, -margin))
         lost = share / (1.0 + np.exp(np.clip(margin, -700, 700)))  # share · P(the loser wins)
@@ -111,7 +142,13 @@ def _pair_oracle(winner: Indices, loser: Indices, weight: Floats, n_items: int) 
             flow = curve * (v[winner] - v[loser])
             return sums_at(winner, flow, n_items) - sums_at(loser, flow, n_items)
 
-        return value, gradient, diagonal, product
+        def dense() -> Floats:
+            between = sp.coo_array((-curve, (winner, loser)), shape=(n_items, n_items)).toarray()
+            H = between + between.T
+            H[np.diag_indices(n_items)] = diagonal
+            return H
+
+        return Loss(value, gradient, diagonal, product, dense)
 
     return oracle
 
@@ -163,13 +200,32 @@ def _luce_product(starts, level, items, odds, counts, inverses, v, moments, out)
                     out[items[u]] += odds[items[u]] * (v[items[u]] * inverses[u] - shift)
 
 
+@njit(cache=True, nogil=True)
+def _luce_hessian(starts, level, items, odds, counts, H):
+    """Add the Hessian of the Plackett-Luce loss off its diagonal."""
+    for r in range(starts.shape[0] - 1):
+        low, high = starts[r], starts[r + 1]
+        squares = 0.0
+        for t in range(low, high):
+            chance = counts[level[t]]
+            squares += 1.0 / (chance * chance)
+            if t + 1 == high or level[t + 1] != level[t]:
+                # Items of this tie have been to be chosen at all stages so far, with all others
+                # of the tie and all that come later.
+                for u in range(level[t], t + 1):
+                    for w in range(u + 1, high):
+                        both = odds[items[u]] * odds[items[w]] * squares
+                        H[items[u], items[w]] -= both
+                        H[items[w], items[u]] -= both
+
+
 def _luce_oracle(starts: Indices, level: Indices, items: Indices, n_items: int) -> Oracle:
     """Return the Plackett-Luce loss, divided by the number of choices."""
     share = 1.0 / max(items.size, 1)
     chosen = np.bincount(items, minlength=n_items)
     counts, inverses, moments = (np.empty(items.size) for _ in range(3))
 
-    def oracle(s: Floats) -> tuple[float, Floats, Floats, Callable[[Floats], Floats]]:
+    def oracle(s: Floats) -> Loss:
         gradient, diagonal = np.zeros(n_items), np.zeros(n_items)
         top = float(s.max())
         odds = np.exp(np.maximum(s - top, -600.0))  # never zero, whatever a step tries
@@ -181,7 +237,13 @@ def _luce_oracle(starts: Indices, level: Indices, items: Indices, n_items: int) 
             _luce_product(starts, level, items, odds, counts, inverses, v, moments, out)
             return share * out
 
-        return value, share * gradient, share * diagonal, product
+        def dense() -> Floats:
+            H = np.zeros((n_items, n_items))
+            _luce_hessian(starts, level, items, odds, counts, H)
+            H[np.diag_indices(n_items)] = diagonal
+            return share * H
+
+        return Loss(value, share * gradient, share * diagonal, product, dense)
 
     return oracle
 
@@ -335,4 +397,6 @@ def plackett_luce(R: Any, *, alpha: float = 0.0, max_iter: int = 100, tol: float
 
 
 def _warmup() -> None:
-    plackett_luce(PairwisePreferences.from_lists([[0, 1], [0, 1], [1, 0]], 2))
+    lists = PairwisePreferences.from_lists([[0, 1], [0, 1], [1, 0]], 2)
+    plackett_luce(lists)
+    _luce_oracle(*_sorted_lists(lists), 2)(np.zeros(2)).dense()

@@ -18,6 +18,11 @@ from octavo.ranking import (
     reciprocal_rank_fusion,
     svp,
 )
+from octavo.ranking.aggregation.choice_models import (
+    _luce_oracle,
+    _pair_oracle,
+    _sorted_lists,
+)
 
 R = np.array([[1, 3, np.nan], [2, 1, 2], [3, np.nan, 1], [4, 2, 2]])
 RULES = [borda, condorcet, copeland, median_rank, reciprocal_rank_fusion, svp]
@@ -137,6 +142,35 @@ def test_a_penalty_makes_every_score_finite():
 
     scores = bradley_terry(prefs, alpha=0.1)
     np.testing.assert_allclose(scores, minimize(loss, np.zeros(4), tol=1e-12).x, atol=1e-6)
+
+
+def test_hessians_are_the_same_in_all_forms():
+    rng = np.random.default_rng(0)
+    ranks = rng.integers(1, 5, (7, 9)).astype(float)  # with ties
+    ranks[rng.random(ranks.shape) < 0.3] = np.nan
+    lists = _luce_oracle(*_sorted_lists(PairwisePreferences.from_ranks(ranks)), 7)
+    winner, loser = np.array([0, 1, 2, 3, 4, 5, 6, 0]), np.array([1, 2, 3, 4, 5, 6, 0, 3])
+    pairs = _pair_oracle(winner, loser, rng.random(8), 7)
+    s = rng.normal(size=7)
+    for oracle in (lists, pairs):
+        loss = oracle(s)
+        H = loss.dense()
+        np.testing.assert_allclose(np.diag(H), loss.diagonal, atol=1e-15)
+        for step in np.eye(7):
+            np.testing.assert_allclose(loss.product(step), H @ step, atol=1e-14)
+        for step in 1e-5 * np.eye(7):
+            change = oracle(s + step).gradient - oracle(s - step).gradient
+            np.testing.assert_allclose(change / 2e-5, H @ step / 1e-5, atol=1e-8)
+
+
+def test_a_long_chain_is_solved_by_factors():
+    """Two hundred players who have met their neighbours only: far too loose for a few products."""
+    n = 200
+    pairs = [(i, i + 1) for i in range(n - 1) for _ in range(3)]
+    pairs += [(i + 1, i) for i in range(n - 1)]
+    scores = bradley_terry(PairwisePreferences.from_pairs(pairs, n))
+    # On a chain each pair has its own odds: three to one.
+    np.testing.assert_allclose(-np.diff(scores), np.log(3), atol=1e-5)
 
 
 def test_votes_are_no_lists():
