@@ -316,12 +316,12 @@ def bradley_terry(
     array([ 0.5493, -0.5493])
     """
     _refuse_options(alpha, max_iter, tol)
-    pairs = as_preferences(R, transform).pairs
-    n_items = as_preferences(R, transform).n_items
-    key, inverse = np.unique(
-        pairs.preferred.astype(np.int64) * n_items + pairs.other, return_inverse=True
-    )
-    weight = sums_at(inverse, pairs.strengths, key.size)
+    prefs = as_preferences(R, transform)
+    pairs, n_items = prefs.pairs, prefs.n_items
+    key, weight = pairs.preferred.astype(np.int64) * n_items + pairs.other, pairs.strengths
+    if prefs.n_experts > 1:  # one expert's pairs are each listed once
+        key, inverse = np.unique(key, return_inverse=True)
+        weight = sums_at(inverse, pairs.strengths, key.size)
     winner, loser = (part[weight > 0] for part in (key // n_items, key % n_items))
     if winner.size == 0:
         return np.zeros(n_items)

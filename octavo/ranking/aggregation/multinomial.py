@@ -589,8 +589,13 @@ def fit_joint(
     variances = [b.size * np.exp(b - b.max()) / np.exp(b - b.max()).sum() for b in logs]
     scores = [s - s.mean() for s in scores]
     value = likelihood.log_likelihood(x)
-    if learned and theta.max() > 0:
-        # (s, θ) and (c s, θ/c) are one model: the most faithful expert has θ = 1.
-        scores = [s * theta.max() for s in scores]
-        theta = theta / theta.max()
+    if learned:
+        spoken = sum(one.totals for one in likelihood.evidence) > 0
+        largest = float(theta[spoken].max(initial=0.0))
+        if largest > 0:
+            # (s, θ) and (c s, θ/c) are one model: the most faithful expert has θ = 1.
+            scores = [s * largest for s in scores]
+            theta = theta / largest
+        # Nothing is known of who has said nothing.
+        theta = np.where(spoken, theta, theta[spoken].mean() if spoken.any() else 1.0)
     return Fit(scores, variances, theta, value, residual, n_iter)

@@ -112,6 +112,14 @@ def _warn(evidence: list[Evidence], fit: Fit, max_iter: int, tol: float) -> None
             UserWarning,
             stacklevel=3,
         )
+    silent = [n for n, one in enumerate(evidence) if one.totals.sum() == 0]
+    if silent:
+        warnings.warn(
+            f"In {len(silent)} of {len(evidence)} instances (the first is {silent[0]}) nobody "
+            "prefers an item to another; their scores are zero.",
+            UserWarning,
+            stacklevel=3,
+        )
     if fit.residual > tol:
         warnings.warn(
             f"The fit stopped after {fit.n_iter} iterations (max_iter={max_iter}) with a gradient "

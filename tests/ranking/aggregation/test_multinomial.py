@@ -200,6 +200,22 @@ def test_instances_share_their_experts():
     assert np.abs(new - alone).max() > 1e-3  # the adherences are used
 
 
+def test_an_expert_who_is_silent_changes_nothing():
+    R = ranks(5, n_experts=4, missing=0.1)
+    silent = np.hstack([R, np.full((6, 1), np.nan)])
+    one, other = (MultinomialPreferenceModel(adherence=True).fit(X) for X in (R, silent))
+    np.testing.assert_allclose(other.scores_, one.scores_, atol=1e-6)
+    np.testing.assert_allclose(other.adherence_[:4], one.adherence_, atol=1e-6)
+    assert other.adherence_[4] == pytest.approx(other.adherence_[:4].mean())
+
+
+def test_an_instance_without_a_preference_is_met_by_a_warning():
+    nothing = np.array([[1, np.nan], [np.nan, 1.0]])
+    with pytest.warns(UserWarning, match="nobody prefers an item"):
+        model = MultinomialPreferenceModel().fit(nothing)
+    assert model.scores_.tolist() == [0, 0]
+
+
 def test_a_million_ratings_are_two_sums():
     """Sums alone are needed: no pair is enumerated, whatever the number of ratings."""
     rng = np.random.default_rng(0)
