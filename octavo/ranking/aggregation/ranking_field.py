@@ -298,7 +298,7 @@ class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
         How ranks become strengths (`PairwisePreferences.from_ranks`).
     n_subsample : int, default=6
         Items of a query whose permutations are enumerated at one visit, from 2 to 8.
-    learning_rate : float, default=0.5
+    learning_rate : float, default=0.1
         Step of Adam on features that are scaled to unit size; falls to zero along a cosine.
     n_epochs : int, default=100
         Passes over the queries.
@@ -351,7 +351,7 @@ class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
         self,
         transform: str = "log",
         n_subsample: int = 6,
-        learning_rate: float = 0.5,
+        learning_rate: float = 0.1,
         n_epochs: int = 100,
         share_weights: Any = False,
         random_state: Any = None,
