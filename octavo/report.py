@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo import __version__
+from octavo._whole_files import write_whole
 from octavo.catalogue import Paper, PaperFigure
 from octavo.claims import VERDICTS, Result
 
@@ -204,4 +205,4 @@ def write_report(
         "Intervals are 95 % over the seeds listed.</p>"
         f"{FILTER}{sections}"
     )
-    path.write_text(html_page("octavo: claims reproduced", body), encoding="utf-8")
+    write_whole(path, html_page("octavo: claims reproduced", body))

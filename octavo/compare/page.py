@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo import __version__
+from octavo._whole_files import write_whole
 from octavo.compare.pictures import FONT, draw_importance, draw_intervals, draw_winner
 from octavo.compare.progress_bar import clock
 from octavo.compare.reading import InputError
@@ -231,10 +232,8 @@ def write_page(comparison: Comparison, path: Path) -> Path:
         code = html.escape(comparison.snippet())
         parts.append(f"<h2>Refit the winner</h2><pre>{code}</pre>")
     parts += [_steps(comparison), _failures(comparison), _reading(comparison)]
-    path.write_text(
-        html_page(f"octavo compare: {problem.name}", "".join(parts), style=STYLE), encoding="utf-8"
-    )
-    return path
+    page = html_page(f"octavo compare: {problem.name}", "".join(parts), style=STYLE)
+    return write_whole(path, page)
 
 
 def _reading(comparison: Comparison) -> str:

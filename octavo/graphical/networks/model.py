@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from octavo._whole_files import write_whole
 from octavo.engine.discrete.contingency import count_table
 from octavo.graphical.network_scores.local_scores import (
     check_acyclic,
@@ -288,7 +289,7 @@ class BayesianNetworkModel:
         """
         text = format_bif(self.names, self.states, self.parents, self.tables)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            write_whole(path, text)
         return text
 
     @classmethod
