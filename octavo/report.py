@@ -46,8 +46,10 @@ def figure_html(figure: Figure, caption: str) -> str:
     import matplotlib.pyplot as plt
 
     text = html.escape(caption)
-    image = f'<img alt="{text}" src="{figure_as_data_url(figure)}">'
-    plt.close(figure)
+    try:
+        image = f'<img alt="{text}" src="{figure_as_data_url(figure)}">'
+    finally:
+        plt.close(figure)
     return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
 
 
