@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from octavo import __version__
+from octavo._interrupts import second_interrupt_ends
 from octavo._outside_text import visible
 from octavo.catalogue import (
     Paper,
@@ -494,5 +495,6 @@ def steer(
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line; a second Ctrl-C ends it whatever it is doing."""
+    with second_interrupt_ends():
+        app()

@@ -11,6 +11,7 @@ import hashlib
 import multiprocessing
 import os
 import signal
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -130,10 +131,18 @@ def do_job(job: tuple[Any, ...]) -> Any:
         return drawn(paper.figures[name])
 
 
+def _end_with_parent() -> None:
+    """Leave no process computing for one that was killed."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _work(pipe: Connection) -> None:
     """Take jobs from the pipe until None comes, and answer each."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     os.environ.setdefault("MPLBACKEND", "Agg")
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     while (job := pipe.recv()) is not None:
         pipe.send(do_job(job))
 

@@ -412,4 +412,4 @@ def test_a_journal_that_cannot_be_written_costs_no_fold(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.warns(UserWarning, match="cannot be kept"):
         result = compare(FRAME, "kind", methods="linear", cv=2, journal=tmp_path / "file" / "j")
-    assert result.best.name == "linear"
+    assert result.best.name == "LogisticRegression"
