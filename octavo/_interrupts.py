@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
+import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,3 +58,16 @@ def second_interrupt_ends() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, old)
+
+
+def end_with_parent() -> None:
+    """Wait for the parent to end and end this process: nothing goes on for one that was killed."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+    elif os.name == "posix":  # started by other means than multiprocessing
+        started_by = os.getppid()
+        while os.getppid() == started_by:
+            time.sleep(0.5)
+    else:
+        return
+    os._exit(1)

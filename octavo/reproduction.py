@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from octavo._interrupts import end_with_parent
 from octavo._journal_lines import append_line, read_lines
 from octavo.catalogue import Paper, find_paper
 from octavo.claims import Claim, Result, run_claim
@@ -131,18 +132,11 @@ def do_job(job: tuple[Any, ...]) -> Any:
         return drawn(paper.figures[name])
 
 
-def _end_with_parent() -> None:
-    """Leave no process computing for one that was killed."""
-    if (parent := multiprocessing.parent_process()) is not None:
-        parent.join()
-        os._exit(1)
-
-
 def _work(pipe: Connection) -> None:
     """Take jobs from the pipe until None comes, and answer each."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     os.environ.setdefault("MPLBACKEND", "Agg")
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     while (job := pipe.recv()) is not None:
         pipe.send(do_job(job))
 

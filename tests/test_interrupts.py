@@ -105,7 +105,7 @@ with second_interrupt_ends():
 def test_reproduce_ends_within_seconds_of_the_second_interrupt(wait, tmp_path):
     """With an empty cache of kernels, so that the signals meet compilations; no process is left."""
     environment = os.environ | {"OCTAVO_CACHE": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-m", "octavo", "reproduce", "online_ranking", "--jobs", "2"]
+    command = [sys.executable, "-m", "octavo", "reproduce", "online-ranking", "--jobs", "2"]
     process = subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,
