@@ -299,6 +299,7 @@ class DaskCommunicator(Communicator):
         """Return the workers that the scheduler knows; raise soon if it does not answer."""
         assert self._client is not None
         client, self._silent = self._client, False
+        scheduler: Any = client.scheduler
         patience = min(self.timeout, _PATIENCE)
         deadline = time.monotonic() + patience
         while client.status != "running" and time.monotonic() < deadline:
@@ -306,11 +307,11 @@ class DaskCommunicator(Communicator):
         try:
             if client.status != "running":
                 raise TimeoutError
-            self._threads = client.sync(client.scheduler.ncores, callback_timeout=patience)
+            self._threads = client.sync(scheduler.ncores, callback_timeout=patience)
         except (TimeoutError, OSError) as error:
             self._silent = True
             raise ShardError(
-                f"the scheduler at {client.scheduler.address} has not answered for "
+                f"the scheduler at {scheduler.address} has not answered for "
                 f"{patience:g} s: it has ended, or cannot be reached"
             ) from error
         return sorted(self._threads)
