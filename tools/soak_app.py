@@ -32,13 +32,14 @@ def make_gesture(rng: np.random.Generator, n_rows: int, can_undo: bool) -> dict[
     kind = rng.choice(["pin", "link", "label", "undo", "clear"], p=[0.5, 0.2, 0.14, 0.1, 0.06])
     if kind == "undo" and not can_undo:
         kind = "pin"
-    return {
+    gestures: dict[str, dict[str, Any]] = {
         "pin": {"kind": "pin", "index": i, "x": at[0], "y": at[1]},
         "link": {"kind": "link", "indices": [i, j], "sign": int(rng.choice([1, -1]))},
         "label": {"kind": "label", "indices": [i], "name": "+1"},
         "undo": {"kind": "undo"},
         "clear": {"kind": "clear"},
-    }[str(kind)]
+    }
+    return gestures[str(kind)]
 
 
 class Tab:
