@@ -400,3 +400,22 @@ def test_nothing_finished_is_said():
     with pytest.raises(RuntimeError, match="no method finished a fold"):
         result.snippet()
     assert "fail" in repr(result)
+
+
+@pytest.mark.parametrize("end", [b"\xff", b'{"key": "\xc3', b"\x00\x00"])
+def test_a_bad_byte_at_the_end_of_a_journal_costs_no_finished_fold(tmp_path, end):
+    path = tmp_path / "j.jsonl"
+    settings = {"methods": "linear,guess", "cv": 3, "journal": path}
+    first = compare(FRAME, "kind", **settings)
+    with path.open("ab") as file:
+        file.write(end)
+    again = compare(FRAME, "kind", **settings)
+    assert again.log.resumed == 6
+    assert [s.mean for s in again.leaderboard] == [s.mean for s in first.leaderboard]
+
+
+def test_a_journal_that_cannot_be_written_costs_no_fold(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.warns(UserWarning, match="cannot be kept"):
+        result = compare(FRAME, "kind", methods="linear", cv=2, journal=tmp_path / "file" / "j")
+    assert result.best.name == "LogisticRegression"

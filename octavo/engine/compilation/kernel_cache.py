@@ -30,6 +30,7 @@ from numba.core.caching import CompileResultCacheImpl
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 
+from octavo._interrupts import interrupts_heard
 from octavo._places import cache_folder
 
 SUFFIX = ".kernel"
@@ -264,6 +265,17 @@ def _forget_old(folder: Path) -> None:
 # --- the decorator ----------------------------------------------------------------------------
 
 
+def _heeding_interrupts(compile_overload: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the compilation of an overload, after which no Ctrl-C is lost."""
+
+    @functools.wraps(compile_overload)
+    def compiled(*args: Any, **options: Any) -> Any:
+        with interrupts_heard():
+            return compile_overload(*args, **options)
+
+    return compiled
+
+
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function as `numba.njit` does; with ``cache=True`` by sources.
 
@@ -294,4 +306,6 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     dispatcher: Any = numba.njit(**options)(function)
     if cached and hasattr(dispatcher, "py_func"):  # not where numba is switched off
         dispatcher._cache = SourceKeyedCache(dispatcher.py_func, options)
+    if hasattr(dispatcher, "compile"):
+        dispatcher.compile = _heeding_interrupts(dispatcher.compile)
     return dispatcher

@@ -26,6 +26,7 @@ from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel, check_gram, resolve_kernel
 from octavo.engine.kernels.namespaces import namespace_of, to_namespace, to_numpy
 from octavo.svm.ensembles.aggregation import (
+    TRAINED,
     WEIGHTED,
     Weighted,
     impute_rows,
@@ -366,6 +367,13 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         if (X is None) != (y is None):
             raise ValueError("An aggregation is trained on X and y; only one of them was given.")
+        if isinstance(aggregation, str) and not needs_values(aggregation):
+            self._check_untrained(aggregation, X)
+        elif X is not None and not needs_values(aggregation):
+            raise ValueError(
+                "A function that aggregates is not trained; X and y are for classifiers and for "
+                f"{', '.join(map(repr, TRAINED))}. Leave them out."
+            )
 
         def values():
             if X is not None:
@@ -378,8 +386,6 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 )
             return self._out_of_bag_values()
 
-        if isinstance(aggregation, str) and aggregation not in WEIGHTED:
-            self._check_aggregation_name(aggregation)
         edited = copy.copy(self)
         edited.aggregator_ = make_aggregator(
             aggregation,
@@ -401,8 +407,14 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             if name in own and ("aggregation" in own or value is not None):
                 setattr(self, name, value)
 
-    def _check_aggregation_name(self, name):
-        if not needs_values(name):
+    def _check_untrained(self, name, X):
+        if name in WEIGHTED and X is not None:
+            hint = " 'logistic_regression' is what trains one." if name == "logistic" else ""
+            raise ValueError(
+                f"The aggregation {name!r} is a fixed formula and is not trained; X and y would be "
+                f"ignored.{hint} Leave them out."
+            )
+        if name not in WEIGHTED:
             raise ValueError(
                 "aggregation must be one of 'vote', 'mean', 'logistic', 'logistic_regression', "
                 f"'linear_svc' and 'svc', a classifier or a callable; got {name!r}."
