@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from octavo import __version__
+from octavo._interrupts import second_interrupt_ends
 from octavo._outside_text import visible
 from octavo._terminal import output, spell_where_needed
 from octavo.catalogue import (
@@ -609,4 +610,5 @@ def steer(
 def main() -> None:
     """Run the command line."""
     spell_where_needed()
-    app()
+    with second_interrupt_ends():
+        app()
