@@ -80,9 +80,12 @@ def test_the_second_interrupt_ends_a_command_that_is_deaf(tmp_path):
 import time
 from octavo._interrupts import second_interrupt_ends
 with second_interrupt_ends():
-    print("ready", flush=True)
+    ready = True
     while True:
         try:
+            if ready:
+                ready = False
+                print("ready", flush=True)
             time.sleep(60)
         except KeyboardInterrupt:
             print("first", flush=True)
