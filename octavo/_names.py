@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 
-class UnknownNameError(LookupError):
+class UnknownNameError(ValueError):
     """A name that no record carries; the message suggests the nearest ones."""
 
     def __init__(self, kind: str, name: str, known: list[str]) -> None:
@@ -14,5 +14,5 @@ class UnknownNameError(LookupError):
         nearest = difflib.get_close_matches(wanted, list(by_lower), n=3)  # the nearest first
         holding = [k for k in by_lower if wanted and wanted in k]
         spelled = [by_lower[k] for k in dict.fromkeys([*nearest, *reversed(holding)])]
-        hint = f"did you mean {' or '.join(spelled)}?" if spelled else f"known: {', '.join(known)}"
-        super().__init__(f"no {kind} is called {name!r}; {hint}")
+        hint = f"did you mean {' or '.join(spelled)}?" if spelled else f"known: {', '.join(known)}."
+        super().__init__(f"No {kind} is called {name!r}; {hint}")

@@ -13,6 +13,15 @@ import numpy as np
 import scipy.sparse as sp
 
 EPS = float(np.finfo(np.float64).eps)
+# LIBSVM sums gradients in doubles: below this, its stopping rule may never hold. scikit-learn took
+# away the bound on its steps that the original has.
+LIBSVM_TOL = 1e-10
+LIBSVM_STEPS = 1_000_000
+
+
+def libsvm_steps(n_samples: int) -> int:
+    """Return how many steps LIBSVM may take: a million, or a thousand a row if that is more."""
+    return max(LIBSVM_STEPS, 1000 * n_samples)
 
 
 def check_squares(X: Any, name: str = "X") -> None:

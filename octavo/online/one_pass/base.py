@@ -19,7 +19,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.doubles import check_finite_result, check_squares
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import canonical_csr, validate_rows
 from octavo.engine.streams import packed_covariance as rank_one
 from octavo.engine.streams import passes as streams
@@ -545,7 +546,7 @@ class SecondOrderMixin(OnlineClassifierMixin):
         return variances[:, 0] * (1.0 if len(self.classes_) == 2 else 2.0)
 
 
-class CustomOnlineClassifier(SecondOrderMixin, BaseEstimator):
+class CustomOnlineClassifier(SecondOrderMixin, SoundEstimator):
     """One-pass linear classifier with an update rule of your own.
 
     Parameters

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state, get_tags
 
 from octavo.engine.estimators.sklearn_door import BaseSearchCV
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.smooth.ask_tell import Bounds, propose
 from octavo.search.evolution.gaussian_search import default_popsize
 from octavo.search.evolution.xnes import XNES
@@ -37,7 +38,7 @@ def check_space(space: dict) -> tuple[list[str], np.ndarray, np.ndarray, np.ndar
     return names, np.array(low, float), np.array(high, float), np.array(log)
 
 
-class NESSearchCV(BaseSearchCV):
+class NESSearchCV(SoundEstimator, BaseSearchCV):
     """Search of continuous hyper-parameters with cross-validation and `XNES`.
 
     Parameters
