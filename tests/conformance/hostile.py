@@ -16,6 +16,7 @@ import importlib
 import inspect
 import io
 import os
+import signal
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ import scipy.sparse as sp
 from octavo.engine.estimators.raw_errors import is_raw
 from tests.conformance.discovery import public_objects
 
+SECONDS = 30  # after which a call counts as one that never ends
 WRONG = {
     "object": object(),
     "word": "banana",
@@ -150,6 +152,24 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return copied
 
 
+class Endless(BaseException):
+    """A use took longer than SECONDS."""
+
+
+@contextlib.contextmanager
+def limited() -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise Endless
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def complaint(call: Call, arguments: dict[str, Any]) -> str:
     """Run a spoilt call; return what is wrong with its outcome, or nothing."""
     positional, named = [], {}
@@ -166,7 +186,10 @@ def complaint(call: Call, arguments: dict[str, Any]) -> str:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            call.thing(*positional, **named)
+            with limited():
+                call.thing(*positional, **named)
+    except Endless:
+        return f"it does not end within {SECONDS} seconds"
     except (ValueError, TypeError, NotImplementedError) as error:
         return "" if is_sentence(error) else f"{type(error).__name__}: {error}"
     except OSError:  # a file that is not there

@@ -15,7 +15,6 @@ import doctest
 import functools
 import inspect
 import io
-import signal
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -27,9 +26,8 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from tests.conformance.discovery import other_cases, public_objects, table_cases
-from tests.conformance.hostile import is_sentence, read_only
+from tests.conformance.hostile import SECONDS, Endless, is_sentence, limited, read_only
 
-SECONDS = 30  # after which a use counts as one that never ends
 ANSWERS = (
     "predict",
     "predict_proba",
@@ -230,24 +228,6 @@ def valid_use(package: str, name: str, cls: type) -> Use | None:
 
 
 # --- running -----------------------------------------------------------------------------------
-
-
-class Endless(BaseException):
-    """A use took longer than SECONDS."""
-
-
-@contextlib.contextmanager
-def limited() -> Iterator[None]:
-    def stop(*_: Any) -> None:
-        raise Endless
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def frozen(value: Any) -> Any:

@@ -1,10 +1,10 @@
 """`SoundEstimator`: what every estimator of octavo is built on.
 
 Its public methods answer in finite numbers or in sentences. An error from inside (a singular
-matrix, a division by zero, an index out of range) becomes a `ValueError` that names the estimator
-and where to look, with the error itself as its cause; an answer that holds NaN although the data
-held none is refused, and one that holds infinity is warned of. Where nothing goes wrong, a call
-costs a look at its answer.
+matrix, a division by zero, an index out of range) becomes a `ValueError` (a `TypeError` stays
+one) that names the estimator and where to look, with the error itself as its cause; an answer
+that holds NaN although the data held none is refused, and one that holds infinity is warned of.
+Where nothing goes wrong, a call costs a look at its answer.
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ def sound(method: Callable[..., Any], name: str) -> Callable[..., Any]:
                 raise ValueError(str(error)) from error  # well said, of a kind nobody expects
             if is_wrong_call or not is_raw(error):
                 raise
-            raise ValueError(
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(
                 f"{type(self).__name__}.{name} cannot use these values "
                 f"({type(error).__name__}: {error}). Look for data that are huge, tiny, constant, "
                 "of a wrong kind or missing, and for parameters at the ends of their ranges."

@@ -65,6 +65,11 @@ def test_errors_from_inside_are_told_in_a_sentence(act):
     assert str(caught.value).endswith(".")
 
 
+def test_type_errors_stay_type_errors():
+    with pytest.raises(TypeError, match=r"cannot use these values .*argument must be .* string"):
+        model(ours("float({})")).predict([[1.0]])
+
+
 def test_what_a_caller_raises_is_left_alone():
     def act(X):
         raise KeyError("mine")

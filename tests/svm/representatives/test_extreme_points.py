@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
 from octavo.data import make_redundant_classes
-from octavo.svm import ApproximateExtremePoints
+from octavo.svm import ApproximateExtremePoints, distance_to_hull
 
 
 def data(n=600, seed=0):
