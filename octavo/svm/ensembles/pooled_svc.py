@@ -369,6 +369,12 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
         check_is_fitted(self)
         if (X is None) != (y is None):
             raise ValueError("An aggregation is trained on X and y; only one of them was given.")
+        if X is not None and isinstance(aggregation, str) and aggregation in WEIGHTED:
+            raise ValueError(
+                f"The aggregation {aggregation!r} has nothing to train and would ignore X and y. "
+                "Leave them out, or take 'logistic_regression', 'linear_svc' or 'svc', which are "
+                "trained."
+            )
 
         def values():
             if X is not None:
