@@ -16,12 +16,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.exponential import exp_nonpositive
 from octavo.engine.kernels.gram import (
@@ -185,7 +186,7 @@ def _seen(X: Any, columns: NDArray[np.intp] | None) -> Any:
     return X if columns is None else X[:, columns]
 
 
-class KernelStack(TransformerMixin, BaseEstimator):
+class KernelStack(TransformerMixin, SoundEstimator):
     """Kernels of the same samples, stacked, centred and normalised by the training samples.
 
     Parameters

@@ -14,14 +14,16 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from octavo.engine.estimators.classes import encode_classes
+from octavo.engine.estimators.doubles import LIBSVM_TOL, libsvm_steps, reachable_tolerance
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel, check_gram, resolve_kernel
 from octavo.engine.kernels.namespaces import namespace_of, to_namespace, to_numpy
@@ -97,7 +99,8 @@ def train_machines(
             assume_finite=True, skip_parameter_validation=True, array_api_dispatch=False
         ):
             # C_i ξ_i of problem (1)
-            svc = SVC(C=1.0, **params).fit(X, column, sample_weight=task.penalties)
+            svc = SVC(C=1.0, max_iter=libsvm_steps(X.shape[0]), **params)
+            svc.fit(X, column, sample_weight=task.penalties)
             coef = svc.dual_coef_.toarray() if sp.issparse(svc.dual_coef_) else svc.dual_coef_
             local = Member(svc.support_, coef.ravel(), float(svc.intercept_[0]), 0.0)
             gap = duality_gap(X, column, task.penalties, local, kernel)
@@ -127,7 +130,7 @@ def _has_proba(estimator: Any) -> bool:
     return hasattr(aggregation, "predict_proba")
 
 
-class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+class PooledSVC(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
     """Kernel machines on samples of the rows over one pool of support vectors."""
 
     def __sklearn_tags__(self):
@@ -168,7 +171,7 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             "gamma": kernel.gamma,
             "degree": int(kernel.degree),
             "coef0": kernel.coef0,
-            "tol": self.tol,
+            "tol": reachable_tolerance(self.tol, floor=LIBSVM_TOL),
             "cache_size": self.cache_size,
         }
 

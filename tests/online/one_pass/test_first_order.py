@@ -245,3 +245,12 @@ def test_passive_aggressive_reaches_its_margin_exactly(X, flags):
         model.learn_one(row, label, classes=None if hasattr(model, "classes_") else [False, True])
         if row.any():
             assert (2 * label - 1) * model.decision_function(row[None])[0] >= 1 - 1e-6
+
+
+@pytest.mark.parametrize("multiclass", ["uniform", "proportional"])
+def test_in_a_tie_the_rival_loses_the_row_or_with_legacy_nobody(multiclass):
+    row, label = [[1.0, 2.0]], [2]  # all scores are 0: class 0 is predicted, nobody is above 2
+    ours = OnlinePerceptron(multiclass, **PLAIN).fit(row, label, classes=[0, 1, 2])
+    theirs = OnlinePerceptron(multiclass, legacy=True, **PLAIN).fit(row, label, classes=[0, 1, 2])
+    assert ours.coef_.tolist() == [[-1.0, -2.0], [0.0, 0.0], [1.0, 2.0]]
+    assert theirs.coef_.tolist() == [[0.0, 0.0], [0.0, 0.0], [1.0, 2.0]]
