@@ -22,12 +22,15 @@ from octavo.engine.variational.expected_likelihoods import ExpectedTerms
 from octavo.engine.variational.variance_components import (
     LOG_2PI,
     VarianceComponent,
+    as_vector,
     bound_terms,
+    from_vector,
     updated,
 )
 
 FIRST_STEPS = 3  # of iteratively reweighted least squares, from which the ascent starts
 HALVINGS = 40
+SLOW = 0.5  # rises that shrink by less than this factor a step call for a leap
 SLACK = 1e-11  # relative fall of the bound that rounding may cause
 
 
@@ -167,6 +170,39 @@ def first_state(
     return state
 
 
+def _variances(state: State) -> Floats:
+    """Return all variance components as one vector."""
+    return np.concatenate([np.zeros(0), *map(as_vector, state.components)])
+
+
+def _leap(
+    design: MixedDesign, state: State, path: list[Floats], offset: Floats, sigma_beta: float
+) -> State:
+    """Return the state after a jump ahead along the last steps of the variances, if it is better.
+
+    Small variances crawl, as they do in EM. The jump is the squared extrapolation of Varadhan and
+    Roland (2008); where it does not raise the bound, the state stays.
+    """
+    first, second = path[1] - path[0], path[2] - path[1]
+    bend = second - first
+    size = float(np.linalg.norm(bend))
+    if size == 0.0:
+        return state
+    reach = max(1.0, float(np.linalg.norm(first)) / size)
+    vector = path[0] + 2.0 * reach * first + reach**2 * bend
+    if not np.isfinite(vector).all() or np.abs(vector).max() > 100.0:
+        return state
+    ahead, at = [], 0
+    for component in state.components:
+        width = len(as_vector(component))
+        ahead.append(from_vector(component, vector[at : at + width]))
+        at += width
+    with np.errstate(over="ignore", invalid="ignore"):
+        natural = target(state._replace(components=ahead), sigma_beta)
+        trial = _settled(design, natural, ahead, state.family, offset, sigma_beta)
+    return trial if trial is not None and trial.lower_bound > state.lower_bound else state
+
+
 def ascend(
     design: MixedDesign,
     family: Family,
@@ -209,7 +245,12 @@ def ascend(
     """
     state = first_state(design, family, components, offset, sigma_beta)
     trace, converged, shortest = [state.lower_bound], False, 1.0
+    rises = [np.inf]
+    path = [_variances(state)]
     while len(trace) <= max_iter and not converged:
+        if len(path) == 3 and rises[-1] > SLOW * rises[-2]:
+            state = _leap(design, state, path, offset, sigma_beta)
+            path = [_variances(state)]
         wanted = target(state, sigma_beta)
         length, found = damping, None
         for _ in range(HALVINGS):
@@ -231,10 +272,11 @@ def ascend(
             converged = True
             break
         shortest = min(shortest, length)
-        rise = found.lower_bound - state.lower_bound
+        rises.append(found.lower_bound - state.lower_bound)
         state = found
+        path = [*path[-2:], _variances(state)]
         trace.append(max(state.lower_bound, trace[-1]))
-        converged = rise <= tol * abs(state.lower_bound) * length
+        converged = rises[-1] <= tol * abs(state.lower_bound) * length
         if progress is not None and progress.step():
             break
     return Ascent(state, np.array(trace), len(trace) - 1, converged, shortest)

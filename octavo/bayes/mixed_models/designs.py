@@ -194,17 +194,14 @@ class MixedDesign:
     ) -> Coefficients | None:
         assert self.dense is not None
         C, p = self.dense, self.x.shape[1]
-        precision = C.T @ (h[:, None] * C)
         prior = np.full(C.shape[1], beta_precision)
         if precisions:
             prior[p:] = precisions[0][0, 0]
-        precision[np.diag_indices_from(precision)] += prior
-        factor, cov = positive_inverse(precision)
-        if factor is None:
+        found = solve_dense(C, h, t, prior)
+        if found is None:
             return None
-        mean = cov @ (C.T @ t)
-        log_det = 2.0 * float(np.log(np.diagonal(factor)).sum())
-        solution = DenseSolution(mean, cov)
+        solution, log_det = found
+        mean, cov = solution
         row_mean, row_variance = dense_moments(C, solution)
         means = [mean[p:, None]] if precisions else []
         covs = [np.diagonal(cov)[p:, None, None]] if precisions else []
@@ -233,6 +230,21 @@ class MixedDesign:
         if self.Z is not None:
             parts.append(sp.csr_array(self.Z))
         return sp.hstack(parts, format="csr")
+
+
+def solve_dense(
+    C: Floats, h: Floats, t: Floats, prior: Floats
+) -> tuple[DenseSolution, float] | None:
+    """Return the Gaussian of precision P = C' diag(h) C + diag(prior), mean P^-1 C't, and ln|P|."""
+    if not (np.isfinite(h).all() and np.isfinite(t).all()):
+        return None
+    precision = C.T @ (h[:, None] * C)
+    precision[np.diag_indices_from(precision)] += prior
+    factor, cov = positive_inverse(precision)
+    if factor is None:
+        return None
+    log_det = 2.0 * float(np.log(np.diagonal(factor)).sum())
+    return DenseSolution(cov @ (C.T @ t), cov), log_det
 
 
 def dense_moments(C: Floats, solution: DenseSolution) -> tuple[Floats, Floats]:

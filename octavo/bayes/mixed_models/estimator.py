@@ -155,7 +155,7 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, BaseEstimator)
     >>> model.coef_.round(2), np.sqrt(np.diag(model.coef_cov_)).round(2)
     (array([1.03]), array([0.1, 0.1]))
     >>> model.sigma2_.round(2)
-    array([0.25])
+    array([0.32])
     """
 
     _parameter_constraints: dict[str, Any] = {

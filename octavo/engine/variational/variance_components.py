@@ -42,7 +42,7 @@ class VarianceComponent(NamedTuple):
     @property
     def precision(self) -> Floats:
         """E(S^-1); for q = 1 the paper's mu_q(1/sigma^2)."""
-        return self.df * np.linalg.inv(self.scale)
+        return np.asarray(self.df * np.linalg.inv(self.scale), dtype=np.float64)
 
     @property
     def inverse_auxiliary(self) -> Floats:
@@ -90,6 +90,22 @@ def updated(component: VarianceComponent, second_moment: Floats) -> VarianceComp
     moved = c._replace(scale=prior + 0.5 * (second_moment + second_moment.T))
     # For q = 1: mu_q(1/a) <- 1 / (mu_q(1/sigma^2) + A^-2), Algorithm 1's last line.
     return moved._replace(rate=c.nu * np.diagonal(moved.precision) + c.spread**-2.0)
+
+
+def as_vector(component: VarianceComponent) -> Floats:
+    """Return q(S) and q(a) as free numbers: a log-Cholesky factor, and logs of rates."""
+    L = np.linalg.cholesky(component.scale)
+    L[np.diag_indices_from(L)] = np.log(np.diagonal(L))
+    return np.concatenate([L[np.tril_indices_from(L)], np.log(component.rate)])
+
+
+def from_vector(component: VarianceComponent, vector: Floats) -> VarianceComponent:
+    """Return the component with the numbers of `as_vector`."""
+    q = component.size
+    L = np.zeros((q, q))
+    L[np.tril_indices(q)] = vector[: q * (q + 1) // 2]
+    L[np.diag_indices(q)] = np.exp(np.diagonal(L))
+    return component._replace(scale=L @ L.T, rate=np.exp(vector[q * (q + 1) // 2 :]))
 
 
 def bound_terms(component: VarianceComponent, second_moment: Floats) -> float:
