@@ -238,7 +238,8 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, BaseEstimator)
         y = np.asarray(y, dtype=np.float64)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         shift = self._check_offset(offset, len(y))
-        design, groupings = self._design(X, groups, Z)
+        design, groupings = self._design(X, groups, Z, weight > 0)
+        X, y, weight, shift = (part[weight > 0] for part in (X, y, weight, shift))
         family = make_family(
             self.family,
             y,
@@ -316,10 +317,19 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, BaseEstimator)
         slopes = X[:, self._slope_columns(name)]
         return np.concatenate([np.ones((len(X), 1)), slopes], axis=1)
 
-    def _design(self, X: Floats, groups: Any, Z: Any) -> tuple[MixedDesign, list[Grouping]]:
-        """Return the design and the groupings; fixed effects that depend on others are turned."""
+    def _design(
+        self, X: Floats, groups: Any, Z: Any, kept: Any
+    ) -> tuple[MixedDesign, list[Grouping]]:
+        """Return the design of the rows that are kept, and the groupings.
+
+        Fixed effects that depend on others are turned into as many as are independent.
+        """
         if groups is not None and Z is not None:
             raise ValueError("groups and Z exclude each other; give one of them.")
+        n = len(X)
+        if not kept.any():
+            raise ValueError("sample_weight must be positive for some row; it is zero for all.")
+        X = X[kept]
         x = self._fixed(X)
         self._basis = row_space(x)
         if self._basis is not None:
@@ -334,8 +344,9 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, BaseEstimator)
             if self.random_slopes is not None:
                 raise ValueError("random_slopes needs groups; with Z put slopes into its columns.")
             Z = check_array(Z, accept_sparse="csr", dtype=np.float64, input_name="Z")
-            if Z.shape[0] != len(X):
-                raise ValueError(f"Z must have {len(X)} rows, as X has; it has {Z.shape[0]}.")
+            if Z.shape[0] != n:
+                raise ValueError(f"Z must have {n} rows, as X has; it has {Z.shape[0]}.")
+            Z = Z[np.flatnonzero(kept)]
             levels = np.arange(Z.shape[1])
             term = term_of_matrix(Z)
             design = MixedDesign(x, [], Z) if term is None else MixedDesign(x, [term])
@@ -344,7 +355,7 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, BaseEstimator)
             if self.random_slopes is not None:
                 raise ValueError("random_slopes needs groups; there are none.")
             return MixedDesign(x, []), []
-        groupings = encode_groups(groups, len(X))
+        groupings = encode_groups(groups, n, kept)
         if isinstance(self.random_slopes, dict):
             unknown = set(self.random_slopes) - {g.name for g in groupings}
             if unknown:

@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
@@ -207,7 +208,7 @@ class GaussianVariational(CallbackSupportMixin, BaseEstimator):
         self : GaussianVariational
             The fitted posterior.
         """
-        mu0 = np.asarray(mu0, dtype=np.float64)
+        mu0 = check_array(mu0, dtype=np.float64, ensure_2d=False, input_name="mu0")
         if Sigma0 is None:
             Sigma0 = 0.01 * np.eye(mu0.size)
         mu, Sigma = _check_moments(mu0, Sigma0, ("mu0", "Sigma0"))
@@ -239,12 +240,37 @@ class GaussianVariational(CallbackSupportMixin, BaseEstimator):
         self.mean_, self.cov_ = mu, Sigma
         self.lower_bound_, self.lower_bounds_ = trace[-1], np.array(trace)
         self.n_iter_, self.converged_ = len(trace) - 1, converged
+        self._warn_unless_converged(trace)
+        return self
+
+    def _warn_unless_converged(self, trace: list[float]) -> None:
+        converged = self.converged_
         if not converged and self.n_iter_ == self.max_iter:
             rise = trace[-1] - trace[-2]
             warnings.warn(
                 f"GaussianVariational did not converge in {self.n_iter_} iterations: the bound "
                 f"still rose by {rise:.3g} (tol={self.tol:g}). Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=5,
             )
-        return self
+
+    def sample_posterior(self, n_samples: int = 1000, random_state: Any = None) -> Floats:
+        """Draw from the posterior.
+
+        Parameters
+        ----------
+        n_samples : int, default=1000
+            Number of draws.
+        random_state : int, RandomState instance or None, default=None
+            Source of randomness.
+
+        Returns
+        -------
+        draws : ndarray of shape (n_samples, d)
+            The draws.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_samples, Integral) or n_samples < 1:
+            raise ValueError(f"n_samples must be a whole number of at least 1; got {n_samples!r}.")
+        noise = check_random_state(random_state).normal(size=(int(n_samples), len(self.mean_)))
+        return self.mean_ + noise @ np.linalg.cholesky(self.cov_).T

@@ -60,7 +60,7 @@ def _check_column(name: str, labels: Numbers, n_rows: int) -> None:
         )
 
 
-def encode_groups(groups: Any, n_rows: int) -> list[Grouping]:
+def encode_groups(groups: Any, n_rows: int, kept: Any) -> list[Grouping]:
     """Return the groupings of the training rows, after checking them.
 
     Parameters
@@ -69,6 +69,8 @@ def encode_groups(groups: Any, n_rows: int) -> list[Grouping]:
         Labels; see `VariationalMixedModel.fit`.
     n_rows : int
         Number of rows of X.
+    kept : ndarray of bool of shape (n_rows,)
+        The rows that count; labels of others are forgotten.
 
     Returns
     -------
@@ -82,7 +84,7 @@ def encode_groups(groups: Any, n_rows: int) -> list[Grouping]:
     for name, labels in columns.items():
         _check_column(name, labels, n_rows)
         try:
-            levels, codes = np.unique(labels, return_inverse=True)
+            levels, codes = np.unique(labels[kept], return_inverse=True)
         except TypeError as error:
             raise ValueError(
                 f"groups must have labels of one kind in a column; {name!r} mixes kinds that "

@@ -14,6 +14,8 @@ from octavo.bayes import (
 )
 from tests.conformance.discovery import Case
 
+START = np.zeros(1)
+
 
 def S_and_grads(mu, Sigma):
     """One count of 3 with a normal prior."""
@@ -28,11 +30,16 @@ CASES = [
     Case(make=lambda: OSullivanSplines(n_basis=4)),
     Case(
         make=lambda: GaussianVariational(S_and_grads),
-        fit=lambda model: model.fit([0.0]),
-        query=lambda model: model.mean_,
+        fit=lambda m: m.fit(START),
+        query=lambda m: m.sample_posterior(5, random_state=0),
         bad=[
-            ("mean of the wrong shape", lambda m: m.fit([[0.0]], [[1.0]]), ValueError, "shapes"),
-            ("indefinite start", lambda m: m.fit([0.0], [[-1.0]]), ValueError, "positive"),
+            ("NaN", lambda m: m.fit([np.nan]), ValueError, "NaN"),
+            ("empty", lambda m: m.fit([]), ValueError, "0 sample"),
+            ("shape", lambda m: m.fit([[0.0]], [[1.0]]), ValueError, "shapes"),
+            ("type", lambda m: m.fit("start"), ValueError, "could not convert|dtype"),
+            ("option", lambda m: m.set_params(tol=-1).fit(START), ValueError, "'tol'"),
+            ("indefinite start", lambda m: m.fit(START, [[-1.0]]), ValueError, "positive"),
         ],
+        unfitted=[lambda m: m.sample_posterior()],
     ),
 ]
