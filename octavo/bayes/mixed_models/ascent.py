@@ -170,26 +170,28 @@ def first_state(
     return state
 
 
-def _variances(state: State) -> Floats:
-    """Return all variance components as one vector."""
-    return np.concatenate([np.zeros(0), *map(as_vector, state.components)])
-
-
 def _leap(
-    design: MixedDesign, state: State, path: list[Floats], offset: Floats, sigma_beta: float
+    design: MixedDesign,
+    state: State,
+    path: list[list[VarianceComponent]],
+    offset: Floats,
+    sigma_beta: float,
 ) -> State:
     """Return the state after a jump ahead along the last steps of the variances, if it is better.
 
     Small variances crawl, as they do in EM. The jump is the squared extrapolation of Varadhan and
     Roland (2008); where it does not raise the bound, the state stays.
     """
-    first, second = path[1] - path[0], path[2] - path[1]
+    if not state.components:
+        return state
+    places = [np.concatenate([as_vector(c) for c in components]) for components in path]
+    first, second = places[1] - places[0], places[2] - places[1]
     bend = second - first
     size = float(np.linalg.norm(bend))
     if size == 0.0:
         return state
     reach = max(1.0, float(np.linalg.norm(first)) / size)
-    vector = path[0] + 2.0 * reach * first + reach**2 * bend
+    vector = places[0] + 2.0 * reach * first + reach**2 * bend
     if not np.isfinite(vector).all() or np.abs(vector).max() > 100.0:
         return state
     ahead, at = [], 0
@@ -246,11 +248,11 @@ def ascend(
     state = first_state(design, family, components, offset, sigma_beta)
     trace, converged, shortest = [state.lower_bound], False, 1.0
     rises = [np.inf]
-    path = [_variances(state)]
+    path = [state.components]
     while len(trace) <= max_iter and not converged:
         if len(path) == 3 and rises[-1] > SLOW * rises[-2]:
             state = _leap(design, state, path, offset, sigma_beta)
-            path = [_variances(state)]
+            path = [state.components]
         wanted = target(state, sigma_beta)
         length, found = damping, None
         for _ in range(HALVINGS):
@@ -274,7 +276,7 @@ def ascend(
         shortest = min(shortest, length)
         rises.append(found.lower_bound - state.lower_bound)
         state = found
-        path = [*path[-2:], _variances(state)]
+        path = [*path[-2:], state.components]
         trace.append(max(state.lower_bound, trace[-1]))
         converged = rises[-1] <= tol * abs(state.lower_bound) * length
         if progress is not None and progress.step():

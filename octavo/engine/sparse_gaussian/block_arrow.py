@@ -137,7 +137,9 @@ def _assemble(
         link_extra = design.spread @ weighted_extra
         B[p:, :p] += weighted_extra.T @ design.x
         B[p:, p:] += (transposed @ weighted_extra).toarray()
-    side = np.concatenate([design.x.T @ t, design.extra.T @ t])
+    side = design.x.T @ t
+    if transposed is not None:
+        side = np.concatenate([side, transposed @ t])
     return A, E, link_extra, (design.spread @ t).reshape(-1, q), B, side
 
 
@@ -232,7 +234,9 @@ def row_moments(design: ArrowDesign, solution: ArrowSolution) -> tuple[Floats, F
     cross, pairs, block = _cross_covariances(
         design, solution.conditional_cov, solution.link, solution.link_extra, cov
     )
-    mean = design.x @ border[:p] + design.extra @ border[p:]
+    mean = design.x @ border[:p]
+    if design.extra.shape[1]:
+        mean += design.extra @ border[p:]
     mean += np.einsum("ia,ia->i", design.z, solution.block_mean[design.block])
     return mean, _row_variances(design, cov, cross, pairs, block), block
 
@@ -275,7 +279,8 @@ def _row_variances(
         v = np.einsum("ij,ij->i", x @ cov[:p, :p], x)
         for a in range(q):
             both = np.einsum("ij,ij->i", cross[block * q + a], x)
-            both += np.einsum("ic,ic->i", pairs[at, a], values)
+            if s:
+                both += np.einsum("ic,ic->i", pairs[at, a], values)
             v += 2.0 * z[:, a] * both
         v += np.einsum("ia,iab,ib->i", z, own[block], z)
         for c in range(s):

@@ -108,6 +108,11 @@ def from_vector(component: VarianceComponent, vector: Floats) -> VarianceCompone
     return component._replace(scale=L @ L.T, rate=np.exp(vector[q * (q + 1) // 2 :]))
 
 
+def _log_gamma(x: float, q: int) -> float:
+    """Return the log of the multivariate gamma function, without its checks where q is one."""
+    return float(gammaln(x)) if q == 1 else float(multigammaln(x, q))
+
+
 def bound_terms(component: VarianceComponent, second_moment: Floats) -> float:
     """Return what u given S, S and a add to the bound: expected log densities plus entropies.
 
@@ -137,14 +142,14 @@ def bound_terms(component: VarianceComponent, second_moment: Floats) -> float:
     )
     s_given_a = (
         0.5 * df0 * (q * np.log(2.0 * c.nu) - log_a.sum() - q * np.log(2.0))
-        - multigammaln(0.5 * df0, q)
+        - _log_gamma(0.5 * df0, q)
         - 0.5 * (df0 + q + 1.0) * log_det
         - c.nu * np.sum(inverse_a * np.diagonal(precision))
     )
     a_prior = np.sum(-np.log(c.spread) - gammaln(0.5) - 1.5 * log_a - inverse_a * c.spread**-2.0)
     s_entropy = -(
         0.5 * c.df * (log_det_scale - q * np.log(2.0))
-        - multigammaln(0.5 * c.df, q)
+        - _log_gamma(0.5 * c.df, q)
         - 0.5 * (c.df + q + 1.0) * log_det
         - 0.5 * c.df * q
     )
