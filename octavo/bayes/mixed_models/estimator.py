@@ -239,7 +239,8 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, BaseEstimator)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         shift = self._check_offset(offset, len(y))
         design, groupings = self._design(X, groups, Z, weight > 0)
-        X, y, weight, shift = (part[weight > 0] for part in (X, y, weight, shift))
+        if not (weight > 0).all():
+            X, y, weight, shift = (part[weight > 0] for part in (X, y, weight, shift))
         family = make_family(
             self.family,
             y,
@@ -329,7 +330,7 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, BaseEstimator)
         n = len(X)
         if not kept.any():
             raise ValueError("sample_weight must be positive for some row; it is zero for all.")
-        X = X[kept]
+        X = X if kept.all() else X[kept]
         x = self._fixed(X)
         self._basis = row_space(x)
         if self._basis is not None:
