@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from octavo.engine.estimators.arrays import Floats, Ints
-from octavo.engine.sparse_gaussian.block_arrow import (
+from octavo.engine.sparse_gaussian.arrow_designs import (
     ArrowDesign,
     ArrowSolution,
     arrow_design,

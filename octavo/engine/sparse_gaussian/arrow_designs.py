@@ -1,4 +1,4 @@
-"""Gaussians whose precision matrix is a block arrow: many small blocks and one border.
+"""Designs whose precision matrix is a block arrow: many small blocks and one border.
 
 Rows of a design meet one block each (a group's q coefficients, entries ``z``) and the border: p
 coefficients that every row meets (``x``) and others of which a row meets a few (coefficients of

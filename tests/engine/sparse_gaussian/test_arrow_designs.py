@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from octavo.engine.sparse_gaussian import block_arrow
-from octavo.engine.sparse_gaussian.block_arrow import (
+from octavo.engine.sparse_gaussian import arrow_designs
+from octavo.engine.sparse_gaussian.arrow_designs import (
     arrow_design,
     positive_inverse,
     row_moments,
@@ -39,7 +39,7 @@ def problem(rng, n, p, q, n_blocks, others):
 @pytest.mark.parametrize("others", [(), (4,), (3, 5)])
 @pytest.mark.parametrize("p", [1, 3])
 def test_equal_to_the_dense_inverse(p, q, others, chunk, monkeypatch):
-    monkeypatch.setattr(block_arrow, "CHUNK", chunk)
+    monkeypatch.setattr(arrow_designs, "CHUNK", chunk)
     rng = np.random.default_rng(p + 10 * q + len(others))
     design, C = problem(rng, 40, p, q, 6, others)
     n_border = design.n_border
