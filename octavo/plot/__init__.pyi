@@ -1,5 +1,11 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.plot.bayes.gaussian_mixtures import plot_gmm_reduction as plot_gmm_reduction
+from octavo.plot.bayes.mixed_models import plot_caterpillar as plot_caterpillar
+from octavo.plot.bayes.mixed_models import plot_lower_bounds as plot_lower_bounds
+from octavo.plot.bayes.mixed_models import plot_partial_effects as plot_partial_effects
+from octavo.plot.bayes.mixed_models import plot_posterior_density as plot_posterior_density
+from octavo.plot.bayes.mixed_models import plot_prediction_fan as plot_prediction_fan
+from octavo.plot.bayes.mixed_models import plot_probability_transform as plot_probability_transform
 from octavo.plot.cluster.referee import plot_mixture as plot_mixture
 from octavo.plot.cluster.referee import plot_overlap_map as plot_overlap_map
 from octavo.plot.cluster.referee import plot_parallel_distribution as plot_parallel_distribution
