@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from octavo.engine.estimators.sound import SoundEstimator
 from tests.conformance import hostile, hostile_estimators
 from tests.conformance.hostile import is_chosen, rounds
 from tests.conformance.hostile_estimators import ANY, run, spoilt_settings, spoilt_tables
@@ -42,6 +43,7 @@ def test_estimators(package, name, thing, tmp_path, monkeypatch):
         pytest.skip(BASES[name])
     use = hostile_estimators.valid_use(package, name, thing)
     assert use is not None, "neither a table, a declared case nor its docstring's example works"
+    assert issubclass(thing, SoundEstimator)
     plain = run(use)
     wrong = []
     for label, expected, spoilt in spoilt_tables(use):

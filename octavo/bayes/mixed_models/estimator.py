@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import ndtri
 from scipy.stats import invgamma, norm
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -35,6 +35,7 @@ from octavo.engine.estimators.sklearn_door import (
     check_sample_weight,
     fit_context,
 )
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.variational.variance_components import new_component
 
 __all__ = ["VariationalMixedModel"]
@@ -43,7 +44,7 @@ LARGEST_COVARIANCE = 10_000  # coefficients of a dense covariance: 0.8 gigabytes
 WIDE = 1e3  # a posterior standard deviation beyond this times the scale has run off
 
 
-class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, SoundEstimator):
     """Poisson, logistic, negative binomial and Gaussian mixed models with a full covariance.
 
     Responses have a linear predictor X beta + sum of random effects, beta_j ~ N(0, sigma_beta^2),

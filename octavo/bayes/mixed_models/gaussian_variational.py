@@ -12,7 +12,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -22,6 +21,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.variational.gaussian_step import natural_step
 
 __all__ = ["GaussianVariational", "ncvmp_update"]
@@ -92,7 +92,7 @@ def ncvmp_update(
     return new_mu, new_Sigma
 
 
-class GaussianVariational(CallbackSupportMixin, BaseEstimator):
+class GaussianVariational(CallbackSupportMixin, SoundEstimator):
     """Fit N(mu, Sigma) to a posterior, given the expected log joint density and its derivatives.
 
     Parameters

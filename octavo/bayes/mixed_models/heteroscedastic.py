@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -23,12 +23,13 @@ from octavo.bayes.mixed_models.splines import spline_basis, spline_columns
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.variational.expected_likelihoods import hermite_rule
 
 __all__ = ["HeteroscedasticAdditiveRegressor"]
 
 
-class HeteroscedasticAdditiveRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class HeteroscedasticAdditiveRegressor(CallbackSupportMixin, RegressorMixin, SoundEstimator):
     """Additive regression whose variance is an additive function of the features too.
 
     y ~ N(b0 + sum of f_j(x_j), exp(c0 + sum of h_j(x_j))), where f_j and h_j are penalised splines

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.interpolate import BSpline
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 
 __all__ = ["OSullivanSplines"]
 
@@ -84,7 +85,7 @@ def spline_columns(basis: SplineBasis, x: Floats) -> Floats:
     return B @ basis.turn
 
 
-class OSullivanSplines(TransformerMixin, BaseEstimator):
+class OSullivanSplines(TransformerMixin, SoundEstimator):
     """Penalised spline columns of each feature, whose squared coefficients are its roughness.
 
     A curve f = Z u has the integral of f''^2 equal to the sum of u^2; straight lines are not among
