@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Ints
 from octavo.engine.mcmc.metropolis import accepts
 
@@ -27,7 +26,6 @@ BIRTH_SHARE = DEATH_SHARE = 0.3  # b_k = d_k for 1 <= k < k_max; a swap otherwis
 FLIP_SHARE = 0.6  # of stochastic search
 
 
-@njit(cache=True)
 def birth_probability(k: int, k_max: int) -> float:
     """Return b_k: one for the empty set, zero at k_max."""
     if k >= k_max:
@@ -35,7 +33,6 @@ def birth_probability(k: int, k_max: int) -> float:
     return 1.0 if k == 0 else BIRTH_SHARE
 
 
-@njit(cache=True)
 def death_probability(k: int, k_max: int) -> float:
     """Return d_k: zero for the empty set, one at k_max."""
     if k == 0:
@@ -43,7 +40,6 @@ def death_probability(k: int, k_max: int) -> float:
     return 1.0 if k >= k_max else DEATH_SHARE
 
 
-@njit(cache=True)
 def choose_move(u: float, k: int, n: int, k_max: int, jump: bool) -> int:
     """Return the kind of move that a uniform number u stands for, at size k of n."""
     if jump:
@@ -58,7 +54,6 @@ def choose_move(u: float, k: int, n: int, k_max: int, jump: bool) -> int:
     return SWAP if 0 < k < n else STAY
 
 
-@njit(cache=True)
 def log_birth_ratio(k: int, n: int, k_max: int, jump: bool) -> float:
     """Return the log proposal ratio of a birth at size k; that of the death back is its negative.
 
@@ -145,10 +140,3 @@ def walk_over_subsets(
                 accepted[move] += 1
         masks[t], values[t] = mask, value
     return SubsetDraws(masks, values, proposed[:3], accepted[:3])
-
-
-def _warmup() -> None:
-    birth_probability(1, 2)
-    death_probability(1, 2)
-    choose_move(0.5, 1, 3, 2, True)
-    log_birth_ratio(1, 3, 2, True)
