@@ -38,7 +38,7 @@ from octavo.kernel.sparse_bayes.kernel_sources import FixedKernel
 from octavo.kernel.sparse_bayes.latent_scores import draw_scores
 
 JITTER = 1e-8  # of the mean of the kernel's diagonal, in K_γγ and in the prior alike
-LEAST = 1e-12  # of a precision: a gamma draw may underflow
+LEAST = 1e-100  # of a precision: a gamma draw may underflow
 NEGLIGIBLE = 1e-12  # eigenvalues below this share of the largest are zero but for rounding
 
 
