@@ -76,7 +76,8 @@ def safe_cholesky(A: Floats) -> Floats:
     ridge = 0.0
     for power in range(-13, -3):
         try:
-            return np.linalg.cholesky(A + ridge * np.eye(A.shape[0]) if ridge else A)
+            L: Floats = np.linalg.cholesky(A + ridge * np.eye(A.shape[0]) if ridge else A)
+            return L
         except np.linalg.LinAlgError:
             ridge = 10.0**power * float(np.trace(A)) / A.shape[0]
     raise ValueError(
