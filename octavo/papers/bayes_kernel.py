@@ -31,7 +31,7 @@ PAPER = Paper(
         "Table 13": "ringnorm-fbgkm ringnorm-sgpc twonorm-fbgkm twonorm-sgpc ringnorm-beats-svm "
         "thyroid-and-waveform",
         "Figure 2": "settles-by-5000",
-        "Figures 3 and 4": "(clocks of 2011, logarithms of Tables 9 and 11)",
+        "Figures 3 and 4": "[clocks of 2011: the logarithms of Tables 9 and 11]",
     },
     methods=(
         Method(

@@ -260,14 +260,14 @@ class SparseBayesKernelBase(CallbackSupportMixin, BaseEstimator):
         """Run the chains and store what they saw."""
         alone = effective_n_jobs(self.n_jobs) == 1 or self.n_chains == 1
         every = max(1, problem.schedule.n_iter // STEPS_SHOWN)
-        total = self.n_chains * (problem.schedule.n_iter // every if alone else 1)
+        total = self.n_chains * problem.schedule.n_iter // every if alone else self.n_chains
         with FitProgress(self, total, X, y, step_name="sweeps") as progress:
             count = 0
 
             def step() -> None:
                 nonlocal count
                 count += 1
-                if count % problem.schedule.n_iter % every == 0 or every == 1:
+                if count % every == 0:
                     progress.step()
 
             chains = run_chains(

@@ -72,6 +72,10 @@ class SparseBayesKernelClassifier(ClassifierMixin, SparseBayesKernelBase):
         The share of active vectors has the prior Beta(a_alpha, b_alpha).
     n_chains : int, default=1
         Number of chains.
+    random_state : int, RandomState instance or None, default=None
+        Seeds all chains.
+    n_jobs : int, default=None
+        Number of processes; one chain is the smallest piece of work.
     kernels : str or list, default=None
         Several kernels as in `KernelStack`, in place of `kernel`: each has a weight that is zero
         with the probability `spike` and otherwise drawn. Experimental.
@@ -79,10 +83,6 @@ class SparseBayesKernelClassifier(ClassifierMixin, SparseBayesKernelBase):
         Prior probability ρ that a kernel's weight is zero.
     method : {"reversible-jump", "stochastic-search"}, default="reversible-jump"
         How active vectors are proposed, as in `reversible_jump_subset`.
-    random_state : int, RandomState instance or None, default=None
-        Seeds all chains.
-    n_jobs : int, default=None
-        Number of processes; one chain is the smallest piece of work.
 
     Attributes
     ----------
@@ -270,7 +270,8 @@ class SparseBayesKernelClassifier(ClassifierMixin, SparseBayesKernelBase):
         labels : ndarray of shape (n_samples,)
             Class labels.
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
     def predict_interval(self, X, q=(0.05, 0.95)):
         """Return quantiles of the class probabilities over the draws.

@@ -65,6 +65,10 @@ class SparseBayesKernelRegressor(RegressorMixin, SparseBayesKernelBase):
         Number of chains.
     noise_variance : "sample" or float, default="sample"
         Variance of the noise, or ``"sample"`` to draw it.
+    random_state : int, RandomState instance or None, default=None
+        Seeds all chains.
+    n_jobs : int, default=None
+        Number of processes; one chain is the smallest piece of work.
     a_noise, b_noise : float, default=1.0, 0.1
         The precision of the noise, where it is drawn, has the prior Ga(a_noise/2, b_noise/2).
     kernels : str or list, default=None
@@ -74,10 +78,6 @@ class SparseBayesKernelRegressor(RegressorMixin, SparseBayesKernelBase):
         Prior probability ρ that a kernel's weight is zero.
     method : {"reversible-jump", "stochastic-search"}, default="reversible-jump"
         How active vectors are proposed, as in `reversible_jump_subset`.
-    random_state : int, RandomState instance or None, default=None
-        Seeds all chains.
-    n_jobs : int, default=None
-        Number of processes; one chain is the smallest piece of work.
 
     Attributes
     ----------
