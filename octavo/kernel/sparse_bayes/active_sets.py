@@ -76,8 +76,8 @@ def safe_cholesky(A: Floats) -> Floats:
     ridge = 0.0
     for power in range(-13, -3):
         try:
-            L: Floats = np.linalg.cholesky(A + ridge * np.eye(A.shape[0]) if ridge else A)
-            return L
+            raised = A + ridge * np.eye(A.shape[0]) if ridge else A
+            return np.asarray(np.linalg.cholesky(raised), dtype=np.float64)
         except np.linalg.LinAlgError:
             ridge = 10.0**power * float(np.trace(A)) / A.shape[0]
     raise ValueError(

@@ -25,7 +25,7 @@ def test_a_random_walk_draws_from_its_target():
     walk = random_walk_metropolis(
         lambda x: target.logpdf(x[0]),
         [1.0],
-        check_schedule(40_000, 2_000),
+        check_schedule(12_000, 1_000),
         np.random.default_rng(0),
     )
     for power in (1, 2):

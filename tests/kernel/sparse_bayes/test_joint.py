@@ -149,6 +149,7 @@ def test_the_sweep_leaves_the_posterior_invariant():
     assert z_scores("fixed", D, lambda s, rng: right_order(s, rng, D), 5_000, 0) < 4.5
 
 
+@pytest.mark.slow
 def test_the_papers_order_does_not():
     D = class_contrasts(2)
     assert z_scores("fixed", D, lambda s, rng: papers_order(s, rng, D), 5_000, 0) > 6
@@ -188,6 +189,7 @@ def orthant_probability(Q, signs):
     )
 
 
+@pytest.mark.slow
 def test_active_sets_given_labels_are_those_of_exact_enumeration():
     """p(γ | y) ∝ p(γ) Pr(s has the signs of y): orthant probabilities, n = 4, fixed g and η."""
     n, g, eta = 4, 0.3, 0.5
