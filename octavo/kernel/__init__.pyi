@@ -31,6 +31,10 @@ from octavo.kernel.mkl.kernel_normalize import kernel_alignment as kernel_alignm
 from octavo.kernel.mkl.kernel_normalize import normalize_kernel as normalize_kernel
 from octavo.kernel.mkl.kernel_stack import KernelStack as KernelStack
 from octavo.kernel.mkl.weight_norms import lp_kernel_weights as lp_kernel_weights
+from octavo.kernel.sparse_bayes.classifier import SparseBayesKernelClassifier as SparseBayesKernelClassifier
+from octavo.kernel.sparse_bayes.cusum import cusum_hairiness as cusum_hairiness
+from octavo.kernel.sparse_bayes.regressor import SparseBayesKernelRegressor as SparseBayesKernelRegressor
+from octavo.kernel.sparse_bayes.subset_walk import reversible_jump_subset as reversible_jump_subset
 from octavo.kernel.steered.cv import KnowledgeKernelPCACV as KnowledgeKernelPCACV
 from octavo.kernel.steered.interactive_session import InteractiveSession as InteractiveSession
 from octavo.kernel.steered.interactive_session import SessionAction as SessionAction

@@ -59,6 +59,12 @@ from octavo.plot.kernel.mkl import plot_kernel_weights as plot_kernel_weights
 from octavo.plot.kernel.mkl import plot_mkl_convergence as plot_mkl_convergence
 from octavo.plot.kernel.mkl import plot_mkl_times as plot_mkl_times
 from octavo.plot.kernel.mkl import plot_weights_by_width as plot_weights_by_width
+from octavo.plot.kernel.sparse_bayes import plot_active_surface as plot_active_surface
+from octavo.plot.kernel.sparse_bayes import plot_active_trace as plot_active_trace
+from octavo.plot.kernel.sparse_bayes import plot_hairiness as plot_hairiness
+from octavo.plot.kernel.sparse_bayes import plot_inclusion as plot_inclusion
+from octavo.plot.kernel.sparse_bayes import plot_relevance as plot_relevance
+from octavo.plot.kernel.sparse_bayes import plot_reliability as plot_reliability
 from octavo.plot.kernel.steered import plot_before_and_after as plot_before_and_after
 from octavo.plot.kernel.steered import plot_draggable_map as plot_draggable_map
 from octavo.plot.kernel.steered import plot_map_distortion as plot_map_distortion

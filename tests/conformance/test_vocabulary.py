@@ -32,7 +32,7 @@ BANNED = {
     "centre": (),
     "standardise": (),
     "normalise": (),
-    "width": ("rl.RBFGridFeatures",),
+    "width": ("rl.RBFGridFeatures", "kernel.SparseBayesKernel"),
     "dual_gap_": (),
     "gap_": (),
     "certificate_gap_": (),
