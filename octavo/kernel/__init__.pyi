@@ -7,6 +7,12 @@ from octavo.kernel.fourier.bounds import uniform_fourier_bound as uniform_fourie
 from octavo.kernel.fourier.greedy_fourier import GreedyFourierFeatures as GreedyFourierFeatures
 from octavo.kernel.fourier.greedy_fourier import GreedyFourierRegressor as GreedyFourierRegressor
 from octavo.kernel.fourier.spectral_sampler import SpectralSampler as SpectralSampler
+from octavo.kernel.group_ard.objectives import group_lasso_kkt as group_lasso_kkt
+from octavo.kernel.group_ard.objectives import pard_kkt as pard_kkt
+from octavo.kernel.group_ard.orthogonal import ard_orthogonal as ard_orthogonal
+from octavo.kernel.group_ard.orthogonal import eb_mse as eb_mse
+from octavo.kernel.group_ard.orthogonal import orthogonal_mse as orthogonal_mse
+from octavo.kernel.group_ard.orthogonal import zero_probability as zero_probability
 from octavo.kernel.landmarks.report import NystroemReport as NystroemReport
 from octavo.kernel.landmarks.report import kdpp_bound as kdpp_bound
 from octavo.kernel.landmarks.report import kmeanspp_bound as kmeanspp_bound
