@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dposv
 from scipy.optimize import lsq_linear, nnls
 
 from octavo.engine.compilation.kernel_cache import njit
@@ -182,8 +183,9 @@ def nonnegative_quadratic(gram: Floats, target: Floats, *, max_rounds: int = 100
         passive = np.flatnonzero(free)
         x = np.zeros(r)
         if passive.size:
-            factor = cho_factor(gram[np.ix_(passive, passive)], lower=True, check_finite=False)
-            x[passive] = cho_solve(factor, target[passive], check_finite=False)
+            _, x[passive], info = dposv(gram[np.ix_(passive, passive)].T, target[passive], lower=1)
+            if info:
+                raise LinAlgError(f"Pivot {info} of a matrix is not positive.")
         wrong = np.where(free, x < 0.0, gram @ x - target < -slack)
         n_wrong = int(wrong.sum())
         if n_wrong == 0:

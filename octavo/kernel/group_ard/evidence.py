@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from octavo.engine.estimators.arrays import Floats, Indices
 
@@ -54,22 +55,27 @@ class Evidence(Protocol):
     def slopes(self, state: Factored) -> Slopes:
         """Return the first derivatives' parts of all groups."""
 
-    def curvature(
-        self, state: Factored, slopes: Slopes, which: Indices
-    ) -> tuple[Floats, Floats]:
+    def curvature(self, state: Factored, slopes: Slopes, which: Indices) -> tuple[Floats, Floats]:
         """Return tr(W K_i W K_j) and aᵀK_i W K_j a among some groups."""
 
 
 def _lower(matrix: Floats) -> Floats:
-    return cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+    """Return the lower Cholesky factor of a symmetric matrix, which is overwritten.
+
+    LAPACK is called itself: for small problems scipy's checks take longer than the algebra.
+    """
+    if matrix.shape[0] == 0:
+        return matrix
+    factor, info = dpotrf(matrix.T, lower=1, clean=1, overwrite_a=1)
+    if info:
+        raise LinAlgError(f"Pivot {info} of a covariance matrix is not positive.")
+    return factor
 
 
 def _solve(factor: Floats, right: Floats, *, transposed: bool = False) -> Floats:
     if factor.shape[0] == 0 or right.size == 0:
         return np.zeros(right.shape)
-    return solve_triangular(
-        factor, right, lower=True, trans="T" if transposed else "N", check_finite=False
-    )
+    return dtrtrs(factor, right, lower=1, trans=int(transposed))[0]
 
 
 class _Columns:
@@ -132,9 +138,9 @@ class GramEvidence:
         B.flat[:: len(used) + 1] += sigma2
         factor = _lower(B)
         z = _solve(factor, root * self.moments[used])
-        half_logdet = float(np.log(factor.diagonal()).sum()) + 0.5 * (
-            self.n - len(used)
-        ) * np.log(sigma2)
+        half_logdet = float(np.log(factor.diagonal()).sum()) + 0.5 * (self.n - len(used)) * np.log(
+            sigma2
+        )
         fit = max((self.energy - float(z @ z)) / sigma2, 0.0)
         return Factored(lam, sigma2, half_logdet, fit, factor, z, used, root)
 
@@ -150,9 +156,7 @@ class GramEvidence:
         diagonal = np.maximum(diagonal, 0.0)
         return Slopes(self.columns.sums(diagonal), self.columns.sums(r * r), (U, own, r))
 
-    def curvature(
-        self, state: Factored, slopes: Slopes, which: Indices
-    ) -> tuple[Floats, Floats]:
+    def curvature(self, state: Factored, slopes: Slopes, which: Indices) -> tuple[Floats, Floats]:
         """Return ‖G_iᵀWG_j‖² and the products of r = GᵀWy with G_iᵀWG_j."""
         U, own, r = slopes.parts
         columns = self.columns.of(which)
@@ -199,9 +203,7 @@ class WideEvidence:
         diagonal = np.einsum("ij,ij->j", U, U)
         return Slopes(self.columns.sums(diagonal), self.columns.sums(r * r), (U, r))
 
-    def curvature(
-        self, state: Factored, slopes: Slopes, which: Indices
-    ) -> tuple[Floats, Floats]:
+    def curvature(self, state: Factored, slopes: Slopes, which: Indices) -> tuple[Floats, Floats]:
         """Return ‖G_iᵀWG_j‖² and the products of r = GᵀWy with G_iᵀWG_j."""
         U, r = slopes.parts
         columns = self.columns.of(which)
@@ -226,9 +228,7 @@ class KernelEvidence:
         factor = _lower(Sigma)
         z = _solve(factor, self.y)
         half_logdet = float(np.log(factor.diagonal()).sum())
-        return Factored(
-            lam, sigma2, half_logdet, float(z @ z), factor, z, used, np.sqrt(lam[used])
-        )
+        return Factored(lam, sigma2, half_logdet, float(z @ z), factor, z, used, np.sqrt(lam[used]))
 
     def slopes(self, state: Factored) -> Slopes:
         """Return tr(W K_i) and aᵀK_i a."""
@@ -239,9 +239,7 @@ class KernelEvidence:
         traces = np.einsum("ij,mij->m", W, self.kernels, optimize=True)
         return Slopes(np.maximum(traces, 0.0), np.maximum(images @ a, 0.0), (W, a, images))
 
-    def curvature(
-        self, state: Factored, slopes: Slopes, which: Indices
-    ) -> tuple[Floats, Floats]:
+    def curvature(self, state: Factored, slopes: Slopes, which: Indices) -> tuple[Floats, Floats]:
         """Return tr(W K_i W K_j) and aᵀK_i W K_j a."""
         W, _, images = slopes.parts
         products = np.array([W @ self.kernels[i] for i in which])

@@ -24,7 +24,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 _REACH = 12.0  # standard deviations on both sides of the mean that a quadrature covers
 
 
-def _numbers(lowest: dict[str, float], **given: Any) -> list[Floats]:
+def _numbers(lowest: dict[str, float], **given: Any) -> tuple[Floats, ...]:
     """Return the arguments as float arrays that fit together; refuse what is too small."""
     arrays = []
     for name, value in given.items():
@@ -47,9 +47,7 @@ def _check_method(method: Any) -> None:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
 
 
-def _variance(
-    norm: Floats, k: Floats, noise: Floats, gamma: Floats, method: str
-) -> Floats:
+def _variance(norm: Any, k: Any, noise: Any, gamma: Any, method: str) -> Any:
     """Return λ̂ of groups whose least squares estimate has this norm; noise is σ²/n."""
     if method == "pard":
         # Eq. (18) with the root in the denominator: it loses no digits as γ goes to zero.
@@ -93,7 +91,7 @@ def ard_orthogonal(ls_norm, k, n, sigma2, gamma=0.0, *, method="pard"):
     --------
     >>> from octavo.kernel import ard_orthogonal
     >>> ard_orthogonal([0.5, 2.0], k=4, n=100, sigma2=10.0, gamma=[0.0, 0.5]).round(4)
-    array([0.    , 0.7281])
+    array([0.    , 0.7284])
     """
     _check_method(method)
     norm, k, n, sigma2, gamma = _numbers(
@@ -102,7 +100,7 @@ def ard_orthogonal(ls_norm, k, n, sigma2, gamma=0.0, *, method="pard"):
     return _variance(norm, k, sigma2 / n, gamma, method)
 
 
-def _threshold(k: Floats, noise: Floats, gamma: Floats, method: str) -> Floats:
+def _threshold(k: Any, noise: Any, gamma: Any, method: str) -> Any:
     """Return the n ‖θ̂_LS‖² / σ² up to which a group is zero."""
     return (k if method == "pard" else 0.0) + 2.0 * gamma * noise  # Eq. (19), Eq. (24)
 
@@ -225,7 +223,7 @@ def orthogonal_mse(theta_norm, k, n, sigma2, gamma, *, method="pard"):
     >>> import numpy as np
     >>> from octavo.kernel import orthogonal_mse
     >>> orthogonal_mse([0.0, np.sqrt(10.0)], 10, 1, 0.5, 0.0).round(3)  # least squares has 5
-    array([0.573, 3.614])
+    array([0.331, 3.856])
     """
     _check_method(method)
     norm, k, n, sigma2, gamma = _numbers(
@@ -233,8 +231,8 @@ def orthogonal_mse(theta_norm, k, n, sigma2, gamma, *, method="pard"):
     )
     noise = sigma2 / n
     values = [
-        _one_mse(*map(float, row), method)
-        for row in zip(norm.ravel(), k.ravel(), noise.ravel(), gamma.ravel())
+        _one_mse(float(a), float(b), float(c), float(d), method)
+        for a, b, c, d in zip(norm.ravel(), k.ravel(), noise.ravel(), gamma.ravel())
     ]
     return np.array(values).reshape(norm.shape)
 
@@ -270,7 +268,7 @@ def eb_mse(lam, G, theta, sigma2):
     >>> from octavo.kernel import eb_mse
     >>> G, theta = 3.0 * np.eye(2), np.array([1.0, 0.0])
     >>> eb_mse([1.0, 0.0], G, theta, 0.9)  # Corollary 8: no λ does better
-    0.0909090909090909
+    0.09090909090909091
     """
     G = check_array(G, dtype=np.float64, input_name="G")
     m = G.shape[1]

@@ -26,6 +26,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.smooth.nonnegative_newton import nonnegative_newton
 from octavo.kernel.group_ard.evidence import Evidence
 from octavo.kernel.group_ard.objectives import Point, VarianceObjective
+from octavo.kernel.group_ard.primal import primal_group_lasso
 
 SOLVERS = ("lbfgs", "fixed_point", "reweighted", "newton")
 _NEAR = 1e-5  # relative gain of a step below which Newton's method takes over
@@ -148,7 +149,12 @@ def _reweighted(
     return x, values
 
 
-_STAGES = {"lbfgs": _quasi_newton, "fixed_point": _fixed_point, "reweighted": _reweighted}
+_STAGES = {
+    "lbfgs": _quasi_newton,
+    "fixed_point": _fixed_point,
+    "reweighted": _reweighted,
+    "fista": primal_group_lasso,
+}
 
 
 def minimize_variances(
@@ -171,8 +177,9 @@ def minimize_variances(
         Where to start. Groups without any variance of their own are set to zero.
     sigma2 : float
         Noise variance at the start; used where the objective leaves it free.
-    solver : {"lbfgs", "fixed_point", "reweighted", "newton"}
-        How to get near; all but the last are followed by Newton's method.
+    solver : {"lbfgs", "fixed_point", "reweighted", "newton", "fista"}
+        How to get near; all are followed by Newton's method. The last is for the group lasso of a
+        linear model.
     tol : float
         Largest violation of a condition of optimality, relative to its terms.
     max_iter : int

@@ -53,9 +53,7 @@ def test_value_is_scipys_normal_density(form, n):
 @pytest.mark.parametrize("form", ["gram", "wide", "kernel"])
 def test_derivatives_are_differences(form, n, logdet, free_noise):
     X, y = problem(n)
-    objective = VarianceObjective(
-        forms(X, y)[form], 0.3, 0.5, logdet=logdet, free_noise=free_noise
-    )
+    objective = VarianceObjective(forms(X, y)[form], 0.3, 0.5, logdet=logdet, free_noise=free_noise)
     x = objective.joined(np.array([0.7, 0.4, 1.9, 0.2]), 0.8)
 
     def gradient(x):
@@ -64,8 +62,10 @@ def test_derivatives_are_differences(form, n, logdet, free_noise):
     numeric = approx_fprime(x, lambda x: objective.value(x)[0], 1e-7)
     np.testing.assert_allclose(gradient(x), numeric, rtol=1e-4, atol=1e-5)
     hessian, bound = objective.curvature(objective.value(x)[2], np.arange(len(x)))
-    numeric = np.array([approx_fprime(x, lambda x: gradient(x)[i], 1e-7) for i in range(len(x))])
-    np.testing.assert_allclose(hessian, numeric, rtol=1e-4, atol=1e-4)
+    numeric = np.array(
+        [approx_fprime(x, lambda x, i=i: gradient(x)[i], 1e-7) for i in range(len(x))]
+    )
+    np.testing.assert_allclose(hessian, rows, rtol=1e-4, atol=1e-4)
     assert np.linalg.eigvalsh(bound)[0] > -1e-10
 
 
@@ -93,7 +93,11 @@ def test_orthogonal_designs_have_closed_forms(solver, gamma):
     groups = as_groups(np.repeat(np.arange(4), widths), 10)
     evidence = linear_evidence(X, y, groups)
     found = minimize_variances(
-        VarianceObjective(evidence, gamma, sigma2), np.full(4, 0.5), sigma2, solver=solver, tol=1e-12
+        VarianceObjective(evidence, gamma, sigma2),
+        np.full(4, 0.5),
+        sigma2,
+        solver=solver,
+        tol=1e-12,
     )
     norms = [np.linalg.norm(X[:, g].T @ y) / n for g in groups]
     exact = ard_orthogonal(norms, widths, n, sigma2, gamma)
