@@ -64,8 +64,8 @@ def _direction(
 ) -> Floats:
     """Return the step to the minimiser of the quadratic model in the unknowns named."""
     hessian, metric = function.curvature(state, which)
-    ridge = np.diag(_RIDGE * np.maximum(metric.diagonal(), np.finfo(float).tiny))
-    for matrix in (hessian, metric + ridge, np.diag(metric.diagonal() + ridge.diagonal())):
+    sizes = metric.diagonal() + np.abs(hessian.diagonal()) + np.finfo(float).tiny
+    for matrix in (hessian, metric + np.diag(_RIDGE * sizes), np.diag(sizes)):
         try:
             cholesky(matrix, lower=True, check_finite=False)
             target = matrix @ x[which] - gradient[which]

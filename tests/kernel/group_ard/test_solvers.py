@@ -65,7 +65,7 @@ def test_derivatives_are_differences(form, n, logdet, free_noise):
     numeric = np.array(
         [approx_fprime(x, lambda x, i=i: gradient(x)[i], 1e-7) for i in range(len(x))]
     )
-    np.testing.assert_allclose(hessian, rows, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(hessian, numeric, rtol=1e-4, atol=1e-4)
     assert np.linalg.eigvalsh(bound)[0] > -1e-10
 
 
