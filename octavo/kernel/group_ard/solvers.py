@@ -174,7 +174,7 @@ def minimize_variances(
     objective : VarianceObjective
         What is minimised.
     lam : ndarray of shape (n_groups,)
-        Where to start. Groups without any variance of their own are set to zero.
+        Where to start. Groups of zeros, and all where y is zero, start and stay there.
     sigma2 : float
         Noise variance at the start; used where the objective leaves it free.
     solver : {"lbfgs", "fixed_point", "reweighted", "newton", "fista"}
@@ -192,7 +192,8 @@ def minimize_variances(
     Solution
         A stationary point.
     """
-    x = objective.joined(np.where(objective.evidence.sizes > 0.0, lam, 0.0), sigma2)
+    alive = (objective.evidence.sizes > 0.0) & (objective.evidence.energy > 0.0)
+    x = objective.joined(np.where(alive, lam, 0.0), sigma2)
     step = on_step or (lambda: False)
     values: list[float] = []
     if solver in _STAGES and x.any():
