@@ -17,7 +17,9 @@ from octavo.kernel.group_ard.orthogonal import ard_orthogonal as ard_orthogonal
 from octavo.kernel.group_ard.orthogonal import eb_mse as eb_mse
 from octavo.kernel.group_ard.orthogonal import orthogonal_mse as orthogonal_mse
 from octavo.kernel.group_ard.orthogonal import zero_probability as zero_probability
+from octavo.kernel.group_ard.selection import VariancePath as VariancePath
 from octavo.kernel.group_ard.selection import gamma_grid as gamma_grid
+from octavo.kernel.group_ard.selection import group_variance_path as group_variance_path
 from octavo.kernel.group_ard.study import GroupSparseStudy as GroupSparseStudy
 from octavo.kernel.group_ard.study import group_sparse_study as group_sparse_study
 from octavo.kernel.landmarks.report import NystroemReport as NystroemReport

@@ -65,7 +65,7 @@ class ImpulseResponseSelector(CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     Parameters
     ----------
-    n_lags : int, default=10
+    n_lags : int
         Length of each impulse response.
     delay : int, default=0
         First lag: 0 lets an input act at once, 1 from the next row on.
@@ -167,7 +167,7 @@ class ImpulseResponseSelector(CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     def __init__(
         self,
-        n_lags=10,
+        n_lags,
         *,
         delay=0,
         prior="ridge",

@@ -8,16 +8,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_array, check_X_y
 
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.checked import checked
-from octavo.engine.estimators.sklearn_door import Interval, validate_params
-from octavo.kernel.group_ard.designs import Design
+from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
+from octavo.engine.estimators.sparse_rows import canonical_csr
+from octavo.kernel.group_ard.designs import Design, LinearDesign
 from octavo.kernel.group_ard.evidence import Evidence
+from octavo.kernel.group_ard.grouping import as_groups
 from octavo.kernel.group_ard.objectives import VarianceObjective
-from octavo.kernel.group_ard.solvers import Solution, Step, minimize_variances
+from octavo.kernel.group_ard.solvers import (
+    Solution,
+    Step,
+    equal_variance,
+    minimize_variances,
+)
 
-__all__ = ["gamma_grid"]
+__all__ = ["VariancePath", "gamma_grid", "group_variance_path"]
 
 _TOL = 1e-6  # of the solutions that are compared with each other
 
@@ -121,6 +129,98 @@ def variance_path(
         if on_step is not None and on_step():
             break
     return path
+
+
+class VariancePath(NamedTuple):
+    """Variances (rates by groups) and norms of the groups' coefficients along rates that rise."""
+
+    gammas: Floats
+    lambdas: Floats
+    norms: Floats
+
+
+@checked
+@validate_params(
+    {
+        "X": ["array-like", "sparse matrix"],
+        "y": ["array-like"],
+        "groups": ["array-like", None],
+        "gammas": ["array-like", None],
+        "sigma2": [Interval(Real, 0, None, closed="neither"), None],
+        "method": [StrOptions({"pard", "group-lasso"})],
+        "fit_intercept": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def group_variance_path(
+    X, y, groups=None, *, gammas=None, sigma2=None, method="pard", fit_intercept=True
+):
+    """Return variances and coefficients' norms of all groups along the rate γ.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Targets.
+    groups : array-like of int of shape (n_features,) or list of array-like of int, default=None
+        The group of each column, or the columns of each group; by default one each.
+    gammas : array-like, default=None
+        Positive rates; by default 60 from 10⁻² to 10⁴ over the best common variance.
+    sigma2 : float, default=None
+        Variance of the noise; that of the least squares residual by default.
+    method : {"pard", "group-lasso"}, default="pard"
+        What is minimised: Eq. (4), or Eq. (12).
+    fit_intercept : bool, default=True
+        Whether to centre X and y.
+
+    Returns
+    -------
+    VariancePath
+        ``gammas`` rising, with ``lambdas`` and ``norms`` of shape (n_gammas, n_groups).
+
+    References
+    ----------
+    .. [1] Aravkin, Burke, Chiuso and Pillonetto (2014). Convex vs Non-Convex Estimators for
+       Regression and Sparse Estimation. JMLR 15.
+
+    Examples
+    --------
+    >>> from octavo.kernel import group_variance_path, make_group_sparse
+    >>> X, y, _, groups, _ = make_group_sparse(random_state=0)
+    >>> path = group_variance_path(X, y, groups, gammas=[1e-5, 1e-2, 1e5])
+    >>> (path.lambdas > 0).sum(axis=1).tolist()
+    [6, 3, 0]
+    """
+    X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+    y = np.asarray(y, dtype=np.float64)
+    X = canonical_csr(X)
+    columns = as_groups(groups, X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        design = LinearDesign(X, y, columns, fit_intercept)
+    if not np.isfinite([design.evidence.energy, *design.evidence.sizes]).all():
+        raise ValueError("X and y must not be so large that their squares overflow.")
+    if design.evidence.energy == 0.0:
+        raise ValueError("y must not be constant: no group can explain it.")
+    noise = design.residual_variance() if sigma2 is None else float(sigma2)
+    noise = max(noise, 1e-10 * design.evidence.energy / design.n)
+    kappa = equal_variance(design.evidence, noise)
+    rates = gamma_grid(kappa, 60) if gammas is None else _rates(gammas)
+    path = variance_path(
+        design.evidence, rates, noise, np.full(len(columns), kappa), logdet=method == "pard"
+    )
+    coefs = [design.coef(solution) for solution in path]
+    norms = [[float(np.linalg.norm(coef[group])) for group in columns] for coef in coefs]
+    return VariancePath(rates, np.array([solution.lam for solution in path]), np.array(norms))
+
+
+def _rates(gammas: Any) -> Floats:
+    rates = np.sort(
+        check_array(gammas, ensure_2d=False, ensure_all_finite=True, dtype=np.float64).ravel()
+    )
+    if rates.min() <= 0.0:
+        raise ValueError(f"gammas must be positive, got {rates.min():g}.")
+    return rates
 
 
 def choose_gamma(

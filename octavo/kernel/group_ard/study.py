@@ -65,7 +65,7 @@ def _one_run(exp: int, n: int, p: int, k: int, seed: int) -> tuple[list[float], 
 @checked
 @validate_params(
     {
-        "n_runs": [Interval(Integral, 1, None, closed="left")],
+        "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "exp": [Options(Integral, {1, 2})],
         "n": [Interval(Integral, 2, None, closed="left")],
         "p": [Interval(Integral, 1, None, closed="left")],
@@ -75,12 +75,12 @@ def _one_run(exp: int, n: int, p: int, k: int, seed: int) -> tuple[list[float], 
     },
     prefer_skip_nested_validation=True,
 )
-def group_sparse_study(n_runs=100, exp=1, *, n=100, p=10, k=4, random_state=None, n_jobs=None):
+def group_sparse_study(n_repeats=100, exp=1, *, n=100, p=10, k=4, random_state=None, n_jobs=None):
     """Compare ARD, PARD and the group lasso on problems of `make_group_sparse`.
 
     Parameters
     ----------
-    n_runs : int, default=100
+    n_repeats : int, default=100
         Problems drawn; the paper has 1000.
     exp : {1, 2}, default=1
         Experiment: independent regressors, or neighbours that are nearly the same.
@@ -114,7 +114,7 @@ def group_sparse_study(n_runs=100, exp=1, *, n=100, p=10, k=4, random_state=None
     """
     if p * k >= n:
         raise ValueError(f"n must exceed p k = {p * k}, the number of columns; got {n}.")
-    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_runs)
+    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_repeats)
     runs = Parallel(n_jobs=n_jobs)(delayed(_one_run)(exp, n, p, k, int(s)) for s in seeds)
     errors, n_zero, n_found = zip(*runs)
     return GroupSparseStudy(_METHODS, np.array(errors), np.array(n_zero), np.array(n_found))
