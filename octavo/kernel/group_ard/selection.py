@@ -188,9 +188,9 @@ def group_variance_path(
     --------
     >>> from octavo.kernel import group_variance_path, make_group_sparse
     >>> X, y, _, groups, _ = make_group_sparse(random_state=0)
-    >>> path = group_variance_path(X, y, groups, gammas=[1e-5, 1e-2, 1e5])
+    >>> path = group_variance_path(X, y, groups, gammas=[1e-5, 0.2, 1e5])
     >>> (path.lambdas > 0).sum(axis=1).tolist()
-    [6, 3, 0]
+    [6, 4, 0]
     """
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
     y = np.asarray(y, dtype=np.float64)
