@@ -147,7 +147,7 @@ def variances_solve_the_group_lasso(run: Run) -> float:
 )
 def chances_of_a_zero(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
-    k, n, sigma2, draws = 4, 25, 1.0, 1000
+    k, n, sigma2, draws = 4, 25, 1.0, 500 if run.full else 50
     X = np.sqrt(n) * np.linalg.qr(rng.normal(size=(n, k)))[0]
     worst = 0.0
     for norm in (0.0, 0.3):
@@ -156,15 +156,14 @@ def chances_of_a_zero(run: Run) -> float:
             (kernel.GroupARDRegression, "pard", 30.0),
             (kernel.GroupLassoEB, "group-lasso", 60.0),
         ):
-            model = estimator(np.zeros(k, int), gamma, sigma2, fit_intercept=False)
+            model = estimator(np.zeros(k, int), gamma, sigma2, solver="newton", fit_intercept=False)
             zeros = 0
-            for _ in range(draws if run.full else draws // 5):
+            for _ in range(draws):
                 y = X @ np.full(k, norm / 2) + rng.normal(size=n)
                 zeros += model.fit(X, y).lambda_[0] == 0.0
-            total = draws if run.full else draws // 5
             chance = float(kernel.zero_probability(norm, k, n, sigma2, gamma, method))
-            error = np.sqrt(chance * (1 - chance) / total)
-            worst = max(worst, abs(zeros / total - chance) / error)
+            error = np.sqrt(chance * (1 - chance) / draws)
+            worst = max(worst, abs(zeros / draws - chance) / error)
     return worst
 
 
@@ -281,7 +280,8 @@ def study(seed: int, full: bool, exp: int):
     return kernel.group_sparse_study(100 if full else 8, exp, random_state=seed)
 
 
-monte_carlo = PAPER.section(seeds=SEEDS, full_seeds=FULL_SEEDS)
+# Eight runs a seed cannot decide what a hundred do: three seeds leave published figures undecided.
+monte_carlo = PAPER.section(seeds=SEEDS[:3], full_seeds=FULL_SEEDS)
 SPREAD = "three standard errors of a mean over 1000 runs whose errors have sd 0.05"
 
 
@@ -356,6 +356,7 @@ ORDERINGS: dict[str, tuple[int, int, int]] = {  # experiment, the worse method, 
         ),
     },
     prefix="",
+    seeds=SEEDS,
     where="Table 1",
     kind="ordering",
     expect=at_least(0.0, because=SAMPLING),
