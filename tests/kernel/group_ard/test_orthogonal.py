@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.stats import ncx2
 
@@ -128,3 +129,45 @@ def test_corollary_8_is_the_best_variance():
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("method", ["pard", "group-lasso"])
+@pytest.mark.parametrize("norm", [0.0, 3.1622776601683795])
+def test_curves_of_figure_4_are_exact(norm, method):
+    """Against Stein's unbiased risk, integrated over scipy's non-central χ².
+
+    For θ̂ = h(q) x with x ~ N(θ, σ²I) and q = ‖x‖² the risk is the mean of
+    (1 - h)² q + 2σ²(k h + x·∇h) - σ²k, in which θ does not occur.
+    """
+    k, sigma2, gamma = 10, 0.5, 2.0
+
+    def shrink(q):
+        lam = ard_orthogonal(np.sqrt(q), k, 1, sigma2, gamma, method=method)
+        return float(lam / (lam + sigma2))
+
+    def risk(v):
+        q = sigma2 * v
+        h, step = shrink(q), 1e-5 * q
+        slope = 2 * q * (shrink(q + step) - shrink(q - step)) / (2 * step)  # x·∇h
+        excess = (1 - h) ** 2 * q + 2 * sigma2 * (k * h + slope) - sigma2 * k
+        return excess * ncx2.pdf(v, k, norm**2 / sigma2 if norm else 1e-300)
+
+    threshold = (k if method == "pard" else 0.0) + 2 * gamma * sigma2
+    parts = [(1e-9, threshold * (1 - 1e-4)), (threshold * (1 + 1e-4), 150.0)]
+    total = sum(quad(risk, *part, epsabs=1e-9, limit=400)[0] for part in parts)
+    exact = float(orthogonal_mse(norm, k, 1, sigma2, gamma, method=method))
+    # the gap around the kink and the differences leave about 1e-4 of it
+    assert exact == pytest.approx(total, abs=1e-3)
+
+
+def test_pard_zeroes_more_at_the_error_of_the_group_lasso():
+    gammas = np.logspace(-2, 2, 100)
+    errors, chances = {}, {}
+    for method in ("pard", "group-lasso"):
+        errors[method] = orthogonal_mse(np.sqrt(10.0), 10, 1, 0.5, gammas, method=method)
+        chances[method] = zero_probability(0.0, 10, 1, 0.5, gammas, method)
+    first = int(np.argmin(errors["group-lasso"]))  # from there on its error rises too
+    for error in (4.0, 4.5, 5.0, 6.0):
+        pard = np.interp(error, errors["pard"], chances["pard"])
+        lasso = np.interp(error, errors["group-lasso"][first:], chances["group-lasso"][first:])
+        assert pard > lasso + 0.04
