@@ -27,7 +27,7 @@ from octavo.kernel.group_ard.solvers import (
 
 __all__ = ["VariancePath", "gamma_grid", "group_variance_path"]
 
-_TOL = 1e-6  # of the solutions that are compared with each other
+_TOL = 1e-5  # of the solutions that are compared with each other
 
 
 class Choice(NamedTuple):
