@@ -121,4 +121,6 @@ def test_decay_is_chosen_by_likelihood_and_helps_long_responses():
 def test_bad_input_is_named(params, words):
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match=words):
-        ImpulseResponseSelector(**params).fit(rng.normal(size=(20, 5)), rng.normal(size=20))
+        ImpulseResponseSelector(**{"n_lags": 3} | params).fit(
+            rng.normal(size=(20, 5)), rng.normal(size=20)
+        )
