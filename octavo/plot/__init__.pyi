@@ -50,6 +50,11 @@ from octavo.plot.info.entropies import plot_distribution_gram as plot_distributi
 from octavo.plot.info.entropies import plot_estimate_by_size as plot_estimate_by_size
 from octavo.plot.kernel.fourier import plot_descents as plot_descents
 from octavo.plot.kernel.fourier import plot_spectrum as plot_spectrum
+from octavo.plot.kernel.group_ard import plot_group_relevance as plot_group_relevance
+from octavo.plot.kernel.group_ard import plot_impulse_responses as plot_impulse_responses
+from octavo.plot.kernel.group_ard import plot_relative_errors as plot_relative_errors
+from octavo.plot.kernel.group_ard import plot_variance_path as plot_variance_path
+from octavo.plot.kernel.group_ard import plot_zero_tradeoff as plot_zero_tradeoff
 from octavo.plot.kernel.landmarks import plot_error_and_time as plot_error_and_time
 from octavo.plot.kernel.landmarks import plot_landmarks as plot_landmarks
 from octavo.plot.kernel.landmarks import plot_lift as plot_lift

@@ -359,6 +359,31 @@ class KernelStack(TransformerMixin, SoundEstimator):
         self._normalize(raw, row_means, diagonals)
         return raw
 
+    def diagonals(self, X) -> Floats:
+        """Return k(x, x) of rows under every kernel, centred and normalised like the matrices.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_queries, n_features)
+            Samples; not for precomputed kernels, which say nothing of k(x, x).
+
+        Returns
+        -------
+        ndarray of shape (n_kernels, n_queries)
+            The values.
+        """
+        check_is_fitted(self)
+        if self._is_precomputed():
+            raise ValueError("Precomputed kernels of queries do not tell k(x, x) of their rows.")
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        own = self._diagonals(X)
+        if self.center:
+            # |φ(x) - mean|²
+            own = own - 2.0 * self._raw(X, self._X).mean(axis=2) + self.grand_means_[:, None]
+        if self.normalize == "spherical":
+            return (inverse_lengths(own) > 0.0).astype(np.float64)
+        return own * self.scales_[:, None]
+
     def _start(self, X: Any) -> Any:
         """Check X and settle the kernels; return X."""
         if self._is_precomputed():
