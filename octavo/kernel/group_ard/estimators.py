@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
@@ -27,6 +27,7 @@ from octavo.data.kernel.group_sparse import make_group_sparse
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import row_chunks
 from octavo.engine.smooth.nonnegative_newton import kkt_violations
@@ -51,7 +52,7 @@ _LEAST_NOISE = 1e-10  # of the variance of y: with less, an exact fit would divi
 _ROUNDING = 1e-5  # a violation below this that no step improves is what rounding leaves
 
 
-class GroupVarianceRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class GroupVarianceRegressor(CallbackSupportMixin, RegressorMixin, SoundEstimator):
     """What ARD and the group lasso share: data, noise, the rate, the posterior."""
 
     _logdet: ClassVar[bool]

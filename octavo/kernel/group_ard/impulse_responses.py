@@ -14,13 +14,14 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.kernel.group_ard.estimators import GroupARDRegression
 
 __all__ = ["ImpulseResponseSelector"]
@@ -58,7 +59,7 @@ def prior_root(n_lags: int, decay: float | None) -> Floats:
     return np.asarray(np.linalg.cholesky(prior), dtype=np.float64)
 
 
-class ImpulseResponseSelector(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class ImpulseResponseSelector(CallbackSupportMixin, RegressorMixin, SoundEstimator):
     """Impulse responses from several inputs to one output; inputs without effect are left out.
 
     Rows are times. The lags of an input are a group of `GroupARDRegression`.

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
@@ -22,6 +21,7 @@ from sklearn.utils.validation import validate_data
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.mcmc.chains import Schedule, check_schedule, run_chains
 from octavo.engine.mcmc.diagnostics import effective_sample_size, monte_carlo_error, split_rhat
 from octavo.kernel.mkl.kernel_stack import KernelStack
@@ -167,7 +167,7 @@ def fixed_rbf(X: Floats, width: float) -> FixedKernel:
     return FixedKernel(rbf_block(X, X, np.array([width])))
 
 
-class SparseBayesKernelBase(CallbackSupportMixin, BaseEstimator):
+class SparseBayesKernelBase(CallbackSupportMixin, SoundEstimator):
     """What both estimators have in common."""
 
     def __sklearn_tags__(self):
