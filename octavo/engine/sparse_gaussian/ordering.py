@@ -32,7 +32,7 @@ def elimination_tree(indptr, indices):
     ancestor = np.full(n, -1, dtype=np.int64)
     for i in range(n):
         for p in range(indptr[i], indptr[i + 1]):
-            j = np.int64(indices[p])
+            j = indices[p]
             while j != -1 and j < i:
                 above = ancestor[j]
                 ancestor[j] = i
@@ -80,7 +80,7 @@ def column_counts(indptr, indices, parent):
     for i in range(n):
         mark[i] = i
         for p in range(indptr[i], indptr[i + 1]):
-            j = np.int64(indices[p])
+            j = indices[p]
             while j < i and mark[j] != i:  # up the row's subtree until known ground
                 counts[j] += 1
                 mark[j] = i
@@ -88,19 +88,19 @@ def column_counts(indptr, indices, parent):
     return counts
 
 
-def permuted_pattern(Q: sp.csr_array, order: Ints) -> sp.csr_array:
-    """Return Q[order][:, order] with sorted indices."""
+def permuted_pattern(Q: sp.csr_array, order: Ints) -> tuple[Ints, Ints]:
+    """Return indptr and sorted indices of Q[order][:, order]."""
     where = np.empty(order.size, dtype=np.int64)
     where[order] = np.arange(order.size)
     coo = Q.tocoo()
-    return sp.csr_array((coo.data, (where[coo.row], where[coo.col])), shape=Q.shape)
+    permuted = sp.csr_array((coo.data, (where[coo.row], where[coo.col])), shape=Q.shape)
+    return permuted.indptr.astype(np.int64), permuted.indices.astype(np.int64)
 
 
 def factor_size(Q: sp.csr_array, order: Ints) -> int:
     """Return the number of entries of the factor of Q in this order."""
-    pattern = permuted_pattern(Q, order)
-    parent = elimination_tree(pattern.indptr, pattern.indices)
-    return int(column_counts(pattern.indptr, pattern.indices, parent).sum())
+    indptr, indices = permuted_pattern(Q, order)
+    return int(column_counts(indptr, indices, elimination_tree(indptr, indices)).sum())
 
 
 def _minimum_degree(Q: sp.csr_array) -> Ints:
@@ -152,7 +152,7 @@ def fill_reducing_order(Q: sp.csr_array) -> Ints:
 
 
 def _warmup() -> None:
-    Q = sp.csr_array(sp.diags_array([-np.ones(4), 4 * np.ones(5), -np.ones(4)], offsets=[-1, 0, 1]))
-    parent = elimination_tree(Q.indptr, Q.indices)
+    indptr, indices = np.arange(3), np.arange(2)
+    parent = elimination_tree(indptr, indices)
     postorder(parent)
-    column_counts(Q.indptr, Q.indices, parent)
+    column_counts(indptr, indices, parent)

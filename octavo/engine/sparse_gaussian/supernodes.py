@@ -1,4 +1,4 @@
-"""Multifrontal Cholesky and the selected inverse on supernodes: dense blocks inside a sparse factor.
+"""Multifrontal Cholesky and the selected inverse on supernodes: dense blocks in a sparse factor.
 
 Columns of the factor with (almost) the same pattern form a supernode, whose entries are one dense
 panel: its own columns on top, the rows below them after. A supernode's front is the square matrix
@@ -32,8 +32,7 @@ from octavo.engine.sparse_gaussian.ordering import (
     postorder,
 )
 
-_BLOCK = 48  # pivots between two updates of the rest of a front by one matrix product
-_SMALL = 4096  # products with fewer multiplications are loops: a call of BLAS costs more
+_BLOCK = 16  # pivots between two updates of the rest of a front
 
 
 class Supernodes(NamedTuple):
@@ -125,7 +124,8 @@ def _supernode_rows(indptr, indices, parent, starts):
     of = np.empty(n, dtype=np.int64)
     parents = np.full(count, -1, dtype=np.int64)
     for s in range(count):
-        of[starts[s] : starts[s + 1]] = s
+        for j in range(starts[s], starts[s + 1]):
+            of[j] = s
     for s in range(count):
         above = parent[starts[s + 1] - 1]
         if above >= 0:
@@ -139,13 +139,13 @@ def _supernode_rows(indptr, indices, parent, starts):
         if sweep == 1:
             for s in range(count):
                 lengths[s + 1] += lengths[s]
+                filled[s] = lengths[s]
+                mark[s] = -1
             rows = np.empty(lengths[count], dtype=np.int64)
-            filled[:] = lengths[:count]
-            mark[:] = -1
         for i in range(n):
             mark[of[i]] = i
             for p in range(indptr[i], indptr[i + 1]):
-                j = np.int64(indices[p])
+                j = indices[p]
                 if j >= i:
                     continue
                 s = of[j]
@@ -222,16 +222,15 @@ def _stacks(starts, parents, row_starts):
 
 def analyze(Q: sp.csr_array, order: Ints) -> Supernodes:
     """Return the pattern of the factor of Q[order][:, order], in a postorder of its tree."""
-    pattern = permuted_pattern(Q, order)
-    parent = elimination_tree(pattern.indptr, pattern.indices)
+    indptr, indices = permuted_pattern(Q, order)
+    parent = elimination_tree(indptr, indices)
     post = postorder(parent)
     if not np.array_equal(post, np.arange(post.size)):
         order = order[post]
-        pattern = permuted_pattern(Q, order)
-        parent = elimination_tree(pattern.indptr, pattern.indices)
-    counts = column_counts(pattern.indptr, pattern.indices, parent)
-    starts = _supernode_starts(parent, counts)
-    parents, row_starts, rows = _supernode_rows(pattern.indptr, pattern.indices, parent, starts)
+        indptr, indices = permuted_pattern(Q, order)
+        parent = elimination_tree(indptr, indices)
+    starts = _supernode_starts(parent, column_counts(indptr, indices, parent))
+    parents, row_starts, rows = _supernode_rows(indptr, indices, parent, starts)
     inside = _places(starts, parents, row_starts, rows)
     widths = np.diff(starts)
     panel_starts = np.concatenate([[0], np.cumsum(widths * (widths + np.diff(row_starts)))])
@@ -326,7 +325,7 @@ def panel_entries(starts, row_starts, rows, panel_starts):
 
 
 @njit(cache=True)
-def _eliminate(front, width):
+def _eliminate(front, width, space):
     """Factor the first `width` columns of the lower triangle in place; return the failing one.
 
     The rest of the lower triangle becomes the Schur complement. -1 says that all went well.
@@ -347,28 +346,37 @@ def _eliminate(front, width):
                 for t in range(begin, j):
                     value -= front[i, t] * front[j, t]
                 front[i, j] = value / pivot
-        _subtract_square(front, begin, end)
+        _subtract_square(front, begin, end, space)
     return -1
 
 
 @njit(cache=True)
-def _subtract_square(front, begin, end):
-    """Subtract L Lᵀ of the columns begin:end from what lies below and to the right of them."""
+def _subtract_square(front, begin, end, space):
+    """Subtract L Lᵀ of the columns begin:end from what lies below and to the right of them.
+
+    Four columns at a time, rows of the transpose in the inner loop: that is what vectorises.
+    """
     size = front.shape[0]
     rest = size - end
-    if rest * rest * (end - begin) <= _SMALL:
-        for i in range(end, size):
-            for j in range(end, i + 1):
-                value = front[i, j]
-                for t in range(begin, end):
-                    value -= front[i, t] * front[j, t]
-                front[i, j] = value
-        return
-    block = front[end:, begin:end].copy()
-    product = np.dot(block, block.T)
     for i in range(rest):
-        for j in range(i + 1):
-            front[end + i, end + j] -= product[i, j]
+        for t in range(begin, end):
+            space[(t - begin) * rest + i] = front[end + i, t]
+    for i in range(rest):
+        row = front[end + i]
+        for t in range(0, end - begin - 3, 4):
+            a, b, c, d = row[begin + t], row[begin + t + 1], row[begin + t + 2], row[begin + t + 3]
+            at = t * rest
+            for j in range(i + 1):
+                row[end + j] -= (
+                    a * space[at + j]
+                    + b * space[at + rest + j]
+                    + c * space[at + 2 * rest + j]
+                    + d * space[at + 3 * rest + j]
+                )
+        for t in range((end - begin) // 4 * 4, end - begin):
+            a = row[begin + t]
+            for j in range(i + 1):
+                row[end + j] -= a * space[t * rest + j]
 
 
 @njit(cache=True)
@@ -384,6 +392,7 @@ def factor_panels(
             following[s] = first[parents[s]]
             first[parents[s]] = s
     space = np.empty(largest * largest)
+    columns = np.empty(largest * _BLOCK)
     for s in range(count):
         width = starts[s + 1] - starts[s]
         below = row_starts[s + 1] - row_starts[s]
@@ -405,7 +414,7 @@ def factor_panels(
                 for j in range(i + 1):
                     target[place[j]] += left[i * rows + j]
             child = following[child]
-        failed = _eliminate(front, width)
+        failed = _eliminate(front, width, columns)
         if failed >= 0:
             return starts[s] + failed
         for i in range(size):
@@ -419,17 +428,78 @@ def factor_panels(
 
 
 @njit(cache=True)
-def _triangle_inverse(panel, width):
-    """Return the inverse of the lower triangle on top of a panel."""
-    inverse = np.zeros((width, width))
-    for j in range(width):
-        inverse[j, j] = 1.0 / panel[j, j]
-        for i in range(j + 1, width):
-            value = 0.0
-            for t in range(j, i):
-                value -= panel[i, t] * inverse[t, j]
-            inverse[i, j] = value / panel[i, i]
-    return inverse
+def _triangle_inverse(panel, inverse):
+    """Write the inverse of the lower triangle on top of a panel."""
+    width = inverse.shape[0]
+    for i in range(width):
+        for j in range(width):
+            inverse[i, j] = 0.0
+        for t in range(i):
+            scale = panel[i, t]
+            for j in range(t + 1):
+                inverse[i, j] -= scale * inverse[t, j]
+        for j in range(i):
+            inverse[i, j] /= panel[i, i]
+        inverse[i, i] = 1.0 / panel[i, i]
+
+
+@njit(cache=True)
+def _ratio(panel, triangle, out):
+    """Write L_below L_top⁻¹."""
+    below, width = out.shape
+    for i in range(below):
+        for j in range(width):
+            out[i, j] = 0.0
+        for t in range(width):
+            scale = panel[width + i, t]
+            for j in range(t + 1):
+                out[i, j] += scale * triangle[t, j]
+
+
+@njit(cache=True)
+def _times_minus(corner, ratio, out):
+    """Write -corner ratio, four rows of `ratio` at a time."""
+    below, width = ratio.shape
+    for i in range(below):
+        row = corner[i]
+        target = out[i]
+        for j in range(width):
+            target[j] = 0.0
+        for t in range(0, below - 3, 4):
+            a, b, c, d = row[t], row[t + 1], row[t + 2], row[t + 3]
+            for j in range(width):
+                target[j] -= (
+                    a * ratio[t, j]
+                    + b * ratio[t + 1, j]
+                    + c * ratio[t + 2, j]
+                    + d * ratio[t + 3, j]
+                )
+        for t in range(below // 4 * 4, below):
+            for j in range(width):
+                target[j] -= row[t] * ratio[t, j]
+
+
+@njit(cache=True)
+def _top_inverse(triangle, ratio, target):
+    """Write L_top⁻ᵀ L_top⁻¹ - ratioᵀ (rows of `target` below) on top of `target`."""
+    below, width = ratio.shape
+    for i in range(width):
+        for j in range(width):
+            target[i, j] = 0.0
+    for t in range(width):
+        for i in range(t + 1):
+            scale = triangle[t, i]
+            for j in range(i + 1):
+                target[i, j] += scale * triangle[t, j]
+    for t in range(below):
+        row = target[width + t]
+        for i in range(width):
+            scale = row[i]
+            for j in range(i + 1):
+                target[i, j] -= scale * ratio[t, j]
+    for i in range(width):
+        for j in range(i):
+            target[j, i] = target[i, j]
 
 
 @njit(cache=True)
@@ -443,6 +513,8 @@ def invert_panels(
         if parents[s] >= 0:
             has_child[parents[s]] = True
     space = np.empty(largest * largest)
+    columns = np.empty(largest * largest)
+    below_top = np.empty(largest * largest)
     for s in range(count - 1, -1, -1):
         width = starts[s + 1] - starts[s]
         below = row_starts[s + 1] - row_starts[s]
@@ -460,18 +532,12 @@ def invert_panels(
                 source = front[place[i]]
                 for j in range(below):
                     corner[i, j] = source[place[j]]
-        triangle = _triangle_inverse(panel, width)
-        top = np.dot(triangle.T, triangle)
-        if below > 0:
-            ratio = np.dot(panel[width:], triangle)  # L_below L_top⁻¹
-            lower = np.dot(corner, ratio)
-            top += np.dot(ratio.T, lower)
-            for i in range(below):
-                for j in range(width):
-                    target[width + i, j] = -lower[i, j]
-        for i in range(width):
-            for j in range(width):
-                target[i, j] = top[i, j]
+        triangle = columns[: width * width].reshape(width, width)
+        _triangle_inverse(panel, triangle)
+        ratio = below_top[: below * width].reshape(below, width)
+        _ratio(panel, triangle, ratio)
+        _times_minus(corner, ratio, target[width:])
+        _top_inverse(triangle, ratio, target)
         if has_child[s]:
             whole = stack[inverse_starts[s] : inverse_starts[s] + size * size].reshape(size, size)
             for i in range(size):
