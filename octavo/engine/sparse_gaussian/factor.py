@@ -60,6 +60,9 @@ class Factor(Protocol):
     def root_solve(self, right: Floats) -> Floats:
         """Return x with covariance Q⁻¹ for standard normal `right`: R⁻¹ right with RᵀR = Q."""
 
+    def pivots(self) -> Floats:
+        """Return the pivots D of Q = L D Lᵀ (unit L), in the order of the rows of Q."""
+
     def inverse_values(self) -> Floats:
         """Return the flat inverse on the pattern of the factor."""
 
@@ -111,6 +114,9 @@ class SparseFactor:
         x = np.array(right, dtype=np.float64).reshape(self.layout.n, -1)
         x = self._sweeps(np.ascontiguousarray(x), False, True)
         return x[self.layout.pattern.where].reshape(np.shape(right))
+
+    def pivots(self) -> Floats:
+        return self.values[self.layout.diagonal] ** 2
 
     def inverse_values(self) -> Floats:
         p = self.layout.pattern
@@ -221,6 +227,9 @@ class BandedFactor:
         solution, _ = lapack.dtbtrs(self.band, matrix, uplo="L", trans="T")
         return np.asarray(solution).reshape(np.shape(right))
 
+    def pivots(self) -> Floats:
+        return np.asarray(self.band[0] ** 2)
+
     def inverse_values(self) -> Floats:
         return _banded_inverse(self.band).ravel()
 
@@ -275,6 +284,9 @@ class DenseFactor:
 
     def root_solve(self, right: Floats) -> Floats:
         return np.asarray(solve_triangular(self.root, right, lower=True, trans="T"))
+
+    def pivots(self) -> Floats:
+        return np.diag(self.root) ** 2
 
     def inverse_values(self) -> Floats:
         inverse, _ = lapack.dpotri(self.root, lower=1)
