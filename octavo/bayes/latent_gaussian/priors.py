@@ -236,9 +236,7 @@ def thin_plate_grid(n_rows: int, n_columns: int) -> sp.csr_array:
 
 
 @checked
-def matern_grid(
-    n_rows: int, n_columns: int, length_scale: float, variance: float
-) -> sp.csr_array:
+def matern_grid(n_rows: int, n_columns: int, length_scale: float, variance: float) -> sp.csr_array:
     """Return the precision of a Matérn field (smoothness 1) on a grid of unit spacing.
 
     The field solves (κ² - Δ) x = noise with κ = sqrt(8) / length_scale, so that the correlation

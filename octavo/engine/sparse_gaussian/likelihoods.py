@@ -24,6 +24,7 @@ from octavo.engine.sparse_gaussian.quadrature import (
 )
 
 Derivatives = tuple[Floats, Floats]
+_CHUNK = 2048  # observations whose quadrature nodes fit into a cache together
 
 
 def _mills(z: Floats) -> Floats:
@@ -68,7 +69,16 @@ class Terms:
         self, mean: Floats, variance: Floats, power: float = 1.0, n_quad: int = 32
     ) -> Moments:
         """Return log mass, mean and variance of t_j(x)^power N(x; mean, variance)."""
-        return self.likelihood.tilted(self, mean, variance, power, n_quad)
+        m = self.size
+        if m <= _CHUNK:
+            return self.likelihood.tilted(self, mean, variance, power, n_quad)
+        parts = []
+        for begin in range(0, m, _CHUNK):
+            some = slice(begin, begin + _CHUNK)
+            few = Terms(self.likelihood, {name: a[some] for name, a in self.data.items()})
+            args = (few, mean[..., some], variance[..., some], power, n_quad)
+            parts.append(self.likelihood.tilted(*args))
+        return Moments(*(np.concatenate(each, axis=-1) for each in zip(*parts, strict=True)))
 
     def expected(
         self, mean: Floats, variance: Floats, n_quad: int = 32

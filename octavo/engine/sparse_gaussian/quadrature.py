@@ -61,22 +61,33 @@ def concave_mode(slopes: Callable[[Floats], tuple[Floats, Floats]], mean, var) -
         new = np.where(inside, step, 0.5 * (low + high))
         moved = np.abs(new - x)
         x = new
-        # The mode only places the nodes: a thousandth of the Gaussian's width is enough.
-        if (moved <= 1e-3 * np.sqrt(var / (1.0 - var * np.minimum(second, 0.0)))).all():
+        # The mode only places the nodes: a part of the product's width is enough.
+        if (moved <= 0.01 * np.sqrt(var / (1.0 - var * np.minimum(second, 0.0)))).all():
             break
     return x
 
 
-def _ends(drop: Callable[[Floats], Floats], var) -> Floats:
-    """Return how far from the mode the product has dropped by e⁻³⁶, within a few per cent."""
-    far = _REACH * np.sqrt(var)  # log-concave times Gaussian drops at least as fast as that
-    log_low, log_high = np.log(far) - 18.0, np.log(far)
-    for _ in range(10):
-        middle = 0.5 * (log_low + log_high)
-        enough = drop(np.exp(middle)) >= _DROP
-        log_low = np.where(enough, log_low, middle)
-        log_high = np.where(enough, middle, log_high)
-    return np.exp(log_high)
+def _ends(drop: Callable[[Floats], Floats], guess: Floats, var: Floats) -> Floats:
+    """Return how far from the mode the product has dropped by e⁻³⁰ to e⁻⁴⁸.
+
+    The root of the drop is a line for a Gaussian and bends upwards for a log-concave term, so
+    that step ↦ step (wanted / drop)^{1/4} contracts; a bracket keeps it from running away. The
+    Gaussian's own end is the outermost: beyond it nothing can lie.
+    """
+    high = _REACH * np.sqrt(var)
+    low = np.zeros_like(high)
+    step = np.minimum(guess, high)
+    for _ in range(16):
+        found = drop(step)
+        enough = found > 30.0
+        high, low = np.where(enough, step, high), np.where(enough, low, step)
+        off = ~(enough & (found < 48.0))
+        if not off.any():
+            break
+        new = step * np.sqrt(np.sqrt(_DROP / np.maximum(found, 1e-3)))
+        middle = 0.5 * (low + high)
+        step = np.where(off, np.where((new > low) & (new < high), new, middle), step)
+    return high
 
 
 def moments_at(log_density: Callable[[Floats], Floats], breaks: Floats, n_quad: int) -> Moments:
@@ -85,7 +96,7 @@ def moments_at(log_density: Callable[[Floats], Floats], breaks: Floats, n_quad: 
     widths = np.diff(breaks, axis=0)
     tail = (1,) * (breaks.ndim - 1)
     x = breaks[:-1, None] + widths[:, None] * nodes.reshape(1, -1, *tail)
-    x = x.reshape(-1, *breaks.shape[1:])
+    x = x.reshape(x.shape[0] * x.shape[1], *breaks.shape[1:])
     weight = (widths[:, None] * weights.reshape(1, -1, *tail)).reshape(x.shape)
     log_f = log_density(x)
     peak = log_f.max(axis=0)
@@ -111,8 +122,9 @@ def concave_moments(
             return log_term(x) - 0.5 * (x - mean) ** 2 / var - 0.5 * (LOG_2PI + np.log(var))
 
         top = log_product(mode)
-        left = _ends(lambda step: top - log_product(mode - step), var)
-        right = _ends(lambda step: top - log_product(mode + step), var)
+        guess = _REACH / np.sqrt(1.0 / var - np.minimum(slopes(mode)[1], 0.0))
+        left = _ends(lambda step: top - log_product(mode - step), guess, var)
+        right = _ends(lambda step: top - log_product(mode + step), guess, var)
         return moments_at(log_product, np.stack([mode - left, mode, mode + right]), n_quad)
 
 
