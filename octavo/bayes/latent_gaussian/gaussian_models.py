@@ -206,6 +206,14 @@ class PrecisionModel:
         like: PrecisionModel | None = None,
     ) -> None:
         self.n = Q.shape[0]
+        self.pattern: Any
+        self.layout: Any
+        self._update_map: Any
+        self.variance_map: Any
+        self._own_places: Ints
+        self._null: Floats | None = None
+        self.log_norm: float
+        self.log_constraint: float
         self.Q, self.linear, self.A, self.constraints = Q, linear, A, constraints
         same = like is not None and np.array_equal(like.Q.indptr, Q.indptr)
         if like is not None and same and np.array_equal(like.Q.indices, Q.indices):
@@ -220,7 +228,6 @@ class PrecisionModel:
             self._update_map, self.variance_map = _pair_maps(A, self.pattern, self.layout)
             coo = Q.tocoo()
             self._own_places = entry_places(self.pattern, coo.row, coo.col)
-            self._null: Floats | None = None
         self._base = np.zeros(self.pattern.nnz)
         self._base[self._own_places] = Q.data
         self.log_norm, self.log_constraint = self._normalize()
@@ -452,7 +459,7 @@ class CovarianceModel:
         return _CovarianceState(self, h, q)
 
     def coordinates(self, state: GaussianState) -> Floats:
-        return state.weights  # type: ignore[attr-defined, no-any-return]
+        return state.weights  # type: ignore[attr-defined]
 
     def at(self, weights: Floats) -> Floats:
         return np.asarray(self.mean_u + self.Ku @ weights)

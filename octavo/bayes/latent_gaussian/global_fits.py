@@ -61,9 +61,9 @@ def laplace_fit(
     m = model.A.shape[0]
     u = np.zeros(m) if start is None else start
     point, value = None, -np.inf
-    residual, converged, state, iteration = np.inf, False, None, 0
+    residual, converged, n_iter = np.inf, False, 0
     q_guard = 1e-8 / max(model.prior_variance(), 1e-8)
-    for iteration in range(1, max_iter + 1):
+    for n_iter in range(1, max_iter + 1):  # noqa: B007
         first, second = terms.derivatives(u)
         # Away from the mode a term may curve upwards (Student's t): then its slope alone steers.
         q = np.where(-second > q_guard, -second, np.maximum(q_guard, np.abs(second) * 1e-3))
@@ -80,7 +80,7 @@ def laplace_fit(
     u = state.mean_u
     log_evidence = state.log_integral
     log_evidence += float((terms.log_density(u) - h * u + 0.5 * q * u * u).sum())
-    return GlobalFit("laplace", state, h, q, log_evidence, residual, iteration, converged)
+    return GlobalFit("laplace", state, h, q, log_evidence, residual, n_iter, converged)
 
 
 def _line_search(
@@ -183,7 +183,8 @@ def ep_fit(
     h, q = start_sites(model, terms, max_iter) if start is None else start
     step = 1.0 if damping == "auto" else float(damping)
     best = np.inf
-    state, update = None, None
+    state: Any = None
+    update: _Update | None = None
     iteration = 0
     previous = (h, q)
     for iteration in range(1, max_iter + 1):
@@ -207,7 +208,6 @@ def ep_fit(
         best = update.residual
         previous = (h, q)
         h, q = h + step * (update.h - h), q + step * (update.q - q)
-    assert state is not None
     assert update is not None
     h, q = previous if update.residual > tol else (h, q)
     log_evidence = state.log_integral + float(update.log_terms.sum()) / power  # Appendix C.3

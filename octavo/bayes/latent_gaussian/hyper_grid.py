@@ -1,4 +1,4 @@
-"""Hyper-parameters: the mode, the scaled eigenvectors at it, and a grid of nodes around (Section 5).
+"""Hyper-parameters: their mode, the scaled eigenvectors there, a grid of nodes around (Section 5).
 
 Nodes are found by breadth-first search on Z^d: only the neighbours of nodes whose log density is
 within `threshold` of the mode are looked at, so that the evaluations grow with the volume of a

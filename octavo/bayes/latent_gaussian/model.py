@@ -73,7 +73,7 @@ class _MarginalsOf(str):
     model: Any
 
     def __call__(self, idx: Any, method: str | None = None) -> list[Marginal]:
-        return self.model.marginals_of(idx, method)  # type: ignore[no-any-return]
+        return self.model.marginals_of(idx, method)
 
     def __reduce__(self) -> Any:
         return (str, (str(self),))
@@ -163,7 +163,7 @@ class LatentGaussianModel(CallbackSupportMixin, BaseEstimator):
     -----
     Do not use it where terms depend on several latents other than through a linear combination,
     where the posterior has several modes, or for dense priors of more than some thousand latents.
-    scikit-learn's `GaussianProcessRegressor` is enough for a Gaussian likelihood and a dense kernel.
+    scikit-learn's `GaussianProcessRegressor` is enough for a Gaussian likelihood and dense kernel.
 
     References
     ----------
@@ -264,9 +264,12 @@ class LatentGaussianModel(CallbackSupportMixin, BaseEstimator):
         with FitProgress(self, self.max_iter) as progress:
             if not self._has_theta():
                 node = self._fit_node(data, None, None, progress)
-                self._nodes, self._grid = [node], None
+                self._nodes = [node]
+                self._grid: HyperGrid | None = None
                 self.log_evidence_ = node.fit.log_evidence
-                self.theta_mode_ = self.theta_grid_ = self.theta_weights_ = None
+                self.theta_mode_: Floats | None = None
+                self.theta_grid_: Floats | None = None
+                self.theta_weights_: Floats | None = None
             else:
                 self._fit_theta(data, progress)
         self._store()
@@ -295,19 +298,14 @@ class LatentGaussianModel(CallbackSupportMixin, BaseEstimator):
         self._marginal_method(None)
 
     def _has_theta(self) -> bool:
-        likelihood = self.likelihood
-        depends = callable(self.prior) or (
-            callable(likelihood)
-            and not isinstance(likelihood, Likelihood)
-            and _of_theta(likelihood)
-        )
+        depends = callable(self.prior) or _of_theta(self.likelihood)
         if depends and self.theta0 is None:
             raise ValueError("theta0 is needed when prior or likelihood is a function of theta.")
         return depends
 
     def _model_at(self, data: _Data, theta: Floats | None, like: Any) -> tuple[Any, Terms]:
         likelihood, prior = self.likelihood, self.prior
-        if theta is not None and callable(likelihood) and _of_theta(likelihood):
+        if theta is not None and _of_theta(likelihood):
             likelihood = likelihood(theta)
         if theta is not None and callable(prior):
             prior = prior(theta)
@@ -389,7 +387,7 @@ class LatentGaussianModel(CallbackSupportMixin, BaseEstimator):
         top = self._log_posterior(centre)
         total = float(np.log(np.exp(grid.log_density).sum()))
         self.log_evidence_ = top + total + log_volume(grid)
-        self._grid: HyperGrid | None = grid
+        self._grid = grid
         self.theta_mode_, self.theta_grid_ = grid.mode, grid.nodes
         self.theta_weights_ = grid.weights
         inside = np.flatnonzero(grid.evaluated_log_density > -_THRESHOLD)
@@ -409,7 +407,9 @@ class LatentGaussianModel(CallbackSupportMixin, BaseEstimator):
         return node if np.isfinite(node.fit.log_evidence) else None
 
     def _log_posterior(self, node: Node) -> float:
-        extra = 0.0 if self.hyperprior is None else float(self.hyperprior(node.theta))
+        extra = 0.0
+        if self.hyperprior is not None and node.theta is not None:
+            extra = float(self.hyperprior(node.theta))
         return node.fit.log_evidence + extra
 
     def _store(self) -> None:
@@ -457,10 +457,11 @@ class LatentGaussianModel(CallbackSupportMixin, BaseEstimator):
         n = self.mean_.size
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (Integral, np.integer)):
             raise ValueError(f"i should be the number of a latent, got {i!r}.")
-        if not -n <= i < n:
-            raise ValueError(f"i should be below the number of latents, {n}, got {i}.")
+        at = int(i)
+        if not -n <= at < n:
+            raise ValueError(f"i should be below the number of latents, {n}, got {at}.")
         a = np.zeros(n)
-        a[int(i)] = 1.0
+        a[at] = 1.0
         return a
 
     def _correction(self, node: Node, a: Floats, everything: bool = False) -> Correction:
@@ -643,6 +644,8 @@ def _mixed_moments(moments: list[tuple[Floats, Floats]], weights: Floats) -> tup
 
 def _of_theta(function: Any) -> bool:
     """Return whether a likelihood is a function of theta alone, not of (y, x)."""
+    if isinstance(function, (str, Likelihood)) or not callable(function):
+        return False
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
 """Gaussian priors as sparse precision matrices: walks, autoregressions, graphs and grids.
 
-Walks, graphs and thin plates are improper: some directions (a constant, a line, a plane) cost nothing,
-and data or constraints must fix them.
+Walks, graphs and thin plates are improper: some directions (a constant, a line, a plane) cost
+nothing, and data or constraints must fix them.
 
 References
 ----------
@@ -12,6 +12,7 @@ random fields: the stochastic partial differential equation approach. JRSS B 73,
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,16 @@ def _whole(name: str, value: Any, least: int) -> int:
 
 
 def _positive(name: str, value: Any) -> float:
-    if not (np.isscalar(value) and np.isreal(value) and np.isfinite(value) and value > 0):
+    number = _number(value)
+    if not (np.isfinite(number) and number > 0):
         raise ValueError(f"{name} should be a positive number, got {value!r}.")
+    return number
+
+
+def _number(value: Any) -> float:
+    """Return a real number, or NaN for what is none."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        return float("nan")
     return float(value)
 
 
@@ -156,14 +165,15 @@ def ar1(n: int, rho: float, precision: float = 1.0) -> sp.csr_array:
     1.5625
     """
     n = _whole("n", n, 1)
-    if not (np.isscalar(rho) and -1.0 < rho < 1.0):
+    slope = _number(rho)
+    if not -1.0 < slope < 1.0:
         raise ValueError(f"rho should lie between -1 and 1, got {rho!r}.")
     tau = _positive("precision", precision)
-    diagonal = np.full(n, 1.0 + rho * rho)
+    diagonal = np.full(n, 1.0 + slope * slope)
     diagonal[[0, -1]] = 1.0
     if n == 1:
-        diagonal[0] = 1.0 - rho * rho
-    side = np.full(n - 1, -float(rho))
+        diagonal[0] = 1.0 - slope * slope
+    side = np.full(n - 1, -slope)
     return sp.csr_array(tau * sp.diags_array([side, diagonal, side], offsets=[-1, 0, 1]))
 
 
