@@ -98,6 +98,23 @@ class GaussianState:
             self._variances = np.maximum(var_x, floor), np.maximum(var_u, floor)
         return self._variances
 
+    def combination_moments(self, rows: sp.csr_array) -> tuple[Floats, Floats]:
+        """Return mean and variance of rows times x."""
+        variance = self._free_row_variances(rows)
+        if self._lift is not None:
+            gain, W = self._lift
+            variance = variance - ((rows @ gain) * (rows @ W)).sum(axis=1)
+        return np.asarray(rows @ self.mean), np.maximum(variance, 0.0)
+
+    def _free_row_variances(self, rows: sp.csr_array) -> Floats:
+        """Return the variances of rows times x before constraints, by solves in blocks."""
+        out = np.empty(rows.shape[0])
+        for begin in range(0, rows.shape[0], 64):
+            some = rows[begin : begin + 64].toarray()
+            column = self._free_covariance(np.ascontiguousarray(some.T))
+            out[begin : begin + 64] = (some * column.T).sum(axis=1)
+        return out
+
     def sample(self, normals: Floats) -> Floats:
         """Return draws (rows) from standard normal rows."""
         draws = self.mean + self._free_draws(normals)
@@ -162,20 +179,36 @@ class _PrecisionState(GaussianState):
         values = self.factor.inverse_values()
         return values[self.model.layout.diagonal], self.model.variance_map @ values
 
+    def _free_row_variances(self, rows: sp.csr_array) -> Floats:
+        sizes = np.diff(rows.indptr).astype(np.int64)
+        if int((sizes * sizes).sum()) <= 40_000_000:
+            term, row, column, product = row_pairs(rows)
+            places = self.model.layout.places(row, column)
+            if places.size and places.min() >= 0:
+                values = self.factor.inverse_values()[places] * product
+                summed = np.bincount(term, values, minlength=rows.shape[0])
+                return np.asarray(summed, dtype=np.float64)
+        return super()._free_row_variances(rows)
+
     def _free_draws(self, normals: Floats) -> Floats:
         return np.asarray(self.factor.root_solve(np.ascontiguousarray(normals.T))).T
 
 
-def _pair_maps(A: sp.csr_array, pattern: sp.csr_array, layout: Any) -> tuple[Any, Any]:
-    """Return M with (A' diag(q) A).data = M q on the pattern, and W with var(u) = W inverse."""
-    counts = np.diff(A.indptr)
+def row_pairs(A: sp.csr_array) -> tuple[Ints, Ints, Ints, Floats]:
+    """Return all pairs of entries within each row: the row's number, both columns, the product."""
+    counts = np.diff(A.indptr).astype(np.int64)
     sizes = counts * counts
     term = np.repeat(np.arange(A.shape[0]), sizes)
     within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     first = np.repeat(A.indptr[:-1], sizes) + within // np.repeat(counts, sizes)
     second = np.repeat(A.indptr[:-1], sizes) + within % np.repeat(counts, sizes)
     row, column = A.indices[first].astype(np.int64), A.indices[second].astype(np.int64)
-    product = A.data[first] * A.data[second]
+    return term, row, column, A.data[first] * A.data[second]
+
+
+def _pair_maps(A: sp.csr_array, pattern: sp.csr_array, layout: Any) -> tuple[Any, Any]:
+    """Return M with (A' diag(q) A).data = M q on the pattern, and W with var(u) = W inverse."""
+    term, row, column, product = row_pairs(A)
     places = entry_places(pattern, row, column)
     M = sp.csr_array((product, (places, term)), shape=(pattern.nnz, A.shape[0]))
     stored = layout.places(row, column)
@@ -397,7 +430,7 @@ class _CovarianceState(GaussianState):
                 raise NotPositiveDefinite(int(failed) - 1)
             self.log_det = 2.0 * float(np.log(np.diag(L)).sum())
             white, _ = lapack.dtrtrs(L, np.diag(root), lower=1)
-            self._inner = white.T @ white  # W^{1/2} B⁻¹ W^{1/2}
+            self.site_precision = white.T @ white  # W^{1/2} B⁻¹ W^{1/2}
         else:  # some site pushes away: (I + W K)⁻¹ W by elimination
             B = q[:, None] * model.Ku
             B.flat[:: m + 1] += 1.0
@@ -407,9 +440,9 @@ class _CovarianceState(GaussianState):
             if (np.sign(diagonal).prod() * (-1) ** swaps) <= 0:
                 raise NotPositiveDefinite(int(np.argmin(q)))
             self.log_det = float(np.log(np.abs(diagonal)).sum())
-            self._inner = lu_solve(factors, np.diag(q))
+            self.site_precision = lu_solve(factors, np.diag(q))
         gap = model.Ku @ shifted
-        self.weights = shifted - self._inner @ gap
+        self.weights = shifted - self.site_precision @ gap
         move = model.Ku @ self.weights
         self.mean_u = model.mean_u + move
         self.mean = model.mean + model.Kxu @ self.weights
@@ -420,14 +453,14 @@ class _CovarianceState(GaussianState):
     def _free_covariance(self, B: Floats) -> Floats:
         model = self.model
         known = model.Kxu.T @ B
-        return np.asarray(model.K @ B - model.Kxu @ (self._inner @ known))
+        return np.asarray(model.K @ B - model.Kxu @ (self.site_precision @ known))
 
     def _free_variances(self) -> tuple[Floats, Floats]:
         model = self.model
-        var_u = np.diag(model.Ku) - ((model.Ku @ self._inner) * model.Ku).sum(axis=1)
+        var_u = np.diag(model.Ku) - ((model.Ku @ self.site_precision) * model.Ku).sum(axis=1)
         if model.identity:
             return var_u, var_u
-        lost = ((model.Kxu @ self._inner) * model.Kxu).sum(axis=1)
+        lost = ((model.Kxu @ self.site_precision) * model.Kxu).sum(axis=1)
         return np.diag(model.K) - lost, var_u
 
     def _free_draws(self, normals: Floats) -> Floats:
