@@ -476,7 +476,7 @@ def forest(seed: int, full: bool) -> dict[str, Any]:
     eta = -1.5 + 0.5 * covariates[..., 0] + np.sin(5 * c) + 0.3 * rng.standard_normal(shape)
     counts = rng.poisson(np.exp(eta))
     fits: dict[str, Any] = {}
-    options = {"field_precision": 50.0, "noise_precision": 10.0}
+    options: dict[str, Any] = {"field_precision": 50.0, "noise_precision": 10.0}
     bayes.LogGaussianCoxProcess(**options).fit(counts[:6, :6], covariates[:6, :6])  # compiles
     for method in ("laplace", "ep"):
         begin = time.perf_counter()

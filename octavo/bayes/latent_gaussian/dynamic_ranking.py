@@ -210,6 +210,7 @@ class DynamicRankingModel(ReadyModel):
         Returns
         -------
         marginal : Marginal
+            The density.
         """
         check_is_fitted(self, "mean_")
         i = _position(self.players_, np.array([player]), "player")[0]

@@ -256,7 +256,9 @@ class GPProbitClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         log_likelihood : float
+            The log evidence.
         gradient : ndarray, only if `eval_gradient`
+            Its derivative in theta.
         """
         check_is_fitted(self)
         if theta is None:
@@ -287,6 +289,7 @@ class GPProbitClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         mean, variance : ndarray of shape (n_samples,)
+            Of the latent function.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype="numeric")
@@ -304,6 +307,7 @@ class GPProbitClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         marginals : list of Marginal
+            The densities, in the order asked for.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype="numeric")
@@ -321,6 +325,7 @@ class GPProbitClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         proba : ndarray of shape (n_samples, 2)
+            One row each, in the order of `classes_`.
         """
         if self.marginals == "ep-g":
             mean, variance = self.latent_mean_and_variance(X)
@@ -342,6 +347,7 @@ class GPProbitClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            One of `classes_` each.
         """
         proba = self.predict_proba(X)
         return self.classes_[(proba[:, 1] > 0.5).astype(int)]

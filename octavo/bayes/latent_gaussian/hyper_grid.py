@@ -138,6 +138,7 @@ def hyperparameter_grid(
     Returns
     -------
     grid : HyperGrid
+        Nodes with log densities and weights, and all that was evaluated.
 
     Examples
     --------

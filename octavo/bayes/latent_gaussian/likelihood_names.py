@@ -29,6 +29,7 @@ def make_likelihood(name: Any, **params: Any) -> Likelihood:
     Returns
     -------
     likelihood : Likelihood
+        The family; ``bind(y)`` gives its terms.
 
     Examples
     --------

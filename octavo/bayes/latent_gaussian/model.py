@@ -439,6 +439,7 @@ class LatentGaussianModel(CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         mean, variance : ndarray of shape (n_new,)
+            Averaged over the hyper-parameters.
         """
         check_is_fitted(self, "mean_")
         rows = self._rows_of(A_new)
@@ -527,6 +528,7 @@ class LatentGaussianModel(CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         marginals : list of Marginal
+            The densities, in the order asked for.
         """
         check_is_fitted(self, "mean_")
         chosen = self._marginal_method(method)
@@ -543,6 +545,7 @@ class LatentGaussianModel(CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         marginal : Marginal
+            The density.
         """
         check_is_fitted(self, "mean_")
         if self._grid is None:
@@ -606,6 +609,7 @@ class LatentGaussianModel(CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         draws : ndarray of shape (n, n_latents)
+            One draw a row.
         """
         check_is_fitted(self, "mean_")
         rng = check_random_state(random_state)
@@ -631,6 +635,7 @@ class LatentGaussianModel(CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         data : arviz.InferenceData
+            Its posterior group holds `x`.
         """
         check_is_fitted(self, "mean_")
         try:

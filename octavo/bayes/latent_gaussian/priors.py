@@ -105,6 +105,7 @@ def rw1(n: int) -> sp.csr_array:
     Returns
     -------
     Q : sparse array of shape (n, n)
+        The precision matrix.
 
     Examples
     --------
@@ -128,6 +129,7 @@ def rw2(n: int) -> sp.csr_array:
     Returns
     -------
     Q : sparse array of shape (n, n)
+        The precision matrix.
 
     Examples
     --------
@@ -156,6 +158,7 @@ def ar1(n: int, rho: float, precision: float = 1.0) -> sp.csr_array:
     Returns
     -------
     Q : sparse array of shape (n, n)
+        The precision matrix.
 
     Examples
     --------
@@ -189,6 +192,7 @@ def icar(adjacency: Any) -> sp.csr_array:
     Returns
     -------
     Q : sparse array of shape (n, n)
+        The precision matrix.
 
     Examples
     --------
@@ -223,6 +227,7 @@ def thin_plate_grid(n_rows: int, n_columns: int) -> sp.csr_array:
     Returns
     -------
     Q : sparse array of shape (n_rows n_columns, n_rows n_columns)
+        The precision matrix, nodes row by row.
 
     Examples
     --------
@@ -265,6 +270,7 @@ def matern_grid(n_rows: int, n_columns: int, length_scale: float, variance: floa
     Returns
     -------
     Q : sparse array of shape (n_rows n_columns, n_rows n_columns)
+        The precision matrix, nodes row by row.
 
     Examples
     --------

@@ -154,6 +154,7 @@ class StochasticVolatility(ReadyModel):
         Returns
         -------
         marginal : Marginal
+            The density.
         """
         check_is_fitted(self, "mean_")
         if not 0 <= t < self.mean_.size:

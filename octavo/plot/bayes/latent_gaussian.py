@@ -130,7 +130,8 @@ def plot_hyper_grid(model: Any, pair: tuple[int, int] = (0, 1), *, ax: Axes | No
         return ax
     a, b = pair
     weights = model.theta_weights_ / model.theta_weights_.max()
-    ax.scatter(*model.theta_grid_[:, [a, b]].T, s=4 + 120 * weights, color="C0", alpha=0.6)
+    x, y = model.theta_grid_[:, [a, b]].T
+    ax.scatter(x, y, s=4 + 120 * weights, color="C0", alpha=0.6)
     ax.plot(model.theta_mode_[a], model.theta_mode_[b], "k+", ms=10, label="mode")
     ax.set(xlabel=f"θ{a + 1}", ylabel=f"θ{b + 1}")
     ax.legend(frameon=False)
