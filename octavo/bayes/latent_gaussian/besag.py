@@ -9,7 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
+from octavo.bayes.latent_gaussian.densities import Marginal
 from octavo.bayes.latent_gaussian.priors import icar
 from octavo.bayes.latent_gaussian.ready import (
     COMMON_CONSTRAINTS,
@@ -197,4 +199,25 @@ class BesagSpatialModel(ReadyModel):
         self.intercept_ = float(model.mean_[first])
         self.coef_ = model.mean_[first + 1 :]
         self.coef_sd_ = np.sqrt(model.var_[first + 1 :])
+        self._combinations = A
         return self
+
+    def marginal(self, i: int, method: str | None = None) -> Marginal:
+        """Return the posterior density of the log rate of one region.
+
+        Parameters
+        ----------
+        i : int
+            The region.
+        method : str, default=None
+            How it is corrected, see `LatentGaussianModel`.
+
+        Returns
+        -------
+        marginal : Marginal
+            The density.
+        """
+        check_is_fitted(self, "mean_")
+        if not 0 <= i < self.mean_.size:
+            raise ValueError(f"i should be below {self.mean_.size}, got {i}.")
+        return self.model_.predict(self._combinations[[i]], method).marginals[0]

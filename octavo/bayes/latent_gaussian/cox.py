@@ -8,7 +8,9 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
+from octavo.bayes.latent_gaussian.densities import Marginal
 from octavo.bayes.latent_gaussian.priors import matern_grid, thin_plate_grid
 from octavo.bayes.latent_gaussian.ready import (
     COMMON_CONSTRAINTS,
@@ -242,4 +244,30 @@ class LogGaussianCoxProcess(ReadyModel):
         self.coef_ = model.mean_[first:]
         self.coef_sd_ = np.sqrt(model.var_[first:])
         self.intercept_ = float(model.mean_[first - 1]) if self.fit_intercept else 0.0
+        self._combinations = A
         return self
+
+    def marginal(self, row: int, column: int, method: str | None = None) -> Marginal:
+        """Return the posterior density of the log intensity of one cell.
+
+        Parameters
+        ----------
+        row, column : int
+            The cell.
+        method : str, default=None
+            How it is corrected, see `LatentGaussianModel`.
+
+        Returns
+        -------
+        marginal : Marginal
+            The density.
+        """
+        check_is_fitted(self, "mean_")
+        n_rows, n_columns = self.mean_.shape
+        if not (0 <= row < n_rows and 0 <= column < n_columns):
+            raise ValueError(
+                f"row and column should lie in a grid of {n_rows} x {n_columns}, "
+                f"got {row} and {column}."
+            )
+        at = row * n_columns + column
+        return self.model_.predict(self._combinations[[at]], method).marginals[0]

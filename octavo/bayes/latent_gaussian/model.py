@@ -281,6 +281,23 @@ class LatentGaussianModel(CallbackSupportMixin, BaseEstimator):
         word.model = self
         self.marginals = word
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, `marginals` as a plain word.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            As in scikit-learn.
+
+        Returns
+        -------
+        params : dict
+            Parameters by name.
+        """
+        params: dict[str, Any] = super().get_params(deep=deep)
+        params["marginals"] = str(params["marginals"])
+        return params
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "mean_"):

@@ -130,6 +130,8 @@ class StochasticVolatility(ReadyModel):
         values = np.asarray(returns, dtype=np.float64)
         if values.ndim != 1 or values.size < 2:
             raise ValueError(f"returns should be a vector of two or more, got {values.shape}.")
+        if np.isnan(values).all():
+            raise ValueError("returns should not all be missing, got NaN everywhere.")
         n = values.size
         A = sp.csr_array(sp.hstack([sp.eye_array(n), np.ones((n, 1))]))
         prior = FixedPrior(volatility_prior, n)

@@ -444,7 +444,7 @@ def _triangle_inverse(panel, inverse):
 
 
 @njit(cache=True)
-def _ratio(panel, triangle, out):
+def _below_over_top(panel, triangle, out):
     """Write L_below L_top⁻¹."""
     below, width = out.shape
     for i in range(below):
@@ -535,7 +535,7 @@ def invert_panels(
         triangle = columns[: width * width].reshape(width, width)
         _triangle_inverse(panel, triangle)
         ratio = below_top[: below * width].reshape(below, width)
-        _ratio(panel, triangle, ratio)
+        _below_over_top(panel, triangle, ratio)
         _times_minus(corner, ratio, target[width:])
         _top_inverse(triangle, ratio, target)
         if has_child[s]:

@@ -18,7 +18,7 @@ COUNTS = np.random.default_rng(0).poisson(2.0, (4, 5)).astype(float)
 GAMES = [["a", "b", 1], ["b", "c", 1], ["a", "c", 2]]
 RING = np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)
 RATES = [2.0, 1.0, 4.0, 6.0, 5.0, 1.0]
-PRIOR = ar1(5, 0.5)
+PRIOR = ar1(5, 0.5).toarray()
 
 
 def moments(model):
@@ -31,6 +31,7 @@ CASES = [
         fit=lambda m: m.fit(LABELS),
         query=lambda m: np.append(moments(m), m.marginal(0).pdf),
         bad=[
+            ("NaN", lambda m: m.fit(LABELS, np.full((5, 5), np.nan)), ValueError, "nan in row 0"),
             ("labels", lambda m: m.fit([0, 1, 2, 1, 0]), ValueError, "got 2 in row 2"),
             ("shape", lambda m: m.fit([0, 1]), ValueError, "one entry per latent"),
             ("empty", lambda m: m.fit([]), ValueError, "y should be"),
@@ -45,6 +46,9 @@ CASES = [
         query=moments,
         bad=[
             ("shape", lambda m: m.fit([1.0]), ValueError, "returns should be"),
+            ("NaN", lambda m: m.fit([np.nan, np.nan]), ValueError, "NaN everywhere"),
+            ("empty", lambda m: m.fit([]), ValueError, "returns should be"),
+            ("type", lambda m: m.fit(["x", "y"]), ValueError, "could not convert"),
             ("infinite", lambda m: m.fit([1.0, np.inf]), ValueError, "finite"),
             ("option", lambda m: m.set_params(tol=-1).fit(RETURNS), ValueError, "'tol'"),
         ],
@@ -57,9 +61,12 @@ CASES = [
         bad=[
             ("shape", lambda m: m.fit([1.0]), ValueError, "grid of 3 x 3"),
             ("counts", lambda m: m.fit(COUNTS - 5), ValueError, "whole counts"),
-            ("field", lambda m: m.set_params(field="x").fit(COUNTS), ValueError, "'field'"),
+            ("NaN", lambda m: m.fit(COUNTS, COUNTS * np.nan), ValueError, "covariates should be"),
+            ("empty", lambda m: m.fit([]), ValueError, "grid of 3 x 3"),
+            ("type", lambda m: m.fit([["x"] * 3] * 3), ValueError, "could not convert"),
+            ("option", lambda m: m.set_params(field="x").fit(COUNTS), ValueError, "'field'"),
         ],
-        unfitted=[],
+        unfitted=[lambda m: m.marginal(0, 0)],
     ),
     Case(
         make=DynamicRankingModel,
@@ -68,7 +75,10 @@ CASES = [
         bad=[
             ("self", lambda m: m.fit([["a", "a", 1], ["a", "b", 1]]), ValueError, "himself"),
             ("shape", lambda m: m.fit([["a", "b"]]), ValueError, "player, opponent and time"),
-            ("rho", lambda m: m.set_params(rho=2.0).fit(GAMES), ValueError, "'rho'"),
+            ("NaN", lambda m: m.fit([["a", "b", np.nan]]), ValueError, "got one as time of row 0"),
+            ("empty", lambda m: m.fit([]), ValueError, "player, opponent and time"),
+            ("type", lambda m: m.fit(GAMES, ["x"] * 3), ValueError, "could not convert"),
+            ("option", lambda m: m.set_params(rho=2.0).fit(GAMES), ValueError, "'rho'"),
         ],
         unfitted=[lambda m: m.predict_proba(GAMES), lambda m: m.marginal("a", 1)],
     ),
@@ -79,6 +89,10 @@ CASES = [
         bad=[
             ("shape", lambda m: m.fit([1.0]), ValueError, "one count per region"),
             ("counts", lambda m: m.fit([-1.0, *RATES[1:]]), ValueError, "got -1 in row 0"),
+            ("NaN", lambda m: m.fit(RATES, np.full((6, 1), np.nan)), ValueError, "X should be"),
+            ("empty", lambda m: m.fit([]), ValueError, "one count per region"),
+            ("type", lambda m: m.fit(["x"] * 6), ValueError, "could not convert"),
+            ("option", lambda m: m.set_params(tol=-1).fit(RATES), ValueError, "'tol'"),
             (
                 "adjacency",
                 lambda m: m.set_params(adjacency=np.triu(RING)).fit(RATES),
@@ -86,6 +100,6 @@ CASES = [
                 "symmetric",
             ),
         ],
-        unfitted=[],
+        unfitted=[lambda m: m.marginal(0)],
     ),
 ]
