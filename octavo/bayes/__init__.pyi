@@ -1,5 +1,26 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.bayes.gaussian_mixtures.reduction import GMMReduction as GMMReduction
+from octavo.bayes.latent_gaussian.besag import BesagSpatialModel as BesagSpatialModel
+from octavo.bayes.latent_gaussian.cox import LogGaussianCoxProcess as LogGaussianCoxProcess
+from octavo.bayes.latent_gaussian.densities import Marginal as Marginal
+from octavo.bayes.latent_gaussian.dynamic_ranking import DynamicRankingModel as DynamicRankingModel
+from octavo.bayes.latent_gaussian.gp_probit import GPProbitClassifier as GPProbitClassifier
+from octavo.bayes.latent_gaussian.hyper_grid import HyperGrid as HyperGrid
+from octavo.bayes.latent_gaussian.hyper_grid import hyperparameter_grid as hyperparameter_grid
+from octavo.bayes.latent_gaussian.likelihood_names import make_likelihood as make_likelihood
+from octavo.bayes.latent_gaussian.model import LatentGaussianModel as LatentGaussianModel
+from octavo.bayes.latent_gaussian.model import LatentPrediction as LatentPrediction
+from octavo.bayes.latent_gaussian.priors import GaussianPrior as GaussianPrior
+from octavo.bayes.latent_gaussian.priors import ar1 as ar1
+from octavo.bayes.latent_gaussian.priors import icar as icar
+from octavo.bayes.latent_gaussian.priors import matern_grid as matern_grid
+from octavo.bayes.latent_gaussian.priors import rw1 as rw1
+from octavo.bayes.latent_gaussian.priors import rw2 as rw2
+from octavo.bayes.latent_gaussian.priors import thin_plate_grid as thin_plate_grid
+from octavo.bayes.latent_gaussian.sparse_precision import SparseCholesky as SparseCholesky
+from octavo.bayes.latent_gaussian.sparse_precision import selected_inverse as selected_inverse
+from octavo.bayes.latent_gaussian.sparse_precision import sparse_cholesky as sparse_cholesky
+from octavo.bayes.latent_gaussian.volatility import StochasticVolatility as StochasticVolatility
 from octavo.bayes.mixed_models.accuracy import variational_accuracy as variational_accuracy
 from octavo.bayes.mixed_models.estimator import VariationalMixedModel as VariationalMixedModel
 from octavo.bayes.mixed_models.formula import fit_mixed_formula as fit_mixed_formula

@@ -1,5 +1,10 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.plot.bayes.gaussian_mixtures import plot_gmm_reduction as plot_gmm_reduction
+from octavo.plot.bayes.latent_gaussian import plot_correction_bounds as plot_correction_bounds
+from octavo.plot.bayes.latent_gaussian import plot_field_map as plot_field_map
+from octavo.plot.bayes.latent_gaussian import plot_hyper_grid as plot_hyper_grid
+from octavo.plot.bayes.latent_gaussian import plot_marginal_methods as plot_marginal_methods
+from octavo.plot.bayes.latent_gaussian import plot_volatility as plot_volatility
 from octavo.plot.bayes.mixed_models import plot_caterpillar as plot_caterpillar
 from octavo.plot.bayes.mixed_models import plot_lower_bounds as plot_lower_bounds
 from octavo.plot.bayes.mixed_models import plot_partial_effects as plot_partial_effects
