@@ -263,8 +263,7 @@ class LogGaussianCoxProcess(ReadyModel):
             The density.
         """
         check_is_fitted(self, "mean_")
-        shape: tuple[int, ...] = self.mean_.shape
-        n_rows, n_columns = shape
+        n_rows, n_columns = (int(size) for size in np.asarray(self.intensity_).shape)
         if not (0 <= row < n_rows and 0 <= column < n_columns):
             raise ValueError(
                 f"row and column should lie in a grid of {n_rows} x {n_columns}, "

@@ -188,7 +188,9 @@ class DynamicRankingModel(ReadyModel):
         t = _position(self.times_, when, "time")
         if (i == j).any():
             at = int(np.flatnonzero(i == j)[0])
-            raise ValueError(f"A player cannot play against himself: {first[at]!r} in row {at}.")
+            raise ValueError(
+                f"A player cannot play against himself: {first[at].item()!r} in row {at}."
+            )
         p, m = self.players_.size, first.size
         rows = np.repeat(np.arange(m), 2)
         columns = np.column_stack([t * p + i, t * p + j]).ravel()
@@ -268,5 +270,5 @@ def _position(known: Numbers, labels: Numbers, name: str) -> Ints:
     unknown = known[at] != labels
     if unknown.any():
         row = int(np.flatnonzero(unknown)[0])
-        raise ValueError(f"The {name} {labels[row]!r} of row {row} was not seen in fit.")
+        raise ValueError(f"The {name} {labels[row].item()!r} of row {row} was not seen in fit.")
     return at.astype(np.int64)

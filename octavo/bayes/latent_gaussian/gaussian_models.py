@@ -421,16 +421,16 @@ class _CovarianceState(GaussianState):
         self.model = model
         m = model.Ku.shape[0]
         shifted = h - q * model.mean_u
+        self._inner: Floats | None = None
         if (q >= 0).all():
-            root = np.sqrt(q)
-            B = root[:, None] * model.Ku * root
+            self._root = np.sqrt(q)
+            B = self._root[:, None] * model.Ku * self._root
             B.flat[:: m + 1] += 1.0
-            L, failed = lapack.dpotrf(B, lower=1, clean=1, overwrite_a=1)
+            L, failed = lapack.dpotrf(B, lower=1, clean=1)
             if failed:
                 raise NotPositiveDefinite(int(failed) - 1)
+            self._factor = L
             self.log_det = 2.0 * float(np.log(np.diag(L)).sum())
-            white, _ = lapack.dtrtrs(L, np.diag(root), lower=1)
-            self.site_precision = white.T @ white  # W^{1/2} B⁻¹ W^{1/2}
         else:  # some site pushes away: (I + W K)⁻¹ W by elimination
             B = q[:, None] * model.Ku
             B.flat[:: m + 1] += 1.0
@@ -440,9 +440,8 @@ class _CovarianceState(GaussianState):
             if (np.sign(diagonal).prod() * (-1) ** swaps) <= 0:
                 raise NotPositiveDefinite(int(np.argmin(q)))
             self.log_det = float(np.log(np.abs(diagonal)).sum())
-            self.site_precision = lu_solve(factors, np.diag(q))
-        gap = model.Ku @ shifted
-        self.weights = shifted - self.site_precision @ gap
+            self._inner = lu_solve(factors, np.diag(q))
+        self.weights = shifted - self._apply(model.Ku @ shifted)
         move = model.Ku @ self.weights
         self.mean_u = model.mean_u + move
         self.mean = model.mean + model.Kxu @ self.weights
@@ -450,18 +449,39 @@ class _CovarianceState(GaussianState):
         self.log_integral += 0.5 * float(shifted @ move) - 0.5 * self.log_det
         self._constrain(model.log_constraint)
 
+    def _apply(self, right: Floats) -> Floats:
+        """Return (K_u + W⁻¹)⁻¹ times a vector or columns."""
+        if self._inner is not None:
+            return np.asarray(self._inner @ right)
+        root = self._root if right.ndim == 1 else self._root[:, None]
+        solution, _ = lapack.dpotrs(self._factor, root * right, lower=1)
+        return np.asarray(root * solution).reshape(right.shape)
+
+    @property
+    def site_precision(self) -> Floats:
+        """(K_u + W⁻¹)⁻¹ = W^{1/2} B⁻¹ W^{1/2}, formed when it is first asked for."""
+        if self._inner is None:
+            white, _ = lapack.dtrtrs(self._factor, np.diag(self._root), lower=1)
+            self._inner = white.T @ white
+        return self._inner
+
     def _free_covariance(self, B: Floats) -> Floats:
         model = self.model
-        known = model.Kxu.T @ B
-        return np.asarray(model.K @ B - model.Kxu @ (self.site_precision @ known))
+        return np.asarray(model.K @ B - model.Kxu @ self._apply(model.Kxu.T @ B))
+
+    def _lost(self, K: Floats) -> Floats:
+        """Return the diagonal of K (K_u + W⁻¹)⁻¹ Kᵀ."""
+        if self._inner is not None:
+            return np.asarray(((K @ self._inner) * K).sum(axis=1))
+        white, _ = lapack.dtrtrs(self._factor, self._root[:, None] * K.T, lower=1)
+        return np.asarray(np.einsum("ij,ij->j", white, white))
 
     def _free_variances(self) -> tuple[Floats, Floats]:
         model = self.model
-        var_u = np.diag(model.Ku) - ((model.Ku @ self.site_precision) * model.Ku).sum(axis=1)
+        var_u = np.diag(model.Ku) - self._lost(model.Ku)
         if model.identity:
             return var_u, var_u
-        lost = ((model.Kxu @ self.site_precision) * model.Kxu).sum(axis=1)
-        return np.diag(model.K) - lost, var_u
+        return np.diag(model.K) - self._lost(model.Kxu), var_u
 
     def _free_draws(self, normals: Floats) -> Floats:
         V = self._free_covariance(np.eye(self.model.n))
