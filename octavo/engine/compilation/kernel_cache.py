@@ -304,9 +304,14 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if hasattr(dispatcher, "py_func"):  # not where numba is switched off
         if cached:
             dispatcher._cache = SourceKeyedCache(dispatcher.py_func, options)
-        if options.get("inline", "never") == "never":
+        # A kernel that calls itself must find itself at work.
+        if options.get("inline", "never") == "never" and not _names_itself(dispatcher.py_func):
             _compile_bare_for_kernels(dispatcher, options)
     return dispatcher
+
+
+def _names_itself(function: Any) -> bool:
+    return function.__name__ in function.__code__.co_names
 
 
 def _compile_bare_for_kernels(dispatcher: Any, options: dict[str, Any]) -> None:
