@@ -334,8 +334,7 @@ def _compile_bare_for_kernels(dispatcher: Any, options: dict[str, Any]) -> None:
     The two wrappers through which Python and C call a kernel take a quarter of the compiler's
     time. A kernel that another calls goes into the caller's machine code, and into its file.
     """
-    bare: Any = numba.njit(**options, no_cpython_wrapper=True, no_cfunc_wrapper=True)(
-        dispatcher.py_func
-    )
+    bare_options = {**options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    bare: Any = numba.njit(**bare_options)(dispatcher.py_func)
     dispatcher.get_call_template = bare.get_call_template
     dispatcher.get_overload = bare.get_overload

@@ -467,9 +467,9 @@ class BoxAscent:
         self.rule = STOPPING.index(stopping)
         self.may_shrink = not callable(K) and diagonal.size > _SMALL
         positive = diagonal > 0
-        self.inverse = np.where(positive, 1.0 / np.where(positive, diagonal, 1.0), 1e300)
-        if np.all(diagonal == 1.0):
-            self.inverse = None  # the kernels have a shorter form for it
+        inverse = np.where(positive, 1.0 / np.where(positive, diagonal, 1.0), 1e300)
+        # The kernels have a shorter form for ones.
+        self.inverse = None if np.all(diagonal == 1.0) else inverse
         self.steps = np.array([-1, 0, 0, 0])
 
     def climb(self, linear, beta, h, lower, upper, tol, max_iter=-1, trace=False, watch=None):

@@ -18,7 +18,7 @@ G. J. Bierman. Factorization Methods for Discrete Sequential Estimation. Academi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -30,7 +30,7 @@ from octavo.engine.streams.passes import JIT, SUM, WORD, as_rows, axpy, row_of
 __all__ = ["Covariance", "new_covariance"]
 
 NONE, DIAGONAL, FULL = 0, 1, 2
-INNER_WORD = {"error_model": "numpy", "forceinline": True}
+INNER_WORD: Any = {"error_model": "numpy", "forceinline": True}
 _FLOOR = 1e-200  # smallest variance kept: its product with a squared feature is not yet zero
 
 
