@@ -552,7 +552,7 @@ def ionosphere_draws(seed: int, full: bool) -> np.ndarray:
     values, vectors = np.linalg.eigh(K - K @ inner @ K)
     rng = np.random.default_rng(seed)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    n_chains, n_iter = (500, 1500) if full else (200, 150)
+    n_chains, n_iter = (200, 900) if full else (200, 150)
     return slice_draws(
         lambda x: (log_ndtr(signs * x) - h * x + 0.5 * q * x * x).sum(axis=1),
         ep.mean_,

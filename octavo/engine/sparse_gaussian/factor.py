@@ -35,7 +35,9 @@ from octavo.engine.sparse_gaussian.supernodes import (
 )
 
 BAND_LIMIT = 16  # bandwidth up to which the banded routines win over supernodes
-DENSE_LIMIT = 64  # rows up to which a dense factor costs less than looking for zeros
+# Rows up to which a dense factor costs less than looking for zeros; and up to which it takes
+# milliseconds, so that nobody waits for kernels to compile.
+TINY, DENSE_LIMIT = 64, 400
 
 
 class NotPositiveDefinite(ValueError):
@@ -370,13 +372,13 @@ def analyze_precision(Q: sp.csr_array, order: Ints | None = None) -> Any:
         An order of elimination that is known to be good; found if None.
     """
     n = Q.shape[0]
-    if n <= DENSE_LIMIT and order is None:
+    if n <= TINY and order is None:
         return DenseLayout(Q)
     coo = Q.tocoo()
     width = int(abs(coo.row - coo.col).max(initial=0))
     if width <= BAND_LIMIT and order is None:
         return BandedLayout(Q, width)
-    if Q.nnz > 0.5 * n * n and order is None:
+    if (n <= DENSE_LIMIT or Q.nnz > 0.5 * n * n) and order is None:
         return DenseLayout(Q)
     return SupernodalLayout(Q, order)
 
