@@ -523,5 +523,11 @@ def _warmup() -> None:
     scale_weights(state, 0.5)
     v = variance(x, state)
     confident_step(x, state, v, 0.1, 1.0, 0, 1)
+    full = new_state(2, 2, (1.0,), covariance_kind=rank_one.FULL, average=True)
+    confident_step(x, full, variance(x, full), 0.1, 1.0, 0, 1)
+    moved = (state.weights, state.drift, 0.0, 2, 0, 1)
+    _step_diagonal(x, state.covariance.values, v, 0.1, 1.0, *moved)
+    _, values, projected, gain = full.covariance
+    _step_full(values, projected, gain, 0.1, 1.0, *moved)
     dual_score(x, state, 0.0, v, 1.0)
     dual_step(x, state, 0.0, v, 1.0, 1.0)

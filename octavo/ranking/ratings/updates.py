@@ -70,7 +70,7 @@ def _gamma(rules, sigma_i, c, k, i, q, table):
     return table[i, q]
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, forceinline=True)
 def _pair_terms(rules, mu_i, mu_q, c, outcome):
     """Return c δ_q/σ_i² and c² η_q/(γ_q σ_i²): Eq. (49)-(50) for BT, Algorithm 3 for TM.
 
