@@ -309,7 +309,8 @@ def _compile_bare_for_kernels(dispatcher: Any, options: dict[str, Any]) -> None:
     """Let kernels that call this one compile it without what only Python needs.
 
     The two wrappers through which Python and C call a kernel take a tenth to a quarter of the
-    compiler's time. A kernel that another calls goes into the caller's machine code, and into its file.
+    compiler's time. A kernel that another calls goes into the caller's machine code, and into
+    its file.
     """
     bare_options = {**options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     bare: Any = numba.njit(**bare_options)(dispatcher.py_func)
