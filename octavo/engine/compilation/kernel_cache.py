@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-import linecache
 import os
 import pickle
 import tempfile
@@ -65,20 +64,12 @@ def _file_hash(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def _last_line(code: CodeType) -> int:
-    last = max((end or 0 for _, end, _, _ in code.co_positions()), default=0)
-    return max([last] + [_last_line(c) for c in code.co_consts if isinstance(c, CodeType)])
-
-
 def _text(thing: Any) -> str:
     """Return the source of a function or class, or the next best thing."""
-    code = getattr(thing, "__code__", None)
-    if code is not None and (lines := linecache.getlines(code.co_filename)):
-        # What `inspect.getsource` finds, without reading the file word by word.
-        return "".join(lines[code.co_firstlineno - 1 : _last_line(code)])
     try:
         return inspect.getsource(thing)
     except (OSError, TypeError):
+        code = getattr(thing, "__code__", None)
         if code is None:
             return getattr(thing, "__qualname__", type(thing).__qualname__)
         plain = [c for c in code.co_consts if not isinstance(c, CodeType)]
@@ -331,8 +322,9 @@ def _names_itself(function: Any) -> bool:
 def _compile_bare_for_kernels(dispatcher: Any, options: dict[str, Any]) -> None:
     """Let kernels that call this one compile it without what only Python needs.
 
-    The two wrappers through which Python and C call a kernel take a quarter of the compiler's
-    time. A kernel that another calls goes into the caller's machine code, and into its file.
+    The two wrappers through which Python and C call a kernel take a tenth to a quarter of the
+    compiler's time. A kernel that another calls goes into the caller's machine code, and into
+    its file.
     """
     bare_options = {**options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     bare: Any = numba.njit(**bare_options)(dispatcher.py_func)
