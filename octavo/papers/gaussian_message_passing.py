@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from octavo import bayes, plot
-from octavo.catalogue import Method, Paper
+from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import NotMeasurable, Run, at_least, at_most, holds
 
 PAPER = Paper(
@@ -46,6 +46,7 @@ PAPER = Paper(
             peers=("statsmodels", "gpboost"),
             plots=("plot_caterpillar", "plot_posterior_density", "plot_lower_bounds"),
             modules=("mixed_models",),
+            trials={"VariationalMixedModel": Trial(({},), {"family": "gaussian"})},
         ),
         Method(
             name="HeteroscedasticAdditiveRegressor",

@@ -132,6 +132,12 @@ class StochasticVolatility(ReadyModel):
             raise ValueError(f"returns should be a vector of two or more, got {values.shape}.")
         if np.isnan(values).all():
             raise ValueError("returns should not all be missing, got NaN everywhere.")
+        largest = float(np.nanmax(np.abs(values)))
+        if largest > 0 and not 1e-100 < largest < 1e100:
+            raise ValueError(
+                f"The squares of returns would leave the range of doubles: the largest is {largest:g}. "
+                "Choose another unit, such as per cent."
+            )
         n = values.size
         A = sp.csr_array(sp.hstack([sp.eye_array(n), np.ones((n, 1))]))
         prior = FixedPrior(volatility_prior, n)
