@@ -16,6 +16,8 @@ class UnknownNameError(ValueError):
         spelled = [by_lower[k] for k in dict.fromkeys([*nearest, *reversed(holding)])][:5]
         if spelled:
             hint = f"did you mean {' or '.join(spelled)}?"
+        elif len(known) <= 12:
+            hint = f"known: {', '.join(known)}."
         else:
             near = difflib.get_close_matches(wanted, list(by_lower), n=5, cutoff=0.0)
             hint = f"the nearest are: {', '.join(by_lower[k] for k in near)}."

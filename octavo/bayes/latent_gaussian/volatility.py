@@ -135,8 +135,8 @@ class StochasticVolatility(ReadyModel):
         largest = float(np.nanmax(np.abs(values)))
         if largest > 0 and not 1e-100 < largest < 1e100:
             raise ValueError(
-                f"The squares of returns would leave the range of doubles: the largest is {largest:g}. "
-                "Choose another unit, such as per cent."
+                f"The squares of returns would leave the range of doubles: their largest size is "
+                f"{largest:g}. Choose another unit, such as per cent."
             )
         n = values.size
         A = sp.csr_array(sp.hstack([sp.eye_array(n), np.ones((n, 1))]))
