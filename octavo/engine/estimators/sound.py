@@ -95,6 +95,8 @@ def _judge_fitted(estimator: Any, method: str) -> None:
     fitted = vars(estimator)
     for name in MODELS:
         numbers = _numbers(fitted.get(name))
+        if name == "objective_" and np.isscalar(numbers) and numbers == -math.inf:
+            continue  # what is minimised has no lower end here: a constant that is fitted exactly
         if numbers is not None and not np.all(np.isfinite(numbers)):
             raise ValueError(
                 f"{type(estimator).__name__}.{method} ends with a {name} that is not finite. Look "
