@@ -132,6 +132,8 @@ class StochasticVolatility(ReadyModel):
             raise ValueError(f"returns should be a vector of two or more, got {values.shape}.")
         if np.isnan(values).all():
             raise ValueError("returns should not all be missing, got NaN everywhere.")
+        if np.isinf(values).any():
+            raise ValueError("returns should be finite, or NaN where one is missing, got inf.")
         largest = float(np.nanmax(np.abs(values)))
         if largest > 0 and not 1e-100 < largest < 1e100:
             raise ValueError(

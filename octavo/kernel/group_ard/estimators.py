@@ -193,6 +193,12 @@ class GroupVarianceRegressor(CallbackSupportMixin, RegressorMixin, SoundEstimato
 
     def _nothing(self, n_groups: int) -> Solution:
         """Return the answer where y is constant and the noise unknown: there is no noise."""
+        warnings.warn(
+            "y is constant: the estimated noise is zero, and the marginal likelihood is infinite. "
+            "Give the noise a value.",
+            UserWarning,
+            stacklevel=5,
+        )
         self.gamma_ = 0.0 if isinstance(self.gamma, str) else float(self.gamma)
         lam, empty = np.zeros(n_groups), np.zeros(0)
         at = Factored(lam, 0.0, -np.inf, 0.0, np.zeros((0, 0)), empty, empty.astype(int), empty)
