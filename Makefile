@@ -9,7 +9,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 JOBS ?= auto
 BENCH ?=
 
-.PHONY: demo test test-all bench claims docs lint sync new clean clean-cache
+.PHONY: demo test test-all fuzz bench claims docs lint sync new clean clean-cache
 
 # A stamp a set of extras: installed once, again when the requirements change.
 $(VENV)/.stamp-%: pyproject.toml constraints.txt
@@ -27,6 +27,11 @@ test: $(VENV)/.stamp-test
 
 test-all: $(VENV)/.stamp-test
 	$(THREADS) $(BIN)/python -m pytest -n $(JOBS)
+
+# Hostile input of every kind to everything public, and FUZZ rounds of two kinds at once: an hour.
+FUZZ ?= 20
+fuzz: $(VENV)/.stamp-test
+	OCTAVO_FUZZ=$(FUZZ) $(THREADS) $(BIN)/python -m pytest -n $(JOBS) tests/conformance/test_hostile.py
 
 # All benchmarks, or a room, a family or one: make bench BENCH="ranking svm/minimax"
 bench: $(VENV)/.stamp-bench

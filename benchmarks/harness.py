@@ -26,6 +26,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results" / "bench.json"
+FIRST_CALLS = ROOT / "docs" / "results" / "first_calls.json"
 PAGE = ROOT / "docs" / "benchmarks.md"
 
 
@@ -162,11 +163,45 @@ def record(module: str, contests: list[dict[str, Any]], hardware: str = "") -> N
     }
     kept = dict(sorted(kept.items()))
     RESULTS.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    PAGE.write_text(page(kept), encoding="utf-8")
+    write_page()
 
 
-def page(kept: dict[str, Any]) -> str:
-    """Return the Markdown page of all recorded results."""
+def write_page() -> None:
+    """Rewrite the page from the results that are kept."""
+    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    first = json.loads(FIRST_CALLS.read_text(encoding="utf-8")) if FIRST_CALLS.exists() else None
+    PAGE.write_text(page(kept, first), encoding="utf-8")
+
+
+def first_call_lines(first: dict[str, Any]) -> list[str]:
+    """Return the section on first calls: a table, and in one line those that compile nothing."""
+    measured = {name: found for name, found in first["estimators"].items() if "error" not in found}
+    compiled = {name: found for name, found in measured.items() if found["kernels"]}
+    lines = [
+        "",
+        "## First calls",
+        "",
+        "What the first fit takes beyond a second one when no kernel has been compiled yet, in",
+        "processor time, on default parameters and tiny data (`python tools/first_calls.py`).",
+        "`octavo warmup` compiles everything beforehand; later processes read the cache.",
+        "",
+        f"{first['date']}, {first['machine']}",
+        "",
+        "| estimator | seconds | kernels compiled |",
+        "|---|---|---|",
+    ]
+    for name, found in sorted(compiled.items(), key=lambda item: (-item[1]["seconds"], item[0])):
+        star = "" if found["defaults"] else " (as its test makes it)"
+        lines.append(f"| {name}{star} | {found['seconds']:.2f} | {found['kernels']} |")
+    if idle := [name for name in measured if name not in compiled]:
+        lines += ["", f"Nothing is compiled by {', '.join(idle)}."]
+    if failed := [name for name in first["estimators"] if name not in measured]:
+        lines += ["", f"Could not be measured: {', '.join(failed)}."]
+    return lines
+
+
+def page(kept: dict[str, Any], first: dict[str, Any] | None = None) -> str:
+    """Return the Markdown page of all recorded results and, where measured, of first calls."""
     lines = [
         "# Benchmarks",
         "",
@@ -174,6 +209,8 @@ def page(kept: dict[str, Any]) -> str:
         "in rotating order; a ratio is the solver's time over octavo's in the same repeat (median,",
         "with the smallest and largest). First calls, which compile, are not timed.",
     ]
+    if first is not None:
+        lines += first_call_lines(first)
     for module, entry in kept.items():
         lines += ["", f"## {module}", "", f"{entry['date']}, {entry['machine']}"]
         for contest in entry["contests"]:

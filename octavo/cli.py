@@ -15,6 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from octavo import __version__
+from octavo._interrupts import second_interrupt_ends
+from octavo._outside_text import visible
 from octavo._terminal import output, spell_where_needed
 from octavo.catalogue import (
     Method,
@@ -47,9 +49,14 @@ err = Console(stderr=True)
 COLOURS = {"reproduced": "green", "refuted": "red", "failed": "bold red"}
 
 
+def shown(text: str) -> str:
+    """Return text as a console prints it letter by letter: no markup, no control characters."""
+    return escape(visible(text, keep="\n"))
+
+
 def fail(message: str) -> NoReturn:
     """Say what went wrong and leave with status 2."""
-    err.print(f"[bold red]error[/]: {escape(message)}", soft_wrap=True)
+    err.print(f"[bold red]error[/]: {shown(message)}", soft_wrap=True)
     raise typer.Exit(2)
 
 
@@ -92,7 +99,7 @@ def _method_table(chosen: Sequence[tuple[Paper, Method]]) -> Table:
     table = Table("method", "room", "what it does", "paper")
     table.columns[0].no_wrap = True
     for paper, method in chosen:
-        table.add_row(f"[bold]{method.name}[/]", method.room, escape(method.summary), paper.key)
+        table.add_row(f"[bold]{method.name}[/]", method.room, shown(method.summary), paper.key)
     return table
 
 
@@ -145,7 +152,7 @@ def show(
         return
     member = next((m for m in method.members if m.lower() == name.lower()), method.members[0])
     docstring = docstring_of(method.room, member)
-    out.print(f"[bold]{method.name}[/]  {escape(method.summary)}", soft_wrap=True)
+    out.print(f"[bold]{method.name}[/]  {shown(method.summary)}", soft_wrap=True)
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -165,7 +172,7 @@ def show(
     ]
     for label, text in rows:
         if text:
-            table.add_row(label, escape(text))
+            table.add_row(label, shown(text))
     out.print(table)
     if example := example_of(docstring):
         out.print("\n[dim]example[/]")
@@ -177,7 +184,7 @@ def _show_group(name: str) -> None:
     found = [paper for paper in papers() if paper.key == name.lower()]
     if found:
         paper = found[0]
-        out.print(f"[bold]{paper.key}[/]  {escape(paper.reference)}", soft_wrap=True)
+        out.print(f"[bold]{paper.key}[/]  {shown(paper.reference)}", soft_wrap=True)
         out.print(_method_table([(paper, method) for method in paper.methods]))
         out.print(f"{len(paper.claims)} claims, headlines: {', '.join(paper.headlines)}")
         out.print(f"octavo reproduce {paper.key} measures them.")
@@ -206,7 +213,7 @@ def list_data(
         if plain:
             say("\t".join((d.name, str(d.n_samples), str(d.n_features), here, d.source, d.what)))
         row = (d.name, f"{d.n_samples:,}", f"{d.n_features:,}", d.what, d.source, here)
-        table.add_row(*map(escape, row))
+        table.add_row(*map(shown, row))
     if not plain:
         out.print(table)
 
@@ -247,13 +254,13 @@ def _results_table(outcomes: Sequence[tuple[Paper, Result]]) -> Table:
         colour = COLOURS.get(result.verdict, "yellow")
         verdict = f"[{colour}]{result.verdict_text}[/]"
         if result.verdict != "reproduced" and result.evidence:
-            verdict += f"\n{escape(result.evidence)}"
+            verdict += f"\n{shown(result.evidence)}"
         table.add_row(
             paper.key,
-            escape(result.claim.says),
-            escape(result.claim.where),
-            escape(result.published_text),
-            escape(result.measured_text),
+            shown(result.claim.says),
+            shown(result.claim.where),
+            shown(result.published_text),
+            shown(result.measured_text),
             verdict,
         )
     return table
@@ -286,8 +293,8 @@ def _teller(total: int, console: Console) -> Callable[[Paper, Result, bool], Non
         took = "kept" if kept else f"{result.seconds:.1f} s"
         console.print(
             f"[dim]{next(count):>{len(str(total))}}/{total}[/] {paper.key} "
-            f"[bold]{result.claim.name}[/]: {escape(result.measured_text)}, published "
-            f"{escape(result.published_text)}: [{colour}]{result.verdict_text}[/] [dim]({took})[/]",
+            f"[bold]{result.claim.name}[/]: {shown(result.measured_text)}, published "
+            f"{shown(result.published_text)}: [{colour}]{result.verdict_text}[/] [dim]({took})[/]",
             soft_wrap=True,
             highlight=False,
         )
@@ -350,13 +357,13 @@ def reproduce(
         out.print(_results_table(outcomes))
         out.print(counts_text([result for _, result in outcomes]))
     if report is not None:
-        shown = list(dict.fromkeys(paper.key for paper, _ in chosen))
-        sections = [find_paper(key) for key in shown]
+        keys = list(dict.fromkeys(paper.key for paper, _ in chosen))
+        sections = [find_paper(key) for key in keys]
         err.print("Drawing the figures.")
         # Beside headlines a newcomer sees one picture of each paper, else all.
         figures = draw_figures(sections, jobs, most=None if names or everything else FIGURES)
         write_report(report, sections, outcomes, full=full, figures=figures)
-        err.print(f"Report: {report.resolve()}", soft_wrap=True)
+        err.print(f"Report: {shown(str(report.resolve()))}", soft_wrap=True)
     if any(result.verdict == "failed" for _, result in outcomes):
         raise typer.Exit(1)
 
@@ -365,7 +372,9 @@ def _comparison_table(result: Comparison) -> Table:
     from octavo.compare.progress_bar import clock
     from octavo.compare.snippet import params_text
 
-    table = Table("", "method", result.score_name, "95 % interval", "p", "settings", "a fold")
+    table = Table(
+        "", "method", shown(result.score_name), "95 % interval", "p", "settings", "a fold"
+    )
     for column in (0, 2, 6):
         table.columns[column].justify = "right"
     for s in result.leaderboard:
@@ -381,16 +390,16 @@ def _comparison_table(result: Comparison) -> Table:
             params_text(s.params),
             clock(s.seconds),
         ]
-        table.add_row(*map(escape, row), style=colour)
+        table.add_row(*map(shown, row), style=colour)
     for failure in result.failures:
         if failure.kind != "not tried":
             table.add_row(
                 "-",
-                escape(failure.name),
+                shown(failure.name),
                 f"[red]{failure.kind}[/]",
                 "",
                 "",
-                escape(failure.why),
+                shown(failure.why),
                 "",
             )
     return table
@@ -399,20 +408,20 @@ def _comparison_table(result: Comparison) -> Table:
 def _print_comparison(result: Comparison) -> None:
     for step in result.steps:
         mark = "[yellow]look[/]" if step.alarm else "[dim]-[/]"
-        out.print(f"{mark} {escape(step.what)}", soft_wrap=True, highlight=False)
+        out.print(f"{mark} {shown(step.what)}", soft_wrap=True, highlight=False)
     out.print(_comparison_table(result))
     if any(s.tied and s.p_value == s.p_value for s in result.leaderboard):
         out.print("* the difference from the best could be chance (p > 0.05, corrected)")
     for s in result.leaderboard:
         if note := result.note(s):
-            out.print(f"[dim]{s.name}: {escape(note)}[/]", soft_wrap=True, highlight=False)
+            out.print(f"[dim]{shown(s.name)}: {shown(note)}[/]", soft_wrap=True, highlight=False)
     from octavo.compare.page import verdict
 
-    out.print(f"[bold]{escape(verdict(result))}[/]", soft_wrap=True, highlight=False)
+    out.print(f"[bold]{shown(verdict(result))}[/]", soft_wrap=True, highlight=False)
     left_out = [f for f in result.failures if f.kind == "not tried"]
     if left_out:
         listed = "; ".join(f"{f.name} ({f.why})" for f in left_out)
-        out.print(f"[dim]not tried: {escape(listed)}[/]", soft_wrap=True, highlight=False)
+        out.print(f"[dim]not tried: {shown(listed)}[/]", soft_wrap=True, highlight=False)
     if result.leaderboard:
         out.print("\n[bold]Refit the winner:[/]\n")
         typer.echo(result.snippet())
@@ -516,7 +525,7 @@ def compare(
     if report is not None:
         with err.status("drawing the figures"):
             result.report(report)
-        err.print(f"report: {report.resolve()}", soft_wrap=True)
+        err.print(f"report: {shown(str(report.resolve()))}", soft_wrap=True)
     if result.stopped == "interrupted":
         kept = sum(outcome.error is None for outcome in result.log.outcomes.values())
         err.print(f"stopped; {kept} finished folds are kept, the same command goes on from there")
@@ -590,7 +599,7 @@ def steer(
     except OSError as error:
         fail(f"port {port} cannot be used ({error.strerror}); name another, or leave --port out")
     for note in table.notes:
-        err.print(escape(note), soft_wrap=True)
+        err.print(shown(note), soft_wrap=True)
     typer.echo(server.url)
     err.print("Ctrl-C stops the page.")
     if browser:
@@ -601,4 +610,5 @@ def steer(
 def main() -> None:
     """Run the command line."""
     spell_where_needed()
-    app()
+    with second_interrupt_ends():
+        app()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo import __version__
+from octavo._whole_files import write_whole
 from octavo.catalogue import Paper, PaperFigure
 from octavo.claims import VERDICTS, Result
 
@@ -45,8 +46,10 @@ def figure_html(figure: Figure, caption: str) -> str:
     import matplotlib.pyplot as plt
 
     text = html.escape(caption)
-    image = f'<img alt="{text}" src="{figure_as_data_url(figure)}">'
-    plt.close(figure)
+    try:
+        image = f'<img alt="{text}" src="{figure_as_data_url(figure)}">'
+    finally:
+        plt.close(figure)
     return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
 
 
@@ -204,4 +207,4 @@ def write_report(
         "Intervals are 95 % over the seeds listed.</p>"
         f"{FILTER}{sections}"
     )
-    path.write_text(html_page("octavo: claims reproduced", body), encoding="utf-8")
+    write_whole(path, html_page("octavo: claims reproduced", body))

@@ -8,10 +8,10 @@ by a hash of octavo's sources, so that a second run goes on where the first one 
 from __future__ import annotations
 
 import hashlib
-import json
 import multiprocessing
 import os
 import signal
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +20,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from octavo._interrupts import end_with_parent
+from octavo._journal_lines import append_line, read_lines
 from octavo.catalogue import Paper, find_paper
 from octavo.claims import Claim, Result, run_claim
 
@@ -61,16 +63,14 @@ class ClaimJournal:
 
             path = cache_folder() / "claims" / f"{sources_hash()}.jsonl"
         self.path = path
+        self._keeps = True
 
     def read(self, claims: Sequence[tuple[Paper, Claim]], full: bool) -> dict[str, Result]:
         """Return kept results by ``paper/claim``; damaged or stale lines are passed over."""
-        if not self.path.exists():
-            return {}
         known = {f"{paper.key}/{claim.name}": claim for paper, claim in claims}
         found = {}
-        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+        for entry in read_lines(self.path):
             try:
-                entry = json.loads(line)
                 claim = known[entry["key"]]
                 if entry["full"] is not full or entry["fingerprint"] != claim.fingerprint:
                     continue
@@ -83,15 +83,21 @@ class ClaimJournal:
         """Write down a result, unless it may change with the machine: missing data, a failure."""
         if result.verdict in ("not measurable here", "failed"):
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         line = {
             "key": f"{paper.key}/{result.claim.name}",
             "full": full,
             "fingerprint": result.claim.fingerprint,
             "outcome": _plain(result),
         }
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        try:
+            append_line(self.path, line)
+        except OSError as error:
+            if self._keeps:
+                warnings.warn(
+                    f"Finished claims cannot be kept in {self.path} ({error.strerror}).",
+                    stacklevel=2,
+                )
+            self._keeps = False
 
     def tidy(self) -> None:
         """Remove the journals of older sources, all but a few."""
@@ -131,6 +137,7 @@ def _work(pipe: Connection) -> None:
     """Take jobs from the pipe until None comes, and answer each."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     os.environ.setdefault("MPLBACKEND", "Agg")
+    threading.Thread(target=end_with_parent, daemon=True).start()
     while (job := pipe.recv()) is not None:
         pipe.send(do_job(job))
 

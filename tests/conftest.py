@@ -1,5 +1,10 @@
-"""Settings that must be made before scipy is imported."""
+"""Settings of the process, made before scipy is imported and children are started."""
 
 import os
+import signal
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # scikit-learn's array API checks need it
+# A shell starts what runs in its background deaf to Ctrl-C, and so are its children; tests of
+# interrupts need to be heard.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -48,3 +48,18 @@ def test_benchmarks_are_well_formed(name):
     for contest in contests:
         assert len(contest.solvers) >= 2, "no peer"
         assert set(contest.work) <= set(contest.solvers)
+
+
+def test_the_page_lists_first_calls_slowest_first():
+    found = {
+        "Quick": {"seconds": 0.0, "second_fit": 0.1, "kernels": 0, "defaults": True},
+        "Low": {"seconds": 0.4, "second_fit": 0.1, "kernels": 2, "defaults": False},
+        "High": {"seconds": 2.5, "second_fit": 0.1, "kernels": 9, "defaults": True},
+        "Broken": {"error": "ValueError"},
+    }
+    first = {"machine": "a machine", "date": "2026-01-01", "estimators": found}
+    text = page({}, first)
+    assert text.index("| High | 2.50 | 9 |") < text.index("| Low (as its test makes it) | 0.40 | 2")
+    assert "Nothing is compiled by Quick." in text
+    assert "Could not be measured: Broken." in text
+    assert "First calls" not in page({}).replace("First calls, which compile", "")

@@ -99,7 +99,8 @@ def test_a_reader_that_leaves_and_a_terminal_that_knows_ascii_only():
     assert process.wait(60) == 0
     assert process.stderr.read() == b""
     process.stderr.close()
-    out, _ = octavo_process("list", "--room", "linear", PYTHONIOENCODING="ascii").communicate()
+    wide = {"PYTHONIOENCODING": "ascii", "COLUMNS": "200"}
+    out, _ = octavo_process("list", "--room", "linear", **wide).communicate()
     assert b"epsilon-differential privacy" in out
 
 

@@ -73,17 +73,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from octavo.engine.estimators.sklearn_door import fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 
 __all__ = ["{name}"]
 
 # {mark}: array functions, in the order in which data meet them, equation numbers beside the lines.
 
 
-class {name}(BaseEstimator):
+class {name}(SoundEstimator):
     """{mark}: one sentence.
 
     {mark}: when not to use it, and what scikit-learn offers instead.

@@ -39,7 +39,7 @@ for step in result.steps:
 # methods whose difference from the best could be chance.
 
 print(result)
-draw_intervals(result)
+figure, caption = draw_intervals(result)
 plt.show()
 
 # %%

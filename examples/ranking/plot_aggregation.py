@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from octavo.data import make_meta_search
-from octavo.plot import plot_adherence, plot_weight_squares, plot_ndcg_curves, plot_query_ranks
+from octavo.plot import plot_adherence, plot_ndcg_curves, plot_query_ranks, plot_weight_squares
 from octavo.ranking import (
     CRFRankAggregator,
     MultinomialPreferenceModel,

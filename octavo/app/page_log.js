@@ -4,6 +4,7 @@
 window.octavoLog = (() => {
   const {$} = window.octavoTip;
   const LIMIT = 50; // milliseconds that an action may take
+  const KEPT = 500; // entries: a page that is used for days must not grow
   const entries = [];
   const unwritten = new Set();
   const ms = (x) => `${x.toFixed(x < 10 ? 1 : 0)} ms`;
@@ -21,6 +22,11 @@ window.octavoLog = (() => {
       entry = {key, when: new Date(), action: reply.action, detail: reply.detail, ok: reply.ok,
         drawn: reply.moved || reply.coloured, steps: [total], solves: [solve], line: null};
       entries.push(entry);
+      if (entries.length > KEPT) {
+        const old = entries.shift();
+        unwritten.delete(old);
+        if (old.line) old.line.remove();
+      }
     }
     entry.slowest = Math.max(entry.slowest || 0, total);
     unwritten.add(entry);

@@ -11,6 +11,8 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from octavo._outside_text import literal
+
 if TYPE_CHECKING:
     from octavo.app.controller import MapController
 
@@ -43,7 +45,7 @@ def draw_picture(controller: MapController, kind: str, *, beside: bool = False) 
     session = controller.session
     _points(axes[0], session.embedding, controller)
     _constraints(axes[0], controller.drawing())
-    axes[0].set_title("steered" if beside else controller.table.name)
+    axes[0].set_title("steered" if beside else literal(controller.table.name))
     if beside:
         _points(axes[1], session.baseline, controller)
         axes[1].set_title("plain kernel PCA")
@@ -76,7 +78,9 @@ def _constraints(ax: Any, drawn: dict[str, dict[str, Any]]) -> None:
         shape = "s" if marker == "square" else "o"
         ax.plot(x, y, shape, ms=8, mfc="none", mec=INK, mew=1.6)
     for x, y, text in zip(*(drawn["labels"][k] for k in ("x", "y", "text"))):
-        ax.annotate(text, (x, y), (4, 4), textcoords="offset points", weight="bold", color=INK)
+        ax.annotate(
+            literal(text), (x, y), (4, 4), textcoords="offset points", weight="bold", color=INK
+        )
 
 
 def _key(figure: Figure, ax: Any, controller: MapController) -> None:
@@ -84,8 +88,13 @@ def _key(figure: Figure, ax: Any, controller: MapController) -> None:
     if colouring.ramp:
         (low, _), (high, _) = colouring.entries[:2]
         scale = mpl.cm.ScalarMappable(mpl.colors.Normalize(float(low), float(high)), "cividis")
-        figure.colorbar(scale, ax=ax, label=controller.column, shrink=0.8)
+        figure.colorbar(scale, ax=ax, label=literal(controller.column), shrink=0.8)
         return
     for text, colour in colouring.entries:
-        ax.plot([], [], "o", color=colour, label=text, ms=5)
-    ax.legend(title=controller.column, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+        ax.plot([], [], "o", color=colour, label=literal(text), ms=5)
+    ax.legend(
+        title=literal(controller.column),
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+        frameon=False,
+    )

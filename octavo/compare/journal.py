@@ -2,19 +2,21 @@
 
 A journal is a file of JSON lines, one a finished fold, named by a hash of the data and of the
 settings. A line carries the hash of its method too: adding methods keeps what is there. A line
-that was cut short by a crash is passed over.
+that was cut short or damaged is passed over, and a disk that is full costs no fold.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from octavo import __version__
+from octavo._journal_lines import append_line, read_lines
+from octavo._outside_text import visible
 from octavo.compare.folds import FoldOutcome, Settings
 
 if TYPE_CHECKING:
@@ -81,17 +83,16 @@ class Journal:
 
     def read(self, candidates: list[Candidate]) -> dict[tuple[str, int], FoldOutcome]:
         """Return the finished folds of these candidates by (name, fold)."""
-        if self.path is None or not self.path.exists():
+        if self.path is None:
             return {}
         keys = {method_key(c): c for c in candidates}
         found = {}
-        for line in self.path.read_text(encoding="utf-8").splitlines():
+        for entry in read_lines(self.path):
             try:
-                entry = json.loads(line)
                 candidate = keys.get(entry.pop("key"))
                 outcome = FoldOutcome(**entry)
-            except (ValueError, TypeError, KeyError, AttributeError):
-                continue  # cut short, or of another version
+            except (TypeError, KeyError):
+                continue  # of another version
             if candidate is not None and outcome.error is None:
                 # The grid's own objects, so that a resumed run equals one that never stopped.
                 outcome.params = next(
@@ -104,22 +105,17 @@ class Journal:
         """Write down a finished fold."""
         if self.path is None or outcome.error is not None:
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps({"key": method_key(candidate)} | outcome.as_dict(), default=float)
-        needs_break = self.path.exists() and self._last_byte() not in (b"", b"\n")
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write("\n" * needs_break + line + "\n")
+        try:
+            append_line(self.path, {"key": method_key(candidate)} | outcome.as_dict())
+        except OSError as error:
+            warnings.warn(
+                f"Finished folds cannot be kept in {visible(self.path)} ({error.strerror}); the "
+                "comparison goes on, and could not be resumed.",
+                stacklevel=2,
+            )
+            self.path = None
 
     def clear(self) -> None:
         """Forget everything."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
-
-    def _last_byte(self) -> bytes:
-        assert self.path is not None
-        with self.path.open("rb") as file:
-            file.seek(0, 2)
-            if file.tell() == 0:
-                return b""
-            file.seek(-1, 2)
-            return file.read(1)

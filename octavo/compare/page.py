@@ -5,19 +5,23 @@ from __future__ import annotations
 import html
 import math
 import platform
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo import __version__
+from octavo._whole_files import write_whole
 from octavo.compare.pictures import FONT, draw_importance, draw_intervals, draw_winner
 from octavo.compare.progress_bar import clock
 from octavo.compare.reading import InputError
 from octavo.compare.scores import NAMES
 from octavo.compare.snippet import params_text
-from octavo.report import figure_html, html_page
+from octavo.report import figure_error, figure_html, html_page
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from octavo.compare.leaderboard import Standing
     from octavo.compare.workbench import Comparison
 
@@ -181,6 +185,17 @@ def _steps(comparison: Comparison) -> str:
     return f'<h2>What was done to the data</h2><ol class="steps">{items}</ol>'
 
 
+def _picture(
+    draw: Callable[[Comparison], tuple[Figure, str] | None], comparison: Comparison, what: str
+) -> str:
+    """Draw a picture as HTML; one that fails costs its own place, not the report."""
+    try:
+        found = draw(comparison)
+        return "" if found is None else figure_html(*found)
+    except Exception as error:
+        return figure_error(f"It would have shown {what}.", error)
+
+
 def write_page(comparison: Comparison, path: Path) -> Path:
     """Write the report.
 
@@ -210,20 +225,10 @@ def write_page(comparison: Comparison, path: Path) -> Path:
     ]
     if comparison.leaderboard:
         with mpl.rc_context(FONT):
-            parts.append(
-                figure_html(
-                    draw_intervals(comparison),
-                    "Mean of the folds with its 95 % interval; rings are folds. The shade is the "
-                    "best method's interval.",
-                )
-            )
+            parts.append(_picture(draw_intervals, comparison, "the intervals"))
             parts += ["<h2>Leaderboard</h2>", _table(comparison)]
-            drawn = [
-                picture
-                for picture in (draw_winner(comparison), draw_importance(comparison))
-                if picture
-            ]
-            pictures = "".join(figure_html(*picture) for picture in drawn)
+            pictures = _picture(draw_winner, comparison, "what the winner predicts")
+            pictures += _picture(draw_importance, comparison, "what the columns are worth")
             parts.append(
                 f"<h2>A closer look at {html.escape(comparison.best.name)}</h2><div "
                 f'class="pair">{pictures}</div>'
@@ -231,10 +236,8 @@ def write_page(comparison: Comparison, path: Path) -> Path:
         code = html.escape(comparison.snippet())
         parts.append(f"<h2>Refit the winner</h2><pre>{code}</pre>")
     parts += [_steps(comparison), _failures(comparison), _reading(comparison)]
-    path.write_text(
-        html_page(f"octavo compare: {problem.name}", "".join(parts), style=STYLE), encoding="utf-8"
-    )
-    return path
+    page = html_page(f"octavo compare: {problem.name}", "".join(parts), style=STYLE)
+    return write_whole(path, page)
 
 
 def _reading(comparison: Comparison) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from octavo._outside_text import literal
 from octavo.compare.folds import splits
 from octavo.compare.hazards import kaplan_meier
 from octavo.compare.importance import column_importance
@@ -41,7 +42,7 @@ def _figure(width: float, height: float) -> tuple[Figure, Any]:
     return plt.subplots(figsize=(width, height), layout="constrained")
 
 
-def draw_intervals(comparison: Comparison) -> Figure:
+def draw_intervals(comparison: Comparison) -> tuple[Figure, str]:
     """Draw each method's mean with its interval and its folds, and the time that a fold takes."""
     import matplotlib.pyplot as plt
 
@@ -77,13 +78,13 @@ def draw_intervals(comparison: Comparison) -> Figure:
                 )
             ax.plot([s.mean], [place], "o", ms=8, color=colour, zorder=3)
         clock.plot([s.seconds], [place], "o", ms=6, color=colour)
-    ax.set_yticks(range(len(board)), [s.name for s in board])
+    ax.set_yticks(range(len(board)), [literal(s.name) for s in board])
     ax.get_yticklabels()[0].set_fontweight("bold")
     ax.invert_yaxis()
     highs = [x for s in board for x in (s.high, *s.scores) if np.isfinite(x)]
     pad = 0.02 * (max(highs) - left) or 0.05
     ax.set_xlim(left - pad, max(highs) + pad)
-    ax.set_xlabel(comparison.score_name)
+    ax.set_xlabel(literal(comparison.score_name))
     clock.set_xscale("log")
     clock.set_xlabel("seconds a fold")
     clock.tick_params(which="both", labelleft=False)
@@ -93,7 +94,10 @@ def draw_intervals(comparison: Comparison) -> Figure:
         axes.set_axisbelow(True)
         axes.tick_params(length=0, which="both")
     _origin_legend(ax)
-    return fig
+    return fig, (
+        "Mean of the folds with its 95 % interval; rings are folds. The shade is the best method's "
+        "interval."
+    )
 
 
 def _left_end(board: list[Any]) -> float:
@@ -130,10 +134,10 @@ def draw_importance(comparison: Comparison) -> tuple[Figure, str] | None:
     for place, (_, falls) in enumerate(shown):
         ax.barh(place, np.mean(falls), color=BLUE, height=0.62)
         ax.plot(falls, [place] * len(falls), "|", color=INK, ms=6, mew=0.8)
-    ax.set_yticks(range(len(shown)), [name[:28] for name, _ in shown])
+    ax.set_yticks(range(len(shown)), [literal(str(name)[:28]) for name, _ in shown])
     ax.invert_yaxis()
     ax.axvline(0, color=SOFT, lw=0.8)
-    ax.set_xlabel(f"fall of {comparison.score_name}")
+    ax.set_xlabel(f"fall of {literal(comparison.score_name)}")
     ax.grid(axis="x", color=GRID)
     ax.set_axisbelow(True)
     ax.tick_params(length=0)
@@ -197,7 +201,7 @@ def _draw_confusion(
                     fontsize=9 if k <= 8 else 6,
                     color="white" if share[i, j] > 0.5 else INK,
                 )
-    names = [str(label)[:14] for label in shown]
+    names = [literal(str(label)[:14]) for label in shown]
     turn = 90 if max(map(len, names)) * k > 30 else 0
     ax.set_xticks(range(k), names, rotation=turn, fontsize=9 if k <= 12 else 7)
     ax.set_yticks(range(k), names, fontsize=9 if k <= 12 else 7)
@@ -218,7 +222,7 @@ def _draw_regression(
     ax.plot([low, high], [low, high], color=GREEN, lw=1.2)
     ax.plot(guess, y, "o", ms=3, color=BLUE, alpha=min(0.6, 400 / len(y)), mec="none")
     ax.set_xlabel("predicted")
-    ax.set_ylabel(f"true {comparison.problem.target}")
+    ax.set_ylabel(f"true {literal(comparison.problem.target)}")
     ax.grid(color=GRID)
     ax.set_axisbelow(True)
     ax.tick_params(length=0)

@@ -11,6 +11,7 @@ import concurrent.futures
 import os
 import signal
 import tempfile
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ import joblib
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
+from octavo._interrupts import end_with_parent
 from octavo.compare.candidates import Candidate
 from octavo.compare.folds import FoldOutcome, Settings, run_fold
 from octavo.compare.problems import Problem
@@ -52,6 +54,8 @@ def failed(job: Job, error: str) -> FoldOutcome:
 def _ignore_interrupts() -> None:
     # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A second one ends the parent at once, and this process with it.
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def available_memory() -> int | None:

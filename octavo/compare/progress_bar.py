@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from octavo._outside_text import visible
+
 
 def clock(seconds: float | None) -> str:
     """Return a duration as people say it."""
@@ -55,6 +57,10 @@ class ComparisonBar:
 
     def update(self, done: int, best: tuple[str, float] | None, left: float | None) -> None:
         """Move it."""
-        text = "" if best is None else f"best so far: [bold]{escape(best[0])}[/] {best[1]:.4g}"
+        text = (
+            ""
+            if best is None
+            else f"best so far: [bold]{escape(visible(best[0]))}[/] {best[1]:.4g}"
+        )
         ahead = "" if left is None else f"about {clock(left)} left"
         self._bar.update(self._task, completed=done, best=text, left=ahead)

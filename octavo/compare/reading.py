@@ -7,12 +7,9 @@ what to do.
 
 from __future__ import annotations
 
-import bz2
 import csv
 import difflib
-import gzip
 import io
-import lzma
 import re
 import zipfile
 from dataclasses import dataclass, field
@@ -21,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from octavo._unpacking import OPENERS, UNPACKING_ERRORS, TooLargeError, read_limited, unpack
+
 if TYPE_CHECKING:
     import pandas as pd
 
-PACKED = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 KINDS = {
     ".csv": "delimited",
     ".tsv": "delimited",
@@ -136,15 +134,18 @@ def _unpacked(path: Path) -> tuple[bytes, Path]:
         raise InputError(f"{path} is empty; check how it was written")
     suffix = path.suffix.lower()
     try:
-        if suffix in PACKED:
-            return PACKED[suffix](content), path.with_suffix("")
+        if suffix in OPENERS:
+            return unpack(content, suffix), path.with_suffix("")
         if suffix == ".zip":
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 names = [n for n in archive.namelist() if not n.endswith("/")]
                 if len(names) != 1:
                     raise InputError(f"{path} holds {len(names)} files; unpack it and name one")
-                return archive.read(names[0]), Path(names[0])
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
+                with archive.open(names[0]) as member:
+                    return read_limited(member), Path(names[0])
+    except TooLargeError as error:
+        raise InputError(f"{path}: {error}") from None
+    except UNPACKING_ERRORS as error:
         raise InputError(f"{path} cannot be unpacked ({error}); fetch or pack it again") from error
     return content, path
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import pprint
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from octavo._outside_text import quoted, visible
 from octavo.compare.candidates import Candidate
 from octavo.compare.problems import Problem
 
@@ -77,7 +77,7 @@ def as_code(
         imports.add(("math", "nan"))
         return "nan"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return quoted(value)
     if isinstance(value, np.generic):
         return repr(value.item())
     if callable(value) and hasattr(value, "__name__"):
@@ -168,7 +168,8 @@ def write_snippet(
     )
     data = "frame" if source is None else as_code(source, set())
     lines = [
-        f'"""Refit {candidate.name} on {problem.name}, with the settings that most folds chose."""',
+        f"# Refit {visible(candidate.name)} on {visible(problem.name)}, with the settings that "
+        "most folds chose.",
         "",
     ]
     modules = sorted({module for module, _ in imports})

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from octavo._outside_text import visible
 from octavo._places import cache_folder
 from octavo.compare.candidates import Candidate, NotTried, candidates_for
 from octavo.compare.cleaning import Step
@@ -200,14 +201,16 @@ class Comparison:
 
     def __repr__(self) -> str:
         problem, folds = self.problem, self.settings.cv
-        head = f"{problem.task} on {problem.name}, {self.score_name}, {folds} folds"
+        head = f"{problem.task} on {visible(problem.name)}, {self.score_name}, {folds} folds"
         lines = [
-            f"{s.rank:>3}  {s.name:<34} {s.mean:8.4f}  [{s.low:.4f}, "
+            f"{s.rank:>3}  {visible(s.name):<34} {s.mean:8.4f}  [{s.low:.4f}, "
             f"{s.high:.4f}]{' *' if s.tied else ''}"
             for s in self.leaderboard
         ]
         lines += [
-            f"  -  {f.name:<34} {f.kind}: {f.why}" for f in self.failures if f.kind != "not tried"
+            f"  -  {visible(f.name):<34} {f.kind}: {visible(f.why)}"
+            for f in self.failures
+            if f.kind != "not tried"
         ]
         return "\n".join([head, *lines, "* not distinguishable from the best at the 5 % level"])
 

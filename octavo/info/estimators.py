@@ -52,10 +52,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.samples import as_blocks, as_columns, as_pair, as_sample
+from octavo.engine.estimators.sound import SoundEstimator
 
 __all__ = [
     "AssociationEstimator",
@@ -68,7 +68,7 @@ __all__ = [
 ]
 
 
-class SampleEstimator(BaseEstimator, ABC):
+class SampleEstimator(SoundEstimator, ABC):
     """What all estimators of information-theoretic quantities share.
 
     Parameters, cloning and printing are those of scikit-learn. Nothing is fitted: `estimate`

@@ -389,9 +389,9 @@ def association(
     >>> from octavo.info import association
     >>> try:
     ...     association([[0, 1], [1, 2]], measure="no such measure")
-    ... except LookupError as error:
+    ... except ValueError as error:
     ...     print(str(error)[:52])
-    no association measure is called 'no such measure';
+    No association measure is called 'no such measure';
     """
     return _make("association", measure, method, params).estimate(X, Y)
 

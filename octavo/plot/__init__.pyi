@@ -1,5 +1,16 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.plot.bayes.gaussian_mixtures import plot_gmm_reduction as plot_gmm_reduction
+from octavo.plot.bayes.latent_gaussian import plot_correction_bounds as plot_correction_bounds
+from octavo.plot.bayes.latent_gaussian import plot_field_map as plot_field_map
+from octavo.plot.bayes.latent_gaussian import plot_hyper_grid as plot_hyper_grid
+from octavo.plot.bayes.latent_gaussian import plot_marginal_methods as plot_marginal_methods
+from octavo.plot.bayes.latent_gaussian import plot_volatility as plot_volatility
+from octavo.plot.bayes.mixed_models import plot_caterpillar as plot_caterpillar
+from octavo.plot.bayes.mixed_models import plot_lower_bounds as plot_lower_bounds
+from octavo.plot.bayes.mixed_models import plot_partial_effects as plot_partial_effects
+from octavo.plot.bayes.mixed_models import plot_posterior_density as plot_posterior_density
+from octavo.plot.bayes.mixed_models import plot_prediction_fan as plot_prediction_fan
+from octavo.plot.bayes.mixed_models import plot_probability_transform as plot_probability_transform
 from octavo.plot.cluster.referee import plot_mixture as plot_mixture
 from octavo.plot.cluster.referee import plot_overlap_map as plot_overlap_map
 from octavo.plot.cluster.referee import plot_parallel_distribution as plot_parallel_distribution
@@ -44,6 +55,11 @@ from octavo.plot.info.entropies import plot_distribution_gram as plot_distributi
 from octavo.plot.info.entropies import plot_estimate_by_size as plot_estimate_by_size
 from octavo.plot.kernel.fourier import plot_descents as plot_descents
 from octavo.plot.kernel.fourier import plot_spectrum as plot_spectrum
+from octavo.plot.kernel.group_ard import plot_group_relevance as plot_group_relevance
+from octavo.plot.kernel.group_ard import plot_impulse_responses as plot_impulse_responses
+from octavo.plot.kernel.group_ard import plot_relative_errors as plot_relative_errors
+from octavo.plot.kernel.group_ard import plot_variance_path as plot_variance_path
+from octavo.plot.kernel.group_ard import plot_zero_tradeoff as plot_zero_tradeoff
 from octavo.plot.kernel.landmarks import plot_error_and_time as plot_error_and_time
 from octavo.plot.kernel.landmarks import plot_landmarks as plot_landmarks
 from octavo.plot.kernel.landmarks import plot_lift as plot_lift
@@ -53,6 +69,12 @@ from octavo.plot.kernel.mkl import plot_kernel_weights as plot_kernel_weights
 from octavo.plot.kernel.mkl import plot_mkl_convergence as plot_mkl_convergence
 from octavo.plot.kernel.mkl import plot_mkl_times as plot_mkl_times
 from octavo.plot.kernel.mkl import plot_weights_by_width as plot_weights_by_width
+from octavo.plot.kernel.sparse_bayes import plot_active_surface as plot_active_surface
+from octavo.plot.kernel.sparse_bayes import plot_active_trace as plot_active_trace
+from octavo.plot.kernel.sparse_bayes import plot_hairiness as plot_hairiness
+from octavo.plot.kernel.sparse_bayes import plot_inclusion as plot_inclusion
+from octavo.plot.kernel.sparse_bayes import plot_relevance as plot_relevance
+from octavo.plot.kernel.sparse_bayes import plot_reliability as plot_reliability
 from octavo.plot.kernel.steered import plot_before_and_after as plot_before_and_after
 from octavo.plot.kernel.steered import plot_draggable_map as plot_draggable_map
 from octavo.plot.kernel.steered import plot_map_distortion as plot_map_distortion

@@ -46,7 +46,7 @@ def invoke(*arguments):
     ("arguments", "says"),
     [
         (["nothing.csv"], "There is no file nothing.csv"),
-        (["DATA", "--label", "kinds"], "no column is called 'kinds'; did you mean kind"),
+        (["DATA", "--label", "kinds"], "No column is called 'kinds'; did you mean kind"),
         (["DATA", "--gamma", "wide"], "--gamma must be a number"),
         (["DATA", "--gamma", "-1"], "gamma"),
         (["DATA", "--kernel", "rbb"], "rbb"),

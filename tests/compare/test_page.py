@@ -160,3 +160,34 @@ def test_the_bar_shows_the_best_so_far_and_the_time_left():
     assert "best so far: AROW 0.8754" in text
     assert "about 42 s left" in text
     assert [clock(s) for s in (None, 12.3, 300, 7200)] == ["?", "12 s", "5 min", "2.0 h"]
+
+
+FORMULA = r"$\frac{1}$"
+
+
+def test_a_name_that_looks_like_a_formula_is_a_name(tmp_path):
+    """It ended the report after all the work was done."""
+    frame = FRAME.rename(columns={"k": FORMULA, "y": "a$b$"}).drop(columns="m")
+    frame[FORMULA] = [f"${v}_{{$" for v in frame[FORMULA]]
+    result = compare(frame, FORMULA, methods="linear,guess", cv=2, journal=False)
+    page = page_of(result, tmp_path)
+    assert "could not be drawn" not in page
+    assert page.count("<img") == 3
+    result = compare(frame, "a$b$", methods="linear,guess", cv=2, journal=False)
+    page = page_of(result, tmp_path)
+    assert "could not be drawn" not in page
+
+
+@pytest.mark.parametrize("name", ["draw_intervals", "draw_winner", "draw_importance"])
+def test_a_picture_that_fails_costs_its_own_place(tmp_path, monkeypatch, name):
+    from octavo.compare import page as module
+
+    def fails(comparison):
+        raise RuntimeError("no <ink>")
+
+    result = compare(FRAME, "k", drop=["m", "y"], methods="linear,guess", cv=2, journal=False)
+    monkeypatch.setattr(module, name, fails)
+    page = page_of(result, tmp_path)
+    assert "could not be drawn (RuntimeError: no &lt;ink&gt;)" in page
+    assert page.count("<img") == 2
+    assert "Refit the winner" in page

@@ -189,7 +189,7 @@ def test_missing_file(tmp_path):
 
 def test_wrong_column_suggests_the_nearest():
     with pytest.raises(
-        InputError, match=r"no column of DataFrame is called 'prize'; did you mean price\?"
+        InputError, match=r"No column of DataFrame is called 'prize'; did you mean price\?"
     ):
         prepare(FRAME, "prize")
     with pytest.raises(InputError, match="--event"):

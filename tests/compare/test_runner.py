@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import threading
 import time
 
@@ -321,8 +320,6 @@ def test_ctrl_c_in_the_midst_of_processes(tmp_path):
     import _thread
 
     path = tmp_path / "j.jsonl"
-    # A shell starts what runs in its background deaf to interrupts; there they are ignored.
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt():
         until = time.monotonic() + 60
@@ -332,10 +329,7 @@ def test_ctrl_c_in_the_midst_of_processes(tmp_path):
         _thread.interrupt_main()
 
     threading.Thread(target=interrupt, daemon=True).start()
-    try:
-        result = compared([guess(), odd("sleep")], backend="loky", n_jobs=1, journal=path)
-    finally:
-        signal.signal(signal.SIGINT, handler)
+    result = compared([guess(), odd("sleep")], backend="loky", n_jobs=1, journal=path)
     assert result.stopped == "interrupted"
     kept = [json.loads(line) for line in path.read_text().splitlines()]
     assert [entry["method"] for entry in kept] == ["guess"]
@@ -400,3 +394,22 @@ def test_nothing_finished_is_said():
     with pytest.raises(RuntimeError, match="no method finished a fold"):
         result.snippet()
     assert "fail" in repr(result)
+
+
+@pytest.mark.parametrize("end", [b"\xff", b'{"key": "\xc3', b"\x00\x00"])
+def test_a_bad_byte_at_the_end_of_a_journal_costs_no_finished_fold(tmp_path, end):
+    path = tmp_path / "j.jsonl"
+    settings = {"methods": "linear,guess", "cv": 3, "journal": path}
+    first = compare(FRAME, "kind", **settings)
+    with path.open("ab") as file:
+        file.write(end)
+    again = compare(FRAME, "kind", **settings)
+    assert again.log.resumed == 6
+    assert [s.mean for s in again.leaderboard] == [s.mean for s in first.leaderboard]
+
+
+def test_a_journal_that_cannot_be_written_costs_no_fold(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.warns(UserWarning, match="cannot be kept"):
+        result = compare(FRAME, "kind", methods="linear", cv=2, journal=tmp_path / "file" / "j")
+    assert result.best.name == "LogisticRegression"

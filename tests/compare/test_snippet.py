@@ -1,5 +1,6 @@
 """The code that refits the winner runs, and gives the winner."""
 
+import ast
 import contextlib
 import io
 import math
@@ -118,3 +119,31 @@ def test_values_as_code():
     assert as_code(LogisticRegression(C=2.0), imports) == "LogisticRegression(C=2.0)"
     assert public_module(LogisticRegression) == "sklearn.linear_model"
     assert public_module(make_pipeline) == "sklearn.pipeline"
+
+
+NASTY = [
+    'a""";import os;os.mkdir("gotcha");""".csv',
+    'a\nimport os;os.mkdir("gotcha")\n.csv',
+    "a');import os;os.mkdir('gotcha');('.csv",
+    'a\\";import os;os.mkdir("gotcha");".csv',
+    "a\r\x1b[2J\u2028\u202e.csv",
+    "a{problem}.csv",
+]
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_a_file_name_is_never_code(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    frame = FRAME[["y"]].assign(z=FRAME["y"] + np.arange(len(FRAME)))
+    frame.to_csv(tmp_path / name, index=False)
+    result = compare(str(tmp_path / name), "z", methods="Ridge", cv=2, journal=False)
+    result.arguments["keep"] = (name,)
+    code = result.snippet()
+    assert all(line.isprintable() for line in code.splitlines())
+    assert name in [n.value for n in ast.walk(ast.parse(code)) if isinstance(n, ast.Constant)]
+    del result.arguments["keep"]
+    space, said = executed(result.snippet())
+    assert said
+    assert space["problem"].target == "z"
+    assert not (tmp_path / "gotcha").exists()
+    assert repr(result).replace("\n", "").isprintable()

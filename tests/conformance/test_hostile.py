@@ -1,23 +1,76 @@
-"""Every public function meets a wrong value by an answer or a sentence."""
+"""Everything public meets a wrong value by an answer or a sentence.
+
+`make test` runs a fixed share of the cases of each function and estimator; `make fuzz` runs all
+of them, and rounds in which two things are wrong at once.
+"""
+
+import random
 
 import pytest
 
-from tests.conformance.hostile import complaint, functions, spoilt, valid_call
+from octavo.engine.estimators.sound import SoundEstimator
+from tests.conformance import hostile, hostile_estimators
+from tests.conformance.hostile import is_chosen, rounds
+from tests.conformance.hostile_estimators import ANY, run, spoilt_settings, spoilt_tables
 
-FUNCTIONS = functions()
+FUNCTIONS = hostile.functions()
+ESTIMATORS = hostile_estimators.estimator_classes()
+BASES = {"SampleEstimator": "a base for estimators of one's own, without a measure"}
 
 
-@pytest.mark.parametrize(
-    ("package", "name", "thing"), FUNCTIONS, ids=[f"{p}.{n}" for p, n, _ in FUNCTIONS]
-)
-def test_wrong_values_are_met_by_a_sentence(package, name, thing, tmp_path, monkeypatch):
+def each(things):
+    return pytest.mark.parametrize(
+        ("package", "name", "thing"), things, ids=[f"{p}.{n}" for p, n, _ in things]
+    )
+
+
+@each(FUNCTIONS)
+def test_functions(package, name, thing, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some functions write files, and "banana" is a fine name for one
-    call = valid_call(package, name, thing)
+    call = hostile.valid_call(package, name, thing)
     assert call is not None, "its docstring has no example that calls it"
-    assert complaint(call, call.arguments()) == "", "its own example fails"
-    wrong = [f"{label}: {what}" for label, a in spoilt(call) if (what := complaint(call, a))]
+    wrong = []
+    for label, arguments in hostile.spoilt(call):
+        if is_chosen(name, label, one_in=5) and (what := hostile.complaint(call, arguments)):
+            wrong.append(f"{label}: {what}")
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_walk_finds_functions():
+@each(ESTIMATORS)
+def test_estimators(package, name, thing, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if name in BASES:
+        pytest.skip(BASES[name])
+    use = hostile_estimators.valid_use(package, name, thing)
+    assert use is not None, "neither a table, a declared case nor its docstring's example works"
+    assert issubclass(thing, SoundEstimator)
+    plain = run(use)
+    wrong = []
+    for label, expected, spoilt in spoilt_tables(use):
+        if is_chosen(name, label, one_in=3):
+            finite = not label.endswith(("NaN", "inf"))
+            what = hostile_estimators.complaint(plain, run(spoilt), expected, finite=finite)
+            wrong += [f"{label}: {what}"] if what else []
+    for label, params in spoilt_settings(use):
+        if is_chosen(name, label, one_in=5):
+            what = hostile_estimators.complaint(plain, run(use, params), ANY, finite=True)
+            wrong += [f"{label}: {what}"] if what else []
+    wrong += list(two_at_once(name, use, plain))
+    assert not wrong, "\n".join(wrong)
+
+
+def two_at_once(name, use, plain):
+    """Spoil a table and a setting together, as often as was asked for."""
+    chance = random.Random(name)
+    tables, settings = list(spoilt_tables(use)), list(spoilt_settings(use))
+    for _ in range(rounds() if settings else 0):
+        (where, _, spoilt), (which, params) = chance.choice(tables), chance.choice(settings)
+        finite = not where.endswith(("NaN", "inf"))
+        what = hostile_estimators.complaint(plain, run(spoilt, params), ANY, finite=finite)
+        if what:
+            yield f"{where} and {which}: {what}"
+
+
+def test_the_walks_find_everything():
     assert len(FUNCTIONS) > 200
+    assert len(ESTIMATORS) > 200

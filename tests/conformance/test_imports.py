@@ -43,24 +43,42 @@ def imported_packages(path):
                     yield parts[1]
 
 
-TOP = {"_lazy", "_names", "_places", "__version__"}
+LEAVES = {
+    "_interrupts",
+    "_journal_lines",
+    "_lazy",
+    "_names",
+    "_outside_text",
+    "_places",
+    "_unpacking",
+    "_whole_files",
+}
+TOP = {*LEAVES, "__version__"}
 ALLOWED = {"engine": {"engine"}, "data": {"engine", "data"}, "plot": {"plot"}}
 
 
 @pytest.mark.parametrize("package", [*rooms(), *ALLOWED])
 def test_dependencies_point_one_way(package):
     """A room imports itself, the engine and the generators of data; never another room."""
-    allowed = ALLOWED.get(package, {package, "engine", "data"}) | {
-        "_lazy",
-        "_names",
-        "_places",
-        "__version__",
-    }
+    allowed = ALLOWED.get(package, {package, "engine", "data"}) | TOP
     if package == "engine":
         allowed = allowed | {"octavo"}
     for path in (PACKAGE / package).rglob("*.py"):
         used = set(imported_packages(path))
         assert used <= allowed, f"{path.name} imports {sorted(used - allowed)}"
+
+
+@pytest.mark.parametrize("name", sorted(LEAVES))
+def test_what_everything_may_import_imports_nothing(name):
+    """Leaves need the standard library alone, so that no circle can run through them."""
+    path = PACKAGE / f"{name}.py"
+    assert set(imported_packages(path)) <= LEAVES
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        for module in names:
+            first = module.split(".")[0]
+            assert first in sys.stdlib_module_names | {"octavo"}, f"{name} imports {module}"
 
 
 def family_imports(room):

@@ -11,10 +11,21 @@ from tests.conformance.discovery import PACKAGE, estimators, public_objects
 WORDS = PACKAGE.parent / "docs" / "vocabulary_words.txt"
 # Word: where it may be used all the same, by the beginning of the dotted name.
 BANNED = {
-    "lam": ("rl.", "sequence.PPKSpectralClustering", "sequence.hmm_ppk"),
+    "lam": (
+        "rl.",
+        "sequence.PPKSpectralClustering",
+        "sequence.hmm_ppk",
+        "kernel.eb_mse",
+        "kernel.pard_kkt",
+        "kernel.group_lasso_kkt",
+    ),
     "lam1": (),
     "lam2": (),
-    "lambda_": (),
+    "lambda_": (
+        "kernel.GroupARDRegression",
+        "kernel.GroupLassoEB",
+        "kernel.ImpulseResponseSelector",
+    ),
     "lams": (),
     "reg": (),
     "reg2": (),
@@ -32,14 +43,23 @@ BANNED = {
     "centre": (),
     "standardise": (),
     "normalise": (),
-    "width": ("rl.RBFGridFeatures",),
+    "width": ("rl.RBFGridFeatures", "kernel.SparseBayesKernel"),
     "dual_gap_": (),
     "gap_": (),
     "certificate_gap_": (),
     "objective_path_": (),
     "objective_trace_": (),
     "lower_bounds_history_": (),
-    "k": ("sequence.", "ranking."),
+    "k": (
+        "sequence.",
+        "ranking.",
+        "kernel.ard_orthogonal",
+        "kernel.group_sparse_study",
+        "kernel.make_group_sparse",
+        "kernel.orthogonal_mse",
+        "kernel.zero_probability",
+        "data.make_group_sparse",
+    ),
 }
 CLASSES = [(f"{p}.{n}", t) for p, n, t in public_objects() if p != "plot" and inspect.isclass(t)]
 
@@ -103,7 +123,7 @@ def test_words_of_other_dialects_are_not_used():
 
 
 def test_banned_words_are_not_excused_for_nothing():
-    uses = {(name, p.name) for name, p in parameters()}
+    uses = {(name, p.name) for name, p in parameters()} | set(attributes())
     for word, places in BANNED.items():
         for place in places:
             assert any(name.startswith(place) and used == word for name, used in uses), (

@@ -23,8 +23,22 @@ def test_clicks_are_reproducible_and_differ_by_seed():
     for a, b in zip(one, two):
         np.testing.assert_array_equal(a, b)
     assert not np.array_equal(one[0], other[0])
-    with pytest.raises(ValueError, match="ctr must lie between 0 and 1, got 2"):
-        make_clicks(ctr=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ctr", 2),
+        ("ctr", 1e-308),  # visits were drawn for ever
+        ("effect", np.nan),
+        ("drift", -1.0),
+        ("negatives", np.inf),
+        ("n_users", 0),
+    ],
+)
+def test_clicks_that_never_come_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"{name}.* must"):
+        make_clicks(300, 30, **{name: value})
 
 
 def test_conjunctions_predict_clicks_of_a_later_day():

@@ -15,7 +15,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
@@ -37,12 +36,13 @@ from octavo.engine.estimators.sklearn_door import (
     fit_context,
     precision_cholesky,
 )
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.smooth.em import Restarts, warn_unless_converged
 
 __all__ = ["GMMReduction"]
 
 
-class GMMReduction(CallbackSupportMixin, BaseEstimator):
+class GMMReduction(CallbackSupportMixin, SoundEstimator):
     """Reduce a Gaussian mixture to fewer components by hierarchical EM.
 
     Parameters

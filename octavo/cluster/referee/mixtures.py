@@ -22,6 +22,7 @@ from octavo.cluster.referee.overlap import (
     rescaled,
 )
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.doubles import reachable_tolerance
 
 __all__ = [
     "OverlapNotReached",
@@ -32,6 +33,7 @@ __all__ = [
 
 STEP = 0.3  # of a log scale while the largest overlap is steered
 STEPS = 60
+LEAST_TOL = 1e-9  # of overlaps: the rule for probabilities is about ten times as exact
 
 
 class OverlapNotReached(ValueError):
@@ -85,7 +87,8 @@ class _Target:
     """What the overlap should be: its average, its maximum, or both."""
 
     def __init__(self, average: float | None, maximum: float | None, tol: float) -> None:
-        self.average, self.maximum, self.tol = average, maximum, tol
+        self.average, self.maximum = average, maximum
+        self.tol = reachable_tolerance(tol, floor=LEAST_TOL)
         self.main = average if average is not None else maximum
 
     def overlap(self, forms: PairForms) -> float:
@@ -242,7 +245,8 @@ def make_overlap_mixture(
     max_tries : int, default=100
         Mixtures to draw before giving up.
     tol : float, default=1e-6
-        How far the overlaps may be from what was asked.
+        How far the overlaps may be from what was asked; at least 1e-9, which is what the
+        probabilities themselves are known to. Less is met as 1e-9.
     random_state : int, RandomState instance or None, default=None
         Source of the mixture.
 
@@ -262,6 +266,8 @@ def make_overlap_mixture(
     K, p = n_components, n_features
     _check_shape(K, p, max_eccentricity, min_weight, mean_range, max_tries)
     check_targets(K, bar_omega, max_omega)
+    if not tol >= 0:
+        raise ValueError(f"tol must be a number that is not negative; got {tol!r}.")
     if spherical and homogeneous:
         shape = "homogeneous"
         max_eccentricity = 0.0
@@ -280,7 +286,7 @@ def make_overlap_mixture(
         if scales is None:
             continue
         mixture = mixture.scaled(scales)
-        nearest = mixture.overlap_map(tol / 10)
+        nearest = mixture.overlap_map(target.tol / 10)
         if target.met(nearest):
             return mixture
     raise OverlapNotReached(_explain(target, nearest, max_tries, forms))

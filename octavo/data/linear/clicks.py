@@ -12,6 +12,7 @@ from octavo.engine.estimators.checked import checked
 __all__ = ["make_clicks"]
 
 COLUMNS = ("user", "page", "publisher", "ad", "advertiser")
+RAREST = 1e-5  # click rate; a rarer one takes hours to simulate
 _CHUNK = 1 << 18
 
 
@@ -85,7 +86,7 @@ def make_clicks(
     n_users, n_pages, n_ads : int
         Numbers of categories; there is a publisher for ten pages and an advertiser for ten ads.
     ctr : float, default=0.01
-        Share of visits that end in a click, about, before thinning.
+        Share of visits that end in a click, about, before thinning; at least 1e-5.
     negatives : float, default=2
         Visits without a click that are kept for each click.
     effect : float, default=0.5
@@ -111,8 +112,23 @@ def make_clicks(
     >>> X.shape, int(y.sum())
     ((600, 5), 200)
     """
-    if not 0 < ctr < 1:
-        raise ValueError(f"ctr must lie between 0 and 1, got {ctr}")
+    if not RAREST <= ctr < 1:
+        raise ValueError(
+            f"ctr must be at least {RAREST:g}, because visits are drawn until there are clicks "
+            f"enough, and less than 1; got {ctr!r}."
+        )
+    for name, value, most in (
+        ("negatives", negatives, 1e6),
+        ("effect", effect, 10.0),
+        ("drift", drift, 10.0),
+    ):
+        if not 0 <= value <= most:
+            raise ValueError(f"{name} must lie between 0 and {most:g}; got {value!r}.")
+    if min(n_samples, n_later) < 0 or min(n_users, n_pages, n_ads) < 1:
+        raise ValueError(
+            "n_samples and n_later must not be negative, and n_users, n_pages and n_ads must be "
+            f"at least 1; got {n_samples}, {n_later}, {n_users}, {n_pages} and {n_ads}."
+        )
     rng = check_random_state(random_state)
     world = _World(rng, n_users, n_pages, n_ads, effect)
     later = world.moved(rng, drift, effect)

@@ -21,6 +21,8 @@ from typing import Any, Never
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo._unpacking import unpack
+
 __all__ = ["CorruptDatasetError"]
 
 MISSING = "?"
@@ -142,7 +144,7 @@ def read_text(path: Path) -> str:
     """Return the text of a file, unpacked where its name ends in .gz."""
     try:
         packed = path.read_bytes()
-        return (gzip.decompress(packed) if path.suffix == ".gz" else packed).decode("utf-8")
+        return (unpack(packed, ".gz") if path.suffix == ".gz" else packed).decode("utf-8")
     except UNREADABLE as error:
         raise CorruptDatasetError(f"{path} cannot be read: {error}") from error
 

@@ -15,7 +15,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -40,6 +40,7 @@ from octavo.decomposition.gms.variants import (
 )
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.linalg.weighted_scatter import row_norms, span
 
@@ -65,7 +66,7 @@ def with_signs(vectors):
 
 
 class GeometricMedianSubspace(
-    ClassNamePrefixFeaturesOutMixin, CallbackSupportMixin, TransformerMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, CallbackSupportMixin, TransformerMixin, SoundEstimator
 ):
     """Robust PCA for rows that are outliers altogether.
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg import svdvals
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import canonical_csr, validate_rows
 from octavo.engine.proximal.nonnegative_least_squares import (
     NonnegativeFit,
@@ -210,7 +211,7 @@ def dense_rows(X, indices) -> np.ndarray:
 
 
 class AnchorFactorization(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, SoundEstimator
 ):
     """A separable factorisation, but for how the anchors are found: `_find_anchors`."""
 

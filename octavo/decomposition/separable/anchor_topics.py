@@ -15,7 +15,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
@@ -32,6 +32,7 @@ from octavo.decomposition.separable.rounding import (
 )
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.linalg.ellipsoid import Stop
 
@@ -54,7 +55,7 @@ def weighted_documents(counts, idf):
 
 
 class AnchorTopics(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, SoundEstimator
 ):
     """Topics, anchor words and clusters of documents from a matrix of word counts.
 
@@ -74,7 +75,7 @@ class AnchorTopics(
         Weigh counts by log(n_documents / number of documents with the word). Documents are
         scaled to unit l1 norm in any case.
     mvee_tol : float, default=1e-7
-        Duality gap of the ellipsoid.
+        Duality gap of the ellipsoid; at least 1e-12, which is what rounding leaves.
     max_iter : int, default=100_000
         Most steps of the ellipsoid's solver.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
@@ -186,13 +187,19 @@ class AnchorTopics(
         n_features = X.shape[1]
         self.idf_ = inverse_document_frequency(X) if self.tfidf else np.ones(n_features)
         A = weighted_documents(X, self.idf_)
+        if is_zero(A) and not is_zero(X):
+            raise ValueError(
+                "Every word stands in every document, so that all tf-idf weights are zero and no "
+                "topic is left. Pass tfidf=False, or documents that differ in their words."
+            )
         if is_zero(A):
             raise rank_error(self.n_topics, 0, X.shape, "n_topics")
         reduced = reduced_points(
             A, self.n_topics, solver=self.svd_solver, random_state=self.random_state
         )
         if len(reduced.sizes) < self.n_topics:
-            raise rank_error(self.n_topics, len(reduced.sizes), X.shape, "n_topics")
+            what = "X weighted by tf-idf" if self.tfidf else "X"
+            raise rank_error(self.n_topics, len(reduced.sizes), X.shape, "n_topics", what)
         self.directions_ = reduced.directions
         with FitProgress(self, None, X) as progress:
             self.anchor_indices_ = self._choose_words(A, reduced, progress.step)

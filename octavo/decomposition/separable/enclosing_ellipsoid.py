@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_array
 from octavo.decomposition.separable.anchor_factorization import refuse_extremes
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
-from octavo.engine.linalg.ellipsoid import SOLVERS, Stop, enclosing_ellipsoid
+from octavo.engine.estimators.doubles import reachable_tolerance
+from octavo.engine.linalg.ellipsoid import LEAST_GAP, SOLVERS, Stop, enclosing_ellipsoid
 
 __all__ = ["EllipsoidResult", "min_volume_ellipsoid"]
 
@@ -64,7 +65,8 @@ def min_volume_ellipsoid(
         Centre the ellipsoid at the origin: it is then the smallest around the points and their
         mirror images. False leaves the centre free.
     tol : float, default=1e-7
-        Duality gap at which to stop: -log det L is at most that far above its minimum.
+        Duality gap at which to stop: -log det L is at most that far above its minimum. At
+        least 1e-12, which is what rounding leaves.
     method : {"fw", "cutting-plane", "cvxpy"}, default="cutting-plane"
         "fw" is Frank-Wolfe with away steps on all points, discarding those that cannot touch
         the ellipsoid; "cutting-plane" runs it on a few points at a time and is the fastest;
@@ -141,6 +143,7 @@ def _free_centre(x, tol, max_iter, method):
     scaled = (x - origin) / (spread if spread > 0 else 1.0)
     try:
         lifted = np.column_stack([np.ones(len(x)), scaled])
+        tol = reachable_tolerance(tol, floor=LEAST_GAP)
         stop = Stop(d * float(np.expm1(tol / d)) / (d + 1), tol, max_iter)
         found = enclosing_ellipsoid(lifted, stop, method=method)
     except ValueError as error:

@@ -62,10 +62,10 @@ def remaining_norms(X, basis: np.ndarray) -> np.ndarray:
     return found
 
 
-def rank_error(n_components, rank, shape, name="n_components") -> ValueError:
+def rank_error(n_components, rank, shape, name="n_components", what="X") -> ValueError:
     """Return the error for more anchors than there are dimensions."""
     return ValueError(
-        f"{name}={n_components} exceeds the rank of X, which is {rank} "
+        f"{name}={n_components} exceeds the rank of {what}, which is {rank} "
         f"(n_samples={shape[0]}, n_features={shape[1]})."
     )
 

@@ -101,7 +101,7 @@ def ellipsoidal_candidates(
     n_dimensions : int
         To how many dimensions the points are reduced; at most the rank of X.
     tol : float, default=1e-7
-        Duality gap of the ellipsoid.
+        Duality gap of the ellipsoid; at least 1e-12, which is what rounding leaves.
     max_iter : int, default=100_000
         Most steps of the ellipsoid's solver.
     active_tol : float, default=1e-6
@@ -178,7 +178,7 @@ class EllipsoidalRoundingNMF(AnchorFactorization):
         Where fewer than `n_components` points touch the ellipsoid, it is raised by one and
         the ellipsoid drawn again.
     mvee_tol : float, default=1e-7
-        Duality gap of the ellipsoid.
+        Duality gap of the ellipsoid; at least 1e-12, which is what rounding leaves.
     max_iter : int, default=100_000
         Most steps of the ellipsoid's solver.
     active_tol : float, default=1e-6

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.decomposition import FastICA
 from sklearn.utils import check_random_state
@@ -31,6 +31,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 
 __all__ = ["IndependentSubspaceAnalysis", "amari_index"]
 
@@ -139,7 +140,7 @@ def ica_rotation(Z: Floats, ica: Any, rng: np.random.RandomState) -> Floats:
 
 
 class SubspaceModel(
-    ClassNamePrefixFeaturesOutMixin, CallbackSupportMixin, TransformerMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, CallbackSupportMixin, TransformerMixin, SoundEstimator
 ):
     """Whitening, components and groups, of whatever a subclass makes of its data."""
 

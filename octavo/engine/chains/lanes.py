@@ -87,13 +87,15 @@ class TiedMarginals(NamedTuple):
 def _outgoing(indptr, source):
     """Return the edges by source, single states and then groups: pointer, target and number."""
     K, E = indptr.shape[0] - 1, source.shape[0]
-    pointer = np.zeros(2 * K + 1, np.int64)
+    pointer, place = np.empty(2 * K + 1, np.int64), np.empty(2 * K, np.int64)
     target, number = np.empty(E, np.int64), np.empty(E, np.int64)
+    for k in range(2 * K + 1):
+        pointer[k] = 0
     for e in range(E):
         pointer[source[e] + 1] += 1
     for k in range(2 * K):
+        place[k] = pointer[k]
         pointer[k + 1] += pointer[k]
-    place = pointer[: 2 * K].copy()
     for j in range(K):
         for e in range(indptr[j], indptr[j + 1]):
             target[place[source[e]]], number[place[source[e]]] = j, e
@@ -105,7 +107,10 @@ def _outgoing(indptr, source):
 def _load(nodes, ptr, lanes, factor, log_z, trusted):
     """Fill factor (T, C, lanes) with exp(nodes - their maximum), 0 after a sequence's end."""
     C = nodes.shape[1]
-    factor[:] = 0.0
+    for t in range(ptr[lanes[0] + 1] - ptr[lanes[0]]):
+        for c in range(C):
+            for b in range(_LANES):
+                factor[t, c, b] = 0.0
     for b in range(lanes.shape[0]):
         q = lanes[b]
         log_z[q] = 0.0
@@ -178,14 +183,20 @@ def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ra
     """
     pointer, target, number = out
     K = column.shape[0]
-    beta, pulled = np.zeros((K, _LANES)), np.empty((2 * K, _LANES))
+    beta, pulled = np.empty((K, _LANES)), np.empty((2 * K, _LANES))
     sums = np.empty(_LANES)
-    shared[:] = 0.0
+    for j in range(K):
+        for b in range(_LANES):
+            beta[j, b] = 0.0
     for t in range(size[0] - 1, -1, -1):
+        for c in range(shared.shape[1]):
+            for b in range(_LANES):
+                shared[t, c, b] = 0.0
         ends_here = False
         for b in range(size.shape[0]):
             if t == size[b] - 1:
-                beta[:, b] = 1.0
+                for j in range(K):
+                    beta[j, b] = 1.0
                 ends_here = True
         for j in range(K):
             c = column[j]
@@ -236,62 +247,82 @@ def _add_edges(indptr, source, weight, size, share, alpha, ratio, pairs):
             pairs[e] += weight[e] * total
 
 
+@njit(cache=True)
+def _log_partitions(lanes, size, inverse, least, share, log_z, trusted, own):
+    """Add the logs of the scales to log Z; ``own`` is 0 for a sequence not to be trusted."""
+    for b in range(lanes.shape[0]):
+        q = lanes[b]
+        own[b] = 0.0
+        trusted[q] &= least[b] > TINY and inverse[size[b] - 1, b] > 0.0
+        if trusted[q]:
+            own[b] = share[q]
+            product = 1.0
+            for t in range(size[b]):
+                product *= inverse[t, b]
+                if product > 1e150 or product < 1e-150:
+                    log_z[q] -= math.log(product)
+                    product = 1.0
+            log_z[q] -= math.log(product)
+
+
+@njit(cache=True)
+def _hand_over(first, length, b, own, start, marginal, alpha, ratio, shared, starts, ends):
+    """Write the marginals of lane b, a sequence that begins at row ``first``."""
+    for t in range(length):
+        for c in range(shared.shape[1]):
+            shared[first + t, c] = marginal[t, c, b]
+    for k in range(start.shape[0]):
+        ends[k] += own * alpha[length - 1, k, b]
+        if alpha[0, k, b] > 0.0:
+            starts[k] += own * start[k] * ratio[0, k, b]
+
+
+@njit(cache=True)
+def _forget_lane(T, b, alpha, ratio):
+    """Set a lane to zero: what it holds may not be finite."""
+    for t in range(T):
+        for k in range(alpha.shape[1]):
+            alpha[t, k, b] = 0.0
+        for k in range(ratio.shape[1]):
+            ratio[t, k, b] = 0.0
+
+
+# Plain loops instead of slices and array expressions: they run as fast and compile faster
+# (an array assigned to a slice brings the text of numba's error message with it).
 @njit(cache=True, nogil=True)
 def _tied(start, indptr, source, weight, parent, nodes, column, end, ptr, order, share, out):
     """Fill the arrays of ``out`` group by group; return which sequences can be trusted."""
     shared, pairs, starts, ends, log_z = out
     n, C, K = ptr.shape[0] - 1, nodes.shape[1], column.shape[0]
-    trusted = np.ones(n, np.bool_)
+    trusted = np.empty(n, np.bool_)
+    for q in range(n):
+        trusted[q] = True
     outgoing = _outgoing(indptr, source)
+    edges = (indptr, source, weight, parent)
     longest = ptr[order[0] + 1] - ptr[order[0]]
     factor, inverse = np.empty((longest, C, _LANES)), np.empty((longest, _LANES))
     alpha, ratio = np.empty((longest, 2 * K, _LANES)), np.empty((longest, K, _LANES))
     marginal, least = np.empty((longest, C, _LANES)), np.empty(_LANES)
+    sizes, own_shares = np.empty(_LANES, np.int64), np.empty(_LANES)
     for g in range(0, n, _LANES):
         lanes = order[g : g + _LANES]
-        size = ptr[lanes + 1] - ptr[lanes]
-        T = size[0]
-        _load(nodes, ptr, lanes, factor[:T], log_z, trusted)
-        edges = (indptr, source, weight, parent)
-        _forward(start, edges, column, end, factor, size, alpha, inverse, least)
-        own = np.zeros(lanes.shape[0])
+        size, own = sizes[: lanes.shape[0]], own_shares[: lanes.shape[0]]
         for b in range(lanes.shape[0]):
-            q = lanes[b]
-            last = size[b] - 1
-            trusted[q] &= least[b] > TINY and inverse[last, b] > 0.0
-            if trusted[q]:
-                own[b] = share[q]
-                product = 1.0
-                for t in range(size[b]):
-                    product *= inverse[t, b]
-                    if product > 1e150 or product < 1e-150:
-                        log_z[q] -= math.log(product)
-                        product = 1.0
-                log_z[q] -= math.log(product)
+            size[b] = ptr[lanes[b] + 1] - ptr[lanes[b]]
+        _load(nodes, ptr, lanes, factor, log_z, trusted)
+        _forward(start, edges, column, end, factor, size, alpha, inverse, least)
+        _log_partitions(lanes, size, inverse, least, share, log_z, trusted, own)
         _backward(
-            outgoing,
-            weight,
-            parent,
-            column,
-            end,
-            factor,
-            size,
-            alpha,
-            inverse,
-            ratio,
-            marginal[:T],
+            outgoing, weight, parent, column, end, factor, size, alpha, inverse, ratio, marginal
         )
         for b in range(lanes.shape[0]):
-            if not trusted[lanes[b]]:  # what it holds may not be finite
-                alpha[:T, :, b] = 0.0
-                ratio[:T, :, b] = 0.0
-                continue
-            for t in range(size[b]):
-                shared[ptr[lanes[b]] + t] = marginal[t, :, b]
-            for k in range(K):
-                ends[k] += own[b] * alpha[size[b] - 1, k, b]
-                if alpha[0, k, b] > 0.0:
-                    starts[k] += own[b] * start[k] * ratio[0, k, b]
+            if trusted[lanes[b]]:
+                _hand_over(
+                    ptr[lanes[b]], size[b], b, own[b], start, marginal, alpha, ratio, shared,
+                    starts, ends,
+                )  # fmt: skip
+            else:
+                _forget_lane(size[0], b, alpha, ratio)
         _add_edges(indptr, source, weight, size, own, alpha, ratio, pairs)
     return trusted
 

@@ -47,6 +47,7 @@ Parts = dict[tuple[int, int], Report]  # pieces of the reduction tree, as `fold`
 
 _INLINE = 1 << 16  # bytes of arguments that travel with a task; larger ones go by `_Payload`
 _POLL = 0.25  # seconds between looks at whether the workers are alive
+_PATIENCE = 10.0  # seconds that a scheduler may be silent
 # By worker as well: several workers may share a process.
 _SITES: dict[tuple[str, str, int], tuple[Site, threading.Lock]] = {}
 _SITES_LOCK = threading.Lock()
@@ -111,6 +112,10 @@ def _array_shard(X: Any, y: Any, weight: Any, name: str) -> ArrayShard:
 
 def _same(value: Any) -> Any:
     return value
+
+
+class _WorkerGone(OSError):
+    """The worker that a shard was to be sent to is not there any more."""
 
 
 class _Payload:
@@ -245,6 +250,8 @@ class DaskCommunicator(Communicator):
         self._owned: list[Any] = []
         self._client: Client | None = None
         self._shards: list[Shard] = []
+        self._threads: dict[str, int] = {}  # of the workers, when they were last looked for
+        self._silent = False  # whether the scheduler did not answer then
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DaskCommunicator:
         return type(self)(
@@ -289,8 +296,24 @@ class DaskCommunicator(Communicator):
         return self.client
 
     def _alive(self) -> list[str]:
+        """Return the workers that the scheduler knows; raise soon if it does not answer."""
         assert self._client is not None
-        self._threads = self._client.nthreads()
+        client, self._silent = self._client, False
+        scheduler: Any = client.scheduler
+        patience = min(self.timeout, _PATIENCE)
+        deadline = time.monotonic() + patience
+        while client.status != "running" and time.monotonic() < deadline:
+            time.sleep(_POLL)  # the client tries to connect again by itself
+        try:
+            if client.status != "running":
+                raise TimeoutError
+            self._threads = client.sync(scheduler.ncores, callback_timeout=patience)
+        except (TimeoutError, OSError) as error:
+            self._silent = True
+            raise ShardError(
+                f"the scheduler at {scheduler.address} has not answered for "
+                f"{patience:g} s: it has ended, or cannot be reached"
+            ) from error
         return sorted(self._threads)
 
     def _wait_for_workers(self) -> list[str]:
@@ -299,7 +322,9 @@ class DaskCommunicator(Communicator):
         while not (alive := self._alive()):
             if time.monotonic() > deadline:
                 raise ShardError(
-                    f"the cluster has no worker left for {self._names(range(len(self._shards)))}"
+                    f"the cluster has no worker left for {self._names(range(len(self._shards)))}. "
+                    "Workers that end as soon as they start often have a memory limit below what "
+                    "Python and its packages take, about 300 MB"
                 )
             time.sleep(_POLL)
         return alive
@@ -338,7 +363,14 @@ class DaskCommunicator(Communicator):
         if isinstance(shard, DaskShard):
             return self._client.compute(shard.task, workers=[address], allow_other_workers=True)
         if not shard.travels_by_name:
-            return self._client.scatter(shard, workers=[address], hash=False, timeout=self.timeout)
+            if address not in self._alive():
+                raise _WorkerGone(address)
+            try:
+                return self._client.scatter(
+                    shard, workers=[address], hash=False, timeout=self.timeout
+                )
+            except KeyError as error:  # what the scheduler says of a worker that just left
+                raise _WorkerGone(address) from error
         return shard
 
     def _submit(self, ranks: Sequence[int], address: str, task: _Task) -> Future:
@@ -584,7 +616,7 @@ class DaskCommunicator(Communicator):
         if not self._owned or len(self._owned) == 1:
             from distributed import fire_and_forget
 
-            for address in client.nthreads() if client.status == "running" else ():
+            for address in self._threads if client.status == "running" and not self._silent else ():
                 fire_and_forget(client.submit(_forget, self._pool, workers=[address], pure=False))
         for owned in self._owned:
             owned.close(timeout=10)

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.distributed.shards import Shard
 from octavo.engine.distributed.timing import FitTiming, Span, phase_timing
+from octavo.engine.estimators.checked import checked
 
 Combine = Callable[[Any, Any], Any]
 Restore = tuple[Callable[..., Any], tuple[Any, ...]] | None
@@ -176,6 +177,7 @@ def _rounds_of_parents(parents: Sequence[int]) -> list[tuple[int, int]]:
     return [(parents[node], node) for node in order if parents[node] != -1]
 
 
+@checked
 def tree_allreduce(
     arrays: Sequence[ArrayLike],
     op: str = "sum",

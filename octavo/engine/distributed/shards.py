@@ -6,12 +6,17 @@ the memory of one block however large the shard is. A shard of files or of a fun
 by its name alone and opened again where it arrives.
 
 A shard on disk is a folder of plain ``.npy`` arrays (values, indices, indptr, y and, where rows
-are weighted, weight) and ``shard.json``, which is written last: without it the shard is
-unfinished.
+are weighted, weight) and ``shard.json``, which comes last: without it the shard is unfinished.
+Files are written under other names and renamed when all are whole, so that a full disk leaves
+what was there before. ``shard.json`` holds a checksum of every file and one of itself. They are
+compared, and indices and row pointers checked, once before a shard's first row is used: compiled
+code trusts them.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +29,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from octavo._whole_files import write_whole
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sparse_rows import canonical_csr
 
@@ -280,61 +286,147 @@ class FileShard(Shard):
     def __init__(self, path: str | Path, block_bytes: int = BLOCK_BYTES) -> None:
         self.path, self.block_bytes = Path(path), block_bytes
         self.name = str(path)
-        try:
-            facts = json.loads((self.path / "shard.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise FileNotFoundError(
-                f"{path} is not a finished shard: it has no shard.json"
-            ) from None
-        self.n_rows, self.n_features = int(facts["n_rows"]), int(facts["n_features"])
-        self.nnz = int(facts["nnz"])
-        self._values, self._indices = self._load("values"), self._load("indices")
-        self._indptr, self._y = self._load("indptr"), self._load("y")
-        self._weight = self._load("weight") if facts["weighted"] else _NO_WEIGHT
-        sizes = (self._values.size, self._indices.size, self._indptr.size - 1, self._y.size)
-        if sizes != (self.nnz, self.nnz, self.n_rows, self.n_rows):
-            raise ValueError(
-                f"{path} is damaged: shard.json tells {self.n_rows} rows with {self.nnz} entries, "
-                f"its files hold {sizes[3]} targets and {sizes[0]} entries"
-            )
+        facts = _read_facts(self.path)
+        self.n_rows, self.n_features = facts["n_rows"], facts["n_features"]
+        self.nnz: int = facts["nnz"]
+        self._checksums = {part: kept["sha256"] for part, kept in facts["parts"].items()}
+        sizes = {"values": self.nnz, "indices": self.nnz, "indptr": facts["n_rows"] + 1}
+        self._arrays = {
+            part: _map_file(self.path / f"{part}.npy", kept, sizes.get(part, facts["n_rows"]))
+            for part, kept in facts["parts"].items()
+        }
+        self._verified = False
 
-    def _load(self, part: str) -> NDArray[Any]:
-        # Mode "c" maps privately: never written, but of the type that kernels are compiled for.
-        path = self.path / f"{part}.npy"
-        try:
-            return np.load(path, mmap_mode="c" if self.n_rows and self.nnz else None)
-        except (OSError, ValueError) as error:
-            raise ValueError(f"{path} is damaged or missing: {error}") from None
+    def _part(self, part: str) -> NDArray[Any]:
+        return self._arrays.get(part, _NO_WEIGHT)
+
+    def _verify(self) -> None:
+        """Compare the files with their checksums, and look at what compiled code will trust."""
+        for part, array in self._arrays.items():
+            path = self.path / f"{part}.npy"
+            total, before = hashlib.sha256(), 0
+            step = max(1, self.block_bytes // array.itemsize)
+            for start in range(0, array.size, step):
+                piece = np.asarray(array[start : start + step])
+                total.update(piece.view(np.uint8))
+                if part == "indices" and not (
+                    piece.min() >= 0 and int(piece.max()) < self.n_features
+                ):
+                    raise ValueError(
+                        f"{path} is damaged: column indices must lie between 0 and "
+                        f"{self.n_features - 1}, got {piece.min()} to {piece.max()}."
+                    )
+                if part == "indptr":
+                    if piece[0] < before or (np.diff(piece) < 0).any():
+                        raise ValueError(f"{path} is damaged: its row pointers fall.")
+                    before = int(piece[-1])
+                _release(array, start, start + piece.size)
+            if total.hexdigest() != self._checksums[part]:
+                raise ValueError(
+                    f"{path} is damaged: its checksum is not the one in shard.json. Write the "
+                    "shard again."
+                )
+        indptr = self._arrays["indptr"]
+        if indptr[0] != 0 or indptr[-1] != self.nnz:
+            raise ValueError(
+                f"{self.path / 'indptr.npy'} is damaged: row pointers must run from 0 to "
+                f"{self.nnz}, these run from {indptr[0]} to {indptr[-1]}."
+            )
+        self._verified = True
 
     def blocks(self) -> Iterator[Block]:
         """Yield blocks of bounded size and give their pages back."""
-        width = self._values.itemsize + self._indices.itemsize
-        room = max(1, self.block_bytes // width)
+        if not self._verified:
+            self._verify()
+        values, indices, indptr = (self._arrays[k] for k in ("values", "indices", "indptr"))
+        room = max(1, self.block_bytes // (values.itemsize + indices.itemsize))
         start, n = 0, self.n_rows or 0
         while start < n:
-            limit = int(self._indptr[start]) + room
-            stop = int(np.searchsorted(self._indptr, limit, side="right")) - 1
+            limit = int(indptr[start]) + room
+            stop = int(np.searchsorted(indptr, limit, side="right")) - 1
             stop = min(max(stop, start + 1), n, start + room)
             yield self.rows(start, stop)
-            for array in (self._values, self._indices):
-                _release(array, int(self._indptr[start]), int(self._indptr[stop]))
+            for array in (values, indices):
+                _release(array, int(indptr[start]), int(indptr[stop]))
             start = stop
-        for array in (self._indptr, self._y, self._weight):
+        for array in (indptr, self._part("y"), self._part("weight")):
             _release(array, 0, array.size)
 
     def rows(self, start: int, stop: int) -> Block:
         """Return some of the rows, as views of the files."""
-        weight = np.asarray(self._weight[start:stop])
+        if not self._verified:
+            self._verify()
         return Block(
-            np.asarray(self._values),
-            _kernel_indices(np.asarray(self._indices), self.n_features),
-            np.asarray(self._indptr[start : stop + 1]),
-            np.asarray(self._y[start:stop]),
-            weight,
+            np.asarray(self._part("values")),
+            _kernel_indices(np.asarray(self._part("indices")), self.n_features),
+            np.asarray(self._part("indptr")[start : stop + 1]),
+            np.asarray(self._part("y")[start:stop]),
+            np.asarray(self._part("weight")[start:stop]),
         )
 
     def __reduce__(self) -> Any:
         return FileShard, (self.path, self.block_bytes)
+
+
+_NUMBERS = {"values": ("f4", "f8"), "indices": ("i4", "i8"), "indptr": ("i8",), "weight": ("f8",)}
+
+
+def _facts_checksum(facts: dict[str, Any]) -> str:
+    told = {key: value for key, value in facts.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _read_facts(folder: Path) -> dict[str, Any]:
+    """Return what shard.json tells, once it is known to be whole and to make sense."""
+    path = folder / "shard.json"
+    try:
+        facts = json.loads(path.read_bytes())
+        if not isinstance(facts, dict):
+            raise ValueError("it holds no facts")
+        if "sha256" not in facts:
+            raise ValueError("it has no checksum (shards of early versions had none)")
+        if facts["sha256"] != _facts_checksum(facts):
+            raise ValueError("its checksum is another")
+        for key in ("n_rows", "n_features", "nnz"):
+            if not isinstance(facts[key], int) or facts[key] < 0:
+                raise ValueError(f"{key} must be a count, got {facts[key]!r}")
+        wanted = {"values", "indices", "indptr", "y"}
+        if not wanted <= set(facts["parts"]) <= wanted | {"weight"}:
+            raise ValueError(f"it names the files {sorted(facts['parts'])}")
+        for part, kept in facts["parts"].items():
+            _part_dtype(part, kept["dtype"])
+            if not isinstance(kept["offset"], int) or kept["offset"] < 0:
+                raise ValueError(f"{part} begins at {kept['offset']!r}")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{folder} is not a finished shard: it has no shard.json") from None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: {error}. Write the shard again.") from None
+    return facts
+
+
+def _part_dtype(part: str, text: str) -> np.dtype[Any]:
+    """Return the type of a file's entries; never one whose bytes are pointers."""
+    dtype = np.dtype(text)
+    known = dtype.kind in "US" or dtype.str[1:] == "f8" if part == "y" else False
+    if not (known or dtype.str[1:] in _NUMBERS.get(part, ())) or not dtype.isnative:
+        raise ValueError(f"{part} cannot be of type {text!r} here")
+    return dtype
+
+
+def _map_file(path: Path, kept: dict[str, Any], size: int) -> NDArray[Any]:
+    """Map a file, whose length is checked: to read beyond its end would kill the process."""
+    dtype, offset = _part_dtype(path.stem, kept["dtype"]), kept["offset"]
+    expected = offset + size * dtype.itemsize
+    try:
+        found = path.stat().st_size
+        if found != expected:
+            raise ValueError(f"shard.json tells {expected} bytes, there are {found}")
+        if size == 0:
+            return np.empty(0, dtype)
+        # Mode "c" maps privately: never written, but of the type that kernels are compiled for.
+        return np.memmap(path, dtype, "c", offset, (size,))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} is damaged or missing: {error}.") from None
 
 
 def _release(array: NDArray[Any], first: int, last: int) -> None:
@@ -357,8 +449,12 @@ class _GrowingArray:
     """An ``.npy`` file that is appended to; its header is completed on closing."""
 
     def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
-        self._file, self.dtype, self.size = path.open("wb"), dtype, 0
+        self.path, self.dtype, self.size = path, dtype, 0
+        self._draft = path.with_name(path.name + ".part")
+        self._file = self._draft.open("wb")
+        self._checksum = hashlib.sha256()
         self._write_header()
+        self._offset = self._file.tell()
 
     def _write_header(self) -> None:
         # numpy pads the header so that the length can grow to any number of digits in place.
@@ -367,13 +463,29 @@ class _GrowingArray:
         np.lib.format.write_array_header_1_0(self._file, header)
 
     def append(self, array: NDArray[Any]) -> None:
-        np.ascontiguousarray(array, dtype=self.dtype).tofile(self._file)
+        array = np.ascontiguousarray(array, dtype=self.dtype)
+        self._file.write(array.view(np.uint8).data)
+        self._checksum.update(array.view(np.uint8))
         self.size += array.size
 
-    def close(self) -> None:
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a reader has to know."""
+        told = {"dtype": self.dtype.str, "offset": self._offset}
+        return told | {"sha256": self._checksum.hexdigest()}
+
+    def finish(self) -> None:
         self._file.seek(0)
         self._write_header()
         self._file.close()
+
+    def rename(self) -> None:
+        self._draft.replace(self.path)
+
+    def discard(self) -> None:
+        with contextlib.suppress(OSError):  # a full disk refuses the last bytes once more
+            self._file.close()
+        self._draft.unlink(missing_ok=True)
 
 
 class ShardWriter:
@@ -382,7 +494,7 @@ class ShardWriter:
     Parameters
     ----------
     path : path-like
-        Folder to make.
+        Folder to make. A shard that is there stays as it is until this one is closed.
     n_features : int
         Number of columns.
     dtype : dtype, default=float64
@@ -406,8 +518,8 @@ class ShardWriter:
         if self._dtype not in (np.float32, np.float64):
             raise ValueError(f"values are stored as float32 or float64, not {self._dtype}")
         self.path.mkdir(parents=True, exist_ok=True)
-        (self.path / "shard.json").unlink(missing_ok=True)
         self._files: dict[str, _GrowingArray] = {}
+        self._given_up = False
         self.n_rows = self.nnz = 0
 
     def _open(self, y: NDArray[Any], weighted: bool) -> None:
@@ -416,17 +528,20 @@ class ShardWriter:
         types["y"] = y.dtype if y.dtype.kind in "US" else np.dtype(np.float64)
         if weighted:
             types["weight"] = np.dtype(np.float64)
-        self._files = {k: _GrowingArray(self.path / f"{k}.npy", t) for k, t in types.items()}
+        for part, dtype in types.items():
+            self._files[part] = _GrowingArray(self.path / f"{part}.npy", dtype)
         self._files["indptr"].append(np.zeros(1, np.int64))
 
     def append(self, X: Any, y: ArrayLike, weight: ArrayLike | None = None) -> None:
         """Add rows; all pieces are weighted, or none."""
+        self._refuse_if_given_up()
         values, indices, indptr, n_features = csr_arrays(X)
         if n_features != self.n_features:
             raise ValueError(f"{self.path} has {self.n_features} features, got {n_features}")
         block = _checked_block(values, indices, indptr, y, weight, str(self.path))
         if not self._files:
-            self._open(block.y, weight is not None)
+            with self._discarded_on_error():
+                self._open(block.y, weight is not None)
         if ("weight" in self._files) != (weight is not None):
             raise ValueError(f"{self.path}: either all rows are weighted or none")
         if block.y.dtype.kind in "US" and block.y.dtype.itemsize > self._files["y"].dtype.itemsize:
@@ -438,24 +553,51 @@ class ShardWriter:
             "y": block.y,
             "weight": block.weight,
         }
-        for part, file in self._files.items():
-            file.append(parts[part])
+        with self._discarded_on_error():
+            for part, file in self._files.items():
+                file.append(parts[part])
         self.n_rows += block.indptr.size - 1
         self.nnz += block.values.size
 
     def close(self) -> None:
         """Finish the shard."""
-        if not self._files:
-            self._open(np.empty(0), False)
+        self._refuse_if_given_up()
+        with self._discarded_on_error():
+            if not self._files:
+                self._open(np.empty(0), False)
+            for file in self._files.values():
+                file.finish()
+            facts: dict[str, Any] = {
+                "n_rows": self.n_rows,
+                "n_features": self.n_features,
+                "nnz": self.nnz,
+                "parts": {part: file.facts for part, file in self._files.items()},
+            }
+            facts["sha256"] = _facts_checksum(facts)
+            (self.path / "shard.json").unlink(missing_ok=True)  # of the shard that was there
+            for file in self._files.values():
+                file.rename()
+            if "weight" not in self._files:
+                (self.path / "weight.npy").unlink(missing_ok=True)
+            write_whole(self.path / "shard.json", json.dumps(facts) + "\n")
+
+    def discard(self) -> None:
+        """Give up: remove what was written; a shard that was there before stays."""
         for file in self._files.values():
-            file.close()
-        facts = {
-            "n_rows": self.n_rows,
-            "n_features": self.n_features,
-            "nnz": self.nnz,
-            "weighted": "weight" in self._files,
-        }
-        (self.path / "shard.json").write_text(json.dumps(facts) + "\n", encoding="utf-8")
+            file.discard()
+        self._files, self._given_up = {}, True
+
+    @contextlib.contextmanager
+    def _discarded_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.discard()
+            raise
+
+    def _refuse_if_given_up(self) -> None:
+        if self._given_up:
+            raise ValueError(f"{self.path} was given up after an error; begin with a new writer.")
 
     def __enter__(self) -> Self:
         return self
@@ -463,6 +605,8 @@ class ShardWriter:
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             self.close()
+        else:
+            self.discard()
 
 
 @checked

@@ -353,7 +353,6 @@ STOPPING = ("clipped_gap", "gap", "kkt")
 OUT_OF_STEPS = 1
 _SMALL = 500  # samples below which shrinking saves nothing
 _LARGE = 1500  # samples from which halves are made of larger blocks
-_NO_TRACE = np.zeros((0, 3))
 
 
 @njit(cache=True, nogil=True)
@@ -468,8 +467,9 @@ class BoxAscent:
         self.rule = STOPPING.index(stopping)
         self.may_shrink = not callable(K) and diagonal.size > _SMALL
         positive = diagonal > 0
-        self.inverse = np.where(positive, 1.0 / np.where(positive, diagonal, 1.0), 1e300)
-        self.is_unit = bool(np.all(diagonal == 1.0))
+        inverse = np.where(positive, 1.0 / np.where(positive, diagonal, 1.0), 1e300)
+        # The kernels have a shorter form for ones.
+        self.inverse = None if np.all(diagonal == 1.0) else inverse
         self.steps = np.array([-1, 0, 0, 0])
 
     def climb(self, linear, beta, h, lower, upper, tol, max_iter=-1, trace=False, watch=None):
@@ -481,13 +481,14 @@ class BoxAscent:
         while True:
             many = 1000 if self.may_shrink or trace else min(_REFRESH * n, 50_000)
             chunk = min(limit - done, many)
-            record = _NO_TRACE
+            record = None
             if trace:
                 record = np.zeros((chunk + 1, 3))
                 record[0] = 0.5 * beta @ (linear + h), box_gap(beta, h, lower, upper), 0.0
                 record[0, 2] = gap_clipped(beta, h, lower, upper)
             count, why = self.run(beta, h, lower, upper, tol, chunk, record)
-            rows.append(record[: count + 1] if not rows else record[1 : count + 1])
+            if record is not None:
+                rows.append(record[: count + 1] if not rows else record[1 : count + 1])
             done, since = done + count, since + count
             if why != OUT_OF_STEPS or done >= limit or (watch is not None and watch()):
                 return done, rows
@@ -497,13 +498,15 @@ class BoxAscent:
             if since >= _REFRESH * n:  # rounding has piled up
                 h[:], since = linear - kernel_product(self.K, beta, n), 0
 
-    def run(self, beta, h, lower, upper, threshold, max_iter, record=_NO_TRACE):
+    def run(self, beta, h, lower, upper, threshold, max_iter, record=None):
         """Ascend in place; return the number of steps and why it ended."""
         ascend = _ascend_by_columns if callable(self.K) else ascend_box
+        n, nearby = h.size, self.memory.nearby
+        pairs = np.empty((room_for_pairs(self.mask, n, nearby.shape[1]), 2), np.int64)
         return ascend(
-            self.K, self.diagonal, self.inverse, self.is_unit, beta, h, lower, upper, self.mask,
-            rare_strategies(self.mask), self.rule, threshold, max_iter, self.memory.side,
-            self.memory.nearby, self.steps, self.memory.state, record,
+            self.K, self.diagonal, self.inverse, beta, h, lower, upper, self.mask,
+            rare_strategies(self.mask), self.rule or None, threshold, max_iter, self.memory.side,
+            nearby, self.steps, self.memory.state, np.empty(n), np.empty(n), pairs, record,
         )  # fmt: skip
 
     def run_shrunk(self, beta, h, lower, upper, threshold, max_iter):
@@ -575,32 +578,30 @@ def _box_result(linear, lower, upper, beta, h, rule, tol, done, rows, trace):
 
 
 def _ascend_by_columns(
-    columns, diagonal, inverse, is_unit, beta, h, lower, upper, mask, rare, rule, threshold,
-    max_iter,
-    side, nearby, steps, state, trace,
+    columns, diagonal, inverse, beta, h, lower, upper, mask, rare, other_rule, threshold,
+    max_iter, side, nearby, steps, state, gain, score, pairs, trace,
 ):  # fmt: skip
     """Do what `ascend_box` does with columns of K that are asked for one by one."""
-    gain, score, none = np.empty(h.size), np.empty(h.size), np.empty((0, 0))
-    pairs = np.empty((room_for_pairs(mask, h.size, nearby.shape[1]), 2), np.int64)
+    none = np.empty((0, 0))
     for done in range(max_iter + 1):
-        update_gains(beta, h, lower, upper, diagonal, inverse, is_unit, gain)
-        if done and len(trace):
+        update_gains(beta, h, lower, upper, diagonal, inverse, gain)
+        if done and trace is not None:
             trace[done, 1] = box_gap(beta, h, lower, upper)
             trace[done, 2] = gap_clipped(beta, h, lower, upper)
-        if stop_value(rule, beta, h, lower, upper) <= threshold:
+        if stop_value(other_rule or 0, beta, h, lower, upper) <= threshold:
             return done, 0
         if done == max_iter:
             break
         i, other = halves(gain, side)
         best, j, move = step_by_columns(
-            i, other, columns(i), none, diagonal, inverse, is_unit, beta, h, lower, upper, mask,
-            rare, steps, gain, score, pairs, nearby, state,
+            i, other, columns(i), none, diagonal, beta, h, lower, upper, mask, rare, steps, score,
+            pairs, nearby, state,
         )  # fmt: skip
         if not best > 0.0:
             return done, 2
         if j >= 0:
             subtract_row(h, move, columns(j))
-        if len(trace):
+        if trace is not None:
             trace[done + 1, 0] = trace[done, 0] + best
     return max_iter, 1
 

@@ -260,9 +260,11 @@ def _add_pair(pairs, count, a, b):
 
 
 @njit(cache=True, nogil=True)
-def _closeness(row, diagonal, lower, upper, rank):
-    """Write integers that order samples as 2 k(x_i, x) − k(x, x) does; the least if they stay."""
-    values = rank.view(np.float64)
+def _closeness(row, diagonal, lower, upper, values, rank):
+    """Write integers that order samples as 2 k(x_i, x) − k(x, x) does; the least if they stay.
+
+    ``rank`` are the bits of ``values``.
+    """
     for t in range(row.size):
         close = 2.0 * row[t] - diagonal[t]
         values[t] = close if lower[t] < upper[t] else -np.inf
@@ -271,9 +273,10 @@ def _closeness(row, diagonal, lower, upper, rank):
 
 
 @njit(cache=True, nogil=True)
-def _nearest_by_kernel(i, row, diagonal, lower, upper, found, rank):
+def _nearest_by_kernel(i, row, diagonal, lower, upper, found, values):
     """Write the samples nearest to i in the metric of the kernel, among those that can move."""
-    _closeness(row, diagonal, lower, upper, rank)
+    rank = values.view(np.int64)
+    _closeness(row, diagonal, lower, upper, values, rank)
     rank[i] = _NEVER
     n_blocks = -(-row.size // LARGE_BLOCK)
     tops = np.empty(n_blocks, np.int64)
@@ -298,7 +301,7 @@ def _nearest_by_kernel(i, row, diagonal, lower, upper, found, rank):
 def _list_neighbours(pairs, count, i, row, nearby, diagonal, lower, upper, score):
     """WSS 4. Neighbours are looked up when a sample is first asked for, and remembered."""
     if nearby[i, 0] == -2:
-        _nearest_by_kernel(i, row, diagonal, lower, upper, nearby[i], score.view(np.int64))
+        _nearest_by_kernel(i, row, diagonal, lower, upper, nearby[i], score)
     for at in range(nearby.shape[1]):
         count = _add_pair(pairs, count, i, nearby[i, at])
     return count
@@ -452,7 +455,7 @@ def _select(
     single = best = (d * (h[i] - 0.5 * d * diagonal[i]), i, -1, d, 0.0)
     if mask == SINGLE:
         return single
-    count = 0
+    count = np.int64(0)  # not a literal, for which `_add_pair` would be compiled once more
     if rare is not None:
         if mask == ALL_PAIRS:
             for a in range(n):
@@ -487,8 +490,7 @@ def rare_strategies(mask: int) -> bool | None:
     return None if plain else True
 
 
-@njit(cache=True, nogil=True)
-def room_for_pairs(mask, n, n_neighbors):
+def room_for_pairs(mask: int, n: int, n_neighbors: int) -> int:
     """Return how many pairs the strategies may list."""
     if mask == ALL_PAIRS:
         return n * (n - 1) // 2
@@ -499,8 +501,9 @@ def room_for_pairs(mask, n, n_neighbors):
 
 
 @njit(cache=True, nogil=True)
-def update_gains(beta, h, lower, upper, diagonal, inverse, is_unit, gain):
-    if is_unit:
+def update_gains(beta, h, lower, upper, diagonal, inverse, gain):
+    """Write the gains of single variables; an `inverse` of None says that the diagonal is 1."""
+    if inverse is None:
         _single_gains_unit(beta, h, lower, upper, gain)
     else:
         _single_gains(beta, h, lower, upper, diagonal, inverse, gain)
@@ -558,13 +561,23 @@ def kkt_violation(beta, h, lower, upper):
     return worst
 
 
+STOP_VALUES = (gap_clipped, box_gap, kkt_violation)
+
+
+def stop_value(rule: int, beta, h, lower, upper) -> float:
+    """Return what a stopping rule, a place in `STOP_VALUES`, looks at."""
+    return STOP_VALUES[rule](beta, h, lower, upper)
+
+
 @njit(cache=True, nogil=True)
-def stop_value(rule, beta, h, lower, upper):
-    if rule == 0:
+def _stop_value(other_rule, beta, h, lower, upper):
+    """The same in a kernel; None is rule 0, for which the compiler leaves the others out."""
+    if other_rule is None:
         return gap_clipped(beta, h, lower, upper)
-    if rule == 1:
-        return box_gap(beta, h, lower, upper)
-    return kkt_violation(beta, h, lower, upper)
+    else:
+        if other_rule == 1:
+            return box_gap(beta, h, lower, upper)
+        return kkt_violation(beta, h, lower, upper)
 
 
 @njit(cache=True, nogil=True)
@@ -589,21 +602,22 @@ def _remember(memory, i, inner):
 
 @njit(cache=True, nogil=True)
 def ascend_box(
-    K, diagonal, inverse, is_unit, beta, h, lower, upper, mask, rare, rule, threshold, max_iter,
-    side, nearby, memory, state, trace,
+    K, diagonal, inverse, beta, h, lower, upper, mask, rare, other_rule, threshold, max_iter,
+    side, nearby, memory, state, gain, score, pairs, trace,
 ):  # fmt: skip
     """Move variables until the stopping rule is met; return the steps and why it ended.
 
-    0: met; 1: `max_iter` steps; 2: no step gains anything.
+    0: met; 1: `max_iter` steps; 2: no step gains anything. Where `inverse`, `rare`, `other_rule`
+    and `trace` are None, as they are by default, the compiler leaves out what they are for.
     """
-    gain, score = np.empty(h.size), np.empty(h.size)
-    pairs = np.empty((room_for_pairs(mask, h.size, nearby.shape[1]), 2), np.int64)
-    update_gains(beta, h, lower, upper, diagonal, inverse, is_unit, gain)
+    update_gains(beta, h, lower, upper, diagonal, inverse, gain)
     done = 0
     while True:
         # near the start every step is checked, later every eighth: a check costs a pass
-        look = done < 8 or done % 8 == 0 or trace.size > 0 or done == max_iter
-        if look and stop_value(rule, beta, h, lower, upper) <= threshold:
+        look = done < 8 or done % 8 == 0 or done == max_iter
+        if trace is not None:
+            look = True
+        if look and _stop_value(other_rule, beta, h, lower, upper) <= threshold:
             return done, 0
         if done == max_iter:
             return done, 1
@@ -621,9 +635,9 @@ def ascend_box(
             _subtract_two_rows(h, da, K[a], db, K[b])
         else:
             subtract_row(h, da, K[a])
-        update_gains(beta, h, lower, upper, diagonal, inverse, is_unit, gain)
+        update_gains(beta, h, lower, upper, diagonal, inverse, gain)
         done += 1
-        if trace.size:
+        if trace is not None:
             trace[done, 0] = trace[done - 1, 0] + best
             trace[done, 1] = box_gap(beta, h, lower, upper)
             trace[done, 2] = gap_clipped(beta, h, lower, upper)
@@ -631,8 +645,8 @@ def ascend_box(
 
 @njit(cache=True, nogil=True)
 def step_by_columns(
-    i, other, row, K, diagonal, inverse, is_unit, beta, h, lower, upper, mask, rare, memory, gain,
-    score, pairs, nearby, state,
+    i, other, row, K, diagonal, beta, h, lower, upper, mask, rare, memory, score, pairs, nearby,
+    state,
 ):  # fmt: skip
     """Choose and move with row i of K alone; return the gain, the partner and its move.
 

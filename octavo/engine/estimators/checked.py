@@ -19,21 +19,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from octavo.engine.estimators.raw_errors import is_raw
+
 F = TypeVar("F", bound=Callable[..., Any])
 Test = Callable[[Any], bool]
 
 _ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.+)$")
 _SECTION = re.compile(
     r"^Parameters\n-+\n(.*?)(?:\n\n[A-Z][^\n]*\n-+\n|\Z)", re.DOTALL | re.MULTILINE
-)
-# Errors from inside that say nothing to a caller.
-RAW = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    UnboundLocalError,
-    np.linalg.LinAlgError,
 )
 
 
@@ -191,7 +184,9 @@ def checked(function: F) -> F:
         except (Warning, OSError, ImportError, MemoryError, NotImplementedError):
             raise
         except Exception as error:
-            if _is_sentence(error):
+            trace = error.__traceback__
+            is_wrong_call = trace is not None and trace.tb_next is None
+            if is_wrong_call or not is_raw(error):
                 raise
             _blame(function, signature.bind(*args, **kwargs).arguments, defaults, error)
             raise ValueError(
@@ -200,17 +195,3 @@ def checked(function: F) -> F:
             ) from error
 
     return guarded  # type: ignore[return-value]
-
-
-def _is_sentence(error: BaseException) -> bool:
-    """Whether an error was written for the caller: raised by octavo or by scikit-learn's checks."""
-    if type(error).__module__.startswith("octavo"):
-        return True
-    if isinstance(error, RAW) and not str(error).endswith((".", "?")):
-        return False
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is None or any(
-        part in trace.tb_frame.f_code.co_filename for part in ("octavo", "sklearn")
-    )

@@ -24,6 +24,7 @@ from scipy.linalg import cholesky, qr, solve_triangular, svdvals
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.doubles import reachable_tolerance
 from octavo.engine.proximal.nonnegative_least_squares import nonnegative_least_squares
 
 Solver = Callable[..., "tuple[Floats, int]"]
@@ -51,6 +52,9 @@ class Ellipsoid(NamedTuple):
     converged: bool
 
 
+LEAST_GAP = 1e-12
+
+
 class Stop(NamedTuple):
     """When to stop: max w ≤ d (1 + excess), and w ≥ d (1 - slack) where u > 0."""
 
@@ -60,7 +64,11 @@ class Stop(NamedTuple):
 
     @classmethod
     def at_gap(cls, gap: float, d: int, max_iter: int) -> Stop:
-        """Stop when the duality gap is reached, and the support lies as near the boundary."""
+        """Stop when the duality gap is reached, and the support lies as near the boundary.
+
+        A gap below LEAST_GAP is met as that: rounding of the contacts is about as large.
+        """
+        gap = reachable_tolerance(gap, floor=LEAST_GAP)
         return cls(float(np.expm1(gap / d)), gap, max_iter)
 
 

@@ -45,7 +45,7 @@ def soft_threshold(A: Floats, threshold: Floats | float) -> Floats:
     return A - np.clip(A, -threshold, threshold)
 
 
-def l1_ball_threshold(A: Floats, radius: float) -> Floats:
+def l1_ball_threshold(A: Floats, radius: Floats | float) -> Floats:
     """Return by column the θ for which soft thresholding at θ projects on the l1 ball.
 
     It is zero for columns inside the ball.
@@ -68,7 +68,7 @@ def project_columns(A: Floats, radius: float, s: float) -> Floats:
     return soft_threshold(A, l1_ball_threshold(A, radius)[..., None, :])
 
 
-def shrink_columns(A: Floats, threshold: float, q: float) -> Floats:
+def shrink_columns(A: Floats, threshold: Floats | float, q: float) -> Floats:
     """Return T_q: the proximal map of threshold · Σ_j ‖A_j‖_q, by Moreau's decomposition."""
     if q == 1:
         return soft_threshold(A, threshold)

@@ -3,6 +3,8 @@
 Row i of the answer minimises ||x_i - w H||² over w ≥ 0. Only H Hᵀ and X Hᵀ are needed, so that X
 may be sparse and is never copied. Each row is solved by block principal pivoting (Kim and Park
 2011): guess which weights are positive, solve, exchange all that have the wrong sign.
+
+``nonnegative_quadratic`` is the same for one problem with many unknowns: the systems are LAPACK's.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dposv
 from scipy.optimize import lsq_linear, nnls
 
 from octavo.engine.compilation.kernel_cache import njit
@@ -151,6 +155,47 @@ def nonnegative_least_squares(
     slope = weights @ gram - targets
     bad = np.where(weights > 0, np.abs(slope), np.maximum(-slope, 0.0)).max(initial=0.0)
     return NonnegativeFit(weights, float(bad / scale) if scale > 0 else 0.0)
+
+
+def nonnegative_quadratic(gram: Floats, target: Floats, *, max_rounds: int = 100) -> Floats:
+    """Minimise ½ xᵀ gram x − target·x over x ≥ 0 for a positive definite matrix.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (r, r)
+        A positive definite matrix; `numpy.linalg.LinAlgError` tells of one that is not.
+    target : ndarray of shape (r,)
+        The linear term.
+    max_rounds : int, default=100
+        Most exchanges. Where they do not suffice, which takes a matrix at the edge of being
+        singular, the last guess is returned, its negative entries set to zero.
+
+    Returns
+    -------
+    ndarray of shape (r,)
+        The minimiser; entries at the bound are exactly zero.
+    """
+    r = len(target)
+    x, free = np.zeros(r), np.ones(r, dtype=bool)
+    slack = _ROUNDING * float(np.abs(target).max(initial=0.0))
+    fewest, chances = r + 1, 3
+    for _ in range(max_rounds):
+        passive = np.flatnonzero(free)
+        x = np.zeros(r)
+        if passive.size:
+            _, x[passive], info = dposv(gram[np.ix_(passive, passive)].T, target[passive], lower=1)
+            if info:
+                raise LinAlgError(f"Pivot {info} of a matrix is not positive.")
+        wrong = np.where(free, x < 0.0, gram @ x - target < -slack)
+        n_wrong = int(wrong.sum())
+        if n_wrong == 0:
+            break
+        chances = 3 if n_wrong < fewest else chances - 1
+        fewest = min(fewest, n_wrong)
+        if chances < 0:  # exchange only the last: that cannot cycle
+            wrong[: np.flatnonzero(wrong)[-1]] = False
+        free ^= wrong
+    return np.maximum(x, 0.0)
 
 
 def _warmup() -> None:

@@ -120,7 +120,7 @@ def climb(
         trial = maximize(params, expectations)
         value, found = expect(trial)
         if np.isnan(value):
-            raise FloatingPointError(f"the objective became NaN in iteration {len(trace)}")
+            raise FloatingPointError(f"The objective became NaN in iteration {len(trace)}.")
         rise = value - objective
         fall = max(fall, -rise) if np.isfinite(rise) else fall
         if monotone and rise < -SLACK * max(1.0, abs(objective)):

@@ -18,9 +18,11 @@ G. J. Bierman. Factorization Methods for Discrete Sequential Estimation. Academi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams.passes import JIT, SUM, WORD, as_rows, axpy, row_of
@@ -28,6 +30,7 @@ from octavo.engine.streams.passes import JIT, SUM, WORD, as_rows, axpy, row_of
 __all__ = ["Covariance", "new_covariance"]
 
 NONE, DIAGONAL, FULL = 0, 1, 2
+INNER_WORD: Any = {"error_model": "numpy", "forceinline": True}
 _FLOOR = 1e-200  # smallest variance kept: its product with a squared feature is not yet zero
 
 
@@ -35,13 +38,14 @@ class Covariance(NamedTuple):
     """A covariance and the two vectors its products are computed in.
 
     ``values`` is empty, the diagonal, or the packed factor: column ``j`` of U above its
-    diagonal, then ``D[j]``, starting at ``j (j + 1) / 2``.
+    diagonal, then ``D[j]``, starting at ``j (j + 1) / 2``. The vectors are None where there is
+    no factor: their types tell the compiler which form of a kernel to compile.
     """
 
     kind: int
     values: np.ndarray
-    projected: np.ndarray
-    gain: np.ndarray
+    projected: np.ndarray | None
+    gain: np.ndarray | None
 
 
 def new_covariance(kind: int, n_coordinates: int, variance: float) -> Covariance:
@@ -62,9 +66,9 @@ def new_covariance(kind: int, n_coordinates: int, variance: float) -> Covariance
         A fresh covariance.
     """
     if kind == NONE:
-        return Covariance(NONE, np.zeros(0), np.zeros(0), np.zeros(0))
+        return Covariance(NONE, np.zeros(0), None, None)
     if kind == DIAGONAL:
-        return Covariance(kind, np.full(n_coordinates, variance), np.zeros(0), np.zeros(0))
+        return Covariance(kind, np.full(n_coordinates, variance), None, None)
     values = np.zeros(n_coordinates * (n_coordinates + 1) // 2)
     values[np.cumsum(np.arange(1, n_coordinates + 1)) - 1] = variance
     return Covariance(kind, values, np.zeros(n_coordinates), np.zeros(n_coordinates))
@@ -72,7 +76,7 @@ def new_covariance(kind: int, n_coordinates: int, variance: float) -> Covariance
 
 def as_matrix(covariance: Covariance) -> np.ndarray:
     """Return the covariance itself: a vector if diagonal, else a symmetric matrix."""
-    if covariance.kind != FULL:
+    if covariance.gain is None:
         return covariance.values.copy()
     n = covariance.gain.size
     factor = np.zeros((n, n))
@@ -107,7 +111,8 @@ def _variance_diagonal(x, values):
 @njit(**SUM)
 def _variance_full(x, values, projected, scattered):
     """Write ``Uᵀ x`` and return ``Σ D (Uᵀ x)²``."""
-    scattered[:] = 0.0
+    for j in range(scattered.size):
+        scattered[j] = 0.0
     axpy(1.0, x, scattered)
     few = not x.dense and 4 * x.values.size < projected.size
     total = 0.0
@@ -130,9 +135,22 @@ def _variance_full(x, values, projected, scattered):
 @njit(**WORD)
 def variance(x, covariance):
     """Return ``xᵀ Σ x``. `absorb` and `gain` need it called first, on the same row."""
-    if covariance.kind == DIAGONAL:
-        return _variance_diagonal(x, covariance.values)
-    return _variance_full(x, covariance.values, covariance.projected, covariance.gain)
+    return _variance_of(x, covariance.values, covariance.projected, covariance.gain)
+
+
+# Of the two forms of a covariance only the one that is there is compiled. The plain function says
+# what both overloads do, and names what they call for the key of the cache.
+def _variance_of(x, values, projected, gain):
+    if projected is None:
+        return _variance_diagonal(x, values)
+    return _variance_full(x, values, projected, gain)
+
+
+@overload(_variance_of, jit_options=INNER_WORD)
+def _variance_either(x, values, projected, gain):
+    if isinstance(projected, types.NoneType):
+        return lambda x, values, projected, gain: _variance_diagonal(x, values)
+    return lambda x, values, projected, gain: _variance_full(x, values, projected, gain)
 
 
 @njit(**JIT)
@@ -175,10 +193,16 @@ def absorb_full(covariance, noise):
 
     An infinite ``noise`` leaves Σ as it is.
     """
+    absorb_factor(covariance.values, covariance.projected, covariance.gain, noise)
+
+
+@njit(**JIT)
+def absorb_factor(values, projected, gain, noise):
+    """Do what `absorb_full` says, with the parts of a covariance."""
     if noise == np.inf:
-        _gain_full(covariance.values, covariance.projected, covariance.gain)
+        _gain_full(values, projected, gain)
     else:
-        _absorb_full(covariance.values, covariance.projected, covariance.gain, max(noise, _FLOOR))
+        _absorb_full(values, projected, gain, max(noise, _FLOOR))
 
 
 @njit(**WORD)
@@ -204,7 +228,8 @@ def inflate(covariance, factor):
             values[j] *= factor
     else:
         start = 0
-        for j in range(covariance.gain.size):
+        n = int(np.sqrt(2.0 * values.size))  # values.size is n (n + 1) / 2
+        for j in range(n):
             values[start + j] *= factor
             start += j + 1
 

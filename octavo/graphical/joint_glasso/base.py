@@ -7,13 +7,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.glasso.joint import (
     JointProblem,
     Settings,
@@ -102,7 +102,7 @@ def warn_unless_converged(solution, max_iter, stacklevel):
         )
 
 
-class JointNetworkEstimator(CallbackSupportMixin, BaseEstimator):
+class JointNetworkEstimator(CallbackSupportMixin, SoundEstimator):
     """Fit of K precision matrices; subclasses say which penalty ties them."""
 
     _kind: ClassVar[str]

@@ -27,6 +27,7 @@ from octavo.data.graphical.sparse_precision import make_sparse_precision
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.linear_programs.l1_homotopy import L1Path, certificate, l1_path
 from octavo.graphical.l1_programs.columns import (
     SHARED_CONSTRAINTS,
@@ -259,7 +260,7 @@ def clime_path(
     return ClimePath(columns, problem, symmetrize)
 
 
-class CLIME(CallbackSupportMixin, EmpiricalCovariance):
+class CLIME(CallbackSupportMixin, SoundEstimator, EmpiricalCovariance):
     """Sparse precision matrix by constrained l1 minimisation (CLIME), exact at one λ.
 
     Column i of the estimate is the shortest β, in the l1 norm, that inverts the covariance S

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import gammaln
 
+from octavo._whole_files import write_whole
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.discrete.bitsets import (
     Masks,
@@ -511,7 +512,7 @@ class ParentSetCache:
             for score, members in self.parent_sets(node):
                 named = [self.names[m] for m in members]
                 lines.append(" ".join([repr(score), str(len(members)), *named]))
-        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_whole(path, "\n".join(lines) + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ParentSetCache:

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -24,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.discrete.contingency import distinct_rows
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.graphical.network_scores.constraints import expanded, forbidden_arc, two_slice_structure
 from octavo.graphical.network_scores.local_scores import FamilyScorer, topological_order
 from octavo.graphical.network_scores.state_table import (
@@ -53,7 +53,7 @@ def slice_columns(columns: list[Column]) -> list[Column]:
     ]
 
 
-class DynamicBNLearner(CallbackSupportMixin, BaseEstimator):
+class DynamicBNLearner(CallbackSupportMixin, SoundEstimator):
     """Learn the optimal dynamic Bayesian network of sequences of categorical variables.
 
     Parameters

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -27,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from octavo.engine.discrete.contingency import CountedRows, distinct_rows
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.graphical.network_scores.constraints import CompiledRules
 from octavo.graphical.network_scores.local_scores import SCORES, FamilyScorer
 from octavo.graphical.network_scores.parent_sets import PRUNING, ParentSetCache
@@ -148,7 +148,7 @@ def table_of(
     return code_table(values, columns), columns
 
 
-class BayesianNetworkStructureLearner(CallbackSupportMixin, BaseEstimator):
+class BayesianNetworkStructureLearner(CallbackSupportMixin, SoundEstimator):
     """Learn the Bayesian network of largest score, with proof, under expert constraints.
 
     Parameters

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from octavo._unpacking import UNPACKING_ERRORS, TooLargeError, unpack
+from octavo._whole_files import write_whole
 from octavo.engine.discrete.contingency import count_table
 from octavo.graphical.network_scores.local_scores import (
     check_acyclic,
@@ -288,7 +290,7 @@ class BayesianNetworkModel:
         """
         text = format_bif(self.names, self.states, self.parents, self.tables)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            write_whole(path, text)
         return text
 
     @classmethod
@@ -309,9 +311,10 @@ class BayesianNetworkModel:
         if "{" not in text:
             raw = Path(source).read_bytes()
             if raw[:2] == b"\x1f\x8b":
-                import gzip
-
-                raw = gzip.decompress(raw)
+                try:
+                    raw = unpack(raw, ".gz")
+                except (TooLargeError, *UNPACKING_ERRORS) as error:
+                    raise ValueError(f"{source} cannot be unpacked: {error}.") from None
             text = raw.decode("utf-8")
         names, states, parents, tables = parse_bif(text)
         # Files round their probabilities; what does not add to one is scaled.

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -24,6 +24,7 @@ from octavo.engine.discrete.contingency import distinct_rows
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.graphical.network_scores.constraints import (
     RuleTemplate,
     naive_bayes_structure,
@@ -44,7 +45,7 @@ __all__ = ["NaiveBayesSelect", "TANClassifier"]
 CLASS = "class"
 
 
-class NetworkClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class NetworkClassifier(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
     """What the two classifiers share: a network whose last node is the class."""
 
     _parameter_constraints: dict[str, Any] = {

@@ -282,6 +282,7 @@ def voronoi_volumes(X: Floats) -> Floats:
         Each cell is the union of pyramids from its point to its walls.
     """
     n, d = X.shape
+    X = X - X.mean(axis=0)  # far from the origin qhull takes all points for one
     cells = Voronoi(X)
     pairs = cells.ridge_points
     bounded = np.array([-1 not in ridge for ridge in cells.ridge_vertices])

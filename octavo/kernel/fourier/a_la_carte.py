@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.kernels.gram import row_chunks
 from octavo.engine.smooth.holdout_gradient import fold_starts, holdout_gradient
 from octavo.kernel.fourier.gcv_ridge import ridge_gcv
@@ -124,7 +125,7 @@ def starting_spectrum(X: Floats, q: int, rng: np.random.RandomState) -> Spectrum
     return Spectrum(means, scales, np.full(q, 1.0 / q), float(np.log(_START_ALPHA)))
 
 
-class AlaCarteRegressor(RegressorMixin, CallbackSupportMixin, BaseEstimator):
+class AlaCarteRegressor(RegressorMixin, CallbackSupportMixin, SoundEstimator):
     """Regress on Fourier features whose spectrum, a mixture of Gaussians, is learned.
 
     Parameters

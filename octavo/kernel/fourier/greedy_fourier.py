@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     RegressorMixin,
     TransformerMixin,
@@ -31,6 +30,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.kernels.gram import row_chunks
 from octavo.kernel.fourier.gcv_ridge import RidgeFit, ridge_gcv
 from octavo.kernel.fourier.greedy_descent import N_FOLDS, Basis, greedy_descent
@@ -138,7 +138,7 @@ def _fit_and_prune(X, y, frequencies, phases, alpha, basis, floor):
     return frequencies, phases, fit(frequencies, phases)
 
 
-class _GreedyFourier(CallbackSupportMixin, BaseEstimator):
+class _GreedyFourier(CallbackSupportMixin, SoundEstimator):
     """What the transformer and the regressor share: parameters' rules and the learning."""
 
     _parameter_constraints: dict[str, Any] = {

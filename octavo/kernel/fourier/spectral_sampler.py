@@ -16,12 +16,13 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 
 __all__ = ["SpectralSampler"]
@@ -70,7 +71,7 @@ def draw_frequencies(
     return W / length_scale
 
 
-class SpectralSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SpectralSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
     """Approximate the feature map of a stationary kernel by random Fourier features.
 
     Parameters

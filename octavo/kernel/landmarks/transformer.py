@@ -15,11 +15,12 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import check_gram, resolve_kernel, row_chunks
 from octavo.engine.kernels.namespaces import (
@@ -55,7 +56,7 @@ def top_directions(second_moment: Any, n_components: int) -> Any:
     return vectors * xp.where(largest < 0.0, -one, one)
 
 
-class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
     """Approximate a kernel feature map by the Nyström method on chosen landmarks.
 
     Parameters

@@ -12,14 +12,15 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.doubles import reachable_tolerance
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.kernel.mkl.columns import MatrixColumns, StackColumns
 from octavo.kernel.mkl.cutting_planes import CuttingPlanes, solve_smooth_dual
@@ -32,6 +33,8 @@ from octavo.kernel.mkl.wrapper import MKLFit, Step, WeightStep, solve_wrapper
 
 CUTS_BELOW = 1.5  # p below which planes need fewer machines than the closed form
 IN_MEMORY = 2**30  # bytes of kernel matrices that "auto" keeps
+
+LEAST_TOL = 1e-10  # of a gap relative to the penalty: rounding of kernel sums leaves about that
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "kernels": [str, list, tuple],
@@ -168,6 +171,8 @@ def solve_mkl(
         if isinstance(norm, LpNorm) and solved is not None:
             theta = np.maximum(start.theta, 1e-3 * start.theta.max())
             theta = norm.start(len(theta)) if norm.p == np.inf else theta / norm.size(theta)
+    tol = reachable_tolerance(tol, floor=LEAST_TOL)
+    svm_tol = reachable_tolerance(svm_tol, floor=LEAST_TOL)
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "step": step}
     if solver == "lbfgs":
         assert K is not None
@@ -183,7 +188,7 @@ def solve_mkl(
     return solve_wrapper(K, machines, norm, svm_tol=svm_tol, **options)
 
 
-class LpMKLBase(CallbackSupportMixin, BaseEstimator):
+class LpMKLBase(CallbackSupportMixin, SoundEstimator):
     """What the estimators of lp-norm multiple kernel learning have in common."""
 
     def __sklearn_tags__(self):

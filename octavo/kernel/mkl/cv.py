@@ -11,7 +11,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -21,6 +21,7 @@ from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.kernel.mkl.estimators import LpMKLClassifier
 from octavo.kernel.mkl.kernel_normalize import as_stack
@@ -29,7 +30,7 @@ from octavo.kernel.mkl.kernel_stack import KernelStack
 __all__ = ["LpMKLClassifierCV"]
 
 
-class LpMKLClassifierCV(DelegatesToFitted, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+class LpMKLClassifierCV(DelegatesToFitted, ClassifierMixin, CallbackSupportMixin, SoundEstimator):
     """`LpMKLClassifier` with its norm p and its cost C chosen by cross-validation.
 
     The kernels of a fold are computed and normalised once, on its training part; along the costs
@@ -54,7 +55,7 @@ class LpMKLClassifierCV(DelegatesToFitted, ClassifierMixin, CallbackSupportMixin
     center : bool, default=False
         Whether to centre the kernels.
     tol : float, default=1e-3
-        Duality gap to stop at, relative to the penalty.
+        Duality gap to stop at, relative to the penalty; at least 1e-10.
     max_iter : int, default=200
         Most changes of the weights.
     class_weight : dict, "balanced" or None, default=None

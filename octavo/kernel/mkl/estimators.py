@@ -84,7 +84,7 @@ class LpMKLClassifier(ClassifierMixin, LpMKLBase):
         Whether to centre the kernels.
     tol : float, default=1e-3
         Duality gap to stop at, relative to the penalty at the solution (half the dual norm of the
-        a'K_m a), not to the objective, most of which is loss when C is small.
+        a'K_m a), not to the objective, most of which is loss when C is small; at least 1e-10.
     svm_tol : float, default=1e-4
         Gap that the inner machine may leave on the same scale; at most ``tol / 10`` is used.
     max_iter : int, default=200
@@ -305,7 +305,7 @@ class LpMKLRegressor(RegressorMixin, LpMKLBase):
     center : bool, default=False
         Whether to centre the kernels.
     tol : float, default=1e-3
-        Duality gap to stop at, relative to the penalty at the solution.
+        Duality gap to stop at, relative to the penalty at the solution; at least 1e-10.
     svm_tol : float, default=1e-4
         Gap that the inner machine may leave on the same scale; at most ``tol / 10`` is used.
     max_iter : int, default=200
@@ -491,7 +491,7 @@ class LpMKLOneClass(OutlierMixin, LpMKLBase):
     center : bool, default=False
         Whether to centre the kernels.
     tol : float, default=1e-3
-        Duality gap to stop at, relative to the penalty at the solution.
+        Duality gap to stop at, relative to the penalty at the solution; at least 1e-10.
     svm_tol : float, default=1e-4
         Gap that the inner machine may leave on the same scale; at most ``tol / 10`` is used.
     max_iter : int, default=200

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.exponential import exp_nonpositive
 from octavo.engine.kernels.gram import (
@@ -185,7 +186,7 @@ def _seen(X: Any, columns: NDArray[np.intp] | None) -> Any:
     return X if columns is None else X[:, columns]
 
 
-class KernelStack(TransformerMixin, BaseEstimator):
+class KernelStack(TransformerMixin, SoundEstimator):
     """Kernels of the same samples, stacked, centred and normalised by the training samples.
 
     Parameters
@@ -357,6 +358,31 @@ class KernelStack(TransformerMixin, BaseEstimator):
         row_means = raw.mean(axis=2) if self.center else None
         self._normalize(raw, row_means, diagonals)
         return raw
+
+    def diagonals(self, X) -> Floats:
+        """Return k(x, x) of rows under every kernel, centred and normalised like the matrices.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_queries, n_features)
+            Samples; not for precomputed kernels, which say nothing of k(x, x).
+
+        Returns
+        -------
+        ndarray of shape (n_kernels, n_queries)
+            The values.
+        """
+        check_is_fitted(self)
+        if self._is_precomputed():
+            raise ValueError("Precomputed kernels of queries do not tell k(x, x) of their rows.")
+        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        own = self._diagonals(X)
+        if self.center:
+            # |φ(x) - mean|²
+            own = own - 2.0 * self._raw(X, self._X).mean(axis=2) + self.grand_means_[:, None]
+        if self.normalize == "spherical":
+            return (inverse_lengths(own) > 0.0).astype(np.float64)
+        return own * self.scales_[:, None]
 
     def _start(self, X: Any) -> Any:
         """Check X and settle the kernels; return X."""

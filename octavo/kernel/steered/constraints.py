@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FORMAT = 1  # of the dictionaries
+FARTHEST = 1e150  # coordinate of a placement: squares of larger ones overflow
 
 
 class Placement(NamedTuple):
@@ -195,7 +196,11 @@ def as_coordinates(at: Any, n_components: int, i: int) -> tuple[float, ...]:
         )
     given = tuple(math.nan if x is None else as_number(x, "A coordinate") for x in values)
     if any(math.isinf(x) for x in given) or all(math.isnan(x) for x in given):
-        raise ValueError(f"Point {i} needs a finite coordinate, and none may be infinite; {at!r}.")
+        raise ValueError(
+            f"Point {i} needs a finite coordinate, and none may be infinite; got {at!r}."
+        )
+    if any(abs(x) > FARTHEST for x in given):
+        raise ValueError(f"Point {i} must be placed within {FARTHEST:g} of the origin; got {at!r}.")
     return given
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.kernels.gram import settle_gamma
 from octavo.kernel.steered.components import SteeringSystem, radii_of
 from octavo.kernel.steered.constraints import MapConstraints, read_constraints
@@ -153,7 +154,7 @@ class _Objective:
         return total, gradient
 
 
-class KnowledgeKernelPCACV(CallbackSupportMixin, TransformerMixin, BaseEstimator):
+class KnowledgeKernelPCACV(CallbackSupportMixin, TransformerMixin, SoundEstimator):
     """Tune a steered map by the error at placements or labels that are held out.
 
     Parameters

@@ -34,6 +34,8 @@ __all__ = ["InteractiveSession", "SessionAction"]
 
 
 FIXED = ("n_components",)  # what the session's decomposition was made for
+KEPT_ACTIONS = 200  # that can be undone, unless their maps are large: then fewer, see below
+KEPT_BYTES = 1 << 25  # of maps to go back to
 
 
 class SessionAction(NamedTuple):
@@ -82,7 +84,7 @@ class InteractiveSession:
     params : dict
         The parameters that `set_params` can change, as they are now.
     history : list of SessionAction
-        The actions that led here, with the time that each took.
+        The last actions that led here, with the time that each took: those that can be undone.
     setup_seconds : float
         Time of the decomposition at the start.
 
@@ -95,6 +97,9 @@ class InteractiveSession:
     An action costs an eigendecomposition a component, of the size of the kernel's rank; to move
     a placed point costs one less. Ask for ``low_rank=300`` above a thousand samples. Sessions
     share nothing: two on the same data do not see each other's constraints.
+
+    The last 200 actions can be undone (fewer above 10,000 samples, whose maps take more than 32 MB
+    together, but at least 20), so that a session of any length keeps its size.
 
     An action that fails (a point that does not exist, hard placements that contradict each
     other) raises and leaves the session as it was.
@@ -159,7 +164,7 @@ class InteractiveSession:
 
     @property
     def history(self) -> list[SessionAction]:
-        """The actions that led here, with the time that each took."""
+        """The last actions that led here, with the time that each took."""
         return [state.action for state in self._past[1:]]
 
     @property
@@ -399,6 +404,9 @@ class InteractiveSession:
         action = SessionAction(name, detail, seconds)
         self._past.append(_State(constraints, steering, solved, action, drag))
         self._future.clear()
+        size = sum(part.nbytes for part in solved)
+        kept = min(KEPT_ACTIONS, max(20, KEPT_BYTES // max(size, 1)))
+        del self._past[: -1 - kept]  # the oldest left is where undoing ends
         return self
 
     def fork(self) -> InteractiveSession:

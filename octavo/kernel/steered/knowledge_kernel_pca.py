@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.spatial.distance import pdist
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -24,6 +24,7 @@ from octavo.data.kernel.steerable import make_g241, make_hidden_clusters
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import resolve_kernel
 from octavo.engine.linalg.rank_one_eigen import RankOneEigen, rank_one_eigh
@@ -159,7 +160,7 @@ def constraint_residuals(constraints: MapConstraints, embedding: Floats) -> dict
     return {"placements": placed, "links": pairs}
 
 
-class KnowledgeKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KnowledgeKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
     """Kernel PCA with constraints on the map: placements, links and labels.
 
     Parameters

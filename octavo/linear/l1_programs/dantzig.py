@@ -11,17 +11,18 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.sklearn_door import Interval, check_sample_weight, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.linear_programs.l1_homotopy import certificate, l1_path
 
 __all__ = ["DantzigSelector"]
 
 
-class DantzigSelector(RegressorMixin, BaseEstimator):
+class DantzigSelector(RegressorMixin, SoundEstimator):
     """Sparse linear regression: the shortest coefficients that leave no feature a say.
 
     Minimises ||β||₁ subject to ||X'(y − Xβ)||∞ / n ≤ λ: no feature may correlate with the

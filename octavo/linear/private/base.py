@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
@@ -28,6 +28,7 @@ from octavo.engine.estimators.sklearn_door import (
     StrOptions,
     fit_context,
 )
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import canonical_csr, validate_rows
 from octavo.linear.private.noise import NoiseSource, noise_source
 from octavo.linear.private.perturbation import (
@@ -85,7 +86,7 @@ def _is_logistic(estimator: Any) -> bool:
     )
 
 
-class PrivateClassifier(ClassifierMixin, BaseEstimator):
+class PrivateClassifier(ClassifierMixin, SoundEstimator):
     """What private classifiers share: labels, budget, noise, decisions.
 
     A subclass says how records become features (`_train_features`, `_test_features`) and

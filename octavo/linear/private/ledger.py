@@ -22,6 +22,8 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from octavo._whole_files import write_whole
+
 __all__ = ["LedgerEntry", "PrivacyBudgetError", "PrivacyLedger"]
 
 _ROUNDING = 1e-12  # ten times 0.1 may be spent from 1.0
@@ -257,13 +259,7 @@ class PrivacyLedger:
     def _write(self, entries: list[LedgerEntry]) -> None:
         assert self._path is not None
         text = json.dumps({"epsilon": self._epsilon, "entries": entries}, indent=1)
-        draft = self._path.with_name(self._path.name + ".new")
-        try:
-            draft.write_text(text + "\n", encoding="utf-8")
-            draft.replace(self._path)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
+        write_whole(self._path, text + "\n")
 
     # --- one account, however often it is copied ----------------------------------------------
 

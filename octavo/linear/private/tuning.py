@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.utils import Tags
@@ -27,6 +27,7 @@ from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import canonical_csr, validate_rows
 from octavo.linear.private.estimators import PrivateLogisticRegression
 from octavo.linear.private.noise import (
@@ -51,7 +52,9 @@ def disjoint_parts(n_samples: int, n_parts: int, source: NoiseSource) -> list[ND
     return np.array_split(source.permutation(n_samples), n_parts)
 
 
-class PrivateModelSelector(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class PrivateModelSelector(
+    DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, SoundEstimator
+):
     """Fit several private classifiers and release one, for one epsilon in all.
 
     Parameters

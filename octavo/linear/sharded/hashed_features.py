@@ -18,12 +18,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import murmurhash3_32
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.arrays import Ints
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 
 __all__ = ["ConjunctionHasher", "WeightedDegreeFeatures"]
 
@@ -46,7 +47,7 @@ def code_column(column: NDArray[Any]) -> tuple[Ints, list[str]]:
     return codes, [str(value) for value in known]
 
 
-class ConjunctionHasher(TransformerMixin, BaseEstimator):
+class ConjunctionHasher(TransformerMixin, SoundEstimator):
     """Hash categorical columns and conjunctions of them into sparse binary features.
 
     A row with publisher P and advertiser A sets the entries at the hashes of "publisher=P",
@@ -216,7 +217,7 @@ def _binary_rows(rows: list[Ints], columns: list[Ints], shape: tuple[int, int]) 
     return table
 
 
-class WeightedDegreeFeatures(TransformerMixin, BaseEstimator):
+class WeightedDegreeFeatures(TransformerMixin, SoundEstimator):
     """Explicit features of the weighted degree kernel on sequences of equal length.
 
     One feature for every position, every degree k and every substring of length k there. Where

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
@@ -24,6 +24,7 @@ from octavo.engine.distributed.shards import Shard, as_shards, is_sharded, split
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.classes import need_two_classes
 from octavo.engine.estimators.sklearn_door import Interval, check_sample_weight
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.smooth.losses import HUBER, LOSSES, SMOOTH_ABSOLUTE
 from octavo.linear.sharded.passes import LinearTask, ShardFacts, describe
@@ -83,7 +84,7 @@ def warn_of_biased_shards(facts: Sequence[ShardFacts], positive: Any) -> None:
         )
 
 
-class ShardedLinearModel(CallbackSupportMixin, BaseEstimator):
+class ShardedLinearModel(CallbackSupportMixin, SoundEstimator):
     """Base of the estimators that learn one weight vector from shards."""
 
     _parameter_constraints: dict[str, Any] = {

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from octavo.engine.distributed.map_reduce import Communicator, divide, largest, tree_allreduce
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.doubles import real_array
 from octavo.linear.sharded.passes import (
     LinearTask,
     gradient_at,
@@ -57,14 +58,23 @@ def confidence_average(ws: Sequence[ArrayLike], Gs: Sequence[ArrayLike]) -> tupl
     array([2., 1.])
     """
     if len(ws) != len(Gs) or not len(ws):
-        raise ValueError(f"need as many weights as confidences, got {len(ws)} and {len(Gs)}")
-    confidence = [np.asarray(G, dtype=float) for G in Gs]
+        raise ValueError(f"Expected as many weights as confidences, got {len(ws)} and {len(Gs)}.")
+    weights = [real_array(w, f"ws[{k}]") for k, w in enumerate(ws)]
+    confidence = [real_array(G, f"Gs[{k}]") for k, G in enumerate(Gs)]
+    if len({part.shape for part in (*weights, *confidence)}) > 1:
+        raise ValueError(
+            "All weights and confidences must have the same shape; got "
+            f"{sorted({part.shape for part in (*weights, *confidence)})}."
+        )
     if any((G < 0).any() for G in confidence):
-        raise ValueError("confidences are sums of squares: they cannot be negative")
+        raise ValueError("Gs must be sums of squares: they cannot be negative.")
+    # The largest confidence in a feature is the unit, so that neither sums nor squares overflow.
+    unit = np.maximum.reduce(confidence)
+    confidence = [divide(G, unit) for G in confidence]
     total = tree_allreduce(confidence)[0]
-    weighted = tree_allreduce([G * np.asarray(w, dtype=float) for G, w in zip(confidence, ws)])[0]
+    weighted = tree_allreduce([divide(G, total) * w for G, w in zip(confidence, weights)])[0]
     squares = tree_allreduce([G * G for G in confidence])[0]
-    return divide(weighted, total), divide(squares, total)
+    return weighted, unit * divide(squares, total)
 
 
 class OnlineState(NamedTuple):

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import BaseComposition, Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.online.experts.hedges import FlipFlop
 from octavo.online.experts.strategy import ExpertStrategy
 
@@ -72,7 +73,7 @@ REGRESSION_LOSSES = {"squared": squared_loss, "absolute": absolute_loss, "pinbal
 CLASSIFICATION_LOSSES = {"log": log_loss, "squared": brier_loss, "zero_one": zero_one_loss}
 
 
-class _ExpertEnsemble(CallbackSupportMixin, BaseComposition):
+class _ExpertEnsemble(CallbackSupportMixin, SoundEstimator, BaseComposition):
     """What the two ensembles share."""
 
     _parameter_constraints: dict[str, Any] = {

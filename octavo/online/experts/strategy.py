@@ -15,9 +15,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.games.experts import (
     JUMP,
     ROUNDS,
@@ -68,7 +68,7 @@ def checked_losses(losses: ArrayLike, *, ndim: tuple[int, ...], drop: bool) -> N
     return array
 
 
-class ExpertStrategy(BaseEstimator, ABC):
+class ExpertStrategy(SoundEstimator, ABC):
     """Base of the strategies; see `AdaHedge` for their common interface."""
 
     _parameter_constraints: dict[str, Any] = {

@@ -19,14 +19,16 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.estimators.doubles import check_finite_result, check_squares
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import canonical_csr, validate_rows
 from octavo.engine.streams import packed_covariance as rank_one
 from octavo.engine.streams import passes as streams
@@ -277,6 +279,7 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
             )
         if not np.all(np.isfinite(x.data if streams.is_sparse(x) else x)):
             raise ValueError("x contains NaN or infinity; expected finite numbers.")
+        check_squares(x, "x")
         self._learn(x, encode_labels(np.array([y]), self.classes_), None)
         return self
 
@@ -289,6 +292,7 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
             check_classification_targets(y)
         if X.shape[1] >= 2**31:
             raise ValueError(f"X has {X.shape[1]} features; at most 2**31 - 1 are supported.")
+        check_squares(X)
         return X, y
 
     def _settle_classes(self, classes, first: bool) -> None:
@@ -367,7 +371,9 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
         if rule.task == "binary":
             labels = 2.0 * labels - 1.0
         labels = streams.locked(labels)
-        return rule.run(rows, local, labels, self._states[0], margins, losses)
+        counts = rule.run(rows, local, labels, self._states[0], margins, losses)
+        check_finite_result(margins, "The margins that were met while learning")
+        return counts
 
     def _run_one_vs_rest(self, rule, rows, local, labels) -> tuple[int, int]:
         """Let one binary learner per class see the rows; the largest of the scores predicts."""
@@ -377,6 +383,7 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
         for c, state in enumerate(self._states):
             signs = np.where(labels == c, 1.0, -1.0)
             rule.run(rows, local, streams.locked(signs), state, scores[c], losses)
+            check_finite_result(scores[c], "The margins that were met while learning")
             scores[c] *= signs
             updated |= losses > 0.0
         return int(np.sum(np.argmax(scores, axis=0) != labels)), int(np.sum(updated))
@@ -426,6 +433,7 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
         X = self._table(X)
         scores = linear_scores(X, self._weights(), self.n_features_in_)
         scores = self._after_absorbing(X, scores)
+        check_finite_result(scores, "The scores")
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _after_absorbing(self, X, scores: np.ndarray) -> np.ndarray:
@@ -538,7 +546,7 @@ class SecondOrderMixin(OnlineClassifierMixin):
         return variances[:, 0] * (1.0 if len(self.classes_) == 2 else 2.0)
 
 
-class CustomOnlineClassifier(SecondOrderMixin, BaseEstimator):
+class CustomOnlineClassifier(SecondOrderMixin, SoundEstimator):
     """One-pass linear classifier with an update rule of your own.
 
     Parameters

@@ -14,9 +14,9 @@ from __future__ import annotations
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.online.one_pass.base import OnlineClassifierMixin
 from octavo.online.one_pass.rules_binary import HINGE, LOGISTIC, SQUARED, ZERO_ONE
 
@@ -25,7 +25,7 @@ __all__ = ["ALMA", "ROMMA", "OGDClassifier", "OnlinePerceptron", "PassiveAggress
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
-class OnlinePerceptron(OnlineClassifierMixin, BaseEstimator):
+class OnlinePerceptron(OnlineClassifierMixin, SoundEstimator):
     """Perceptron: add the row to the weights whenever the prediction is wrong.
 
     Parameters
@@ -33,6 +33,10 @@ class OnlinePerceptron(OnlineClassifierMixin, BaseEstimator):
     multiclass : {"max", "uniform", "proportional"}, default="max"
         With more than two classes, which of the classes that score above the right one lose
         the row: the highest, all alike, or all in proportion to their excess.
+    legacy : bool, default=False
+        Where the right class is merely tied with a class that comes before it, "uniform" and
+        "proportional" take the row from nobody, as the MATLAB release of LIBOL does, so that
+        the update is no longer ultraconservative. By default the rival loses it, as in "max".
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
     average : bool, default=False
@@ -96,12 +100,14 @@ class OnlinePerceptron(OnlineClassifierMixin, BaseEstimator):
     _parameter_constraints: dict = {
         **OnlineClassifierMixin._parameter_constraints,
         "multiclass": [StrOptions({"max", "uniform", "proportional"})],
+        "legacy": ["boolean"],
     }
 
     def __init__(
         self,
         multiclass="max",
         *,
+        legacy=False,
         fit_intercept=True,
         average=False,
         n_epochs=1,
@@ -109,6 +115,7 @@ class OnlinePerceptron(OnlineClassifierMixin, BaseEstimator):
         random_state=None,
     ):
         self.multiclass = multiclass
+        self.legacy = legacy
         self.fit_intercept = fit_intercept
         self.average = average
         self.n_epochs = n_epochs
@@ -119,10 +126,10 @@ class OnlinePerceptron(OnlineClassifierMixin, BaseEstimator):
         return "perceptron", ()
 
     def _multiclass_rule(self):
-        return f"perceptron_{self.multiclass}", ()
+        return f"perceptron_{self.multiclass}", (float(self.legacy),)
 
 
-class ROMMA(OnlineClassifierMixin, BaseEstimator):
+class ROMMA(OnlineClassifierMixin, SoundEstimator):
     """Relaxed online maximum margin algorithm.
 
     The weights are the shortest vector that gives the current row a margin of 1 and stays on
@@ -230,7 +237,7 @@ class ROMMA(OnlineClassifierMixin, BaseEstimator):
         return self._binary_rule()
 
 
-class ALMA(OnlineClassifierMixin, BaseEstimator):
+class ALMA(OnlineClassifierMixin, SoundEstimator):
     """Approximate large margin algorithm, with p-norms.
 
     Its margin comes within a factor ``alpha`` of the best in the p-norm. Rows are normalised
@@ -349,7 +356,7 @@ class ALMA(OnlineClassifierMixin, BaseEstimator):
         return np.sign(dual) * norm * (np.abs(dual) / norm) ** (self.p - 1)
 
 
-class OGDClassifier(OnlineClassifierMixin, BaseEstimator):
+class OGDClassifier(OnlineClassifierMixin, SoundEstimator):
     """Online gradient descent with steps of C/√t.
 
     Parameters
@@ -448,7 +455,7 @@ class OGDClassifier(OnlineClassifierMixin, BaseEstimator):
         return self._binary_rule()
 
 
-class PassiveAggressive(OnlineClassifierMixin, BaseEstimator):
+class PassiveAggressive(OnlineClassifierMixin, SoundEstimator):
     """Passive-aggressive learner: the smallest step that gives the row a margin of 1.
 
     Parameters

@@ -463,7 +463,8 @@ def libol_learners(task="binary", *, release=True) -> dict[str, Any]:
         Sixteen binary or thirteen multiclass algorithms.
     release : bool, default=True
         Whether SOP, NAROW and the first step of ROMMA are those of the MATLAB release, with
-        which the table was made. No learner has an intercept, as there.
+        which the table was made. No learner has an intercept, as there. Ties of PerceptronU and
+        PerceptronS are not: see ``legacy`` of `OnlinePerceptron`.
 
     Returns
     -------

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.checked import checked
@@ -207,16 +209,44 @@ def confident_step(x, state, v, step, noise, winner, loser):
         Weight vectors; a ``loser`` of -1 is none.
     """
     weights, drift, n = state.weights, state.drift, state.scores.size
-    past = state.clock[ROUND] - 1.0
-    if state.covariance.kind == rank_one.FULL:
-        rank_one.absorb_full(state.covariance, noise)
-        gain = state.covariance.gain
-        _step_dense(gain, step, weights, drift, past, n, winner)
-        if loser >= 0:
-            _step_dense(gain, -step, weights, drift, past, n, loser)
-    else:
-        sigma = state.covariance.values
+    past, sigma = state.clock[ROUND] - 1.0, state.covariance
+    _confident_step(
+        x, sigma.values, sigma.projected, sigma.gain, v, step, noise, weights, drift, past, n,
+        winner, loser,
+    )  # fmt: skip
+
+
+@njit(**JIT)
+def _step_full(sigma, projected, gain, step, noise, weights, drift, past, n, winner, loser):
+    """Move weights along Σx and let the factor of Σ absorb the row."""
+    rank_one.absorb_factor(sigma, projected, gain, noise)
+    _step_dense(gain, step, weights, drift, past, n, winner)
+    if loser >= 0:
+        _step_dense(gain, -step, weights, drift, past, n, loser)
+
+
+# Only the form of the covariance that is there is compiled; the plain function says what both
+# overloads do, and names what they call for the key of the cache.
+def _confident_step(
+    x, sigma, projected, gain, v, step, noise, weights, drift, past, n, winner, loser
+):
+    if gain is None:
         _step_diagonal(x, sigma, v, step, noise, weights, drift, past, n, winner, loser)
+    else:
+        _step_full(sigma, projected, gain, step, noise, weights, drift, past, n, winner, loser)
+
+
+@overload(_confident_step, jit_options=rank_one.INNER_WORD)
+def _confident_step_either(
+    x, sigma, projected, gain, v, step, noise, weights, drift, past, n, winner, loser
+):
+    def diagonal(x, sigma, projected, gain, v, step, noise, weights, drift, past, n, winner, loser):
+        _step_diagonal(x, sigma, v, step, noise, weights, drift, past, n, winner, loser)
+
+    def full(x, sigma, projected, gain, v, step, noise, weights, drift, past, n, winner, loser):
+        _step_full(sigma, projected, gain, step, noise, weights, drift, past, n, winner, loser)
+
+    return diagonal if isinstance(gain, types.NoneType) else full
 
 
 @njit(**JIT)
@@ -254,14 +284,25 @@ def dual_step(x, state, f, v, step, noise):
             drift[j] += (state.clock[ROUND] - 1.0) * (weights[j] - old)
 
 
+def _borrowed_if_any(vector):
+    """Return what `streams.borrowed` does, or None for None."""
+
+
+@overload(_borrowed_if_any)
+def _borrowed_if_array(vector):
+    if isinstance(vector, types.NoneType):
+        return lambda vector: None
+    return lambda vector: streams.borrowed(vector)
+
+
 @njit(**JIT)
 def _borrowed_state(state):
     """Return a state whose arrays do not count references."""
     covariance = Covariance(
         state.covariance.kind,
         streams.borrowed(state.covariance.values),
-        streams.borrowed(state.covariance.projected),
-        streams.borrowed(state.covariance.gain),
+        _borrowed_if_any(state.covariance.projected),
+        _borrowed_if_any(state.covariance.gain),
     )
     return LearnerState(
         streams.borrowed(state.weights),
@@ -482,5 +523,11 @@ def _warmup() -> None:
     scale_weights(state, 0.5)
     v = variance(x, state)
     confident_step(x, state, v, 0.1, 1.0, 0, 1)
+    full = new_state(2, 2, (1.0,), covariance_kind=rank_one.FULL, average=True)
+    confident_step(x, full, variance(x, full), 0.1, 1.0, 0, 1)
+    moved = (state.weights, state.drift, 0.0, 2, 0, 1)
+    _step_diagonal(x, state.covariance.values, v, 0.1, 1.0, *moved)
+    _, values, projected, gain = full.covariance
+    _step_full(values, projected, gain, 0.1, 1.0, *moved)
     dual_score(x, state, 0.0, v, 1.0)
     dual_step(x, state, 0.0, v, 1.0, 1.0)

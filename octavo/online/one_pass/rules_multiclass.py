@@ -63,9 +63,17 @@ def perceptron_max(y, x, state):
     return margin, 1.0
 
 
+@njit(**JIT)
+def _is_legacy(state):
+    return state.parameters.size > 0 and state.parameters[0] == 1.0
+
+
 @njit(**RULE)
 def perceptron_uniform(y, x, state):
-    """Blame all classes that score above y alike (the rival, in a tie)."""
+    """Blame all classes that score above y alike; in a tie the rival, or nobody.
+
+    Parameter: 1 for nobody, as in the release.
+    """
     margin, other = rival(y, x, state)
     if not is_mistake(margin, y, other):
         return margin, 0.0
@@ -73,7 +81,7 @@ def perceptron_uniform(y, x, state):
     for c in range(state.scores.size):
         above += state.scores[c] > state.scores[y]
     step_along(x, state, y, 1.0)
-    if above == 0:
+    if above == 0 and not _is_legacy(state):
         step_along(x, state, other, -1.0)
     for c in range(state.scores.size):
         if state.scores[c] > state.scores[y]:
@@ -83,7 +91,7 @@ def perceptron_uniform(y, x, state):
 
 @njit(**RULE)
 def perceptron_proportional(y, x, state):
-    """Blame classes in proportion to how far they score above y (the rival, in a tie)."""
+    """Blame classes in proportion to how far they score above y; in a tie as the uniform rule."""
     margin, other = rival(y, x, state)
     if not is_mistake(margin, y, other):
         return margin, 0.0
@@ -91,7 +99,7 @@ def perceptron_proportional(y, x, state):
     for c in range(state.scores.size):
         excess += max(0.0, state.scores[c] - state.scores[y])
     step_along(x, state, y, 1.0)
-    if excess == 0.0:
+    if excess == 0.0 and not _is_legacy(state):
         step_along(x, state, other, -1.0)
     for c in range(state.scores.size):
         if state.scores[c] > state.scores[y]:

@@ -16,9 +16,9 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import ndtri
-from sklearn.base import BaseEstimator
 
 from octavo.engine.estimators.sklearn_door import Interval, Options, StrOptions
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.online.one_pass.base import SecondOrderMixin
 
 __all__ = [
@@ -35,7 +35,7 @@ _POSITIVE = Interval(Real, 0, None, closed="neither")
 _CONFIDENCE = Interval(Real, 0.5, 1, closed="neither")
 
 
-class SecondOrderPerceptron(SecondOrderMixin, BaseEstimator):
+class SecondOrderPerceptron(SecondOrderMixin, SoundEstimator):
     """Second-order perceptron: a perceptron on rows whitened by what was seen so far.
 
     Parameters
@@ -143,7 +143,7 @@ class SecondOrderPerceptron(SecondOrderMixin, BaseEstimator):
         return variances, 1.0 / (1.0 + variances)
 
 
-class ConfidenceWeighted(SecondOrderMixin, BaseEstimator):
+class ConfidenceWeighted(SecondOrderMixin, SoundEstimator):
     """Confidence-weighted learner, variance form.
 
     The smallest change (in Kullback-Leibler divergence) of a Gaussian over weights that
@@ -257,7 +257,7 @@ class ConfidenceWeighted(SecondOrderMixin, BaseEstimator):
         return self._binary_rule()
 
 
-class SCW(SecondOrderMixin, BaseEstimator):
+class SCW(SecondOrderMixin, SoundEstimator):
     """Soft confidence-weighted learner: confidence-weighted, with a price for violations.
 
     Parameters
@@ -377,7 +377,7 @@ class SCW(SecondOrderMixin, BaseEstimator):
         return self._binary_rule()
 
 
-class ImprovedEllipsoid(SecondOrderMixin, BaseEstimator):
+class ImprovedEllipsoid(SecondOrderMixin, SoundEstimator):
     """Classical ellipsoid method, improved for streams.
 
     An ellipsoid that holds good weights is cut at each mistake, ever less deeply.
@@ -485,7 +485,7 @@ class ImprovedEllipsoid(SecondOrderMixin, BaseEstimator):
         return "iellip", (self.b, self.c)
 
 
-class AROW(SecondOrderMixin, BaseEstimator):
+class AROW(SecondOrderMixin, SoundEstimator):
     """Adaptive regularisation of weights.
 
     Each row with a margin below 1 is taken as a noisy measurement that its score should be
@@ -595,7 +595,7 @@ class AROW(SecondOrderMixin, BaseEstimator):
         return self._binary_rule()
 
 
-class NAROW(SecondOrderMixin, BaseEstimator):
+class NAROW(SecondOrderMixin, SoundEstimator):
     """Adaptive regularisation of weights in which each row sets its own noise.
 
     Parameters
@@ -712,7 +712,7 @@ class NAROW(SecondOrderMixin, BaseEstimator):
         return variances, inverse * np.maximum(1.0 - inverse / self.b, 0.0)
 
 
-class NHERD(SecondOrderMixin, BaseEstimator):
+class NHERD(SecondOrderMixin, SoundEstimator):
     """Normal herding: a whole cloud of weight vectors is herded towards the right margin.
 
     Parameters

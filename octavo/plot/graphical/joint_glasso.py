@@ -10,6 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from octavo._outside_text import literal
+
 __all__ = [
     "plot_edge_recovery",
     "plot_network_difference",
@@ -68,7 +70,7 @@ def plot_networks(
     limit, names = _limit(matrices), range(len(matrices)) if labels is None else labels
     for ax, A, name in zip(axes, matrices, names):
         image = _draw_matrix(ax, A, limit)
-        ax.set_title(str(name), fontsize="small")
+        ax.set_title(literal(name), fontsize="small")
     axes[0].figure.colorbar(image, ax=list(axes), shrink=0.8)
     return axes
 
@@ -102,7 +104,7 @@ def plot_network_difference(
     one, other = np.asarray(precisions, dtype=float)
     image = _draw_matrix(ax, one - other, _limit(one - other))
     nodes = np.asarray(nodes, dtype=int)
-    shown = [str(j) if names is None else names[j] for j in nodes]
+    shown = [str(j) if names is None else literal(names[j]) for j in nodes]
     ax.set_yticks(nodes, shown, color="C3", fontsize="small")
     ax.set_xticks(nodes, shown, color="C3", fontsize="small", rotation=90)
     ax.figure.colorbar(image, ax=ax, shrink=0.8)

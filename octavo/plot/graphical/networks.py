@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from octavo._outside_text import literal
+
 __all__ = [
     "plot_anytime_bounds",
     "plot_bayesian_network",
@@ -54,7 +56,7 @@ def _ring_places(graph: Any) -> Places:
 def _draw_nodes(ax: Axes, places: Places) -> None:
     for node, (x, y) in places.items():
         ax.text(
-            x, y, str(node), ha="center", va="center", fontsize="small", zorder=3,
+            x, y, literal(node), ha="center", va="center", fontsize="small", zorder=3,
             bbox={"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": "0.5"},
         )  # fmt: skip
     spots = np.array(list(places.values()))

@@ -10,6 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from octavo._outside_text import literal
+
 __all__ = [
     "plot_decision_regions",
     "plot_error_by_epsilon",
@@ -198,7 +200,9 @@ def plot_privacy_budget(ledger: Any, *, ax: Axes | None = None) -> Axes:
             ax.barh(row, entry.epsilon, left=start, height=0.6, edgecolor="white", color=f"C{row}")
             if entry.what:
                 middle = start + entry.epsilon / 2
-                ax.text(middle, row, entry.what, ha="center", va="center", fontsize="small")
+                ax.text(
+                    middle, row, literal(entry.what), ha="center", va="center", fontsize="small"
+                )
             bars[name] = start + entry.epsilon
     ax.axvline(ledger.epsilon, color="0.2", linewidth=1.5, label=f"budget ε = {ledger.epsilon:g}")
     label = f"spent {ledger.spent:g}"

@@ -9,6 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from octavo._outside_text import literal
+
 __all__ = [
     "plot_calibration",
     "plot_error_by_experience",
@@ -45,7 +47,7 @@ def plot_rating_history(
     history = ranker.history_
     for player in players:
         rows = history[history["player"] == place[player]]
-        (line,) = ax.plot(rows["game"], rows["mu"], label=str(player), drawstyle="steps-post")
+        (line,) = ax.plot(rows["game"], rows["mu"], label=literal(player), drawstyle="steps-post")
         ax.fill_between(
             rows["game"],
             rows["mu"] - 2 * rows["sigma"],
@@ -84,7 +86,7 @@ def plot_leaderboard(ranker: Any, *, top: int = 15, k: float = 3.0, ax: Axes | N
     mu = np.array([row.mu for row in rows])
     sigma = np.array([row.sigma for row in rows])
     ax.errorbar(mu, height, xerr=k * sigma, fmt="o", markersize=4, capsize=2)
-    ax.set_yticks(height, [str(row.player) for row in rows])
+    ax.set_yticks(height, [literal(row.player) for row in rows])
     ax.set(xlabel=f"skill (mean ± {k:g} sd)")
     return ax
 
@@ -204,7 +206,7 @@ def plot_head_to_head(
             if i != j:
                 chance[i, j] = ranker.predict_win([[players[i]], [players[j]]])[0]
     image = ax.imshow(chance, vmin=0, vmax=1, cmap="RdBu")
-    ticks = [str(player) for player in players]
+    ticks = [literal(player) for player in players]
     ax.set_xticks(range(n), ticks, rotation=90)
     ax.set_yticks(range(n), ticks)
     ax.set(xlabel="loses", ylabel="wins")

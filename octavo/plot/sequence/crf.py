@@ -12,6 +12,8 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
+from octavo._outside_text import literal
+
 __all__ = [
     "plot_accuracy_by_order",
     "plot_label_marginals",
@@ -68,7 +70,7 @@ def plot_accuracy_by_order(
 
 def _written(pattern: Sequence[Hashable]) -> str:
     """Return a pattern in words; single characters are run together."""
-    words = [getattr(label, "name", str(label)) for label in pattern]
+    words = [literal(getattr(label, "name", label)) for label in pattern]
     return ("" if all(len(word) == 1 for word in words) else " → ").join(words)
 
 
@@ -153,9 +155,9 @@ def plot_label_marginals(
                 )
         else:
             ax.plot(range(len(values)), [names.index(y) for y in path], "o", color="C3", ms=4)
-    ax.set_yticks(range(len(names)), [str(name) for name in names])
+    ax.set_yticks(range(len(names)), [literal(name) for name in names])
     if tokens is not None:
-        ax.set_xticks(range(len(values)), [str(t) for t in tokens], rotation=60, ha="right")
+        ax.set_xticks(range(len(values)), [literal(t) for t in tokens], rotation=60, ha="right")
     else:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_xlabel("position")
@@ -208,7 +210,7 @@ def plot_pattern_automaton(automaton: Any, *, max_states: int = 40, ax: Axes | N
             )
             ax.add_patch(arrow)
             x, y = (np.array(place[i]) + np.array(place[j])) / 2
-            ax.annotate(str(label), (x, y + 0.08), ha="center", fontsize=8, color="0.2")
+            ax.annotate(literal(label), (x, y + 0.08), ha="center", fontsize=8, color="0.2")
     for i, (x, y) in place.items():
         text = _written(states[i]) or "ε"
         box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": "C0"}

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
 
+from octavo._outside_text import literal
 from octavo.plot.ellipses import covariance_ellipse
 
 __all__ = [
@@ -49,7 +50,7 @@ def plot_responsibilities(
         edges = np.concatenate([[0], np.cumsum(np.bincount(place))])
         for edge in edges[1:-1]:
             ax.axhline(edge - 0.5, color="0.4", linewidth=0.8)
-        ax.set_yticks((edges[1:] + edges[:-1] - 1) / 2, [str(name) for name in names])
+        ax.set_yticks((edges[1:] + edges[:-1] - 1) / 2, [literal(name) for name in names])
     # Clusters in the order in which rows meet them, so that the picture is near diagonal.
     first = [np.flatnonzero(share[order].argmax(axis=1) == k) for k in range(share.shape[1])]
     columns = sorted(range(share.shape[1]), key=lambda k: first[k][0] if len(first[k]) else 1e9)
@@ -266,7 +267,7 @@ def plot_hmm_map(
     groups = np.zeros(n, dtype=int) if labels is None else np.asarray(labels)
     for name in np.unique(groups):
         some = points[groups == name]
-        ax.scatter(some[:, 0], some[:, 1], s=20, label=None if labels is None else str(name))
+        ax.scatter(some[:, 0], some[:, 1], s=20, label=None if labels is None else literal(name))
     if labels is not None:
         ax.legend(frameon=False, title="cluster")
     ax.set(xlabel="first axis", ylabel="second axis")

@@ -11,7 +11,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.graphs.orders import discordant_pairs
 from octavo.ranking.aggregation.instances import read_instances, read_labelled
 from octavo.ranking.aggregation.multinomial import (
@@ -129,7 +129,7 @@ def _warn(evidence: list[Evidence], fit: Fit, max_iter: int, tol: float) -> None
         )
 
 
-class _PreferenceModel(CallbackSupportMixin, BaseEstimator):
+class _PreferenceModel(CallbackSupportMixin, SoundEstimator):
     """What the two models share: answers from fitted scores, and new instances."""
 
     _parameter_constraints: dict[str, Any] = {

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -27,6 +26,7 @@ from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.ranking.aggregation.instances import predict_queries, rank_queries, read_labelled
 from octavo.ranking.aggregation.metrics import checked_relevance
 from octavo.ranking.aggregation.preferences import PairwisePreferences, as_preferences
@@ -282,7 +282,7 @@ def _is_page(X: Any) -> bool:
     )
 
 
-class CRFRankAggregator(CallbackSupportMixin, BaseEstimator):
+class CRFRankAggregator(CallbackSupportMixin, SoundEstimator):
     """Rank aggregation that learns from labelled queries how to use each expert.
 
     Every expert has three weights: for items that he has not seen, for his preferences and for

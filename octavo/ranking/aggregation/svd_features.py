@@ -11,7 +11,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -21,6 +20,7 @@ from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.ranking.aggregation.instances import predict_queries, rank_queries, read_labelled
 from octavo.ranking.aggregation.metrics import discounts, ndcg
 from octavo.ranking.aggregation.preferences import PairwisePreferences, as_preferences
@@ -143,7 +143,7 @@ def _lambda_slopes(scores, gains, discount):
     return slopes
 
 
-class SVDRankAggregator(CallbackSupportMixin, BaseEstimator):
+class SVDRankAggregator(CallbackSupportMixin, SoundEstimator):
     """Rank aggregation by singular vectors of each expert's preferences and LambdaRank.
 
     An item's features are its entries in the leading singular vectors of every expert's matrix of

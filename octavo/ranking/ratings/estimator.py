@@ -21,12 +21,12 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import NotFittedError
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.ranking.ratings.game_log import (
     FlatGames,
     Game,
@@ -89,7 +89,7 @@ class LeaderboardRow(NamedTuple):
     score: float
 
 
-class OnlineRanker(CallbackSupportMixin, BaseEstimator):
+class OnlineRanker(CallbackSupportMixin, SoundEstimator):
     """Rate players online from the outcomes of games between teams.
 
     A player's skill is a normal belief with mean mu and standard deviation sigma; a team's

@@ -128,18 +128,21 @@ class GameLog(NamedTuple):
 
 
 @njit(cache=True)
-def _first_repeat(game_ptr, team_ptr, players):
-    """Return the first game in which a player appears twice, or -1."""
+def _first_repeat(game_ptr, team_ptr, players, seen):
+    """Return the first game in which a player appears twice, or -1.
+
+    ``seen`` is zero for every player; it notes the last game of each, counted from one.
+    """
     for g in range(game_ptr.shape[0] - 1):
         first, last = team_ptr[game_ptr[g]], team_ptr[game_ptr[g + 1]]
         if last - first == 2:
             if players[first] == players[first + 1]:
                 return g
         else:
-            ordered = np.sort(players[first:last])
-            for a in range(1, ordered.shape[0]):
-                if ordered[a] == ordered[a - 1]:
+            for a in range(first, last):
+                if seen[players[a]] == g + 1:
                     return g
+                seen[players[a]] = g + 1
     return -1
 
 
@@ -236,7 +239,8 @@ class FlatGames:
             _refuse(~np.isfinite(times), "game", start, "has a time that is not finite")
         players = np.asarray(self.players[slots], dtype=np.int64)
         log = GameLog(games - first, teams - slots.start, players, weights, ranks, times)
-        twice = _first_repeat(log.game_ptr, log.team_ptr, log.players)
+        seen = np.zeros(self.n_players, dtype=np.int64)
+        twice = _first_repeat(log.game_ptr, log.team_ptr, log.players, seen)
         if twice >= 0:
             raise ValueError(f"game {start + twice}: a player appears twice in one game")
         return log
@@ -276,4 +280,4 @@ def _refuse(bad: NDArray[np.bool_], what: str, offset: int, why: str) -> None:
 
 def _warmup() -> None:
     pointer = np.array([0, 2])
-    _first_repeat(pointer, np.array([0, 1, 2]), pointer)
+    _first_repeat(pointer, np.array([0, 1, 2]), pointer, np.zeros(3, dtype=np.int64))

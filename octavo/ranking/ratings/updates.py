@@ -70,7 +70,7 @@ def _gamma(rules, sigma_i, c, k, i, q, table):
     return table[i, q]
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, forceinline=True)
 def _pair_terms(rules, mu_i, mu_q, c, outcome):
     """Return c δ_q/σ_i² and c² η_q/(γ_q σ_i²): Eq. (49)-(50) for BT, Algorithm 3 for TM.
 
@@ -119,7 +119,10 @@ def _plackett_luce_moves(rules, mean, variance, ranks, order, table, omega, delt
     of Σ 1/S and Σ 1/S², where S is the sum of e^(μ/c) over C.
     """
     k = mean.shape[0]
-    c = math.sqrt(variance.sum() + k * rules.beta2)
+    total_variance = 0.0
+    for i in range(k):
+        total_variance += variance[i]
+    c = math.sqrt(total_variance + k * rules.beta2)
     log_s = np.empty(k)
     total = -math.inf
     for a in range(k - 1, -1, -1):
@@ -193,7 +196,9 @@ def _duel(rules, i, j, score, mu, variance, table):
 def _stable_order(ranks):
     """Return the teams from first to last, ties in the order given (bottom-up merge sort)."""
     k = ranks.shape[0]
-    order, merged = np.arange(k), np.empty(k, dtype=np.int64)
+    order, merged = np.empty(k, np.int64), np.empty(k, np.int64)
+    for t in range(k):
+        order[t] = t
     width = 1
     while width < k:
         for start in range(0, k, 2 * width):
@@ -235,7 +240,9 @@ def rate_game(rules, first, last, team_ptr, players, weights, ranks, mu, varianc
         _duel(rules, players[p0], players[p1], score, mu, variance, table)
         return
     mean, team_variance = np.empty(k), np.empty(k)
-    omega, delta = np.zeros(k), np.zeros(k)
+    omega, delta = np.empty(k), np.empty(k)
+    for t in range(k):
+        omega[t] = delta[t] = 0.0
     team_sums(first, last, team_ptr, players, weights, mu, variance, mean, team_variance)
     game_ranks = ranks[first:last]
     order = _stable_order(game_ranks)

@@ -10,12 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.rl.processes.traces import OFF_POLICY, TraceDiagnostics, trace_decay
 from octavo.rl.processes.transitions import Policy, Transitions, importance_ratios
@@ -25,7 +25,7 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 WEIGHTING = StrOptions(set(OFF_POLICY))
 
 
-class PolicyEvaluator(CallbackSupportMixin, BaseEstimator):
+class PolicyEvaluator(CallbackSupportMixin, SoundEstimator):
     """Base of the estimators of linear value functions from transitions.
 
     A subclass gives `_begin` (a state before the first transition), `_absorb` (take in a block)

@@ -20,6 +20,7 @@ from sklearn.linear_model import Lasso
 from sklearn.utils import check_random_state
 
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.doubles import check_finite_result
 from octavo.rl.evaluators.lasso_homotopy import check_strength, check_system
 from octavo.rl.processes.objectives import solve_or_least_squares
 
@@ -57,8 +58,12 @@ def _moments(X, X_next, r, gamma, weights):
     w = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
     if w.shape != r.shape or not np.isfinite(w).all() or w.min() < 0:
         raise ValueError("weights must be finite, non-negative and one a transition.")
-    scaled = X.T * (w / len(X))
-    return Moments(scaled @ X, scaled @ X_next, scaled @ r)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = X.T * (w / len(X))
+        moments = Moments(scaled @ X, scaled @ X_next, scaled @ r)
+    # LAPACK's iterations may never end on a matrix with infinite entries.
+    check_finite_result(np.concatenate([part.ravel() for part in moments]), "The moments of X")
+    return moments
 
 
 @checked

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.doubles import real_array
 
 __all__ = ["step_sizes"]
 
@@ -56,11 +57,16 @@ def step_sizes(
     >>> step_sizes([1, 10, 100], 0.5, "harmonic", decay=10)
     array([0.45454545, 0.25      , 0.04545455])
     """
-    t = np.asarray(t, dtype=np.float64)
+    t = real_array(t, "t")
+    for name, value in (("step", step), ("decay", decay), ("power", power)):
+        if not np.isfinite(value):
+            raise ValueError(f"{name} must be a finite number; got {value!r}.")
+    if (t < 1).any():
+        raise ValueError(f"t must be counted from 1; got {t.min():g}.")
     if schedule == "power":
         return step * t**-power
     if schedule == "harmonic":
         return step * decay / (decay + t**power)
     if schedule in SCHEDULES:
         return np.full(t.shape, float(step))
-    raise ValueError(f"schedule must be one of {SCHEDULES}, got {schedule!r}")
+    raise ValueError(f"schedule must be one of {SCHEDULES}, got {schedule!r}.")

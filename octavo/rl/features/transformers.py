@@ -11,10 +11,11 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 
 __all__ = [
     "FeatureNormalizer",
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 
-class StateFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class StateFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
     """What the maps below share: checked states, a range that is given or learnt, names."""
 
     def _states(self, X, reset=False):

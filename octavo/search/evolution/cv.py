@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state, get_tags
 
-from octavo.engine.estimators.sklearn_door import BaseSearchCV
+from octavo.engine.estimators.sklearn_door import BaseSearchCV, Interval
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.smooth.ask_tell import Bounds, propose
 from octavo.search.evolution.gaussian_search import default_popsize
 from octavo.search.evolution.xnes import XNES
@@ -37,7 +39,7 @@ def check_space(space: dict) -> tuple[list[str], np.ndarray, np.ndarray, np.ndar
     return names, np.array(low, float), np.array(high, float), np.array(log)
 
 
-class NESSearchCV(BaseSearchCV):
+class NESSearchCV(SoundEstimator, BaseSearchCV):
     """Search of continuous hyper-parameters with cross-validation and `XNES`.
 
     Parameters
@@ -87,6 +89,15 @@ class NESSearchCV(BaseSearchCV):
     0.99
     """
 
+    _parameter_constraints: dict = {
+        **BaseSearchCV._parameter_constraints,
+        "param_space": [dict],
+        "n_generations": [Interval(Integral, 1, None, closed="left")],
+        "popsize": [Interval(Integral, 2, None, closed="left"), None],
+        "sigma0": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         estimator: Any,
@@ -121,6 +132,25 @@ class NESSearchCV(BaseSearchCV):
         self.popsize = popsize
         self.sigma0 = sigma0
         self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Search, and fit the best candidate on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,), default=None
+            Their targets.
+        **params : dict
+            Passed to the ``fit`` of the estimator, the scorer and the splitter.
+
+        Returns
+        -------
+        self : NESSearchCV
+            The fitted search.
+        """
+        return super().fit(X, y, **params)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +18,7 @@ from octavo.engine.chains.sequences import split_sequences
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.sequence.crf.field_training import Trained, fit_likelihood, fit_margin, prior_sigmas
 from octavo.sequence.crf.label_grammar import LabelGrammar
 from octavo.sequence.crf.label_sequences import LabelStack, object_array, stack_labels
@@ -26,7 +26,7 @@ from octavo.sequence.crf.pattern_automaton import BoundaryLabel, Pattern, observ
 from octavo.sequence.crf.sequence_features import Table, read_table
 
 
-class PatternModel(CallbackSupportMixin, BaseEstimator):
+class PatternModel(CallbackSupportMixin, SoundEstimator):
     """Base of `HighOrderCRF` and `HighOrderSemiCRF`, which document the parameters."""
 
     max_order: int

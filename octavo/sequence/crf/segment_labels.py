@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.arrays import Ints
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.sequence.crf.label_sequences import (
     LabelStack,
     classes_of,
@@ -235,7 +235,7 @@ def bio_to_segments(tags: Sequence[str], outside: str = "O") -> list[Segment]:
 # --- marks of what is to come -------------------------------------------------------------------
 
 
-class EndMarkEncoder(BaseEstimator):
+class EndMarkEncoder(SoundEstimator):
     """Tell at its first position how a stretch of a sequence will end.
 
     In punctuation prediction a word's label is the mark that follows it, or none. A stretch of

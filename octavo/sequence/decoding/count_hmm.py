@@ -12,11 +12,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.chains.sequences import stack_sequences
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.sequence.decoding.posterior_risks import step_rows
 from octavo.sequence.hmm.emissions import checked_symbols
 from octavo.sequence.hmm.params import HMMParams
@@ -24,7 +24,7 @@ from octavo.sequence.hmm.params import HMMParams
 __all__ = ["CountHMM"]
 
 
-class CountHMM(BaseEstimator):
+class CountHMM(SoundEstimator):
     """Maximum likelihood hidden Markov model with discrete emissions, from known states.
 
     Parameters

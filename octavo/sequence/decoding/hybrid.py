@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, matthews_corrcoef
 from sklearn.model_selection import check_cv
@@ -31,6 +31,7 @@ from octavo.engine.chains.sequences import locate, split_sequences, stack_sequen
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.sequence.decoding.count_hmm import CountHMM
 from octavo.sequence.decoding.paths import (
     FAMILIES,
@@ -58,7 +59,7 @@ SCORES: dict[str, Callable[..., float]] = {
 }
 
 
-class HybridDecoder(BaseEstimator):
+class HybridDecoder(SoundEstimator):
     """Decode hidden states anywhere between Viterbi and posterior decoding.
 
     It wraps a model that is already fitted and needs no fit of its own.
@@ -342,7 +343,7 @@ class HybridDecoder(BaseEstimator):
         return np.split(values, np.cumsum(scores.lengths)[:-1], axis=1)
 
 
-class HybridDecoderCV(CallbackSupportMixin, BaseEstimator):
+class HybridDecoderCV(CallbackSupportMixin, SoundEstimator):
     """Choose between Viterbi and posterior decoding on labelled sequences.
 
     Decodes every labelled sequence with all members of a family at once and keeps the one whose

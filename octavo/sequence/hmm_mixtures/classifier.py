@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -24,6 +24,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.probability.mixtures import log_sum, safe_log
 from octavo.engine.smooth.em import Restarts
 from octavo.sequence.hmm.bank import check_rows, pack_hmms, sequence_logliks, unpack_hmms
@@ -64,7 +65,7 @@ def shard_by_labels(labels: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
     return shard
 
 
-class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
     """Classify or tag sequences with one mixture of HMMs for each class.
 
     Parameters

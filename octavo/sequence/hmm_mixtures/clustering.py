@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.probability.mixtures import log_sum, responsibilities, safe_log
 from octavo.engine.smooth.em import Climb, Restarts, warn_unless_converged
 from octavo.sequence.hmm.bank import HMMBank, pack_hmms, require_positive, unpack_hmms
@@ -256,7 +257,7 @@ class HMMCentersMixin:
         return minus + 2.0 * parameters
 
 
-class HMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, BaseEstimator):
+class HMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, SoundEstimator):
     """Cluster HMMs with variational hierarchical EM.
 
     Parameters

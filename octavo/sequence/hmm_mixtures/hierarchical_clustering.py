@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.probability.mixtures import safe_log
 from octavo.engine.smooth.em import warn_unless_converged
 from octavo.sequence.hmm.bank import pack_hmms, unpack_hmms
@@ -49,7 +50,7 @@ class HMMLevel(NamedTuple):
     lower_bounds: Floats
 
 
-class HierarchicalHMMClustering(ClusterMixin, CallbackSupportMixin, BaseEstimator):
+class HierarchicalHMMClustering(ClusterMixin, CallbackSupportMixin, SoundEstimator):
     """Cluster HMMs into a tree by repeated variational hierarchical EM.
 
     Parameters

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
@@ -24,6 +23,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.smooth.em import Restarts, Steps, warn_unless_converged
 from octavo.sequence.hmm.bank import check_rows, pack_hmms, unpack_hmms
 from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
@@ -131,7 +131,7 @@ def fit_shards(
     return ShardModels(models, np.concatenate(masses), np.array(shards))
 
 
-class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEstimator):
+class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, SoundEstimator):
     """Learn a mixture of HMMs from many sequences, shard by shard.
 
     Parameters

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
@@ -24,6 +23,7 @@ from octavo.engine.chains.inference import chain_marginals
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.probability.gaussians import SingularCovarianceError, weighted_moments
 from octavo.engine.probability.mixtures import log_sum, responsibilities, safe_log
 from octavo.engine.smooth.em import (
@@ -170,7 +170,7 @@ def shape_of(model: Any, rows: NDArray[Any]) -> Shape:
     return Shape(model.n_states, model.n_mix, model.covariance_type)
 
 
-class HMMMixture(SequenceMixtureMixin, CallbackSupportMixin, BaseEstimator):
+class HMMMixture(SequenceMixtureMixin, CallbackSupportMixin, SoundEstimator):
     """Cluster sequences with a mixture of hidden Markov models, fitted by EM.
 
     Parameters

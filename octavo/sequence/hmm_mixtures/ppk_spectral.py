@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -29,6 +29,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.probability.gaussians import log_product_kernel
 from octavo.engine.probability.mixtures import safe_log
 from octavo.engine.smooth.em import Restarts
@@ -247,7 +248,7 @@ class PPKLevel(NamedTuple):
     points: Floats
 
 
-class PPKSpectralClustering(ClusterMixin, CallbackSupportMixin, BaseEstimator):
+class PPKSpectralClustering(ClusterMixin, CallbackSupportMixin, SoundEstimator):
     """Cluster HMMs spectrally by their probability product kernel.
 
     Parameters

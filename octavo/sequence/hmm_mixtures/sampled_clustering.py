@@ -14,12 +14,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.smooth.em import Climb, Restarts, Steps, warn_unless_converged
 from octavo.sequence.hmm.bank import pack_hmms, unpack_hmms
 from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
@@ -72,7 +73,7 @@ def fit_sampled(
     return fit_mixture(data, n_clusters, shape, restarts, noise=noise, rng=rng, progress=progress)
 
 
-class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, BaseEstimator):
+class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, SoundEstimator):
     """Cluster HMMs by EM on sequences that are drawn from them.
 
     Parameters

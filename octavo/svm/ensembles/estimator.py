@@ -171,7 +171,7 @@ class EnsembleSVC(PooledSVC):
     oob_score : bool, default=False
         Whether to score every row by the machines that were not trained on it.
     tol : float, default=1e-3
-        Tolerance of LIBSVM's optimality conditions.
+        Tolerance of LIBSVM's optimality conditions; at least 1e-10, what it can reach.
     cache_size : float, default=200
         Megabytes of LIBSVM's cache, for each machine in training.
     batch_size : int, default=4096

@@ -14,18 +14,21 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from octavo.engine.estimators.classes import encode_classes
+from octavo.engine.estimators.doubles import LIBSVM_TOL, libsvm_steps, reachable_tolerance
 from octavo.engine.estimators.progress import FitProgress
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel, check_gram, resolve_kernel
 from octavo.engine.kernels.namespaces import namespace_of, to_namespace, to_numpy
 from octavo.svm.ensembles.aggregation import (
+    TRAINED,
     WEIGHTED,
     Weighted,
     impute_rows,
@@ -96,7 +99,8 @@ def train_machines(
             assume_finite=True, skip_parameter_validation=True, array_api_dispatch=False
         ):
             # C_i ξ_i of problem (1)
-            svc = SVC(C=1.0, **params).fit(X, column, sample_weight=task.penalties)
+            svc = SVC(C=1.0, max_iter=libsvm_steps(X.shape[0]), **params)
+            svc.fit(X, column, sample_weight=task.penalties)
             coef = svc.dual_coef_.toarray() if sp.issparse(svc.dual_coef_) else svc.dual_coef_
             local = Member(svc.support_, coef.ravel(), float(svc.intercept_[0]), 0.0)
             gap = duality_gap(X, column, task.penalties, local, kernel)
@@ -126,7 +130,7 @@ def _has_proba(estimator: Any) -> bool:
     return hasattr(aggregation, "predict_proba")
 
 
-class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+class PooledSVC(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
     """Kernel machines on samples of the rows over one pool of support vectors."""
 
     def __sklearn_tags__(self):
@@ -167,7 +171,7 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             "gamma": kernel.gamma,
             "degree": int(kernel.degree),
             "coef0": kernel.coef0,
-            "tol": self.tol,
+            "tol": reachable_tolerance(self.tol, floor=LIBSVM_TOL),
             "cache_size": self.cache_size,
         }
 
@@ -366,6 +370,13 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         if (X is None) != (y is None):
             raise ValueError("An aggregation is trained on X and y; only one of them was given.")
+        if isinstance(aggregation, str) and not needs_values(aggregation):
+            self._check_untrained(aggregation, X)
+        elif X is not None and not needs_values(aggregation):
+            raise ValueError(
+                "A function that aggregates is not trained; X and y are for classifiers and for "
+                f"{', '.join(map(repr, TRAINED))}. Leave them out."
+            )
 
         def values():
             if X is not None:
@@ -378,8 +389,6 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 )
             return self._out_of_bag_values()
 
-        if isinstance(aggregation, str) and aggregation not in WEIGHTED:
-            self._check_aggregation_name(aggregation)
         edited = copy.copy(self)
         edited.aggregator_ = make_aggregator(
             aggregation,
@@ -401,8 +410,14 @@ class PooledSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             if name in own and ("aggregation" in own or value is not None):
                 setattr(self, name, value)
 
-    def _check_aggregation_name(self, name):
-        if not needs_values(name):
+    def _check_untrained(self, name, X):
+        if name in WEIGHTED and X is not None:
+            hint = " 'logistic_regression' is what trains one." if name == "logistic" else ""
+            raise ValueError(
+                f"The aggregation {name!r} is a fixed formula and is not trained; X and y would be "
+                f"ignored.{hint} Leave them out."
+            )
+        if name not in WEIGHTED:
             raise ValueError(
                 "aggregation must be one of 'vote', 'mean', 'logistic', 'logistic_regression', "
                 f"'linear_svc' and 'svc', a classifier or a callable; got {name!r}."

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
@@ -21,6 +21,7 @@ from octavo.engine.estimators.sklearn_door import (
     check_sample_weight,
     fit_context,
 )
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import KERNELS, Kernel, check_gram, resolve_kernel
 from octavo.svm.minimax.curve import Hyperplane
@@ -77,7 +78,7 @@ class TrainingRows(NamedTuple):
     places: NDArray[np.intp]
 
 
-class MomentClassifier(ClassifierMixin, BaseEstimator):
+class MomentClassifier(ClassifierMixin, SoundEstimator):
     """Two classes parted by a hyperplane that is found from their means and covariances."""
 
     # Set by the subclasses, all of which take these parameters.

@@ -18,10 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.extmath import row_norms
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.doubles import check_squares
+from octavo.engine.estimators.sklearn_door import check_sample_weight
 from octavo.engine.kernels.gram import Kernel
 from octavo.engine.kernels.nystroem import nystroem_normalization
 
@@ -52,7 +55,7 @@ def class_moments(
     y : array-like of shape (n_samples,)
         True or 1 for the rows of class 1; both classes must be there.
     sample_weight : ndarray of shape (n_samples,), default=None
-        How often each row counts.
+        How often each row counts; not negative.
 
     Returns
     -------
@@ -66,8 +69,15 @@ def class_moments(
     >>> zero.mean.tolist(), zero.cov.tolist(), one.n
     ([1.0, 0.0], [[1.0, 0.0], [0.0, 0.0]], 1.0)
     """
-    X = X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-    is_one = np.asarray(y).astype(bool)
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    check_squares(X)
+    given = column_or_1d(y)
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise ValueError("y must hold True or 1, or False or 0; it contains NaN or infinity.")
+    is_one = given.astype(bool)
+    check_consistent_length(X, is_one)
+    if sample_weight is not None:
+        sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
     if is_one.all() or not is_one.any():
         raise ValueError(f"Both classes must be there; got {int(is_one.sum())} of {len(is_one)}.")
     return _moments(X, ~is_one, sample_weight), _moments(X, is_one, sample_weight)

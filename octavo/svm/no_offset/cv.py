@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
@@ -36,6 +36,7 @@ from octavo.engine.estimators.sklearn_door import (
     fit_context,
     ovr_decision_function,
 )
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.svm.no_offset.box_problem import strategy_of
 from octavo.svm.no_offset.dual_paths import ORDERS, PathRules, follow_path, parse_warm
@@ -135,7 +136,7 @@ def fold_predictions(
     return np.array([s.argmax(axis=1) for s in scores]), n_iter, seconds, converged
 
 
-class NoOffsetSVCCV(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class NoOffsetSVCCV(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, SoundEstimator):
     """Gaussian-kernel classifier without offset, λ and σ chosen by cross-validation.
 
     The whole grid is trained at a fraction of the cost of its cells: see `NoOffsetSVC` for the
@@ -363,7 +364,10 @@ class NoOffsetSVCCV(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, Ba
     def _folds(self, X, codes, seed):
         """Return training and test indices; an int asks for no more folds than a class allows."""
         if not isinstance(self.cv, Integral):
-            return list(check_cv(self.cv, codes, classifier=True).split(X, codes))
+            splits = list(check_cv(self.cv, codes, classifier=True).split(X, codes))
+            if not splits:
+                raise ValueError("cv must give at least one pair of training and test rows; got 0.")
+            return splits
         fewest = max(2, int(np.bincount(codes).min()))
         n_splits = min(int(self.cv), fewest)
         if n_splits < int(self.cv):

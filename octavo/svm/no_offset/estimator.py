@@ -18,7 +18,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
@@ -34,6 +34,7 @@ from octavo.engine.estimators.sklearn_door import (
     fit_context,
     ovr_decision_function,
 )
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import GramColumns, Kernel, resolve_kernel, row_chunks
 from octavo.svm.no_offset.box_problem import check_kernel_matrix, strategy_of
@@ -80,7 +81,7 @@ def sample_bounds(
     return C * weights
 
 
-class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
     """Kernel support vector classifier without offset.
 
     It minimises  λ ||f||² + (1/n) Σ w_i max(0, 1 − y_i f(x_i))  over the functions f of the

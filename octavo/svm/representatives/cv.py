@@ -17,7 +17,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import check_cv
 
@@ -26,6 +26,7 @@ from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.delegation import DelegatesToFitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import fit_context, safe_indexing
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.svm.representatives.estimator import AESVC
 
@@ -256,7 +257,7 @@ def compare_runs(ours, theirs):
     )
 
 
-class AESVCCV(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class AESVCCV(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, SoundEstimator):
     """Choose C and the kernel of `AESVC` by cross-validation, selecting once per kernel and fold.
 
     Parameters
@@ -281,7 +282,7 @@ class AESVCCV(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEsti
     segregation : {"median_split", "contiguous"}, default="median_split"
         How blocks are made.
     tol : float, default=1e-3
-        Tolerance of the machines.
+        Tolerance of the machines; at least 1e-10, LIBSVM's reach.
     class_weight : dict or "balanced", default=None
         Factors of the classes' costs.
     cv : int, cross-validation generator or iterable, default=5

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -25,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.duals.simplex_qp import simplex_qp
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel, resolve_kernel, row_chunks
 from octavo.svm.representatives.hull_selection import MAX_STEPS
@@ -92,7 +92,7 @@ def enclosing_ball(
     return best
 
 
-class MinimumEnclosingBall(CallbackSupportMixin, BaseEstimator):
+class MinimumEnclosingBall(CallbackSupportMixin, SoundEstimator):
     """Find the smallest ball that holds all rows in kernel space.
 
     Parameters

@@ -16,7 +16,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
@@ -24,6 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.delegation import DelegatesToFitted
+from octavo.engine.estimators.doubles import LIBSVM_TOL, libsvm_steps, reachable_tolerance
 from octavo.engine.estimators.sklearn_door import (
     HasMethods,
     Interval,
@@ -31,6 +32,7 @@ from octavo.engine.estimators.sklearn_door import (
     check_sample_weight,
     fit_context,
 )
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel
 from octavo.svm.representatives.extreme_points import ApproximateExtremePoints
@@ -61,7 +63,7 @@ def weights_of_classes(class_weight: Any, classes: Any, codes: Any, weight: Any)
     return compute_class_weight(class_weight, classes=classes, y=classes[codes])
 
 
-class AESVC(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class AESVC(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, SoundEstimator):
     """Kernel support vector classifier trained on approximate extreme points (AESVM).
 
     Parameters
@@ -90,7 +92,7 @@ class AESVC(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
     resolve : bool, default=True
         Compute convex weights to the end. False is faster and less accurate.
     tol : float, default=1e-3
-        Tolerance of the machine, as in `sklearn.svm.SVC`.
+        Tolerance of the machine, as in `sklearn.svm.SVC`; at least 1e-10, LIBSVM's reach.
     estimator : classifier, default=None
         What is trained on the weighted representatives instead of `sklearn.svm.SVC`: any
         classifier whose ``fit`` takes ``sample_weight``. `C` and `tol` are not used then.
@@ -274,7 +276,7 @@ class AESVC(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         self.kernel_ = points.kernel_
         self.class_weight_ = weights_of_classes(self.class_weight, self.classes_, codes, weight)
         scale = points.weights_ * self.class_weight_[codes[chosen]]  # β_t: 0 ≤ α_t ≤ C β_t
-        machine = self._machine()
+        machine = self._machine(X.shape[0])
         rows = X[chosen]
         self.estimator_ = machine.fit(rows, self.classes_[codes[chosen]], sample_weight=scale)
         self.fit_times_ = {
@@ -300,9 +302,15 @@ class AESVC(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
     def _inner_candidates(self):
         return [SVC() if self.estimator is None else self.estimator]
 
-    def _machine(self):
+    def _machine(self, n_samples):
         if self.estimator is None:
-            return SVC(C=self.C, tol=self.tol, cache_size=CACHE, **kernel_of_machine(self.kernel_))
+            return SVC(
+                C=self.C,
+                tol=reachable_tolerance(self.tol, floor=LIBSVM_TOL),
+                max_iter=libsvm_steps(n_samples),
+                cache_size=CACHE,
+                **kernel_of_machine(self.kernel_),
+            )
         if not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(
                 "estimator must take sample_weight in fit, or the representatives' weights "

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,6 +30,7 @@ from octavo.engine.estimators.sklearn_door import (
     check_sample_weight,
     fit_context,
 )
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import Kernel, resolve_kernel, row_chunks
 from octavo.svm.representatives.hull_selection import (
@@ -146,13 +146,14 @@ def collapses(kernel: Kernel, X: Any, eps: float) -> bool:
     return eps >= 2.0 * float(np.max(kernel.diagonal(some)))
 
 
-class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
+class ApproximateExtremePoints(CallbackSupportMixin, SoundEstimator):
     """Choose a weighted representative set by approximate extreme points in kernel space.
 
     The rows of each class are cut into sets of at most `subset_size` neighbours. Of each set
     those points are kept that span its convex hull in kernel space up to a squared distance
-    `eps`; each other row is spread over them as the convex combination nearest to it. A linear
-    number of small problems, and never a matrix of all rows by all rows.
+    `eps`; each other row is spread over them as a convex combination that is near it: its squared
+    distance is within eps/10 of the least. A linear number of small problems, and never a matrix
+    of all rows by all rows.
 
     Parameters
     ----------
@@ -182,8 +183,10 @@ class ApproximateExtremePoints(CallbackSupportMixin, BaseEstimator):
         result then does not depend on the order of the rows; otherwise pivots are the rows
         that come first.
     resolve : bool, default=True
-        Compute the convex weights anew once a set's representatives are known. Otherwise keep
-        the first weights within eps, which takes less time.
+        Compute the convex weights anew once a set's representatives are known, until squared
+        distances are within eps/10 of the least; single weights may still be tens of per cent
+        from those of the nearest point, which `distance_to_hull` finds. Otherwise keep the
+        first weights within eps, which takes less time.
     store_assignments : bool, default=False
         Keep the convex weights of every row in `assignments_`.
     n_jobs : int, default=None

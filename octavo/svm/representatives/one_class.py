@@ -10,12 +10,14 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.svm import OneClassSVM
 
 from octavo.engine.estimators.delegation import DelegatesToFitted
+from octavo.engine.estimators.doubles import LIBSVM_TOL, libsvm_steps, reachable_tolerance
 from octavo.engine.estimators.sklearn_door import Interval, check_sample_weight, fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.svm.representatives.estimator import CACHE, kernel_of_machine
 from octavo.svm.representatives.extreme_points import ApproximateExtremePoints
@@ -35,7 +37,7 @@ SHARED = (
 )
 
 
-class AEOneClassSVM(DelegatesToFitted, CallbackSupportMixin, OutlierMixin, BaseEstimator):
+class AEOneClassSVM(DelegatesToFitted, CallbackSupportMixin, OutlierMixin, SoundEstimator):
     """Outlier detection by a one-class machine that is trained on approximate extreme points.
 
     Parameters
@@ -60,7 +62,7 @@ class AEOneClassSVM(DelegatesToFitted, CallbackSupportMixin, OutlierMixin, BaseE
     segregation : {"median_split", "contiguous"}, default="median_split"
         How blocks are made.
     tol : float, default=1e-3
-        Tolerance of the machine.
+        Tolerance of the machine; at least 1e-10, LIBSVM's reach.
     n_jobs : int, default=None
         Number of threads of the selection.
 
@@ -174,7 +176,11 @@ class AEOneClassSVM(DelegatesToFitted, CallbackSupportMixin, OutlierMixin, BaseE
         points._fit_checked(X, np.zeros(X.shape[0], dtype=np.intp), weight, owner=self)
         points._warn_of_extremes(X)
         machine = OneClassSVM(
-            nu=self.nu, tol=self.tol, cache_size=CACHE, **kernel_of_machine(points.kernel_)
+            nu=self.nu,
+            tol=reachable_tolerance(self.tol, floor=LIBSVM_TOL),
+            max_iter=libsvm_steps(X.shape[0]),
+            cache_size=CACHE,
+            **kernel_of_machine(points.kernel_),
         )
         chosen = points.indices_
         self.estimator_ = machine.fit(X[chosen], sample_weight=points.weights_)

@@ -115,7 +115,7 @@ class TestReferee:
             ClusteringReferee({})
         with pytest.raises(ValueError, match="kind"):
             small(kind="mean")
-        with pytest.raises(LookupError, match="adjusted_rand"):
+        with pytest.raises(ValueError, match="adjusted_rand"):
             small(metrics="ajusted_rand")
         with pytest.raises(AttributeError, match="run"):
             small().summary()

@@ -369,8 +369,8 @@ def test_libol_names_the_release_and_the_conversion(places):
         ("uci/sonarr", "did you mean .*uci/sonar"),
         ("gbsg2", "survival/gbsg2"),
         ("sonar", "uci/sonar or libol/sonar"),
-        ("xyzzy!", "known: libol/svmguide3"),
-        ("", "known: "),
+        ("xyzzy!", "the nearest are: "),
+        ("", "the nearest are: "),
     ],
 )
 def test_unknown_name_suggests_the_nearest(name, nearest):

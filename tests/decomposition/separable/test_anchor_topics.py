@@ -100,8 +100,12 @@ def test_documents_without_words_are_told(corpus):
 @pytest.mark.parametrize(
     ("X", "n_topics", "words"),
     [
-        (np.ones((6, 4)), 2, "n_topics=2 exceeds the rank of X, which is 0"),
-        (np.repeat(np.eye(3), 4, axis=0), 4, "n_topics=4 exceeds the rank of X, which is 3"),
+        (np.ones((6, 4)), 2, "Every word stands in every document"),
+        (
+            np.repeat(np.eye(3), 4, axis=0),
+            4,
+            "exceeds the rank of X weighted by tf-idf, which is 3",
+        ),
         (-np.eye(4), 2, "Negative values"),
         (np.zeros((4, 4)), 2, "rank of X, which is 0"),
         (np.full((4, 4), np.nan), 2, "NaN"),
@@ -118,3 +122,13 @@ def test_spa_is_plain_spa(corpus):
     model = AnchorTopics(3, method="spa").fit(corpus.counts)
     plain = SuccessiveProjection(3, axis="features").fit(A)
     np.testing.assert_array_equal(model.anchor_indices_, plain.anchor_indices_)
+
+
+def test_words_that_stand_everywhere_are_told_apart_from_no_words():
+    X = np.random.default_rng(0).integers(1, 9, size=(20, 6)).astype(float)
+    assert np.linalg.matrix_rank(X) == 6
+    with pytest.raises(ValueError, match=r"Every word stands in every document.*tfidf=False"):
+        AnchorTopics(2).fit(X)
+    AnchorTopics(2, tfidf=False).fit(X)
+    with pytest.raises(ValueError, match="exceeds the rank of X, which is 0"):
+        AnchorTopics(2).fit(0 * X)

@@ -156,3 +156,20 @@ def test_the_key_is_the_same_in_every_process():
 def test_kernels_run_as_numba_s_do():
     assert add_step(4) == 7
     assert total(np.arange(5.0)) == 10.0
+
+
+@njit(cache=True)
+def factorial(n):
+    return 1 if n <= 1 else n * factorial(n - 1)
+
+
+@njit(cache=True)
+def factorial_of_twice(n):
+    return factorial(add_step(n))
+
+
+def test_a_kernel_that_kernels_call_can_still_be_called_from_python():
+    # First by another kernel, which has it compiled without what Python needs.
+    assert factorial_of_twice(1) == 24
+    assert factorial(5) == 120
+    assert add_step(1) == 4

@@ -1,7 +1,10 @@
 """Shards hold the rows they were given, wherever they live, and read files in bounded memory."""
 
 import json
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -179,7 +182,7 @@ def test_dealing_at_random_keeps_all_rows(tmp_path):
 def test_text_labels_survive(tmp_path):
     X, _ = table(4)
     paths = write_shards(tmp_path, X, np.array(["no", "yes", "no", "yes"]), random_state=0)
-    assert set(FileShard(paths[0])._y) == {"no", "yes"}
+    assert set(FileShard(paths[0]).rows(0, 4).y) == {"no", "yes"}
 
 
 def test_an_empty_shard_is_a_shard(tmp_path):
@@ -207,14 +210,179 @@ def test_bad_shards_say_what_is_wrong(tmp_path):
     with pytest.raises(FileNotFoundError):  # not closed yet
         FileShard(tmp_path / "a")
     writer.close()
-    facts = json.loads((tmp_path / "a" / "shard.json").read_text())
+    whole = (tmp_path / "a" / "shard.json").read_text()
+    facts = json.loads(whole)
     facts["n_rows"] = 49
     (tmp_path / "a" / "shard.json").write_text(json.dumps(facts))
     with pytest.raises(ValueError, match="is damaged"):
         FileShard(tmp_path / "a")
+    (tmp_path / "a" / "shard.json").write_text(whole)
     values = tmp_path / "a" / "values.npy"
     values.write_bytes(values.read_bytes()[:-100])
     with pytest.raises(ValueError, match=r"values\.npy is damaged"):
         FileShard(tmp_path / "a")
     with pytest.raises(ValueError, match="float32 or float64"):
         ShardWriter(tmp_path / "b", 3, np.int32)
+
+
+# --- faults --------------------------------------------------------------------------------------
+
+PARTS = ("values", "indices", "indptr", "y", "weight")
+
+
+def written(path, n=400, d=30):
+    X, y = table(n, d)
+    with ShardWriter(path, d) as writer:
+        writer.append(X, y, np.linspace(0.5, 1.0, n))
+    return X, y
+
+
+def read_in_another_process(path):
+    """Read every entry as compiled code would, where a crash can be seen."""
+    code = (
+        "import sys, numpy as np\n"
+        "from octavo.linear import HybridLinearClassifier\n"
+        "try:\n"
+        "    HybridLinearClassifier(max_iter=3).fit(sys.argv[1])\n"
+        "except ValueError as error:\n"
+        "    print(error)\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, str(path)], capture_output=True, text=True
+    )
+
+
+def test_a_damaged_index_is_a_sentence_and_no_crash(tmp_path):
+    written(tmp_path / "s")
+    damage(tmp_path / "s" / "indices.npy", 640, b"\xff\xff\xff\x7f" * 16)
+    done = read_in_another_process(tmp_path / "s")
+    assert done.returncode == 0, f"the interpreter ended with {done.returncode}"
+    assert "indices.npy is damaged" in done.stdout
+
+
+def damage(path, at, content):
+    raw = bytearray(path.read_bytes())
+    raw[at : at + len(content)] = content
+    path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("byte", [0, 1, 255])
+def test_64_damaged_bytes_are_noticed_wherever_they_are(tmp_path, part, byte):
+    written(tmp_path / "s")
+    path = tmp_path / "s" / f"{part}.npy"
+    damage(path, (path.stat().st_size // 2) & ~63, bytes([byte]) * 64)
+    for read in (lambda shard: list(shard.blocks()), lambda shard: shard.rows(3, 5)):
+        with pytest.raises(ValueError, match=rf"{part}\.npy is damaged"):
+            read(FileShard(tmp_path / "s"))
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("length", [0, 1, 100, 500])
+def test_files_cut_short_are_refused(tmp_path, part, length):
+    written(tmp_path / "s")
+    path = tmp_path / "s" / f"{part}.npy"
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(ValueError, match=rf"{part}\.npy is damaged"):
+        FileShard(tmp_path / "s")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    written(tmp_path / "s")
+    (tmp_path / "s" / "y.npy").unlink()
+    with pytest.raises(ValueError, match=r"y\.npy is damaged or missing"):
+        FileShard(tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"n_rows": 3}', b'{"n_rows": "many"}', b"[" * 10**5],
+)
+def test_damaged_facts_are_a_sentence(tmp_path, content):
+    written(tmp_path / "s")
+    (tmp_path / "s" / "shard.json").write_bytes(content)
+    with pytest.raises(ValueError, match=r"shard\.json is damaged"):
+        FileShard(tmp_path / "s")
+
+
+def test_every_single_byte_of_the_facts_counts(tmp_path):
+    """No byte of shard.json can change unnoticed: a wider table would be a silent wrong answer."""
+    written(tmp_path / "s", 20, 5)
+    facts = tmp_path / "s" / "shard.json"
+    whole = facts.read_bytes()
+    known = json.loads(whole)
+    for at in range(len(whole)):
+        facts.write_bytes(whole[:at] + b"7" + whole[at + 1 :])
+        try:
+            changed = json.loads(facts.read_bytes()) != known
+        except ValueError:
+            changed = True
+        if changed:
+            with pytest.raises(ValueError, match="is damaged"):
+                FileShard(tmp_path / "s")
+
+
+def test_the_check_is_made_once_and_gives_its_pages_back(tmp_path, monkeypatch):
+    from octavo.engine.distributed import shards
+
+    written(tmp_path / "s")
+    seen = []
+    check = shards.FileShard._verify
+    monkeypatch.setattr(shards.FileShard, "_verify", lambda self: seen.append(1) or check(self))
+    shard = FileShard(tmp_path / "s")
+    assert not seen, "a client that only sends the path on reads nothing"
+    rebuild(shard)
+    rebuild(shard)
+    shard.rows(0, 3)
+    assert len(seen) == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self"), reason="limits the size of a file")
+@pytest.mark.parametrize("before", [False, True])
+def test_a_full_disk_leaves_nothing_behind_and_what_was_there(tmp_path, before):
+    """A limit on the size of files stands for the disk: write() fails in the same way."""
+    if before:
+        X, y = written(tmp_path / "s")
+    code = (
+        "import resource, signal, sys, numpy as np\n"
+        "from octavo.linear import ShardWriter\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "try:\n"
+        "    with ShardWriter(sys.argv[1], 50) as writer:\n"
+        "        for _ in range(100):\n"
+        "            writer.append(np.ones((100, 50)), np.zeros(100))\n"
+        "except OSError as error:\n"
+        "    print('OSError', error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "s")], capture_output=True, text=True
+    )
+    assert done.stdout.startswith("OSError"), done.stderr
+    if before:
+        np.testing.assert_array_equal(rebuild(FileShard(tmp_path / "s"))[0], X.toarray())
+        assert {p.name for p in (tmp_path / "s").iterdir()} == {
+            "shard.json",
+            *(f"{part}.npy" for part in PARTS),
+        }
+    else:
+        assert list((tmp_path / "s").iterdir()) == []
+
+
+def test_a_writer_that_is_left_by_an_error_leaves_the_shard_that_was_there(tmp_path):
+    X, y = written(tmp_path / "s")
+
+    def fail_half_way():
+        with ShardWriter(tmp_path / "s", 30) as writer:
+            writer.append(X[:3], y[:3])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_half_way()
+    rows, targets, _ = rebuild(FileShard(tmp_path / "s"))
+    np.testing.assert_array_equal(rows, X.toarray())
+    assert len(list((tmp_path / "s").iterdir())) == 6
+    with ShardWriter(tmp_path / "s", 30) as writer:  # unweighted this time
+        writer.append(X[:3], y[:3])
+    np.testing.assert_array_equal(rebuild(FileShard(tmp_path / "s"))[0], X[:3].toarray())
+    assert not (tmp_path / "s" / "weight.npy").exists()

@@ -228,17 +228,17 @@ def test_nearest_are_those_of_a_full_sort():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 3))
     K = X @ X.T  # a diagonal that is not constant
-    found, rank = np.full(10, -2), np.empty(50, np.int64)
-    ws._nearest_by_kernel(4, K[4], K.diagonal().copy(), np.zeros(50), np.ones(50), found, rank)
+    found, room = np.full(10, -2), np.empty(50)
+    ws._nearest_by_kernel(4, K[4], K.diagonal().copy(), np.zeros(50), np.ones(50), found, room)
     distance = ((X - X[4]) ** 2).sum(axis=1)
     assert np.array_equal(found, np.argsort(distance)[1:11])
     fixed = np.ones(50)
     fixed[found[:5]] = 0.0  # held out: they cannot move
     again = np.full(10, -2)
-    ws._nearest_by_kernel(4, K[4], K.diagonal().copy(), np.zeros(50), fixed, again, rank)
+    ws._nearest_by_kernel(4, K[4], K.diagonal().copy(), np.zeros(50), fixed, again, room)
     assert np.array_equal(again[:5], found[5:])
     few = np.full(50, -2)
-    ws._nearest_by_kernel(4, K[4], K.diagonal().copy(), np.zeros(50), fixed, few, rank)
+    ws._nearest_by_kernel(4, K[4], K.diagonal().copy(), np.zeros(50), fixed, few, room)
     assert sorted(few[:44]) == sorted(set(range(50)) - {4} - set(found[:5]))
     assert np.all(few[44:] == -1)
 

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.base import clone
@@ -117,6 +117,7 @@ def test_large_lam_gives_zero():
 def test_scale_order_and_row_invariances(seed, alpha):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 6)) @ rng.standard_normal((6, 6))
+    assume(np.linalg.cond(np.corrcoef(X.T)) < 1e6)  # beyond, fits say that they are not solved
     units = 10.0 ** rng.uniform(-3, 3, 6)
     order = rng.permutation(6)
     base = CLIME(alpha=alpha).fit(X).precision_

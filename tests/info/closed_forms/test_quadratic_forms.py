@@ -49,3 +49,32 @@ def test_bad_input_is_refused_in_words():
         quadform_cdf(1.0, [[1.0]])
     with pytest.raises(ValueError, match="NaN"):
         quadform_cdf(np.nan, [1.0])
+
+
+@pytest.mark.parametrize("x", [1e4, 1e6, 1e155, 1e300])
+def test_far_from_the_mean(x):
+    assert_allclose(quadform_cdf([x, -x], [1.0]), [1, 0], atol=1e-9)
+    assert_allclose(quadform_cdf([x, -x], [1.0, -1.0], 2.0, 3.0), [1, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-155, 1e155, 1e300])
+def test_units_do_not_matter(scale):
+    assert_allclose(
+        quadform_cdf(2.5 * scale, [scale, scale / 2], 1.5), quadform_cdf(2.5, [1.0, 0.5], 1.5)
+    )
+
+
+@pytest.mark.parametrize("ncp", [1e10, 1e50, 1e300])
+def test_large_noncentrality_is_a_normal(ncp):
+    # (Z + √ν)² - ν = Z² + 2√ν Z: within 1/√ν of a symmetric normal
+    assert abs(quadform_cdf(ncp, [1.0], ncp) - 0.5) < 1 / np.sqrt(ncp) + 1e-9
+
+
+def test_tolerances_nobody_reaches_and_overflow_are_told():
+    assert_allclose(quadform_cdf(0.7, [1.0], tol=1e-308), stats.chi2.cdf(0.7, 1), atol=1e-10)
+    with pytest.raises(ValueError, match="tol must be"):
+        quadform_cdf(1.0, [1.0], tol=np.nan)
+    with pytest.raises(ValueError, match="overflows"):
+        quadform_cdf(1.0, [1e200], 1e200)
+    with pytest.raises(ValueError, match="complex"):
+        quadform_cdf(1.0, [1j])

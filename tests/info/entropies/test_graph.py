@@ -185,3 +185,9 @@ def test_bad_input():
         MSTRenyiEntropy(alpha=1.5).estimate(X)
     with pytest.raises(ValueError, match="constant"):
         KDPartitionEntropy().estimate(np.column_stack([X, np.ones(30)]))
+
+
+def test_voronoi_cells_do_not_mind_where_the_points_are():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    near = VoronoiEntropy().estimate(X)
+    assert VoronoiEntropy().estimate(X + 1e9) == pytest.approx(near, abs=1e-5)

@@ -168,3 +168,21 @@ def test_a_kernel_without_variance_is_told():
     assert stack.scales_[1] == 1.0
     with pytest.raises(ValueError, match="how must be"):
         normalize_kernel(np.eye(3), "unit")
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("normalize", [None, "multiplicative", "spherical"])
+def test_diagonals_are_those_of_the_matrices(normalize, center):
+    """Of training samples the diagonal is in the matrices; of queries, in a stack of both."""
+    stack = KernelStack(KERNELS, normalize=normalize, center=center)
+    K = stack.fit_transform(X)
+    np.testing.assert_allclose(stack.diagonals(X), np.diagonal(K, axis1=1, axis2=2), atol=1e-9)
+    if not center and normalize is None:
+        own = [np.diagonal(k) for k in KernelStack(KERNELS, normalize=None).fit_transform(QUERIES)]
+        np.testing.assert_allclose(stack.diagonals(QUERIES), own)
+
+
+def test_precomputed_kernels_have_no_diagonals_of_queries():
+    stack = KernelStack("precomputed").fit(np.eye(3)[None] + 1.0)
+    with pytest.raises(ValueError, match="do not tell"):
+        stack.diagonals(np.eye(3)[None])

@@ -267,3 +267,38 @@ def test_malformed_constraints_say_what_is_wrong(change, words):
     with pytest.raises(ValueError, match="dictionary"):
         session.load([known])
     assert session.constraints == known
+
+
+def test_a_long_session_keeps_its_size_and_its_answers():
+    from octavo.kernel.steered.interactive_session import KEPT_ACTIONS
+
+    session, n = InteractiveSession(None, X), KEPT_ACTIONS + 150
+    for k in range(n):
+        session.place(k % N, (0.01 * (k % 7), 0.1))
+    assert len(session._past) == KEPT_ACTIONS + 1
+    assert len(session.history) == KEPT_ACTIONS
+    fresh = InteractiveSession(None, X, session.constraints)
+    np.testing.assert_allclose(session.embedding, fresh.embedding, atol=1e-8)
+    now = session.embedding.copy()
+    for _ in range(KEPT_ACTIONS):
+        session.undo()
+    assert not session.can_undo
+    with pytest.raises(ValueError, match="nothing to undo"):
+        session.undo()
+    begin = InteractiveSession(None, X)
+    for k in range(n - KEPT_ACTIONS):
+        begin.place(k % N, (0.01 * (k % 7), 0.1))
+    np.testing.assert_array_equal(session.embedding, begin.embedding)
+    for _ in range(KEPT_ACTIONS):
+        session.redo()
+    np.testing.assert_array_equal(session.embedding, now)
+
+
+def test_large_maps_keep_fewer_actions(monkeypatch):
+    from octavo.kernel.steered import interactive_session
+
+    session = InteractiveSession(None, X)
+    monkeypatch.setattr(interactive_session, "KEPT_BYTES", 1)
+    for k in range(60):
+        session.place(k % N, (0.1, 0.1))
+    assert len(session.history) == 20

@@ -22,5 +22,5 @@ try:
         f"{model.objective_!r} {zlib.crc32(model.coef_.tobytes())} {len(model.timing_.phases)}",
         flush=True,
     )
-except FloatingPointError as error:
+except ValueError as error:
     print(error, flush=True)

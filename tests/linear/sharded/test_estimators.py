@@ -556,14 +556,14 @@ def test_values_that_are_not_finite_name_their_shard(tmp_path):
     X, y = zipf(seed=21)
     bad = X[:200].copy()
     bad.data[17] = np.nan
-    with pytest.raises(FloatingPointError, match=r"shard 1 \(table 1\).*not finite"):
+    with pytest.raises(ValueError, match=r"shard 1 \(table 1\).*not finite"):
         HybridLinearClassifier().fit([(X[200:], y[200:]), (bad, y[:200])])
     with ShardWriter(tmp_path / "a", 60) as writer:
         writer.append(bad, y[:200])
-    with pytest.raises(FloatingPointError, match=r"shard 0 \(.*/a\).*not finite"):
+    with pytest.raises(ValueError, match=r"shard 0 \(.*/a\).*not finite"):
         HybridLinearClassifier(n_online_passes=0).fit(tmp_path / "a")
     huge = HybridLinearRegressor(n_online_passes=0)
-    with pytest.raises(FloatingPointError, match="overflow"):
+    with pytest.raises(ValueError, match="overflow"):
         huge.fit(np.array([[1e200], [-1e200]]), [1e200, 1.0])
 
 

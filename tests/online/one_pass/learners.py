@@ -59,6 +59,8 @@ MULTICLASS = [
     (OnlinePerceptron("max"), "perceptron_max", {}),
     (OnlinePerceptron("uniform"), "perceptron_uniform", {}),
     (OnlinePerceptron("proportional"), "perceptron_proportional", {}),
+    (OnlinePerceptron("uniform", legacy=True), "perceptron_uniform", {"legacy": True}),
+    (OnlinePerceptron("proportional", legacy=True), "perceptron_proportional", {"legacy": True}),
     (ROMMA(), "romma", {}),
     (ROMMA(first_step="example", legacy=True), "romma", {"first": "example", "legacy": True}),
     (ROMMA(aggressive=True), "aromma", {}),

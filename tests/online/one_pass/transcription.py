@@ -183,7 +183,7 @@ def multiclass(name, X, y, n_classes, diag=False, a=1.0, **p):
             if not wrong:
                 continue
             above = [k for k in range(n_classes) if F[k] > F[label]]
-            share = {rival: 1.0}
+            share = {} if p.get("legacy") and name != "perceptron_max" else {rival: 1.0}
             if above and name.endswith("uniform"):
                 share = {k: 1 / len(above) for k in above}
             elif above and name.endswith("proportional"):

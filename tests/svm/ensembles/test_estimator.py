@@ -291,6 +291,33 @@ def test_fixed_aggregations_by_their_formulas():
     assert not hasattr(mean, "predict_proba")
 
 
+@pytest.mark.parametrize("aggregation", ["vote", "mean", "logistic", lambda D: D.mean(axis=1)])
+def test_rows_to_train_a_fixed_aggregation_on_are_refused_not_ignored(aggregation):
+    model = fitted(5).fit(X, Y)
+    with pytest.raises(ValueError, match=r"not trained.*Leave them out"):
+        model.with_aggregation(aggregation, X=X, y=Y)
+    if aggregation == "logistic":
+        with pytest.raises(ValueError, match="'logistic_regression' is what trains one"):
+            model.with_aggregation(aggregation, X=X, y=Y)
+        trained = model.with_aggregation("logistic_regression", X=X, y=Y)
+        fixed = model.with_aggregation("logistic")
+        assert not np.allclose(trained.predict_proba(QUERY), fixed.predict_proba(QUERY))
+
+
+@pytest.mark.parametrize("make", [sp.csr_matrix, sp.csr_array])
+def test_64_bit_indices_change_nothing(make):
+    wide = make(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    query = make(QUERY)
+    query.indices, query.indptr = query.indices.astype(np.int64), query.indptr.astype(np.int64)
+    model, narrow = fitted(5).fit(wide, Y), fitted(5).fit(make(X), Y)
+    assert wide.indices.dtype == wide.indptr.dtype == np.int64, "the caller's arrays stay"
+    np.testing.assert_array_equal(model.predict(query), narrow.predict(make(QUERY)))
+    np.testing.assert_array_equal(
+        model.base_decision_function(query), narrow.base_decision_function(make(QUERY))
+    )
+
+
 def test_logistic_probabilities_of_more_classes_sum_to_one_even_where_all_are_tiny():
     D = np.full((2, 4, 3), -300.0)
     D[1, :, 1] = -299.0

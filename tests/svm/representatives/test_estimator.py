@@ -189,3 +189,17 @@ def test_bad_targets_are_refused():
     with pytest.raises(ValueError, match="continuous"):
         AESVC().fit(X, X[:, 0])
     assert clone(AESVC(eps=1e-3)).eps == 1e-3
+
+
+@pytest.mark.parametrize("make", [sp.csr_matrix, sp.csr_array])
+def test_64_bit_indices_change_nothing(make):
+    """scikit-learn's machines refuse such indices, in words that lead to its tracker."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5)) * (rng.uniform(size=(60, 5)) < 0.7)
+    y = (X[:, 0] > 0).astype(int)
+    wide = make(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    model, narrow = AESVC(gamma=0.5).fit(wide, y), AESVC(gamma=0.5).fit(make(X), y)
+    np.testing.assert_array_equal(model.decision_function(wide), narrow.decision_function(make(X)))
+    np.testing.assert_array_equal(model.predict(wide), narrow.predict(X))
+    assert wide.indices.dtype == wide.indptr.dtype == np.int64

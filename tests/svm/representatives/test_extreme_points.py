@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
 from octavo.data import make_redundant_classes
-from octavo.svm import ApproximateExtremePoints
+from octavo.svm import ApproximateExtremePoints, distance_to_hull
 
 
 def data(n=600, seed=0):
@@ -214,3 +214,17 @@ def test_bad_weights_and_targets_are_refused():
         ApproximateExtremePoints().fit(X, X[:, 0])
     with pytest.raises(ValueError, match="inconsistent"):
         ApproximateExtremePoints().fit(X, y[:10])
+
+
+def test_assignments_are_within_a_tenth_of_eps_of_the_nearest_point():
+    X = np.random.default_rng(5).normal(size=(60, 3))
+    points = ApproximateExtremePoints(gamma=0.3, eps=0.05, store_assignments=True).fit(X)
+    mu = points.assignments_
+    mu = mu.toarray() if hasattr(mu, "toarray") else mu
+    K = rbf_kernel(X, gamma=0.3)
+    chosen = points.indices_
+    least, _ = distance_to_hull(K.diagonal(), K[:, chosen], K[np.ix_(chosen, chosen)], tol=1e-10)
+    found = K.diagonal() - 2 * (mu * K[:, chosen]).sum(axis=1)
+    found += np.einsum("ij,jk,ik->i", mu, K[np.ix_(chosen, chosen)], mu)
+    assert (found <= least + 0.05 / 10 + 1e-9).all()
+    assert (found <= 0.05 + 1e-9).all()

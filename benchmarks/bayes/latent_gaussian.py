@@ -1,0 +1,122 @@
+"""LatentGaussianModel beside a dense Gaussian process, a general optimiser and pyinla."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF
+
+from benchmarks.harness import Contest
+from octavo.bayes import GPProbitClassifier, LatentGaussianModel, ar1, thin_plate_grid
+
+
+def series(n=100_000):
+    rng = np.random.default_rng(0)
+    return rng.poisson(1.0, n).astype(float), ar1(n, 0.9, 2.0)
+
+
+def ep(problem):
+    y, Q = problem
+    return LatentGaussianModel("poisson", prior=Q).fit(y).mean_
+
+
+def laplace(problem):
+    y, Q = problem
+    return LatentGaussianModel("poisson", prior=Q, method="laplace").fit(y).mean_
+
+
+def newton_by_superlu(problem):
+    """The mode alone, by what scipy offers: no variances, no evidence."""
+    y, Q = problem
+    x = np.zeros(y.size)
+    for _ in range(50):
+        rate = np.exp(x)
+        step = splu(sp.csc_array(Q + sp.diags_array(rate))).solve(y - rate - Q @ x)
+        x = x + step
+        if abs(step).max() < 1e-8:
+            break
+    return x
+
+
+def same_mode(_, answers):
+    gap = abs(answers["octavo Laplace"] - answers["scipy SuperLU, mode only"]).max()
+    assert gap < 1e-5
+    return f"The modes differ by {gap:.1e}."
+
+
+def forest(shape=(101, 201)):
+    rng = np.random.default_rng(0)
+    r, c = np.mgrid[: shape[0], : shape[1]] / shape[0]
+    counts = rng.poisson(np.exp(-1.5 + np.sin(5 * c) * np.cos(3 * r)))
+    return counts.ravel().astype(float), 50.0 * thin_plate_grid(*shape) + 1e-6 * sp.eye_array(
+        counts.size
+    )
+
+
+def labelled(n=400):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3))
+    y = (np.sin(2 * X[:, 0]) + X[:, 1] + 0.5 * rng.standard_normal(n) > 0).astype(int)
+    test = rng.standard_normal((500, 3))
+    truth = (np.sin(2 * test[:, 0]) + test[:, 1] + 0.5 * rng.standard_normal(500) > 0).astype(int)
+    return X, y, test, truth
+
+
+def log_loss(problem, answers):
+    truth = problem[3]
+    found = {
+        name: -np.mean(np.log(np.clip(p[np.arange(truth.size), truth], 1e-12, 1)))
+        for name, p in answers.items()
+    }
+    return "Log loss: " + ", ".join(f"{k} {v:.4f}" for k, v in found.items()) + "."
+
+
+def octavo_gp(problem):
+    X, y, test, _ = problem
+    return GPProbitClassifier(1.0 * RBF(1.0), marginals="ep-g").fit(X, y).predict_proba(test)
+
+
+def sklearn_gp(problem):
+    X, y, test, _ = problem
+    return GaussianProcessClassifier(1.0 * RBF(1.0)).fit(X, y).predict_proba(test)
+
+
+CONTESTS = [
+    Contest(
+        name="series",
+        problem="Posterior of 100,000 log rates with an AR(1) prior from Poisson counts",
+        setup=series,
+        solvers={
+            "octavo EP": ep,
+            "octavo Laplace": laplace,
+            "scipy SuperLU, mode only": newton_by_superlu,
+        },
+        agree=same_mode,
+        repeats=2,
+        target="Under 5 s and 1 GB by EP.",
+    ),
+    Contest(
+        name="forest",
+        problem="Poisson counts on a 101 x 201 grid with a thin-plate prior",
+        setup=forest,
+        solvers={
+            "octavo EP": ep,
+            "octavo Laplace": laplace,
+            "scipy SuperLU, mode only": newton_by_superlu,
+        },
+        agree=same_mode,
+        repeats=2,
+        target="Under 60 s by EP, within 5 times Laplace.",
+    ),
+    Contest(
+        name="gp",
+        problem="Gaussian process classification of 400 rows, kernel fitted, 500 rows predicted",
+        setup=labelled,
+        solvers={"octavo GPProbitClassifier": octavo_gp, "scikit-learn": sklearn_gp},
+        agree=log_loss,
+        repeats=2,
+        target="No worse in log loss.",
+    ),
+]

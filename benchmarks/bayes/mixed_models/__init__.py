@@ -1,0 +1,1 @@
+"""Variational mixed models beside the packages that a user would pick instead."""

@@ -1,0 +1,1 @@
+"""Latent Gaussian models: sparse priors, Laplace and EP, corrected marginals, ready models."""

@@ -1,0 +1,1 @@
+"""Sparse precision matrices: factor, solve, determinant, selected inverse; terms on top of them."""

@@ -1,0 +1,1 @@
+"""Variational posteriors: the Gaussian step, expected likelihood terms, variance components."""

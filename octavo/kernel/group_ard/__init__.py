@@ -1,0 +1,1 @@
+"""Group-wise automatic relevance: variances of groups by marginal likelihood, and group lasso."""

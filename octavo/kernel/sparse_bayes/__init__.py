@@ -1,0 +1,1 @@
+"""Bayes kernel machines whose active vectors, widths and weights are sampled."""
