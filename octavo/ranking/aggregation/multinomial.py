@@ -590,7 +590,7 @@ def fit_joint(
     scores = [s - s.mean() for s in scores]
     value = likelihood.log_likelihood(x)
     if learned:
-        spoken = sum(one.totals for one in likelihood.evidence) > 0
+        spoken = np.stack([one.totals for one in likelihood.evidence]).sum(axis=0) > 0
         largest = float(theta[spoken].max(initial=0.0))
         if largest > 0:
             # (s, θ) and (c s, θ/c) are one model: the most faithful expert has θ = 1.
