@@ -2,8 +2,9 @@
 
 The line ``.. octavo-method:: NAME`` at the end of a method's page becomes its record, API,
 claims with their verdicts (from ``docs/results/claims.json``), figures (drawn by the functions
-that the report uses) and benchmark (from ``docs/results/bench.json``). ``.. octavo-index::``
-becomes the list of all methods by room, and ``.. octavo-verdicts::`` the table of all claims.
+that the report uses) and benchmark (from ``docs/results/bench.json``). ``.. octavo-problems::``
+becomes the way from problems to methods, ``.. octavo-index::`` the list of all methods by room, and
+``.. octavo-verdicts::`` the table of all claims.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from types import FunctionType
 
 from octavo.catalogue import find_method, methods, papers
+from octavo.problems import PROBLEMS, problems_of, words_of
 
 HERE = Path(__file__).parent
 
@@ -50,15 +52,47 @@ def table(header: list[str], rows: list[list[str]], widths: str) -> list[str]:
     return [*lines, ""]
 
 
+def linked(text: str, names: tuple[str, ...]) -> str:
+    """Return text whose public names lead to the pages of their methods."""
+
+    def link(match: re.Match) -> str:
+        if match[1] not in names:
+            return f"``{match[1]}``"
+        _, method = find_method(match[1])
+        return f":doc:`{match[1]} </methods/{method.room}/{page_of(method)}>`"
+
+    return re.sub(r"`([^`]+)`", link, text)
+
+
+def problem_lines() -> list[str]:
+    """Return a section for each problem, with its decision and a picture."""
+    lines = [*(f"- :ref:`{p.question} <problem-{p.key}>`" for p in PROBLEMS), ""]
+    for problem in PROBLEMS:
+        room, script = problem.picture.split("/")
+        thumb = f"gallery/{room}/images/thumb/sphx_glr_{script}_thumb.png"
+        example = f"sphx_glr_gallery_{room}_{script}.py"
+        lines += [f".. _problem-{problem.key}:", "", problem.question]
+        lines += ["-" * len(problem.question), ""]
+        lines += [f".. image:: {thumb}", "   :class: problem", "   :alt: what the example draws"]
+        lines += [f"   :target: gallery/{problem.picture}.html", ""]
+        lines += [f"{i}. {linked(step, problem.names)}" for i, step in enumerate(problem.steps, 1)]
+        lines += ["", f":scikit-learn: {linked(problem.elsewhere, ())}"]
+        lines += [f":Example: :ref:`{example}`", ""]
+    return lines
+
+
 def record_lines(paper, method) -> list[str]:
     peers = ", ".join(method.peers)
+    asked = "; ".join(f":ref:`{p.question} <problem-{p.key}>`" for p in problems_of(method.name))
     return [
         *("At a glance", "-----------", ""),
+        f":Problem: {asked}",
         f":Use it when: {cell(method.use_when)}",
         f":Avoid it when: {cell(method.avoid_when)}",
         f":scikit-learn offers: {cell(method.instead)}",
         f":Compared with: {peers}",
         rf":Paper: \ {cell(paper.reference)}",
+        f":Also searched as: {', '.join(words_of(method.name))}",
         "",
     ]
 
@@ -271,6 +305,13 @@ def verdict_lines() -> list[str]:
     return [*lines, ""]
 
 
+MARKERS = {
+    "octavo-problems": problem_lines,
+    "octavo-index": index_lines,
+    "octavo-verdicts": verdict_lines,
+}
+
+
 def complete_source(app, docname: str, source: list[str]) -> None:
     """Replace the markers by what the catalogue says, before the page is parsed."""
     text = re.sub(
@@ -279,7 +320,7 @@ def complete_source(app, docname: str, source: list[str]) -> None:
         source[0],
         flags=re.MULTILINE,
     )
-    for marker, lines in (("octavo-index", index_lines), ("octavo-verdicts", verdict_lines)):
+    for marker, lines in MARKERS.items():
         pattern = re.compile(rf"^\.\. {marker}::$", re.MULTILINE)
         if pattern.search(text):
             made = "\n".join(lines())
