@@ -305,7 +305,18 @@ def verdict_lines() -> list[str]:
     return [*lines, ""]
 
 
+def total_lines() -> list[str]:
+    """Return what there is, in a line."""
+    rows = [row for row in stored("claims.json") or [] if row.get("kind") != "own"]
+    return [
+        f"**{len(list(methods()))} methods** of {len(papers())} papers. **{len(rows)} claims** of "
+        f"these papers measured: {counted(rows)}. :doc:`See them all <verdicts>`.",
+        "",
+    ]
+
+
 MARKERS = {
+    "octavo-totals": total_lines,
     "octavo-problems": problem_lines,
     "octavo-index": index_lines,
     "octavo-verdicts": verdict_lines,
