@@ -1,4 +1,14 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.linear.event_features.diversity import chao_shen_entropy as chao_shen_entropy
+from octavo.linear.event_features.estimator import EventFeatures as EventFeatures
+from octavo.linear.event_features.estimator import db2 as db2
+from octavo.linear.event_features.estimator import gbm118 as gbm118
+from octavo.linear.event_features.estimator import larc257 as larc257
+from octavo.linear.event_features.estimator import masdar41 as masdar41
+from octavo.linear.event_features.estimator import tea as tea
+from octavo.linear.event_features.log import ClickLog as ClickLog
+from octavo.linear.event_features.profiles import ClickGaps as ClickGaps
+from octavo.linear.event_features.profiles import click_gaps as click_gaps
 from octavo.linear.l1_programs.dantzig import DantzigSelector as DantzigSelector
 from octavo.linear.l1_programs.linear_programs import LPPath as LPPath
 from octavo.linear.l1_programs.linear_programs import LPSolution as LPSolution

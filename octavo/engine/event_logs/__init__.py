@@ -1,0 +1,1 @@
+"""Event logs: coded columns, one sort by entity and time, and reductions that are exact."""
