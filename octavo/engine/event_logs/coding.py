@@ -106,25 +106,22 @@ def _factorize(values: Any) -> tuple[NDArray[Any], list[Any]]:
         return np.asarray(values.cat.codes), list(values.cat.categories)
     if isinstance(values, (list, tuple)):
         values = _object_array(list(values))  # else a NaN among words becomes a word
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"A column of a log must have one dimension; got {array.ndim}.")
+    if np.ndim(values) != 1:
+        raise ValueError(f"A column of a log must have one dimension; got {np.ndim(values)}.")
     try:
-        import pandas as pd
-    except ImportError:
-        known: dict[Any, int] = {}
         try:
-            codes = [known.setdefault(value, len(known)) for value in array.tolist()]
-        except TypeError as error:
-            raise TypeError("Values of a log's columns must be hashable.") from error
-        return np.asarray(codes, dtype=np.int64), list(known)
-    if array.dtype.kind in "US":
-        array = array.astype(object)
-    try:
-        codes, found = pd.factorize(array)
+            import pandas as pd
+        except ImportError:
+            known: dict[Any, int] = {}
+            codes = [known.setdefault(value, len(known)) for value in np.asarray(values).tolist()]
+            return np.asarray(codes, dtype=np.int64), list(known)
+        if not isinstance(values, (pd.Series, pd.Index)):
+            array = np.asarray(values)
+            values = array.astype(object) if array.dtype.kind in "US" else array
+        found_codes, found = pd.factorize(values)
     except TypeError as error:
         raise TypeError("Values of a log's columns must be hashable.") from error
-    return codes, list(found.tolist() if hasattr(found, "tolist") else found)
+    return found_codes, found.tolist()
 
 
 def code_integers(values: NDArray[np.int64]) -> Coded:
@@ -147,8 +144,13 @@ def code_integers(values: NDArray[np.int64]) -> Coded:
     >>> code_integers(np.array([30, 10, 30])).codes
     array([1, 0, 1], dtype=int32)
     """
-    found, codes = np.unique(values, return_inverse=True)
-    return Coded(codes.ravel().astype(np.int32), found)
+    try:
+        import pandas as pd
+    except ImportError:
+        found, codes = np.unique(values, return_inverse=True)
+    else:  # by hashing, and a sort of what is distinct
+        codes, found = pd.factorize(values, sort=True)
+    return Coded(codes.ravel().astype(np.int32), np.asarray(found))
 
 
 def joint_codes(*columns: tuple[Codes, int]) -> tuple[Codes, int]:
