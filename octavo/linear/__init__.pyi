@@ -1,12 +1,26 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.linear.event_features.blending import APBlender as APBlender
+from octavo.linear.event_features.boosting import LogitBoost as LogitBoost
+from octavo.linear.event_features.costs import MetaCost as MetaCost
 from octavo.linear.event_features.diversity import chao_shen_entropy as chao_shen_entropy
+from octavo.linear.event_features.drift import DriftReport as DriftReport
+from octavo.linear.event_features.drift import drift_report as drift_report
+from octavo.linear.event_features.drift import window_precision as window_precision
+from octavo.linear.event_features.elimination import BackwardElimination as BackwardElimination
+from octavo.linear.event_features.elimination import EliminationStep as EliminationStep
+from octavo.linear.event_features.elimination import IterativeElimination as IterativeElimination
 from octavo.linear.event_features.estimator import EventFeatures as EventFeatures
 from octavo.linear.event_features.estimator import db2 as db2
 from octavo.linear.event_features.estimator import gbm118 as gbm118
 from octavo.linear.event_features.estimator import larc257 as larc257
 from octavo.linear.event_features.estimator import masdar41 as masdar41
 from octavo.linear.event_features.estimator import tea as tea
+from octavo.linear.event_features.forests import RotationForest as RotationForest
+from octavo.linear.event_features.forests import StratifiedBootstrapForest as StratifiedBootstrapForest
 from octavo.linear.event_features.log import ClickLog as ClickLog
+from octavo.linear.event_features.precision import PrecisionInterval as PrecisionInterval
+from octavo.linear.event_features.precision import average_precision as average_precision
+from octavo.linear.event_features.precision import average_precision_interval as average_precision_interval
 from octavo.linear.event_features.profiles import ClickGaps as ClickGaps
 from octavo.linear.event_features.profiles import click_gaps as click_gaps
 from octavo.linear.l1_programs.dantzig import DantzigSelector as DantzigSelector

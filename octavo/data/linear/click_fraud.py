@@ -24,7 +24,34 @@ __all__ = ["make_click_fraud"]
 CHANNELS = ("ad", "co", "es", "gd", "in", "mc", "pp", "se", "ga", "nw")
 CHANNEL_SHARES = np.array([0.12, 0.15, 0.17, 0.08, 0.1, 0.2, 0.05, 0.06, 0.04, 0.03])
 COUNTRIES = tuple(
-    "in id us ng za bd ke uk pk my th vn br mx ru sa tr ir et gh sg fr de eg ph lk".split()
+    [
+        "in",
+        "id",
+        "us",
+        "ng",
+        "za",
+        "bd",
+        "ke",
+        "uk",
+        "pk",
+        "my",
+        "th",
+        "vn",
+        "br",
+        "mx",
+        "ru",
+        "sa",
+        "tr",
+        "ir",
+        "et",
+        "gh",
+        "sg",
+        "fr",
+        "de",
+        "eg",
+        "ph",
+        "lk",
+    ]
 )
 DEVICES = tuple(
     f"{brand}_{model}"
@@ -179,9 +206,7 @@ def _counts(n: int, fraud_mix: Any) -> dict[str, int]:
             )
         fraud_mix = {name: fraud_mix / len(ARCHETYPES) for name in ARCHETYPES}
     if strange := [name for name in fraud_mix if name not in ARCHETYPES]:
-        raise ValueError(
-            f"fraud_mix knows {', '.join(ARCHETYPES)}; got {strange[0]!r}."
-        )
+        raise ValueError(f"fraud_mix knows {', '.join(ARCHETYPES)}; got {strange[0]!r}.")
     if any(not 0 <= share < 0.5 for share in fraud_mix.values()):
         raise ValueError(f"fraud_mix must hold shares from 0 to less than 0.5; got {fraud_mix!r}.")
     counts = {name: max(1, round(share * n)) if share else 0 for name, share in fraud_mix.items()}

@@ -34,7 +34,30 @@ from octavo.linear.event_features.views import (
 __all__ = ["EventFeatures", "db2", "gbm118", "larc257", "masdar41", "tea"]
 
 # Section 7.1, and Table 3: what fills the columns of a log with fewer categories.
-COUNTRIES = tuple("bd br et gh id in ir ke mx my ng pk ru sa th tr uk us vn za".split())
+COUNTRIES = tuple(
+    [
+        "bd",
+        "br",
+        "et",
+        "gh",
+        "id",
+        "in",
+        "ir",
+        "ke",
+        "mx",
+        "my",
+        "ng",
+        "pk",
+        "ru",
+        "sa",
+        "th",
+        "tr",
+        "uk",
+        "us",
+        "vn",
+        "za",
+    ]
+)
 CHANNELS = ("ad", "co", "es", "gd", "in", "mc", "pp", "se")
 N_RISK, N_BRANDS, N_FOLDS = 10, 5, 5
 
@@ -239,7 +262,9 @@ class EventFeatures(TransformerMixin, SoundEstimator, auto_wrap_output_keys=None
         log, y = self._learn(X, y)
         names, values = self._features(log)
         if y is not None and "ChannelPrior" in names:
-            values[:, names.index("ChannelPrior")] = _out_of_fold_prior(LogView(log, self.source), y)
+            values[:, names.index("ChannelPrior")] = _out_of_fold_prior(
+                LogView(log, self.source), y
+            )
         self._finish_fit(names, values)
         return self._frame(self._scaled(values), log)
 
@@ -292,9 +317,7 @@ class EventFeatures(TransformerMixin, SoundEstimator, auto_wrap_output_keys=None
 
     def _learn(self, X: Any, y: Any) -> tuple[ClickLog, NDArray[Any] | None]:
         if strange := [name for name in self.families if name not in FAMILIES]:
-            raise ValueError(
-                f"families must be among {', '.join(FAMILIES)}; got {strange[0]!r}."
-            )
+            raise ValueError(f"families must be among {', '.join(FAMILIES)}; got {strange[0]!r}.")
         if not self.families:
             raise ValueError("families must name at least one family; got none.")
         log = _log(X).by(self.entity)

@@ -7,6 +7,7 @@ approach, Section 2.1: the two tables.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -236,7 +237,7 @@ class ClickLog:
         """
         cuts = np.linspace(0, len(self), n + 1)[1:-1]
         ends = np.unique([0, *np.searchsorted(self.offsets, cuts), len(self.entities)])
-        for low, high in zip(ends[:-1], ends[1:]):
+        for low, high in pairwise(ends):
             rows = slice(self.offsets[low], self.offsets[high])
             yield type(self)(
                 self.time[rows],
@@ -264,9 +265,7 @@ class ClickLog:
             1 for fraud and 0 otherwise; with ``"class"`` "fraud", "observation" and "ok".
         """
         if observation not in ("ok", "fraud", "class"):
-            raise ValueError(
-                f'observation must be "ok", "fraud" or "class"; got {observation!r}.'
-            )
+            raise ValueError(f'observation must be "ok", "fraud" or "class"; got {observation!r}.')
         if "status" not in self.publishers:
             raise ValueError("The log has no status: read it with a table of publishers.")
         status = self.publishers["status"]
@@ -303,9 +302,7 @@ def _names(table: Any) -> list[str]:
             return list(getattr(table, attribute))
     if isinstance(table, Mapping):
         return list(table)
-    raise TypeError(
-        f"A table must be a DataFrame or a dict of arrays; got {type(table).__name__}."
-    )
+    raise TypeError(f"A table must be a DataFrame or a dict of arrays; got {type(table).__name__}.")
 
 
 def _columns(
@@ -408,7 +405,7 @@ def _refuse_duplicates(ids: list[NDArray[Any]]) -> None:
     if every.dtype.kind in "iuUS":
         ordered = np.sort(every)
         repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-        first = repeated[0] if len(repeated) else None
+        first = repeated[0].item() if len(repeated) else None
         n = len(repeated)
     else:
         seen: set[Any] = set()

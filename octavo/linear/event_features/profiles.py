@@ -119,6 +119,7 @@ def _redflags(view: LogView, gaps: ClickGaps, entity: Ints) -> Ints:
     url, n_url = view.key("referredurl")
     pair = entity[quick] * max(n_who, 1) + who[rows]
     found, dense = np.unique(pair, return_inverse=True)
-    triple, count = np.unique(dense.ravel() * np.int64(max(n_url, 1)) + url[rows], return_counts=True)
+    packed = dense.ravel() * np.int64(max(n_url, 1)) + url[rows]
+    triple, count = np.unique(packed, return_counts=True)
     owner = found[triple // max(n_url, 1)] // max(n_who, 1)
     return np.bincount(owner[count >= FLAG_CLICKS], minlength=m)

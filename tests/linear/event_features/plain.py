@@ -1,5 +1,7 @@
 """Plain definitions of the features, a publisher at a time, with pandas and loops."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 
@@ -103,7 +105,7 @@ def tea(clicks):
         own = own.sort_values(["clicktime", "referredurl"], na_position="first")
         for _, day in own.groupby(own.clicktime.dt.date):
             rows = list(zip(day.clicktime, day.referredurl))
-            for (before, url_before), (after, url) in zip(rows, rows[1:]):
+            for (before, url_before), (after, url) in itertools.pairwise(rows):
                 gap = (after - before).total_seconds()
                 k = gap_bin(gap)
                 found["long"][k] += len(own) >= 10

@@ -171,9 +171,7 @@ def test_behavior_and_spiky(seed):
                 ("distinct_numericip", grouped.numericip.nunique()),
             ):
                 np.testing.assert_allclose(row[f"avg_{name}{suffix}"], values.mean(), **close)
-                np.testing.assert_allclose(
-                    row[f"std_{name}{suffix}"], values.std(ddof=0), **close
-                )
+                np.testing.assert_allclose(row[f"std_{name}{suffix}"], values.std(ddof=0), **close)
         night = own[hour < 6]
         np.testing.assert_allclose(row.night_click_percent, len(night) / len(own))
         np.testing.assert_allclose(
