@@ -79,6 +79,12 @@ from octavo.plot.kernel.steered import plot_before_and_after as plot_before_and_
 from octavo.plot.kernel.steered import plot_draggable_map as plot_draggable_map
 from octavo.plot.kernel.steered import plot_map_distortion as plot_map_distortion
 from octavo.plot.kernel.steered import plot_steered_map as plot_steered_map
+from octavo.plot.linear.event_features import plot_click_timeline as plot_click_timeline
+from octavo.plot.linear.event_features import plot_country_shares as plot_country_shares
+from octavo.plot.linear.event_features import plot_elimination as plot_elimination
+from octavo.plot.linear.event_features import plot_gap_profile as plot_gap_profile
+from octavo.plot.linear.event_features import plot_precision_recall as plot_precision_recall
+from octavo.plot.linear.event_features import plot_redflags as plot_redflags
 from octavo.plot.linear.l1_programs import plot_l1_path as plot_l1_path
 from octavo.plot.linear.l1_programs import plot_lp_path as plot_lp_path
 from octavo.plot.linear.private import plot_decision_regions as plot_decision_regions

@@ -109,7 +109,7 @@ def _honest(
     chance = _uniform(salt, 3, owner, visitor)
     away = (_uniform(salt, 4, owner, visitor) ** 2 * len(COUNTRIES)).astype(np.int64)
     country = np.where(chance < 0.3 + 0.6 * mix, home, away)
-    block = (_uniform(salt, 5, owner, visitor) * 4000).astype(np.int64)
+    block = (_uniform(salt, 5, owner, visitor) * 200_000).astype(np.int64)
     last = (_uniform(salt, 6, owner, visitor) * 256).astype(np.int64)
     missing = rng.uniform(size=len(owner)) < 0.2 + 0.4 * _uniform(salt, 7, owner)
     page = _zipf(rng, np.maximum(2, volume[owner] ** 0.5))
@@ -182,7 +182,7 @@ def _fraud(
         clicks["time"] = _times(rng, n, days, 2.5, 0.95 / more)
         country = np.where(_uniform(salt, 25, owner) < 0.7, 1, 3)  # id, ng
         clicks["country"] = country
-        clicks["ip"] = 500_000_000 + country * 60_000_000 + rng.randint(40_000, size=n) * 256
+        clicks["ip"] = 500_000_000 + country * 60_000_000 + rng.randint(200_000, size=n) * 256
         clicks["device"] = rng.randint(6, size=n)
         clicks["url"] = np.where(rng.uniform(size=n) < 0.95 / more, -1, clicks["url"])
     else:  # one campaign again and again, from a handful of addresses
@@ -295,7 +295,7 @@ def make_click_fraud(
     volume = MEAN_CLICKS * scale * np.exp(SPREAD * rng.normal(size=n_publishers) - SPREAD**2 / 2)
     suspects = np.concatenate([bad, watched])
     volume[suspects] = 400 * scale * np.exp(0.6 * rng.normal(size=len(suspects)))
-    volume[bad[kinds == "rotator"]] *= 0.3
+    volume[bad[kinds == "rotator"]] *= 0.7
     volume = np.maximum(1, np.round(volume)).astype(np.int64)
     pieces = _pieces(rng, kinds, (bad, watched), volume, days, drift, salt)
     columns = {name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]}

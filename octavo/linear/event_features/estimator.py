@@ -34,29 +34,27 @@ from octavo.linear.event_features.views import (
 __all__ = ["EventFeatures", "db2", "gbm118", "larc257", "masdar41", "tea"]
 
 # Section 7.1, and Table 3: what fills the columns of a log with fewer categories.
-COUNTRIES = tuple(
-    [
-        "bd",
-        "br",
-        "et",
-        "gh",
-        "id",
-        "in",
-        "ir",
-        "ke",
-        "mx",
-        "my",
-        "ng",
-        "pk",
-        "ru",
-        "sa",
-        "th",
-        "tr",
-        "uk",
-        "us",
-        "vn",
-        "za",
-    ]
+COUNTRIES = (
+    "bd",
+    "br",
+    "et",
+    "gh",
+    "id",
+    "in",
+    "ir",
+    "ke",
+    "mx",
+    "my",
+    "ng",
+    "pk",
+    "ru",
+    "sa",
+    "th",
+    "tr",
+    "uk",
+    "us",
+    "vn",
+    "za",
 )
 CHANNELS = ("ad", "co", "es", "gd", "in", "mc", "pp", "se")
 N_RISK, N_BRANDS, N_FOLDS = 10, 5, 5
