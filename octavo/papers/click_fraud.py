@@ -21,15 +21,15 @@ PAPER = Paper(
     venue="Journal of Machine Learning Research 15",
     headlines=("table-21-gaps", "table-16-device-runs", "trees-above-logistic"),
     tables={
-        "Table 6": "(counts of the competition's data, which are not to be had)",
+        "Table 6": "[counts of the competition's data, which are not to be had]",
         "Table 7": "larc-above-other-teams",
-        "Table 8": "(influences of features in a model of data that are not to be had)",
+        "Table 8": "[influences of features in a model of data that are not to be had]",
         "Table 13": "table-13-visits",
         "Table 16": "table-16-device-runs",
         "Table 19": "blend-above-its-models",
         "Table 21": "table-21-gaps",
-        "Table 23": "(click profiles alone, on data that are not to be had)",
-        "Table 24": "(two final forests, on data that are not to be had)",
+        "Table 23": "[click profiles alone, on data that are not to be had]",
+        "Table 24": "[two final forests, on data that are not to be had]",
         "Table 25": "larc-has-257-columns",
         "Table 26": "trees-above-logistic",
         "Table 27": "elimination-not-below",
@@ -44,8 +44,8 @@ PAPER = Paper(
             task="rank entities of an event log by fraud, or make features of any log",
             summary="Hundreds of features a publisher from millions of clicks in seconds, models "
             "for few positives, backward elimination and a report of drift.",
-            use_when="The examples are senders, publishers, accounts or machines, and what is known "
-            "of them is a log of events with times, sources and attributes.",
+            use_when="The examples are senders, publishers, accounts or machines, and all that is "
+            "known of them is a log of events with times, sources and attributes.",
             avoid_when="Rows are the examples already, or a single long series is to be forecast.",
             instead="RandomForestClassifier and ExtraTreesClassifier rank the rows once there are "
             "features; there is nothing that makes them from a log.",

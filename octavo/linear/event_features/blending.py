@@ -244,4 +244,5 @@ class APBlender(ClassifierMixin, SoundEstimator):
         y : ndarray of shape (n_samples,)
             Classes.
         """
-        return self.classes_[(self.decision_function(X) >= 0).astype(np.intp)]
+        decision = self.decision_function(X)
+        return self.classes_[(decision >= 0).astype(np.intp)]

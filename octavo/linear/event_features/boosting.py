@@ -36,10 +36,10 @@ class LogitBoost(ClassifierMixin, SoundEstimator):
 
     Parameters
     ----------
-    estimator : object, optional
-        A regressor that takes sample weights; trees of one split by default.
     n_estimators : int, default=100
         Rounds.
+    estimator : object, optional
+        A regressor that takes sample weights; trees of one split by default.
     learning_rate : float, default=1.0
         Shrinks each round.
     max_response : float, default=4.0
@@ -218,4 +218,5 @@ class LogitBoost(ClassifierMixin, SoundEstimator):
         y : ndarray of shape (n_samples,)
             Classes.
         """
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        probability = self.predict_proba(X)
+        return self.classes_[np.argmax(probability, axis=1)]

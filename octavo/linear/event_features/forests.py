@@ -63,7 +63,8 @@ class _AveragingClassifier(ClassifierMixin, SoundEstimator):
         y : ndarray of shape (n_samples,)
             Classes.
         """
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        probability = self.predict_proba(X)
+        return self.classes_[np.argmax(probability, axis=1)]
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the mean of the trees' probabilities.

@@ -151,6 +151,8 @@ class ClickLog:
         for chunk in chunks:
             table = _columns(chunk, CLICK_FIELDS, NEEDED, mapping, "clicks")
             n = len(table["publisherid"])
+            if not n:
+                continue
             times.append(_seconds(table["clicktime"]))
             sources.append(_addresses(table["numericip"]))
             for name, coder in coders.items():
@@ -161,7 +163,7 @@ class ClickLog:
             if "id" in table:
                 ids.append(np.asarray(table["id"]))
         if not times:
-            raise ValueError("A log needs at least one table of clicks; got none.")
+            raise ValueError("A log needs at least one click; got none.")
         _refuse_duplicates(ids)
         columns = {name: coder.column() for name, coder in coders.items()}
         columns["numericip"] = code_integers(np.concatenate(sources))

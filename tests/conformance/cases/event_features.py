@@ -44,7 +44,7 @@ CASES = [
                 "empty",
                 lambda f: wrong(f, **{name: [] for name in CLICKS}),
                 ValueError,
-                "numericip|no entity",
+                "at least one click",
             ),
             ("shape", lambda f: wrong(f, numericip=[1]), ValueError, "differ in length"),
             ("type", lambda f: f.fit([[1.0]]), TypeError, "ClickLog"),
