@@ -63,7 +63,8 @@ def pandas_features(d):
         per = (count / distinct.where(distinct > 0)).fillna(0.0)
         columns += eighteen(per, n_bins)
         own = clicks.groupby("publisherid")
-        ratios.append(own.size() / own[field].nunique())
+        kinds = own[field].nunique()
+        ratios.append((own.size() / kinds.where(kinds > 0)).fillna(0.0))
     columns += gap_columns(clicks)
     countries = pd.crosstab(clicks.publisherid, clicks.usercountry, normalize="index")
     index = d["publishers"].publisherid

@@ -68,7 +68,7 @@ Columns = dict[str, NDArray[Any]]
 
 def _mixed(*keys: Any) -> NDArray[np.uint64]:
     """Hash integers: what belongs to a visitor is drawn once, wherever the visitor turns up."""
-    state = np.uint64(0)
+    state: Any = np.uint64(0)
     with np.errstate(over="ignore"):
         for key in keys:
             state = (state ^ np.asarray(key).astype(np.uint64)) + np.uint64(0x9E3779B97F4A7C15)

@@ -271,7 +271,7 @@ class StratifiedBootstrapForest(_AveragingClassifier):
         if not isinstance(fractions, Mapping) or set(fractions) != set(known):
             raise ValueError(f"fractions must have a share for each of {known}; got {fractions!r}.")
         shares = [fractions[name] for name in known]
-        if not all(isinstance(s, Real) and 0 < s <= 100 for s in shares):
+        if not all(isinstance(s, Real) and 0 < float(s) <= 100 for s in shares):
             raise ValueError(f"fractions must lie above 0 and at most at 100; got {fractions!r}.")
         return tuple(max(1, round(float(s) * int(n))) for s, n in zip(shares, sizes))
 

@@ -6,6 +6,7 @@ approach, Section 2.1: the two tables.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -410,8 +411,8 @@ def _refuse_duplicates(ids: list[NDArray[Any]]) -> None:
         first = repeated[0].item() if len(repeated) else None
         n = len(repeated)
     else:
-        seen: set[Any] = set()
-        twice = [value for value in every.tolist() if value in seen or seen.add(value)]
+        times = Counter(every.tolist())
+        twice = [value for value, count in times.items() if count > 1]
         n, first = len(twice), twice[0] if twice else None
     if n:
         raise ValueError(
