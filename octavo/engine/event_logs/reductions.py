@@ -84,7 +84,8 @@ def canonical_order(
         return np.empty(0, dtype=np.int64)
     span = int(time.max()) - int(time.min()) + 1
     if (int(entity.max()) + 1) * span >= 2**62:
-        return np.lexsort([*codes, time, entity])
+        keys: tuple[Any, ...] = (*codes, time, entity)
+        return np.lexsort(keys)
     packed = entity.astype(np.int64) * span + (time - time.min())
     order = np.argsort(packed, kind="stable")
     ordered = packed[order]
