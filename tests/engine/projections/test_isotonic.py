@@ -13,7 +13,9 @@ from octavo.engine.projections.isotonic import isotonic_chain, isotonic_forest
 
 def forest(n, seed, depth=None):
     rng = np.random.default_rng(seed)
-    parents = np.array([-1 if i == 0 or rng.random() < 0.1 else rng.integers(0, i) for i in range(n)])
+    parents = np.array(
+        [-1 if i == 0 or rng.random() < 0.1 else rng.integers(0, i) for i in range(n)]
+    )
     names = rng.permutation(n)  # node numbers say nothing about the order
     out = np.empty(n, int)
     for i, p in enumerate(parents):
