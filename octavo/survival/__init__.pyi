@@ -13,6 +13,9 @@ from octavo.survival.classical.judgement import time_dependent_roc as time_depen
 from octavo.survival.minlip.estimators import MinlipRanker as MinlipRanker
 from octavo.survival.minlip.estimators import MinlipSurvival as MinlipSurvival
 from octavo.survival.minlip.kernels import ComponentwiseKernel as ComponentwiseKernel
+from octavo.survival.minlip.ordinal import MinlipOrdinal as MinlipOrdinal
+from octavo.survival.minlip.ordinal import OrdinalSVM as OrdinalSVM
 from octavo.survival.minlip.pairs import comparable_pairs as comparable_pairs
 from octavo.survival.minlip.reconstruction import SurvivalCurveEstimator as SurvivalCurveEstimator
 from octavo.survival.minlip.reconstruction import TransformationFunction as TransformationFunction
+from octavo.survival.minlip.sparse import MinlipL1 as MinlipL1

@@ -1,6 +1,6 @@
 """Machines whose rows are compared with thresholds: an interior point that costs O(n d²) a step.
 
-    min  ½‖w‖² + ½ρ‖v‖² + C Σ_t loss(e_t)
+    min  ½‖w‖² + C Σ_t loss(e_t)
     s.t. u_t + e_t - v_low(t) ≥ lower_t,   v_high(t) + upper_t - u_t - e_t ≥ 0,   v_k ≤ v_{k+1}
 
 with u_t = w·φ_row(t). Each term has a threshold below it, above it, or both; several terms may
@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cho_solve_banded, cholesky_banded
 from scipy.sparse.linalg import splu
 
@@ -29,6 +28,7 @@ from octavo.engine.estimators.arrays import Floats, Indices
 
 TO_BOUNDARY = 0.995  # share of the way to the boundary that a step may go
 CORRECTORS = 3  # directions beyond Mehrotra's that share a factorisation
+REFINEMENTS = 2
 BAND = 16  # widest band of thresholds that is factorised as a band
 DENSE = 1500  # thresholds up to which any other pattern is factorised as a dense matrix
 
@@ -44,7 +44,6 @@ class ThresholdProblem(NamedTuple):
     upper: Floats
     n_thresholds: int
     chain: bool = False  # whether v is held non-decreasing
-    ridge: float = 0.0  # ρ
 
 
 class ThresholdFit(NamedTuple):
@@ -187,10 +186,7 @@ class _Machine:
         below = self.has_low * (x.a - x.v[self.low] - p.lower - x.s_low)
         above = self.has_high * (x.v[self.high] + p.upper - x.a - x.s_high)
         chain = np.diff(x.v) - x.s_chain if self.links else np.empty(0)
-        balance = self.at_thresholds(x.alpha, -x.beta) + p.ridge * x.v
-        if self.links:
-            balance[1:] -= x.nu
-            balance[:-1] += x.nu
+        balance = self.flow(x.alpha, x.beta, x.nu)
         q = x.alpha - x.beta
         slip = x.plus - x.minus if self.kind == "l1" else q / self.C  # what e should be
         slip = slip - (x.a - self.utilities(x.w))
@@ -210,7 +206,7 @@ class _Machine:
             self.theta = np.full(self.n, 1.0 / self.C if self.kind == "l2" else 0.0)
         H, theta = self.H1 + self.H2, self.theta
         self.F = 1.0 / (1.0 + theta * H)
-        diagonal = self.p.ridge + self.at_thresholds(
+        diagonal = self.at_thresholds(
             self.H1 * self.F * (1.0 + theta * self.H2), self.H2 * self.F * (1.0 + theta * self.H1)
         )
         if self.links:
@@ -243,6 +239,41 @@ class _Machine:
         if self.kind == "l1":
             t_plus, t_minus = targets[3] / x.free_plus, targets[4] / x.free_minus
             kappa = slip + t_plus - t_minus
+        solved = self.eliminated(h1, h2, h3, kappa, balance, missing)
+        # The system in w cancels what active thresholds share; what it lost is solved for again.
+        none = np.zeros(self.n)
+        for _ in range(REFINEMENTS):
+            dw, dv, _, _, dq, d_alpha, d_beta, d_nu = solved
+            left = balance + self.flow(d_alpha, d_beta, d_nu)
+            lost = missing + self.by_rows(dq) - dw
+            more = self.eliminated(none, none, np.zeros(self.links), none, left, lost)
+            solved = tuple(one + other for one, other in zip(solved, more))
+        dw, dv, du, da, dq, d_alpha, d_beta, d_nu = solved
+        zero = np.zeros(self.n)
+        if self.kind == "l1":
+            # The larger part follows from e = a - u; its own equation divides by a vanishing C - q.
+            d_plus = t_plus + x.plus / x.free_plus * dq
+            d_minus = t_minus - x.minus / x.free_minus * dq
+            change = da - du - slip
+            up = x.plus > x.minus
+            d_plus, d_minus = (
+                np.where(up, change + d_minus, d_plus),
+                np.where(up, d_minus, d_plus - change),
+            )
+        return _Point(
+            dw, dv, da,
+            d_plus if self.kind == "l1" else zero, d_minus if self.kind == "l1" else zero,
+            d_alpha, d_beta, d_nu,
+            self.has_low * (da - dv[self.low] + below),
+            self.has_high * (dv[self.high] - da + above),
+            np.diff(dv) + chain if self.links else chain,
+            -dq if self.kind == "l1" else zero, dq if self.kind == "l1" else zero,
+        )  # fmt: skip
+
+    def eliminated(
+        self, h1: Floats, h2: Floats, h3: Floats, kappa: Floats, balance: Floats, missing: Floats
+    ) -> tuple[Floats, ...]:
+        """Return the changes of w, v, u, a, q and of the three multipliers."""
         H, F = self.H1 + self.H2, self.F
         y0 = F * (kappa + self.theta * (h1 - h2))
         c = self.at_thresholds(self.H1 * y0 - h1, self.H2 * y0 + h2) - balance
@@ -257,20 +288,15 @@ class _Machine:
         da = y0 + F * (du + self.theta * both)
         d_alpha = h1 - self.H1 * (da - dv[self.low])
         d_beta = h2 - self.H2 * (dv[self.high] - da)
-        step = np.diff(dv) if self.links else np.empty(0)
-        dq = d_alpha - d_beta
-        zero = np.zeros(self.n)
-        if self.kind == "l1":
-            d_plus = t_plus + x.plus / x.free_plus * dq
-            d_minus = t_minus - x.minus / x.free_minus * dq
-        return _Point(
-            dw, dv, da,
-            d_plus if self.kind == "l1" else zero, d_minus if self.kind == "l1" else zero,
-            d_alpha, d_beta, h3 - self.H3 * step,
-            self.has_low * (da - dv[self.low] + below),
-            self.has_high * (dv[self.high] - da + above), step + chain,
-            -dq if self.kind == "l1" else zero, dq if self.kind == "l1" else zero,
-        )  # fmt: skip
+        # q may be within rounding of C: its change is not taken from a difference of multipliers.
+        dq = F * (h1 - h2 - H * (kappa + du) + both)
+        first = self.H1 >= self.H2
+        d_alpha, d_beta = (
+            np.where(first, d_beta + dq, d_alpha),
+            np.where(first, d_beta, d_alpha - dq),
+        )
+        d_nu = h3 - self.H3 * np.diff(dv) if self.links else h3
+        return dw, dv, du, da, dq, d_alpha, d_beta, d_nu
 
     def longest(self, x: _Point, d: _Point) -> float:
         """Return the step, at most 1, that keeps all that must be positive away from zero."""
@@ -312,7 +338,7 @@ class _Machine:
         floor = np.where(self.has_low, x.v[self.low] + p.lower, -np.inf)
         ceiling = np.where(self.has_high, x.v[self.high] + p.upper, np.inf)
         errors = np.maximum(floor - u, 0.0) - np.maximum(u - ceiling, 0.0)
-        value = 0.5 * float(x.w @ x.w) + 0.5 * p.ridge * float(x.v @ x.v)
+        value = 0.5 * float(x.w @ x.w)
         broken = float(np.maximum(floor - ceiling, 0.0).max(initial=0.0))
         if self.links:
             broken = max(broken, float(np.maximum(-np.diff(x.v), 0.0).max(initial=0.0)))
@@ -323,11 +349,33 @@ class _Machine:
         return value + 0.5 * self.C * float(errors @ errors), errors, broken
 
     def dual(self, x: _Point) -> float:
-        p, q = self.p, x.alpha - x.beta
-        value = float(x.alpha @ (self.has_low * p.lower) - x.beta @ (self.has_high * p.upper))
+        """Return the dual value of multipliers nearby that satisfy its equations exactly."""
+        p = self.p
+        alpha, beta = self.balanced(x)
+        nu = x.nu
+        if self.kind == "l1":  # a common factor keeps the balance and makes |q| at most C
+            shrink = min(1.0, self.C / max(float(np.abs(alpha - beta).max(initial=0.0)), 1e-300))
+            alpha, beta, nu = shrink * alpha, shrink * beta, shrink * nu
+        q = alpha - beta
+        value = float(alpha @ (self.has_low * p.lower) - beta @ (self.has_high * p.upper))
         weights = self.by_rows(q)
-        value -= 0.5 * float(weights @ weights) + 0.5 * p.ridge * float(x.v @ x.v)
+        value -= 0.5 * float(weights @ weights)
         return value - (0.5 * float(q @ q) / self.C if self.kind == "l2" else 0.0)
+
+    def flow(self, alpha: Floats, beta: Floats, nu: Floats) -> Floats:
+        """Return what multipliers leave over at each threshold."""
+        flow = self.at_thresholds(alpha, -beta)
+        if self.links:
+            flow[1:] -= nu
+            flow[:-1] += nu
+        return flow
+
+    def balanced(self, x: _Point) -> tuple[Floats, Floats]:
+        """Return multipliers scaled at each threshold so that nothing is left over there."""
+        total = self.at_thresholds(x.alpha, x.beta)
+        share = self.flow(x.alpha, x.beta, x.nu) / np.maximum(total, 1e-300)
+        share = np.clip(share, -0.5, 0.5)
+        return x.alpha * (1.0 - share[self.low]), x.beta * (1.0 + share[self.high])
 
 
 def solve_thresholds(
@@ -366,21 +414,21 @@ def solve_thresholds(
     size = float(
         np.abs(np.r_[problem.lower[machine.has_low], problem.upper[machine.has_high]]).max()
     )
-    reason, n_iter, best, stuck = "max_iter", 0, np.inf, 0
+    reason, n_iter, least, stuck = "max_iter", 0, np.inf, 0
+    best = None
     for n_iter in range(max_iter + 1):
         res = machine.residuals(x)
         value, errors, broken = machine.primal(x)
         gap = value - machine.dual(x)
-        balance = float(np.abs(res[3]).max(initial=0.0))
-        limit = tol * max(abs(value), 1e-300)
-        done = abs(gap) <= limit and broken <= tol * max(size, 1e-300)
         measure = abs(gap) / max(abs(value), 1e-300) + broken / max(size, 1e-300)
-        if done and balance <= tol * max(1.0, float(np.abs(x.alpha).max(initial=0.0))):
+        stuck = stuck + 1 if not measure < 0.9 * least else 0
+        if best is None or measure < least:
+            least, best = measure, (x, errors, value, gap, broken)
+        if abs(gap) <= tol * abs(value) and broken <= tol * size:
             reason = "gap"
             break
-        stuck = stuck + 1 if measure > 0.9 * best else 0
-        best = min(best, measure)
-        if not np.isfinite(measure) or stuck >= 30:
+        # Beyond some accuracy steps only add rounding: the best iterate is kept.
+        if not np.isfinite(measure) or stuck >= 30 or (least < 1e-5 and measure > 10 * least):
             reason = "rounding"
             break
         if n_iter == max_iter:
@@ -393,22 +441,8 @@ def solve_thresholds(
         if on_step is not None and on_step():
             reason = "callback"
             break
-    q = x.alpha - x.beta
+    x, errors, value, gap, broken = best
+    alpha, beta = machine.balanced(x)
     return ThresholdFit(
-        x.w, x.v, q, errors, value, float(gap), broken, n_iter, reason == "gap", reason
-    )
-
-
-def aligned_terms(
-    low: NDArray[Any], lower: Floats, high: NDArray[Any], upper: Floats
-) -> tuple[Indices, Indices, Floats, Indices, Floats]:
-    """Return the rows that have a threshold, and their sides; absent offsets become zero."""
-    rows = np.flatnonzero((low >= 0) | (high >= 0))
-    low, high = low[rows], high[rows]
-    return (
-        rows,
-        low,
-        np.where(low >= 0, lower[rows], 0.0),
-        high,
-        np.where(high >= 0, upper[rows], 0.0),
+        x.w, x.v, alpha - beta, errors, value, float(gap), broken, n_iter, reason == "gap", reason
     )

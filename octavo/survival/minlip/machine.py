@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from octavo.engine.duals.threshold_program import threshold_qp_by_splitting
 from octavo.engine.duals.threshold_qp import ThresholdProblem, solve_thresholds
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.doubles import check_squares
@@ -40,7 +41,7 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "random_state": ["random_state"],
 }
-REACH = 1e-9  # relative gaps below this are rounding
+REACH = 1e-12  # relative gaps below this are rounding
 SUPPORT = 1e-9  # share of the largest multiplier that counts as none
 
 
@@ -215,12 +216,28 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
         self._certify(fit)
         return fit.w, q, fit
 
+    def _solve_by_splitting(
+        self, X: Floats, y: Any, problem: ThresholdProblem, loss: str
+    ) -> tuple[Floats, Floats]:
+        """Solve by the alternating direction method; return weights and multipliers of rows."""
+        with FitProgress(self, 1, X, y) as progress:
+            found = threshold_qp_by_splitting(
+                problem, float(self.C), loss=loss, tol=self.tol, max_iter=100 * self.max_iter
+            )
+            progress.step()
+        below, above = np.flatnonzero(problem.low >= 0), np.flatnonzero(problem.high >= 0)
+        m = len(below)
+        q = np.bincount(problem.rows[below], -found.y[:m], len(X))
+        q -= np.bincount(problem.rows[above], -found.y[m : m + len(above)], len(X))
+        self._certify(found._replace(duality_gap=abs(found.duality_gap)))
+        return found.x[: problem.features.shape[1]], q
+
     def _certify(self, fit: Any) -> None:
         self.objective_ = float(fit.objective)
         self.duality_gap_ = max(float(fit.duality_gap), 0.0)
         self.n_iter_ = int(fit.n_iter)
         left = abs(fit.duality_gap) > 1e-6 * max(abs(fit.objective), 1e-300)
-        if left and not fit.converged and fit.reason != "callback":
+        if left and not fit.converged and getattr(fit, "reason", "") != "callback":
             warnings.warn(
                 f"{type(self).__name__} ended after {fit.n_iter} steps with a duality gap of "
                 f"{fit.duality_gap:.3g} at an objective of {fit.objective:.6g}; raise max_iter or "

@@ -208,8 +208,8 @@ class SurvivalCurveEstimator(SoundEstimator):
         Times at which the curves are fitted, at quantiles of the times that were seen (the paper
         takes equidistant ones).
     n_bins : int or None, default=None
-        Bins of the utility, with as many rows each; None takes three times the cube root of the
-        number of rows, at most 60.
+        Bins of the utility, with as many rows each; None takes the cube root of their
+        number, at most 60.
     weighting : bool, default=True
         Weigh rows by the inverse chance of not being censored before. Without it (the paper's
         way) rows count until they are censored, and curves are too low under censoring.
@@ -285,7 +285,7 @@ class SurvivalCurveEstimator(SoundEstimator):
             share = np.linspace(0, 1, self.n_times)
             seen = np.unique(np.quantile(ends_seen, share, method="inverted_cdf"))
         n = len(u)
-        bins = min(60, int(np.ceil(3 * n ** (1 / 3)))) if self.n_bins is None else self.n_bins
+        bins = min(60, int(np.ceil(n ** (1 / 3)))) if self.n_bins is None else self.n_bins
         cells = _binned(u, min(bins, n))
         m = int(cells.max()) + 1
         weighted = self.weighting and ends.right_censored

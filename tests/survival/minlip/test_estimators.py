@@ -234,3 +234,47 @@ def test_partial_effects_add_up():
 def test_bad_targets(y, words):
     with pytest.raises(ValueError, match=words):
         MinlipSurvival().fit(np.eye(3), y)
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2"])
+def test_the_splitting_solver_agrees(loss):
+    X, lower, upper = sample(40, seed=7)
+    y = np.column_stack([lower, upper])
+    one = MinlipSurvival(C=0.5, loss=loss, solver="interior", **PLAIN).fit(X, y)
+    two = MinlipSurvival(C=0.5, loss=loss, solver="admm", tol=1e-7, **PLAIN).fit(X, y)
+    assert two.objective_ == pytest.approx(one.objective_, rel=1e-6)
+    np.testing.assert_allclose(two.coef_, one.coef_, atol=1e-5)
+    np.testing.assert_allclose(two.dual_coef_ @ X, one.coef_, atol=1e-4)
+    auto = MinlipSurvival(C=0.5, loss=loss, **PLAIN).fit(X, y)
+    np.testing.assert_allclose(auto.coef_, one.coef_, atol=1e-5)
+
+
+def test_gradient_of_the_squared_loss_by_finite_differences():
+    from scipy.optimize import approx_fprime
+
+    from octavo.engine.projections.isotonic import isotonic_chain
+
+    X, y, _ = sample(40, kind="exact")
+    model = MinlipRanker(C=0.8, loss="l2").fit(X, y)
+    order = np.argsort(y)
+
+    def objective(w):
+        a = (X @ w - y)[order]
+        e = isotonic_chain(a).values - a
+        return 0.5 * w @ w + 0.4 * e @ e
+
+    assert model.objective_ == pytest.approx(objective(model.coef_), rel=1e-10)
+    np.testing.assert_allclose(approx_fprime(model.coef_, objective, 1e-6), 0, atol=1e-4)
+
+
+def test_curves_of_the_machine():
+    X, lower, upper = sample(80)
+    model = MinlipSurvival().fit(X, records(lower, upper))
+    times = [0.5, 1.0, 2.0]
+    S = model.predict_survival_function(X, times)
+    assert S.shape == (80, 3)
+    np.testing.assert_allclose(
+        model.predict_cumulative_hazard(X, times), -np.log(np.maximum(S, 1e-12))
+    )
+    best, worst = np.argmin(model.predict(X)), np.argmax(model.predict(X))
+    assert (S[best] >= S[worst]).all()
