@@ -173,6 +173,8 @@ def solve_qp(
         mixed = RELAX * z_tilde + (1.0 - RELAX) * z
         z_next = np.clip(mixed + y / rho, program.lower, program.upper)
         y_next = y + rho * (mixed - z_next)
+        y_next = np.where(np.isinf(program.upper), np.minimum(y_next, 0.0), y_next)
+        y_next = np.where(np.isinf(program.lower), np.maximum(y_next, 0.0), y_next)
         step = y_next - y
         x, z, y = x_next, z_next, y_next
         if k % CHECK and k != max_iter:

@@ -93,12 +93,13 @@ class MinlipRanker(RegressorMixin, OrderMachine):
         Weight of the errors, the paper's γ; None or infinity allows none (Eq. 5).
     kernel : str or callable, default="linear"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed", a function of
-        (X, Z), or a `ComponentwiseKernel` for additive models.
+        (X, Z), or for additive models a `ComponentwiseKernel` or its name,
+        "componentwise_poly2" and the like.
     gamma : {"scale", "auto"} or float, default="scale"
         Scale of the kernel, as in `sklearn.svm.SVC`.
     loss : {"l1", "l2"}, default="l1"
         |e|, or ½e² for many rows: the slack is then isotonic regression, and a step costs O(n).
-    tol : float, default=1e-8
+    tol : float, default=1e-9
         Part of the objective to which the duality gap falls.
     degree : float, default=3
         Degree of "poly".
@@ -174,7 +175,7 @@ class MinlipRanker(RegressorMixin, OrderMachine):
         kernel: Any = "linear",
         gamma: float | str | None = "scale",
         loss: str = "l1",
-        tol: float = 1e-8,
+        tol: float = 1e-9,
         *,
         degree: float = 3,
         coef0: float = 1.0,
@@ -292,7 +293,8 @@ class MinlipSurvival(OrderMachine):
         None or infinity allows none.
     kernel : str or callable, default="linear"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed", a function of
-        (X, Z), or a `ComponentwiseKernel` for additive models.
+        (X, Z), or for additive models a `ComponentwiseKernel` or its name,
+        "componentwise_poly2" and the like.
     gamma : {"scale", "auto"} or float, default="scale"
         Scale of the kernel, as in `sklearn.svm.SVC`.
     pairs : {"nearest", "next", "all"}, default="nearest"
@@ -307,7 +309,7 @@ class MinlipSurvival(OrderMachine):
     time_transform : {"log", "rank"} or None, default=None
         How times are mapped then; a time of zero counts as half the smallest positive one for the
         logarithm. The model is the same, what is smooth is not.
-    tol : float, default=1e-8
+    tol : float, default=1e-9
         Part of the objective to which the duality gap falls.
     degree : float, default=3
         Degree of "poly".
@@ -402,7 +404,7 @@ class MinlipSurvival(OrderMachine):
         loss: str = "l1",
         time_scale: float | str | None = "median",
         time_transform: str | None = None,
-        tol: float = 1e-8,
+        tol: float = 1e-9,
         *,
         degree: float = 3,
         coef0: float = 1.0,

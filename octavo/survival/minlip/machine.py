@@ -24,15 +24,17 @@ from octavo.engine.estimators.doubles import check_squares
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.estimators.sound import SoundEstimator
-from octavo.engine.kernels.gram import KERNELS, check_gram, resolve_kernel
+from octavo.engine.kernels.gram import KERNELS, check_gram, resolve_kernel, settle_gamma
 from octavo.engine.kernels.nystroem import nystroem_normalization
 from octavo.engine.smooth.isotonic_newton import ChainWithLeaves, isotonic_ridge
 from octavo.survival.minlip.kernels import ComponentwiseKernel, gram_factor, kernel_block
 from octavo.survival.minlip.pairs import Thresholds
 
+# Componentwise kernels by name, for grids and files; an instance of the class says more.
+COMPONENTWISE = {f"componentwise_{base}": base for base in ComponentwiseKernel.BASES}
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0, np.inf, closed="right"), None],
-    "kernel": [StrOptions({*KERNELS, "polynomial"}), callable],
+    "kernel": [StrOptions({*KERNELS, "polynomial", *COMPONENTWISE}), callable],
     "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither"), None],
     "degree": [Interval(Real, 0, None, closed="neither")],
     "coef0": [Interval(Real, None, None, closed="neither")],
@@ -41,7 +43,7 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "random_state": ["random_state"],
 }
-REACH = 1e-12  # relative gaps below this are rounding
+REACH = 1e-13  # relative gaps below this are rounding
 SUPPORT = 1e-9  # share of the largest multiplier that counts as none
 
 
@@ -68,9 +70,10 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
             check_gram(X, definite=False)
             self._kernel: Any = None
             return gram_factor(X)
-        if isinstance(self.kernel, ComponentwiseKernel):
-            self._kernel = self.kernel
-            centred = self.kernel.features(X) if offset_free else None
+        additive = self._additive(X)
+        if additive is not None:
+            self._kernel = additive
+            centred = additive.features(X) if offset_free else None
         else:
             self._kernel = resolve_kernel(
                 self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
@@ -91,6 +94,15 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
             )
             return kernel_block(self._kernel, X, self._landmarks) @ self._normalization
         return gram_factor(kernel_block(self._kernel, X, X))
+
+    def _additive(self, X: Floats) -> ComponentwiseKernel | None:
+        """Return the componentwise kernel that was asked for, if one was."""
+        if isinstance(self.kernel, ComponentwiseKernel):
+            return self.kernel
+        if isinstance(self.kernel, str) and self.kernel in COMPONENTWISE:
+            gamma = settle_gamma(self.gamma, X) * X.shape[1]  # of one feature
+            return ComponentwiseKernel(COMPONENTWISE[self.kernel], gamma, self.coef0)
+        return None
 
     def _keep(self, X: Floats, w: Floats, q: Floats) -> None:
         """Store what utilities are computed from: weights, or multipliers of rows."""
@@ -156,7 +168,7 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
             raise ValueError(f"feature must be a number from 0 to {d - 1}; got {feature!r}.")
         if self.kernel == "linear" and self._map != "landmarks":
             return self.coef_[feature] * values
-        if not isinstance(self.kernel, ComponentwiseKernel) or self._map == "landmarks":
+        if not isinstance(self._kernel, ComponentwiseKernel) or self._map == "landmarks":
             raise ValueError(
                 "Effects of single features need a kernel that adds them up: kernel='linear' or "
                 f"ComponentwiseKernel(...); got {self.kernel!r}."

@@ -140,7 +140,7 @@ class MinlipOrdinal(OrdinalMachine):
     levels : array-like of shape (n_levels,), default=None
         All levels in their order, numbers or names, where y may lack one; numbers are distances,
         names count 0, 1, 2, ... None takes those of y, sorted.
-    tol : float, default=1e-10
+    tol : float, default=1e-12
         Part of the objective to which the duality gap falls.
     thresholds : {"explicit", "implicit"}, default="explicit"
         Free thresholds in their order (Eq. 11), or dummy rows between the levels with a penalty on
@@ -218,7 +218,7 @@ class MinlipOrdinal(OrdinalMachine):
         self,
         C: float | None = 1.0,
         levels: Any = None,
-        tol: float = 1e-10,
+        tol: float = 1e-12,
         *,
         thresholds: str = "explicit",
         kernel: Any = "linear",
@@ -317,7 +317,7 @@ class MinlipOrdinal(OrdinalMachine):
         """Return thresholds of all levels; those next to a level without rows are interpolated."""
         if len(seen) == len(value):
             return v
-        missing = [self.classes_[i] for i in range(len(value)) if i not in set(seen.tolist())]
+        missing = np.delete(self.classes_, seen).tolist()
         warnings.warn(
             f"No row has the level {missing[0]!r} ({len(missing)} such levels): the thresholds "
             "around it are interpolated.",
@@ -350,7 +350,7 @@ class OrdinalSVM(OrdinalMachine):
         Weight of the errors; None or infinity allows none.
     thresholds : {"explicit", "implicit"}, default="explicit"
         EXC or IMC.
-    tol : float, default=1e-10
+    tol : float, default=1e-12
         Part of the objective to which the duality gap falls.
     kernel : str or callable, default="linear"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed", a function of
@@ -423,7 +423,7 @@ class OrdinalSVM(OrdinalMachine):
         self,
         C: float | None = 1.0,
         thresholds: str = "explicit",
-        tol: float = 1e-10,
+        tol: float = 1e-12,
         *,
         kernel: Any = "linear",
         gamma: float | str | None = "scale",

@@ -1,4 +1,4 @@
-"""From utilities to outcomes and curves: isotonic fits, their conditions, and what they estimate."""
+"""From utilities to outcomes and curves: isotonic fits, their conditions, their truth."""
 
 import numpy as np
 import pytest
