@@ -46,6 +46,8 @@ class Spectrum:
         Sum of all eigenvalues, and of their squares.
     vectors : array of shape (n, k) or None
         Eigenvectors as columns.
+    lowest : float
+        The smallest eigenvalue before negative ones were set to zero, where all are known.
     """
 
     values: Floats
@@ -53,6 +55,7 @@ class Spectrum:
     trace: float
     square: float
     vectors: Any = None
+    lowest: float = 0.0
 
     @property
     def is_whole(self) -> bool:
@@ -165,6 +168,21 @@ def decayed_sums(
     return sums
 
 
+def fitted_squares(values: Floats, steps: Steps, n_steps: int) -> Floats:
+    """Return Σ_i (1 - S_t,i)² for t = 0 to `n_steps`, small sums to full precision too."""
+    sums, reached = np.empty(n_steps + 1), np.zeros_like(values)
+    sizes = np.broadcast_to(np.asarray(steps, dtype=np.float64), (n_steps,) if np.ndim(steps) == 0
+                            else np.shape(steps))[:n_steps]  # fmt: skip
+    sums[0] = 0.0
+    with np.errstate(divide="ignore"):
+        for times in row_chunks(n_steps, len(values), megabytes=16.0):
+            one = np.log1p(-np.minimum(sizes[times, None] * values, 1.0))
+            logs = reached + np.cumsum(np.maximum(one, _LOG_OF_ZERO), axis=0)
+            sums[1:][times] = (np.expm1(logs) ** 2).sum(axis=1)
+            reached = logs[-1]
+    return sums
+
+
 def factor_rows(values: Floats, steps: Steps, times: Any) -> Floats:
     """Return (1 - S_t)/λ with a row for each of the increasing times."""
     if np.ndim(steps) == 0:
@@ -206,9 +224,10 @@ def whole_spectrum(K: Any) -> Spectrum:
     xp = namespace_of(K).xp
     n = K.shape[0]
     values, vectors = xp.linalg.eigh(K)
-    host = np.maximum(to_numpy(values).astype(np.float64)[::-1] / n, 0.0)
+    raw = to_numpy(values).astype(np.float64)[::-1] / n
+    host = np.maximum(raw, 0.0)
     vectors = xp.flip(vectors, axis=1)
-    return Spectrum(host, n, float(host.sum()), float(host @ host), vectors)
+    return Spectrum(host, n, float(host.sum()), float(host @ host), vectors, float(raw[-1]))
 
 
 def whole_path(spectrum: Spectrum, y: Any) -> SpectralPath:
