@@ -46,7 +46,7 @@ def block_lanczos(
     finished: Callable[[RitzPairs], bool],
     *,
     max_columns: int,
-    look_every: int = 1,
+    first_look: int = 1,
 ) -> RitzPairs:
     """Grow a block Krylov space until its eigenvalues are good enough.
 
@@ -60,8 +60,9 @@ def block_lanczos(
         Is shown the `RitzPairs` of the space so far and says whether to end.
     max_columns : int
         The largest dimension of the space.
-    look_every : int, default=1
-        Steps between two questions to `finished`.
+    first_look : int, default=1
+        Steps before the first question to `finished`; each later one comes after a sixth more
+        steps, so that the small problems that it needs cost little.
 
     Returns
     -------
@@ -76,7 +77,7 @@ def block_lanczos(
     basis = block
     width = block.shape[1]
     projected = np.zeros((0, 0))
-    scale, steps = 0.0, 0
+    scale, steps, look = 0.0, 0, first_look
     while True:
         image = multiply(block)
         overlap = basis.T @ image
@@ -91,7 +92,8 @@ def block_lanczos(
         steps += 1
         exhausted = bool(np.abs(corner).max(initial=0.0) <= tiny * scale)
         full = basis.shape[1] + following.shape[1] > max_columns
-        if exhausted or full or steps % look_every == 0:
+        if exhausted or full or steps >= look:
+            look = steps + max(1, steps // 6)
             found = _ritz(projected, corner, first, basis, exhausted)
             if exhausted or full or finished(found):
                 return found

@@ -230,6 +230,14 @@ def whole_spectrum(K: Any) -> Spectrum:
     return Spectrum(host, n, float(host.sum()), float(host @ host), vectors, float(raw[-1]))
 
 
+def all_eigenvalues(K: Any) -> Spectrum:
+    """Return all eigenvalues of Gram/n without vectors, in less than half of the time."""
+    n = K.shape[0]
+    raw = to_numpy(namespace_of(K).xp.linalg.eigvalsh(K)).astype(np.float64)[::-1] / n
+    host = np.maximum(raw, 0.0)
+    return Spectrum(host, n, float(host.sum()), float(host @ host), None, float(raw[-1]))
+
+
 def whole_path(spectrum: Spectrum, y: Any) -> SpectralPath:
     """Return the path of y from all eigenvectors."""
     z = to_numpy(spectrum.vectors.T @ y).astype(np.float64)
@@ -239,7 +247,6 @@ def whole_path(spectrum: Spectrum, y: Any) -> SpectralPath:
 def top_spectrum(
     K: Any,
     enough: Callable[[Spectrum], bool],
-    rng: np.random.RandomState,
     *,
     tol: float = 1e-9,
     max_columns: int = 600,
@@ -253,8 +260,6 @@ def top_spectrum(
     enough : callable
         Is shown a `Spectrum` whose eigenvalues have converged, and says whether these do. It is
         also asked to be content with all of them.
-    rng : RandomState
-        Draws the first block.
     tol : float, default=1e-9
         An eigenvalue has converged when its residual is at most a tenth of the root of this
         part of the largest: its error is of the order of the residual's square.
@@ -265,12 +270,13 @@ def top_spectrum(
     -------
     Spectrum
         With eigenvectors. Eigenvalues of a multiplicity above eight may be listed fewer times.
+        The first block is random and always the same.
     """
     n = K.shape[0]
     if n <= _SMALL:
         return whole_spectrum(K)
     trace, square = gram_moments(K)
-    start = to_namespace(rng.standard_normal((n, _BLOCK)), K)
+    start = to_namespace(np.random.RandomState(0).standard_normal((n, _BLOCK)), K)
     floor = float(namespace_of(K).xp.finfo(K.dtype).eps) * n**0.5
     tol = max(tol, floor)
 
@@ -288,7 +294,7 @@ def top_spectrum(
         start,
         lambda found: converged(found) > 0 and enough(seen(found)),
         max_columns=min(n, max_columns),
-        look_every=2,
+        first_look=4,
     )
     count = max(converged(last), 1)
     values = np.maximum(last.values[:count] / n, 0.0)
@@ -342,7 +348,7 @@ def krylov_path(
         y[:, None],
         finished,
         max_columns=min(n, n_steps + 1, max_columns),
-        look_every=5,
+        first_look=5,
     )
     values = np.maximum(found.values / n, 0.0)
     return SpectralPath(values, found.vectors(), found.weights[:, 0])

@@ -31,6 +31,7 @@ from octavo.engine.spectral.gram_path import (
     SpectralPath,
     Spectrum,
     Steps,
+    all_eigenvalues,
     eta_at,
     factor_rows,
     krylov_path,
@@ -60,6 +61,7 @@ from octavo.kernel.early_stopping.rules import (
 __all__ = ["KernelGDRegressor"]
 
 _FIRST_EIGENVALUES = 64  # that Lanczos is asked for; the ridge behind the noise lives on them
+_ALL_EIGENVALUES = 8000  # rows up to which all of them are computed where the top is not enough
 _KEPT_BYTES = 2**28  # of iterates that solver="iterate" remembers
 
 
@@ -119,7 +121,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
     cv : int, default=5
         Folds of ``stopping="cv"``.
     random_state : int, RandomState instance or None, default=None
-        Splits, and the first block of Lanczos.
+        Splits of ``"holdout"`` and ``"cv"``.
 
     Attributes
     ----------
@@ -265,12 +267,12 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         rng = check_random_state(self.random_state)
         problem = self._problem(X, y)
         with FitProgress(self, None, problem.X, y, step_name="stage") as progress:
-            spectrum, sigmas = self._spectrum_and_noise(problem, rng)
+            spectrum, sigmas = self._spectrum_and_noise(problem)
             progress.step()
             steps = self._steps(float(spectrum.values[0]))
             paths = self._whole_paths(problem, spectrum)
             if self.stopping == "sure":
-                times, spectrum = self._by_sure(problem, spectrum, sigmas, steps, paths, rng)
+                times, spectrum = self._by_sure(problem, spectrum, sigmas, steps, paths)
                 held = None
             else:
                 times, held = self._times(problem, spectrum, sigmas, steps, rng)
@@ -286,9 +288,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         constant = THEORY if isinstance(self.constant, str) else float(self.constant)
         return constant * sigma / float(self.hilbert_radius)
 
-    def _spectrum_and_noise(
-        self, problem: Problem, rng: np.random.RandomState
-    ) -> tuple[Spectrum, Floats]:
+    def _spectrum_and_noise(self, problem: Problem) -> tuple[Spectrum, Floats]:
         """Return the eigenvalues that the rule needs, and the size of the noise."""
         if self.solver == "eigh":
             spectrum = whole_spectrum(problem.K)
@@ -297,7 +297,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         wanted = _FIRST_EIGENVALUES
         while True:
             spectrum = top_spectrum(
-                problem.K, lambda found, wanted=wanted: len(found.values) >= wanted, rng
+                problem.K, lambda found, wanted=wanted: len(found.values) >= wanted
             )
             sigmas = self._sigmas(problem, spectrum)
             smallest = min((self._radius(spectrum, s) for s in sigmas if s > 0.0), default=np.inf)
@@ -353,7 +353,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
             return self._by_holdout(problem, steps, rng)
         return self._by_folds(problem, steps, rng), None
 
-    def _by_sure(self, problem, spectrum, sigmas, steps, paths, rng):
+    def _by_sure(self, problem, spectrum, sigmas, steps, paths):
         """Stop by Eq. (15); with the top eigenvalues alone, more of them until they suffice."""
         targets = [to_namespace(y, problem.K) for y in problem.Y.T]
         while True:
@@ -363,9 +363,12 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
             times = [stop_on_curve(curve, self.mode) for curve in curves]
             if last >= self.max_iter or last not in times:
                 break
-            wanted = 2 * len(spectrum.values)
-            more = top_spectrum(problem.K, lambda found, w=wanted: len(found.values) >= w, rng)
-            if len(more.values) < wanted:
+            wanted = 4 * len(spectrum.values)
+            if spectrum.n <= _ALL_EIGENVALUES:
+                more = all_eigenvalues(problem.K)
+            else:
+                more = top_spectrum(problem.K, lambda found, w=wanted: len(found.values) >= w)
+            if len(more.values) < wanted and not more.is_whole:
                 warnings.warn(
                     f"Stein's estimate still falls at t = {last}, the last time for which the "
                     f"{len(spectrum.values)} eigenvalues of solver={self.solver!r} suffice; "
@@ -383,9 +386,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         order = rng.permutation(n)
         n_test = min(max(1, round(self.holdout * n)), n - 2)
         test, train = np.sort(order[:n_test]), np.sort(order[n_test:])
-        found = [
-            held_out(problem.K, y, train, test, steps, self.max_iter, rng) for y in problem.Y.T
-        ]
+        found = [held_out(problem.K, y, train, test, steps, self.max_iter) for y in problem.Y.T]
         self.risk_curve_ = _columns([f.curve for f in found], problem)
         times = [stop_on_curve(f.curve, self.mode) for f in found]
         if not self.refit:
@@ -399,7 +400,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         parts = folds(n, self.cv, rng)
         times, curves = [], []
         for y in problem.Y.T:
-            found = [held_out(problem.K, y, *part, steps, self.max_iter, rng) for part in parts]
+            found = [held_out(problem.K, y, *part, steps, self.max_iter) for part in parts]
             curve = sum(f.curve * len(test) for f, (_, test) in zip(found, parts)) / n
             t = stop_on_curve(curve, self.mode)
             times.append(same_travel(steps, found[0].steps, t, self.max_iter))

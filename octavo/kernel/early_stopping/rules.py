@@ -45,9 +45,9 @@ def submatrix(K: Any, rows: Indices, columns: Indices) -> Any:
     return xp.take(first, to_namespace(columns.astype(np.int64), K), axis=1)
 
 
-def safe_steps(K: Any, steps: Steps, rng: np.random.RandomState) -> Steps:
+def safe_steps(K: Any, steps: Steps) -> Steps:
     """Return steps that do not diverge on this Gram matrix: at most 1/λ₁ of its own."""
-    top = top_spectrum(K, lambda found: True, rng).values[0]
+    top = top_spectrum(K, lambda found: True).values[0]
     limit = min(1.0, 1.0 / top) if top > 0.0 else 1.0
     return min(float(steps), limit) if np.ndim(steps) == 0 else np.minimum(steps, limit)
 
@@ -59,7 +59,6 @@ def held_out(
     test: Indices,
     steps: Steps,
     n_steps: int,
-    rng: np.random.RandomState,
 ) -> HeldOut:
     """Follow gradient descent on some rows and measure it on others.
 
@@ -75,8 +74,6 @@ def held_out(
         Step sizes.
     n_steps : int
         Last time.
-    rng : RandomState
-        For the largest eigenvalue of the training part.
 
     Returns
     -------
@@ -84,7 +81,7 @@ def held_out(
         The error at all times.
     """
     inner = submatrix(K, train, train)
-    steps = safe_steps(inner, steps, rng)
+    steps = safe_steps(inner, steps)
     path = krylov_path(inner, to_namespace(y[train], K), steps, n_steps)
     places = to_numpy(submatrix(K, test, train) @ path.vectors).astype(np.float64)
     places *= path.z / len(train)  # predictions are places @ (1 - S_t)/λ
