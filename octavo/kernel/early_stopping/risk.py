@@ -164,8 +164,8 @@ def exact_risk(eigs: Any, z_star: Any, sigma: float, steps: Any) -> np.ndarray:
     --------
     >>> import numpy as np
     >>> from octavo.kernel import exact_risk
-    >>> exact_risk([0.5, 0.1], [2.0, 0.3], 1.0, np.full(2, 1.0)).round(4).tolist()
-    [2.045, 0.6665, 0.4538]
+    >>> exact_risk([0.5, 0.1], [2.0, 0.3], 1.0, np.full(2, 1.0)).round(3).tolist()
+    [2.045, 0.666, 0.454]
     """
     return sum(bias_variance(eigs, z_star, sigma, steps))  # type: ignore[return-value]
 
