@@ -272,7 +272,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
             steps = self._steps(float(spectrum.values[0]))
             paths = self._whole_paths(problem, spectrum)
             if self.stopping == "sure":
-                times, spectrum = self._by_sure(problem, spectrum, sigmas, steps, paths)
+                times, spectrum, paths = self._by_sure(problem, spectrum, sigmas, steps, paths)
                 held = None
             else:
                 times, held = self._times(problem, spectrum, sigmas, steps, rng)
@@ -379,7 +379,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
                 break
             spectrum = more
         self.risk_curve_ = _columns(curves, problem)
-        return times, spectrum
+        return times, spectrum, ways
 
     def _by_holdout(self, problem, steps, rng):
         n = len(problem.Y)
@@ -458,6 +458,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
             self.step_ = beside(held.found[0].steps, problem.K)
             return self._keep(problem, coefficients, held.train)
         if self.solver == "iterate":
+            self._paths = None
             return self._keep(problem, self._by_recursion(problem, steps, times))
         if paths is None:
             targets = [to_namespace(y, problem.K) for y in problem.Y.T]

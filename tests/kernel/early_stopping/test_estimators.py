@@ -25,6 +25,7 @@ from octavo.kernel import (
     stopping_time,
     sure_curve,
 )
+from octavo.kernel.early_stopping import descent_regressor
 
 PLAIN = {"fit_intercept": False, "scale_y": False}
 SOLVERS = ("eigh", "iterate", "lanczos")
@@ -125,14 +126,16 @@ def test_sure_is_the_public_curve(mode):
     assert model.n_iter_ == stop_on_curve(curve, mode)
 
 
-def test_sure_on_the_top_of_the_spectrum_stops_where_the_whole_does():
+@pytest.mark.parametrize("limit", [0, 8000], ids=["top only", "all eigenvalues"])
+def test_sure_on_the_top_of_the_spectrum_stops_where_the_whole_does(limit, monkeypatch):
+    monkeypatch.setattr(descent_regressor, "_ALL_EIGENVALUES", limit)
     X, y = table(500)
     whole = KernelGDRegressor(gamma=0.5, stopping="sure", noise=1.2).fit(X, y)
     for solver in ("lanczos", "iterate"):
         top = KernelGDRegressor(
             gamma=0.5, stopping="sure", noise=1.2, solver=solver, random_state=0
         ).fit(X, y)
-        assert len(top.eigenvalues_) < 500
+        assert (len(top.eigenvalues_) < 500) == (limit == 0)
         assert abs(top.n_iter_ - whole.n_iter_) <= max(1, 0.02 * whole.n_iter_)
         both = min(len(top.risk_curve_), len(whole.risk_curve_))
         np.testing.assert_allclose(top.risk_curve_[:both], whole.risk_curve_[:both], atol=2e-4)
