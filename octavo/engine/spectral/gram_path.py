@@ -301,6 +301,11 @@ def top_spectrum(
     return Spectrum(values, n, trace, square, last.vectors(count))
 
 
+def at_least(count: int) -> Callable[[Spectrum], bool]:
+    """Return a question for `top_spectrum`: are there `count` eigenvalues?"""
+    return lambda found: len(found.values) >= count
+
+
 def krylov_path(
     K: Any, y: Any, steps: Steps, n_steps: int, *, tol: float = 1e-13, max_columns: int = 1000
 ) -> SpectralPath:

@@ -9,6 +9,7 @@ Reference: Raskutti, Wainwright and Yu (2014), Sections 3.1 and 3.4, Eqs. (4) to
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -44,16 +45,15 @@ def check_eigs(eigs: Any) -> Floats:
 
 def check_positive(value: Any, name: str) -> float:
     """Return a positive finite number."""
-    if isinstance(value, bool) or not np.isscalar(value) or isinstance(value, (str, bytes)):
-        raise ValueError(f"{name} must be a positive number, got {value!r}.")
-    if np.iscomplexobj(value) or not 0.0 < float(value) < np.inf:
+    is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    if not is_number or not 0.0 < float(value) < np.inf:
         raise ValueError(f"{name} must be a positive number, got {value!r}.")
     return float(value)
 
 
 def check_count(n: Any, eigs: Floats) -> int:
     """Return the number of rows: as many as the eigenvalues, or more."""
-    if isinstance(n, bool) or not np.isscalar(n) or isinstance(n, (str, bytes)) or n != int(n):
+    if isinstance(n, bool) or not isinstance(n, Integral):
         raise ValueError(f"n must be a whole number, the rows of the Gram matrix; got {n!r}.")
     if int(n) < 1 or (len(eigs) > n):
         raise ValueError(
@@ -123,15 +123,15 @@ def time_of_rule(
         return rademacher_squares(values, rest, 1.0 / etas, n) * (scale * etas) ** 2 <= 1.0
 
     if np.ndim(steps) > 0:
-        etas = np.cumsum(np.asarray(steps))[:longest]
+        etas = np.cumsum(np.asarray(steps, dtype=np.float64))[:longest]
         return int(np.argmin(np.append(goes_on(etas), False)))
     radius = radius_square(values, rest, n, scale)
     guess = 1.0 / max(radius * float(steps), 1e-300)  # 1/η_{T+1} <= ε² <= 1/η_T
     if guess > longest + 2:
         return longest
     first = max(int(guess) - 2, 0)
-    times = np.arange(first + 1, int(guess) + 4)
-    return min(first + int(np.argmin(np.append(goes_on(float(steps) * times), False))), longest)
+    times = np.arange(first + 1, int(guess) + 4, dtype=np.float64)
+    return min(first + int(np.argmin(np.append(goes_on(times * float(steps)), False))), longest)
 
 
 @checked
@@ -227,7 +227,7 @@ def population_radius(eigs: Any, n: int, sigma: float, *, rest: float = 0.0) -> 
     """
     values = check_eigs(eigs)
     n = check_count(n, values[:1])
-    if not (np.isscalar(rest) and np.isreal(rest) and 0.0 <= float(rest) < 1e150):
+    if not isinstance(rest, Real) or not 0.0 <= float(rest) < 1e150:
         raise ValueError(f"rest must be a sum of eigenvalues, at least 0; got {rest!r}.")
     scale = POPULATION * check_positive(sigma, "sigma")
     return float(np.sqrt(radius_square(values, float(rest), n, scale)))

@@ -32,6 +32,7 @@ from octavo.engine.spectral.gram_path import (
     Spectrum,
     Steps,
     all_eigenvalues,
+    at_least,
     eta_at,
     factor_rows,
     krylov_path,
@@ -296,9 +297,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
             return spectrum, self._sigmas(problem, spectrum)
         wanted = _FIRST_EIGENVALUES
         while True:
-            spectrum = top_spectrum(
-                problem.K, lambda found, wanted=wanted: len(found.values) >= wanted
-            )
+            spectrum = top_spectrum(problem.K, at_least(wanted))
             sigmas = self._sigmas(problem, spectrum)
             smallest = min((self._radius(spectrum, s) for s in sigmas if s > 0.0), default=np.inf)
             done = spectrum.is_whole or spectrum.values[-1] <= smallest
@@ -367,7 +366,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
             if spectrum.n <= _ALL_EIGENVALUES:
                 more = all_eigenvalues(problem.K)
             else:
-                more = top_spectrum(problem.K, lambda found, w=wanted: len(found.values) >= w)
+                more = top_spectrum(problem.K, at_least(wanted))
             if len(more.values) < wanted and not more.is_whole:
                 warnings.warn(
                     f"Stein's estimate still falls at t = {last}, the last time for which the "
@@ -401,7 +400,8 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         times, curves = [], []
         for y in problem.Y.T:
             found = [held_out(problem.K, y, *part, steps, self.max_iter) for part in parts]
-            curve = sum(f.curve * len(test) for f, (_, test) in zip(found, parts)) / n
+            weighted = [f.curve * len(test) for f, (_, test) in zip(found, parts)]
+            curve = np.sum(weighted, axis=0) / n
             t = stop_on_curve(curve, self.mode)
             times.append(same_travel(steps, found[0].steps, t, self.max_iter))
             curves.append(curve)

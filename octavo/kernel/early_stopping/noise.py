@@ -13,6 +13,7 @@ Sroka and Jennen-Steinmetz (1986), "Residual variance and residual pattern", Bio
 from __future__ import annotations
 
 import warnings
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -206,8 +207,8 @@ def hall_marron_variance(X: Any, y: Any, *, bandwidth: float | None = None) -> f
     """
     rows, target = _rows_and_target(X, y)
     if bandwidth is not None:
-        wrong = isinstance(bandwidth, (str, bytes, bool)) or not np.isscalar(bandwidth)
-        if wrong or np.iscomplexobj(bandwidth) or not 0.0 < float(bandwidth) < np.inf:
+        is_number = isinstance(bandwidth, Real) and not isinstance(bandwidth, bool)
+        if not is_number or not 0.0 < float(bandwidth) < np.inf:
             raise ValueError(f"bandwidth must be a positive number or None, got {bandwidth!r}.")
     spread = rows.std(axis=0)
     scaled = (rows - rows.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
@@ -299,9 +300,9 @@ def ridge_variance(eigs: Any, z: Any, *, n: int | None = None, rest: float = 0.0
     if values.min() < -1e-8 * max(values.max(), 0.0):
         raise ValueError(f"eigs must not be negative; the smallest is {values.min():.3g}.")
     n = len(values) if n is None else n
-    if isinstance(n, bool) or not np.isscalar(n) or n != int(n) or n < len(values):
+    if isinstance(n, bool) or not isinstance(n, Integral) or n < len(values):
         raise ValueError(f"n must be at least the number of eigenvalues, {len(values)}; got {n!r}.")
-    if not (np.isscalar(rest) and np.isreal(rest) and 0.0 <= float(rest) < 1e300):
+    if not isinstance(rest, Real) or not 0.0 <= float(rest) < 1e300:
         raise ValueError(f"rest must be a squared length, at least 0; got {rest!r}.")
     values, top = np.maximum(values, 0.0), float(values.max())
     if not top > 0.0:
