@@ -1,4 +1,6 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.linear.averaged_sgd.classifier import AveragedSGDClassifier as AveragedSGDClassifier
+from octavo.linear.averaged_sgd.regressor import AveragedSGDRegressor as AveragedSGDRegressor
 from octavo.linear.l1_programs.dantzig import DantzigSelector as DantzigSelector
 from octavo.linear.l1_programs.linear_programs import LPPath as LPPath
 from octavo.linear.l1_programs.linear_programs import LPSolution as LPSolution
