@@ -76,19 +76,26 @@ def numerator(rule, n):
 
 
 @njit(**WORD)
-def stretch(x, rule, clock, drift):
-    """Let R be no less than a row's length; begin a new mean once R has doubled within it."""
-    length = rule.factor * math.sqrt(streams.squared_norm(x))
+def stretch(length, rule, clock):
+    """Let R be no less than a length; return whether it has doubled, so that a new mean begins."""
     if length <= clock[RADIUS] * SLACK:
-        return
+        return False
     clock[LONGER] += 1.0
     clock[RADIUS] = length
     clock[SCALE] = length * length if rule.squared else length
-    if length >= 2.0 * clock[FIRST_RADIUS]:
-        for k in range(drift.size if clock[WINDOW] > 0.0 else 0):
+    if length < 2.0 * clock[FIRST_RADIUS]:
+        return False
+    clock[FIRST_RADIUS] = length
+    clock[WINDOW] = 0.0
+    return True
+
+
+@njit(**WORD)
+def stretch_to_row(x, rule, drift, clock):
+    """Let R be no less than the length of a row, and forget the drift where a mean begins."""
+    if stretch(rule.factor * math.sqrt(streams.squared_norm(x)), rule, clock):
+        for k in range(drift.size):
             drift[k] = 0.0
-        clock[WINDOW] = 0.0
-        clock[FIRST_RADIUS] = length
 
 
 @njit(**WORD)
@@ -130,7 +137,7 @@ def _descend(rows, order, targets, code, rule, weights, drift, finished, clock):
         s = numerator(rule, n)
         if finished is not None:
             s = rule.c / math.sqrt(2.0 ** math.floor(math.log2(n)))
-        stretch(x, rule, clock, drift)
+        stretch_to_row(x, rule, drift, clock)
         if clock[RADIUS] > 0.0:
             t = clock[WINDOW] + 1.0
             p = streams.dot(x, weights) / clock[SCALE]
@@ -184,7 +191,7 @@ def _descend_classes(
         s = numerator(rule, n)
         if finished is not None:
             s = rule.c / math.sqrt(2.0 ** math.floor(math.log2(n)))
-        stretch(x, rule, clock, drift)
+        stretch_to_row(x, rule, drift, clock)
         if clock[RADIUS] > 0.0:
             t = clock[WINDOW] + 1.0
             streams.dots(x, weights, scores)

@@ -120,7 +120,7 @@ class AveragedSGDRegressor(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(20_000, 2))
     >>> y = X @ [1.0, -2.0] + rng.standard_t(2, size=20_000)
-    >>> AveragedSGDRegressor(c=8.0, random_state=0).fit(X, y).coef_.round(1)
+    >>> AveragedSGDRegressor(c=40.0, random_state=0).fit(X, y).coef_.round(1)
     array([ 1., -2.])
     """
 
