@@ -22,6 +22,7 @@ from octavo.data.kernel.steerable import TwoClasses as TwoClasses
 from octavo.data.kernel.steerable import make_g241 as make_g241
 from octavo.data.kernel.steerable import make_hidden_clusters as make_hidden_clusters
 from octavo.data.linear.clicks import make_clicks as make_clicks
+from octavo.data.linear.logistic_streams import make_logistic_stream as make_logistic_stream
 from octavo.data.loaders.datasets import DatasetInfo as DatasetInfo
 from octavo.data.loaders.datasets import DatasetNotFoundError as DatasetNotFoundError
 from octavo.data.loaders.datasets import convert_libol as convert_libol

@@ -5,6 +5,8 @@ from octavo.linear.averaged_sgd.certificate import OptimalityCertificate as Opti
 from octavo.linear.averaged_sgd.certificate import local_convexity_bounds as local_convexity_bounds
 from octavo.linear.averaged_sgd.certificate import self_concordance_certificate as self_concordance_certificate
 from octavo.linear.averaged_sgd.classifier import AveragedSGDClassifier as AveragedSGDClassifier
+from octavo.linear.averaged_sgd.conditioning import LocalConditioning as LocalConditioning
+from octavo.linear.averaged_sgd.conditioning import local_conditioning as local_conditioning
 from octavo.linear.averaged_sgd.glm import AveragedGLM as AveragedGLM
 from octavo.linear.averaged_sgd.glm import averaged_sgd_glm as averaged_sgd_glm
 from octavo.linear.averaged_sgd.kernel_machine import KernelAveragedSGD as KernelAveragedSGD

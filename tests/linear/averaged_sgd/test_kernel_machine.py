@@ -76,7 +76,7 @@ def test_a_budget_keeps_the_longest_terms():
     assert tight.n_dropped_ == 1300
     assert not tight.bounds_valid_
     assert free.bounds_valid_
-    assert tight.score(X, y) > 0.85  # a straight line is at 0.88, chance at 0.5
+    assert tight.score(X, y) > 0.9  # a straight line is at 0.88
     assert free.score(X, y) > 0.95
     loose = KernelAveragedSGD(gamma=4.0, random_state=0, budget=1500).fit(X, y)
     np.testing.assert_array_equal(loose.dual_coef_, free.dual_coef_)
