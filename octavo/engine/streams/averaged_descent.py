@@ -5,8 +5,8 @@ of θ_0, ..., θ_{n-1}: the newest iterate is not in it. Steps are γ_n = s_n / 
 from a schedule and R bounds the rows. The vector that is kept is R^q θ, to which a row adds
 -s_n f'_n: when a longer row makes R larger, all steps of the past become what they would have
 been with that R, at no cost. The mean is lazy: a step in round t of the mean's window adds t times
-itself to ``drift``, and the mean is the vector minus drift / t, so that a sparse row costs its
-nonzeros.
+itself to a drift, and the mean is the vector minus drift / t, so that a sparse row costs its
+nonzeros. Weight and drift of a coordinate stand side by side in memory, so that it touches one place.
 
 Several vectors (classes) are stored coordinate by coordinate, as in `octavo.engine.streams.passes`.
 
@@ -26,7 +26,7 @@ import numpy as np
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.smooth.losses import LOG, loss_slope
 from octavo.engine.streams import passes as streams
-from octavo.engine.streams.passes import JIT, WORD, Rows
+from octavo.engine.streams.passes import JIT, SUM, WORD, Rows
 
 DECAY, CONSTANT, DOUBLING = range(3)
 # What a descent remembers: rounds seen, rounds in the mean's window, R, R when the window began,
@@ -39,12 +39,11 @@ SLACK = 1.0 + 1e-12
 class Descent(NamedTuple):
     """A descent under way; the arrays are changed in place.
 
-    ``weights`` is R^q θ, ``drift`` what the lazy mean needs, ``finished`` the mean of the last
-    whole block (None unless the schedule is `DOUBLING`), ``clock`` the numbers named above.
+    ``pairs`` holds R^q θ and what its lazy mean needs, by turns; ``finished`` the mean of the last
+    whole block (None unless the schedule is `DOUBLING`); ``clock`` the numbers named above.
     """
 
-    weights: np.ndarray
-    drift: np.ndarray
+    pairs: np.ndarray
     finished: np.ndarray | None
     clock: np.ndarray
 
@@ -66,7 +65,7 @@ def new_descent(n_coordinates: int, n_vectors: int, rule: StepRule, radius: floa
     clock[RADIUS] = clock[FIRST_RADIUS] = radius
     clock[SCALE] = radius * radius if rule.squared else radius
     finished = np.zeros(size) if rule.schedule == DOUBLING else None
-    return Descent(np.zeros(size), np.zeros(size), finished, clock)
+    return Descent(np.zeros(2 * size), finished, clock)
 
 
 @njit(**WORD)
@@ -80,6 +79,8 @@ def stretch(length, rule, clock):
     """Let R be no less than a length; return whether it has doubled, so that a new mean begins."""
     if length <= clock[RADIUS] * SLACK:
         return False
+    if not math.isfinite(length):
+        clock[BROKEN] = 1.0
     clock[LONGER] += 1.0
     clock[RADIUS] = length
     clock[SCALE] = length * length if rule.squared else length
@@ -91,63 +92,83 @@ def stretch(length, rule, clock):
 
 
 @njit(**WORD)
-def stretch_to_row(x, rule, drift, clock):
+def stretch_to_row(x, rule, pairs, clock):
     """Let R be no less than the length of a row, and forget the drift where a mean begins."""
     if stretch(rule.factor * math.sqrt(streams.squared_norm(x)), rule, clock):
-        for k in range(drift.size):
-            drift[k] = 0.0
+        for k in range(1, pairs.size, 2):
+            pairs[k] = 0.0
 
 
 @njit(**WORD)
-def close_block(n, weights, drift, finished, clock):
+def close_block(n, pairs, finished, clock):
     """Keep the mean of a block [2^p, 2^(p+1)) that round n ends, and begin the next."""
     if 2.0 ** math.floor(math.log2(n + 1.0)) != n + 1.0:
         return
-    for k in range(weights.size):
-        finished[k] = weights[k] - drift[k] / clock[WINDOW]
-        drift[k] = 0.0
+    for k in range(finished.size):
+        finished[k] = pairs[2 * k] - pairs[2 * k + 1] / clock[WINDOW]
+        pairs[2 * k + 1] = 0.0
     clock[WINDOW] = 0.0
 
 
+@njit(**SUM)
+def _dense_dot(values, pairs):
+    total = 0.0
+    for k in range(values.size):
+        total += values[k] * pairs[2 * k]
+    return total
+
+
 @njit(**WORD)
-def move(step, lagging, x, weights, drift):
-    """Add ``step`` times a row to the weights and ``lagging`` times it to the drift."""
+def pair_dot(x, pairs):
+    """Return the product of a row with the weights."""
     if x.dense:
-        for k in range(x.values.size):
-            weights[k] += step * x.values[k]
-        for k in range(x.values.size):
-            drift[k] += lagging * x.values[k]
+        total = _dense_dot(x.values, pairs)
     else:
-        for k in range(x.values.size):
-            j, value = x.indices[k], x.values[k]
-            weights[j] += step * value
-            drift[j] += lagging * value
+        total, other = 0.0, 0.0  # two sums, so that one need not wait for the other
+        even = x.values.size - x.values.size % 2
+        for k in range(0, even, 2):
+            total += x.values[k] * pairs[2 * np.int64(x.indices[k])]
+            other += x.values[k + 1] * pairs[2 * np.int64(x.indices[k + 1])]
+        if even < x.values.size:
+            total += x.values[even] * pairs[2 * np.int64(x.indices[even])]
+        total += other
     if x.bias != 0.0:
-        weights[x.n_features] += step * x.bias
-        drift[x.n_features] += lagging * x.bias
+        total += x.bias * pairs[2 * x.n_features]
+    return total
+
+
+@njit(**WORD)
+def move(step, lagging, x, pairs):
+    """Add ``step`` times a row to the weights and ``lagging`` times it to the drift."""
+    for k in range(x.values.size):
+        j = 2 * (k if x.dense else np.int64(x.indices[k]))
+        pairs[j] += step * x.values[k]
+        pairs[j + 1] += lagging * x.values[k]
+    if x.bias != 0.0:
+        pairs[2 * x.n_features] += step * x.bias
+        pairs[2 * x.n_features + 1] += lagging * x.bias
 
 
 @njit(**JIT)
-def _descend(rows, order, targets, code, rule, weights, drift, finished, clock):
+def _descend(rows, order, targets, code, rule, pairs, finished, clock):
     rows = streams.borrowed_rows(rows)
     for i in range(order.size):
         x = streams.row_of(rows, order[i])
         n = clock[SEEN] + 1.0
-        t = clock[WINDOW] + 1.0
         s = numerator(rule, n)
         if finished is not None:
             s = rule.c / math.sqrt(2.0 ** math.floor(math.log2(n)))
-        stretch_to_row(x, rule, drift, clock)
+        stretch_to_row(x, rule, pairs, clock)
+        t = clock[WINDOW] + 1.0
         if clock[RADIUS] > 0.0:
-            t = clock[WINDOW] + 1.0
-            p = streams.dot(x, weights) / clock[SCALE]
+            p = pair_dot(x, pairs) / clock[SCALE]
             if not math.isfinite(p):
                 clock[BROKEN] = 1.0
             step = -s * loss_slope(code, 0.5, p, targets[i])  # (A7)
-            move(step, t * step, x, weights, drift)
+            move(step, t * step, x, pairs)
         clock[SEEN], clock[WINDOW], clock[NUMERATOR] = n, t, s
         if finished is not None:
-            close_block(n, weights, drift, finished, clock)
+            close_block(n, pairs, finished, clock)
 
 
 def descend(
@@ -179,22 +200,24 @@ def class_steps(scores, label, code, softmax):
 
 
 @njit(**JIT)
-def _descend_classes(
-    rows, order, labels, code, softmax, rule, weights, drift, finished, clock, scores
-):
+def _descend_classes(rows, order, labels, code, softmax, rule, pairs, finished, clock, scores):
     rows = streams.borrowed_rows(rows)
     width = scores.size
     for i in range(order.size):
         x = streams.row_of(rows, order[i])
         n = clock[SEEN] + 1.0
-        t = clock[WINDOW] + 1.0
         s = numerator(rule, n)
         if finished is not None:
             s = rule.c / math.sqrt(2.0 ** math.floor(math.log2(n)))
-        stretch_to_row(x, rule, drift, clock)
+        stretch_to_row(x, rule, pairs, clock)
+        t = clock[WINDOW] + 1.0
         if clock[RADIUS] > 0.0:
-            t = clock[WINDOW] + 1.0
-            streams.dots(x, weights, scores)
+            scores[:] = 0.0
+            for k in range(x.values.size + (x.bias != 0.0)):
+                value = x.bias if k == x.values.size else x.values[k]
+                first = 2 * width * streams.coordinate(x, k)
+                for c in range(width):
+                    scores[c] += value * pairs[first + 2 * c]
             for c in range(width):
                 scores[c] /= clock[SCALE]
                 if not math.isfinite(scores[c]):
@@ -202,14 +225,14 @@ def _descend_classes(
             class_steps(scores, labels[i], code, softmax)
             for k in range(x.values.size + (x.bias != 0.0)):
                 value = x.bias if k == x.values.size else x.values[k]
-                first = streams.coordinate(x, k) * width
+                first = 2 * width * streams.coordinate(x, k)
                 for c in range(width):
                     step = -s * scores[c] * value  # (A7)
-                    weights[first + c] += step
-                    drift[first + c] += t * step
+                    pairs[first + 2 * c] += step
+                    pairs[first + 2 * c + 1] += t * step
         clock[SEEN], clock[WINDOW], clock[NUMERATOR] = n, t, s
         if finished is not None:
-            close_block(n, weights, drift, finished, clock)
+            close_block(n, pairs, finished, clock)
 
 
 def descend_classes(
@@ -229,14 +252,14 @@ def descend_classes(
 
 def newest(descent: Descent, n_vectors: int) -> np.ndarray:
     """Return θ_n, a row a vector."""
-    return _unscaled(descent.weights, descent, n_vectors)
+    return _unscaled(descent.pairs[::2], descent, n_vectors)
 
 
 def averaged(descent: Descent, n_vectors: int) -> np.ndarray:
     """Return the mean of the iterates, a row a vector; of the last whole block when doubling."""
     if descent.finished is not None:
         return _unscaled(descent.finished, descent, n_vectors)
-    mean = descent.weights - descent.drift / max(descent.clock[WINDOW], 1.0)
+    mean = descent.pairs[::2] - descent.pairs[1::2] / max(descent.clock[WINDOW], 1.0)
     return _unscaled(mean, descent, n_vectors)
 
 

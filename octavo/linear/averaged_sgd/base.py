@@ -155,7 +155,8 @@ class AveragedDescentMixin:
         table = checked[0] if y else checked
         if table.shape[1] >= 2**31:
             raise ValueError(f"X has {table.shape[1]} features; at most 2**31 - 1 are supported.")
-        check_squares(table)
+        if self.normalize is not False:
+            check_squares(table)
         return checked
 
     def _learn(self, X: Any, targets: np.ndarray, order: np.ndarray | None = None) -> None:
@@ -165,8 +166,9 @@ class AveragedDescentMixin:
             self._learn_block(rows, local, streams.locked(targets[visited]))
             if self._descent.clock[descents.BROKEN]:
                 raise ValueError(
-                    "The scores that were met while learning are not finite: the numbers are too "
-                    "large or too small for doubles. Scale X, or choose another c or R."
+                    "The lengths of rows, or the scores that were met while learning, are not "
+                    "finite: the numbers are too large or too small for doubles. Scale X, or "
+                    "choose another c or R."
                 )
         if self.R is not None and self._descent.clock[descents.LONGER] and not self._has_warned:
             self._has_warned = True
