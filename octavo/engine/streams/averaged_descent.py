@@ -6,7 +6,7 @@ from a schedule and R bounds the rows. The vector that is kept is R^q θ, to whi
 -s_n f'_n: when a longer row makes R larger, all steps of the past become what they would have
 been with that R, at no cost. The mean is lazy: a step in round t of the mean's window adds t times
 itself to a drift, and the mean is the vector minus drift / t, so that a sparse row costs its
-nonzeros. Weight and drift of a coordinate stand side by side in memory, so that it touches one place.
+nonzeros. Weight and drift of a coordinate stand side by side in memory.
 
 Several vectors (classes) are stored coordinate by coordinate, as in `octavo.engine.streams.passes`.
 

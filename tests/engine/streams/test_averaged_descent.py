@@ -1,4 +1,4 @@
-"""The lazily averaged descent against iterates that are all kept, for one vector and for classes."""
+"""The lazily averaged descent against iterates that are all kept: one vector, and classes."""
 
 import numpy as np
 import pytest
