@@ -646,8 +646,8 @@ def certificate_along_a_pass() -> Any:
         model.partial_fit(X[part], y[part], classes=[0, 1])
         found = linear.local_conditioning(model, X, y)
         rows.append(model.n_seen_)
-        bounds.append(found.excess_bound)
-        gaps.append(found.predicted_excess * (1 / found.efficiency - 1))
+        bounds.append(math.inf if found.excess_bound is None else found.excess_bound)
+        gaps.append(found.predicted_excess * (1 / (found.efficiency or 1.0) - 1))
     return plot.plot_certificate(rows, bounds, gaps).figure
 
 

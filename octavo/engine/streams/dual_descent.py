@@ -53,18 +53,18 @@ class DualDescent(NamedTuple):
 
 
 @njit(**JIT)
-def _dual_block(scores, own, lengths, targets, code, mode, rule, alpha, clock, finished):
+def _dual_block(scores, own, lengths, targets, labels, code, softmax, rule, alpha, clock, finished):
     """Fill the weights of a block's rows; ``scores`` holds what earlier rows contribute.
 
-    ``mode`` is 0 for one vector, 1 for classes against the rest, 2 for softmax. ``finished`` are
-    the rounds between which the last whole block of the schedule `DOUBLING` lies.
+    ``labels`` is None for one vector. ``finished`` are the rounds between which the last whole
+    block of the schedule `DOUBLING` lies; None for others.
     """
     width = alpha.shape[1]
     row = np.empty(width)
     for i in range(own.shape[0]):
         n = clock[SEEN] + 1.0
         s = numerator(rule, n)
-        if rule.schedule == DOUBLING:
+        if finished is not None:
             s = rule.c / math.sqrt(2.0 ** math.floor(math.log2(n)))
         stretch(rule.factor * lengths[i], rule, clock)
         for c in range(width):
@@ -74,19 +74,20 @@ def _dual_block(scores, own, lengths, targets, code, mode, rule, alpha, clock, f
             row[c] /= clock[SCALE] if clock[SCALE] > 0.0 else 1.0
             if not math.isfinite(row[c]):
                 clock[BROKEN] = 1.0
-        if mode == 0:
+        if labels is None:
             row[0] = loss_slope(code, 0.5, row[0], targets[i])
         else:
-            class_steps(row, np.int64(targets[i]), code, mode == 2)
+            class_steps(row, labels[i], code, softmax)
         for c in range(width):
             alpha[i, c] = -s * row[c] if clock[RADIUS] > 0.0 else 0.0
         clock[SEEN] = n
         clock[WINDOW] += 1.0
         clock[NUMERATOR] = s
-        if rule.schedule == DOUBLING and 2.0 ** math.floor(math.log2(n + 1.0)) == n + 1.0:
-            finished[0] = n - clock[WINDOW]
-            finished[1] = n
-            clock[WINDOW] = 0.0
+        if finished is not None:
+            if 2.0 ** math.floor(math.log2(n + 1.0)) == n + 1.0:
+                finished[0] = n - clock[WINDOW]
+                finished[1] = n
+                clock[WINDOW] = 0.0
 
 
 def _kept(alpha: np.ndarray, lengths: np.ndarray, budget: int | None) -> np.ndarray:
@@ -141,8 +142,7 @@ def dual_descent(
         Positions of the rows kept, their weights in the mean and in the newest iterate.
     """
     clock = new_descent(0, 1, rule, radius).clock
-    finished = np.zeros(2)
-    mode = 0 if n_vectors == 1 else 2 if softmax else 1
+    finished = np.zeros(2) if rule.schedule == DOUBLING else None
     values = targets.astype(np.float64)
     members = np.zeros(0, dtype=np.intp)
     weights = np.zeros((0, n_vectors))
@@ -155,7 +155,8 @@ def dual_descent(
         alpha = np.zeros((size, n_vectors))
         _dual_block(
             np.ascontiguousarray(earlier, dtype=np.float64), own, lengths[block], values[block],
-            code, mode, rule, alpha, clock, finished,
+            None if n_vectors == 1 else targets[block].astype(np.int64),
+            code, softmax, rule, alpha, clock, finished,
         )  # fmt: skip
         members, weights = np.r_[members, block], np.vstack([weights, alpha])
         kept = _kept(weights, lengths[members], budget)
@@ -166,7 +167,7 @@ def dual_descent(
             break
     scale = clock[SCALE] or 1.0
     end = clock[SEEN]
-    first, last = (end - clock[WINDOW], end) if rule.schedule != DOUBLING else tuple(finished)
+    first, last = (end - clock[WINDOW], end) if finished is None else finished
     # x_i, of round i = position + 1, is part of θ_i .. θ_{N-1}: N - i of the N iterates of the mean
     share = np.clip(last - (members + 1), 0.0, last - first) / max(last - first, 1.0)
     newest = weights / scale
@@ -176,6 +177,9 @@ def dual_descent(
 def _warmup() -> None:
     rule = StepRule(DECAY, 2.0, 1.0, True, 1.0)
     one, clock = np.ones((1, 1)), new_descent(0, 1, rule, 0.0).clock
-    _dual_block(
-        one.copy(), one, np.ones(1), np.ones(1), LOG, 0, rule, one.copy(), clock, np.zeros(2)
-    )
+    for labels in (None, np.zeros(1, dtype=np.int64)):
+        for finished in (None, np.zeros(2)):
+            _dual_block(
+                one.copy(), one, np.ones(1), np.ones(1), labels, LOG, False, rule, one.copy(),
+                clock, finished,
+            )  # fmt: skip

@@ -97,9 +97,20 @@ def row_count(X: Any) -> int | None:
 class AveragedDescentMixin:
     """A linear model that a stream of rows is learnt by, in one pass, as a mean of iterates.
 
-    A class that uses it gives `_prepare` (targets as the kernels take them), `_factor` (R over
-    the longest row) and `_learn_block`.
+    A class that uses it has the parameters below and gives `_first_rows` and `_prepare` (rows and
+    targets as the kernels take them), `_factor` (R over the longest row) and `_learn_block`.
     """
+
+    schedule: str
+    c: float
+    R: float | None
+    horizon: int | None
+    dist: float | None
+    normalize: bool | str
+    fit_intercept: bool
+    shuffle: bool
+    random_state: Any
+    n_features_in_: int
 
     _parameter_constraints: dict[str, list[Any]] = {
         **STEP_CONSTRAINTS,
@@ -111,6 +122,14 @@ class AveragedDescentMixin:
 
     def _n_vectors(self) -> int:
         return 1
+
+    def _first_rows(
+        self, X: Any, y: Any, first: Any, horizon: int | None = None
+    ) -> tuple[Any, np.ndarray]:
+        raise NotImplementedError
+
+    def _prepare(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        raise NotImplementedError
 
     def _learn_block(self, rows: Any, local: np.ndarray, targets: np.ndarray) -> None:
         raise NotImplementedError

@@ -192,10 +192,10 @@ class AveragedSGDClassifier(
         return 2.0 * codes - 1.0 if len(self.classes_) == 2 else codes.astype(np.int64)
 
     def _first_rows(
-        self, X: Any, y: Any, classes: Any, horizon: int | None = None
+        self, X: Any, y: Any, first: Any, horizon: int | None = None
     ) -> tuple[Any, np.ndarray]:
         X, y = self._table(X, y, reset=True)
-        self.classes_, codes = encode_classes(y, classes=classes, owner=self)
+        self.classes_, codes = encode_classes(y, classes=first, owner=self)
         self._begin(horizon)
         return X, self._targets(codes)
 

@@ -125,11 +125,13 @@ def averaged_sgd_glm(
         dist = need_number("dist", dist)
     rule = step_rule(schedule, c, horizon, dist, 2.0)
     R = rule.factor * bound
-    theta, mean, finished, n, window, step = None, None, None, 0, 0, 0.0
+    theta: Floats = np.zeros(0)
+    mean: Floats = theta
+    finished: Floats | None = None
+    n, window, step = 0, 0, 0.0
     for features, observed in rows:
-        size = None if theta is None else theta.size
-        table = _checked_features(features, observed, size, bound)
-        if theta is None:
+        table = _checked_features(features, observed, theta.size if n else None, bound)
+        if n == 0:
             theta, mean = np.zeros(table.shape[1]), np.zeros(table.shape[1])
         n, window = n + 1, window + 1
         mean += (theta - mean) / window  # θ̄_n = θ_{n-1}/n + (n-1)/n θ̄_{n-1}
@@ -143,6 +145,6 @@ def averaged_sgd_glm(
         theta = theta - step * (slope @ table)  # (A7)
         if rule.schedule == DOUBLING and (n + 1) & n == 0:  # a block [2^p, 2^(p+1)) is whole
             finished, mean, window = mean, np.zeros_like(theta), 0
-    if theta is None or mean is None:
+    if n == 0:
         raise ValueError("rows is empty; expected at least one pair of features and a response.")
     return AveragedGLM(mean if finished is None else finished, theta, n, float(step))

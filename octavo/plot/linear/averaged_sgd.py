@@ -173,12 +173,12 @@ def plot_iterate_path(
         The axes.
     """
     ax = ax or plt.subplots()[1]
-    for values, style, label in (
-        (iterates, {"color": "C0", "linewidth": 0.6, "alpha": 0.7}, "iterates θ"),
-        (means, {"color": "C3", "linewidth": 1.8}, "mean θ̄"),
+    for values, colour, width, label in (
+        (iterates, "C0", 0.6, "iterates θ"),
+        (means, "C3", 1.8, "mean θ̄"),
     ):
         across, up = np.asarray(values, dtype=float).T
-        ax.plot(across, up, label=label, **style)
+        ax.plot(across, up, color=colour, linewidth=width, label=label)
     if optimum is not None:
         across, up = np.asarray(optimum, dtype=float)
         ax.plot(across, up, "k*", markersize=11, label="optimum")
