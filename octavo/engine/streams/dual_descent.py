@@ -83,7 +83,7 @@ def _dual_block(scores, own, lengths, targets, labels, code, softmax, rule, alph
         clock[SEEN] = n
         clock[WINDOW] += 1.0
         clock[NUMERATOR] = s
-        if finished is not None:
+        if finished is not None:  # noqa: SIM102 - alone, it is dropped for None
             if 2.0 ** math.floor(math.log2(n + 1.0)) == n + 1.0:
                 finished[0] = n - clock[WINDOW]
                 finished[1] = n
