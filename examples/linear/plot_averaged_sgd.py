@@ -41,7 +41,7 @@ bound = [asgd_bounds(n, R=1.0, dist=np.linalg.norm(theta))["corollary_2"] for n 
 plot_excess_risk(sizes, curves, lines={"Corollary 2": bound}, dimension=5)
 
 # %%
-# The mean forgives the length of the step; the newest iterate does not.
+# Steps that are too long cost the mean far less than they cost the newest iterate.
 
 lengths = [0.125, 0.5, 2.0, 8.0, 32.0]
 models = {c: [learnt(seed, 5000, c=c) for seed in range(8)] for c in lengths}
