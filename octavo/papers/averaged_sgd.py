@@ -622,9 +622,7 @@ def excess_by_rows() -> Any:
     ).figure
 
 
-@PAPER.figure(
-    "Excess risk against the length of steps: long ones cost the mean far less than the newest"
-)
+@PAPER.figure("Excess risk by length of steps: long ones cost the mean less than the newest")
 def step_fan() -> Any:
     where, lengths = population(), (0.125, 0.5, 2.0, 8.0, 32.0)
     means: dict[float, list[float]] = {c: [] for c in lengths}
