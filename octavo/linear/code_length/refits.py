@@ -34,7 +34,7 @@ class Refit:
 
     def __init__(self, final: Any, X: Any, response: Floats, chosen: Indices) -> None:
         self.share, self.n, self.chosen = float(response.mean()), len(response), chosen
-        model = LogisticRegression() if final is None else clone(final)
+        model = LogisticRegression(max_iter=1000) if final is None else clone(final)
         self.fitted = model.fit(X[:, chosen], response) if chosen.size else None
 
     @property

@@ -81,7 +81,7 @@ def test_without_clusters_it_is_one_search_a_class():
 @pytest.mark.parametrize("base", ["switch", "ric", MICGroup(search="forward-backward")])
 def test_donors_are_richer_and_similar(base):
     words = make_word_senses(random_state=3)
-    model = TransFeat(base, similarity=0.3).fit(words.tasks, words.groups)
+    model = TransFeat(base, similarity=0.4).fit(words.tasks, words.groups)
     rows = [int((words.tasks[w][1] == c).sum()) for w, c in model.senses_]
     found = 0
     for i, donors in enumerate(model.donors_):
@@ -101,7 +101,7 @@ def test_transfer_helps_the_poor():
     for seed in range(6):
         words = make_word_senses(random_state=seed)
         models = [
-            TransFeat(similarity=0.3, background=b).fit(words.tasks, words.groups)
+            TransFeat(similarity=0.4, background=b).fit(words.tasks, words.groups)
             for b in (0.2, 1.0)
         ]
         for w in range(3, 12):
@@ -113,8 +113,8 @@ def test_transfer_helps_the_poor():
 def test_sparse_tasks_give_the_same_classes():
     words = make_word_senses(n_words=4, random_state=1)
     thin = [(sp.csr_array(X), y) for X, y in words.tasks]
-    one = TransFeat(similarity=0.3).fit(words.tasks, words.groups)
-    other = TransFeat(similarity=0.3).fit(thin, words.groups)
+    one = TransFeat(similarity=0.4).fit(words.tasks, words.groups)
+    other = TransFeat(similarity=0.4).fit(thin, words.groups)
     X = words.tests[2][0]
     np.testing.assert_array_equal(one.predict(X, 2), other.predict(sp.csr_array(X), 2))
 
