@@ -187,7 +187,7 @@ def steps_are_exact(run: Run) -> float:
     supports: list[set[int]] = [set() for _ in range(h)]
     left = set(range(p))
     for step in range(len(model.order_) + 1):
-        best = (0.0, -1, ())
+        best: tuple[float, int, tuple[int, ...]] = (0.0, -1, ())
         for j in left:
             gains = [
                 n / 2 * np.log2(least_squares(X, y, s) / least_squares(X, y, s | {j}))
@@ -536,7 +536,8 @@ def transferred(base: str, background: float, seed: int) -> float:
     words = data.make_word_senses(random_state=seed)
     model = linear.TransFeat(base, similarity=0.4, background=background)
     model.fit(words.tasks, words.groups)
-    return float(np.mean([model.score(*words.tests[w], task=w) for w in range(3, 12)]))
+    poor = enumerate(words.tests[3:], start=3)
+    return float(np.mean([model.score(X, y, task=w) for w, (X, y) in poor]))
 
 
 transfer = PAPER.section(

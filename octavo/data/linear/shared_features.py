@@ -364,7 +364,8 @@ def make_word_senses(
         for g, count in ((small, 4), (other, 2)):
             rates[m, starts[g] + rng.choice(sizes[g], count, replace=False)] = 0.5
     meanings = np.array([rng.choice(n_meanings, 2, replace=False) for _ in range(n_words)])
-    tasks, tests = [], []
+    tasks: list[tuple[np.ndarray, np.ndarray]] = []
+    tests: list[tuple[np.ndarray, np.ndarray]] = []
     for w in range(n_words):
         rows = rows_rich if w < n_rich else rows_poor
         for found, n in ((tasks, rows), (tests, rows_test)):

@@ -9,12 +9,12 @@ basis; what any column would take from any residual sum of squares is then known
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from octavo.engine.estimators.arrays import Floats, Indices
+from octavo.engine.estimators.arrays import Floats, Indices, Numbers
 from octavo.engine.linalg.unit_columns import UnitColumns
 
 COLLINEAR = 1e-10  # squared length that is left of a unit column which others explain
@@ -89,7 +89,7 @@ class ForwardSelection:
         taken = np.where(free, self.products[tasks] ** 2 / np.where(free, left, 1.0), 0.0)
         return np.minimum(taken, self.rss[tasks][:, None])
 
-    def free(self, tasks: Sequence[int] | Indices) -> Floats:
+    def free(self, tasks: Sequence[int] | Indices) -> Numbers:
         """Return which columns the models of some responses may still take: (k, p)."""
         left = self.left if self.shared else self.left[tasks]
         return (left > COLLINEAR) & self.open[tasks][:, None]
@@ -168,7 +168,11 @@ class QuadraticSearch(NamedTuple):
 
 
 def greedy_quadratics(
-    matrices: Floats, vectors: Floats, usable: Floats, *, stop: Floats | None = None
+    matrices: Floats,
+    vectors: Floats,
+    usable: Numbers,
+    *,
+    stop: Callable[[int, Floats], bool] | None = None,
 ) -> QuadraticSearch:
     """Enter coordinates of max 2 v'b - b'Mb one at a time, each time the one that adds most.
 

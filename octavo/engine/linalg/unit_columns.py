@@ -39,6 +39,7 @@ class UnitColumns:
 
     def __init__(self, X: Any) -> None:
         self.n, self.p = X.shape
+        self._Z: Any
         self.sparse = sp.issparse(X)
         (self._from_sparse if self.sparse else self._from_dense)(X)
 

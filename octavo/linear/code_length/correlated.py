@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from octavo.engine.estimators.arrays import Floats, Indices
+from octavo.engine.estimators.arrays import Floats, Indices, Numbers
 from octavo.engine.linalg.forward_selection import ForwardSelection, greedy_quadratics
 from octavo.engine.linalg.unit_columns import UnitColumns
 from octavo.linear.code_length.codes import coefficient_bits, subset_bits
@@ -93,7 +93,7 @@ class Quadratics:
         self.inside = columns.dot(fit.basis) if m else np.empty((0, columns.p))
         self.starts = np.flatnonzero(np.r_[True, np.diff(fit.task_of) > 0]) if m else None
 
-    def block(self, features: Indices) -> tuple[Floats, Floats, Floats]:
+    def block(self, features: Indices) -> tuple[Floats, Floats, Numbers]:
         """Return (c, h, h) information outside the models, (c, h) scores, and what is usable."""
         precision = self.fit.precision
         usable = self.state.free(np.arange(len(precision)))[:, features].T
@@ -114,7 +114,7 @@ class Quadratics:
         return np.array_split(features, max(1, -(-features.size * cells // CELLS)))
 
 
-def fall_in_all(matrices: Floats, vectors: Floats, usable: Floats) -> Floats:
+def fall_in_all(matrices: Floats, vectors: Floats, usable: Numbers) -> Floats:
     """Return the maximum of each quadratic over its usable coordinates."""
     both = usable[:, :, None] & usable[:, None, :]
     scale = np.einsum("cii->ci", matrices).clip(1e-300)

@@ -7,11 +7,11 @@ variance of the model that has it, which saves more, and is what the paper's Tab
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from octavo.engine.estimators.arrays import Floats, Indices
+from octavo.engine.estimators.arrays import Floats, Indices, Numbers
 from octavo.engine.linalg.forward_selection import EXACT
 
 LN2 = float(np.log(2.0))
@@ -24,11 +24,11 @@ class CodePath(NamedTuple):
     tasks: list[Indices]  # the tasks that took it
     data_bits: Floats  # before the first step and after each
     model_bits: Floats
-    support: Floats  # (p, h), bool
+    support: Numbers  # (p, h), bool
     saturated: Indices  # tasks that were closed because nothing was left to explain
 
 
-def saved_bits(falls: Floats, rss: Floats, n: int, variance: str) -> Floats:
+def saved_bits(falls: Any, rss: Any, n: int, variance: str) -> Floats:
     """Return ΔS_E of each fall of a residual sum of squares (both over the total, any shape)."""
     share = np.where(rss > 0.0, falls / np.where(rss > 0.0, rss, 1.0), 0.0)
     if variance == "plugin":

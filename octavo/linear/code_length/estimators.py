@@ -193,13 +193,14 @@ class MICSelector(SelectorMixin, SoundEstimator):
             ensure_min_samples=2,
         )
         Y = Y.astype(np.float64, copy=False)
-        self._select(X, Y.reshape(len(Y), -1))
-        if Y.ndim == 1:
-            self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
+        coef, intercept = self._select(X, Y.reshape(len(Y), -1))
+        one = Y.ndim == 1
+        self.coef_ = coef[0] if one else coef
+        self.intercept_: Any = float(intercept[0]) if one else intercept
         return self
 
     def _select(self, X, Y):
-        """Fill everything that is fitted from checked arrays, Y with a column a response."""
+        """Select from checked arrays, Y with a column a response; return the refit."""
         options = {
             "mode": self.mode,
             "coef_bits": self.coef_bits,
@@ -219,11 +220,11 @@ class MICSelector(SelectorMixin, SoundEstimator):
         warn_of_saturation(path.saturated)
         self.support_ = path.support
         supports = [np.flatnonzero(mine).tolist() for mine in path.support.T]
-        self.coef_, self.intercept_ = coefficients(columns, fitted, supports)
         self.order_, self.order_tasks_ = path.order, path.tasks
         bits = np.column_stack([path.data_bits, path.model_bits])
         self.description_length_path_ = np.column_stack([bits, bits.sum(axis=1)])
         self.description_length_ = float(self.description_length_path_[-1, 2])
+        return coefficients(columns, fitted, supports)
 
     def _check_joint(self):
         if self.mode == "independent":
@@ -255,7 +256,7 @@ class MICSelector(SelectorMixin, SoundEstimator):
         """
         mask = self._get_support_mask()
         if task is not None:
-            if not isinstance(task, Integral) or not 0 <= task < self.support_.shape[1]:
+            if not isinstance(task, (int, np.integer)) or not 0 <= task < self.support_.shape[1]:
                 raise ValueError(
                     f"task must be a response from 0 to {self.support_.shape[1] - 1}, got {task!r}."
                 )
@@ -503,13 +504,14 @@ class MICClassifier(ClassifierMixin, MICSelector):
             for mine, response in zip(self.support_.T, Y.T)
         ]
         self.estimators_ = [refit.fitted for refit in self._refits]
-        del self.coef_, self.intercept_  # of the regression on indicators
-        lines = [refit.linear for refit in self._refits]
-        if not any(line is None for line in lines):
+        lines = [line for refit in self._refits if (line := refit.linear) is not None]
+        self.__dict__.pop("coef_", None)  # of an earlier fit
+        self.__dict__.pop("intercept_", None)
+        if len(lines) == len(self._refits):
             self.coef_ = np.zeros(self.support_.T.shape)
-            for t, line in enumerate(lines):
-                self.coef_[t, self.support_[:, t]] = line[0]
-            self.intercept_ = np.array([line[1] for line in lines])
+            for t, (weights, _) in enumerate(lines):
+                self.coef_[t, self.support_[:, t]] = weights
+            self.intercept_ = np.array([intercept for _, intercept in lines])
 
     def _answers(self, X, method):
         """Return (n, h) decision values or probabilities of the responses."""

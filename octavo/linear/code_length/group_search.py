@@ -152,7 +152,7 @@ def _backward(state: ForwardSelection, code: GroupCode, way: _Way, variance: str
     """
     n, order = state.columns.n, list(way.order)
     Z = state.columns.columns(order)
-    inverse = np.linalg.inv(Z @ Z.T)
+    inverse: Floats = np.asarray(np.linalg.inv(Z @ Z.T), dtype=np.float64)
     weights, rss = inverse @ (Z @ state.units[0]), float(state.rss[0])
     while order:
         units = _units(order, code)

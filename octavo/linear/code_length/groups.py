@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from octavo.engine.estimators.arrays import Floats, Indices
+from octavo.engine.estimators.arrays import Floats, Indices, Numbers
 from octavo.linear.code_length.codes import c_normalizer, lg_binomial, lgstar
 
 SCHEMES = ("switch", "subset", "full", "ric")
@@ -99,8 +99,8 @@ class GroupCode:
     scheme: str = "switch"
     coef_bits: float = 2.0
     index: str = "groups"
-    new_bits: Floats | None = None
-    feature_bits: Floats | None = None
+    new_bits: Any = None
+    feature_bits: Any = None
 
     def __post_init__(self) -> None:
         self.p, self.K = self.group_of.size, int(self.group_of.max()) + 1
@@ -121,9 +121,9 @@ class GroupCode:
         bits = np.full(self.K, 1.0 + np.log2(max(n_used, 1)))
         return np.minimum(bits, self.new_bits) if self.learnt else bits
 
-    def costs(self, used: Floats) -> Floats:
+    def costs(self, used: Numbers) -> Floats:
         """Return the bits of each feature as the next one, given which groups are used: Eq. (9)."""
-        own = self.feature_bits + self.coef_bits
+        own: Floats = self.feature_bits + self.coef_bits
         if self.scheme == "ric":
             return own
         groups = np.where(used, self.switch_bits(int(used.sum())), self.new_bits)
@@ -154,7 +154,7 @@ class GroupCode:
             used[self.group_of[j]] = True
         return bits
 
-    def costs_of(self, j: int, used: Floats) -> float:
+    def costs_of(self, j: int, used: Numbers) -> float:
         """Return the bits of one feature as the next one."""
         own = self.feature_bits[j] + self.coef_bits
         if self.scheme == "ric":
@@ -166,7 +166,7 @@ class GroupCode:
     def removals(self, order: Sequence[int]) -> Floats:
         """Return by how many bits the set becomes shorter without each of its features."""
         if self.scheme == "ric":
-            return self.feature_bits[list(order)] + self.coef_bits
+            return np.asarray(self.feature_bits[list(order)] + self.coef_bits)
         if self.scheme == "full":  # with all of its group
             return np.array([self.full_cost(int(g)) for g in self.group_of[list(order)]])
         whole, saved = self.total(order), np.empty(len(order))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from octavo.engine.estimators.arrays import Floats, Indices
+from octavo.engine.estimators.arrays import Floats, Indices, Numbers
 from octavo.engine.linalg.forward_selection import ForwardSelection
 from octavo.engine.linalg.unit_columns import UnitColumns
 from octavo.linear.code_length.codes import coefficient_bits, subset_bits, zscore_bits
@@ -36,16 +36,17 @@ class NetBits:
         state, n = self.state, self.state.columns.n
         falls, rss = state.falls(tasks), state.rss[tasks][:, None]
         self.saved[tasks] = saved_bits(falls, rss, n, self.variance)
-        if self.coef_bits == "zscore":
-            bits = zscore_bits(np.sqrt(n * falls / np.where(rss > 0.0, rss, 1.0)))
-        else:
-            bits = coefficient_bits(self.coef_bits, n)
+        bits: Any = (
+            zscore_bits(np.sqrt(n * falls / np.where(rss > 0.0, rss, 1.0)))
+            if self.coef_bits == "zscore"
+            else coefficient_bits(self.coef_bits, n)
+        )
         # A task that cannot take the feature must not: it would make some subsets shorter.
         self.net[tasks] = np.where(state.free(tasks), self.saved[tasks] - bits, -np.inf)
 
 
 def best_partial(
-    net: Floats, index_bits: float, subsets: Floats, available: Floats, *, cut: bool
+    net: Floats, index_bits: float, subsets: Floats, available: Numbers, *, cut: bool
 ) -> tuple[int, int, float]:
     """Return the feature and number of tasks that shorten the description most, and by how much.
 

@@ -7,7 +7,7 @@ section 7 and Algorithm 3.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -181,7 +181,8 @@ class TransFeat(SoundEstimator):
             raise ValueError("tasks is empty; at least one pair (X, y) is needed.")
         if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
             raise ValueError("tasks must be a list of pairs (X, y), one a task.")
-        tables, self.classes_ = [], []
+        tables: list[Any] = []
+        self.classes_ = []
         for i, (X, y) in enumerate(pairs):
             X = canonical_csr(
                 check_array(
@@ -265,7 +266,7 @@ class TransFeat(SoundEstimator):
 
     def _check_query(self, X, task):
         check_is_fitted(self)
-        if not isinstance(task, Integral) or not 0 <= task < len(self.classes_):
+        if not isinstance(task, (int, np.integer)) or not 0 <= task < len(self.classes_):
             raise ValueError(
                 f"task must be the number of one of the {len(self.classes_)} tasks of fit, "
                 f"got {task!r}."

@@ -83,7 +83,7 @@ def plot_support_map(
     kinds = found[used] * 1 + real[used] * 2  # 1 wrong, 2 missing, 3 right
     colours = np.array([[1.0, 1, 1], [0.84, 0.15, 0.16], [1.0, 0.73, 0.47], [0.12, 0.47, 0.71]])
     ax.imshow(colours[kinds], aspect="auto", interpolation="nearest")
-    labels = [str(j) if names is None else names[j] for j in used]
+    labels = [str(j) if names is None else names[j] for j in used.tolist()]
     ax.set_yticks(range(len(used)), labels, fontsize="x-small")
     ax.set(xlabel="task", ylabel="feature")
     if truth is not None:
