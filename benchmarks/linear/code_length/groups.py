@@ -28,8 +28,8 @@ def lasso(drawn):
 def whole_groups(drawn):
     from abess import LinearRegression
 
-    model = LinearRegression(support_size=range(3))
-    return model.fit(drawn.X, drawn.y, group=drawn.groups).coef_ != 0
+    model = LinearRegression(support_size=range(3), group=drawn.groups)
+    return model.fit(drawn.X, drawn.y).coef_ != 0
 
 
 def peers():

@@ -95,7 +95,9 @@ class TransFeat(SoundEstimator):
     -----
     Transfer pays where a task has much less data than similar ones. It can hurt (the paper finds
     it on 8 of 172 words); problems of the background are safe. Use `MICClassifier` for the labels
-    of one table: its responses share rows, here tasks have rows of their own.
+    of one table: its responses share rows, here tasks have rows of their own. Where only
+    prediction counts, `sklearn.linear_model.LogisticRegressionCV` with an l1 penalty for each
+    task keeps more features and can be more accurate.
 
     References
     ----------
