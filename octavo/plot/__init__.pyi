@@ -107,6 +107,12 @@ from octavo.plot.online.perturbed import plot_fluctuation as plot_fluctuation
 from octavo.plot.online.perturbed import plot_leader_probability as plot_leader_probability
 from octavo.plot.online.perturbed import plot_normalized_regret as plot_normalized_regret
 from octavo.plot.online.perturbed import plot_trading as plot_trading
+from octavo.plot.ranking.aggregation import plot_adherence as plot_adherence
+from octavo.plot.ranking.aggregation import plot_ndcg_curves as plot_ndcg_curves
+from octavo.plot.ranking.aggregation import plot_query_ranks as plot_query_ranks
+from octavo.plot.ranking.aggregation import plot_score_forest as plot_score_forest
+from octavo.plot.ranking.aggregation import plot_variance_support as plot_variance_support
+from octavo.plot.ranking.aggregation import plot_weight_squares as plot_weight_squares
 from octavo.plot.ranking.ratings import plot_calibration as plot_calibration
 from octavo.plot.ranking.ratings import plot_error_by_experience as plot_error_by_experience
 from octavo.plot.ranking.ratings import plot_head_to_head as plot_head_to_head

@@ -52,6 +52,7 @@ BANNED = {
     "lower_bounds_history_": (),
     "k": (
         "sequence.",
+        "ranking.",
         "kernel.ard_orthogonal",
         "kernel.group_sparse_study",
         "kernel.make_group_sparse",
