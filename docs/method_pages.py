@@ -152,26 +152,23 @@ def write_api_pages(app) -> None:
 
 
 def claim_lines(paper, method) -> list[str]:
-    results = stored("claims.json") or []
     rows = [
-        [
-            cell(r["says"]),
-            cell(r["where"]),
-            cell(r["published"]),
-            cell(r["measured"]),
-            f"**{r['verdict']}**" + (f" {cell(r['evidence'])}" if r["evidence"] else ""),
-        ]
-        for r in results
-        if r["paper"] == paper.key and r["method"] == method.name
+        row
+        for row in stored("claims.json") or []
+        if row["paper"] == paper.key and row["method"] == method.name
     ]
     title = "What the paper claims, and what is measured"
+    lines = [title, "-" * len(title), ""]
     if not rows:
-        return [title, "-" * len(title), "", f"Run ``octavo reproduce {paper.key}``.", ""]
-    header = ["claim", "where", "published", "measured", "verdict"]
-    full = all(r.get("full", True) for r in results if r["paper"] == paper.key)
+        return [*lines, f"Run ``octavo reproduce {paper.key}``.", ""]
+    full = all(row.get("full", True) for row in rows)
     size, flag = ("Full", " --full") if full else ("Quick", "")
-    intro = f"{size} measurements, as ``octavo reproduce {paper.key}{flag}`` prints them."
-    return [title, "-" * len(title), "", intro, "", *table(header, rows, "26 13 11 16 34")]
+    intro = f"{size} measurements, as ``octavo reproduce {paper.key}{flag}`` prints them: "
+    lines += [f"{intro}{counted(rows)}.", "", ".. raw:: html", ""]
+    heads = "".join(f"<th>{name}</th>" for name in COLUMNS[2:])
+    body = "".join(f"<tr>{''.join(verdict_cells(row)[2:])}</tr>" for row in rows)
+    text = f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody>"
+    return [*lines, f'   <div class="verdicts"><table>{text}</table></div>', ""]
 
 
 def figure_lines(paper, method, build: Path) -> list[str]:
@@ -305,7 +302,18 @@ def verdict_lines() -> list[str]:
     return [*lines, ""]
 
 
+def total_lines() -> list[str]:
+    """Return what there is, in a line."""
+    rows = [row for row in stored("claims.json") or [] if row.get("kind") != "own"]
+    return [
+        f"**{len(list(methods()))} methods** of {len(papers())} papers. **{len(rows)} claims** of "
+        f"these papers measured: {counted(rows)}. :doc:`See them all <verdicts>`.",
+        "",
+    ]
+
+
 MARKERS = {
+    "octavo-totals": total_lines,
     "octavo-problems": problem_lines,
     "octavo-index": index_lines,
     "octavo-verdicts": verdict_lines,
