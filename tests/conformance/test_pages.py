@@ -22,6 +22,7 @@ PAGES = [
 WITHOUT_SNIPPET = {
     "docs/all_methods.rst": "an index, written from the catalogue",
     "docs/verdicts.rst": "a table of claims, written from the record",
+    "docs/more.rst": "leads to pages for the curious",
     "docs/which_method.rst": "leads to the pages that have snippets",
     "docs/architecture.md": "the layout of the source",
     "docs/benchmarks.md": "tables, written by make bench",
