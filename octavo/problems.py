@@ -229,6 +229,31 @@ PROBLEMS = (
         "kernel/plot_fourier",
     ),
     Problem(
+        "responses",
+        "Many features, few rows, and several responses or tasks",
+        (
+            "Few features, each for those responses that need it, nothing to tune: "
+            "`MICRegressor`, `MICClassifier`, `MICSelector`.",
+            "One response, features in groups of different sizes: `MICGroup`, "
+            "`GroupARDRegression`.",
+            "Dozens of related classification tasks, most with few rows: `TransFeat`.",
+        ),
+        "`MultiTaskLassoCV`, which keeps a feature for all responses or none.",
+        (
+            "multi-task learning",
+            "transfer learning",
+            "feature selection",
+            "description length",
+            "mdl",
+            "biomarkers",
+            "gene expression",
+            "endpoints",
+            "variable selection",
+            "sparse",
+        ),
+        "linear/plot_code_length",
+    ),
+    Problem(
         "grouped",
         "Measurements belong to patients, schools or items",
         (

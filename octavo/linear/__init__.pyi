@@ -1,4 +1,12 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.linear.code_length.codes import c_normalizer as c_normalizer
+from octavo.linear.code_length.codes import codelength as codelength
+from octavo.linear.code_length.codes import lgstar as lgstar
+from octavo.linear.code_length.estimators import MICClassifier as MICClassifier
+from octavo.linear.code_length.estimators import MICRegressor as MICRegressor
+from octavo.linear.code_length.estimators import MICSelector as MICSelector
+from octavo.linear.code_length.group_estimator import MICGroup as MICGroup
+from octavo.linear.code_length.transfeat import TransFeat as TransFeat
 from octavo.linear.l1_programs.dantzig import DantzigSelector as DantzigSelector
 from octavo.linear.l1_programs.linear_programs import LPPath as LPPath
 from octavo.linear.l1_programs.linear_programs import LPSolution as LPSolution

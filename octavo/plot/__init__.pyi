@@ -79,6 +79,10 @@ from octavo.plot.kernel.steered import plot_before_and_after as plot_before_and_
 from octavo.plot.kernel.steered import plot_draggable_map as plot_draggable_map
 from octavo.plot.kernel.steered import plot_map_distortion as plot_map_distortion
 from octavo.plot.kernel.steered import plot_steered_map as plot_steered_map
+from octavo.plot.linear.code_length import plot_code_costs as plot_code_costs
+from octavo.plot.linear.code_length import plot_description_length as plot_description_length
+from octavo.plot.linear.code_length import plot_selection_scores as plot_selection_scores
+from octavo.plot.linear.code_length import plot_support_map as plot_support_map
 from octavo.plot.linear.l1_programs import plot_l1_path as plot_l1_path
 from octavo.plot.linear.l1_programs import plot_lp_path as plot_lp_path
 from octavo.plot.linear.private import plot_decision_regions as plot_decision_regions
