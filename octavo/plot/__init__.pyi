@@ -84,6 +84,10 @@ from octavo.plot.linear.averaged_sgd import plot_dual_weights as plot_dual_weigh
 from octavo.plot.linear.averaged_sgd import plot_excess_risk as plot_excess_risk
 from octavo.plot.linear.averaged_sgd import plot_iterate_path as plot_iterate_path
 from octavo.plot.linear.averaged_sgd import plot_step_sensitivity as plot_step_sensitivity
+from octavo.plot.linear.code_length import plot_code_costs as plot_code_costs
+from octavo.plot.linear.code_length import plot_description_length as plot_description_length
+from octavo.plot.linear.code_length import plot_selection_scores as plot_selection_scores
+from octavo.plot.linear.code_length import plot_support_map as plot_support_map
 from octavo.plot.linear.l1_programs import plot_l1_path as plot_l1_path
 from octavo.plot.linear.l1_programs import plot_lp_path as plot_lp_path
 from octavo.plot.linear.private import plot_decision_regions as plot_decision_regions
@@ -108,6 +112,12 @@ from octavo.plot.online.perturbed import plot_fluctuation as plot_fluctuation
 from octavo.plot.online.perturbed import plot_leader_probability as plot_leader_probability
 from octavo.plot.online.perturbed import plot_normalized_regret as plot_normalized_regret
 from octavo.plot.online.perturbed import plot_trading as plot_trading
+from octavo.plot.ranking.aggregation import plot_adherence as plot_adherence
+from octavo.plot.ranking.aggregation import plot_ndcg_curves as plot_ndcg_curves
+from octavo.plot.ranking.aggregation import plot_query_ranks as plot_query_ranks
+from octavo.plot.ranking.aggregation import plot_score_forest as plot_score_forest
+from octavo.plot.ranking.aggregation import plot_variance_support as plot_variance_support
+from octavo.plot.ranking.aggregation import plot_weight_squares as plot_weight_squares
 from octavo.plot.ranking.ratings import plot_calibration as plot_calibration
 from octavo.plot.ranking.ratings import plot_error_by_experience as plot_error_by_experience
 from octavo.plot.ranking.ratings import plot_head_to_head as plot_head_to_head

@@ -52,12 +52,14 @@ BANNED = {
     "lower_bounds_history_": (),
     "k": (
         "sequence.",
+        "ranking.",
         "kernel.ard_orthogonal",
         "kernel.group_sparse_study",
         "kernel.make_group_sparse",
         "kernel.orthogonal_mse",
         "kernel.zero_probability",
         "data.make_group_sparse",
+        "linear.codelength",
     ),
 }
 CLASSES = [(f"{p}.{n}", t) for p, n, t in public_objects() if p != "plot" and inspect.isclass(t)]
