@@ -93,6 +93,8 @@ PROBLEMS = (
         (
             "One pass, features of unequal frequency, nothing to tune: `AROW` and its kin keep a "
             "confidence for each weight.",
+            "Probabilities, and a certificate of how far the fit is from the best: "
+            "`AveragedSGDClassifier`, `AveragedSGDRegressor`; with a kernel: `KernelAveragedSGD`.",
             "As fast as the data can be read: `PassiveAggressive`. Which rule is best on your "
             "stream: `compare_online`.",
             "Full accuracy on data over several files or machines: `HybridLinearClassifier`.",
