@@ -24,6 +24,14 @@ from octavo.data.kernel.steerable import TwoClasses as TwoClasses
 from octavo.data.kernel.steerable import make_g241 as make_g241
 from octavo.data.kernel.steerable import make_hidden_clusters as make_hidden_clusters
 from octavo.data.linear.clicks import make_clicks as make_clicks
+from octavo.data.linear.logistic_streams import make_logistic_stream as make_logistic_stream
+from octavo.data.linear.shared_features import GroupedFeatures as GroupedFeatures
+from octavo.data.linear.shared_features import SharedFeatures as SharedFeatures
+from octavo.data.linear.shared_features import WordSenses as WordSenses
+from octavo.data.linear.shared_features import make_expression_endpoints as make_expression_endpoints
+from octavo.data.linear.shared_features import make_grouped_features as make_grouped_features
+from octavo.data.linear.shared_features import make_shared_features as make_shared_features
+from octavo.data.linear.shared_features import make_word_senses as make_word_senses
 from octavo.data.loaders.datasets import DatasetInfo as DatasetInfo
 from octavo.data.loaders.datasets import DatasetNotFoundError as DatasetNotFoundError
 from octavo.data.loaders.datasets import convert_libol as convert_libol

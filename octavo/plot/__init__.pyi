@@ -83,6 +83,15 @@ from octavo.plot.kernel.steered import plot_before_and_after as plot_before_and_
 from octavo.plot.kernel.steered import plot_draggable_map as plot_draggable_map
 from octavo.plot.kernel.steered import plot_map_distortion as plot_map_distortion
 from octavo.plot.kernel.steered import plot_steered_map as plot_steered_map
+from octavo.plot.linear.averaged_sgd import plot_certificate as plot_certificate
+from octavo.plot.linear.averaged_sgd import plot_dual_weights as plot_dual_weights
+from octavo.plot.linear.averaged_sgd import plot_excess_risk as plot_excess_risk
+from octavo.plot.linear.averaged_sgd import plot_iterate_path as plot_iterate_path
+from octavo.plot.linear.averaged_sgd import plot_step_sensitivity as plot_step_sensitivity
+from octavo.plot.linear.code_length import plot_code_costs as plot_code_costs
+from octavo.plot.linear.code_length import plot_description_length as plot_description_length
+from octavo.plot.linear.code_length import plot_selection_scores as plot_selection_scores
+from octavo.plot.linear.code_length import plot_support_map as plot_support_map
 from octavo.plot.linear.l1_programs import plot_l1_path as plot_l1_path
 from octavo.plot.linear.l1_programs import plot_lp_path as plot_lp_path
 from octavo.plot.linear.private import plot_decision_regions as plot_decision_regions

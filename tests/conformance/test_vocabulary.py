@@ -75,6 +75,7 @@ BANNED = {
         "kernel.orthogonal_mse",
         "kernel.zero_probability",
         "data.make_group_sparse",
+        "linear.codelength",
     ),
 }
 CLASSES = [(f"{p}.{n}", t) for p, n, t in public_objects() if p != "plot" and inspect.isclass(t)]
