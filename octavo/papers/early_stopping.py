@@ -287,14 +287,14 @@ def ridge_lower_bound_as_printed(run: Run) -> float:
     where="Figure 1 and Section 2.3",
     unit="iterations",
     seeds=SEEDS,
-    stand_in="the figure shows one draw of the noise, which is not given; ours is the median over "
-    "draws",
 ).rows(
     {
         "min": ("With min(x, x') the error is smallest before or around t = 20", 20),
         "gaussian": ("With the Gaussian kernel it is smallest before or around t = 20", 20),
     },
-    expect=at_most(40, because='"before or around T ≈ 20", read as up to twice that'),
+    expect=at_most(
+        40, because='"before or around T ≈ 20", read as up to twice that, in the median draw'
+    ),
 )
 def minimum_before_20(run: Run, name: str) -> float:
     n = 100
