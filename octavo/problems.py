@@ -212,6 +212,8 @@ PROBLEMS = (
         "A number to predict, and ridge or boosting does not say enough",
         (
             "A learned kernel, linear in the rows: `GreedyFourierRegressor`.",
+            "A kernel, few rows, and none to hold out: `KernelGDRegressor` and "
+            "`StoppedKernelRidge` stop by a rule.",
             "Curves with bands, also for the variance: `HeteroscedasticAdditiveRegressor`.",
             "Few of many columns matter: `DantzigSelector` (exact path), `GroupARDRegression` "
             "(groups), `ImpulseResponseSelector` (lags of inputs).",
@@ -226,6 +228,8 @@ PROBLEMS = (
             "sparse regression",
             "feature selection",
             "random features",
+            "early stopping",
+            "kernel ridge",
             "system identification",
         ),
         "kernel/plot_fourier",

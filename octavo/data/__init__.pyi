@@ -14,6 +14,8 @@ from octavo.data.graphical.sparse_precision import make_sparse_precision as make
 from octavo.data.info.fractional_brownian import fbm as fbm
 from octavo.data.kernel.group_sparse import GroupSparse as GroupSparse
 from octavo.data.kernel.group_sparse import make_group_sparse as make_group_sparse
+from octavo.data.kernel.kinked_curve import KinkedCurve as KinkedCurve
+from octavo.data.kernel.kinked_curve import make_kinked_curve as make_kinked_curve
 from octavo.data.kernel.mkl_toy import MKLToy as MKLToy
 from octavo.data.kernel.mkl_toy import make_mkl_toy as make_mkl_toy
 from octavo.data.kernel.splice_sites import make_splice_sites as make_splice_sites

@@ -53,6 +53,10 @@ from octavo.plot.info.entropies import plot_bias_map as plot_bias_map
 from octavo.plot.info.entropies import plot_dependence_matrix as plot_dependence_matrix
 from octavo.plot.info.entropies import plot_distribution_gram as plot_distribution_gram
 from octavo.plot.info.entropies import plot_estimate_by_size as plot_estimate_by_size
+from octavo.plot.kernel.early_stopping import plot_bias_variance as plot_bias_variance
+from octavo.plot.kernel.early_stopping import plot_critical_crossing as plot_critical_crossing
+from octavo.plot.kernel.early_stopping import plot_error_path as plot_error_path
+from octavo.plot.kernel.early_stopping import plot_stopped_fits as plot_stopped_fits
 from octavo.plot.kernel.fourier import plot_descents as plot_descents
 from octavo.plot.kernel.fourier import plot_spectrum as plot_spectrum
 from octavo.plot.kernel.group_ard import plot_group_relevance as plot_group_relevance
