@@ -1,4 +1,24 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.linear.averaged_sgd.bounds import asgd_bounds as asgd_bounds
+from octavo.linear.averaged_sgd.bounds import asgd_required_samples as asgd_required_samples
+from octavo.linear.averaged_sgd.certificate import OptimalityCertificate as OptimalityCertificate
+from octavo.linear.averaged_sgd.certificate import local_convexity_bounds as local_convexity_bounds
+from octavo.linear.averaged_sgd.certificate import self_concordance_certificate as self_concordance_certificate
+from octavo.linear.averaged_sgd.classifier import AveragedSGDClassifier as AveragedSGDClassifier
+from octavo.linear.averaged_sgd.conditioning import LocalConditioning as LocalConditioning
+from octavo.linear.averaged_sgd.conditioning import local_conditioning as local_conditioning
+from octavo.linear.averaged_sgd.glm import AveragedGLM as AveragedGLM
+from octavo.linear.averaged_sgd.glm import averaged_sgd_glm as averaged_sgd_glm
+from octavo.linear.averaged_sgd.kernel_machine import KernelAveragedSGD as KernelAveragedSGD
+from octavo.linear.averaged_sgd.regressor import AveragedSGDRegressor as AveragedSGDRegressor
+from octavo.linear.code_length.codes import c_normalizer as c_normalizer
+from octavo.linear.code_length.codes import codelength as codelength
+from octavo.linear.code_length.codes import lgstar as lgstar
+from octavo.linear.code_length.estimators import MICClassifier as MICClassifier
+from octavo.linear.code_length.estimators import MICRegressor as MICRegressor
+from octavo.linear.code_length.estimators import MICSelector as MICSelector
+from octavo.linear.code_length.group_estimator import MICGroup as MICGroup
+from octavo.linear.code_length.transfeat import TransFeat as TransFeat
 from octavo.linear.l1_programs.dantzig import DantzigSelector as DantzigSelector
 from octavo.linear.l1_programs.linear_programs import LPPath as LPPath
 from octavo.linear.l1_programs.linear_programs import LPSolution as LPSolution
