@@ -19,3 +19,9 @@ from octavo.survival.minlip.pairs import comparable_pairs as comparable_pairs
 from octavo.survival.minlip.reconstruction import SurvivalCurveEstimator as SurvivalCurveEstimator
 from octavo.survival.minlip.reconstruction import TransformationFunction as TransformationFunction
 from octavo.survival.minlip.sparse import MinlipL1 as MinlipL1
+from octavo.survival.mismatch.comparison import SymbolicMismatch as SymbolicMismatch
+from octavo.survival.mismatch.comparison import symbolic_mismatch as symbolic_mismatch
+from octavo.survival.mismatch.symbols import MaxMinSymbolizer as MaxMinSymbolizer
+from octavo.survival.mismatch.symbols import Symbols as Symbols
+from octavo.survival.mismatch.warping import dtw as dtw
+from octavo.survival.mismatch.warping import dtw_one_to_many as dtw_one_to_many
