@@ -21,6 +21,10 @@ from octavo.survival.minlip.reconstruction import TransformationFunction as Tran
 from octavo.survival.minlip.sparse import MinlipL1 as MinlipL1
 from octavo.survival.mismatch.comparison import SymbolicMismatch as SymbolicMismatch
 from octavo.survival.mismatch.comparison import symbolic_mismatch as symbolic_mismatch
+from octavo.survival.mismatch.outliers import MismatchOutlierDetector as MismatchOutlierDetector
+from octavo.survival.mismatch.reports import RiskReport as RiskReport
+from octavo.survival.mismatch.reports import risk_report as risk_report
+from octavo.survival.mismatch.spectra import SpectrumTransform as SpectrumTransform
 from octavo.survival.mismatch.symbols import MaxMinSymbolizer as MaxMinSymbolizer
 from octavo.survival.mismatch.symbols import Symbols as Symbols
 from octavo.survival.mismatch.warping import dtw as dtw

@@ -311,7 +311,7 @@ class SymbolicMismatch(CallbackSupportMixin, TransformerMixin, SoundEstimator):
         self.mismatch_ = self._psi
         if self.mode == "energy":
             own = self.self_mismatch_
-            self.mismatch_ = 2 * self._psi - own - own[:, None]
+            self.mismatch_ = 2 * self._psi - (own + own[:, None])
             np.fill_diagonal(self.mismatch_, 0.0)
         return self
 

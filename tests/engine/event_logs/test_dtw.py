@@ -1,5 +1,7 @@
 """Time warping against the enumeration of all paths, dtaidistance, and itself without bounds."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -148,8 +150,8 @@ def test_weighted_means_equal_sums_of_pairs():
     C = np.array([[warp(x, y, how) for y in some] for x in some])
     expected = np.array(
         [
-            [weights[a:b] @ C[a:b, c:d] @ weights[c:d] for c, d in zip(groups[:-1], groups[1:])]
-            for a, b in zip(groups[:-1], groups[1:])
+            [weights[a:b] @ C[a:b, c:d] @ weights[c:d] for c, d in itertools.pairwise(groups)]
+            for a, b in itertools.pairwise(groups)
         ]
     )
     for n_jobs in (None, 2):
