@@ -78,11 +78,11 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
     contamination : float, default=0.25
         Share of recordings to flag, in (0, 0.5]. For "ocsvm" it is ν, a bound on the share outside;
         for "linkage" the knee of the heights decides alone.
-    clip : {"similarity", "gram", "paper"} or None, default="similarity"
-        Whose spectrum is clipped. "similarity": that of the kernel of the one-class SVM; the
-        other methods need no kernel and take the mismatch as it is. "gram": that of -½JΨJ, whose
-        distances are used (squared, in the radial basis function, for the one-class SVM). "paper": that of the mismatch itself for
-        "knn" and "linkage", which often leaves a matrix of rank one: see `SpectrumTransform`.
+    clip : {"gram", "similarity", "paper"} or None, default="gram"
+        Whose spectrum is clipped, to distances in whose space: "gram", the doubly centred -½JΨJ,
+        which forgets how much a recording differs from itself; "similarity", exp(-gamma ψ), the
+        kernel of the one-class SVM; "paper", as there: the similarity for "ocsvm" and the mismatch
+        itself for the others (see `SpectrumTransform`). None: the mismatch as it is.
     gamma : float or None, default=None
         Width of the similarity; None: the inverse of the median mismatch of two recordings.
 
@@ -143,7 +143,7 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
         method: str = "knn",
         k: int = 7,
         contamination: float = 0.25,
-        clip: str | None = "similarity",
+        clip: str | None = "gram",
         gamma: float | None = None,
     ) -> None:
         self.method = method
@@ -191,17 +191,18 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
 
     def _fit_matrix(self, mismatch: Floats) -> Floats:
         """Return the matrix that the method works on, and keep how rows come to it."""
-        on = {None: "similarity", "paper": "similarity"}.get(self.clip, self.clip)
-        if self.method != "ocsvm":
-            if self.clip in (None, "similarity"):
-                self._spectrum = None
-                return mismatch
-            on = self.clip
-        how = "none" if self.clip is None else "clip"
-        self._spectrum = SpectrumTransform(how, str(on), self.gamma)
+        on = self.clip
+        if self.method == "ocsvm" and on != "gram":
+            on = "similarity"
+        self._spectrum = None
+        if on is None:
+            return mismatch
+        self._spectrum = SpectrumTransform("clip" if self.clip else "none", on, self.gamma)
         K = self._spectrum.fit_transform(mismatch)
-        self.n_positive_ = self._spectrum.n_positive_
-        if self.clip != "gram":
+        if self.clip:
+            self.n_positive_ = self._spectrum.n_positive_
+        self._in_space = on == "gram" or (on == "similarity" and self.method != "ocsvm")
+        if not self._in_space:
             return K
         self._norms = np.diagonal(K).copy()
         self._level = 0.5 * float(mismatch.mean() + np.diagonal(mismatch).mean())
@@ -240,10 +241,12 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
         if self._spectrum is None:
             return rows
         K = self._spectrum.transform(rows)
-        if self.clip != "gram":
+        if not self._in_space:
             return K
-        # of a new recording only ψ with itself is unknown: the mean of the others stands for it
-        own = rows.mean(axis=1) - self._level
+        # ψ of a new recording with itself is unknown: the mean of the others stands for it
+        own = np.full(len(rows), self._norms.mean())
+        if self.clip == "gram":
+            own = rows.mean(axis=1) - self._level
         squares = np.maximum(own[:, None] + self._norms - 2.0 * K, 0.0)
         return similarity(squares, self._gamma) if self.method == "ocsvm" else np.sqrt(squares)
 

@@ -93,8 +93,8 @@ def test_neighbour_sums_equal_scikit_learn(k, clip):
     used = Psi
     if clip == "paper":
         used = SpectrumTransform(on="paper").fit_transform(Psi)
-    elif clip == "gram":
-        G = SpectrumTransform(on="gram").fit_transform(Psi)
+    elif clip is not None:
+        G = SpectrumTransform(on=clip).fit_transform(Psi)
         used = np.sqrt(np.maximum(np.diag(G) + np.diag(G)[:, None] - 2 * G, 0))
     used = used.copy()
     np.fill_diagonal(used, 0.0)
@@ -117,7 +117,7 @@ def test_one_class_machine_equals_scikit_learn():
 
 def test_linkage_equals_scipy():
     Psi = cohort(5, 30, metric="dtw")
-    model = MismatchOutlierDetector("linkage").fit(Psi)
+    model = MismatchOutlierDetector("linkage", clip=None).fit(Psi)
     plain = Psi.copy()
     np.fill_diagonal(plain, 0.0)
     Z = linkage(squareform(plain), "average")
@@ -228,8 +228,8 @@ def test_reports_say_what_is_wrong():
         risk_report(high, time, seen, np.column_stack([X[:, 0], np.ones(200)]))
     with pytest.raises(ValueError, match="table of 200 rows"):
         risk_report(high, time, seen, X[:5])
+    few = seen & (~high | (np.cumsum(seen & high) <= 3))
     with pytest.warns(UserWarning, match="Only 3 event"):
-        few = seen & (~high | (np.cumsum(seen & high) <= 3))
         risk_report(high, time, few)
     with pytest.warns((UserWarning, ConvergenceWarning)):
         report = risk_report(high, time, seen & ~high)
