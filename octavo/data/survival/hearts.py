@@ -36,7 +36,7 @@ MOST_SAMPLES = 200_000_000
 
 
 class SimulatedECG(NamedTuple):
-    """A signal in millivolts, the samples of its R waves, which are ectopic, and samples a second."""
+    """Millivolts, the samples of the R waves, which of them are ectopic, and samples a second."""
 
     signal: Floats
     peaks: NDArray[np.int64]
@@ -186,7 +186,7 @@ def make_ecg(
     >>> from octavo.data import make_ecg
     >>> ecg = make_ecg(5, random_state=0)
     >>> ecg.peaks.tolist()
-    [56, 168, 277, 386, 493]
+    [55, 162, 269, 378, 489]
     """
     _check(n_beats, fs, heart_rate, noise, spread)
     if not (0 <= ectopic_rate <= 1 and 0.1 <= qrs_width <= 5):
@@ -255,7 +255,7 @@ def make_heart_cohort(
     >>> from octavo.data import make_heart_cohort
     >>> cohort = make_heart_cohort(20, n_beats=10, random_state=0)
     >>> len(cohort.signals), int(cohort.anomalous.sum()), int(cohort.events.sum())
-    (20, 2, 4)
+    (20, 2, 6)
     """
     _check(n_patients * n_beats, fs, 60.0, noise, spread)
     for name, value, low, high in (

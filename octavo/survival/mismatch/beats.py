@@ -11,6 +11,7 @@ open-source algorithm to detect onset and duration of QRS complexes".
 
 from __future__ import annotations
 
+from itertools import pairwise
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -139,7 +140,7 @@ def segments(signal: Floats, peaks: Ints) -> tuple[list[Floats], Ints, Ints]:
     if len(peaks) < 3:
         return [], peaks[:0], peaks[:0]
     cuts = (peaks[:-1] + peaks[1:]) // 2
-    beats = [signal[a:b] for a, b in zip(cuts[:-1], cuts[1:])]
+    beats = [signal[a:b] for a, b in pairwise(cuts)]
     return beats, peaks[1:-1], cuts[:-1]
 
 

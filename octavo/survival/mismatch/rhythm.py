@@ -108,8 +108,8 @@ def hrv(intervals: Any, segment: float = 300.0) -> HeartRateVariability:
     measures : HeartRateVariability
         ``sdnn``, the deviation of all intervals; ``sdann``, of the means of pieces; ``asdnn``, the
         mean deviation within pieces; ``rmssd``, of successive differences; ``hrvi``, the triangular
-        index; ``pnn50``, the share of differences above 50 ms; ``lf_hf``, the ratio of powers, cut at
-        0.95 in the paper.
+        index; ``pnn50``, the share of differences above 50 ms; ``lf_hf``, the ratio of powers, cut
+        at 0.95 in the paper.
 
     Examples
     --------
@@ -160,15 +160,15 @@ def heart_rate_turbulence(intervals: Any, premature: Any = None) -> HeartRateTur
     intervals : array-like of shape (n_intervals,)
         Milliseconds between beats, premature ones included.
     premature : array-like of int, default=None
-        Which intervals end in a premature beat; by default those at least 20 % shorter than the five
-        before that are followed by a pause at least 20 % longer.
+        Which intervals end in a premature beat; by default those at least 20 % shorter than the
+        five before that are followed by a pause at least 20 % longer.
 
     Returns
     -------
     turbulence : HeartRateTurbulence
         The onset, per cent, from the two intervals before and the two after the pause; the slope,
-        milliseconds a beat, the steepest of a line through five of the fifteen after it, of the mean
-        over premature beats; and the category: 0 if the onset is below 0 and the slope above
+        milliseconds a beat, the steepest of a line through five of the fifteen after it, of the
+        mean over premature beats; and the category: 0 if the onset is below 0 and the slope above
         2.5, 1 if one of both fails, 2 if both do.
 
     Examples
@@ -177,7 +177,7 @@ def heart_rate_turbulence(intervals: Any, premature: Any = None) -> HeartRateTur
     >>> from octavo.survival import heart_rate_turbulence
     >>> after = 800 + np.concatenate([[-20, -20], 4.0 * np.arange(13)])
     >>> heart_rate_turbulence(np.concatenate([[800] * 6, [500, 1100], after]))
-    HeartRateTurbulence(onset=-2.5, slope=7.6, category=0, n_premature=1)
+    HeartRateTurbulence(onset=-2.5, slope=8.0, category=0, n_premature=1)
     """
     rr = _checked_intervals(intervals, 6 + AFTER)
     if premature is None:
