@@ -2,9 +2,10 @@
 Unusual hearts among many
 =========================
 
-Each patient's recording becomes a few prototype beats with frequencies; patients are compared by the
-expected difference of two beats under time warping, and those who are unlike the others are flagged. The
-hearts are simulated: a tenth have some ectopic beats or a broad QRS complex, and twice the hazard.
+Each patient's recording becomes a few prototype beats with frequencies; patients are compared by
+the expected difference of two beats under time warping, and those who are unlike the others are
+flagged. The hearts are simulated: a tenth have some ectopic beats or a broad QRS complex, and twice
+the hazard.
 """
 
 import matplotlib.pyplot as plt
@@ -39,8 +40,8 @@ plot_prototypes(symbols, ax=right)
 fig.tight_layout()
 
 # %%
-# A cohort: mismatch of all pairs, in the order of average linkage, with the unusual patients marked; the
-# spectrum that the paper clips; and the events of those who are flagged.
+# A cohort: mismatch of all pairs, in the order of average linkage, with the unusual patients marked;
+# the spectrum that the paper clips; and the events of those who are flagged.
 
 cohort = make_heart_cohort(100, n_beats=100, ectopic_rate=0.05, random_state=0)
 segmenter = CycleSegmenter(fs=cohort.fs)

@@ -133,7 +133,7 @@ def expected_difference(run: Run) -> float:
     kind="own",
     seeds=SEEDS,
     expect=at_most(
-        1e-10, because="an identity, against scipy's integral of distribution functions"
+        1e-10, because="an identity, against scipy's integral"
     ),
 )
 def energy_distance(run: Run) -> float:

@@ -59,10 +59,14 @@ def symbolic_mismatch(
 
     Parameters
     ----------
-    S_p, S_q : list of array-like
-        Prototypes of either recording; a vector is taken as cycles of one sample.
-    F_p, F_q : array-like of shape (n_symbols,)
+    S_p : list of array-like
+        Prototypes of the one; a vector is taken as cycles of one sample.
+    F_p : array-like of shape (n_symbols,)
         How often each occurs: shares, or counts, which are divided by their sum.
+    S_q : list of array-like
+        Prototypes of the other.
+    F_q : array-like of shape (n_other_symbols,)
+        How often each of these occurs.
     metric : {"dtw", "euclidean"}, default="dtw"
         Warped, or by position for cycles of one length.
     band : float, default=None

@@ -12,12 +12,12 @@ from octavo.survival import (
 )
 from tests.conformance.discovery import Case
 
-RNG = np.random.default_rng(0)
-BEATS = [RNG.normal(size=n).cumsum() for n in (8, 9, 8, 10, 7, 8, 9, 8)]
+rng = np.random.default_rng(0)
+BEATS = [rng.normal(size=n).cumsum() for n in (8, 9, 8, 10, 7, 8, 9, 8)]
 SPOILT = [*BEATS, np.array([0.0, np.nan])]
-RECORDS = [[RNG.normal(size=n).cumsum() for n in (8, 9, 7, 8, 10, 6)] for _ in range(5)]
+RECORDS = [[rng.normal(size=n).cumsum() for n in (8, 9, 7, 8, 10, 6)] for _ in range(5)]
 SIGNAL = make_ecg(12, random_state=0).signal
-POINTS = RNG.normal(size=12)
+POINTS = rng.normal(size=12)
 PSI = np.abs(POINTS - POINTS[:, None]) + 0.1
 NAN_PSI = np.where(np.eye(12) > 0, np.nan, PSI)
 
@@ -55,7 +55,7 @@ CASES = [
         unfitted=[lambda m: m.transform(BEATS)],
     ),
     Case(
-        make=lambda: SymbolicMismatch(MaxMinSymbolizer(threshold=0.5)),
+        make=SymbolicMismatch,
         fit=lambda m: m.fit(RECORDS),
         query=lambda m: (m.mismatch_, m.transform(RECORDS[:2])),
         bad=[
