@@ -132,9 +132,7 @@ def expected_difference(run: Run) -> float:
     published="equal",
     kind="own",
     seeds=SEEDS,
-    expect=at_most(
-        1e-10, because="an identity, against scipy's integral"
-    ),
+    expect=at_most(1e-10, because="an identity, against scipy's integral"),
 )
 def energy_distance(run: Run) -> float:
     from scipy.stats import energy_distance as by_scipy

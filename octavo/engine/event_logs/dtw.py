@@ -46,7 +46,7 @@ class Ragged(NamedTuple):
     values: Floats
     starts: Ints
 
-    def __len__(self) -> int:  # type: ignore[override]
+    def __len__(self) -> int:
         return len(self.starts) - 1
 
     def series(self, i: int) -> Floats:

@@ -135,9 +135,12 @@ def risk_report(high_risk: Any, durations: Any, events: Any, covariates: Any = N
     coef, errors, risk = _cox(np.column_stack([group, known]), event, time)
     without = _cox(known, event, time)[2] if known.shape[1] else np.zeros(len(time))
     reach = float(ndtri(0.975)) * errors[0]
-    ends = np.exp(np.clip([coef[0], coef[0] - reach, coef[0] + reach], -LARGEST_LOG, LARGEST_LOG))
+    logs = np.array([coef[0], coef[0] - reach, coef[0] + reach])
+    ratio, low, high = np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG))
     return RiskReport(
-        *(float(end) for end in ends),
+        hazard_ratio=float(ratio),
+        ci_low=float(low),
+        ci_high=float(high),
         p_value=float(2.0 * ndtr(-abs(coef[0]) / errors[0])),
         coef=coef,
         standard_errors=errors,
