@@ -40,8 +40,8 @@ plot_prototypes(symbols, ax=right)
 fig.tight_layout()
 
 # %%
-# A cohort: mismatch of all pairs, in the order of average linkage, with the unusual patients marked;
-# the spectrum that the paper clips; and the events of those who are flagged.
+# A cohort: mismatch of all pairs, in the order of average linkage, with the unusual patients
+# marked; the spectrum that the paper clips; and the events of those who are flagged.
 
 cohort = make_heart_cohort(100, n_beats=100, ectopic_rate=0.05, random_state=0)
 segmenter = CycleSegmenter(fs=cohort.fs)

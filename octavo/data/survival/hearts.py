@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.checked import checked
 
 __all__ = ["HeartCohort", "SimulatedECG", "make_ecg", "make_heart_cohort"]
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 # Angle, strength and width of P, Q, R, S and T: the model's Table I.
 ANGLES = np.pi * np.array([-1 / 3, -1 / 12, 0.0, 1 / 12, 1 / 2])
@@ -39,7 +39,7 @@ class SimulatedECG(NamedTuple):
     """Millivolts, the samples of the R waves, which of them are ectopic, and samples a second."""
 
     signal: Floats
-    peaks: NDArray[np.int64]
+    peaks: Ints
     ectopic: Bools
     fs: float
 
