@@ -82,7 +82,8 @@ def _straight_cost(x, y):
 def _sum_cost(x, y, reach, squared, bound, rest, row):
     """Return the least sum of differences, or infinity where it exceeds the bound."""
     n, m = x.shape[0], y.shape[0]
-    row[:m] = np.inf
+    for j in range(m):
+        row[j] = np.inf
     for i in range(n):
         low, high = max(0, i - reach), min(m - 1, i + reach)
         diagonal = row[low - 1] if low > 0 else np.inf
@@ -106,8 +107,8 @@ def _sum_cost(x, y, reach, squared, bound, rest, row):
 def _path_cost(x, y, reach, squared, bound, rest, row, steps):
     """Return the least sum over the length of its shortest path, or infinity."""
     n, m = x.shape[0], y.shape[0]
-    row[:m] = np.inf
-    steps[:m] = 0.0
+    for j in range(m):
+        row[j], steps[j] = np.inf, 0.0
     for i in range(n):
         low, high = max(0, i - reach), min(m - 1, i + reach)
         diagonal = row[low - 1] if low > 0 else np.inf
@@ -137,12 +138,13 @@ def _path_cost(x, y, reach, squared, bound, rest, row, steps):
 
 @njit(cache=True, nogil=True)
 def _difference(x, y, how, bound, rest, row, steps):
-    if how.straight:
+    # what None stands for is not compiled until it is asked for
+    if row is None:
         return _straight_cost(x, y)
     reach = _reach(how.band, x.shape[0], y.shape[0])
-    if how.normalized:
-        return _path_cost(x, y, reach, how.squared, bound, rest, row, steps)
-    return _sum_cost(x, y, reach, how.squared, bound, rest, row)
+    if steps is None:
+        return _sum_cost(x, y, reach, how.squared, bound, rest, row)
+    return _path_cost(x, y, reach, how.squared, bound, rest, row, steps)
 
 
 @njit(cache=True, nogil=True)
@@ -170,13 +172,12 @@ def _rest_costs(x, low, high, squared, rest):
 
 
 @njit(cache=True, nogil=True)
-def _one_to_many(y, values, starts, first, last, how, bounds, out):
+def _one_to_many(y, values, starts, first, last, how, bounds, rest, row, steps, out):
     """Compare y with series first to last - 1; those beyond their bound get infinity."""
-    longest, m = 1, y.shape[0]
+    m, longest = y.shape[0], rest.shape[0] - 1
+    prune = False
     for i in range(first, last):
-        longest = max(longest, starts[i + 1] - starts[i])
-    rest, row, steps = np.zeros(longest + 1), np.empty(m), np.empty(m)
-    prune = not how.straight and np.isfinite(bounds[first:last]).any()
+        prune = prune or (bounds[i] < np.inf and not how.straight)
     low, high = np.empty(0), np.empty(0)
     if prune:
         widest = max(_reach(how.band, longest, m), _reach(how.band, 1, m))
@@ -194,13 +195,7 @@ def _one_to_many(y, values, starts, first, last, how, bounds, out):
 
 
 @njit(cache=True, nogil=True)
-def _cross(values, starts, others, other_starts, how, out):
-    longest = 1
-    for i in range(starts.shape[0] - 1):
-        longest = max(longest, starts[i + 1] - starts[i])
-    for j in range(other_starts.shape[0] - 1):
-        longest = max(longest, other_starts[j + 1] - other_starts[j])
-    rest, row, steps = np.zeros(longest + 1), np.empty(longest), np.empty(longest)
+def _cross(values, starts, others, other_starts, how, rest, row, steps, out):
     for i in range(starts.shape[0] - 1):
         x = values[starts[i] : starts[i + 1]]
         for j in range(other_starts.shape[0] - 1):
@@ -209,16 +204,12 @@ def _cross(values, starts, others, other_starts, how, out):
 
 
 @njit(cache=True, nogil=True)
-def _weighted_rows(values, starts, weights, groups, rows, other, how, out):
+def _weighted_rows(values, starts, weights, groups, rows, other, how, rest, row, steps, out):
     """Fill rows of the weighted means over all pairs of members of two groups.
 
     Groups are runs of series. Group p of the rows is compared with groups from ``other`` on, or,
     where that is negative, with those from p on.
     """
-    longest = 1
-    for i in range(starts.shape[0] - 1):
-        longest = max(longest, starts[i + 1] - starts[i])
-    rest, row, steps = np.zeros(longest + 1), np.empty(longest), np.empty(longest)
     for place in range(rows.shape[0]):
         p = rows[place]
         for q in range(p if other < 0 else other, groups.shape[0] - 1):
@@ -230,6 +221,17 @@ def _weighted_rows(values, starts, weights, groups, rows, other, how, out):
                     d = _difference(x, y, how, np.inf, rest, row, steps)
                     total += weights[i] * weights[j] * d
             out[p, q] = total
+
+
+def _work(how: Warping, longest: int) -> tuple[Floats, Floats | None, Floats | None]:
+    """Return room for one comparison at a time: rest of costs, a row, and its paths' lengths."""
+    row = None if how.straight else np.empty(longest)
+    steps = np.empty(longest) if how.normalized and not how.straight else None
+    return np.zeros(longest + 1), row, steps
+
+
+def _longest(*many: Ragged) -> int:
+    return max(int(np.diff(some.starts).max(initial=1)) for some in many)
 
 
 def in_threads(calls: Sequence[tuple[Any, ...]], kernel: Any, n_jobs: int | None) -> None:
@@ -245,10 +247,7 @@ def in_threads(calls: Sequence[tuple[Any, ...]], kernel: Any, n_jobs: int | None
 
 def warp(x: Floats, y: Floats, how: Warping, bound: float = np.inf) -> float:
     """Return the difference of two series; infinity where it exceeds the bound."""
-    out = np.empty(1)
-    many = ragged([x])
-    _one_to_many(y, many.values, many.starts, 0, 1, how, np.array([float(bound)]), out)
-    return float(out[0])
+    return float(one_to_many(y, ragged([x]), how, np.array([float(bound)]))[0])
 
 
 def one_to_many(
@@ -277,8 +276,9 @@ def one_to_many(
     n = len(many)
     out = np.empty(n)
     limits = np.full(n, np.inf) if bounds is None else np.ascontiguousarray(bounds, np.float64)
+    longest = max(len(y), _longest(many))
     calls = [
-        (y, many.values, many.starts, first, min(first + CHUNK, n), how, limits, out)
+        (y, *many, first, min(first + CHUNK, n), how, limits, *_work(how, longest), out)
         for first in range(0, n, CHUNK)
     ]
     in_threads(calls, _one_to_many, n_jobs)
@@ -288,7 +288,7 @@ def one_to_many(
 def cross(some: Ragged, others: Ragged, how: Warping) -> Floats:
     """Return the differences of all pairs."""
     out = np.empty((len(some), len(others)))
-    _cross(some.values, some.starts, others.values, others.starts, how, out)
+    _cross(*some, *others, how, *_work(how, _longest(some, others)), out)
     return out
 
 
@@ -328,8 +328,9 @@ def weighted_means(
     n = len(groups) - 1
     out = np.zeros((n, n))
     rows = np.arange(n) if rows is None else rows
+    longest = _longest(many)
     calls = [
-        (many.values, many.starts, weights, groups, rows[i : i + 1], other, how, out)
+        (*many, weights, groups, rows[i : i + 1], other, how, *_work(how, longest), out)
         for i in range(len(rows))
     ]
     in_threads(calls, _weighted_rows, n_jobs)
@@ -341,5 +342,6 @@ def _warmup() -> None:
     many = ragged([x, y])
     how = Warping(0.5, False, True, False)
     one_to_many(y, many, how, np.array([1.0, 1.0]))
+    warp(x, y, Warping())
     cross(many, many, how)
     weighted_means(many, np.ones(2), np.array([0, 1, 2]), how)
