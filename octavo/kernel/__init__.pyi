@@ -46,6 +46,12 @@ from octavo.kernel.mkl.kernel_normalize import kernel_alignment as kernel_alignm
 from octavo.kernel.mkl.kernel_normalize import normalize_kernel as normalize_kernel
 from octavo.kernel.mkl.kernel_stack import KernelStack as KernelStack
 from octavo.kernel.mkl.weight_norms import lp_kernel_weights as lp_kernel_weights
+from octavo.kernel.multitask.estimators import MEDMultitaskSVC as MEDMultitaskSVC
+from octavo.kernel.multitask.estimators import MEDMultitaskSVR as MEDMultitaskSVR
+from octavo.kernel.multitask.estimators import make_ising as make_ising
+from octavo.kernel.multitask.estimators import make_shared_sparse_tasks as make_shared_sparse_tasks
+from octavo.kernel.multitask.switches import med_iteration_bound as med_iteration_bound
+from octavo.kernel.multitask.switches import med_penalty as med_penalty
 from octavo.kernel.sparse_bayes.classifier import SparseBayesKernelClassifier as SparseBayesKernelClassifier
 from octavo.kernel.sparse_bayes.cusum import cusum_hairiness as cusum_hairiness
 from octavo.kernel.sparse_bayes.regressor import SparseBayesKernelRegressor as SparseBayesKernelRegressor
