@@ -50,6 +50,12 @@ from octavo.kernel.multitask.estimators import MEDMultitaskSVC as MEDMultitaskSV
 from octavo.kernel.multitask.estimators import MEDMultitaskSVR as MEDMultitaskSVR
 from octavo.kernel.multitask.estimators import make_ising as make_ising
 from octavo.kernel.multitask.estimators import make_shared_sparse_tasks as make_shared_sparse_tasks
+from octavo.kernel.multitask.ising import MEDIsingStructure as MEDIsingStructure
+from octavo.kernel.multitask.ising import NodewiseL1Ising as NodewiseL1Ising
+from octavo.kernel.multitask.path import MEDMultitaskPath as MEDMultitaskPath
+from octavo.kernel.multitask.pooling import MEDAdaptivePoolingSVC as MEDAdaptivePoolingSVC
+from octavo.kernel.multitask.pooling import MEDAdaptivePoolingSVR as MEDAdaptivePoolingSVR
+from octavo.kernel.multitask.sparse_regressor import MEDSparseRegressor as MEDSparseRegressor
 from octavo.kernel.multitask.switches import med_iteration_bound as med_iteration_bound
 from octavo.kernel.multitask.switches import med_penalty as med_penalty
 from octavo.kernel.sparse_bayes.classifier import SparseBayesKernelClassifier as SparseBayesKernelClassifier

@@ -1,4 +1,4 @@
-"""Tasks that share switches, solved a task at a time: Algorithm 1 with its bound, or with curvature.
+"""Tasks that share switches, solved a task at a time: Algorithm 1, or Newton steps.
 
 The dual is J(β) = Σ_m L_m(β_m) − ½ β'K⁰β − Σ_d φ(q_d) with q_d the sum of the tasks' energies.
 A step changes one task's variables by an ordinary machine whose matrix is either Theorem 1's bound,

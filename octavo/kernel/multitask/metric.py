@@ -9,12 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.kernels.gram import squared_distances
 from octavo.kernel.mkl.kernel_normalize import inverse_lengths
 from octavo.kernel.multitask.task_tables import stack_block
+
+
+def _scaled(X: Any, root: Floats) -> Any:
+    return X.multiply(root[None, :]).tocsr() if sp.issparse(X) else X * root
 
 
 class SwitchedMetric:
