@@ -109,7 +109,9 @@ class MEDIsingStructure(TaskMachines):
     Notes
     -----
     Scores rank pairs; they are no probabilities of edges, as the prior and C decide their level.
-    With thousands of rows nodewise logistic regression is consistent and cheaper.
+    The hinge asks only for the right sign: where a strong neighbour decides it, a weaker one keeps
+    a low score whatever the number of rows. With many rows nodewise logistic regression, which is
+    consistent, is the better choice.
 
     References
     ----------

@@ -87,7 +87,9 @@ class MEDSparseRegressor(RegressorMixin, SwitchedMachines):
 
     Notes
     -----
-    No coefficient is exactly zero: where zeros are wanted, use a lasso. Neither X nor y is scaled.
+    No coefficient is exactly zero: where zeros are wanted, use a lasso. Neither X nor y is scaled,
+    and a switch is half open where |w| is half of √(2 log alpha): scale y so that coefficients that
+    matter are larger.
     The convex problem here is the one that integrating the switches out gives; the program that
     Appendix C prints bounds the error of a prediction without switches and penalises φ(a(w)).
     A matrix of rows by rows is factorised in every step.

@@ -66,7 +66,7 @@ def amplitudes(w: Floats, alpha: float) -> Floats:
         step = a - excess / np.maximum(s + s * (1.0 - s) * a * a, 1e-300)
         inside = (step > low) & (step < high)
         new = np.where(inside, step, 0.5 * (low + high))
-        if np.all(np.abs(new - a) <= 1e-15 * np.maximum(a, 1e-300)):
+        if np.all(np.abs(new - a) <= 1e-14 * np.maximum(a, 1e-300)):
             break
         a = new
     return a

