@@ -50,7 +50,9 @@ def test_large_alpha_is_one_machine_with_a_bias_a_task():
     problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + 0.5 * loss))
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
     assert model.objective_ == pytest.approx(problem.value, abs=1e-6)
-    np.testing.assert_allclose(model.decision_function(X, task), values.value, atol=1e-3)
+    # The objective leaves the bias of a task without margin vectors an interval.
+    gaps = model.decision_function(X, task) - values.value
+    assert max(np.ptp(gaps[task == m]) for m in range(3)) < 1e-3
 
 
 def test_the_odd_task_opens_its_switch():
