@@ -37,6 +37,8 @@ from octavo.kernel.multitask.task_tables import (
     task_matrices,
 )
 
+DENSE_CELLS = 10**6  # of a sparse table that is made dense
+
 SOLVING: dict[str, list[Any]] = {
     "alpha": [Interval(Real, 0, None, closed="left")],
     "C": [Interval(Real, 0, None, closed="neither")],
@@ -161,10 +163,12 @@ class SwitchedMachines(TaskMachines):
         """Return checked rows (or kernels) and targets."""
         self._check_numbers()
         if not self._is_precomputed():
-            options = {"accept_sparse": "csr", "dtype": np.float64, **options}
+            options = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", **options}
             X, y = validate_rows(self, X, y, ensure_min_samples=2, **options)
             check_squares(X)
-            return X, y
+            # Small tables are faster dense, and then their storage does not matter to the last bit.
+            small = sp.issparse(X) and X.shape[0] * X.shape[1] <= DENSE_CELLS
+            return (X.toarray() if small else X), y
         X = as_stack(X)
         self.n_features_in_ = X.shape[1]
         y = column_or_1d(y, warn=True)

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.metrics import accuracy_score, r2_score
@@ -21,7 +22,7 @@ from octavo.engine.estimators.doubles import check_squares
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.engine.kernels.gram import KERNEL_PARAMETERS, check_gram, resolve_kernel, row_chunks
-from octavo.kernel.multitask.base import SOLVING, Problem, TaskMachines, asked_places
+from octavo.kernel.multitask.base import DENSE_CELLS, SOLVING, Problem, TaskMachines, asked_places
 from octavo.kernel.multitask.losses import Loss, hinge_loss, tube_loss
 from octavo.kernel.multitask.switches import warn_if_saturated
 from octavo.kernel.multitask.task_blocks import KernelBlock
@@ -67,9 +68,12 @@ class PooledMachines(TaskMachines):
             y,
             accept_sparse=False if precomputed else "csr",
             dtype=np.float64,
+            order="C",
             ensure_min_samples=2,
             **options,
         )
+        if sp.issparse(X) and X.shape[0] * X.shape[1] <= DENSE_CELLS:
+            X = X.toarray()
         if precomputed:
             check_gram(X)
         else:

@@ -181,7 +181,8 @@ def test_switches_stay_in_their_range_and_find_the_planted_features():
     assert roc_auc_score(informative, s) > 0.98
 
 
-def test_sparse_rows_give_the_same_model():
+def test_sparse_rows_give_the_same_model(monkeypatch):
+    monkeypatch.setattr("octavo.kernel.multitask.base.DENSE_CELLS", 0)
     X, y, task, _ = small_tasks(11)
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     dense = MEDMultitaskSVC(alpha=5.0, **TIGHT).fit(X, y, task)
@@ -270,6 +271,7 @@ def test_many_rows_of_a_task_need_no_matrix(monkeypatch):
     X, y, task, _ = small_tasks(16, n_rows=30)
     expected = MEDMultitaskSVC(alpha=3.0, tol=1e-6).fit(X, y, task)
     monkeypatch.setattr("octavo.kernel.multitask.task_blocks.MATRIX_ROWS", 5)
+    monkeypatch.setattr("octavo.kernel.multitask.base.DENSE_CELLS", 0)
     for table in (X, sp.csr_matrix(X)):
         model = MEDMultitaskSVC(alpha=3.0, tol=1e-6).fit(table, y, task)
         assert model.dual_objective_ == pytest.approx(expected.dual_objective_, rel=1e-5)
