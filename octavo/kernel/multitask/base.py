@@ -113,7 +113,7 @@ class TaskMachines(CallbackSupportMixin, SoundEstimator):
         offsets = fit.offsets
         if not self._has_offset():
             offsets = np.array([float(self.bias) * total.sum() for total in totals])
-        self.intercept_ = offsets
+        self.intercept_: Any = offsets
         self.objective_, self.dual_objective_, self.duality_gap_ = fit.primal, fit.dual, fit.gap
         self.history_, self.n_iter_ = fit.history, max(fit.n_sweeps, 1)
         self._totals = totals
@@ -193,7 +193,7 @@ class SwitchedMachines(TaskMachines):
             self.stack_._validate_params()
             data = task_matrices(self.stack_, X, tasks.rows)
             n_columns = len(data[0])
-            self._X = None if self._is_precomputed() else X
+            self._X: Any = None if self._is_precomputed() else X
         shared = self.shared or count == 1
         make = FeatureBlock if self.select == "features" else KernelBlock
         blocks = [

@@ -42,7 +42,7 @@ class _Metric:
     """Methods that switches give both estimators."""
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.transformer_tags = TransformerTags()
         return tags
 
@@ -92,7 +92,7 @@ class _Metric:
         callable
             ``metric(X, Y=None)`` gives the distances between rows; Δ² = Σ ŝ(d) Δ_d².
         """
-        check_is_fitted(self)  # type: ignore[arg-type]
+        check_is_fitted(self)
         if self.switches_.ndim > 1:  # type: ignore[attr-defined]
             raise ValueError("There is one metric a task with shared=False; see switches_.")
         if self._is_precomputed():  # type: ignore[attr-defined]

@@ -104,7 +104,7 @@ class PooledMachines(TaskMachines):
         fit = self._solve(problem, start, X, y)
         self.switches_, self.tasks_, self._rows = fit.switches, tasks.names, tasks.rows
         self._keep_dual(problem, len(order))
-        self._X = None if self._kernel is None else X
+        self._X: Any = None if self._kernel is None else X
         warn_if_saturated(fit.switches, self.alpha, fit.energies, "the tasks")
 
     def _values(self, X: Any, task: Any) -> Floats:

@@ -64,7 +64,7 @@ def places_of_queries(task: Any, names: Any, n_rows: int) -> Rows:
 
 def signs_by_task(codes: Rows, tasks: TaskRows, classes: Any) -> list[Floats]:
     """Return labels of ±1 for each task; one whose rows are of one class is refused by name."""
-    signs = [2.0 * codes[rows] - 1.0 for rows in tasks.rows]
+    signs: list[Floats] = [np.where(codes[rows] == 1, 1.0, -1.0) for rows in tasks.rows]
     if tasks.names is not None:
         for name, one, rows in zip(tasks.names, signs, tasks.rows):
             if abs(one.sum()) == len(one):
