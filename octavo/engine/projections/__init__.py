@@ -1,0 +1,1 @@
+"""Projections: isotonic, cones, simplices."""
