@@ -17,6 +17,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from octavo.engine.estimators.arrays import Floats, Indices
 
+_FEW = 256  # pairs whose differences are cheaper to form than to avoid
 _EXACT = 600  # the smaller side up to which principal directions come from a full decomposition
 
 
@@ -96,11 +97,13 @@ class PairDifferences:
         sums = np.asarray(self._incidence @ V)
         return sums if self.X is None else np.asarray(self.X.T @ sums)
 
-    def take(self, rows: Indices | slice) -> PairDifferences:
-        """Return some of the pairs, over the items that they name."""
+    def take(self, rows: Indices | slice) -> TableRows | PairDifferences:
+        """Return some of the pairs: differences where they are few, else the items they name."""
         pairs = self.pairs[rows]
         if self.X is None:
             return PairDifferences(self.n_items, pairs)
+        if len(pairs) <= _FEW:
+            return TableRows(self.X[pairs[:, 0]] - self.X[pairs[:, 1]])
         items, places = np.unique(pairs, return_inverse=True)
         return PairDifferences(self.X[items], places.reshape(pairs.shape))
 

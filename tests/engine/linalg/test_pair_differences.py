@@ -17,9 +17,10 @@ def test_products_equal_those_of_formed_differences(form):
     np.testing.assert_allclose(rows.dot(G), D @ G, atol=1e-13)
     np.testing.assert_allclose(rows.transposed_dot(V), D.T @ V, atol=1e-13)
     np.testing.assert_allclose(rows.squared_lengths(), (D**2).sum(axis=1), atol=1e-13)
-    part = rows.take(np.array([3, 3, 17]))
-    np.testing.assert_allclose(part.dot(G), D[[3, 3, 17]] @ G, atol=1e-13)
-    np.testing.assert_allclose(part.transposed_dot(V[:3]), D[[3, 3, 17]].T @ V[:3], atol=1e-13)
+    for chosen in (np.array([3, 3, 17]), rng.integers(0, 40, 300)):
+        part, W = rows.take(chosen), rng.standard_normal((len(chosen), 3))
+        np.testing.assert_allclose(part.dot(G), D[chosen] @ G, atol=1e-12)
+        np.testing.assert_allclose(part.transposed_dot(W), D[chosen].T @ W, atol=1e-12)
 
 
 def test_a_number_of_items_stands_for_unit_vectors():
