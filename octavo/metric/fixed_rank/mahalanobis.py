@@ -74,8 +74,8 @@ class LowRankMahalanobis(
     ----------
     rank : int or None, default=2
         Columns of G; None stands for n_features.
-    geometry : {"polar", "flat"}, default="polar"
-        As for `FixedRankPSDRegressor`; "flat" is the faster one.
+    geometry : {"flat", "polar"}, default="flat"
+        As for `FixedRankPSDRegressor`. From principal directions, "flat" needs far fewer steps.
     lam : float, default=0.5
         The paper's λ for "polar": weight of the subspace.
     n_pairs : {"auto"} or int, default="auto"
@@ -149,7 +149,7 @@ class LowRankMahalanobis(
     def __init__(
         self,
         rank=2,
-        geometry="polar",
+        geometry="flat",
         lam=0.5,
         *,
         n_pairs="auto",

@@ -68,9 +68,9 @@ def classical_scaling(D: Floats, r: int) -> Floats:
 class OnlineMDS(CallbackSupportMixin, SoundEstimator):
     """Place items so that squared distances are squared dissimilarities, and follow changes.
 
-    Minimises SSTRESS = Σ (‖g_i - g_j‖² - δ_ij²)² by descent on the coordinates. When a dissimilarity
-    changes, `update` moves the two items it names and no others: the map stays recognisable and a
-    change costs O(rank).
+    Minimises SSTRESS = Σ (‖g_i - g_j‖² - δ_ij²)² by descent on the coordinates. When a
+    dissimilarity changes, `update` moves the two items it names and no others: the map stays
+    recognisable and a change costs O(rank).
 
     For a map that is made once and must be faithful to small distances, `sklearn.manifold.MDS`
     (SMACOF, of distances that are not squared) is the better choice.

@@ -47,7 +47,7 @@ def test_pairs_give_what_regression_on_formed_differences_gives(geometry):
     ours.fit_pairs(X, pairs, 0, target)
     formed = FixedRankPSDRegressor(2, geometry, **options).fit(D, target)
     expected = formed.components_ @ formed.components_.T
-    # Noise-free targets: both end at the matrix behind them, the flat ones at the square root of tol.
+    # Noise-free targets: both end at the matrix behind them, as near as the root of tol.
     np.testing.assert_allclose(ours.get_mahalanobis_matrix(), expected, atol=1e-3)
     np.testing.assert_allclose(ours.pair_distance(X, pairs) ** 2, target, atol=1e-2)
 
