@@ -536,8 +536,8 @@ PROBLEMS = (
         "distances",
         "I know which things are alike, and want a distance that says so",
         (
-            "Labels or must/cannot pairs, and features up to 100,000: `LowRankMahalanobis` learns a "
-            "distance of low rank; a stream of targets: `OnlineFixedRankPSD`.",
+            "Labels or must/cannot pairs, and features up to 100,000: `LowRankMahalanobis` learns "
+            "a distance of low rank; a stream of targets: `OnlineFixedRankPSD`.",
             "A kernel matrix to improve, no new items: `LowRankKernelLearner`; targets for "
             "quadratic forms: `FixedRankPSDRegressor`.",
             "A map that follows dissimilarities while they change: `OnlineMDS`.",
