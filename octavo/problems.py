@@ -542,8 +542,8 @@ PROBLEMS = (
             "quadratic forms: `FixedRankPSDRegressor`.",
             "A map that follows dissimilarities while they change: `OnlineMDS`.",
         ),
-        "`NeighborhoodComponentsAnalysis` from labels, with all pairs at once; `MDS` for a map made "
-        "once.",
+        "`NeighborhoodComponentsAnalysis` from labels, with all pairs at once; `MDS` for a map "
+        "that is made once.",
         (
             "metric learning",
             "mahalanobis",

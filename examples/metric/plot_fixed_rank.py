@@ -41,8 +41,8 @@ plot_error_by_rank(ranks, errors, ax=left)
 plot_learned_map(maps[2][test], y[test], ax=right)
 
 # %%
-# The matrix behind it can be regressed on directly. Three dimensions, two of them loud: a plane that
-# is learned puts all rows on its ellipse, the plane of a PCA cannot.
+# The matrix behind it can be regressed on directly. Three dimensions, two of them loud: a plane
+# that is learned puts all rows on its ellipse, the plane of a PCA cannot.
 
 A, target, _ = make_fixed_rank_targets(200, 3, eigenvalues=(4.0, 3.0, 0.01), random_state=0)
 fits = {

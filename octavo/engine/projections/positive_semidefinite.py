@@ -25,8 +25,8 @@ def project_positive_semidefinite(M: Floats) -> Floats:
     --------
     >>> import numpy as np
     >>> from octavo.engine.projections.positive_semidefinite import project_positive_semidefinite
-    >>> project_positive_semidefinite(np.diag([2.0, -1.0])).tolist()
-    [[2.0, 0.0], [0.0, 0.0]]
+    >>> project_positive_semidefinite(np.diag([4.0, -1.0])).round(9).tolist()
+    [[4.0, 0.0], [0.0, 0.0]]
     """
     values, vectors = eigh(0.5 * (M + M.T))
     kept = values > 0.0

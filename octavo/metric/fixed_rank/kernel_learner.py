@@ -110,7 +110,8 @@ class LowRankKernelLearner(CallbackSupportMixin, SoundEstimator):
     >>> from octavo.metric import LowRankKernelLearner
     >>> K = np.eye(4) + 1.0
     >>> pairs, squared = [[0, 1], [2, 3], [0, 2], [1, 3]], [0.1, 0.1, 4.0, 4.0]
-    >>> model = LowRankKernelLearner(rank=4, tol=1e-10).fit(K, pairs, squared)
+    >>> model = LowRankKernelLearner(rank=3, geometry="flat", tol=1e-12)
+    >>> model = model.fit(K, pairs, squared)
     >>> G = model.kernel_factor_
     >>> round(float(np.sum((G[0] - G[1]) ** 2)), 3)
     0.1
