@@ -211,15 +211,15 @@ class OnlineMDS(CallbackSupportMixin, SoundEstimator):
         check_is_fitted(self)
         n = len(self.embedding_)
         for name, item in (("i", i), ("j", j)):
-            if not isinstance(item, (Integral, np.integer)) or not 0 <= item < n:
+            if not isinstance(item, (int, np.integer)) or not 0 <= item < n:
                 raise ValueError(f"{name} must be an item, 0 to {n - 1}; got {item!r}.")
         if i == j:
             raise ValueError(f"i and j must be two items; both are {i}.")
-        if not isinstance(delta, Real) or not 0.0 <= delta < 1e60:
+        if not isinstance(delta, (int, float, np.number)) or not 0.0 <= float(delta) < 1e60:
             raise ValueError(f"delta must be a dissimilarity, at least 0; got {delta!r}.")
         apart = self.embedding_[i] - self.embedding_[j]
         squared = float(apart @ apart)
-        if squared == 0.0 and delta > 0.0:  # no direction: any serves
+        if squared == 0.0 and float(delta) > 0.0:  # no direction: any serves
             apart = np.zeros_like(apart)
             apart[0] = 1e-3 * delta
             squared = float(apart @ apart)

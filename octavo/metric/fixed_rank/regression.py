@@ -256,15 +256,13 @@ class FixedRankPSDRegressor(RegressorMixin, CallbackSupportMixin, SoundEstimator
         """
         rows, y, relation, r = self._read(A, y, relation, reset=True)
         rng = check_random_state(self.random_state)
-        best = None
+        fits = []
         with FitProgress(self, self.max_iter * self.n_init, A, y) as progress:
             for start in range(self.n_init):
                 init = self.init if start == 0 else "random"
-                fit = self._descend(
-                    rows, y, relation, start_factor(rows, r, init, y, relation, rng), progress
-                )
-                if best is None or fit.descent.costs[-1] < best.descent.costs[-1]:
-                    best = fit
+                G = start_factor(rows, r, init, y, relation, rng)
+                fits.append(self._descend(rows, y, relation, G, progress))
+        best = min(fits, key=lambda fit: fit.descent.costs[-1])
         self._keep(best)
         warn_unless_converged(self, best.descent, self.max_iter)
         warn_of_collapse(best.G)

@@ -78,7 +78,8 @@ class FlatWalk:
 
     def move(self, step: float) -> float:
         """Take the step; return the relative change of G."""
-        change = step * float(np.linalg.norm(self._xi)) / max(np.linalg.norm(self._G), 1e-300)
+        size = max(float(np.linalg.norm(self._G)), 1e-300)
+        change = step * float(np.linalg.norm(self._xi)) / size
         self._G = self._G + step * self._xi  # Eq. (10)
         self._moves += 1
         stale = self._moves % _REFRESH == 0
@@ -241,7 +242,8 @@ class LogWalk:
         """Take the step; return the relative change of the symmetric root of W."""
         before = self._root()
         self._take(*self._eigen_at(step))
-        return float(np.linalg.norm(self._root() - before) / max(np.linalg.norm(before), 1e-300))
+        size = max(float(np.linalg.norm(before)), 1e-300)
+        return float(np.linalg.norm(self._root() - before)) / size
 
     def _root(self) -> Floats:
         return (self._V * np.exp(0.5 * self._logs)) @ self._V.T
