@@ -267,7 +267,7 @@ def direction_is_consistent(run: Run) -> float:
         coef = survival.MinlipRanker(C=None).fit(X, u + u**3).coef_
         return float(np.arccos(min(1.0, coef @ w / np.linalg.norm(coef))))
 
-    return np.mean([angle(50) for _ in range(4)]) / max(angle(2000), 1e-12)
+    return float(np.mean([angle(50) for _ in range(4)])) / max(angle(2000), 1e-12)
 
 
 # --- sparse machines (Figure 3) ------------------------------------------------------------------
@@ -484,7 +484,8 @@ def nearest_beats_next(run: Run) -> float:
 def curves_are_calibrated(run: Run) -> float:
     minlip, _, A, B, known, y = cancer_machines(run.seed, run.full)
     cox = survival.CoxRegression(alpha=1.0).fit(A, known)
-    times = np.linspace(*np.quantile(y["time"][y["event"]], [0.05, 0.95]), 60)
+    first, last = np.quantile(y["time"][y["event"]], [0.05, 0.95])
+    times = np.linspace(first, last, 60)
     scores = [
         survival.integrated_brier_score(known, y, m.predict_survival_function(B, times), times)
         for m in (cox, minlip)

@@ -204,7 +204,7 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
                 "No utility of this kind orders all rows (the problem without errors has no "
                 "solution): set C to a number, which allows for errors."
             )
-        q = np.bincount(problem.rows, fit.q, len(X))
+        q: Any = np.bincount(problem.rows, fit.q, len(X))
         self._certify(fit)
         return fit.w, q, fit
 
@@ -242,7 +242,7 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
             progress.step()
         below, above = np.flatnonzero(problem.low >= 0), np.flatnonzero(problem.high >= 0)
         m = len(below)
-        q = np.bincount(problem.rows[below], -found.y[:m], len(X))
+        q: Any = np.bincount(problem.rows[below], -found.y[:m], len(X))
         q -= np.bincount(problem.rows[above], -found.y[m : m + len(above)], len(X))
         self._certify(found._replace(duality_gap=abs(found.duality_gap)))
         return found.x[: problem.features.shape[1]], q
