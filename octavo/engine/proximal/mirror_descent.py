@@ -27,8 +27,10 @@ from octavo.engine.estimators.doubles import reachable_tolerance, real_array
 
 __all__ = ["MirrorDescent", "MirrorDescentResult", "mirror_descent_product_simplex"]
 
-_GROW, _SHRINK = 1.2, 0.5  # of a coordinate's step: its sign has stayed, or has changed
-_LONGEST, _SHORTEST = 200.0, 1e-3  # of a step, relative to 1 / max |gradient|
+_GROW, _SHRINK = 1.2, 0.6  # of a coordinate's step: its sign has stayed, or has changed
+_RISEN = 0.7  # of all steps, where f has risen
+_INERTIA = 0.5  # of the last change, while a coordinate keeps its sign and f falls
+_LONGEST, _SHORTEST = 500.0, 1e-3  # of a step, relative to 1 / max |gradient|
 _LOWEST = np.log(1e-12)  # of log x below that of its block's largest: from lower none comes back
 NONE = 1e-9  # share of its block's largest below which a coordinate is zero
 SCHEDULES = ("adaptive", "sqrt")
@@ -56,11 +58,12 @@ class MirrorDescent:
     sizes : sequence of int
         Number of coordinates of each simplex.
     step : float, default=2.0
-        Length of the first step, the A of A √(ln n_max) / (max |gradient| √t).
+        Length of the first step in units of 1 / max |gradient|.
     schedule : {"adaptive", "sqrt"}, default="adaptive"
-        ``"sqrt"`` is that rule. ``"adaptive"`` starts with it and gives every coordinate a step
-        of its own, which grows while the coordinate's advantage over its block keeps its sign and
-        halves when that changes.
+        ``"sqrt"``: step √(ln n_max) / √t, the rule of the proof. ``"adaptive"``: every coordinate
+        a step of its own, which grows while the coordinate's advantage over its block keeps its
+        sign and shrinks when that changes; all shrink when f has risen, and half of the last
+        change is added while neither happens.
     x : ndarray, default=None
         Where to start; the middle by default.
     """
@@ -78,8 +81,9 @@ class MirrorDescent:
         self.schedule, self.n_moves = schedule, 0
         total = int(self.sizes.sum())
         self._first = step * np.sqrt(np.log(max(int(self.sizes.max()), 2)))
-        self._steps = np.full(total, self._first)
-        self._advantage = np.zeros(total)
+        self._steps = np.full(total, step)
+        self._advantage, self._value = np.zeros(total), np.inf
+        self._change = np.zeros(total)
         middle = np.repeat(1.0 / self.sizes, self.sizes)
         self._logs = np.log(np.maximum(middle if x is None else x, np.exp(2.0 * _LOWEST)))
         self._settle()
@@ -109,19 +113,19 @@ class MirrorDescent:
         # max over y of -g'y is the sum of the blocks' largest -g
         return float(self.x @ gradient + self.largest(-gradient).sum())
 
-    def move(self, gradient: Floats) -> None:
-        """Take the step of Algorithm 1: λ ∝ λ exp(-s ∂f/∂λ) within every block."""
+    def move(self, gradient: Floats, value: float) -> None:
+        """Take the step of Algorithm 1 from where f is `value`: λ ∝ λ exp(-s ∂f/∂λ)."""
         self.n_moves += 1
         if self.schedule == "sqrt":
             top = float(np.abs(gradient).max())
             factor = self._first / np.sqrt(self.n_moves)
             change = -factor * gradient / (top if top > 0.0 else 1.0)
         else:
-            change = self._adapted(gradient)
+            change = self._adapted(gradient, value)
         self._logs += change
         self._settle()
 
-    def _adapted(self, gradient: Floats) -> Floats:
+    def _adapted(self, gradient: Floats, value: float) -> Floats:
         """Return the change of the logarithms with steps that follow signs."""
         top = self.spread(self.largest(np.abs(gradient)))
         mean = self.spread(self.sums(self.x * gradient))
@@ -129,9 +133,14 @@ class MirrorDescent:
         agree = advantage * self._advantage
         self._steps[agree > 0.0] *= _GROW
         self._steps[agree < 0.0] *= _SHRINK
+        self._change[agree < 0.0] = 0.0
+        if value > self._value:
+            self._steps *= _RISEN
+            self._change[:] = 0.0
         np.clip(self._steps, _SHORTEST, _LONGEST, out=self._steps)
-        self._advantage = advantage
-        return self._steps * advantage
+        self._advantage, self._value = advantage, value
+        self._change = _INERTIA * self._change + self._steps * advantage
+        return self._change
 
 
 @checked
@@ -225,7 +234,7 @@ def mirror_descent_product_simplex(
         rows.append((value, lower, gap))
         if gap <= tol * scale or n_iter == max_iter:
             break
-        descent.move(gradient)
+        descent.move(gradient, value)
     return MirrorDescentResult(best, upper, gap, n_iter, gap <= tol * scale, np.array(rows))
 
 

@@ -96,7 +96,7 @@ def test_the_proved_schedule_is_the_papers():
         x = x * np.exp(-1.5 * np.sqrt(np.log(3)) * g / (3.0 * np.sqrt(t)))
         x[:3] /= x[:3].sum()
         x[3:] /= x[3:].sum()
-        descent.move(g)
+        descent.move(g, float(g @ x))
         np.testing.assert_allclose(descent.x, x, rtol=1e-12)
 
 
@@ -113,8 +113,8 @@ def test_scale_and_offset_of_f_do_not_matter(seed, factor, offset):
 
     one, two = MirrorDescent([4, 3]), MirrorDescent([4, 3])
     for _ in range(5):
-        one.move(plain(one.x)[1])
-        two.move(scaled(two.x)[1])
+        one.move(*plain(one.x)[::-1])
+        two.move(*scaled(two.x)[::-1])
     np.testing.assert_allclose(one.x, two.x, rtol=1e-6, atol=1e-9)
 
 
