@@ -79,6 +79,9 @@ from octavo.plot.kernel.steered import plot_before_and_after as plot_before_and_
 from octavo.plot.kernel.steered import plot_draggable_map as plot_draggable_map
 from octavo.plot.kernel.steered import plot_map_distortion as plot_map_distortion
 from octavo.plot.kernel.steered import plot_steered_map as plot_steered_map
+from octavo.plot.kernel.vskl import plot_accuracy_by_q as plot_accuracy_by_q
+from octavo.plot.kernel.vskl import plot_gap_by_machines as plot_gap_by_machines
+from octavo.plot.kernel.vskl import plot_group_weights as plot_group_weights
 from octavo.plot.linear.l1_programs import plot_l1_path as plot_l1_path
 from octavo.plot.linear.l1_programs import plot_lp_path as plot_lp_path
 from octavo.plot.linear.private import plot_decision_regions as plot_decision_regions

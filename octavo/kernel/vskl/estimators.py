@@ -19,6 +19,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.class_weight import compute_class_weight
 
+from octavo.data.kernel.modalities import make_modalities
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.proximal.mirror_descent import mirror_descent_product_simplex
@@ -31,6 +32,7 @@ __all__ = [
     "SimpleMKLClassifier",
     "VSKLClassifier",
     "VSKLRegressor",
+    "make_modalities",
     "mirror_descent_product_simplex",
 ]
 

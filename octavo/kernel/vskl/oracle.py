@@ -220,7 +220,7 @@ class VSKLOracle(NamedTuple):
 
     ``alpha`` ≥ 0 are the machine's variables, ``gamma`` the weights of the groups (of which 1/γ_j
     multiply the kernels for q ≥ 1, γ_j for q < 1), ``gradient`` is dG/dλ in the order of the
-    kernels. The objective may be below G(λ) by ``gap`` at most. ``values`` are the dual objective
+    kernels. The objective may be below G(λ) by ``gap`` at most. ``objectives`` are those
     after every half-step.
     """
 
@@ -231,7 +231,7 @@ class VSKLOracle(NamedTuple):
     gap: float
     intercept: float
     n_svm_calls: int
-    values: Floats
+    objectives: Floats
 
 
 @checked

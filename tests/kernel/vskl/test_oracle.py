@@ -59,8 +59,8 @@ def test_half_steps_never_fall_and_gamma_is_on_the_boundary(q):
     blocks, groups, y = features_of(1)
     lam = interior(groups, np.random.default_rng(2))
     found = vskl_oracle(definite(blocks), groups, lam, y, C, q, tol=1e-10)
-    assert (np.diff(found.values) >= -1e-9 * found.objective).all()
-    assert len(found.values) == 2 * found.n_svm_calls
+    assert (np.diff(found.objectives) >= -1e-9 * found.objective).all()
+    assert len(found.objectives) == 2 * found.n_svm_calls
     power = 1.0 if q == np.inf else q / (q - 1.0)
     assert abs((found.gamma**power).sum() - 1.0) < 1e-12
     assert (found.alpha >= 0.0).all()
