@@ -30,7 +30,8 @@ __all__ = ["MirrorDescent", "MirrorDescentResult", "mirror_descent_product_simpl
 _GROW, _SHRINK = 1.2, 0.6  # of a coordinate's step: its sign has stayed, or has changed
 _RISEN = 0.7  # of all steps, where f has risen
 _INERTIA = 0.5  # of the last change, while a coordinate keeps its sign and f falls
-_LONGEST, _SHORTEST = 500.0, 1e-3  # of a step, relative to 1 / max |gradient|
+_LONGEST, _SHORTEST = 500.0, 1e-6  # of a step, relative to 1 / max |gradient|
+_MEMORY = 0.9  # of max |gradient|: where the gradient vanishes, steps must not grow by it
 _LOWEST = np.log(1e-12)  # of log x below that of its block's largest: from lower none comes back
 NONE = 1e-9  # share of its block's largest below which a coordinate is zero
 SCHEDULES = ("adaptive", "sqrt")
@@ -83,7 +84,7 @@ class MirrorDescent:
         self._first = step * np.sqrt(np.log(max(int(self.sizes.max()), 2)))
         self._steps = np.full(total, step)
         self._advantage, self._value = np.zeros(total), np.inf
-        self._change = np.zeros(total)
+        self._change, self._top = np.zeros(total), np.zeros(len(self.sizes))
         middle = np.repeat(1.0 / self.sizes, self.sizes)
         self._logs = np.log(np.maximum(middle if x is None else x, np.exp(2.0 * _LOWEST)))
         self._settle()
@@ -127,7 +128,8 @@ class MirrorDescent:
 
     def _adapted(self, gradient: Floats, value: float) -> Floats:
         """Return the change of the logarithms with steps that follow signs."""
-        top = self.spread(self.largest(np.abs(gradient)))
+        self._top = np.maximum(self.largest(np.abs(gradient)), _MEMORY * self._top)
+        top = self.spread(self._top)
         mean = self.spread(self.sums(self.x * gradient))
         advantage = np.divide(mean - gradient, top, out=np.zeros_like(top), where=top > 0.0)
         agree = advantage * self._advantage
