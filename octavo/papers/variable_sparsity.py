@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -58,7 +59,7 @@ PAPER = Paper(
             quadratic=True,
             trials={
                 "VSKLClassifier": _TRIAL,
-                "VSKLRegressor": _TRIAL,
+                "VSKLRegressor": replace(_TRIAL, grid=tuple({"C": C} for C in (0.01, 0.1, 1.0))),
                 "VSKLClassifierCV": Trial(
                     grid=({},),
                     params={

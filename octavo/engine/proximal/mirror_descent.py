@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.doubles import reachable_tolerance, real_array
 
@@ -71,7 +71,7 @@ class MirrorDescent:
 
     def __init__(
         self,
-        sizes: Sequence[int],
+        sizes: Sequence[int] | Indices,
         *,
         step: float = 2.0,
         schedule: str = "adaptive",

@@ -112,7 +112,7 @@ def shifted(K: Floats, which: Indices, names: Sequence[str]) -> Floats:
 class VSKLBase(LpMKLBase):
     """What the estimators of grouped kernel learning have in common."""
 
-    def _solver(self, **more: Any) -> Callable[..., VSKLFit]:
+    def _solver(self) -> Callable[..., VSKLFit]:
         """Return what solves for one machine."""
         oracle_tol = None if self.oracle_tol == "adaptive" else float(self.oracle_tol)
 
@@ -140,7 +140,7 @@ class VSKLBase(LpMKLBase):
 
     def _solve_machines(self, X: Any, y: Any, machines: Sequence[Machine]) -> None:
         """Learn weights and a machine for every class, and store them."""
-        earlier = getattr(self, "_fits", None) if getattr(self, "warm_start", False) else None
+        earlier = getattr(self, "_group_fits", None) if getattr(self, "warm_start", False) else None
         K = self._fit_stack(X)
         groups = self._groups_of(len(K))
         self.group_names_ = groups.names
@@ -168,7 +168,7 @@ class VSKLBase(LpMKLBase):
 
     def _store_fits(self, fits: list[VSKLFit], groups: KernelGroups, used: KernelGroups) -> None:
         """Turn solutions into fitted attributes."""
-        self._fits = fits
+        self._group_fits = fits
         single = len(fits) == 1
         # A group without signal has γ = 0: its kernels have no weight.
         places = [groups.names.index(name) for name in used.names]

@@ -184,6 +184,7 @@ class GroupOracle:
                 break
             if n_calls < self.max_rounds:
                 omega = response
+        assert solved is not None
         return OracleStep(solved, omega, response, forms, lower, upper, n_calls, values)
 
     def _machine(self, total: Floats, solved: Solved | None, tol: float) -> Solved:

@@ -74,6 +74,7 @@ def test_regression_equals_cvxpy(loss, q):
     assert abs(model.objective_ - exact) <= 1e-5 * exact
 
 
+@pytest.mark.filterwarnings("ignore:SimpleMKLClassifier did not converge")
 def test_one_group_is_sparse_kernel_learning():
     blocks, _, y = features_of(0)
     K = kernels_of(blocks)
