@@ -296,3 +296,15 @@ def test_bad_data():
         fit(np.where(K[0, 0, 0] == K, np.nan, K), groups, y, 2.0)
     with pytest.raises(ValueError, match="NaN"):
         VSKLRegressor("precomputed").fit(K, np.where(y > 0, np.nan, 1.0))
+
+
+@pytest.mark.parametrize("q", [1.0, 2.0, np.inf])
+def test_two_hundred_kernels_need_few_machines(q):
+    """A gap of 1e-3 within a hundred machines, one group of 200 kernels or three."""
+    from octavo.papers.variable_sparsity import feature_kernels
+
+    K, y = feature_kernels("wpbc", 200, 0)
+    groups = "one" if q == 1.0 else [m % 30 // 10 for m in range(200)]
+    model = VSKLClassifier("precomputed", groups, q, 1000.0, normalize=None).fit(K, y)
+    assert model.duality_gap_ <= 1e-3 * model.objective_
+    assert model.n_svm_calls_ <= 100
