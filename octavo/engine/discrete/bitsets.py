@@ -156,16 +156,16 @@ def column_masks(indptr: NDArray[np.integer], indices: NDArray[np.integer], n_ro
 
 
 @njit(cache=True, nogil=True)
-def count_common(masks, members, size, limit):
-    """Return in how many elements the sets `members` of a collection meet.
+def count_common(masks, members, start, stop, limit):
+    """Return in how many elements the sets ``members[start:stop]`` of a collection meet.
 
     Counting ends at the first word that brings the count above the limit; a negative limit is
     none.
     """
     count = np.int64(0)
     for word in range(masks.shape[1]):
-        bits = masks[members[0], word]
-        for m in range(1, size):
+        bits = masks[members[start], word]
+        for m in range(start + 1, stop):
             if bits == 0:
                 break
             bits &= masks[members[m], word]
@@ -181,7 +181,7 @@ def _warmup() -> None:
     masks = masks_of([(0, 2), (1,)], 3)
     bit_count(masks[0, 0])
     column_masks(np.array([0, 1]), np.array([0]), 1)
-    count_common(masks, np.array([0, 1], np.int32), 2, -1)
+    count_common(masks, np.array([0, 1], np.int32), 0, 2, -1)
     has_bit(masks[0], 2)
     put_bit(masks[1], 0)
     drop_bit(masks[1], 0)

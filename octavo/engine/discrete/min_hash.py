@@ -79,42 +79,32 @@ def min_hash_table(
 
 
 @njit(cache=True, nogil=True)
-def share_of_ties(table, members, size, alive):
+def share_of_ties(table, members, start, stop):
     """Return π̂₁, the share of orders in which all members have one place; Eq. (5).
 
-    Orders in which no row holds any member are no ties. `alive` is room for the orders that are
-    still tied; most drop out at the second member.
+    A set is the part of `members` from start to stop. The place after all rows, of a column
+    without any, counts as a tie here.
     """
-    n_alive = 0
-    first = members[0]
-    if size == 1:
-        return 1.0
-    second = members[1]
+    ties = 0
+    first = members[start]
     for l in range(table.shape[1]):
-        if table[first, l] == table[second, l]:
-            alive[n_alive] = l
-            n_alive += 1
-    for m in range(2, size):
-        if n_alive == 0:
-            break
-        column = members[m]
-        kept = 0
-        for a in range(n_alive):
-            l = alive[a]
-            if table[first, l] == table[column, l]:
-                alive[kept] = l
-                kept += 1
-        n_alive = kept
-    return n_alive / table.shape[1]
+        place = table[first, l]
+        tied = True
+        for m in range(start + 1, stop):  # most orders fall at the second member
+            if table[members[m], l] != place:
+                tied = False
+                break
+        ties += tied
+    return ties / table.shape[1]
 
 
 @njit(cache=True, nogil=True)
-def share_of_any(table, n_rows, members, size):
+def share_of_any(table, n_rows, members, start, stop):
     """Return π̂₂, the estimated share of rows with any of the members; Eq. (7)."""
     total = 0.0
     for l in range(table.shape[1]):
-        first = table[members[0], l]
-        for m in range(1, size):
+        first = table[members[start], l]
+        for m in range(start + 1, stop):
             first = min(first, table[members[m], l])
         total += first
     mean = total / table.shape[1]
@@ -122,32 +112,30 @@ def share_of_any(table, n_rows, members, size):
 
 
 @njit(cache=True, nogil=True)
-def hash_admits(table, n_rows, members, size, ceiling, alive):
+def hash_admits(table, n_rows, members, start, stop, ceiling):
     """Return whether the estimate of a set's prevalence, Eq. (8), is at most a ceiling.
 
     π̂₂ is at most 1 and is computed only where π̂₁ alone does not decide. A set in whose orders
     no row occurs has ties at place n_rows + 1, and a π̂₂ of zero.
     """
-    if size == 0:
+    if start == stop:
         return ceiling >= 1.0
-    ties = share_of_ties(table, members, size, alive)
+    ties = share_of_ties(table, members, start, stop)
     if ties <= ceiling:
         return True
-    return ties * share_of_any(table, n_rows, members, size) <= ceiling
+    return ties * share_of_any(table, n_rows, members, start, stop) <= ceiling
 
 
 @njit(cache=True, nogil=True)
 def _estimate_sets(table, n_rows, starts, members, shares):
     """Fill π̂₁ and π̂₂ of each set; the empty set has 1 and 1."""
-    alive = np.empty(table.shape[1], np.int64)
     for s in range(starts.size - 1):
-        size = starts[s + 1] - starts[s]
-        if size == 0:
+        start, stop = starts[s], starts[s + 1]
+        if start == stop:
             shares[s, 0] = shares[s, 1] = 1.0
             continue
-        own = members[starts[s] : starts[s + 1]]
-        shares[s, 1] = share_of_any(table, n_rows, own, size)
-        shares[s, 0] = share_of_ties(table, own, size, alive) if shares[s, 1] > 0.0 else 0.0
+        shares[s, 1] = share_of_any(table, n_rows, members, start, stop)
+        shares[s, 0] = share_of_ties(table, members, start, stop) if shares[s, 1] > 0.0 else 0.0
 
 
 def estimate_sets(
@@ -185,7 +173,4 @@ def _warmup() -> None:
     table = min_hash_table(np.array([0, 1, 2, 3]), np.array([0, 1, 1]), 2, 4, 0)
     members = np.array([0, 1, 2], np.int32)
     estimate_sets(table, 2, np.array([0, 3]), members)
-    alive = np.empty(4, np.int64)
-    share_of_ties(table, members, 3, alive)
-    share_of_any(table, 2, members, 3)
-    hash_admits(table, 2, members, 3, 0.1, alive)
+    hash_admits(table, 2, members, 0, 3, 0.1)
