@@ -1,12 +1,15 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.linear.intersections.classifier import RITClassifier as RITClassifier
 from octavo.linear.intersections.estimator import RandomIntersectionTrees as RandomIntersectionTrees
 from octavo.linear.intersections.estimator import RankedPattern as RankedPattern
+from octavo.linear.intersections.features import InteractionFeatures as InteractionFeatures
 from octavo.linear.intersections.one_tree import IntersectionTree as IntersectionTree
 from octavo.linear.intersections.one_tree import intersection_tree as intersection_tree
 from octavo.linear.intersections.planning import RITPlan as RITPlan
 from octavo.linear.intersections.planning import plan_rit as plan_rit
 from octavo.linear.intersections.planning import rit_recovery as rit_recovery
 from octavo.linear.intersections.prevalence import MinHashPrevalence as MinHashPrevalence
+from octavo.linear.intersections.thresholds import ThresholdBinarizer as ThresholdBinarizer
 from octavo.linear.l1_programs.dantzig import DantzigSelector as DantzigSelector
 from octavo.linear.l1_programs.linear_programs import LPPath as LPPath
 from octavo.linear.l1_programs.linear_programs import LPSolution as LPSolution

@@ -126,9 +126,9 @@ def plan_rit(
     eps = _inside("eps", eps, 0.0, 1.0, "high")
     if isinstance(p, bool) or p != int(p) or p < 1:
         raise ValueError(f"p must be a positive number of columns, got {p!r}.")
-    shares = np.broadcast_to(np.asarray(deltas, np.float64), (int(p),))
-    if not np.all((shares >= 0) & (shares <= 1)):
-        raise ValueError(f"deltas must lie between 0 and 1, got {deltas!r}.")
+    shares = np.asarray(deltas, np.float64)
+    if shares.shape not in ((), (int(p),)) or not np.all((shares >= 0) & (shares <= 1)):
+        raise ValueError(f"deltas must be a number or {p} numbers between 0 and 1, got {deltas!r}.")
     q = 1.0 / (1.0 + 2.0 * eps)
     branching = _branching(theta1, q)
     spread = math.log(1.0 / nu) if nu > 0 else math.inf
@@ -139,7 +139,9 @@ def plan_rit(
     common = math.log(1.0 / largest) if largest > 0 else math.inf
     apart = rare / common if common > 0 else (0.0 if rare == 0 else math.inf)
     with np.errstate(over="ignore"):
-        cost = math.log(max(p, 2)) * n_trees * float(_powers(branching * shares, depth).sum())
+        columns = p if shares.ndim == 0 else 1  # a number stands for all of them
+        powers = columns * float(_powers(branching * shares, depth).sum())
+        cost = math.log(max(p, 2)) * n_trees * powers
         candidates = n_trees * float(np.float64(branching) ** depth)
     return RITPlan(
         n_trees,
@@ -192,7 +194,7 @@ def rit_recovery(
     --------
     >>> from octavo.linear import rit_recovery
     >>> round(rit_recovery(0.3, 0.2, 98, branching=4.28, depth=3, n_trees=20), 3)
-    0.981
+    0.98
     """
     theta1 = _inside("theta1", theta1, 0.0, 1.0, "both")
     nu = _inside("nu", nu, 0.0, 1.0, "both")

@@ -1,6 +1,7 @@
 """Intersection trees against a plain Python tree, branching processes and brute force."""
 
-from itertools import combinations
+import warnings
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def table(n=120, p=12, density=0.4, seed=0):
 
 def sets_of(leaves):
     ends = leaves.starts
-    return [tuple(leaves.members[a:b].tolist()) for a, b in zip(ends[:-1], ends[1:])]
+    return [tuple(leaves.members[a:b].tolist()) for a, b in pairwise(ends)]
 
 
 # --- one tree against plain Python ---------------------------------------------------------------
@@ -55,8 +56,8 @@ def test_a_tree_is_the_plain_python_tree_of_the_same_seed(settings):
     settings = {"branching": 3, **settings}
     for seed in range(15):
         plain = intersection_tree(X, y, random_state=seed, **settings)
-        with np.testing.suppress_warnings() as quiet:
-            quiet.filter(UserWarning)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
             model = RandomIntersectionTrees(
                 1, prevalence="exact", min_count=1, random_state=seed, **settings
             ).fit(X, y)
@@ -248,24 +249,27 @@ def largest_nu(own, pattern):
 
 
 def test_all_maximal_patterns_are_found_at_the_planned_number_of_trees():
-    eta, theta0, theta1, trials = 0.1, 0.13, 0.4, 60
-    X, y = planted(0)
+    eta, theta0, theta1, trials = 0.1, 0.1, 0.35, 200
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    X = (rng.random((400, 15)) < 0.15).astype(np.int8)
+    for pattern in ((0, 1, 2), (3, 4)):
+        X[np.ix_((y == 1) & (rng.random(400) < 0.45), pattern)] = 1
     own = X[y == 1]
     wanted = maximal_sets(satisfying(X, y, theta0, theta1))
     assert len(wanted) >= 2
-    missed = np.zeros(len(wanted))
-    for w, pattern in enumerate(wanted):
-        share = own[:, pattern].all(axis=1).mean()
-        plan = plan_rit(share, largest_nu(own, pattern), own.mean(axis=0), 10, eta, 0.5)
-        for seed in range(trials):
-            model = RandomIntersectionTrees(
-                plan.n_trees, plan.branching, plan.depth, None, theta1,
-                min_count=1, max_nodes=10_000_000, random_state=seed,
-            ).fit(X, y)  # fmt: skip
-            missed[w] += pattern not in model.patterns_
-    # Missed with probability at most eta: five standard errors above, over the trials.
-    assert (missed / trials <= eta + 5 * np.sqrt(eta * (1 - eta) / trials)).all()
-    assert missed.mean() / trials <= eta
+    # Trees that suffice for the rarest pattern and the least independent one, by a union bound.
+    share = min(own[:, pattern].all(axis=1).mean() for pattern in wanted)
+    nu = max(largest_nu(own, pattern) for pattern in wanted)
+    plan = plan_rit(share, nu, own.mean(axis=0), 15, eta / len(wanted), 0.5)
+    missed = 0
+    for seed in range(trials):
+        model = RandomIntersectionTrees(
+            plan.n_trees, plan.branching, plan.depth, None, theta1,
+            min_count=1, max_nodes=10_000_000, random_state=seed,
+        ).fit(X, y)  # fmt: skip
+        missed += not set(wanted) <= set(model.patterns_)
+    assert missed / trials <= eta
 
 
 # --- what comes back -----------------------------------------------------------------------------
@@ -298,9 +302,9 @@ def test_hashes_and_counts_agree_where_hashes_are_many():
     rows, others = sp.csr_array(X[y == 1]), sp.csr_array(X[y == 0])
     seeds = word_seeds(0, 200)
     exact = grow_trees(rows, exact_ceiling(others, 0.1), seeds, Shape(2.0))
-    hashed = grow_trees(rows, hashed_ceiling(others, 0.1, 20_000, 0), seeds, Shape(2.0))
+    hashed = grow_trees(rows, hashed_ceiling(others, 0.1, 5_000, 0), seeds, Shape(2.0))
     common = set(sets_of(exact)) & set(sets_of(hashed))
-    assert len(common) > 0.95 * len(sets_of(exact))
+    assert len(common) > 0.9 * len(sets_of(exact))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -400,7 +404,7 @@ def test_bad_input(data, labels, settings, words):
 
 
 def test_negative_weights_are_refused():
-    with pytest.raises(ValueError, match="sample_weight"):
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
         RandomIntersectionTrees(5).fit(X, Y, -np.ones(30))
     with pytest.raises(ValueError, match="positive for some row"):
         RandomIntersectionTrees(5).fit(X, Y, np.zeros(30))
