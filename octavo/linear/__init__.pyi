@@ -9,7 +9,12 @@ from octavo.linear.intersections.planning import RITPlan as RITPlan
 from octavo.linear.intersections.planning import plan_rit as plan_rit
 from octavo.linear.intersections.planning import rit_recovery as rit_recovery
 from octavo.linear.intersections.prevalence import MinHashPrevalence as MinHashPrevalence
+from octavo.linear.intersections.rivals import brute_force_patterns as brute_force_patterns
+from octavo.linear.intersections.rivals import forest_patterns as forest_patterns
+from octavo.linear.intersections.rivals import positive_lasso_patterns as positive_lasso_patterns
 from octavo.linear.intersections.thresholds import ThresholdBinarizer as ThresholdBinarizer
+from octavo.linear.intersections.topics import TopicPattern as TopicPattern
+from octavo.linear.intersections.topics import topic_patterns as topic_patterns
 from octavo.linear.l1_programs.dantzig import DantzigSelector as DantzigSelector
 from octavo.linear.l1_programs.linear_programs import LPPath as LPPath
 from octavo.linear.l1_programs.linear_programs import LPSolution as LPSolution

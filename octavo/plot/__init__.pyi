@@ -79,6 +79,9 @@ from octavo.plot.kernel.steered import plot_before_and_after as plot_before_and_
 from octavo.plot.kernel.steered import plot_draggable_map as plot_draggable_map
 from octavo.plot.kernel.steered import plot_map_distortion as plot_map_distortion
 from octavo.plot.kernel.steered import plot_steered_map as plot_steered_map
+from octavo.plot.linear.intersections import plot_board_patterns as plot_board_patterns
+from octavo.plot.linear.intersections import plot_intersection_tree as plot_intersection_tree
+from octavo.plot.linear.intersections import plot_pattern_prevalence as plot_pattern_prevalence
 from octavo.plot.linear.l1_programs import plot_l1_path as plot_l1_path
 from octavo.plot.linear.l1_programs import plot_lp_path as plot_lp_path
 from octavo.plot.linear.private import plot_decision_regions as plot_decision_regions

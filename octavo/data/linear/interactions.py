@@ -129,7 +129,7 @@ def make_trigger_corpus(
     n_topics: int = 20,
     *,
     length: int = 60,
-    share: float = 0.5,
+    share: float = 0.12,
     rarity: float = 0.05,
     random_state: int | np.random.RandomState | None = None,
 ) -> TriggerCorpus:
@@ -145,7 +145,7 @@ def make_trigger_corpus(
         Sizes.
     length : int, default=60
         Draws of words a document, with repetitions.
-    share : float, default=0.5
+    share : float, default=0.12
         Part of a topic's documents that holds all of its trigger words.
     rarity : float, default=0.05
         Probability that a document belongs to a topic.
