@@ -91,7 +91,7 @@ class RITClassifier(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
         Levels at which a tree is cut.
     max_nodes : int, default=1000
         Nodes at which a tree is cut.
-    n_thresholds : int, default=3
+    n_thresholds : int, default=5
         Thresholds a column of numbers; see `ThresholdBinarizer`. Columns of zeros and ones are
         used as they are, sparse rows by whether a number is positive.
     n_jobs : int or None, default=None
@@ -144,7 +144,7 @@ class RITClassifier(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
     >>> X, y = make_tic_tac_toe()
     >>> model = RITClassifier(n_trees=1000, random_state=0).fit(X[::2], y[::2])
     >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.99
+    1.0
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -168,7 +168,7 @@ class RITClassifier(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
         max_size=None,
         max_depth=50,
         max_nodes=1000,
-        n_thresholds=3,
+        n_thresholds=5,
         n_jobs=None,
     ):
         self.n_trees = n_trees

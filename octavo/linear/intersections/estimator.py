@@ -127,6 +127,8 @@ class RandomIntersectionTrees(CallbackSupportMixin, TransformerMixin, SoundEstim
         Patterns of more columns are left out.
     target : object, default=None
         The class of interest; the second of two by default.
+    random_state : int, RandomState instance or None, default=None
+        Seeds trees and hashes.
     root_single_child : bool, default=False
         Let trees branch below the second level only, which saves intersections of long rows.
     max_depth : int, default=50
@@ -135,8 +137,6 @@ class RandomIntersectionTrees(CallbackSupportMixin, TransformerMixin, SoundEstim
         Nodes at which any tree is cut; `truncated_` counts such trees.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seeds trees and hashes.
 
     Attributes
     ----------

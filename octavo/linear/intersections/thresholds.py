@@ -57,6 +57,11 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
     ``polarity`` is "above". scikit-learn's `Binarizer` has one threshold for all columns, and
     `KBinsDiscretizer` makes one column an interval, so that "above t" is no column.
 
+    References
+    ----------
+    R. D. Shah and N. Meinshausen (2014), "Random Intersection Trees", Journal of Machine
+    Learning Research 15.
+
     Examples
     --------
     >>> from octavo.linear import ThresholdBinarizer
