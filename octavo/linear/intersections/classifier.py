@@ -92,8 +92,8 @@ class RITClassifier(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
     max_nodes : int, default=1000
         Nodes at which a tree is cut.
     n_thresholds : int, default=5
-        Thresholds a column of numbers; see `ThresholdBinarizer`. Columns of zeros and ones are
-        used as they are, sparse rows by whether a number is positive.
+        Thresholds a column of numbers; see `ThresholdBinarizer`. Columns of zeros and ones, or
+        mostly of zeros, are asked whether they are zero.
     n_jobs : int or None, default=None
         Number of threads.
 

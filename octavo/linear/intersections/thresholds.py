@@ -29,8 +29,8 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
         Most thresholds a column.
     polarity : {"auto", "both", "above"}, default="auto"
         Whether "at most t" gets a column beside "above t", and "other than c" one beside "equal
-        to c". "auto" leaves columns of zeros and ones as they are, gives numbers both, and
-        categories "equal" alone.
+        to c". "auto" gives numbers both, categories "equal" alone, and columns of zeros and ones,
+        or of zeros in at least half of the rows, one column: what is not zero.
     categorical_features : array-like of int or bool, default=None
         Which columns are categories.
 
@@ -53,9 +53,10 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
 
     Notes
     -----
-    Sparse rows stay sparse: their numbers are only compared with zero ("above 0"), and
-    ``polarity`` is "above". scikit-learn's `Binarizer` has one threshold for all columns, and
-    `KBinsDiscretizer` makes one column an interval, so that "above t" is no column.
+    Columns that are mostly zero, as in sparse rows, are only asked whether they are zero, so that
+    sparse rows stay sparse (except with ``polarity="both"``). scikit-learn's `Binarizer` has one
+    threshold for all columns, and `KBinsDiscretizer` makes one column an interval, so that
+    "above t" is no column.
 
     References
     ----------
@@ -110,13 +111,7 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
         self.categories_: list[Any] = [np.empty(0)] * d
         self.thresholds_: list[Any] = [np.empty(0)] * d
         self._plain = np.zeros(d, bool)
-        if sp.issparse(X):
-            if not isinstance(self.thresholds, str):
-                raise ValueError("thresholds cannot be given for sparse rows: they are cut at 0.")
-            self._plain[:] = True
-            self.thresholds_ = [np.zeros(1)] * d
-        else:
-            self._fit_columns(X)
+        self._fit_columns(X)
         self._lay_out()
         return self
 
@@ -141,7 +136,8 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
             ) from None
         return chosen
 
-    def _numbers(self, column: Any) -> np.ndarray:
+    def _numbers(self, X: Any, k: int) -> np.ndarray:
+        column = X[:, [k]].toarray()[:, 0] if sp.issparse(X) else X[:, k]
         if column.dtype == np.float64:
             return column
         return check_array(column[:, None], dtype=np.float64, input_name="X")[:, 0]
@@ -155,17 +151,22 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
                 f"thresholds must have an array for each of the {n_numbers} columns of numbers, "
                 f"got {len(given)}."
             )
+        if given is None:
+            self._plain = _mostly_zero(X, is_category)
+        columns = sp.csc_array(X) if sp.issparse(X) else X
         for k in range(X.shape[1]):
+            if self._plain[k]:
+                self.thresholds_[k] = np.zeros(1)
+                continue
             if is_category[k]:
                 self.categories_[k] = np.unique(self._levels(X[:, k], k))
                 continue
-            column = self._numbers(X[:, k])
+            column = self._numbers(columns, k)
             if given is not None:
                 own = check_array(given.pop(0), ensure_2d=False, dtype=np.float64)
                 self.thresholds_[k] = np.unique(own.ravel())
                 continue
-            self._plain[k] = bool(np.isin(column, (0.0, 1.0)).all())
-            self.thresholds_[k] = np.array([0.5]) if self._plain[k] else self._cuts(column)
+            self.thresholds_[k] = self._cuts(column)
 
     def _levels(self, column: Any, k: int) -> np.ndarray:
         levels = np.asarray(column, dtype=object)
@@ -217,19 +218,40 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        if sp.issparse(X):
-            positive = sp.csr_array(X > 0).astype(np.float64)
-            positive.eliminate_zeros()
-            return positive
-        blocks = np.empty((X.shape[0], len(self._made)), dtype=np.float64)
-        columns: dict[int, Any] = {}
+        return self._transform_sparse(X) if sp.issparse(X) else self._transform_dense(X)
+
+    def _side(self, X: Any, k: int, value: Any, side: int) -> np.ndarray:
+        """Return one new column."""
+        if isinstance(value, str):
+            held = self._levels(X[:, k], k) == value
+        elif self._plain[k]:
+            held = self._numbers(X, k) != 0
+        else:
+            held = self._numbers(X, k) > value
+        return held == bool(side)
+
+    def _transform_dense(self, X: Any) -> sp.csr_array:
+        blocks = np.empty((X.shape[0], len(self._made)))
         for at, (k, value, side) in enumerate(self._made):
-            if k not in columns:
-                is_level = bool(len(self.categories_[k]))
-                columns[k] = self._levels(X[:, k], k) if is_level else self._numbers(X[:, k])
-            held = columns[k] == value if isinstance(value, str) else columns[k] > value
-            blocks[:, at] = held == bool(side)
+            blocks[:, at] = self._side(X, k, value, side)
         return sp.csr_array(blocks)
+
+    def _transform_sparse(self, X: Any) -> sp.csr_array:
+        """Take what is stored of columns that are mostly zero; write others out one by one."""
+        columns = sp.csc_array(X)
+        stored = columns.astype(np.float64, copy=True)
+        stored.data = (stored.data != 0).astype(np.float64)
+        stored.eliminate_zeros()
+        rare = np.array(
+            [at for at, (k, _, s) in enumerate(self._made) if s and self._plain[k]], int
+        )
+        rest = np.setdiff1d(np.arange(len(self._made)), rare)
+        parts = [stored[:, self.origin_[rare]]]
+        for at in rest:
+            held = self._side(columns, *self._made[at])
+            parts.append(sp.csc_array(held.astype(np.float64)[:, None]))
+        back = np.argsort(np.concatenate([rare, rest]), kind="stable")
+        return sp.csr_array(sp.csc_array(sp.hstack(parts))[:, back])
 
     def get_feature_names_out(self, input_features=None):
         """Return what each column says, such as "age > 40".
@@ -270,3 +292,20 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
         tags.input_tags.sparse = self.categorical_features is None
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _mostly_zero(X: Any, is_category: np.ndarray) -> np.ndarray:
+    """Tell which columns hold zeros and ones alone, or zeros in at least half of the rows."""
+    n, d = X.shape
+    if sp.issparse(X):
+        columns = sp.csc_array(X)
+        at = np.repeat(np.arange(d), np.diff(columns.indptr))
+        filled = np.bincount(at[columns.data != 0], minlength=d)
+        other = np.bincount(at[(columns.data != 0) & (columns.data != 1)], minlength=d)
+        return (other == 0) | (2 * filled <= n)
+    found = np.zeros(d, bool)
+    for k in np.flatnonzero(~is_category):
+        column = np.asarray(X[:, k])
+        zero = column == 0
+        found[k] = bool((zero | (column == 1)).all() or 2 * zero.sum() >= n)
+    return found

@@ -5,15 +5,14 @@ import numpy as np
 from octavo.linear import MinHashPrevalence, RandomIntersectionTrees
 from tests.conformance.discovery import Case
 
-RNG = np.random.default_rng(0)
-X = (RNG.random((60, 6)) < 0.4).astype(float)
+X = (np.random.default_rng(0).random((60, 6)) < 0.4).astype(float)
 Y = np.arange(60) % 2
-X[Y == 1, :2] = 1.0
+X[1:30:2, :2] = 1.0
 NAN = np.where(X == 1, np.nan, X)
 
 CASES = [
     Case(
-        make=lambda: RandomIntersectionTrees(60, branching=2, theta0=0.3, random_state=0),
+        make=lambda: RandomIntersectionTrees(60, branching=1.5, theta0=0.3, random_state=0),
         fit=lambda m: m.fit(X, Y),
         query=lambda m: m.transform(X).toarray(),
         bad=[
