@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
@@ -23,21 +24,37 @@ HashTable = NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True)
-def _fill_hashes(indptr, indices, n_rows, seeds, table):
-    """Fill ``table[k, l]``: the first place of a row with column k in the l-th random order."""
-    place = np.empty(n_rows, np.int32)
+def _fill_hashes(indptr, indices, row_indptr, row_indices, seeds, table):
+    """Fill ``table[k, l]``: the first place of a row with column k in the l-th random order.
+
+    Rows are met in that order for a sixteenth of them, which settles all columns but rare ones;
+    of those the least place is taken over their few rows.
+    """
+    n_rows, n_columns = row_indptr.size - 1, indptr.size - 1
+    order, place = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    first = np.empty(n_columns, np.int32)
     state = np.empty(1, np.uint64)
     for l in range(seeds.size):
         state[0] = seeds[l]
         for i in range(n_rows):  # a uniform permutation, built from the inside
             j = draw_below(state, i + 1)
-            place[i] = place[j]
-            place[j] = i + 1
-        for k in range(indptr.size - 1):
-            first = np.int32(n_rows + 1)
-            for at in range(indptr[k], indptr[k + 1]):
-                first = min(first, place[indices[at]])
-            table[k, l] = first
+            order[i] = order[j]
+            order[j] = i
+        for i in range(n_rows):
+            place[order[i]] = i + 1
+        for k in range(n_columns):
+            first[k] = n_rows + 1
+        for i in range(n_rows // 16):
+            row = order[i]
+            for at in range(row_indptr[row], row_indptr[row + 1]):
+                k = row_indices[at]
+                if first[k] > n_rows:
+                    first[k] = i + 1
+        for k in range(n_columns):
+            if first[k] > n_rows:
+                for at in range(indptr[k], indptr[k + 1]):
+                    first[k] = min(first[k], place[indices[at]])
+            table[k, l] = first[k]
 
 
 def min_hash_table(
@@ -73,8 +90,11 @@ def min_hash_table(
     [[1, 1, 1], [2, 2, 2]]
     """
     table = np.empty((len(indptr) - 1, n_hashes), np.int32)
+    ones = np.ones(len(indices), np.int8)
+    rows = sp.csr_array(sp.csc_array((ones, indices, indptr), shape=(n_rows, len(indptr) - 1)))
+    parts = (indptr, indices, rows.indptr, rows.indices)
     seeds = word_seeds(random_state, n_hashes)
-    _fill_hashes(indptr.astype(np.int64), indices.astype(np.int64), n_rows, seeds, table)
+    _fill_hashes(*(part.astype(np.int64) for part in parts), seeds, table)
     return table
 
 
@@ -86,11 +106,14 @@ def share_of_ties(table, members, start, stop):
     without any, counts as a tie here.
     """
     ties = 0
-    first = members[start]
+    rare = members[start]  # a member that comes late in one order is likely to be alone in others
+    for m in range(start + 1, stop):
+        if table[members[m], 0] > table[rare, 0]:
+            rare = members[m]
     for l in range(table.shape[1]):
-        place = table[first, l]
+        place = table[rare, l]
         tied = True
-        for m in range(start + 1, stop):  # most orders fall at the second member
+        for m in range(start, stop):
             if table[members[m], l] != place:
                 tied = False
                 break
@@ -120,6 +143,16 @@ def hash_admits(table, n_rows, members, start, stop, ceiling):
     """
     if start == stop:
         return ceiling >= 1.0
+    if stop - start > 1:
+        first, second = members[start], members[stop - 1]
+        for m in range(start + 1, stop - 1):
+            if table[members[m], 0] > table[first, 0]:
+                first = members[m]
+        pairs = 0  # two members tie at least as often as all, and this loop runs in vectors
+        for l in range(table.shape[1]):
+            pairs += table[first, l] == table[second, l]
+        if pairs <= ceiling * table.shape[1]:
+            return True
     ties = share_of_ties(table, members, start, stop)
     if ties <= ceiling:
         return True
