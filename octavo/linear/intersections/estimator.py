@@ -74,7 +74,7 @@ class RankedPattern(NamedTuple):
         Column numbers.
     names : tuple of str
         The names of the columns.
-    count : int
+    n_trees : int
         In how many trees it was found.
     inside, outside : float
         Its exact prevalence in the target class and outside.
@@ -86,7 +86,7 @@ class RankedPattern(NamedTuple):
 
     pattern: tuple[int, ...]
     names: tuple[str, ...]
-    count: int
+    n_trees: int
     inside: float
     outside: float
     precision: float

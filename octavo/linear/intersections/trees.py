@@ -354,7 +354,8 @@ def grow_trees(
             done += Parallel(n_threads, require="sharedmem")(delayed(part)(*c) for c in batch)
         if step is not None and step():
             break
-    return Leaves(*_merge(done), n_nodes, truncated)
+    starts, members, counts, keys = _merge(done)
+    return Leaves(starts, members, counts, keys, n_nodes, truncated)
 
 
 def _warmup() -> None:

@@ -407,13 +407,13 @@ def test_negative_weights_are_refused():
     with pytest.raises(ValueError, match=r"[Nn]egative"):
         RandomIntersectionTrees(5).fit(X, Y, -np.ones(30))
     with pytest.raises(ValueError, match="positive for some row"):
-        RandomIntersectionTrees(5).fit(X, Y, np.zeros(30))
+        RandomIntersectionTrees(5).fit(X, Y, (Y == 0).astype(float))
 
 
 def test_rankings():
     X, y = planted(7)
     model = RandomIntersectionTrees(100, 2, theta0=0.2, random_state=0).fit(X, y)
-    for by, attribute in (("count", "count"), ("lift", "lift"), ("prevalence", "inside")):
+    for by, attribute in (("count", "n_trees"), ("lift", "lift"), ("prevalence", "inside")):
         values = [getattr(found, attribute) for found in model.top(5, by=by)]
         assert values == sorted(values, reverse=True)
         assert values[0] == max(getattr(f, attribute) for f in model.top(10**6, by=by))
