@@ -29,8 +29,9 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
         Most thresholds a column.
     polarity : {"auto", "both", "above"}, default="auto"
         Whether "at most t" gets a column beside "above t", and "other than c" one beside "equal
-        to c". "auto" gives numbers both, categories "equal" alone, and columns of zeros and ones,
-        or of zeros in at least half of the rows, one column: what is not zero.
+        to c". "auto" gives numbers both and categories "equal" alone; columns of two values get
+        one column, for the larger, and columns of zeros in at least half of the rows one for
+        what is not zero.
     categorical_features : array-like of int or bool, default=None
         Which columns are categories.
 
@@ -110,7 +111,7 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
         d = X.shape[1]
         self.categories_: list[Any] = [np.empty(0)] * d
         self.thresholds_: list[Any] = [np.empty(0)] * d
-        self._plain = np.zeros(d, bool)
+        self._plain, self._two = np.zeros(d, bool), np.zeros(d, bool)
         self._fit_columns(X)
         self._lay_out()
         return self
@@ -166,7 +167,9 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
                 own = check_array(given.pop(0), ensure_2d=False, dtype=np.float64)
                 self.thresholds_[k] = np.unique(own.ravel())
                 continue
-            self.thresholds_[k] = self._cuts(column)
+            low, high = column.min(), column.max()
+            self._two[k] = low < high and bool(np.isin(column, (low, high)).all())
+            self.thresholds_[k] = np.array([low]) if self._two[k] else self._cuts(column)
 
     def _levels(self, column: Any, k: int) -> np.ndarray:
         levels = np.asarray(column, dtype=object)
@@ -195,7 +198,7 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
         for k, (cuts, levels) in enumerate(zip(self.thresholds_, self.categories_)):
             both = self.polarity == "both" and not self._plain[k]
             if self.polarity == "auto":
-                both = bool(cuts.size) and not self._plain[k]
+                both = bool(cuts.size) and not self._plain[k] and not self._two[k]
             for value in (*cuts, *levels):
                 made.append((k, value, 1))
                 if both or (self.polarity == "both" and self._plain[k]):
