@@ -54,7 +54,7 @@ PAPER = Paper(
                         {"theta0": 0.05, "smoothing": 0.5},
                         {"theta0": 0.2, "smoothing": 0.5},
                     ),
-                    {"n_trees": 300, "max_nodes": 300},
+                    {"n_trees": 1000, "max_nodes": 300},
                     row_limit=50_000,
                     feature_limit=5_000,
                     cost="rows, many trees",
