@@ -418,7 +418,8 @@ def chosen_pattern(
     patterns: list[tuple[int, ...]], X: Any, y: np.ndarray, screen: Any, least: float
 ) -> tuple[int, ...]:
     """Return the pattern that maximises (11) in training among those that satisfy (12)."""
-    best, share = (), -math.inf
+    best: tuple[int, ...] = ()
+    share = -math.inf
     for pattern in patterns:
         held = holders(pattern, X)
         if held.any() and y[held].mean() > share and holders(pattern, screen).mean() >= least:
