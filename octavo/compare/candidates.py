@@ -33,7 +33,7 @@ from octavo.compare.clusters import ClusterModel
 from octavo.compare.encoding import make_encoder
 from octavo.compare.hazards import KaplanMeierBaseline, PoissonHazard, RidgeCox
 from octavo.compare.problems import Problem
-from octavo.compare.rankers import BradleyTerry, StreamRanker, WinRate
+from octavo.compare.rankers import BradleyTerry, PreferenceRanker, StreamRanker, WinRate
 from octavo.compare.reading import InputError
 
 QUADRATIC_ROWS = 10_000  # an n x n matrix of them takes 0.8 GB
@@ -310,19 +310,24 @@ def default_grid(estimator: Any) -> list[dict[str, Any]]:
 
 
 def _octavo_ranker(method: Method, cls: type, problem: Problem) -> Candidate | None:
-    if method.room != "ranking" or not (
-        hasattr(cls, "partial_fit") and hasattr(cls, "predict_win")
-    ):
+    if method.room != "ranking":
+        return None
+    if hasattr(cls, "pair_proba") and not cls().__sklearn_tags__().target_tags.required:
+        wrapped: Any = PreferenceRanker(cls())
+        needs = "games; their order means nothing"
+    elif hasattr(cls, "partial_fit") and hasattr(cls, "predict_win"):
+        wrapped, needs = StreamRanker(cls()), "games in their order"
+    else:
         return None
     hint = method.trials.get(cls.__name__, Trial())
     grid = [{f"ranker__{k}": v for k, v in p.items()} for p in hint.grid or ({},)]
     return Candidate(
         cls.__name__,
         "octavo",
-        StreamRanker(cls()),
+        wrapped,
         grid,
         cost="games",
-        needs="games in their order",
+        needs=needs,
     )
 
 
