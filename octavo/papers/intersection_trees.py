@@ -20,7 +20,7 @@ PAPER = Paper(
     authors="R. D. Shah and N. Meinshausen",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=("variance-of-theorem-4", "error-with-60", "beats-the-forest"),
+    headlines=("variance-of-theorem-4", "lines-found", "error-with-400"),
     tables={
         "Theorem 1": "theorem-1 a-tree-loses-at-most-q expected-sizes",
         "Theorem 4 and Lemma 5": "variance-of-theorem-4 equation-6 lemma-5 saves-samples",
@@ -67,6 +67,9 @@ PAPER = Paper(
 
 SEEDS = (0, 1, 2, 3, 4)
 FULL_SEEDS = tuple(range(20))
+# The classifier's min_count was chosen on seeds below 20: the boards that judge it are others.
+FRESH_SEEDS = tuple(range(100, 105))
+FRESH_FULL_SEEDS = tuple(range(100, 120))
 NOISE = (
     "the paper does not say how its noise was drawn, nor its θ₀: Bernoulli(0.1) columns, θ₀ = 0.01"
 )
@@ -263,7 +266,7 @@ def saves_samples(run: Run) -> float:
 
 # --- Section 5.1: tic-tac-toe --------------------------------------------------------------------
 
-game = PAPER.section(where="Section 5.1", seeds=SEEDS, full_seeds=FULL_SEEDS)
+game = PAPER.section(where="Section 5.1", seeds=FRESH_SEEDS, full_seeds=FRESH_FULL_SEEDS)
 
 
 @lru_cache(maxsize=64)

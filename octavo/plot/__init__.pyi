@@ -83,9 +83,6 @@ from octavo.plot.kernel.steered import plot_before_and_after as plot_before_and_
 from octavo.plot.kernel.steered import plot_draggable_map as plot_draggable_map
 from octavo.plot.kernel.steered import plot_map_distortion as plot_map_distortion
 from octavo.plot.kernel.steered import plot_steered_map as plot_steered_map
-from octavo.plot.linear.intersections import plot_board_patterns as plot_board_patterns
-from octavo.plot.linear.intersections import plot_intersection_tree as plot_intersection_tree
-from octavo.plot.linear.intersections import plot_pattern_prevalence as plot_pattern_prevalence
 from octavo.plot.linear.averaged_sgd import plot_certificate as plot_certificate
 from octavo.plot.linear.averaged_sgd import plot_dual_weights as plot_dual_weights
 from octavo.plot.linear.averaged_sgd import plot_excess_risk as plot_excess_risk
@@ -95,6 +92,9 @@ from octavo.plot.linear.code_length import plot_code_costs as plot_code_costs
 from octavo.plot.linear.code_length import plot_description_length as plot_description_length
 from octavo.plot.linear.code_length import plot_selection_scores as plot_selection_scores
 from octavo.plot.linear.code_length import plot_support_map as plot_support_map
+from octavo.plot.linear.intersections import plot_board_patterns as plot_board_patterns
+from octavo.plot.linear.intersections import plot_intersection_tree as plot_intersection_tree
+from octavo.plot.linear.intersections import plot_pattern_prevalence as plot_pattern_prevalence
 from octavo.plot.linear.l1_programs import plot_l1_path as plot_l1_path
 from octavo.plot.linear.l1_programs import plot_lp_path as plot_lp_path
 from octavo.plot.linear.private import plot_decision_regions as plot_decision_regions
