@@ -347,10 +347,22 @@ PROBLEMS = (
         "A classifier that a person can read",
         (
             "Categorical features, arcs that explain each other: `TANClassifier`.",
+            "Combinations of many 0/1 features that mark a class, of any order: "
+            "`RandomIntersectionTrees`, `RITClassifier`.",
             "Numbers, with a relevance for each: `SparseBayesKernelClassifier` with `ard=True`.",
         ),
         "Decision trees and `CategoricalNB`.",
-        ("interpretable", "explainable", "naive bayes", "tree augmented", "categorical features"),
+        (
+            "interpretable",
+            "explainable",
+            "naive bayes",
+            "tree augmented",
+            "categorical features",
+            "interactions",
+            "association rules",
+            "frequent itemsets",
+            "market basket",
+        ),
         "graphical/plot_networks_tree_classifier",
     ),
     Problem(

@@ -24,6 +24,10 @@ from octavo.data.kernel.steerable import TwoClasses as TwoClasses
 from octavo.data.kernel.steerable import make_g241 as make_g241
 from octavo.data.kernel.steerable import make_hidden_clusters as make_hidden_clusters
 from octavo.data.linear.clicks import make_clicks as make_clicks
+from octavo.data.linear.interactions import TriggerCorpus as TriggerCorpus
+from octavo.data.linear.interactions import make_tic_tac_toe as make_tic_tac_toe
+from octavo.data.linear.interactions import make_trigger_corpus as make_trigger_corpus
+from octavo.data.linear.interactions import tic_tac_toe_lines as tic_tac_toe_lines
 from octavo.data.linear.logistic_streams import make_logistic_stream as make_logistic_stream
 from octavo.data.linear.shared_features import GroupedFeatures as GroupedFeatures
 from octavo.data.linear.shared_features import SharedFeatures as SharedFeatures

@@ -92,6 +92,9 @@ from octavo.plot.linear.code_length import plot_code_costs as plot_code_costs
 from octavo.plot.linear.code_length import plot_description_length as plot_description_length
 from octavo.plot.linear.code_length import plot_selection_scores as plot_selection_scores
 from octavo.plot.linear.code_length import plot_support_map as plot_support_map
+from octavo.plot.linear.intersections import plot_board_patterns as plot_board_patterns
+from octavo.plot.linear.intersections import plot_intersection_tree as plot_intersection_tree
+from octavo.plot.linear.intersections import plot_pattern_prevalence as plot_pattern_prevalence
 from octavo.plot.linear.l1_programs import plot_l1_path as plot_l1_path
 from octavo.plot.linear.l1_programs import plot_lp_path as plot_lp_path
 from octavo.plot.linear.private import plot_decision_regions as plot_decision_regions
