@@ -14,6 +14,8 @@ from octavo.data.graphical.sparse_precision import make_sparse_precision as make
 from octavo.data.info.fractional_brownian import fbm as fbm
 from octavo.data.kernel.group_sparse import GroupSparse as GroupSparse
 from octavo.data.kernel.group_sparse import make_group_sparse as make_group_sparse
+from octavo.data.kernel.kinked_curve import KinkedCurve as KinkedCurve
+from octavo.data.kernel.kinked_curve import make_kinked_curve as make_kinked_curve
 from octavo.data.kernel.mkl_toy import MKLToy as MKLToy
 from octavo.data.kernel.mkl_toy import make_mkl_toy as make_mkl_toy
 from octavo.data.kernel.modalities import Modalities as Modalities
@@ -24,6 +26,18 @@ from octavo.data.kernel.steerable import TwoClasses as TwoClasses
 from octavo.data.kernel.steerable import make_g241 as make_g241
 from octavo.data.kernel.steerable import make_hidden_clusters as make_hidden_clusters
 from octavo.data.linear.clicks import make_clicks as make_clicks
+from octavo.data.linear.interactions import TriggerCorpus as TriggerCorpus
+from octavo.data.linear.interactions import make_tic_tac_toe as make_tic_tac_toe
+from octavo.data.linear.interactions import make_trigger_corpus as make_trigger_corpus
+from octavo.data.linear.interactions import tic_tac_toe_lines as tic_tac_toe_lines
+from octavo.data.linear.logistic_streams import make_logistic_stream as make_logistic_stream
+from octavo.data.linear.shared_features import GroupedFeatures as GroupedFeatures
+from octavo.data.linear.shared_features import SharedFeatures as SharedFeatures
+from octavo.data.linear.shared_features import WordSenses as WordSenses
+from octavo.data.linear.shared_features import make_expression_endpoints as make_expression_endpoints
+from octavo.data.linear.shared_features import make_grouped_features as make_grouped_features
+from octavo.data.linear.shared_features import make_shared_features as make_shared_features
+from octavo.data.linear.shared_features import make_word_senses as make_word_senses
 from octavo.data.loaders.datasets import DatasetInfo as DatasetInfo
 from octavo.data.loaders.datasets import DatasetNotFoundError as DatasetNotFoundError
 from octavo.data.loaders.datasets import convert_libol as convert_libol

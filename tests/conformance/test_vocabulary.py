@@ -35,7 +35,23 @@ BANNED = {
     "ridge": (),
     "l1": (),
     "l2": (),
-    "sigma": ("ranking.", "data.", "kernel.rank_one_eigh"),
+    "sigma": (
+        "ranking.",
+        "data.",
+        "kernel.rank_one_eigh",
+        # the size of the noise in the calculators of early stopping
+        "kernel.bias_variance",
+        "kernel.critical_radius",
+        "kernel.exact_risk",
+        "kernel.finite_rank_rate",
+        "kernel.polynomial_decay_rate",
+        "kernel.population_radius",
+        "kernel.ridge_exact_risk",
+        "kernel.ridge_nu",
+        "kernel.stopping_bounds",
+        "kernel.stopping_time",
+        "kernel.sure_curve",
+    ),
     "C_grid": (),
     "ps": (),
     "base_estimator": (),
@@ -62,6 +78,7 @@ BANNED = {
         "kernel.orthogonal_mse",
         "kernel.zero_probability",
         "data.make_group_sparse",
+        "linear.codelength",
     ),
 }
 CLASSES = [(f"{p}.{n}", t) for p, n, t in public_objects() if p != "plot" and inspect.isclass(t)]
