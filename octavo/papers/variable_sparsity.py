@@ -31,7 +31,7 @@ PAPER = Paper(
     headlines=(
         "special-cases",
         "faster-than-simplemkl-on-wpbc",
-        "few-rounds",
+        "every-modality-counts",
     ),
     tables={
         "Table 1": "caltech-101 caltech-256 oxford-flowers every-modality-counts "
