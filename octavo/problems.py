@@ -192,6 +192,8 @@ PROBLEMS = (
         "Several kinds of features or kernels for the same rows",
         (
             "How much does each kernel matter, from sparse to uniform weights: `LpMKLClassifier`.",
+            "Kernels come in families, and none of the families should be lost, or most of them: "
+            "`VSKLClassifier`, `VSKLRegressor`.",
             "Leave out whole groups of columns, or kernels, in a regression: `GroupARDRegression`, "
             "`GroupLassoEB`.",
         ),

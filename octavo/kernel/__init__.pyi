@@ -86,3 +86,11 @@ from octavo.kernel.steered.knowledge_kernel_pca import make_hidden_clusters as m
 from octavo.kernel.steered.knowledge_kernel_pca import map_distortion as map_distortion
 from octavo.kernel.steered.knowledge_kernel_pca import minimize_quadratic_on_sphere as minimize_quadratic_on_sphere
 from octavo.kernel.steered.knowledge_kernel_pca import rank_one_eigh as rank_one_eigh
+from octavo.kernel.vskl.cv import VSKLClassifierCV as VSKLClassifierCV
+from octavo.kernel.vskl.estimators import SimpleMKLClassifier as SimpleMKLClassifier
+from octavo.kernel.vskl.estimators import VSKLClassifier as VSKLClassifier
+from octavo.kernel.vskl.estimators import VSKLRegressor as VSKLRegressor
+from octavo.kernel.vskl.estimators import make_modalities as make_modalities
+from octavo.kernel.vskl.estimators import mirror_descent_product_simplex as mirror_descent_product_simplex
+from octavo.kernel.vskl.oracle import VSKLOracle as VSKLOracle
+from octavo.kernel.vskl.oracle import vskl_oracle as vskl_oracle

@@ -83,6 +83,9 @@ from octavo.plot.kernel.steered import plot_before_and_after as plot_before_and_
 from octavo.plot.kernel.steered import plot_draggable_map as plot_draggable_map
 from octavo.plot.kernel.steered import plot_map_distortion as plot_map_distortion
 from octavo.plot.kernel.steered import plot_steered_map as plot_steered_map
+from octavo.plot.kernel.vskl import plot_accuracy_by_q as plot_accuracy_by_q
+from octavo.plot.kernel.vskl import plot_gap_by_machines as plot_gap_by_machines
+from octavo.plot.kernel.vskl import plot_group_weights as plot_group_weights
 from octavo.plot.linear.averaged_sgd import plot_certificate as plot_certificate
 from octavo.plot.linear.averaged_sgd import plot_dual_weights as plot_dual_weights
 from octavo.plot.linear.averaged_sgd import plot_excess_risk as plot_excess_risk
