@@ -443,6 +443,10 @@ def compare(
         typer.Option("--methods", help="Names, or octavo, baselines, all; commas or repeated."),
     ] = None,
     cv: Annotated[int, typer.Option(help="Outer folds.")] = 5,
+    repeats: Annotated[
+        int | None,
+        typer.Option(help="How often the folds are drawn; small tables: as time allows."),
+    ] = None,
     time_budget: Annotated[
         float | None, typer.Option(metavar="MIN", help="Minutes after which to stop.")
     ] = None,
@@ -502,6 +506,7 @@ def compare(
                 methods=methods_ or (),
                 score=score,
                 cv=cv,
+                repeats=repeats,
                 time_budget=time_budget,
                 random_state=seed,
                 n_jobs=jobs,

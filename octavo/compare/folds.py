@@ -40,6 +40,7 @@ class Settings:
     score: str = "accuracy"
     seed: int = 0
     memory: int | None = None  # bytes that one fold may take
+    repeats: int = 1  # of the outer folds, each time drawn anew
 
 
 @dataclass
@@ -58,6 +59,7 @@ class FoldOutcome:
     n_test: int = 0
     predictions: list[Any] = field(default_factory=list)
     margins: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)  # of test rows; their mean is the score
     warning: str = ""
     error: str | None = None
 
@@ -82,6 +84,15 @@ def splits(problem: Problem, n_folds: int, seed: int) -> list[tuple[NDArray[Any]
         parts = list(KFold(n_folds, shuffle=True, random_state=seed).split(rows))
     rng = np.random.default_rng(seed)
     return [(train, rng.permutation(test)) for train, test in parts]
+
+
+def outer_split(
+    problem: Problem, settings: Settings, fold: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the (train, test) rows of an outer fold; repeats are counted on: cv is fold 0 anew."""
+    repeat, place = divmod(fold, settings.cv)
+    seed = settings.seed if repeat == 0 else seed_of(settings.seed, "repeat", repeat)
+    return splits(problem, settings.cv, seed)[place]
 
 
 def seed_of(seed: int, name: str, fold: int) -> int:
@@ -125,7 +136,7 @@ def choose_params(
 def work(candidate: Candidate, problem: Problem, fold: int, settings: Settings) -> FoldOutcome:
     """Run one fold; errors go through."""
     begin = time.perf_counter()
-    train_rows, test_rows = splits(problem, settings.cv, settings.seed)[fold]
+    train_rows, test_rows = outer_split(problem, settings, fold)
     seed = seed_of(settings.seed, candidate.name, fold)
     train = random_part(problem.take(train_rows), candidate.row_limit, seed)
     test = problem.take(test_rows)
@@ -148,6 +159,7 @@ def work(candidate: Candidate, problem: Problem, fold: int, settings: Settings) 
         test.n_rows,
         verdict.predictions,
         verdict.margins,
+        verdict.values,
     )
 
 

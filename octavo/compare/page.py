@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from octavo import __version__
 from octavo._whole_files import write_whole
+from octavo.compare.leaderboard import GUESSES, Standing
 from octavo.compare.pictures import FONT, draw_importance, draw_intervals, draw_winner
 from octavo.compare.progress_bar import clock
 from octavo.compare.reading import InputError
@@ -22,7 +23,6 @@ from octavo.report import figure_error, figure_html, html_page
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from octavo.compare.leaderboard import Standing
     from octavo.compare.workbench import Comparison
 
 STYLE = """
@@ -67,33 +67,65 @@ def _p(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
+def _listed(names: list[str], most: int = 4) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    shown = names[:most]
+    if not more and len(shown) > 1:
+        return ", ".join(shown[:-1]) + f" and {shown[-1]}"
+    return ", ".join(shown) + more
+
+
 def verdict(comparison: Comparison) -> str:
     """Return the outcome in two or three sentences."""
     board = comparison.leaderboard
     if not board:
         return f"No method finished a fold: {comparison.stopped or 'all failed'}."
-    best = board[0]
+    best, n_folds = board[0], len(comparison.board.folds)
     interval = "" if math.isnan(best.low) else f" (95 % interval {best.low:.3f} to {best.high:.3f})"
-    text = f"{best.name} comes first with {comparison.score_name} {best.mean:.3f}{interval}."
-    tied = [s.name for s in board[1:] if s.tied]
-    if len(board) > 1 and not math.isnan(best.low):
-        if not tied:
-            text += " It is ahead of all others beyond chance."
-        else:
-            few = ", ".join(tied[:4]) + (f" and {len(tied) - 4} more" if len(tied) > 4 else "")
-            text += f" With this many rows its lead over {few} could be chance"
-            quick = min([best, *(s for s in board[1:] if s.tied)], key=lambda s: s.seconds)
-            text += f"; {quick.name} is the quickest of them." if quick is not best else "."
-    guesses = {"DummyClassifier", "DummyRegressor", "KaplanMeier"}
-    for s in board:
-        if s.name in guesses and s is not best:
-            text += f" Without features the score is {s.mean:.3f}."
-        if s.name in guesses and s is best:
-            text += " That is a model without features: nothing here predicts the target."
+    score = f"{comparison.score_name} {best.mean:.3f}{interval}"
+    first = [s.name for s in board if s.rank == 1]
+    if len(board) > 1 and not comparison.board.decided:
+        text = (
+            f"No verdict yet: {n_folds} fold{'s' if n_folds > 1 else ''} cannot tell methods "
+            f"apart. So far {_listed(first)} {'has' if len(first) == 1 else 'have'} {score}."
+        )
+    elif len(first) > 1:
+        text = f"{_listed(first)} share the first place with {score}."
+    else:
+        text = f"{best.name} comes first with {score}."
+    if len(board) > len(first) and comparison.board.decided:
+        text += _lead(board)
+    guess = next((s for s in board if s.name in GUESSES), None)
+    if guess is best:
+        text += " That is a model without features: nothing here predicts the target."
+    elif guess is not None:
+        text += f" Without features the score is {guess.mean:.3f}."
     if comparison.stopped:
-        done, wanted = len(comparison.board.folds), comparison.settings.cv
-        text += f" The run was stopped ({comparison.stopped}) after {done} of {wanted} folds."
+        wanted = comparison.settings.cv
+        text += f" The run was stopped ({comparison.stopped}) after {n_folds} of {wanted} folds."
     return text
+
+
+def _lead(board: list[Standing]) -> str:
+    """Return what can be said of the lead of the first over the others."""
+    best = board[0]
+    tied = [s for s in board[1:] if s.tied and s.rank > 1]
+    if not tied:
+        return (
+            " It is ahead of all others beyond chance."
+            if board[1].rank > 1
+            else (" They are ahead of all others beyond chance.")
+        )
+    guess = next((s.name for s in tied if s.name in GUESSES), None)
+    if guess is not None and best.name not in GUESSES:
+        return (
+            f" With this many rows its lead over {guess}, which uses no features, could be "
+            "chance: nothing here is shown to predict the target."
+        )
+    text = f" With this many rows its lead over {_listed([s.name for s in tied])} could be chance"
+    models = [s for s in [best, *tied] if s.name not in GUESSES] or [best]
+    quick = min(models, key=lambda s: s.seconds)
+    return text + (f"; {quick.name} is the quickest of them." if quick is not best else ".")
 
 
 def _cards(comparison: Comparison) -> str:
@@ -122,9 +154,11 @@ def _line(comparison: Comparison, s: Standing, extras: list[str]) -> str:
     below = f'<div class="small">{html.escape(note)}</div>' if note else ""
     settings = html.escape(params_text(s.params)) or "defaults"
     chance = "best" if s.rank == 1 else "could be chance" if s.tied else "behind"
-    if s.rank > 1 and math.isnan(s.p_value):
-        chance = "not tested"  # a single fold
-    kind = "yes" if s.rank == 1 else "small"
+    if s.rank == 1 and sum(t.rank == 1 for t in comparison.leaderboard) > 1:
+        chance = "equal first"
+    if not comparison.board.decided:
+        chance = "too few folds"
+    kind = "yes" if s.rank == 1 and comparison.board.decided else "small"
     cells = "".join(f'<td class="num">{_number(s.extras.get(k, math.nan))}</td>' for k in extras)
     interval = "" if math.isnan(s.low) else f'<div class="small">{s.low:.3f} to {s.high:.3f}</div>'
     return (
@@ -241,16 +275,20 @@ def write_page(comparison: Comparison, path: Path) -> Path:
 
 
 def _reading(comparison: Comparison) -> str:
+    by_row = any(o.values for o in comparison.log.outcomes.values())
+    how = (
+        "Methods are compared on the same rows: each row that was left out has a value of "
+        "either method, and rows are resampled together (where each was tested once and is "
+        "right or wrong, by McNemar's exact test)."
+        if by_row
+        else "This score has no values of single rows, so methods are compared fold by fold; "
+        "training parts overlap, so the variance is corrected after Nadeau and Bengio (2003)."
+    )
     return (
         '<h2>How to read this</h2><p class="small">Every score is of rows that neither the fit '
-        "nor the choice "
-        "of settings has seen. Training parts overlap, so the intervals and tests use the "
-        "corrected variance of "
-        "Nadeau and Bengio (2003). p is of the difference from the best method, corrected for the "
-        "number of "
-        "methods after Holm; “could be chance” means p > 0.05. The best of many scores is a "
-        "little too good: "
-        "expect slightly less on new data.</p>"
+        f"nor the choice of settings has seen. {how} p is of the difference from the best method, "
+        "corrected for the number of methods after Holm; “could be chance” means p > 0.05. The "
+        "best of many scores is a little too good: expect slightly less on new data.</p>"
         f'<p class="small">octavo {__version__}, seed {comparison.settings.seed}, '
         f"{date.today():%d %B %Y}, "
         f"Python {platform.python_version()} on {platform.machine()}.</p>"

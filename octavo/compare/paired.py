@@ -94,7 +94,7 @@ def interval_in_range(
     if np.isfinite(high) and mean < high:
         factor = float(np.exp(min(quantile * se / (high - mean), 700.0)))
         return high - (high - mean) * factor, high - (high - mean) / factor
-    return mean - quantile * se, mean + quantile * se
+    return mean - quantile * se, min(mean + quantile * se, high)
 
 
 def corrected_interval(

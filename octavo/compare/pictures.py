@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from octavo._outside_text import literal
-from octavo.compare.folds import splits
+from octavo.compare.folds import outer_split
 from octavo.compare.hazards import kaplan_meier
 from octavo.compare.importance import column_importance
 
@@ -152,11 +152,10 @@ def draw_importance(comparison: Comparison) -> tuple[Figure, str] | None:
 def held_out(comparison: Comparison, name: str) -> tuple[np.ndarray, list[Any], list[float]]:
     """Return rows, and what the models that had not seen them said: predictions, margins."""
     problem, settings = comparison.problem, comparison.settings
-    parts = splits(problem, settings.cv, settings.seed)
     rows, predictions, margins = [], [], []
-    for fold in comparison.board.folds:
+    for fold in comparison.board.folds[: settings.cv]:
         outcome = comparison.log.outcomes[name, fold]
-        rows.append(parts[fold][1][: len(outcome.predictions)])
+        rows.append(outer_split(problem, settings, fold)[1][: len(outcome.predictions)])
         predictions += outcome.predictions
         margins += outcome.margins
     return np.concatenate(rows) if rows else np.empty(0, int), predictions, margins
@@ -310,11 +309,11 @@ def _draw_calibration(
 ) -> tuple[Figure, str]:
     from octavo.compare.rankers import pairs_of_games
 
-    parts = splits(comparison.problem, comparison.settings.cv, comparison.settings.seed)
     chance, won = [], []
-    for fold in comparison.board.folds:
+    for fold in comparison.board.folds[: comparison.settings.cv]:
         found = comparison.log.outcomes[comparison.best.name, fold].predictions
-        pairs = pairs_of_games([comparison.problem.X[i] for i in parts[fold][1]])
+        rows = outer_split(comparison.problem, comparison.settings, fold)[1]
+        pairs = pairs_of_games([comparison.problem.X[i] for i in rows])
         chance += found
         won += [result for _, _, result in pairs[: len(found)]]
     p, w = np.array(chance), np.array(won)

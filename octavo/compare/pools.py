@@ -144,6 +144,18 @@ class ProcessPool:
             self._alone = False
         return finished
 
+    def cancel(self, job: Job) -> None:
+        """End a job; the others that were on their way begin again."""
+        others = [
+            other
+            for other in self._running.values()
+            if (other.candidate.name, other.fold) != (job.candidate.name, job.fold)
+        ]
+        self._running.clear()
+        self._kill()
+        for other in others:
+            self.submit(other)
+
     def _broken(self, job: Job) -> Done:
         was_alone = self._alone
         others = list(self._running.values())

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from octavo._outside_text import visible
 from octavo._places import cache_folder
 from octavo.compare.candidates import Candidate, NotTried, candidates_for
 from octavo.compare.cleaning import Step
-from octavo.compare.folds import INNER_ROWS, Settings, fit_model
+from octavo.compare.folds import INNER_ROWS, Settings, fit_model, outer_split
 from octavo.compare.journal import Journal, problem_key
 from octavo.compare.leaderboard import Failure, Leaderboard, Standing, make_leaderboard
 from octavo.compare.pools import pool_for
@@ -24,6 +25,9 @@ from octavo.compare.snippet import params_text, write_snippet
 if TYPE_CHECKING:
     import pandas as pd
 
+PROMISE = 120.0  # seconds within which the folds of a small table are repeated
+REPEATED_ROWS = 2000  # with so many rows tested, repeats add little
+MOST_REPEATS = 10
 LIMITED = "trained on {n:,} rows a fold, because its cost grows with {cost}"
 
 
@@ -77,7 +81,12 @@ class Comparison:
         self.settings, self.steps, self.source = settings, steps, source
         self.arguments, self.journal = arguments, journal
         self.board: Leaderboard = make_leaderboard(
-            candidates, log, settings.cv, problem.n_rows, settings.score
+            candidates,
+            log,
+            settings.cv,
+            problem.n_rows,
+            settings.score,
+            test_rows=lambda fold: outer_split(problem, settings, fold)[1],
         )
         self.leaderboard: list[Standing] = self.board.standings
         self.failures: list[Failure] = self.board.failures + [
@@ -204,7 +213,7 @@ class Comparison:
         head = f"{problem.task} on {visible(problem.name)}, {self.score_name}, {folds} folds"
         lines = [
             f"{s.rank:>3}  {visible(s.name):<34} {s.mean:8.4f}  [{s.low:.4f}, "
-            f"{s.high:.4f}]{' *' if s.tied else ''}"
+            f"{s.high:.4f}]{' *' if s.tied and self.board.decided else ''}"
             for s in self.leaderboard
         ]
         lines += [
@@ -212,7 +221,17 @@ class Comparison:
             for f in self.failures
             if f.kind != "not tried"
         ]
-        return "\n".join([head, *lines, "* not distinguishable from the best at the 5 % level"])
+        foot = (
+            "* not distinguishable from the best at the 5 % level"
+            if self.board.decided
+            else f"no verdict: {len(self.board.folds)} folds cannot tell methods apart"
+        )
+        return "\n".join([head, *lines, foot])
+
+
+def most_repeats(problem: Problem) -> int:
+    """Return how often it is worth drawing the folds of a table anew."""
+    return min(MOST_REPEATS, -(-REPEATED_ROWS // problem.n_rows))
 
 
 def _settings_steps(problem: Problem, settings: Settings, why: str) -> list[Step]:
@@ -239,6 +258,7 @@ def compare(
     methods: str | Iterable[str] | Iterable[Candidate] = (),
     score: str | None = None,
     cv: int = 5,
+    repeats: int | None = None,
     inner_cv: int = 3,
     time_budget: float | None = None,
     random_state: int = 0,
@@ -273,8 +293,12 @@ def compare(
         What methods are ranked by: one of scikit-learn's scorers, or octavo's for the task.
     cv, inner_cv : int, default=5, 3
         Outer folds, which compare, and inner ones, which choose settings.
+    repeats : int, optional
+        How often the outer folds are drawn anew. By default as often as small tables gain from it
+        (2,000 rows tested, at most 10 times) and the time budget, or else two minutes, allows.
     time_budget : float, optional
-        Minutes after which everything is stopped; what is finished is compared.
+        Minutes after which everything is stopped; what is finished is compared. Reading and
+        cleaning count.
     random_state : int, default=0
         Decides everything random: the same seed gives the same leaderboard, whatever `n_jobs`.
     n_jobs : int, optional
@@ -320,6 +344,9 @@ def compare(
         raise InputError(
             f"cross-validation needs at least 2 folds, got cv={cv} and inner_cv={inner_cv}"
         )
+    started = monotonic()
+    if repeats is not None and repeats < 1:
+        raise InputError(f"the folds are made at least once, got repeats={repeats}")
     if time_budget is not None and time_budget <= 0:
         raise InputError(f"the time budget must be positive, got {time_budget:g} minutes")
     arguments: dict[str, Any] = {
@@ -336,7 +363,7 @@ def compare(
     problem = prepare(data, rows=rows, cv=cv, random_state=random_state, **arguments)
     arguments["task"] = problem.task
     score, why = choose_score(problem, score)
-    settings = Settings(cv, inner_cv, score, random_state, memory)
+    settings = Settings(cv, inner_cv, score, random_state, memory, repeats or most_repeats(problem))
     steps = problem.steps + _settings_steps(problem, settings, why)
     chosen, left_out = _chosen(problem, methods)
     if not chosen:
@@ -353,11 +380,25 @@ def compare(
 
             watcher = stack.enter_context(ComparisonBar())
         budget = None if time_budget is None else 60 * time_budget
-        log = run(chosen, settings, pool, kept, budget=budget, watcher=watcher)
+        promise = None if repeats is not None else PROMISE if budget is None else budget
+        log = run(
+            chosen,
+            settings,
+            pool,
+            kept,
+            budget=budget,
+            promise=promise,
+            started=started,
+            watcher=watcher,
+        )
     if log.resumed:
-        steps.append(Step(f"{log.resumed} finished folds were taken from an earlier run ({path})."))
+        steps.append(Step(f"{log.resumed} finished folds were taken from an earlier run."))
     source = str(data) if isinstance(data, (str, Path)) else None
-    return Comparison(problem, chosen, left_out, log, settings, steps, source, arguments, path)
+    found = Comparison(problem, chosen, left_out, log, settings, steps, source, arguments, path)
+    if (n_repeats := len(found.board.folds) // cv) > 1:
+        again = "" if repeats is not None else f" (--repeats {n_repeats} does just that again)"
+        steps.append(Step(f"The outer folds were drawn {n_repeats} times{again}."))
+    return found
 
 
 def _chosen(problem: Problem, methods: Any) -> tuple[list[Candidate], list[NotTried]]:

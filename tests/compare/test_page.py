@@ -191,3 +191,47 @@ def test_a_picture_that_fails_costs_its_own_place(tmp_path, monkeypatch, name):
     assert "could not be drawn (RuntimeError: no &lt;ink&gt;)" in page
     assert page.count("<img") == 2
     assert "Refit the winner" in page
+
+
+def made_board(standings, folds=5, stopped=""):
+    """A comparison as the verdict reads it."""
+    from types import SimpleNamespace
+
+    from octavo.compare.leaderboard import Leaderboard, Standing
+
+    lines = [
+        Standing(
+            rank, name, "scikit-learn", mean, 0.1, 0.9, 0.5, tied, [], {}, {}, s, s, s, 9, False
+        )
+        for rank, name, mean, tied, s in standings
+    ]
+    return SimpleNamespace(
+        leaderboard=lines,
+        board=Leaderboard(lines, [], list(range(folds))),
+        stopped=stopped,
+        score_name="accuracy",
+        settings=SimpleNamespace(cv=5),
+    )
+
+
+def test_the_verdict_never_names_the_guess_as_the_quickest():
+    lines = [
+        (1, "SVC", 0.8, True, 9.0),
+        (2, "AROW", 0.79, True, 2.0),
+        (3, "DummyClassifier", 0.7, True, 0.1),
+    ]
+    text = verdict(made_board(lines))
+    assert "could be chance: nothing here is shown to predict" in text
+    assert "quickest" not in text
+    lines[2] = (3, "DummyClassifier", 0.7, False, 0.1)
+    assert "AROW is the quickest of them" in verdict(made_board(lines))
+
+
+def test_the_verdict_names_ties_and_waits_for_folds():
+    lines = [(1, "SVC", 0.8, True, 9.0), (1, "AROW", 0.8, True, 2.0), (3, "x", 0.5, False, 2.0)]
+    text = verdict(made_board(lines))
+    assert text.startswith("SVC and AROW share the first place")
+    assert "They are ahead of all others" in text
+    early = verdict(made_board(lines, folds=2, stopped="time budget"))
+    assert early.startswith("No verdict yet: 2 folds cannot tell methods apart.")
+    assert "ahead" not in early

@@ -221,6 +221,9 @@ def test_folds_come_in_rounds_and_progress_is_told():
         def begin(self, total, done):
             told.append((total, done))
 
+        def grow(self, total):
+            told.append(total)
+
         def update(self, done, best, left):
             told.append((done, best, left))
 
@@ -413,3 +416,154 @@ def test_a_journal_that_cannot_be_written_costs_no_fold(tmp_path):
     with pytest.warns(UserWarning, match="cannot be kept"):
         result = compare(FRAME, "kind", methods="linear", cv=2, journal=tmp_path / "file" / "j")
     assert result.best.name == "LogisticRegression"
+
+
+# --- values of rows ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("score", ["accuracy", "balanced_accuracy", "roc_auc", "neg_log_loss"])
+def test_values_of_rows_have_the_score_as_their_mean(score):
+    from sklearn.metrics import get_scorer
+
+    problem = prepare(FRAME, "kind")
+    outcome = run_fold(problem, linear(), 0, Settings(score=score))
+    train, test = splits(problem, 5, 0)[0]
+    model = linear().build(problem, outcome.params, seed_of(0, "linear", 0))
+    part = problem.take(train)
+    model.fit(part.X, part.y)
+    expected = get_scorer(score)(model, problem.take(test).X, problem.y[test])
+    assert len(outcome.values) == len(test)
+    assert np.mean(outcome.values) == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "score",
+    ["r2", "neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_mean_squared_error"],
+)
+def test_the_spread_of_values_is_that_of_the_score(score):
+    """The jackknife, which leaves out each row in turn, as oracle of the influence values."""
+    from sklearn.dummy import DummyRegressor
+    from sklearn.metrics import get_scorer
+
+    from octavo.compare.scores import row_values
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=400), "y": rng.normal(size=400)})
+    problem = prepare(frame, "y")
+    model = DummyRegressor(strategy="constant", constant=0.3).fit(problem.X, problem.y)
+    values = row_values(score, model, problem, model.predict(problem.X))
+    judge = get_scorer(score)
+    whole = judge(model, problem.X, problem.y)
+    assert values.mean() == pytest.approx(whole)
+    left = [
+        judge(model, problem.X.drop(index=i), np.delete(problem.y, i))
+        for i in range(problem.n_rows)
+    ]
+    jackknife = np.sqrt(399 / 400 * np.sum((np.array(left) - np.mean(left)) ** 2))
+    assert values.std(ddof=1) / 20 == pytest.approx(jackknife, rel=0.02)
+
+
+def test_the_spread_of_the_area_and_of_recalls_is_that_of_the_jackknife():
+    from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+
+    from octavo.compare.scores import row_values
+
+    rng = np.random.default_rng(0)
+    y = np.r_[np.zeros(150, int), np.ones(50, int)]
+    margin = np.round(rng.normal(size=200) + y, 1)  # with ties
+
+    class Model:
+        def decision_function(self, X):
+            return margin
+
+    frame = pd.DataFrame({"a": margin, "y": y})
+    problem = prepare(frame, "y")
+    area = row_values("roc_auc", Model(), problem, None)
+    recall = row_values("balanced_accuracy", None, problem, (margin > 0.5).astype(int))
+    for values, judge, given in (
+        (area, roc_auc_score, margin),
+        (recall, balanced_accuracy_score, margin > 0.5),
+    ):
+        assert values.mean() == pytest.approx(judge(y, given))
+        left = np.array([judge(np.delete(y, i), np.delete(given, i)) for i in range(200)])
+        jackknife = np.sqrt(199 / 200 * np.sum((left - left.mean()) ** 2))
+        assert values.std(ddof=1) / np.sqrt(200) == pytest.approx(jackknife, rel=0.03)
+
+
+# --- repeats, order and time ---------------------------------------------------------------------
+
+
+def test_folds_are_repeated_as_asked_with_new_draws():
+    once, twice = compared([linear(), guess()]), compared([linear(), guess()], repeats=2)
+    assert (len(once.best.scores), len(twice.best.scores)) == (3, 6)
+    assert twice.best.scores[:3] == once.best.scores
+    assert twice.best.scores[3:] != once.best.scores
+    assert any("drawn 2 times" in step.what for step in twice.steps)
+    problem = prepare(FRAME, "kind")
+    from octavo.compare.folds import outer_split
+
+    tested = [outer_split(problem, Settings(cv=3), fold)[1] for fold in (3, 4, 5)]
+    assert sorted(np.concatenate(tested)) == list(range(N))
+
+
+def test_repeats_keep_the_promise_of_time(monkeypatch):
+    """Each fold of the clock pool takes a second by its own account: two repeats fit in 10."""
+    pool = Clock()
+    settings = Settings(cv=3, repeats=10)
+    run([linear()], settings, pool, Journal(None), promise=8.0)
+    assert pool.count % 3 == 0
+    assert pool.count == 30  # no real time passes
+    pool = Clock()
+    run([linear()], settings, pool, Journal(None), promise=2.9)
+    assert pool.count == 3
+
+
+def test_resumed_repeats_count_as_time_that_was_spent(tmp_path):
+    journal = Journal(tmp_path / "j.jsonl")
+    settings = Settings(cv=3, repeats=2)
+    run([linear()], settings, Clock(), journal, promise=100.0)
+    again = Clock()
+    log = run([linear()], Settings(cv=3, repeats=10), again, journal, promise=8.0)
+    assert (log.resumed, again.count) == (6, 0)
+
+
+class Uneven(Clock):
+    """Each method takes its own time."""
+
+    times = {"linear": 3.0, "guess": 1.0, "forest": 2.0}
+
+    def __init__(self):
+        super().__init__()
+        self.order = []
+
+    def wait(self, timeout):
+        ((job, outcome),) = super().wait(timeout)
+        self.order.append((job.fold, job.candidate.name))
+        outcome.seconds = self.times[outcome.method]
+        return [(job, outcome)]
+
+
+def test_the_quickest_come_first_once_their_times_are_known():
+    pool = Uneven()
+    run([linear(), guess(), forest()], Settings(cv=2), pool, Journal(None))
+    assert [name for fold, name in pool.order if fold == 0] == ["linear", "guess", "forest"]
+    assert [name for fold, name in pool.order if fold == 1] == ["guess", "forest", "linear"]
+
+
+def test_a_slow_method_does_not_starve_the_rest(monkeypatch):
+    monkeypatch.setattr("octavo.compare.runner.STARTING", 1.0)
+    begin = time.monotonic()
+    result = compared([odd("sleep"), linear(), guess()], backend="loky", n_jobs=1, time_budget=0.4)
+    took = time.monotonic() - begin
+    assert {s.name for s in result.leaderboard} == {"linear", "guess"}
+    assert len(result.best.scores) == 3
+    assert result.stopped == "time budget"
+    assert 24 <= took <= 24 * 1.1 + 1
+
+
+def test_preparation_counts_in_the_budget():
+    pool = Clock()
+    log = run(
+        [linear()], Settings(cv=3), pool, Journal(None), budget=10.0, started=time.monotonic() - 11
+    )
+    assert (log.stopped, pool.count) == ("time budget", 0)
