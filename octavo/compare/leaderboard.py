@@ -167,7 +167,6 @@ def _standing(
     found: list[FoldOutcome],
     values: Floats | None,
     groups: NDArray[Any] | None,
-    n_train: int,
     ratio: float,
     score: str,
 ) -> Standing:
@@ -201,7 +200,7 @@ def _standing(
         float(np.mean([o.fit_seconds for o in found])),
         float(np.mean([o.predict_seconds for o in found])),
         used,
-        used < n_train,
+        candidate.row_limit is not None and used >= candidate.row_limit,
         next((o.warning for o in found if o.warning), ""),
     )
 
@@ -291,8 +290,6 @@ def make_leaderboard(
             n = sum(fold < cv for fold in done[candidate.name])
             why = f"{n} of {cv} folds were done when the run was stopped ({log.stopped or 'early'})"
             failures.append(Failure(candidate.name, "unfinished", why))
-    # A training part has the rows of the other folds, less one where they do not divide evenly.
-    n_train = n_rows - -(-n_rows // cv)
     parts = [] if test_rows is None else [test_rows(fold) for fold in folds]
     ranked, values = [], {}
     for candidate in running:
@@ -301,7 +298,7 @@ def make_leaderboard(
         found = [log.outcomes[candidate.name, fold] for fold in folds]
         by_row = row_means(found, parts, n_rows) if parts else None
         values[candidate.name] = by_row
-        ranked.append(_standing(candidate, found, by_row, groups, n_train, 1 / (cv - 1), score))
+        ranked.append(_standing(candidate, found, by_row, groups, 1 / (cv - 1), score))
     ranked.sort(key=lambda s: -round(s.mean / SAME))  # of equals, the first tried
     if len(ranked) > 1 and len(folds) >= ENOUGH_FOLDS:
         raw = p_values_beside_the_best(

@@ -7,13 +7,20 @@ import math
 import platform
 from collections.abc import Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo import __version__
 from octavo._whole_files import write_whole
 from octavo.compare.leaderboard import GUESSES, Standing
-from octavo.compare.pictures import FONT, draw_importance, draw_intervals, draw_winner
+from octavo.compare.pictures import (
+    FONT,
+    draw_chances,
+    draw_importance,
+    draw_intervals,
+    draw_winner,
+)
 from octavo.compare.progress_bar import clock
 from octavo.compare.reading import InputError
 from octavo.compare.scores import NAMES
@@ -31,21 +38,32 @@ STYLE = """
 .cards li{flex:1 1 8rem;border:1px solid #e6eaf0;border-radius:.6rem;padding:.7rem .9rem}
 .cards b{display:block;font-size:1.35rem;font-weight:650;line-height:1.25}
 .cards span{color:#5a6675;font-size:.85rem}
-.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1.5rem;align-items:start}
+.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(20rem,100%),1fr));gap:1.5rem;align-items:start}
 td.num,th.num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-tr.best td{background:#eef7f1} .scroll{overflow-x:auto}
+tr.best td{background:#eef7f1}
 .tag{font-size:.75rem;border-radius:.3rem;padding:.05rem .4rem;background:#eef1f5;color:#5a6675;
 white-space:nowrap}
 .tag.octavo{background:#e3ecfa;color:#2457a6}
 .yes{color:#1a7f4b;font-weight:600}
-pre{background:#f5f7fa;border:1px solid #e6eaf0;border-radius:.6rem;padding:1rem;overflow-x:auto;
-font-size:.85rem;line-height:1.45}
+pre{background:#f5f7fa;border:1px solid #e6eaf0;border-radius:.6rem;padding:1rem;
+white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem;line-height:1.45}
+body,td,li,h1{overflow-wrap:anywhere} figure{margin-left:0;margin-right:0}
 ol.steps li{margin:.25rem 0} li.alarm{color:#8a6100} li.alarm::marker{color:#b3261e}
 li.alarm strong{color:#b3261e}
 .callout{border-left:4px solid #c98a00;background:#fdf7e7;border-radius:.3rem;padding:.6rem 1rem;
 margin:1rem 0}
+.narrow-page{display:none}
+@media (max-width:52rem){.wide-page{display:none}.narrow-page{display:block}}
 .callout p{margin:.3rem 0;font-size:.95rem}
-@media (prefers-color-scheme:dark){.cards li,pre{border-color:#2b323d}pre{background:#1b2029}
+@media (max-width:52rem){h1{font-size:1.5rem}
+table,tbody{display:block} tr{display:block;border-bottom:1px solid #e6eaf0;padding:.5rem 0}
+tr.heads{display:none} td{display:block;border:0;padding:.1rem .3rem}
+td.num,th.num{text-align:left;white-space:normal}
+td[data-label]::before{content:attr(data-label)": ";color:#5a6675;font-size:.85rem}
+td div.small{display:inline;margin-left:.4rem} td:nth-child(2) div.small{display:block;margin:0}
+td:empty{display:none}}
+@media (prefers-color-scheme:dark){tr{border-color:#2b323d}
+.cards li,pre{border-color:#2b323d}pre{background:#1b2029}
 tr.best td{background:#17281f}
 .callout{background:#2a2413}
 .tag{background:#2b323d;color:#aab4c2}.tag.octavo{background:#1d2f4d;color:#9cc0f5}li.alarm{color:#e0b45c}
@@ -152,35 +170,44 @@ def _cards(comparison: Comparison) -> str:
 def _line(comparison: Comparison, s: Standing, extras: list[str]) -> str:
     note = comparison.note(s)
     below = f'<div class="small">{html.escape(note)}</div>' if note else ""
+    tried = len(comparison.candidate(s.name).grid)
     settings = html.escape(params_text(s.params)) or "defaults"
+    settings += f" (of {tried} tried)" if tried > 1 else ""
     chance = "best" if s.rank == 1 else "could be chance" if s.tied else "behind"
     if s.rank == 1 and sum(t.rank == 1 for t in comparison.leaderboard) > 1:
         chance = "equal first"
     if not comparison.board.decided:
         chance = "too few folds"
     kind = "yes" if s.rank == 1 and comparison.board.decided else "small"
-    cells = "".join(f'<td class="num">{_number(s.extras.get(k, math.nan))}</td>' for k in extras)
+    cells = "".join(
+        f'<td class="num" data-label="{html.escape(NAMES.get(k, k))}">{_number(s.extras[k])}</td>'
+        if k in s.extras
+        else '<td class="num"></td>'
+        for k in extras
+    )
     interval = "" if math.isnan(s.low) else f'<div class="small">{s.low:.3f} to {s.high:.3f}</div>'
     return (
         f'<tr{" class=best" if s.rank == 1 else ""}><td class="num">{s.rank}</td>'
         f'<td><b>{html.escape(s.name)}</b> <span class="tag {s.origin}">{s.origin}</span>'
         f'<div class="small">{settings}</div>{below}</td>'
-        f'<td class="num"><b>{_number(s.mean)}</b>{interval}</td>'
+        f'<td class="num" data-label="{html.escape(comparison.score_name)}">'
+        f"<b>{_number(s.mean)}</b>{interval}</td>"
         f'<td class="num"><span class="{kind}">{chance}</span><div '
         f'class="small">{_p(s.p_value)}</div></td>{cells}'
-        f'<td class="num">{_seconds(s.fit_seconds)}</td></tr>'
+        f'<td class="num" data-label="one fit">{_seconds(s.fit_seconds)}</td></tr>'
     )
 
 
 def _table(comparison: Comparison) -> str:
-    extras = [k for k in (comparison.leaderboard[0].extras) if k != comparison.settings.score]
+    named = dict.fromkeys(k for s in comparison.leaderboard for k in s.extras)
+    extras = [k for k in named if k != comparison.settings.score]
     heads = "".join(f'<th class="num">{html.escape(NAMES.get(k, k))}</th>' for k in extras)
     lines = "".join(_line(comparison, s, extras) for s in comparison.leaderboard)
     return (
-        '<div class="scroll"><table><tr><th></th><th>method, settings of most folds</th>'
+        '<table><tr class="heads"><th></th><th>method, settings of most folds</th>'
         f'<th class="num">{html.escape(comparison.score_name)}<br>95 % interval</th>'
         f'<th class="num">beside the best<br>p</th>{heads}<th class="num">one '
-        f"fit</th></tr>{lines}</table></div>"
+        f"fit</th></tr>{lines}</table>"
     )
 
 
@@ -205,7 +232,7 @@ def _failures(comparison: Comparison) -> str:
         f"<td>{html.escape(f.why)}</td></tr>"
         for f in comparison.failures
     )
-    heads = "<tr><th>method</th><th></th><th>why</th></tr>"
+    heads = "<tr class=heads><th>method</th><th></th><th>why</th></tr>"
     return f"<h2>Methods without a place</h2><table>{heads}{rows}</table>"
 
 
@@ -228,6 +255,13 @@ def _picture(
         return "" if found is None else figure_html(*found)
     except Exception as error:
         return figure_error(f"It would have shown {what}.", error)
+
+
+def _intervals(comparison: Comparison) -> str:
+    """Draw the intervals twice: for a wide page, and for one as narrow as a telephone."""
+    wide = _picture(draw_intervals, comparison, "the intervals")
+    narrow = _picture(partial(draw_intervals, narrow=True), comparison, "the intervals")
+    return f'<div class="wide-page">{wide}</div><div class="narrow-page">{narrow}</div>'
 
 
 def write_page(comparison: Comparison, path: Path) -> Path:
@@ -259,15 +293,16 @@ def write_page(comparison: Comparison, path: Path) -> Path:
     ]
     if comparison.leaderboard:
         with mpl.rc_context(FONT):
-            parts.append(_picture(draw_intervals, comparison, "the intervals"))
+            parts.append(_intervals(comparison))
             parts += ["<h2>Leaderboard</h2>", _table(comparison)]
             pictures = _picture(draw_winner, comparison, "what the winner predicts")
+            pictures += _picture(draw_chances, comparison, "whether its chances come true")
             pictures += _picture(draw_importance, comparison, "what the columns are worth")
             parts.append(
                 f"<h2>A closer look at {html.escape(comparison.best.name)}</h2><div "
                 f'class="pair">{pictures}</div>'
             )
-        code = html.escape(comparison.snippet())
+        code = html.escape(comparison.snippet(with_path=False))
         parts.append(f"<h2>Refit the winner</h2><pre>{code}</pre>")
     parts += [_steps(comparison), _failures(comparison), _reading(comparison)]
     page = html_page(f"octavo compare: {problem.name}", "".join(parts), style=STYLE)

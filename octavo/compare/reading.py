@@ -1,4 +1,4 @@
-"""Tables from files: CSV, TSV, Parquet, ARFF and libsvm, packed or not, in any encoding.
+"""Tables from files: CSV, TSV, JSON, Excel, Parquet, ARFF and libsvm, packed or not.
 
 `read_table` returns a `Table`: the columns as they stand in the file, and a sentence for
 everything that had to be guessed. What cannot be read raises `InputError`, whose message says
@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import json
 import re
 import zipfile
 from dataclasses import dataclass, field
@@ -33,8 +34,16 @@ KINDS = {
     ".libsvm": "libsvm",
     ".svm": "libsvm",
     ".svmlight": "libsvm",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".xls": "excel",
 }
-FORMATS = "CSV, TSV, Parquet, ARFF and libsvm, also packed as .gz, .bz2, .xz or .zip"
+FORMATS = (
+    "CSV, TSV, JSON lines, Excel, Parquet, ARFF and libsvm, also packed as .gz, .bz2, .xz or .zip"
+)
 DELIMITERS = [",", "\t", ";", "|"]
 SPARSE_CELLS = 20_000_000  # a libsvm file with more cells than this stays sparse
 _LIBSVM_LINE = re.compile(rb"^\s*[-+.\deE,]+(\s+(qid|\d+):\S+)+\s*(#.*)?$")
@@ -104,9 +113,13 @@ def read_table(path: str | Path, *, header: bool | None = None) -> Table:
         return _read_parquet(path, content)
     if kind == "libsvm":
         return _read_libsvm(path, content)
+    if kind == "excel":
+        return _read_excel(path, content, header)
     text, notes = decoded(content, path)
     if kind == "arff":
         table = _read_arff(path, text)
+    elif kind == "json":
+        table = _read_json(path, text)
     else:
         table = _read_delimited(path, text, inner.suffix.lower(), header)
     table.notes[:0] = notes
@@ -158,6 +171,8 @@ def _kind_of(content: bytes) -> str:
     if re.search(rb"(?im)^\s*@(relation|attribute)\b", head):
         return "arff"
     lines = [line for line in head.splitlines()[:20] if line.strip()]
+    if lines and re.match(rb'\s*\[?\s*\{\s*("|\})', head):
+        return "json"
     return "libsvm" if lines and all(map(_LIBSVM_LINE.match, lines[:5])) else "delimited"
 
 
@@ -270,6 +285,7 @@ def _is_number(text: str) -> bool:
 
 def _read_delimited(path: Path, text: str, suffix: str, header: bool | None) -> Table:
     pd = need_pandas()
+    text, notes = without_comments(text)
     head = [line for line in text[:200_000].splitlines() if line.strip()][:200]
     if not head:
         raise InputError(f"{path} holds no rows; check how it was written")
@@ -279,7 +295,6 @@ def _read_delimited(path: Path, text: str, suffix: str, header: bool | None) -> 
     else:
         rows = [row for row in csv.reader(head, delimiter=sign, skipinitialspace=True) if row]
     named = has_header(rows) if header is None else header
-    notes = []
     options: dict[str, Any] = {"sep": sign} if sign else {"sep": r"\s+"}
     if sign == ";" and _decimal_commas(rows[1:]):
         options["decimal"] = ","
@@ -318,6 +333,55 @@ def _read_delimited(path: Path, text: str, suffix: str, header: bool | None) -> 
     return Table(frame, path.name, notes)
 
 
+def without_comments(text: str) -> tuple[str, list[str]]:
+    """Take out lines that begin with ``#``, where the file begins with such a line.
+
+    The last of them stays, without its sign, when it has as many cells as the rows and they are
+    words: then it holds the names. Later lines go that begin with ``#`` and are no whole row.
+
+    Parameters
+    ----------
+    text : str
+        A delimited file.
+
+    Returns
+    -------
+    text : str
+        Without comments.
+    notes : list of str
+        What was taken out.
+    """
+    if not text.lstrip("\ufeff \t\r\n").startswith("#"):
+        return text, []
+    lines = text.splitlines(keepends=True)
+    first = next((k for k, x in enumerate(lines) if x.strip() and x.lstrip()[0] != "#"), None)
+    if first is None:
+        return text, []  # no row is left: they are data
+    body = [line for line in lines[first : first + 100] if line.strip() and line[0] != "#"]
+    sign = find_delimiter(body) if len(body) > 1 else find_delimiter(body * 2)
+
+    def cells(line: str) -> list[str]:
+        return next(csv.reader([line], delimiter=sign), []) if sign else line.split()
+
+    width = len(cells(body[0]))
+    above = [line for line in lines[:first] if line.strip()]
+    names = above[-1].lstrip().removeprefix("#").lstrip(" ")
+    head = []
+    if (
+        width > 1
+        and len(cells(names)) == width
+        and has_header([cells(line) for line in (names, *body)])
+        and not has_header([cells(line) for line in body])
+    ):
+        head = [names]
+    kept = [line for line in lines[first:] if not line.startswith("#") or len(cells(line)) == width]
+    n_gone = len(above) - len(head) + len(lines) - first - len(kept)
+    notes = [f"{n_gone} comment line{'s' if n_gone > 1 else ''} (#) passed over."] if n_gone else []
+    if head:
+        notes.append("The names of the columns were taken from the last of the # lines.")
+    return "".join([*head, *kept]), notes
+
+
 def _decimal_commas(rows: list[list[str]]) -> bool:
     cells = [cell.strip() for row in rows for cell in row]
     return any(re.fullmatch(r"[-+]?\d+,\d+", cell) for cell in cells) and not any(
@@ -344,6 +408,65 @@ def _read_parquet(path: Path, content: bytes) -> Table:
         frame = frame.reset_index(drop=not kept)
         notes.append("The index of the file became columns." if kept else "Its index was dropped.")
     frame.columns = [str(c) for c in frame.columns]
+    return Table(frame, path.name, notes)
+
+
+def _read_json(path: Path, text: str) -> Table:
+    """Read JSON lines, or one list of objects; an object is a row."""
+    pd = need_pandas()
+    rows: list[Any] = []
+    place = 0
+    try:
+        if text.lstrip().startswith("["):
+            rows = json.loads(text)
+        else:
+            for number, line in enumerate(text.split("\n"), start=1):
+                place = number
+                if line.strip():
+                    rows.append(json.loads(line))
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}, line {place or error.lineno}: not JSON ({error.msg}); a line is an object "
+            'such as {"age": 41, "kind": "a"}'
+        ) from error
+    except RecursionError:
+        raise InputError(f"{path} is nested too deeply to be a table") from None
+    odd = next((k for k, row in enumerate(rows) if not isinstance(row, dict)), None)
+    if odd is not None:
+        raise InputError(
+            f"{path}: row {odd + 1} is no object but {type(rows[odd]).__name__}; a row is an "
+            'object such as {"age": 41, "kind": "a"}'
+        )
+    frame = pd.DataFrame.from_records(rows)
+    frame.columns = [str(c).strip() for c in frame.columns]
+    n_partly = sum(len(row) < frame.shape[1] for row in rows)
+    notes = (
+        [f"{n_partly:,} rows lack some of the {frame.shape[1]} names; those cells are missing."]
+        if n_partly
+        else []
+    )
+    return Table(frame, path.name, notes)
+
+
+def _read_excel(path: Path, content: bytes, header: bool | None) -> Table:
+    pd = need_pandas()
+    try:
+        book = pd.ExcelFile(io.BytesIO(content))
+        frame = book.parse(book.sheet_names[0], header=None if header is False else 0)
+    except ImportError as error:
+        raise InputError(
+            "reading Excel needs openpyxl, which is not installed: pip install 'octavo[excel]'"
+        ) from error
+    except Exception as error:  # each engine has errors of its own
+        raise InputError(f"{path} is not a sound Excel file ({error}); save it again") from error
+    notes = []
+    if len(book.sheet_names) > 1:
+        others = ", ".join(map(repr, book.sheet_names[1:4]))
+        notes.append(f"Only the sheet {book.sheet_names[0]!r} was read; there is also {others}.")
+    if header is False:
+        frame.columns = [f"c{k + 1}" for k in range(frame.shape[1])]
+    frame = frame.dropna(how="all").reset_index(drop=True)
+    frame.columns = [str(c).strip() for c in frame.columns]
     return Table(frame, path.name, notes)
 
 

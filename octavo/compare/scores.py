@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score, get_scorer, silhouette_score
+from sklearn.metrics import (
+    adjusted_rand_score,
+    average_precision_score,
+    get_scorer,
+    silhouette_score,
+)
 
 from octavo.compare.hazards import concordance, concordance_ipcw
 from octavo.compare.problems import Problem
@@ -31,6 +36,8 @@ NAMES = {
     "balanced_accuracy": "balanced accuracy",
     "f1_macro": "F1 (mean of classes)",
     "roc_auc": "area under the ROC curve",
+    "average_precision": "average precision (rarer class)",
+    "brier": "Brier score (smaller is better)",
     "neg_log_loss": "log-loss (negative)",
     "r2": "R²",
     "neg_root_mean_squared_error": "RMSE (negative)",
@@ -52,6 +59,7 @@ class Verdict:
     predictions: list[Any]
     margins: list[float]
     values: list[float] = field(default_factory=list)
+    chances: list[float] = field(default_factory=list)
 
 
 def choose_score(problem: Problem, wanted: str | None) -> tuple[str, str]:
@@ -112,7 +120,7 @@ def judge(model: Any, train: Problem, test: Problem, score: str, *, full: bool =
         Scores and predictions.
     """
     if test.task in ("classification", "regression"):
-        return _judge_supervised(model, test, score, full)
+        return _judge_supervised(model, train, test, score, full)
     judges: Any = {
         "survival": _judge_survival,
         "ranking": _judge_ranking,
@@ -232,7 +240,7 @@ def margins_of(model: Any, test: Problem) -> Any:
     return None
 
 
-def _judge_supervised(model: Any, test: Problem, score: str, full: bool) -> Verdict:
+def _judge_supervised(model: Any, train: Problem, test: Problem, score: str, full: bool) -> Verdict:
     value = float(get_scorer(score)(model, test.X, test.y))
     if not np.isfinite(value):
         raise FloatingPointError(f"its {NAMES.get(score, score)} is {value}")
@@ -241,14 +249,44 @@ def _judge_supervised(model: Any, test: Problem, score: str, full: bool) -> Verd
     extras = {name: float(get_scorer(name)(model, test.X, test.y)) for name in EXTRAS[test.task]}
     kept = test.take(np.arange(min(test.n_rows, KEPT_PREDICTIONS)))
     predictions = np.asarray(model.predict(test.X))
-    margins = margins_of(model, kept) if len(test.classes) == 2 else None
+    two = len(train.classes) == 2
+    margins = margins_of(model, kept) if two else None
+    chances: list[float] = []
+    if two:
+        more, chances = _judge_rarer(model, train, test)
+        extras |= more
     return Verdict(
         value,
         {score: value} | extras,
         predictions[: kept.n_rows].tolist(),
         [] if margins is None else margins.tolist(),
         _kept(row_values(score, model, test, predictions), value),
+        chances[: kept.n_rows],
     )
+
+
+def rarer_class(y: Any) -> tuple[Any, int]:
+    """Return the rarer of two classes (the second of equals), and its place among them."""
+    labels, counts = np.unique(y, return_counts=True)
+    place = int(counts[1] <= counts[0])
+    return labels[place], place
+
+
+def _judge_rarer(model: Any, train: Problem, test: Problem) -> tuple[dict[str, float], list[float]]:
+    """Return how well the rarer class is found and its chance told, and those chances."""
+    label, place = rarer_class(train.y)
+    truth = test.y == label
+    found: dict[str, float] = {}
+    margins = margins_of(model, test)
+    if margins is not None and truth.any():
+        lean = margins if place == 1 else -margins
+        found["average_precision"] = float(average_precision_score(truth, lean))
+    try:
+        chance = np.asarray(model.predict_proba(test.X), dtype=float)[:, place]
+    except (AttributeError, NotImplementedError):
+        return found, []
+    found["brier"] = float(np.mean((chance - truth) ** 2))
+    return found, chance.tolist()
 
 
 def _judge_survival(

@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from octavo._outside_text import visible
 from octavo._places import cache_folder
-from octavo.compare.candidates import Candidate, NotTried, candidates_for
+from octavo.compare.candidates import (
+    BALANCING,
+    EVALUATIONS,
+    Candidate,
+    NotTried,
+    balanced,
+    candidates_for,
+)
 from octavo.compare.cleaning import Step
+from octavo.compare.dependence import neighbour_blocks
 from octavo.compare.folds import INNER_ROWS, Settings, fit_model, outer_split
 from octavo.compare.journal import Journal, problem_key
-from octavo.compare.leaderboard import Failure, Leaderboard, Standing, make_leaderboard
+from octavo.compare.leaderboard import GUESSES, Failure, Leaderboard, Standing, make_leaderboard
 from octavo.compare.pools import pool_for
 from octavo.compare.problems import Problem, prepare
 from octavo.compare.reading import InputError
@@ -25,9 +33,16 @@ from octavo.compare.snippet import params_text, write_snippet
 if TYPE_CHECKING:
     import pandas as pd
 
+    from octavo.compare.saved import SavedModel
+
 PROMISE = 120.0  # seconds within which the folds of a small table are repeated
 REPEATED_ROWS = 2000  # with so many rows tested, repeats add little
 MOST_REPEATS = 10
+BALANCED = {
+    "weights": "classes weighted by their rarity",
+    "threshold": "threshold tuned inside the training part",
+    "": "fitted without class weights: it takes none",
+}
 LIMITED = "trained on {n:,} rows a fold, because its cost grows with {cost}"
 
 
@@ -87,6 +102,7 @@ class Comparison:
             problem.n_rows,
             settings.score,
             test_rows=lambda fold: outer_split(problem, settings, fold)[1],
+            groups=neighbour_blocks(problem.n_rows) if problem.ordered else problem.groups,
         )
         self.leaderboard: list[Standing] = self.board.standings
         self.failures: list[Failure] = self.board.failures + [
@@ -119,12 +135,22 @@ class Comparison:
         if standing.limited:
             cost = self.candidate(standing.name).cost
             notes.append(LIMITED.format(n=standing.n_train, cost=cost))
+        if self.problem.task == "classification" and self.settings.score in BALANCING:
+            how = BALANCED.get(self.candidate(standing.name).balance)
+            if how is not None and standing.name not in GUESSES:
+                notes.append(how)
         if standing.warning:
-            notes.append(standing.warning)
+            notes.append(f"it warned: {standing.warning}")
         return "; ".join(notes)
 
-    def snippet(self) -> str:
+    def snippet(self, *, with_path: bool = True) -> str:
         """Return a script that refits the winner on all rows; it runs as it is.
+
+        Parameters
+        ----------
+        with_path : bool, default=True
+            Whether the file stands with its folders, or with its bare name, as on a page that is
+            shown around.
 
         Returns
         -------
@@ -132,11 +158,14 @@ class Comparison:
             A script. After a comparison on a DataFrame it expects that as ``frame``.
         """
         best = self.best
+        source = self.source
+        if source is not None and not with_path:
+            source = Path(source).name
         return write_snippet(
             self.problem,
             self.candidate(best.name),
             best.params,
-            self.source,
+            source,
             self.arguments,
             self.settings.seed,
         )
@@ -151,6 +180,41 @@ class Comparison:
         """
         best = self.best
         return fit_model(self.candidate(best.name), self.problem, best.params, self.settings.seed)
+
+    def model(self, *, probabilities: bool = False) -> SavedModel:
+        """Return the winner, fitted on all rows, as a model that takes rows of a file.
+
+        Parameters
+        ----------
+        probabilities : bool, default=False
+            Whether a classifier that gives no chances gets calibrated ones.
+
+        Returns
+        -------
+        model : SavedModel
+            With ``predict``, ``predict_proba`` and ``save``.
+        """
+        from octavo.compare.saved import saved_winner
+
+        return saved_winner(self.problem, self.refit(), self.best.name, probabilities=probabilities)
+
+    def save(self, path: str | Path, *, probabilities: bool = False) -> Path:
+        """Fit the winner on all rows and write it into a file for `octavo predict`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ending in ``.joblib`` (a pickle, to be loaded only by those who trust it) or
+            ``.skops``.
+        probabilities : bool, default=False
+            Whether a classifier that gives no chances gets calibrated ones.
+
+        Returns
+        -------
+        path : Path
+            Where it is.
+        """
+        return self.model(probabilities=probabilities).save(path)
 
     def report(self, path: str | Path) -> Path:
         """Write a page with leaderboard, plots, steps and code that needs no other file.
@@ -231,7 +295,23 @@ class Comparison:
 
 def most_repeats(problem: Problem) -> int:
     """Return how often it is worth drawing the folds of a table anew."""
+    if problem.ordered:
+        return 1  # time has one order
     return min(MOST_REPEATS, -(-REPEATED_ROWS // problem.n_rows))
+
+
+def _search_step(chosen: list[Candidate], settings: Settings) -> Step:
+    """Say how many settings each method may try: the same number for all that have as many."""
+    text = (
+        f"Every method may try {EVALUATIONS} settings, each on the same {settings.inner_cv} inner "
+        "folds"
+    )
+    fewer: dict[int, list[str]] = {}
+    for candidate in chosen:
+        if len(candidate.grid) != EVALUATIONS:
+            fewer.setdefault(len(candidate.grid), []).append(candidate.name)
+    parts = [f"{n} by {', '.join(names)}" for n, names in sorted(fewer.items(), reverse=True)]
+    return Step(text + (f"; there are {'; '.join(parts)}." if parts else "."))
 
 
 def _settings_steps(problem: Problem, settings: Settings, why: str) -> list[Step]:
@@ -255,6 +335,8 @@ def compare(
     event: str | int | None = None,
     items: Sequence[str] = (),
     game: str | None = None,
+    group: str | None = None,
+    time_order: str | None = None,
     methods: str | Iterable[str] | Iterable[Candidate] = (),
     score: str | None = None,
     cv: int = 5,
@@ -287,6 +369,10 @@ def compare(
         Columns of a survival task; ``event="status=dead"`` says which value is the event.
     items, game : sequence of str, str, optional
         Columns of a ranking: the two items of a row's game, or the item and the game of a row.
+    group : str, optional
+        The column of entities, whose rows stay on one side of every fold.
+    time_order : str, optional
+        The column of times; methods learn from earlier rows and are tested on later ones.
     methods : str, or iterable of str or Candidate
         Names, "octavo", "baselines" or "all"; by default octavo's main methods and the baselines.
     score : str, optional
@@ -356,6 +442,8 @@ def compare(
         "event": event,
         "items": tuple(items),
         "game": game,
+        "group": group,
+        "time_order": time_order,
         "keep": tuple(keep),
         "drop": tuple(drop),
         "header": header,
@@ -366,6 +454,8 @@ def compare(
     settings = Settings(cv, inner_cv, score, random_state, memory, repeats or most_repeats(problem))
     steps = problem.steps + _settings_steps(problem, settings, why)
     chosen, left_out = _chosen(problem, methods)
+    chosen = [balanced(candidate, problem, score) for candidate in chosen]
+    steps.append(_search_step(chosen, settings))
     if not chosen:
         raise InputError(f"no method for {problem.task} is left; name some with --methods")
     path = _journal_path(journal, problem, settings)
