@@ -62,7 +62,9 @@ def second_interrupt_ends() -> Iterator[None]:
 
 def end_with_parent() -> None:
     """Wait for the parent to end and end this process: nothing goes on for one that was killed."""
-    if (parent := multiprocessing.parent_process()) is not None:
+    parent = multiprocessing.parent_process()
+    # Processes of loky have a parent that cannot be waited for.
+    if parent is not None and getattr(parent, "_sentinel", None) is not None:
         parent.join()
     elif os.name == "posix":  # started by other means than multiprocessing
         started_by = os.getppid()

@@ -102,7 +102,8 @@ def verdict(comparison: Comparison) -> str:
     interval = "" if math.isnan(best.low) else f" (95 % interval {best.low:.3f} to {best.high:.3f})"
     score = f"{comparison.score_name} {best.mean:.3f}{interval}"
     first = [s.name for s in board if s.rank == 1]
-    if len(board) > 1 and not comparison.board.decided:
+    early = not comparison.board.decided and (len(board) > 1 or bool(comparison.stopped))
+    if early:
         text = (
             f"No verdict yet: {n_folds} fold{'s' if n_folds > 1 else ''} cannot tell methods "
             f"apart. So far {_listed(first)} {'has' if len(first) == 1 else 'have'} {score}."
@@ -114,9 +115,9 @@ def verdict(comparison: Comparison) -> str:
     if len(board) > len(first) and comparison.board.decided:
         text += _lead(board)
     guess = next((s for s in board if s.name in GUESSES), None)
-    if guess is best:
+    if guess is best and not early:
         text += " That is a model without features: nothing here predicts the target."
-    elif guess is not None:
+    elif guess is not None and guess is not best:
         text += f" Without features the score is {guess.mean:.3f}."
     if comparison.stopped:
         wanted = comparison.settings.cv

@@ -58,6 +58,10 @@ def _ignore_interrupts() -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 
+def _nothing() -> None:
+    """What a process does first: importing this module takes seconds."""
+
+
 def available_memory() -> int | None:
     """Return the bytes that this process may still take, or None where that is not told."""
     found = []
@@ -92,6 +96,7 @@ class ProcessPool:
         self._source = os.path.join(self._folder.name, "problem.joblib")
         joblib.dump(problem, self._source)
         self._executor: Any = None
+        self._first: Any = None
         self._running: dict[Any, Job] = {}
         self._suspects: list[Job] = []
         self._alone = False
@@ -100,6 +105,11 @@ class ProcessPool:
     def busy(self) -> bool:
         """Whether anything is on its way."""
         return bool(self._running or self._suspects)
+
+    @property
+    def starting(self) -> bool:
+        """Whether the processes are still on their way, so that no job can have begun."""
+        return self._first is not None and not self._first.done()
 
     def has_room(self) -> bool:
         """Whether a job would begin at once."""
@@ -114,6 +124,7 @@ class ProcessPool:
                 initializer=_ignore_interrupts,
                 timeout=300,
             )
+            self._first = self._executor.submit(_nothing)
         future = self._executor.submit(
             run_fold, self._source, job.candidate, job.fold, self.settings
         )
@@ -143,18 +154,6 @@ class ProcessPool:
             self._kill()
             self._alone = False
         return finished
-
-    def cancel(self, job: Job) -> None:
-        """End a job; the others that were on their way begin again."""
-        others = [
-            other
-            for other in self._running.values()
-            if (other.candidate.name, other.fold) != (job.candidate.name, job.fold)
-        ]
-        self._running.clear()
-        self._kill()
-        for other in others:
-            self.submit(other)
 
     def _broken(self, job: Job) -> Done:
         was_alone = self._alone

@@ -17,7 +17,7 @@ from octavo.compare.journal import Journal
 from octavo.compare.pools import Job
 
 TICK = 0.5  # seconds between two looks at the clock
-STARTING = 5.0  # seconds that a process may need before it works
+WAIT = 3  # folds that a method which took too long lets the others go ahead
 
 
 class Watcher(Protocol):
@@ -97,7 +97,8 @@ class Queue:
     """Jobs that wait: first folds first, in a round the quickest methods first.
 
     What a method takes is learnt from its folds that are done; before, methods come in the order
-    given. A method that was postponed waits for all others of its repeat.
+    given. A method that was postponed waits until the others are three folds ahead, enough for a
+    verdict on them.
 
     Parameters
     ----------
@@ -131,7 +132,8 @@ class Queue:
 
         def turn(job: Job) -> tuple[Any, ...]:
             name = job.candidate.name
-            return (self.postponed.get(name, 0), job.fold, took.get(name, 0.0), place[name])
+            behind = job.fold + WAIT * self.postponed.get(name, 0)
+            return (behind, took.get(name, 0.0), place[name])
 
         job = min(self.jobs, key=turn)
         self.jobs.remove(job)
@@ -167,7 +169,7 @@ def allowance(budget: float | None, n_methods: int, n_jobs: int) -> float:
     """
     if budget is None:
         return float("inf")
-    return max(budget * n_jobs / (3 * n_methods), 0.1 * budget, STARTING)
+    return budget * n_jobs / (3 * n_methods)
 
 
 def run(
@@ -265,12 +267,20 @@ def run(
 
 
 def _give_way(queue: Queue, running: dict[Any, tuple[Job, float]], pool: Any, limit: float) -> None:
-    """Stop folds that have run for too long while methods wait that were postponed less often."""
+    """Stop folds that have run for too long, once they keep all processes from what waits."""
     now = time.monotonic()
-    for job, began in list(running.values()):
-        times = queue.postponed.get(job.candidate.name, 0)
-        others = any(queue.postponed.get(j.candidate.name, 0) <= times for j in queue.jobs)
-        if others and now - began > limit * 4**times and hasattr(pool, "cancel"):
-            pool.cancel(job)
-            del running[job.candidate.name, job.fold]
+    if getattr(pool, "starting", False):  # nothing runs yet
+        for key, (job, _) in running.items():
+            running[key] = job, now
+        return
+    times = {key: queue.postponed.get(job.candidate.name, 0) for key, (job, _) in running.items()}
+    if not running or any(
+        now - began <= limit * 4 ** times[key] for key, (_, began) in running.items()
+    ):
+        return
+    waiting = [queue.postponed.get(job.candidate.name, 0) for job in queue.jobs]
+    if waiting and min(waiting) <= min(times.values()):
+        pool.stop()
+        for job, _ in running.values():
             queue.postpone(job)
+        running.clear()
