@@ -120,9 +120,7 @@ def main() -> int:
     agree = sum(row["agree"] for row in tables.values())
     strictly = sum(row["agree_strictly"] for row in tables.values())
     share = agree / called if called else float("nan")
-    print(
-        f"{agree} of {called} agree ({share:.1%}), {strictly} strictly; goal {declared['goal']:.0%}"
-    )
+    print(f"{agree} of {called} agree ({share:.1%}), {strictly} strictly")
     summary = {
         "called_different": called,
         "agree": agree,
