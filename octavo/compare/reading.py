@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import difflib
 import io
-import json
 import re
 import zipfile
 from dataclasses import dataclass, field
@@ -114,12 +113,16 @@ def read_table(path: str | Path, *, header: bool | None = None) -> Table:
     if kind == "libsvm":
         return _read_libsvm(path, content)
     if kind == "excel":
-        return _read_excel(path, content, header)
+        from octavo.compare.spreadsheets import read_excel
+
+        return read_excel(path, content, header)
     text, notes = decoded(content, path)
     if kind == "arff":
         table = _read_arff(path, text)
     elif kind == "json":
-        table = _read_json(path, text)
+        from octavo.compare.spreadsheets import read_json
+
+        table = read_json(path, text)
     else:
         table = _read_delimited(path, text, inner.suffix.lower(), header)
     table.notes[:0] = notes
@@ -408,65 +411,6 @@ def _read_parquet(path: Path, content: bytes) -> Table:
         frame = frame.reset_index(drop=not kept)
         notes.append("The index of the file became columns." if kept else "Its index was dropped.")
     frame.columns = [str(c) for c in frame.columns]
-    return Table(frame, path.name, notes)
-
-
-def _read_json(path: Path, text: str) -> Table:
-    """Read JSON lines, or one list of objects; an object is a row."""
-    pd = need_pandas()
-    rows: list[Any] = []
-    place = 0
-    try:
-        if text.lstrip().startswith("["):
-            rows = json.loads(text)
-        else:
-            for number, line in enumerate(text.split("\n"), start=1):
-                place = number
-                if line.strip():
-                    rows.append(json.loads(line))
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}, line {place or error.lineno}: not JSON ({error.msg}); a line is an object "
-            'such as {"age": 41, "kind": "a"}'
-        ) from error
-    except RecursionError:
-        raise InputError(f"{path} is nested too deeply to be a table") from None
-    odd = next((k for k, row in enumerate(rows) if not isinstance(row, dict)), None)
-    if odd is not None:
-        raise InputError(
-            f"{path}: row {odd + 1} is no object but {type(rows[odd]).__name__}; a row is an "
-            'object such as {"age": 41, "kind": "a"}'
-        )
-    frame = pd.DataFrame.from_records(rows)
-    frame.columns = [str(c).strip() for c in frame.columns]
-    n_partly = sum(len(row) < frame.shape[1] for row in rows)
-    notes = (
-        [f"{n_partly:,} rows lack some of the {frame.shape[1]} names; those cells are missing."]
-        if n_partly
-        else []
-    )
-    return Table(frame, path.name, notes)
-
-
-def _read_excel(path: Path, content: bytes, header: bool | None) -> Table:
-    pd = need_pandas()
-    try:
-        book = pd.ExcelFile(io.BytesIO(content))
-        frame = book.parse(book.sheet_names[0], header=None if header is False else 0)
-    except ImportError as error:
-        raise InputError(
-            "reading Excel needs openpyxl, which is not installed: pip install 'octavo[excel]'"
-        ) from error
-    except Exception as error:  # each engine has errors of its own
-        raise InputError(f"{path} is not a sound Excel file ({error}); save it again") from error
-    notes = []
-    if len(book.sheet_names) > 1:
-        others = ", ".join(map(repr, book.sheet_names[1:4]))
-        notes.append(f"Only the sheet {book.sheet_names[0]!r} was read; there is also {others}.")
-    if header is False:
-        frame.columns = [f"c{k + 1}" for k in range(frame.shape[1])]
-    frame = frame.dropna(how="all").reset_index(drop=True)
-    frame.columns = [str(c).strip() for c in frame.columns]
     return Table(frame, path.name, notes)
 
 

@@ -29,7 +29,10 @@ PICKLED = (
     "{name} is a pickle: loading it runs whatever it holds. Open only files that you trust; "
     "--save model.skops writes one that holds data alone."
 )
-TRUSTED = ("octavo.", "sklearn.", "numpy.", "scipy.", "builtins.", "collections.")
+# What a .skops file may hold beside the types that skops itself knows: classes of these packages,
+# and the two functions of octavo's encodings.
+PACKAGES = ("octavo", "sklearn", "lightgbm", "xgboost", "catboost")
+FUNCTIONS = {"octavo.compare.encoding.written_out", "octavo.compare.encoding.filled_text"}
 
 
 class SavedModel:
@@ -255,14 +258,17 @@ def _loaded_pickle(path: Path) -> Any:
 
 def _loaded_skops(path: Path) -> Any:
     skops_io = _need_skops()
-    foreign = [
-        name
-        for name in skops_io.get_untrusted_types(file=path)
-        if not name.startswith(TRUSTED) and name.split(".")[0] not in ("lightgbm", "xgboost")
-    ]
+    asked = skops_io.get_untrusted_types(file=path)
+    foreign = [name for name in asked if not expected_type(name)]
     if foreign:
         raise InputError(f"{path} holds types that octavo does not use: {', '.join(foreign[:5])}")
-    return skops_io.load(path, trusted=skops_io.get_untrusted_types(file=path))
+    return skops_io.load(path, trusted=asked)
+
+
+def expected_type(name: str) -> bool:
+    """Whether a type is one that a model of octavo may hold: a class, never a function at will."""
+    parts = name.split(".")
+    return name in FUNCTIONS or (parts[0] in PACKAGES and parts[-1][:1].isupper())
 
 
 def saved_winner(

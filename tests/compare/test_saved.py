@@ -10,7 +10,7 @@ from octavo.cli import app
 from octavo.compare import InputError, compare, load_model
 from octavo.compare.folds import Settings, run_fold
 from octavo.compare.problems import prepare
-from octavo.compare.saved import check_path
+from octavo.compare.saved import check_path, expected_type
 
 RNG = np.random.default_rng(0)
 N = 90
@@ -71,6 +71,13 @@ def test_skops_where_it_is_installed(tmp_path):
     result = compared()
     model = load_model(result.save(tmp_path / "m.skops"))
     np.testing.assert_array_equal(model.predict(FRAME), result.model().predict(FRAME))
+
+
+def test_a_file_of_data_may_not_name_functions():
+    assert expected_type("octavo.online.one_pass.arow.AROW")
+    assert expected_type("octavo.compare.encoding.written_out")
+    for name in ("builtins.eval", "os.system", "octavo.compare.saved.load_model", "numpy.load"):
+        assert not expected_type(name)
 
 
 @pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x04N."])
