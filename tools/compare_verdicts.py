@@ -17,6 +17,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+import sklearn
 
 from octavo._places import cache_folder
 from octavo.compare import compare, prepare
@@ -89,6 +90,8 @@ def judged(board: Comparison, again: Comparison) -> list[dict[str, Any]]:
 
 
 def main() -> int:
+    # Checks of arguments cost as much as fits of so few rows; they change no number.
+    sklearn.set_config(assume_finite=True, skip_parameter_validation=True)
     declared = json.loads(DECLARATION.read_text(encoding="utf-8"))
     tables = {}
     for entry in declared["tables"]:

@@ -51,7 +51,7 @@ def spaced(name: str, low: float, high: float) -> Grid:
 def neighbour_settings(problem: Problem) -> Grid:
     """Return numbers of neighbours that even the smallest training part has."""
     plain = [1, 3, 5, 10, 20, 40]
-    found = [{"n_neighbors": k, "weights": "uniform"} for k in plain]
+    found: Grid = [{"n_neighbors": k, "weights": "uniform"} for k in plain]
     found += [{"n_neighbors": k, "weights": "distance"} for k in (5, 10, 20)]
     part = problem.n_rows // (30 if problem.ordered else 5)
     fitting = [params for params in found if params["n_neighbors"] <= part]

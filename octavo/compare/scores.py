@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import (
+    accuracy_score,
     adjusted_rand_score,
     average_precision_score,
+    balanced_accuracy_score,
+    f1_score,
     get_scorer,
+    mean_absolute_error,
+    r2_score,
+    root_mean_squared_error,
     silhouette_score,
 )
 
@@ -29,6 +36,18 @@ EXTRAS = {
     "survival": ("concordance", "concordance_ipcw"),
     "ranking": ("pair_accuracy", "neg_log_loss"),
     "clustering": ("silhouette", "stability"),
+}
+METRICS: dict[str, dict[str, Any]] = {  # of predictions, which are made once
+    "classification": {
+        "accuracy": accuracy_score,
+        "balanced_accuracy": balanced_accuracy_score,
+        "f1_macro": partial(f1_score, average="macro"),
+    },
+    "regression": {
+        "r2": r2_score,
+        "neg_root_mean_squared_error": lambda y, p: -root_mean_squared_error(y, p),
+        "neg_mean_absolute_error": lambda y, p: -mean_absolute_error(y, p),
+    },
 }
 OWN = {"concordance", "concordance_ipcw", "pair_accuracy", "silhouette", "stability"}
 NAMES = {
@@ -241,27 +260,30 @@ def margins_of(model: Any, test: Problem) -> Any:
 
 
 def _judge_supervised(model: Any, train: Problem, test: Problem, score: str, full: bool) -> Verdict:
-    value = float(get_scorer(score)(model, test.X, test.y))
+    metrics = METRICS[test.task]
+    predictions = np.asarray(model.predict(test.X)) if full or score in metrics else None
+    if score in metrics:
+        value = float(metrics[score](test.y, predictions))
+    else:
+        value = float(get_scorer(score)(model, test.X, test.y))
     if not np.isfinite(value):
         raise FloatingPointError(f"its {NAMES.get(score, score)} is {value}")
     if not full:
         return Verdict(value, {}, [], [])
-    extras = {name: float(get_scorer(name)(model, test.X, test.y)) for name in EXTRAS[test.task]}
-    kept = test.take(np.arange(min(test.n_rows, KEPT_PREDICTIONS)))
-    predictions = np.asarray(model.predict(test.X))
-    two = len(train.classes) == 2
-    margins = margins_of(model, kept) if two else None
-    chances: list[float] = []
-    if two:
-        more, chances = _judge_rarer(model, train, test)
+    assert predictions is not None
+    extras = {name: float(metrics[name](test.y, predictions)) for name in EXTRAS[test.task]}
+    margins, chances = None, None
+    if len(train.classes) == 2:
+        margins = margins_of(model, test)
+        more, chances = _judge_rarer(model, train, test, margins)
         extras |= more
     return Verdict(
         value,
         {score: value} | extras,
-        predictions[: kept.n_rows].tolist(),
-        [] if margins is None else margins.tolist(),
+        predictions[:KEPT_PREDICTIONS].tolist(),
+        [] if margins is None else margins[:KEPT_PREDICTIONS].tolist(),
         _kept(row_values(score, model, test, predictions), value),
-        chances[: kept.n_rows],
+        [] if chances is None else chances[:KEPT_PREDICTIONS].tolist(),
     )
 
 
@@ -272,21 +294,22 @@ def rarer_class(y: Any) -> tuple[Any, int]:
     return labels[place], place
 
 
-def _judge_rarer(model: Any, train: Problem, test: Problem) -> tuple[dict[str, float], list[float]]:
+def _judge_rarer(
+    model: Any, train: Problem, test: Problem, margins: Any
+) -> tuple[dict[str, float], Any]:
     """Return how well the rarer class is found and its chance told, and those chances."""
     label, place = rarer_class(train.y)
     truth = test.y == label
     found: dict[str, float] = {}
-    margins = margins_of(model, test)
     if margins is not None and truth.any():
         lean = margins if place == 1 else -margins
         found["average_precision"] = float(average_precision_score(truth, lean))
     try:
         chance = np.asarray(model.predict_proba(test.X), dtype=float)[:, place]
     except (AttributeError, NotImplementedError):
-        return found, []
+        return found, None
     found["brier"] = float(np.mean((chance - truth) ** 2))
-    return found, chance.tolist()
+    return found, chance
 
 
 def _judge_survival(
