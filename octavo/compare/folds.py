@@ -28,6 +28,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
     TimeSeriesSplit,
 )
+from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from octavo.compare.candidates import Candidate
@@ -160,14 +161,18 @@ def choose_params(
         parts = [(a, b) for a, b in parts if len(a.classes) > 1]
         if not parts:
             return candidate.grid[0]
-    means = []
-    for params in candidate.grid:
-        found = []
-        for inner, left_out in parts:
-            model = fit_model(candidate, inner, params, seed)
-            found.append(judge(model, inner, left_out, score, full=False).score)
-        means.append(np.mean(found))
-    return candidate.grid[int(np.argmax(means))]
+    scores = np.empty((len(parts), len(candidate.grid)))
+    for k, (inner, left_out) in enumerate(parts):
+        built = [candidate.build(inner, params, seed) for params in candidate.grid]
+        if isinstance(built[0], Pipeline):  # all settings see the same encoding: it is learnt once
+            encoder = built[0]["encode"]
+            inner = replace(inner, X=encoder.fit_transform(inner.X, inner.y))
+            left_out = replace(left_out, X=encoder.transform(left_out.X))
+            built = [model["model"] for model in built]
+        for j, model in enumerate(built):
+            fitted = model.fit(inner.X) if inner.y is None else model.fit(inner.X, inner.y)
+            scores[k, j] = judge(fitted, inner, left_out, score, full=False).score
+    return candidate.grid[int(np.argmax(scores.mean(axis=0)))]
 
 
 def work(candidate: Candidate, problem: Problem, fold: int, settings: Settings) -> FoldOutcome:

@@ -58,7 +58,7 @@ class SavedModel:
     >>> result = compare(frame, "y", methods="Ridge,guess", journal=False, repeats=1)
     >>> model = result.model()
     >>> model.predict(pd.DataFrame({"x": ["0.5"]})).round(1).tolist()
-    [1.1]
+    [1.0]
     """
 
     def __init__(
