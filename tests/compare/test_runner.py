@@ -339,7 +339,7 @@ def test_ctrl_c_in_the_midst_of_processes(tmp_path):
 
 
 def test_methods_that_form_square_matrices_learn_from_a_part(monkeypatch):
-    monkeypatch.setattr("octavo.compare.candidates.QUADRATIC_ROWS", 50)
+    monkeypatch.setattr("octavo.compare.baselines.QUADRATIC_ROWS", 50)
     result = compared("svm,linear")
     standing = {s.name: s for s in result.leaderboard}
     assert standing["SVC"].n_train == 50
