@@ -169,12 +169,13 @@ class ProcessPool:
     def _kill(self) -> None:
         if self._executor is not None:
             self._executor.shutdown(wait=True, kill_workers=True)
-            self._executor = None
+            self._executor = self._first = None
 
     def stop(self) -> None:
         """End everything that is on its way."""
         self._running.clear()
         self._suspects.clear()
+        self._alone = False
         self._kill()
 
     def close(self) -> None:

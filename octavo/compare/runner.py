@@ -146,7 +146,10 @@ class Queue:
 
     def postpone(self, job: Job) -> None:
         """Put a job back, behind all that take less time."""
-        self.postponed[job.candidate.name] = self.postponed.get(job.candidate.name, 0) + 1
+        name = job.candidate.name
+        if all(candidate.name != name for candidate in self.candidates):
+            return  # it has failed elsewhere
+        self.postponed[name] = self.postponed.get(name, 0) + 1
         self.jobs.append(job)
 
     def repeat_within(self, seconds: float | None, n_jobs: int) -> bool:

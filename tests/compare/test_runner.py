@@ -550,14 +550,76 @@ def test_the_quickest_come_first_once_their_times_are_known():
     assert [name for fold, name in pool.order if fold == 1] == ["guess", "forest", "linear"]
 
 
+def test_a_method_that_failed_is_not_put_back():
+    from octavo.compare.runner import Queue, RunLog
+
+    queue = Queue([linear(), guess()], Settings(cv=2), RunLog())
+    job = queue.pop()
+    assert job.candidate.name == "linear"
+    queue.drop("linear")
+    queue.postpone(job)
+    assert [queue.pop().candidate.name for _ in range(2)] == ["guess", "guess"]
+    assert queue.jobs == []
+
+
+def test_a_postponed_method_waits_until_the_others_have_three_folds():
+    from octavo.compare.runner import Queue, RunLog
+
+    queue = Queue([linear(), guess()], Settings(cv=5), RunLog())
+    queue.postpone(queue.pop())
+    order = [queue.pop() for _ in range(len(queue.jobs))]
+    names = [job.candidate.name for job in order]
+    assert names[:3] == ["guess"] * 3
+    assert names[3:5] == ["linear", "guess"]
+
+
+class OneProcess:
+    """A pool of one process in real time, whose methods take the time of their names."""
+
+    n_jobs = 1
+    times = {"linear": 0.05, "guess": 0.05, "sleep": 60.0}
+
+    def __init__(self):
+        self.job = None
+        self.stops = 0
+
+    @property
+    def busy(self):
+        return self.job is not None
+
+    def has_room(self):
+        return self.job is None
+
+    def submit(self, job):
+        self.job, self.until = job, time.monotonic() + self.times[job.candidate.name]
+
+    def wait(self, timeout):
+        from octavo.compare.folds import FoldOutcome
+
+        left = self.until - time.monotonic()
+        time.sleep(max(0.0, min(timeout, left)))
+        if left > timeout:
+            return []
+        job, self.job = self.job, None
+        return [(job, FoldOutcome(job.candidate.name, job.fold, 0.5, seconds=0.05))]
+
+    def stop(self):
+        self.job = None
+        self.stops += 1
+
+    close = stop
+
+
 def test_a_slow_method_does_not_starve_the_rest():
-    begin = time.monotonic()
-    result = compared([odd("sleep"), linear(), guess()], backend="loky", n_jobs=1, time_budget=0.6)
+    pool, begin = OneProcess(), time.monotonic()
+    methods = [odd("sleep"), linear(), guess()]
+    log = run(methods, Settings(cv=3), pool, Journal(None), budget=6.0)
     took = time.monotonic() - begin
-    assert {s.name for s in result.leaderboard} == {"linear", "guess"}
-    assert len(result.best.scores) == 3
-    assert result.stopped == "time budget"
-    assert 36 <= took <= 36 * 1.1
+    assert {name for name, _ in log.outcomes} == {"linear", "guess"}
+    assert len(log.outcomes) == 6
+    assert log.stopped == "time budget"
+    assert pool.stops == 2  # it gave way once; the end is the other
+    assert 6.0 <= took <= 6.6
 
 
 def test_workers_end_with_a_parent_that_is_killed(tmp_path):
