@@ -281,7 +281,9 @@ def _give_way(queue: Queue, running: dict[Any, tuple[Job, float]], pool: Any, li
         now - began <= limit * 4 ** times[key] for key, (_, began) in running.items()
     ):
         return
-    waiting = [queue.postponed.get(job.candidate.name, 0) for job in queue.jobs]
+    here = {job.candidate.name for job, _ in running.values()}
+    others = {job.candidate.name for job in queue.jobs} - here
+    waiting = [queue.postponed.get(name, 0) for name in others]
     if waiting and min(waiting) <= min(times.values()):
         pool.stop()
         for job, _ in running.values():
