@@ -27,7 +27,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results" / "bench.json"
 FIRST_CALLS = ROOT / "docs" / "results" / "first_calls.json"
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "docs" / "benchmarks.md"  # the summary; a page a room beside it, in benchmarks/
 
 
 @dataclass
@@ -56,6 +56,9 @@ class Contest:
         How many times each solver runs.
     target : str
         The ratio aimed at, in words.
+    limit : str
+        What bounds octavo's time (memory bandwidth, BLAS, flops, tree queries) and the share of
+        it that is reached, in words.
     warm : bool
         Run every solver once before the clock starts. False where a run takes minutes and
         `setup` has already compiled every kernel.
@@ -70,6 +73,7 @@ class Contest:
     unit: str = ""
     repeats: int = 5
     target: str = ""
+    limit: str = ""
     warm: bool = True
 
 
@@ -120,6 +124,7 @@ def run_contest(contest: Contest) -> dict[str, Any]:
         "unit": contest.unit,
         "repeats": contest.repeats,
         "target": contest.target,
+        "limit": contest.limit,
         "agreement": agreement,
         "rows": rows,
     }
@@ -167,10 +172,19 @@ def record(module: str, contests: list[dict[str, Any]], hardware: str = "") -> N
 
 
 def write_page() -> None:
-    """Rewrite the page from the results that are kept."""
+    """Rewrite the pages from the results that are kept: a summary, and one a room."""
     kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     first = json.loads(FIRST_CALLS.read_text(encoding="utf-8")) if FIRST_CALLS.exists() else None
     PAGE.write_text(page(kept, first), encoding="utf-8")
+    folder = PAGE.with_suffix("")
+    folder.mkdir(exist_ok=True)
+    for room in rooms_of(kept):
+        (folder / f"{room}.md").write_text(room_page(room, kept), encoding="utf-8")
+
+
+def rooms_of(kept: dict[str, Any]) -> list[str]:
+    """Return the rooms that have results."""
+    return sorted({module.split("/")[0] for module in kept})
 
 
 def first_call_lines(first: dict[str, Any]) -> list[str]:
@@ -200,27 +214,63 @@ def first_call_lines(first: dict[str, Any]) -> list[str]:
     return lines
 
 
+def spread(row: dict[str, Any]) -> str:
+    """Return a ratio with its smallest and largest value."""
+    return f"{row['ratio']:.3g} [{row['low']:.3g}, {row['high']:.3g}]"
+
+
+def nearest_peer(contest: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the row of the fastest solver that is not octavo's, or None."""
+    peers = [row for row in contest["rows"][1:] if not row["solver"].startswith("octavo")]
+    return min(peers, key=lambda row: row["ratio"], default=None)
+
+
 def page(kept: dict[str, Any], first: dict[str, Any] | None = None) -> str:
-    """Return the Markdown page of all recorded results and, where measured, of first calls."""
+    """Return the summary: every contest's nearest peer and, where measured, first calls."""
     lines = [
         "# Benchmarks",
         "",
         "Written by `make bench`. In each contest all solvers work on the same data in one run,",
         "in rotating order; a ratio is the solver's time over octavo's in the same repeat (median,",
-        "with the smallest and largest). First calls, which compile, are not timed.",
+        "with the smallest and largest): above 1 octavo is faster. The table shows the fastest",
+        "peer of each contest; the rooms' pages have all solvers, how closely they agree, and the",
+        "machines. First calls, which compile, are not timed.",
+        "",
+        "```{toctree}",
+        ":maxdepth: 1",
+        "",
+        *(f"benchmarks/{room}" for room in rooms_of(kept)),
+        "```",
     ]
+    if kept:
+        lines += ["", "## Summary", "", "| method | problem | peer | ratio | limit |"]
+        lines += ["|---|---|---|---|---|"]
+    for module, entry in kept.items():
+        room = module.split("/")[0]
+        for contest in entry["contests"]:
+            if row := nearest_peer(contest):
+                cells = [f"[{module}](benchmarks/{room}.md)", contest["problem"], row["solver"]]
+                cells += [spread(row), contest.get("limit", "")]
+                lines.append(f"| {' | '.join(cells)} |")
     if first is not None:
         lines += first_call_lines(first)
+    return "\n".join(lines) + "\n"
+
+
+def room_page(room: str, kept: dict[str, Any]) -> str:
+    """Return the Markdown page of all recorded results of a room."""
+    lines = [f"# Benchmarks: {room}"]
     for module, entry in kept.items():
+        if module.split("/")[0] != room:
+            continue
         lines += ["", f"## {module}", "", f"{entry['date']}, {entry['machine']}"]
         for contest in entry["contests"]:
             lines += ["", f"**{contest['problem']}** ({contest['repeats']} repeats)", ""]
             lines += ["| solver | time | times octavo's |", "|---|---|---|"]
             for row in contest["rows"]:
-                spread = f"{row['ratio']:.3g} [{row['low']:.3g}, {row['high']:.3g}]"
                 time_text = duration(row["seconds"], contest["unit"])
-                lines.append(f"| {row['solver']} | {time_text} | {spread} |")
-            notes = [note for note in (contest["agreement"], contest["target"]) if note]
-            if notes:
-                lines += ["", " ".join(notes)]
+                lines.append(f"| {row['solver']} | {time_text} | {spread(row)} |")
+            notes = [contest["agreement"], contest["target"], contest.get("limit", "")]
+            if any(notes):
+                lines += ["", " ".join(filter(None, notes))]
     return "\n".join(lines) + "\n"

@@ -17,7 +17,6 @@ copyright = "2026, the octavo developers"
 version = release = octavo.__version__
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
@@ -29,6 +28,8 @@ html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
+    "header_links_before_dropdown": 5,
+    "navbar_align": "left",
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -38,7 +39,6 @@ html_css_files = ["octavo.css"]
 html_title = "octavo"
 html_show_sourcelink = False
 templates_path = []
-myst_enable_extensions = ["dollarmath"]
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

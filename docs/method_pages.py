@@ -2,8 +2,9 @@
 
 The line ``.. octavo-method:: NAME`` at the end of a method's page becomes its record, API,
 claims with their verdicts (from ``docs/results/claims.json``), figures (drawn by the functions
-that the report uses) and benchmark (from ``docs/results/bench.json``). ``.. octavo-index::``
-becomes the list of all methods by room, and ``.. octavo-verdicts::`` the table of all claims.
+that the report uses) and benchmark (from ``docs/results/bench.json``). ``.. octavo-problems::``
+becomes the way from problems to methods, ``.. octavo-index::`` the list of all methods by room, and
+``.. octavo-verdicts::`` the table of all claims.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from types import FunctionType
 
 from octavo.catalogue import find_method, methods, papers
+from octavo.problems import PROBLEMS, problems_of, words_of
 
 HERE = Path(__file__).parent
 
@@ -50,15 +52,47 @@ def table(header: list[str], rows: list[list[str]], widths: str) -> list[str]:
     return [*lines, ""]
 
 
+def linked(text: str, names: tuple[str, ...]) -> str:
+    """Return text whose public names lead to the pages of their methods."""
+
+    def link(match: re.Match) -> str:
+        if match[1] not in names:
+            return f"``{match[1]}``"
+        _, method = find_method(match[1])
+        return f":doc:`{match[1]} </methods/{method.room}/{page_of(method)}>`"
+
+    return re.sub(r"`([^`]+)`", link, text)
+
+
+def problem_lines() -> list[str]:
+    """Return a section for each problem, with its decision and a picture."""
+    lines = [*(f"- :ref:`{p.question} <problem-{p.key}>`" for p in PROBLEMS), ""]
+    for problem in PROBLEMS:
+        room, script = problem.picture.split("/")
+        thumb = f"gallery/{room}/images/thumb/sphx_glr_{script}_thumb.png"
+        example = f"sphx_glr_gallery_{room}_{script}.py"
+        lines += [f".. _problem-{problem.key}:", "", problem.question]
+        lines += ["-" * len(problem.question), ""]
+        lines += [f".. image:: {thumb}", "   :class: problem", "   :alt: what the example draws"]
+        lines += [f"   :target: gallery/{problem.picture}.html", ""]
+        lines += [f"{i}. {linked(step, problem.names)}" for i, step in enumerate(problem.steps, 1)]
+        lines += ["", f":scikit-learn: {linked(problem.elsewhere, ())}"]
+        lines += [f":Example: :ref:`{example}`", ""]
+    return lines
+
+
 def record_lines(paper, method) -> list[str]:
     peers = ", ".join(method.peers)
+    asked = "; ".join(f":ref:`{p.question} <problem-{p.key}>`" for p in problems_of(method.name))
     return [
         *("At a glance", "-----------", ""),
+        f":Problem: {asked}",
         f":Use it when: {cell(method.use_when)}",
         f":Avoid it when: {cell(method.avoid_when)}",
         f":scikit-learn offers: {cell(method.instead)}",
         f":Compared with: {peers}",
         rf":Paper: \ {cell(paper.reference)}",
+        f":Also searched as: {', '.join(words_of(method.name))}",
         "",
     ]
 
@@ -118,26 +152,23 @@ def write_api_pages(app) -> None:
 
 
 def claim_lines(paper, method) -> list[str]:
-    results = stored("claims.json") or []
     rows = [
-        [
-            cell(r["says"]),
-            cell(r["where"]),
-            cell(r["published"]),
-            cell(r["measured"]),
-            f"**{r['verdict']}**" + (f" {cell(r['evidence'])}" if r["evidence"] else ""),
-        ]
-        for r in results
-        if r["paper"] == paper.key and r["method"] == method.name
+        row
+        for row in stored("claims.json") or []
+        if row["paper"] == paper.key and row["method"] == method.name
     ]
     title = "What the paper claims, and what is measured"
+    lines = [title, "-" * len(title), ""]
     if not rows:
-        return [title, "-" * len(title), "", f"Run ``octavo reproduce {paper.key}``.", ""]
-    header = ["claim", "where", "published", "measured", "verdict"]
-    full = all(r.get("full", True) for r in results if r["paper"] == paper.key)
+        return [*lines, f"Run ``octavo reproduce {paper.key}``.", ""]
+    full = all(row.get("full", True) for row in rows)
     size, flag = ("Full", " --full") if full else ("Quick", "")
-    intro = f"{size} measurements, as ``octavo reproduce {paper.key}{flag}`` prints them."
-    return [title, "-" * len(title), "", intro, "", *table(header, rows, "26 13 11 16 34")]
+    intro = f"{size} measurements, as ``octavo reproduce {paper.key}{flag}`` prints them: "
+    lines += [f"{intro}{counted(rows)}.", "", ".. raw:: html", ""]
+    heads = "".join(f"<th>{name}</th>" for name in COLUMNS[2:])
+    body = "".join(f"<tr>{''.join(verdict_cells(row)[2:])}</tr>" for row in rows)
+    text = f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody>"
+    return [*lines, f'   <div class="verdicts"><table>{text}</table></div>', ""]
 
 
 def figure_lines(paper, method, build: Path) -> list[str]:
@@ -271,6 +302,24 @@ def verdict_lines() -> list[str]:
     return [*lines, ""]
 
 
+def total_lines() -> list[str]:
+    """Return what there is, in a line."""
+    rows = [row for row in stored("claims.json") or [] if row.get("kind") != "own"]
+    return [
+        f"**{len(list(methods()))} methods** of {len(papers())} papers. **{len(rows)} claims** of "
+        f"these papers measured: {counted(rows)}. :doc:`See them all <verdicts>`.",
+        "",
+    ]
+
+
+MARKERS = {
+    "octavo-totals": total_lines,
+    "octavo-problems": problem_lines,
+    "octavo-index": index_lines,
+    "octavo-verdicts": verdict_lines,
+}
+
+
 def complete_source(app, docname: str, source: list[str]) -> None:
     """Replace the markers by what the catalogue says, before the page is parsed."""
     text = re.sub(
@@ -279,7 +328,7 @@ def complete_source(app, docname: str, source: list[str]) -> None:
         source[0],
         flags=re.MULTILINE,
     )
-    for marker, lines in (("octavo-index", index_lines), ("octavo-verdicts", verdict_lines)):
+    for marker, lines in MARKERS.items():
         pattern = re.compile(rf"^\.\. {marker}::$", re.MULTILINE)
         if pattern.search(text):
             made = "\n".join(lines())

@@ -350,14 +350,3 @@ def find_method(name: str) -> tuple[Paper, Method]:
             return paper, method
     known = sorted({alias for _, m in methods() for alias in (m.name, *m.members)})
     raise UnknownNameError("method", name, known)
-
-
-def markdown_table() -> str:
-    """Return the table of methods that the README shows."""
-    rows = ["| method | room | what it does | paper |", "|---|---|---|---|"]
-    rows += [
-        f"| `{method.name}` | `octavo.{method.room}` | {method.summary} "
-        f"| {paper.authors.split(',')[0].split(' and ')[0]} {paper.year} (`{paper.key}`) |"
-        for paper, method in methods()
-    ]
-    return "\n".join(rows)

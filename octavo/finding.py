@@ -14,6 +14,7 @@ from pathlib import Path
 from octavo._lazy import exports_of_stub
 from octavo._names import UnknownNameError
 from octavo.catalogue import Method, Paper, methods, papers
+from octavo.problems import words_of
 
 _SECTION = r"^{}\n-+\n(.*?)(?:\n\n[A-Z][^\n]*\n-+\n|\Z)"
 
@@ -42,8 +43,10 @@ def matches(paper: Paper, method: Method, words: list[str]) -> bool:
     """Tell whether every word begins a word of the method's record; case does not matter."""
     told = [method.name, *method.members, method.task, method.summary, method.use_when]
     told += [method.room, method.family, paper.title, paper.key, *method.peers]
+    told += words_of(method.name)
     known = re.findall(r"\w+", " ".join(told).lower().replace("_", " "))
-    return all(any(part.startswith(word.lower()) for part in known) for word in words)
+    asked = re.findall(r"\w+", " ".join(words).lower().replace("_", " "))
+    return all(any(part.startswith(word) for part in known) for word in asked)
 
 
 def family_of(name: str) -> list[tuple[Paper, Method]]:

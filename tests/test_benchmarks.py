@@ -2,7 +2,15 @@
 
 import pytest
 
-from benchmarks.harness import Contest, benchmark_names, duration, load_benchmark, page, run_contest
+from benchmarks.harness import (
+    Contest,
+    benchmark_names,
+    duration,
+    load_benchmark,
+    page,
+    room_page,
+    run_contest,
+)
 
 MODULES = benchmark_names()
 
@@ -23,8 +31,9 @@ def test_solvers_rotate_and_ratios_are_per_unit(monkeypatch):
     result = run_contest(contest)
     assert calls == ["a", "b", "a", "b", "b", "a", "a", "b"]
     assert [row["ratio"] for row in result["rows"]] == [1.0, 2.0]
-    text = page({"c": {"machine": "m", "date": "d", "contests": [result]}})
-    assert "| b | 1 s | 2 [2, 2] |" in text
+    kept = {"room/c": {"machine": "m", "date": "d", "contests": [result]}}
+    assert "| b | 1 s | 2 [2, 2] |" in room_page("room", kept)
+    assert "| [room/c](benchmarks/room.md) | p | b | 2 [2, 2] |  |" in page(kept)
 
 
 def test_disagreement_stops_a_contest():

@@ -77,6 +77,22 @@ def test_list_by_words_plain():
     assert invoke("list", "zzzzqq").exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("imbalanced", "BiasedMPM"),
+        ("named entity recognition", "HighOrderCRF"),
+        ("hyper-parameter", "minimize_nes"),
+        ("concept drift", "AROW"),
+        ("causal discovery", "BayesianNetworkStructureLearner"),
+        ("differential privacy", "PrivateLinearClassifier"),
+    ],
+)
+def test_list_knows_what_people_say(words, name):
+    lines = invoke("list", "--task", words, "--plain").output.splitlines()
+    assert name in {line.split("\t")[0] for line in lines}
+
+
 def test_docstrings_are_those_of_the_objects_without_importing_them():
     from octavo.catalogue import find_method
     from octavo.finding import docstring_of
@@ -218,6 +234,8 @@ def test_compare_ends_in_leaderboard_code_and_page(small_table, tmp_path):
         "linear,guess",
         "--cv",
         "3",
+        "--repeats",
+        "1",
     ]
     done = invoke(*arguments, "--jobs", "1", "--report", str(report))
     assert done.exit_code == 0, done.output

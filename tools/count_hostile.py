@@ -32,12 +32,15 @@ def main() -> int:
         chosen[kind] += hostile.is_chosen(name, label, one_in=one_in)
 
     for package, name, thing in FUNCTIONS:
-        for label, _ in hostile.spoilt(hostile.valid_call(package, name, thing)):
+        call = hostile.valid_call(package, name, thing)
+        assert call is not None, name
+        for label, _ in hostile.spoilt(call):
             add("functions", name, label, 5)
     for package, name, thing in ESTIMATORS:
         if name in BASES:
             continue
         use = hostile_estimators.valid_use(package, name, thing)
+        assert use is not None, name
         for label, *_ in hostile_estimators.spoilt_tables(use):
             add("estimators", name, label, 3)
         for label, _ in hostile_estimators.spoilt_settings(use):

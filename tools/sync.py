@@ -2,7 +2,7 @@
 
 ``python tools/sync.py`` rewrites them, ``--check`` only says which are stale (the suite
 runs that). Derived are: each room's ``__init__.pyi`` (from the ``__all__`` of its modules)
-and the table of methods in ``README.md`` (from the records in ``octavo/papers``).
+and the table of problems in ``README.md`` (from ``octavo/problems.py``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- methods: written by tools/sync.py -->", "<!-- methods end -->"
+BEGIN, END = "<!-- problems: written by tools/sync.py -->", "<!-- problems end -->"
 
 
 def declared_exports(module: Path) -> list[str]:
@@ -49,20 +49,30 @@ def rooms() -> list[Path]:
 
 
 def readme() -> str:
-    """Return README.md with its table of methods brought up to date."""
-    from octavo.catalogue import markdown_table
+    """Return README.md with its table of problems brought up to date."""
+    from method_pages import page_of
 
+    from octavo.catalogue import find_method
+    from octavo.problems import PROBLEMS
+
+    def link(name: str) -> str:
+        _, method = find_method(name)
+        return f"[`{name}`](docs/methods/{method.room}/{page_of(method)}.rst)"
+
+    rows = ["| problem | methods |", "|---|---|"]
+    rows += [f"| {p.question} | {', '.join(map(link, p.names))} |" for p in PROBLEMS]
+    rows_text = "\n".join(rows)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
     tail = rest.split(END)[1]
-    return f"{head}{BEGIN}\n{markdown_table()}\n{END}{tail}"
+    return f"{head}{BEGIN}\n{rows_text}\n{END}{tail}"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing, exit 1 if stale")
     arguments = parser.parse_args()
-    sys.path.insert(0, str(ROOT))
+    sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
     stale = []
 
     def settle(path: Path, text: str) -> None:

@@ -1,18 +1,20 @@
 """Rankers of items as the runner needs them: ``fit(games)`` and ``predict_win(teams)``.
 
-Baselines: how often an item won, and the Bradley-Terry model by ridge logistic regression.
-`StreamRanker` gives octavo's rankers, which learn game by game, the same two methods.
+Baselines: how often an item won, and the Bradley-Terry model. `StreamRanker` gives octavo's rankers
+that learn game by game, and `PreferenceRanker` its models of all preferences at once, the same two
+methods.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.linear_model import LogisticRegression
+
+from octavo.ranking import PairwisePreferences, bradley_terry
 
 Games = list[tuple[list[list[Any]], list[float]]]
 
@@ -64,13 +66,67 @@ class WinRate(BaseEstimator):
         return np.array(odds) / sum(odds)
 
 
-class BradleyTerry(BaseEstimator):
-    """The Bradley-Terry model of all pairs at once, by ridge logistic regression.
+def preferences_of_games(games: Games) -> tuple[dict[Any, int], PairwisePreferences]:
+    """Return the place of each item, and who was preferred to whom.
+
+    A team's win over another is shared by all pairs of their members; a tie is half a win of each
+    side.
+
+    Parameters
+    ----------
+    games : list of (teams, ranks)
+        The games.
+
+    Returns
+    -------
+    place : dict
+        Item to number.
+    preferences : PairwisePreferences
+        Of one expert.
+    """
+    place: dict[Any, int] = {}
+    rows, weights = [], []
+    for one, other, result in pairs_of_games(games):
+        share = 1.0 / (len(one) * len(other))
+        for a, b in product(one, other):
+            i, j = (place.setdefault(item, len(place)) for item in (a, b))
+            if i == j:
+                continue
+            rows += [(i, j), (j, i)]
+            weights += [share * result, share * (1 - result)]
+    kept = [n for n, weight in enumerate(weights) if weight > 0]
+    pairs = [rows[n] for n in kept]
+    made = PairwisePreferences.from_pairs(
+        pairs, max(len(place), 2), weights=[weights[n] for n in kept]
+    )
+    return place, made
+
+
+class _BatchRanker(BaseEstimator):
+    """What rankers of all games at once share: skills, and chances by their mean in a team."""
+
+    skill_: dict[Any, float]
+    spread_: float  # log-odds of a unit of skill
+
+    def _keep(self, place: dict[Any, int], scores: Any, spread: float) -> Any:
+        self.skill_ = {item: float(scores[k]) for item, k in place.items()}
+        self.spread_ = spread
+        return self
+
+    def predict_win(self, teams: list[list[Any]]) -> NDArray[np.float64]:
+        """Return each team's chance of winning."""
+        skill = np.array([np.mean([self.skill_.get(item, 0.0) for item in team]) for team in teams])
+        odds = np.exp(self.spread_ * (skill - skill.max()))
+        return odds / odds.sum()
+
+
+class BradleyTerry(_BatchRanker):
+    """The Bradley-Terry model of all pairs at once: `octavo.ranking.bradley_terry`.
 
     Parameters
     ----------
     C : float, default=1.0
-        Inverse strength of the penalty.
+        Inverse strength of the penalty on the summed loss.
 
     Attributes
     ----------
@@ -83,33 +139,34 @@ class BradleyTerry(BaseEstimator):
 
     def fit(self, games: Games) -> BradleyTerry:
         """Fit the skills; a tie is half a win and half a loss."""
-        import scipy.sparse as sp
+        place, prefs = preferences_of_games(games)
+        alpha = 1.0 / (self.C * float(prefs.totals.sum()))
+        return self._keep(place, bradley_terry(prefs, alpha=alpha), 1.0)
 
-        pairs = pairs_of_games(games)
-        place: dict[Any, int] = {}
-        rows, columns, signs = [], [], []
-        for row, (one, other, _) in enumerate(pairs):
-            for team, sign in ((one, 1.0), (other, -1.0)):
-                for item in team:
-                    rows.append(row)
-                    columns.append(place.setdefault(item, len(place)))
-                    signs.append(sign)
-        X = sp.csr_matrix((signs, (rows, columns)), shape=(len(pairs), len(place)))
-        result = np.array([pair[2] for pair in pairs])
-        # Each pair from both sides, so that ties and one-sided leagues have both classes.
-        design = sp.vstack([X, -X, X, -X])
-        y = np.repeat([1, 0, 0, 1], len(pairs))
-        weight = np.concatenate([result, result, 1 - result, 1 - result]) / 2
-        model = LogisticRegression(C=self.C, fit_intercept=False, max_iter=1000, tol=1e-6)
-        model.fit(design[weight > 0], y[weight > 0], sample_weight=weight[weight > 0])
-        self.skill_ = {item: float(model.coef_[0, k]) for item, k in place.items()}
-        return self
 
-    def predict_win(self, teams: list[list[Any]]) -> NDArray[np.float64]:
-        """Return each team's chance of winning."""
-        skill = np.array([sum(self.skill_.get(item, 0.0) for item in team) for team in teams])
-        odds = np.exp(skill - skill.max())
-        return odds / odds.sum()
+class PreferenceRanker(_BatchRanker):
+    """A model of preferences between items, with the interface of the others here.
+
+    Parameters
+    ----------
+    ranker : estimator
+        With ``fit(preferences)``, ``scores_`` and ``pair_proba``.
+
+    Attributes
+    ----------
+    ranker_ : estimator
+        The fitted one.
+    """
+
+    def __init__(self, ranker: Any) -> None:
+        self.ranker = ranker
+
+    def fit(self, games: Games) -> PreferenceRanker:
+        """Fit the scores to all pairs."""
+        place, prefs = preferences_of_games(games)
+        self.ranker_ = clone(self.ranker).fit(prefs)
+        # The odds of a pair are exp(2 (s_i - s_j)); see `pair_proba`.
+        return self._keep(place, self.ranker_.scores_, 2.0)
 
 
 class StreamRanker(BaseEstimator):

@@ -11,6 +11,7 @@ import pytest
 
 from octavo._lazy import modules_below
 from octavo.catalogue import Method, Paper, find_method, methods, papers
+from octavo.problems import PROBLEMS, problems_of
 from tests.conformance.discovery import (
     PACKAGE,
     declared_cases,
@@ -163,3 +164,17 @@ def test_no_public_name_is_also_a_module():
         children = {info.name for info in pkgutil.iter_modules([str(PACKAGE / room)])}
         assert children, room
         assert not children & set(public_names(room)), room
+
+
+def test_every_method_is_on_the_way_from_a_problem():
+    lost = [method.name for _, method in methods() if not problems_of(method.name)]
+    assert not lost, f"no step of octavo/problems.py leads to {lost}"
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.key)
+def test_problems_lead_somewhere(problem):
+    for name in problem.names:
+        find_method(name)
+    assert (ROOT / "examples" / f"{problem.picture}.py").exists()
+    assert problem.words
+    assert problem.elsewhere.endswith(".")

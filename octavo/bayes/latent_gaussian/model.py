@@ -46,6 +46,7 @@ from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
+from octavo.engine.mcmc.arviz_output import as_arviz
 from octavo.engine.sparse_gaussian.factor import NotPositiveDefinite
 from octavo.engine.sparse_gaussian.likelihoods import Likelihood, Terms
 
@@ -655,11 +656,7 @@ class LatentGaussianModel(CallbackSupportMixin, SoundEstimator):
             Its posterior group holds `x`.
         """
         check_is_fitted(self, "mean_")
-        try:
-            import arviz
-        except ImportError:
-            raise ImportError("to_arviz needs the package arviz; install it first.") from None
-        return arviz.from_dict({"posterior": {"x": self.sample(n_draws, random_state)[None]}})
+        return as_arviz({"x": self.sample(n_draws, random_state)[None]})
 
 
 def _corrected(node: Node, target: Target, method: str, n_quad: int) -> Marginal:

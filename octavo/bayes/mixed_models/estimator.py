@@ -36,6 +36,7 @@ from octavo.engine.estimators.sklearn_door import (
     fit_context,
 )
 from octavo.engine.estimators.sound import SoundEstimator
+from octavo.engine.mcmc.arviz_output import as_arviz
 from octavo.engine.variational.variance_components import new_component
 
 __all__ = ["VariationalMixedModel"]
@@ -694,13 +695,9 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, SoundEstimator
             One chain: coef, ranef and sigma2 of each term by its name, noise_variance.
         """
         draws = self.sample_posterior(n_samples, random_state)
-        try:
-            import arviz
-        except ImportError as error:
-            raise ImportError("to_arviz needs the arviz package; install it.") from error
         posterior = {"coef": draws["coef"][None]}
         for name, u, s in zip(self.term_names_, draws["ranef"], draws["sigma2"]):
             posterior |= {f"ranef_{name}": u[None], f"sigma2_{name}": s[None]}
         if "noise_variance" in draws:
             posterior["noise_variance"] = draws["noise_variance"][None]
-        return arviz.from_dict(posterior=posterior)
+        return as_arviz(posterior)

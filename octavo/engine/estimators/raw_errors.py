@@ -51,6 +51,8 @@ def is_raw(error: BaseException) -> bool:
     kind = type(error).__module__
     if kind.startswith(("octavo", "sklearn")):
         return False
+    if type(error) is NameError:  # a mistake in code, never one of the data
+        return False
     trace = innermost(error)
     if trace is None or str(error).rstrip("'\"").endswith((".", "?")):
         return False

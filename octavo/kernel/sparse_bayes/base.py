@@ -16,12 +16,13 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.estimators.sound import SoundEstimator
+from octavo.engine.mcmc.arviz_output import as_arviz
 from octavo.engine.mcmc.chains import Schedule, check_schedule, run_chains
 from octavo.engine.mcmc.diagnostics import effective_sample_size, monte_carlo_error, split_rhat
 from octavo.kernel.mkl.kernel_stack import KernelStack
@@ -312,6 +313,18 @@ class SparseBayesKernelBase(CallbackSupportMixin, SoundEstimator):
         self._store_inclusion(n, len(chains[0].draws))
         self._store_kernel(parameters[:, schedule.burn_in :])
         self._warn(late["n_active"], problem)
+
+    def to_arviz(self) -> Any:
+        """Return the traces of the chains as arviz keeps them; needs the package `arviz`.
+
+        Returns
+        -------
+        data : arviz.InferenceData
+            Its posterior group holds every entry of `traces_`.
+        """
+        check_is_fitted(self)
+        one = np.ndim(self.traces_["n_active"]) == 1
+        return as_arviz({name: t[None] if one else t for name, t in self.traces_.items()})
 
     def _store_inclusion(self, n: int, n_kept: int) -> None:
         inside = np.zeros((len(self._draws), n))

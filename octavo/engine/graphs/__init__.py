@@ -1,0 +1,1 @@
+"""Orders and arcs: distances of rankings, feedback arc sets."""

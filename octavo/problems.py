@@ -1,0 +1,594 @@
+"""What people come with: problems in their words, and the way from each to a method.
+
+A problem is a question, two or three steps of a decision, what scikit-learn has for it, the words
+that people search by, and an example whose picture stands beside it. Names in backticks are
+public names of octavo. The page *Which method?*, the table of the README and ``octavo list WORDS``
+are made of these records; every method of the catalogue stands in at least one (a test says which
+does not).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+__all__ = ["PROBLEMS", "Problem", "problems_of", "words_of"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A question that a user has.
+
+    Parameters
+    ----------
+    key : str
+        Short name, the anchor of its section.
+    question : str
+        The problem as one would say it.
+    steps : tuple of str
+        The decision: one sentence for each branch, with the names it leads to in backticks.
+    elsewhere : str
+        What scikit-learn or another package has, and when that is enough.
+    words : tuple of str
+        What people search by.
+    picture : str
+        An example of the gallery, ``room/script``.
+    """
+
+    key: str
+    question: str
+    steps: tuple[str, ...]
+    elsewhere: str
+    words: tuple[str, ...]
+    picture: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The public names that the steps mention, in their order, once each."""
+        return tuple(dict.fromkeys(re.findall(r"`(\w+)`", " ".join(self.steps))))
+
+
+PROBLEMS = (
+    Problem(
+        "games",
+        "I have results of games or contests, and want ratings",
+        (
+            "Results come one after another, between players or teams: `OnlineRanker` rates with "
+            "uncertainty in closed form.",
+            "Strengths drift and every match counts at once: `DynamicRankingModel`.",
+            "All comparisons are at hand and order in time does not matter: `bradley_terry`, "
+            "`plackett_luce`.",
+        ),
+        "Nothing in scikit-learn; Elo by hand has no uncertainty and no teams.",
+        ("elo", "trueskill", "glicko", "skill rating", "matchmaking", "leaderboard", "league"),
+        "ranking/plot_ratings",
+    ),
+    Problem(
+        "rankings",
+        "Several sources rank the same things, and I want one ranking",
+        (
+            "No truth is known: `MultinomialPreferenceModel` gives each item a doubt and each "
+            "source a weight; `kemeny`, `borda` and other voting rules stand beside it.",
+            "Some queries have relevance labels: `CRFRankAggregator` learns whom to trust.",
+        ),
+        "Nothing in scikit-learn; reciprocal rank fusion (`reciprocal_rank_fusion` here) is what "
+        "search engines do by hand.",
+        (
+            "rank aggregation",
+            "rank fusion",
+            "meta search",
+            "hybrid retrieval",
+            "voting",
+            "preference",
+            "learning to rank",
+            "ndcg",
+            "crowdsourcing",
+        ),
+        "ranking/plot_aggregation",
+    ),
+    Problem(
+        "streams",
+        "Rows come one at a time, or do not fit into memory",
+        (
+            "One pass, features of unequal frequency, nothing to tune: `AROW` and its kin keep a "
+            "confidence for each weight.",
+            "Probabilities, and a certificate of how far the fit is from the best: "
+            "`AveragedSGDClassifier`, `AveragedSGDRegressor`; with a kernel: `KernelAveragedSGD`.",
+            "As fast as the data can be read: `PassiveAggressive`. Which rule is best on your "
+            "stream: `compare_online`.",
+            "Full accuracy on data over several files or machines: `HybridLinearClassifier`.",
+        ),
+        "`SGDClassifier` with `partial_fit`, if you can tune its rate.",
+        (
+            "online learning",
+            "streaming",
+            "concept drift",
+            "out of core",
+            "incremental",
+            "big data",
+            "dask",
+            "distributed",
+            "sparse text",
+            "click-through",
+        ),
+        "online/plot_one_pass",
+    ),
+    Problem(
+        "experts",
+        "Several forecasters or models, and I must choose again every day",
+        (
+            "Losses are bounded and shown after each round: `AdaHedge`, or `FlipFlop` if easy days "
+            "are common; `ExpertEnsembleRegressor` does it with estimators.",
+            "Losses have no bound, such as returns of assets: `PROT`.",
+        ),
+        "Stacking and voting, which need all data beforehand.",
+        (
+            "expert advice",
+            "prediction with experts",
+            "hedge",
+            "bandit",
+            "regret",
+            "model averaging",
+            "forecast combination",
+            "portfolio",
+            "trading",
+        ),
+        "online/plot_experts",
+    ),
+    Problem(
+        "classes",
+        "A table with classes, and a kernel machine would suit it",
+        (
+            "Up to some ten thousand rows: `NoOffsetSVC`, and `NoOffsetSVCCV` for a whole grid of "
+            "regularisation and widths at the price of a few fits.",
+            "More rows: `EnsembleSVC` (samples that vote), `AESVC` (a few rows that stand for all) "
+            "or `NystroemLandmarks` in front of a linear model.",
+            "Probabilities that can be trusted, from hundreds of rows: "
+            "`SparseBayesKernelClassifier`, `GPProbitClassifier`.",
+        ),
+        "`SVC`, `GaussianProcessClassifier`; run `octavo compare` to see which is better on your "
+        "table.",
+        (
+            "svm",
+            "support vector machine",
+            "classification",
+            "hyper-parameter",
+            "grid search",
+            "gaussian process",
+            "calibration",
+            "large scale",
+            "nystrom",
+            "kernel approximation",
+        ),
+        "svm/plot_no_offset_estimator",
+    ),
+    Problem(
+        "few",
+        "Few labels, classes of unequal size, or errors of unequal cost",
+        (
+            "Only positives are labelled: `PUBaggingSVC`.",
+            "One class must be right with a guarantee: `BiasedMPM`; both, whatever the "
+            "distribution: `MinimaxProbabilityMachine`.",
+            "So few rows that means and covariances are uncertain themselves: "
+            "`HighProbabilityMPM`.",
+        ),
+        "`class_weight` and `TunedThresholdClassifierCV`, which promise nothing beforehand.",
+        (
+            "imbalanced",
+            "imbalance",
+            "rare class",
+            "positive unlabelled",
+            "unlabeled",
+            "cost sensitive",
+            "robust classification",
+            "worst case",
+            "small data",
+        ),
+        "svm/plot_minimax",
+    ),
+    Problem(
+        "views",
+        "Several kinds of features or kernels for the same rows",
+        (
+            "How much does each kernel matter, from sparse to uniform weights: `LpMKLClassifier`.",
+            "Kernels come in families, and none of the families should be lost, or most of them: "
+            "`VSKLClassifier`, `VSKLRegressor`.",
+            "Leave out whole groups of columns, or kernels, in a regression: `GroupARDRegression`, "
+            "`GroupLassoEB`.",
+        ),
+        "`FeatureUnion`, which weighs nothing.",
+        (
+            "multiple kernel learning",
+            "multi-view",
+            "multimodal",
+            "feature groups",
+            "group lasso",
+            "automatic relevance determination",
+            "data fusion",
+        ),
+        "kernel/plot_mkl",
+    ),
+    Problem(
+        "regression",
+        "A number to predict, and ridge or boosting does not say enough",
+        (
+            "A learned kernel, linear in the rows: `GreedyFourierRegressor`.",
+            "A kernel, few rows, and none to hold out: `KernelGDRegressor` and "
+            "`StoppedKernelRidge` stop by a rule.",
+            "Curves with bands, also for the variance: `HeteroscedasticAdditiveRegressor`.",
+            "Few of many columns matter: `DantzigSelector` (exact path), `GroupARDRegression` "
+            "(groups), `ImpulseResponseSelector` (lags of inputs).",
+        ),
+        "`Ridge`, `LassoCV`, `KernelRidge`, boosting: run `octavo compare`.",
+        (
+            "regression",
+            "gam",
+            "generalised additive model",
+            "splines",
+            "heteroscedastic",
+            "sparse regression",
+            "feature selection",
+            "random features",
+            "early stopping",
+            "kernel ridge",
+            "system identification",
+        ),
+        "kernel/plot_fourier",
+    ),
+    Problem(
+        "responses",
+        "Many features, few rows, and several responses or tasks",
+        (
+            "Few features, each for those responses that need it, nothing to tune: "
+            "`MICRegressor`, `MICClassifier`, `MICSelector`.",
+            "One response, features in groups of different sizes: `MICGroup`, "
+            "`GroupARDRegression`.",
+            "Dozens of related classification tasks, most with few rows: `TransFeat`.",
+        ),
+        "`MultiTaskLassoCV`, which keeps a feature for all responses or none.",
+        (
+            "multi-task learning",
+            "transfer learning",
+            "feature selection",
+            "description length",
+            "mdl",
+            "biomarkers",
+            "gene expression",
+            "endpoints",
+            "variable selection",
+            "sparse",
+        ),
+        "linear/plot_code_length",
+    ),
+    Problem(
+        "grouped",
+        "Measurements belong to patients, schools or items",
+        (
+            "Counts, yes/no or numbers with random intercepts and slopes, in milliseconds: "
+            "`VariationalMixedModel`; formulas as in lme4 by `fit_mixed_formula`.",
+            "Groups lie on a map or a line: `BesagSpatialModel`, `LatentGaussianModel`.",
+        ),
+        "Nothing; statsmodels' `BayesMixedGLM` has far too narrow posteriors.",
+        (
+            "mixed model",
+            "random effects",
+            "hierarchical model",
+            "multilevel",
+            "glmm",
+            "lme4",
+            "repeated measures",
+            "longitudinal",
+            "panel",
+        ),
+        "bayes/plot_mixed_models",
+    ),
+    Problem(
+        "fields",
+        "Counts, events or returns over time or space, with a hidden field behind them",
+        (
+            "A series of returns: `StochasticVolatility`. Points on a map: "
+            "`LogGaussianCoxProcess`. Districts: `BesagSpatialModel`.",
+            "Your own prior and likelihood: `LatentGaussianModel`, which gives marginals without "
+            "sampling.",
+        ),
+        "Nothing; PyMC samples for minutes, R has INLA.",
+        (
+            "inla",
+            "spatial",
+            "disease mapping",
+            "point process",
+            "volatility",
+            "time series",
+            "bayesian",
+            "posterior",
+            "expectation propagation",
+            "laplace approximation",
+        ),
+        "bayes/plot_latent_gaussian",
+    ),
+    Problem(
+        "secrets",
+        "A model of secret records is to be published",
+        (
+            "A linear classifier: `PrivateLinearClassifier`; with a kernel: "
+            "`PrivateKernelClassifier`.",
+            "Its parameters are to be chosen privately too: `PrivateModelSelector`; what was spent "
+            "and lost: `PrivacyLedger`, `privacy_audit`.",
+        ),
+        "Nothing in scikit-learn; diffprivlib has other mechanisms.",
+        ("differential privacy", "privacy", "epsilon", "anonymisation", "gdpr", "medical records"),
+        "linear/plot_private",
+    ),
+    Problem(
+        "networks",
+        "A network from samples: which variables depend on which",
+        (
+            "Numbers, one network: `CLIME`. Several groups: `FusedJointGraphicalLasso` (a few "
+            "edges differ), `PerturbedNodeJointGraphicalLasso` (a few nodes are rewired), "
+            "`CohubNodeJointGraphicalLasso` (shared hubs).",
+            "Categories, with directions and proof: `BayesianNetworkStructureLearner`; from one "
+            "step to the next: `DynamicBNLearner`.",
+        ),
+        "`GraphicalLassoCV` for one network of numbers.",
+        (
+            "graphical lasso",
+            "gaussian graphical model",
+            "precision matrix",
+            "inverse covariance",
+            "causal discovery",
+            "bayesian network",
+            "structure learning",
+            "gene network",
+            "differential network",
+        ),
+        "graphical/plot_joint_glasso_node_penalties",
+    ),
+    Problem(
+        "readable",
+        "A classifier that a person can read",
+        (
+            "Categorical features, arcs that explain each other: `TANClassifier`.",
+            "Combinations of many 0/1 features that mark a class, of any order: "
+            "`RandomIntersectionTrees`, `RITClassifier`.",
+            "Numbers, with a relevance for each: `SparseBayesKernelClassifier` with `ard=True`.",
+        ),
+        "Decision trees and `CategoricalNB`.",
+        (
+            "interpretable",
+            "explainable",
+            "naive bayes",
+            "tree augmented",
+            "categorical features",
+            "interactions",
+            "association rules",
+            "frequent itemsets",
+            "market basket",
+        ),
+        "graphical/plot_networks_tree_classifier",
+    ),
+    Problem(
+        "dependence",
+        "Does A depend on B, and how strongly",
+        (
+            "Any kind of dependence, no bandwidth: `DistanceCorrelation`; with kernels, also on "
+            "texts or graphs: `HSIC`.",
+            "In nats: `mutual_info`. Whatever the margins: `SchweizerWolffSigma`; rising together: "
+            "`SpearmanRho1`.",
+            "Robustly between two signals: `Correntropy`.",
+        ),
+        "`mutual_info_regression`, one column at a time.",
+        (
+            "independence test",
+            "correlation",
+            "mutual information",
+            "nonlinear dependence",
+            "feature screening",
+            "copula",
+            "distance correlation",
+        ),
+        "info/plot_dependence",
+    ),
+    Problem(
+        "two-samples",
+        "How far apart are two samples, and how much does a sample tell",
+        (
+            "A distance that needs no density: `MMD`, `EnergyDistance`.",
+            "Kullback-Leibler, Rényi and other divergences: `divergence`; in closed form with "
+            "kernels: `CauchySchwarzDivergence`. Entropy: `entropy`.",
+            "Is an estimate to be believed at your sample size: `quick_test`.",
+        ),
+        "Nothing; scipy has tests in one dimension.",
+        (
+            "two-sample test",
+            "drift detection",
+            "covariate shift",
+            "kl divergence",
+            "entropy",
+            "wasserstein",
+            "information theory",
+            "distribution shift",
+        ),
+        "info/plot_divergences_kernels",
+    ),
+    Problem(
+        "sets",
+        "Each row is a set of points, an image to align, or a distribution",
+        (
+            "Classify or regress on samples: `distribution_kernel` with any kernel machine.",
+            "Align two images: `register_images`.",
+        ),
+        "Nothing.",
+        ("bag of points", "multiple instance", "distribution regression", "image registration"),
+        "info/plot_sample_kernels",
+    ),
+    Problem(
+        "search",
+        "Search without gradients",
+        (
+            "A function of numbers, noisy or rugged: `minimize_nes` (`XNES`, and `SNES` from a "
+            "hundred variables on).",
+            "Hyper-parameters of an estimator: `NESSearchCV`.",
+        ),
+        "`RandomizedSearchCV`, `HalvingRandomSearchCV`; cma and optuna elsewhere.",
+        (
+            "black-box optimisation",
+            "evolution strategy",
+            "cma-es",
+            "hyper-parameter",
+            "hyperparameter tuning",
+            "derivative-free",
+            "neuroevolution",
+        ),
+        "search/plot_evolution",
+    ),
+    Problem(
+        "policies",
+        "What is a policy worth, from logged transitions",
+        (
+            "Few features, every transition counts: `LSTD`; with error bars: `GPTD`; more features "
+            "than data: `lasso_td`.",
+            "Very many features, a stream: `TDC`. Consistent with the Bellman equation: `BRM`.",
+            "Features: `RBFGridFeatures`. What the methods tend to: `lstd_limit`; known models and "
+            "problems: `FiniteMDP`, `make_boyan`, `make_garnet`.",
+        ),
+        "Nothing in scikit-learn.",
+        (
+            "reinforcement learning",
+            "policy evaluation",
+            "off-policy",
+            "value function",
+            "temporal difference",
+            "td learning",
+            "markov decision process",
+        ),
+        "rl/plot_evaluators_least_squares_td",
+    ),
+    Problem(
+        "tagging",
+        "Label every element of a sequence, or cut it into segments",
+        (
+            "Labels are known in training: `HighOrderCRF`; whole segments with lengths: "
+            "`HighOrderSemiCRF`.",
+            "States are hidden and an HMM is at hand: `HybridDecoder` decodes between Viterbi and "
+            "posterior paths.",
+        ),
+        "Nothing; python-crfsuite has first order.",
+        (
+            "named entity recognition",
+            "sequence labelling",
+            "pos tagging",
+            "conditional random field",
+            "segmentation",
+            "viterbi",
+            "hidden markov model",
+            "gene finding",
+            "chunking",
+        ),
+        "sequence/plot_crf_high_order_crf",
+    ),
+    Problem(
+        "sequence-clusters",
+        "Group sequences, or models of them",
+        (
+            "Sequences: `HMMMixture`; with classes: `HMMMixtureClassifier`.",
+            "Fitted HMMs: `HMMClustering`. Gaussian mixtures: `GMMReduction`.",
+        ),
+        "Nothing for sequences.",
+        ("time series clustering", "motion", "music tagging", "hmm mixture", "model reduction"),
+        "sequence/plot_hmm_mixtures_clustering",
+    ),
+    Problem(
+        "outliers",
+        "Outliers spoil PCA or a covariance",
+        (
+            "Whole rows are garbage: `GeometricMedianSubspace`.",
+            "Single entries are: `principal_component_pursuit`.",
+            "Heavy tails: `tyler_shape`, `maronna_scatter`.",
+        ),
+        "`MinCovDet`, for few columns.",
+        (
+            "robust pca",
+            "robust covariance",
+            "anomaly detection",
+            "outlier",
+            "corrupted data",
+            "low rank plus sparse",
+            "background subtraction",
+        ),
+        "decomposition/plot_gms",
+    ),
+    Problem(
+        "parts",
+        "Rows are mixtures: find the pure parts, topics or sources",
+        (
+            "Some rows are pure: `EllipsoidalRoundingNMF`, `SuccessiveProjection`, `XRay`. "
+            "Documents: `AnchorTopics`.",
+            "Sources are independent, also as groups: `IndependentSubspaceAnalysis`.",
+            "The smallest ellipsoid around points: `min_volume_ellipsoid`.",
+        ),
+        "`NMF`, `LatentDirichletAllocation`, `FastICA`.",
+        (
+            "nmf",
+            "topic model",
+            "hyperspectral unmixing",
+            "endmember",
+            "blind source separation",
+            "ica",
+            "archetypes",
+            "optimal design",
+        ),
+        "decomposition/plot_separable_rounding",
+    ),
+    Problem(
+        "clusters",
+        "Group rows, or find out whether a clustering method can be trusted",
+        (
+            "Any shape, very many rows: `fast_spectral_clusters`.",
+            "Which algorithm finds clusters that overlap so much: `ClusteringReferee` and "
+            "`make_overlap_mixture`.",
+        ),
+        "`KMeans`, `HDBSCAN`, `SpectralClustering`, `GaussianMixture`.",
+        ("clustering", "spectral clustering", "cluster overlap", "benchmark", "simulation study"),
+        "cluster/plot_referee",
+    ),
+    Problem(
+        "maps",
+        "Look at a table, and move what looks wrong",
+        ("Drag, pin and link points on a map of the data: `KnowledgeKernelPCA` and `octavo app`.",),
+        "`PCA`, `KernelPCA`, `TSNE`, which do not listen.",
+        (
+            "visualisation",
+            "dimension reduction",
+            "embedding",
+            "interactive",
+            "kernel pca",
+            "umap",
+            "exploration",
+        ),
+        "kernel/plot_steered",
+    ),
+    Problem(
+        "programs",
+        "A linear program for every value of a parameter",
+        ("`parametric_simplex` gives the whole piecewise-linear path; `solve_lp` one of them.",),
+        "scipy's `linprog`, one value at a time.",
+        ("linear programming", "regularisation path", "simplex method", "dantzig selector"),
+        "linear/plot_l1_programs_linear_programs",
+    ),
+)
+
+
+@functools.cache
+def problems_of(name: str) -> tuple[Problem, ...]:
+    """Return the problems whose steps mention a method by name, or a member of it."""
+    from octavo.catalogue import find_method
+
+    _, method = find_method(name)
+    members = {method.name, *method.members}
+    return tuple(p for p in PROBLEMS if members & set(p.names))
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Return what people search a method by: the words of its problems, once each."""
+    return tuple(dict.fromkeys(word for problem in problems_of(name) for word in problem.words))

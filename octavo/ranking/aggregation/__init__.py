@@ -1,0 +1,1 @@
+"""Many partial, inconsistent rankings made into one."""
