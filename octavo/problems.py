@@ -308,6 +308,33 @@ PROBLEMS = (
         "bayes/plot_latent_gaussian",
     ),
     Problem(
+        "survival",
+        "Time until an event, and some rows are censored",
+        (
+            "Effects that are not proportional or not linear, curves, or interval censoring: "
+            "`MinlipSurvival`; few of many features: `MinlipL1`.",
+            "Hazard ratios with intervals: `CoxRegression`; more features than rows: "
+            "`PrincipalComponentCox`, `PLSCox`.",
+            "Judge and compare: `concordance_index`, `kaplan_meier`, `logrank_test`, "
+            "`time_dependent_roc`. Ordered classes instead of times: `MinlipOrdinal`, `OrdinalSVM`.",
+        ),
+        "Nothing; lifelines has Cox, scikit-survival forests and one such machine.",
+        (
+            "survival analysis",
+            "censored",
+            "time to event",
+            "hazard",
+            "cox",
+            "kaplan-meier",
+            "churn",
+            "prognosis",
+            "clinical trial",
+            "ordinal regression",
+            "reliability",
+        ),
+        "survival/plot_minlip",
+    ),
+    Problem(
         "secrets",
         "A model of secret records is to be published",
         (

@@ -155,7 +155,10 @@ def candidates_for(
         Methods that do the task but not on these data, and why.
     """
     found, left_out = octavo_candidates(problem)
-    everything = [*baselines(problem), *(candidate for candidate, _ in found)]
+    usual = list(baselines(problem))
+    known = {type(candidate.estimator) for candidate in usual}  # a baseline may be octavo's own
+    found = [pair for pair in found if type(pair[0].estimator) not in known]
+    everything = [*usual, *(candidate for candidate, _ in found)]
     fitting, more = _that_fit(everything, problem)
     left_out += more
     main = {candidate.name for candidate, is_main in found if is_main}

@@ -57,5 +57,9 @@ from octavo.data.sequence.high_order_markov import make_high_order_markov as mak
 from octavo.data.sequence.hmms import make_hmm_sequences as make_hmm_sequences
 from octavo.data.sequence.proteins import ProteinHMM as ProteinHMM
 from octavo.data.sequence.proteins import protein_structure_hmm as protein_structure_hmm
+from octavo.data.survival.transformation import make_cyclists as make_cyclists
+from octavo.data.survival.transformation import make_relevant_features as make_relevant_features
+from octavo.data.survival.transformation import make_students as make_students
+from octavo.data.survival.transformation import make_two_arms as make_two_arms
 from octavo.data.svm.redundant_classes import RedundantClasses as RedundantClasses
 from octavo.data.svm.redundant_classes import make_redundant_classes as make_redundant_classes

@@ -162,6 +162,12 @@ from octavo.plot.sequence.hmm_mixtures import plot_hmm as plot_hmm
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_map as plot_hmm_map
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_tree as plot_hmm_tree
 from octavo.plot.sequence.hmm_mixtures import plot_responsibilities as plot_responsibilities
+from octavo.plot.survival.classical import plot_risk_groups as plot_risk_groups
+from octavo.plot.survival.classical import plot_time_roc as plot_time_roc
+from octavo.plot.survival.minlip import plot_partial_effects as plot_partial_effects
+from octavo.plot.survival.minlip import plot_predicted_survival as plot_predicted_survival
+from octavo.plot.survival.minlip import plot_sparse_path as plot_sparse_path
+from octavo.plot.survival.minlip import plot_transformation as plot_transformation
 from octavo.plot.svm.ensembles import plot_ensemble_boundary as plot_ensemble_boundary
 from octavo.plot.svm.ensembles import plot_ensemble_tradeoff as plot_ensemble_tradeoff
 from octavo.plot.svm.ensembles import plot_machine_correlation as plot_machine_correlation
