@@ -316,7 +316,7 @@ PROBLEMS = (
             "Hazard ratios with intervals: `CoxRegression`; more features than rows: "
             "`PrincipalComponentCox`, `PLSCox`.",
             "Judge and compare: `concordance_index`, `kaplan_meier`, `logrank_test`, "
-            "`time_dependent_roc`. Ordered classes instead of times: `MinlipOrdinal`, `OrdinalSVM`.",
+            "`time_dependent_roc`. Ordered classes, not times: `MinlipOrdinal`, `OrdinalSVM`.",
         ),
         "Nothing; lifelines has Cox, scikit-survival forests and one such machine.",
         (
