@@ -580,6 +580,29 @@ PROBLEMS = (
         "cluster/plot_referee",
     ),
     Problem(
+        "distances",
+        "I know which things are alike, and want a distance that says so",
+        (
+            "Labels or must/cannot pairs, and features up to 100,000: `LowRankMahalanobis` learns "
+            "a distance of low rank; a stream of targets: `OnlineFixedRankPSD`.",
+            "A kernel matrix to improve, no new items: `LowRankKernelLearner`; targets for "
+            "quadratic forms: `FixedRankPSDRegressor`.",
+            "A map that follows dissimilarities while they change: `OnlineMDS`.",
+        ),
+        "`NeighborhoodComponentsAnalysis` from labels, with all pairs at once; `MDS` for a map "
+        "that is made once.",
+        (
+            "metric learning",
+            "mahalanobis",
+            "similarity",
+            "itml",
+            "lmnn",
+            "must-link",
+            "multidimensional scaling",
+        ),
+        "metric/plot_fixed_rank",
+    ),
+    Problem(
         "maps",
         "Look at a table, and move what looks wrong",
         ("Drag, pin and link points on a map of the data: `KnowledgeKernelPCA` and `octavo app`.",),

@@ -48,6 +48,9 @@ from octavo.data.loaders.formats import CorruptDatasetError as CorruptDatasetErr
 from octavo.data.loaders.streams import ArffChunks as ArffChunks
 from octavo.data.loaders.streams import ArrayChunks as ArrayChunks
 from octavo.data.loaders.streams import LibsvmChunks as LibsvmChunks
+from octavo.data.metric.fixed_rank import PlantedMetric as PlantedMetric
+from octavo.data.metric.fixed_rank import make_fixed_rank_targets as make_fixed_rank_targets
+from octavo.data.metric.fixed_rank import make_planted_metric as make_planted_metric
 from octavo.data.online.expert_games import make_expert_game as make_expert_game
 from octavo.data.ranking.games import make_games as make_games
 from octavo.data.ranking.meta_search import make_meta_search as make_meta_search

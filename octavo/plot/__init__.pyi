@@ -110,6 +110,10 @@ from octavo.plot.linear.sharded import plot_node_times as plot_node_times
 from octavo.plot.linear.sharded import plot_speedup as plot_speedup
 from octavo.plot.linear.sharded import plot_suboptimality as plot_suboptimality
 from octavo.plot.linear.sharded import plot_time_split as plot_time_split
+from octavo.plot.metric.fixed_rank import plot_cost_descent as plot_cost_descent
+from octavo.plot.metric.fixed_rank import plot_error_by_rank as plot_error_by_rank
+from octavo.plot.metric.fixed_rank import plot_form_ellipse as plot_form_ellipse
+from octavo.plot.metric.fixed_rank import plot_learned_map as plot_learned_map
 from octavo.plot.online.experts import plot_expert_weights as plot_expert_weights
 from octavo.plot.online.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
 from octavo.plot.online.experts import plot_learning_rate as plot_learning_rate
