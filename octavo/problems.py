@@ -245,6 +245,9 @@ PROBLEMS = (
             "One response, features in groups of different sizes: `MICGroup`, "
             "`GroupARDRegression`.",
             "Dozens of related classification tasks, most with few rows: `TransFeat`.",
+            "A table for each site, endpoint or customer, and the same few columns or kernels "
+            "matter in all: `MEDMultitaskSVC`, `MEDMultitaskSVR`; one common model with "
+            "exceptions: `MEDAdaptivePoolingSVC`.",
         ),
         "`MultiTaskLassoCV`, which keeps a feature for all responses or none.",
         (
@@ -256,6 +259,8 @@ PROBLEMS = (
             "biomarkers",
             "gene expression",
             "endpoints",
+            "sites",
+            "pooling",
             "variable selection",
             "sparse",
         ),

@@ -20,6 +20,10 @@ from octavo.data.kernel.mkl_toy import MKLToy as MKLToy
 from octavo.data.kernel.mkl_toy import make_mkl_toy as make_mkl_toy
 from octavo.data.kernel.modalities import Modalities as Modalities
 from octavo.data.kernel.modalities import make_modalities as make_modalities
+from octavo.data.kernel.shared_tasks import IsingData as IsingData
+from octavo.data.kernel.shared_tasks import SharedTasks as SharedTasks
+from octavo.data.kernel.shared_tasks import make_ising as make_ising
+from octavo.data.kernel.shared_tasks import make_shared_sparse_tasks as make_shared_sparse_tasks
 from octavo.data.kernel.splice_sites import make_splice_sites as make_splice_sites
 from octavo.data.kernel.steerable import HiddenClusters as HiddenClusters
 from octavo.data.kernel.steerable import TwoClasses as TwoClasses

@@ -73,6 +73,10 @@ from octavo.plot.kernel.mkl import plot_kernel_weights as plot_kernel_weights
 from octavo.plot.kernel.mkl import plot_mkl_convergence as plot_mkl_convergence
 from octavo.plot.kernel.mkl import plot_mkl_times as plot_mkl_times
 from octavo.plot.kernel.mkl import plot_weights_by_width as plot_weights_by_width
+from octavo.plot.kernel.multitask import plot_edge_scores as plot_edge_scores
+from octavo.plot.kernel.multitask import plot_switch_path as plot_switch_path
+from octavo.plot.kernel.multitask import plot_switch_penalty as plot_switch_penalty
+from octavo.plot.kernel.multitask import plot_task_switches as plot_task_switches
 from octavo.plot.kernel.sparse_bayes import plot_active_surface as plot_active_surface
 from octavo.plot.kernel.sparse_bayes import plot_active_trace as plot_active_trace
 from octavo.plot.kernel.sparse_bayes import plot_hairiness as plot_hairiness
