@@ -192,6 +192,8 @@ PROBLEMS = (
         "Several kinds of features or kernels for the same rows",
         (
             "How much does each kernel matter, from sparse to uniform weights: `LpMKLClassifier`.",
+            "Kernels come in families, and none of the families should be lost, or most of them: "
+            "`VSKLClassifier`, `VSKLRegressor`.",
             "Leave out whole groups of columns, or kernels, in a regression: `GroupARDRegression`, "
             "`GroupLassoEB`.",
         ),
@@ -243,6 +245,9 @@ PROBLEMS = (
             "One response, features in groups of different sizes: `MICGroup`, "
             "`GroupARDRegression`.",
             "Dozens of related classification tasks, most with few rows: `TransFeat`.",
+            "A table for each site, endpoint or customer, and the same few columns or kernels "
+            "matter in all: `MEDMultitaskSVC`, `MEDMultitaskSVR`; one common model with "
+            "exceptions: `MEDAdaptivePoolingSVC`.",
         ),
         "`MultiTaskLassoCV`, which keeps a feature for all responses or none.",
         (
@@ -254,6 +259,8 @@ PROBLEMS = (
             "biomarkers",
             "gene expression",
             "endpoints",
+            "sites",
+            "pooling",
             "variable selection",
             "sparse",
         ),
@@ -306,6 +313,33 @@ PROBLEMS = (
         "bayes/plot_latent_gaussian",
     ),
     Problem(
+        "survival",
+        "Time until an event, and some rows are censored",
+        (
+            "Effects that are not proportional or not linear, curves, or interval censoring: "
+            "`MinlipSurvival`; few of many features: `MinlipL1`.",
+            "Hazard ratios with intervals: `CoxRegression`; more features than rows: "
+            "`PrincipalComponentCox`, `PLSCox`.",
+            "Judge and compare: `concordance_index`, `kaplan_meier`, `logrank_test`, "
+            "`time_dependent_roc`. Ordered classes, not times: `MinlipOrdinal`, `OrdinalSVM`.",
+        ),
+        "Nothing; lifelines has Cox, scikit-survival forests and one such machine.",
+        (
+            "survival analysis",
+            "censored",
+            "time to event",
+            "hazard",
+            "cox",
+            "kaplan-meier",
+            "churn",
+            "prognosis",
+            "clinical trial",
+            "ordinal regression",
+            "reliability",
+        ),
+        "survival/plot_minlip",
+    ),
+    Problem(
         "secrets",
         "A model of secret records is to be published",
         (
@@ -347,10 +381,22 @@ PROBLEMS = (
         "A classifier that a person can read",
         (
             "Categorical features, arcs that explain each other: `TANClassifier`.",
+            "Combinations of many 0/1 features that mark a class, of any order: "
+            "`RandomIntersectionTrees`, `RITClassifier`.",
             "Numbers, with a relevance for each: `SparseBayesKernelClassifier` with `ard=True`.",
         ),
         "Decision trees and `CategoricalNB`.",
-        ("interpretable", "explainable", "naive bayes", "tree augmented", "categorical features"),
+        (
+            "interpretable",
+            "explainable",
+            "naive bayes",
+            "tree augmented",
+            "categorical features",
+            "interactions",
+            "association rules",
+            "frequent itemsets",
+            "market basket",
+        ),
         "graphical/plot_networks_tree_classifier",
     ),
     Problem(
@@ -560,6 +606,27 @@ PROBLEMS = (
             "hazard ratio",
         ),
         "survival/plot_mismatch",
+        "distances",
+        "I know which things are alike, and want a distance that says so",
+        (
+            "Labels or must/cannot pairs, and features up to 100,000: `LowRankMahalanobis` learns "
+            "a distance of low rank; a stream of targets: `OnlineFixedRankPSD`.",
+            "A kernel matrix to improve, no new items: `LowRankKernelLearner`; targets for "
+            "quadratic forms: `FixedRankPSDRegressor`.",
+            "A map that follows dissimilarities while they change: `OnlineMDS`.",
+        ),
+        "`NeighborhoodComponentsAnalysis` from labels, with all pairs at once; `MDS` for a map "
+        "that is made once.",
+        (
+            "metric learning",
+            "mahalanobis",
+            "similarity",
+            "itml",
+            "lmnn",
+            "must-link",
+            "multidimensional scaling",
+        ),
+        "metric/plot_fixed_rank",
     ),
     Problem(
         "maps",

@@ -42,6 +42,14 @@ class KaplanMeierBaseline(BaseEstimator):
     ----------
     curve_ : Steps
         The Kaplan-Meier curve of the training rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.compare.hazards import KaplanMeierBaseline
+    >>> y = np.array([(True, 1.0), (False, 2.0)], [("event", bool), ("time", float)])
+    >>> KaplanMeierBaseline().fit(np.ones((2, 1)), y).curve_(1.5)
+    np.float64(0.5)
     """
 
     def fit(self, X: Any, y: Any) -> KaplanMeierBaseline:

@@ -73,6 +73,10 @@ from octavo.plot.kernel.mkl import plot_kernel_weights as plot_kernel_weights
 from octavo.plot.kernel.mkl import plot_mkl_convergence as plot_mkl_convergence
 from octavo.plot.kernel.mkl import plot_mkl_times as plot_mkl_times
 from octavo.plot.kernel.mkl import plot_weights_by_width as plot_weights_by_width
+from octavo.plot.kernel.multitask import plot_edge_scores as plot_edge_scores
+from octavo.plot.kernel.multitask import plot_switch_path as plot_switch_path
+from octavo.plot.kernel.multitask import plot_switch_penalty as plot_switch_penalty
+from octavo.plot.kernel.multitask import plot_task_switches as plot_task_switches
 from octavo.plot.kernel.sparse_bayes import plot_active_surface as plot_active_surface
 from octavo.plot.kernel.sparse_bayes import plot_active_trace as plot_active_trace
 from octavo.plot.kernel.sparse_bayes import plot_hairiness as plot_hairiness
@@ -83,6 +87,9 @@ from octavo.plot.kernel.steered import plot_before_and_after as plot_before_and_
 from octavo.plot.kernel.steered import plot_draggable_map as plot_draggable_map
 from octavo.plot.kernel.steered import plot_map_distortion as plot_map_distortion
 from octavo.plot.kernel.steered import plot_steered_map as plot_steered_map
+from octavo.plot.kernel.vskl import plot_accuracy_by_q as plot_accuracy_by_q
+from octavo.plot.kernel.vskl import plot_gap_by_machines as plot_gap_by_machines
+from octavo.plot.kernel.vskl import plot_group_weights as plot_group_weights
 from octavo.plot.linear.averaged_sgd import plot_certificate as plot_certificate
 from octavo.plot.linear.averaged_sgd import plot_dual_weights as plot_dual_weights
 from octavo.plot.linear.averaged_sgd import plot_excess_risk as plot_excess_risk
@@ -92,6 +99,9 @@ from octavo.plot.linear.code_length import plot_code_costs as plot_code_costs
 from octavo.plot.linear.code_length import plot_description_length as plot_description_length
 from octavo.plot.linear.code_length import plot_selection_scores as plot_selection_scores
 from octavo.plot.linear.code_length import plot_support_map as plot_support_map
+from octavo.plot.linear.intersections import plot_board_patterns as plot_board_patterns
+from octavo.plot.linear.intersections import plot_intersection_tree as plot_intersection_tree
+from octavo.plot.linear.intersections import plot_pattern_prevalence as plot_pattern_prevalence
 from octavo.plot.linear.l1_programs import plot_l1_path as plot_l1_path
 from octavo.plot.linear.l1_programs import plot_lp_path as plot_lp_path
 from octavo.plot.linear.private import plot_decision_regions as plot_decision_regions
@@ -104,6 +114,10 @@ from octavo.plot.linear.sharded import plot_node_times as plot_node_times
 from octavo.plot.linear.sharded import plot_speedup as plot_speedup
 from octavo.plot.linear.sharded import plot_suboptimality as plot_suboptimality
 from octavo.plot.linear.sharded import plot_time_split as plot_time_split
+from octavo.plot.metric.fixed_rank import plot_cost_descent as plot_cost_descent
+from octavo.plot.metric.fixed_rank import plot_error_by_rank as plot_error_by_rank
+from octavo.plot.metric.fixed_rank import plot_form_ellipse as plot_form_ellipse
+from octavo.plot.metric.fixed_rank import plot_learned_map as plot_learned_map
 from octavo.plot.online.experts import plot_expert_weights as plot_expert_weights
 from octavo.plot.online.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
 from octavo.plot.online.experts import plot_learning_rate as plot_learning_rate

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 
 __all__ = [
@@ -20,8 +21,6 @@ __all__ = [
     "make_students",
     "make_two_arms",
 ]
-
-Floats = NDArray[np.float64]
 
 
 @checked

@@ -162,7 +162,8 @@ def solve_qp(
     penalty, count = 0.1, 0
     solve, rho = _factorize(program, penalty, equation)
     count += 1
-    status, k, best = "max_iter", 0, None
+    status, k = "max_iter", 0
+    best: Any = None
     for k in range(1, max_iter + 1):
         # Algorithm 1 of the reference, lines 3 to 7.
         right = np.concatenate([SIGMA * x - program.q, z - y / rho])

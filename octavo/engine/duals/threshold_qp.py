@@ -147,7 +147,8 @@ class _Machine:
         self.n_complementary = n_pairs + (2 * self.n if self.kind == "l1" else 0)
 
     def at_thresholds(self, below: Floats, above: Floats) -> Floats:
-        return np.bincount(self.low, below, self.K) + np.bincount(self.high, above, self.K)
+        total = np.bincount(self.low, below, self.K) + np.bincount(self.high, above, self.K)
+        return total.astype(np.float64, copy=False)
 
     def by_rows(self, q: Floats) -> Floats:
         return self.p.features.T @ np.bincount(self.p.rows, q, self.n_rows)
@@ -162,14 +163,15 @@ class _Machine:
         scale = max(float(np.ptp(offsets)), 1e-3 * float(np.abs(offsets).max()), 1e-12)
         size = self.C if np.isfinite(self.C) else 1.0
         size *= scale if self.kind == "l2" else 1.0
-        v = np.arange(self.K) * (scale / self.K)
+        v: Any = np.arange(self.K) * (scale / self.K)
         floor = np.where(self.has_low, v[self.low] + p.lower, -np.inf)
         ceiling = np.where(self.has_high, v[self.high] + p.upper, np.inf)
         near = 0.5 * scale / self.K
         a = np.where(self.has_low, floor + near, np.where(self.has_high, ceiling - near, 0.0))
         two = self.has_low & self.has_high
         a[two] = 0.5 * (floor + ceiling)[two]
-        alpha, beta = 0.5 * size * self.has_low, 0.5 * size * self.has_high
+        alpha: Any = 0.5 * size * self.has_low
+        beta: Any = 0.5 * size * self.has_high
         w, e = np.zeros(self.d), a.copy()
         s_low = np.where(self.has_low, np.maximum(a - floor, near), 1.0)
         s_high = np.where(self.has_high, np.maximum(ceiling - a, near), 1.0)
@@ -415,7 +417,7 @@ def solve_thresholds(
         np.abs(np.r_[problem.lower[machine.has_low], problem.upper[machine.has_high]]).max()
     )
     reason, n_iter, least, stuck = "max_iter", 0, np.inf, 0
-    best = None
+    best: Any = None
     for n_iter in range(max_iter + 1):
         res = machine.residuals(x)
         value, errors, broken = machine.primal(x)

@@ -155,7 +155,7 @@ def breslow_hazard(event: NDArray[np.bool_], time: Floats, risk: Floats) -> Step
     """Return the cumulative baseline hazard: deaths over the summed exp(risk) of those at risk."""
     times, place = np.unique(time, return_inverse=True)
     top = float(np.max(risk))
-    weights = np.bincount(place, np.exp(risk - top), len(times))
+    weights: Any = np.bincount(place, np.exp(risk - top), len(times))
     deaths = np.bincount(place, event, len(times))
     at_risk = _tail_sums(weights)
     return Steps(times, np.cumsum(deaths / at_risk) * np.exp(-top), 0.0)

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from octavo._outside_text import literal
-from octavo.engine.survival.curves import greenwood, kaplan_meier
-from octavo.engine.survival.groups import logrank
 
 __all__ = ["plot_risk_groups", "plot_time_roc"]
 
 
 def plot_risk_groups(
-    event: ArrayLike,
-    time: ArrayLike,
-    groups: ArrayLike,
+    curves: Mapping[str, Any],
     *,
-    names: Sequence[str] | None = None,
+    errors: Mapping[str, Any] | None = None,
+    p_value: float | None = None,
     level: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the Kaplan-Meier curve of each group with its band, and the log-rank test (Figure 13).
+    """Draw the Kaplan-Meier curves of groups, and the log-rank test between them (Figure 13).
 
     Parameters
     ----------
-    event, time : array-like of shape (n_samples,)
-        What was observed.
-    groups : array-like of shape (n_samples,)
-        Labels.
-    names : sequence of str, optional
-        What the groups are called, in the order of their labels.
+    curves : mapping of str to Steps
+        What `kaplan_meier` returned for each group, by its name.
+    errors : mapping of str to Steps, optional
+        Standard errors of log(-log S), for bands around the curves.
+    p_value : float, optional
+        Of `logrank_test`, for the title.
     level : float, default=0.95
-        Coverage of the bands, pointwise, by Greenwood's formula for log(-log S).
+        Coverage of the bands, pointwise.
     ax : matplotlib axes, optional
         Where to draw; new axes by default.
 
@@ -48,23 +44,17 @@ def plot_risk_groups(
         The axes.
     """
     ax = ax or plt.subplots()[1]
-    event, time = np.asarray(event, bool), np.asarray(time, float)
-    labels, codes = np.unique(np.asarray(groups), return_inverse=True)
     reach = float(ndtri(0.5 + 0.5 * level))
-    for k, label in enumerate(labels):
-        rows = codes == k
-        curve = kaplan_meier(event[rows], time[rows])
-        error = greenwood(event[rows], time[rows])
+    for k, (name, curve) in enumerate(curves.items()):
         at = np.concatenate([[0.0], curve.times])
-        S, width = curve(at), np.exp(reach * error(at))
-        name = literal(names[k] if names is not None else label)
-        ax.step(at, S, where="post", color=f"C{k}", label=f"{name} ({rows.sum()})")
-        with np.errstate(divide="ignore", invalid="ignore"):
+        S = curve(at)
+        ax.step(at, S, where="post", color=f"C{k}", label=literal(name))
+        if errors is not None:
+            width = np.exp(reach * errors[name](at))
             low, high = S**width, S ** (1.0 / width)
-        ax.fill_between(at, low, high, step="post", color=f"C{k}", alpha=0.15)
-    if len(labels) > 1 and event.any():
-        statistic, p = logrank(event, time, codes.ravel(), len(labels))
-        ax.set_title(f"log-rank {statistic:.1f}, p = {p:.2g}", fontsize="medium")
+            ax.fill_between(at, low, high, step="post", color=f"C{k}", alpha=0.15)
+    if p_value is not None:
+        ax.set_title(f"log-rank p = {p_value:.2g}", fontsize="medium")
     ax.set(xlabel="time", ylabel="share without the event", ylim=(-0.02, 1.02))
     ax.legend(frameon=False)
     return ax

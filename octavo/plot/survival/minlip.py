@@ -106,7 +106,7 @@ def plot_predicted_survival(
     X: ArrayLike,
     times: ArrayLike,
     *,
-    labels: Sequence[Any] | None = None,
+    labels: ArrayLike | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the predicted survival curve of every row (Figure 9).
@@ -119,7 +119,7 @@ def plot_predicted_survival(
         Rows.
     times : array-like of shape (n_times,)
         When.
-    labels : sequence, optional
+    labels : array-like of shape (n_samples,), optional
         A group of each row; groups share a colour.
     ax : matplotlib axes, optional
         Where to draw; new axes by default.
@@ -178,7 +178,7 @@ def plot_sparse_path(
     """
     ax = ax or plt.subplots()[1]
     coefs = np.asarray(coefs, dtype=float)
-    for p in np.flatnonzero(np.abs(coefs).max(axis=0) > 0):
+    for p in np.flatnonzero(np.abs(coefs).max(axis=0) > 0).tolist():
         label = literal(names[p]) if names is not None else f"feature {p}"
         ax.plot(Cs, coefs[:, p], marker=".", label=label)
     ax.set(xscale="log", xlabel="C", ylabel="weight")

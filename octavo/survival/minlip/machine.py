@@ -80,10 +80,6 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
             )
             if self.kernel == "linear":
                 centred = X
-        if centred is not None and centred.shape[1] <= len(X):
-            self._map = "columns"
-            # Multipliers sum to zero, so that offsets change nothing but the rounding.
-            return centred - centred.mean(axis=0) if offset_free else centred
         if self.n_components is not None and self.n_components < len(X):
             self._map = "landmarks"
             rng = check_random_state(self.random_state)
@@ -93,6 +89,10 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
                 kernel_block(self._kernel, self._landmarks, self._landmarks)
             )
             return kernel_block(self._kernel, X, self._landmarks) @ self._normalization
+        if centred is not None and centred.shape[1] <= len(X):
+            self._map = "columns"
+            # Multipliers sum to zero, so that offsets change nothing but the rounding.
+            return centred - centred.mean(axis=0) if offset_free else centred
         return gram_factor(kernel_block(self._kernel, X, X))
 
     def _additive(self, X: Floats) -> ComponentwiseKernel | None:
@@ -111,12 +111,15 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
         self.support_ = np.flatnonzero(np.abs(q) > SUPPORT * np.abs(q).max(initial=0.0))
         self._weights = w
         if self.kernel == "linear":
-            self.coef_ = w if self._map == "columns" else X.T @ q
+            if self._map == "landmarks":
+                self.coef_ = self._landmarks.T @ (self._normalization @ w)
+            else:
+                self.coef_ = w if self._map == "columns" else X.T @ q
         elif self._map == "gram" and self.kernel != "precomputed":
             self._rows = X[self.support_]
 
     def _utilities(self, X: Floats) -> Floats:
-        if self.kernel == "linear" and self._map != "landmarks":
+        if self.kernel == "linear":
             return X @ self.coef_
         if self._map == "columns":
             return self._kernel.features(X) @ self._weights
@@ -166,7 +169,7 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
         d = self.n_features_in_
         if not (isinstance(feature, Integral) and 0 <= feature < d):
             raise ValueError(f"feature must be a number from 0 to {d - 1}; got {feature!r}.")
-        if self.kernel == "linear" and self._map != "landmarks":
+        if self.kernel == "linear":
             return self.coef_[feature] * values
         if not isinstance(self._kernel, ComponentwiseKernel) or self._map == "landmarks":
             raise ValueError(
@@ -201,7 +204,7 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
                 "No utility of this kind orders all rows (the problem without errors has no "
                 "solution): set C to a number, which allows for errors."
             )
-        q = np.bincount(problem.rows, fit.q, len(X))
+        q: Any = np.bincount(problem.rows, fit.q, len(X))
         self._certify(fit)
         return fit.w, q, fit
 
@@ -239,7 +242,7 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
             progress.step()
         below, above = np.flatnonzero(problem.low >= 0), np.flatnonzero(problem.high >= 0)
         m = len(below)
-        q = np.bincount(problem.rows[below], -found.y[:m], len(X))
+        q: Any = np.bincount(problem.rows[below], -found.y[:m], len(X))
         q -= np.bincount(problem.rows[above], -found.y[m : m + len(above)], len(X))
         self._certify(found._replace(duality_gap=abs(found.duality_gap)))
         return found.x[: problem.features.shape[1]], q

@@ -82,6 +82,18 @@ def every_threshold_terms(features: Floats, codes: Indices, n_levels: int) -> Th
     )
 
 
+def ordered_levels(y: Any, owner: Any) -> tuple[NDArray[Any], Indices]:
+    """Return the sorted levels of y and their codes; a level may be any number.
+
+    A target in which most rows have a value of their own is refused as continuous.
+    """
+    values = np.unique(np.asarray(y))
+    if values.dtype.kind == "f" and np.isfinite(values).all() and 2 * len(values) <= len(y):
+        need_two_classes(values, owner)
+        return values, np.searchsorted(values, y)
+    return encode_classes(y, owner=owner)
+
+
 class OrdinalMachine(ClassifierMixin, UtilityMachine):
     """A utility with thresholds between levels."""
 
@@ -296,7 +308,7 @@ class MinlipOrdinal(OrdinalMachine):
 
     def _known_levels(self, y: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
         if self.levels is None:
-            return encode_classes(y, owner=self)
+            return ordered_levels(y, self)
         levels = np.asarray(self.levels)
         if levels.ndim != 1 or len(levels) < 2 or len(np.unique(levels)) < len(levels):
             raise ValueError(
@@ -462,7 +474,7 @@ class OrdinalSVM(OrdinalMachine):
             The fitted machine.
         """
         X, y = self._check_rows(X, y=y)
-        self.classes_, codes = encode_classes(y, owner=self)
+        self.classes_, codes = ordered_levels(y, self)
         k = len(self.classes_)
         features = self._feature_map(X)
         if self.thresholds == "explicit":

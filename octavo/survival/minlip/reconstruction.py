@@ -70,7 +70,7 @@ class TransformationFunction(RegressorMixin, SoundEstimator):
     >>> from octavo.survival import TransformationFunction
     >>> h = TransformationFunction().fit([0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 2.0, 8.0])
     >>> h.predict([0.0, 1.5, 2.25])
-    array([1. , 2.5, 5.25])
+    array([1.  , 2.5 , 5.25])
     """
 
     def fit(self, utility: Any, y: Any) -> TransformationFunction:

@@ -146,7 +146,8 @@ class MinlipL1(SoundEstimator):
         terms = threshold_terms(ends, self.pairs)
         if terms.n_thresholds == 0:
             raise ValueError(
-                "No pair of rows is comparable: in none of them one ends before the other begins."
+                "No pair of rows is comparable: in none of them one ends before the other begins "
+                f"({int(np.isfinite(ends.upper).sum())} of {len(X)} rows have an event)."
             )
         C = np.inf if self.C is None else float(self.C)
         try:

@@ -13,15 +13,15 @@ from octavo.survival import (
 )
 from tests.conformance.discovery import Case
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(30, 3))
-TIME = RNG.exponential(np.exp(X[:, 0]))
-SEEN = RNG.random(30) < 0.7
+rng = np.random.default_rng(0)
+X = rng.normal(size=(30, 3))
+TIME = rng.exponential(np.exp(X[:, 0]))
+SEEN = rng.random(30) < 0.7
 Y = np.array(list(zip(SEEN, TIME)), dtype=[("event", bool), ("time", float)])
 U = X[:, 0].copy()
 TIMES = np.array([0.3, 1.0])
-SPOILT = Y.copy()
-SPOILT["time"][4] = np.nan
+spoilt = Y.copy()
+spoilt["time"][4] = np.nan
 CENSORED = Y.copy()
 CENSORED["event"] = False
 
@@ -36,7 +36,7 @@ def query(model):
 
 def bad(option):
     return [
-        ("NaN", lambda m: m.fit(X, SPOILT), ValueError, "row 4"),
+        ("NaN", lambda m: m.fit(X, spoilt), ValueError, "row 4"),
         ("empty", lambda m: m.fit(X[:0], Y[:0]), ValueError, "0 sample"),
         ("shape", lambda m: m.fit(X, Y[:5]), ValueError, "as many rows"),
         ("type", lambda m: m.fit(X, ["a"] * 30), ValueError, "records"),
@@ -81,7 +81,7 @@ CASES = [
         fit=lambda m: m.fit(U, Y),
         query=lambda m: m.predict(U, TIMES),
         bad=[
-            ("NaN", lambda m: m.fit(U, SPOILT), ValueError, "row 4"),
+            ("NaN", lambda m: m.fit(U, spoilt), ValueError, "row 4"),
             ("empty", lambda m: m.fit([], Y[:0]), ValueError, "0 sample"),
             ("shape", lambda m: m.fit(X, Y), ValueError, "vector"),
             ("type", lambda m: m.fit(U, ["a"] * 30), ValueError, "records"),
