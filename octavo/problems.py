@@ -606,6 +606,8 @@ PROBLEMS = (
             "hazard ratio",
         ),
         "survival/plot_mismatch",
+    ),
+    Problem(
         "distances",
         "I know which things are alike, and want a distance that says so",
         (
