@@ -585,6 +585,29 @@ PROBLEMS = (
         "cluster/plot_referee",
     ),
     Problem(
+        "recordings",
+        "Find unusual recordings among many: hearts, breathing, machines, without labels",
+        (
+            "Days of cycles of several shapes: `CycleSegmenter` cuts, `MaxMinSymbolizer` finds "
+            "prototypes, `SymbolicMismatch` compares, `MismatchOutlierDetector` flags.",
+            "How much sooner the flagged have events: `risk_report`.",
+        ),
+        "`LocalOutlierFactor` and `OneClassSVM` on features that you know to matter.",
+        (
+            "anomaly detection",
+            "outlier",
+            "ecg",
+            "heart rate variability",
+            "dynamic time warping",
+            "dtw",
+            "time series",
+            "predictive maintenance",
+            "risk stratification",
+            "hazard ratio",
+        ),
+        "survival/plot_mismatch",
+    ),
+    Problem(
         "distances",
         "I know which things are alike, and want a distance that says so",
         (

@@ -64,6 +64,10 @@ from octavo.data.sequence.high_order_markov import make_high_order_markov as mak
 from octavo.data.sequence.hmms import make_hmm_sequences as make_hmm_sequences
 from octavo.data.sequence.proteins import ProteinHMM as ProteinHMM
 from octavo.data.sequence.proteins import protein_structure_hmm as protein_structure_hmm
+from octavo.data.survival.hearts import HeartCohort as HeartCohort
+from octavo.data.survival.hearts import SimulatedECG as SimulatedECG
+from octavo.data.survival.hearts import make_ecg as make_ecg
+from octavo.data.survival.hearts import make_heart_cohort as make_heart_cohort
 from octavo.data.survival.transformation import make_cyclists as make_cyclists
 from octavo.data.survival.transformation import make_relevant_features as make_relevant_features
 from octavo.data.survival.transformation import make_students as make_students

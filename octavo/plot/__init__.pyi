@@ -176,6 +176,11 @@ from octavo.plot.survival.minlip import plot_partial_effects as plot_partial_eff
 from octavo.plot.survival.minlip import plot_predicted_survival as plot_predicted_survival
 from octavo.plot.survival.minlip import plot_sparse_path as plot_sparse_path
 from octavo.plot.survival.minlip import plot_transformation as plot_transformation
+from octavo.plot.survival.mismatch import plot_group_survival as plot_group_survival
+from octavo.plot.survival.mismatch import plot_maxmin_curve as plot_maxmin_curve
+from octavo.plot.survival.mismatch import plot_mismatch_matrix as plot_mismatch_matrix
+from octavo.plot.survival.mismatch import plot_mismatch_spectrum as plot_mismatch_spectrum
+from octavo.plot.survival.mismatch import plot_prototypes as plot_prototypes
 from octavo.plot.svm.ensembles import plot_ensemble_boundary as plot_ensemble_boundary
 from octavo.plot.svm.ensembles import plot_ensemble_tradeoff as plot_ensemble_tradeoff
 from octavo.plot.svm.ensembles import plot_machine_correlation as plot_machine_correlation

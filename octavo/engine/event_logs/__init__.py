@@ -1,0 +1,1 @@
+"""Event logs and series: reductions, time warping."""
