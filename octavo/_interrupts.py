@@ -62,7 +62,8 @@ def second_interrupt_ends() -> Iterator[None]:
 
 def end_with_parent() -> None:
     """Wait for the parent to end and end this process: nothing goes on for one that was killed."""
-    if (parent := multiprocessing.parent_process()) is not None:
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.sentinel is not None:  # loky's has none to wait for
         parent.join()
     elif os.name == "posix":  # started by other means than multiprocessing
         started_by = os.getppid()

@@ -429,7 +429,9 @@ def _print_comparison(result: Comparison) -> None:
 
 @app.command()
 def compare(
-    data: Annotated[str, typer.Argument(help="A CSV, TSV, Parquet, ARFF or libsvm file.")],
+    data: Annotated[
+        str, typer.Argument(help="A CSV, TSV, JSON lines, Excel, Parquet, ARFF or libsvm file.")
+    ],
     target: Annotated[
         str | None,
         typer.Option(help="The column to predict: its name, or its place (1 first, -1 last)."),
@@ -443,10 +445,21 @@ def compare(
         typer.Option("--methods", help="Names, or octavo, baselines, all; commas or repeated."),
     ] = None,
     cv: Annotated[int, typer.Option(help="Outer folds.")] = 5,
+    repeats: Annotated[
+        int | None,
+        typer.Option(help="How often the folds are drawn; small tables: as time allows."),
+    ] = None,
     time_budget: Annotated[
         float | None, typer.Option(metavar="MIN", help="Minutes after which to stop.")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report with plots.")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Fit the winner on all rows into this .joblib or .skops file."),
+    ] = None,
+    probabilities: Annotated[
+        bool, typer.Option(help="With --save: calibrate chances where the winner has none.")
+    ] = False,
     time: Annotated[str | None, typer.Option(help="Survival: the column of times.")] = None,
     event: Annotated[
         str | None, typer.Option(help="Survival: the column of events, or COLUMN=VALUE.")
@@ -455,6 +468,12 @@ def compare(
         list[str] | None, typer.Option(help="Ranking: a column of items; twice for pairs.")
     ] = None,
     game: Annotated[str | None, typer.Option(help="Ranking: the column of games.")] = None,
+    group: Annotated[
+        str | None, typer.Option(help="The column of entities that no fold tears apart.")
+    ] = None,
+    time_order: Annotated[
+        str | None, typer.Option(help="The column of times: learn from the past alone.")
+    ] = None,
     score: Annotated[str | None, typer.Option(help="What to rank by; see the docs.")] = None,
     seed: Annotated[int, typer.Option(help="Decides everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes; -1 for all processors.")] = -1,
@@ -488,8 +507,11 @@ def compare(
     from octavo.compare import InputError
     from octavo.compare import compare as run_comparison
     from octavo.compare.progress_bar import ComparisonBar
+    from octavo.compare.saved import check_path
 
     try:
+        if save is not None:
+            check_path(save)
         with ComparisonBar(err) as bar:
             result = run_comparison(
                 data,
@@ -499,9 +521,12 @@ def compare(
                 event=event,
                 items=item or (),
                 game=game,
+                group=group,
+                time_order=time_order,
                 methods=methods_ or (),
                 score=score,
                 cv=cv,
+                repeats=repeats,
                 time_budget=time_budget,
                 random_state=seed,
                 n_jobs=jobs,
@@ -526,12 +551,66 @@ def compare(
         with err.status("drawing the figures"):
             result.report(report)
         err.print(f"report: {shown(str(report.resolve()))}", soft_wrap=True)
+    if save is not None and result.leaderboard:
+        _save_winner(result, save, probabilities)
     if result.stopped == "interrupted":
         kept = sum(outcome.error is None for outcome in result.log.outcomes.values())
         err.print(f"stopped; {kept} finished folds are kept, the same command goes on from there")
         raise typer.Exit(130)
     if not result.leaderboard:
         raise typer.Exit(1)
+
+
+def _save_winner(result: Comparison, path: Path, probabilities: bool) -> None:
+    from octavo.compare import InputError
+
+    try:
+        with err.status(f"fitting {shown(result.best.name)} on all rows"):
+            result.save(path, probabilities=probabilities)
+    except InputError as error:
+        fail(str(error))
+    where = shown(str(path))
+    err.print(f"model: {where}; octavo predict {where} DATA", soft_wrap=True, highlight=False)
+    if path.suffix != ".skops":
+        err.print("It is a pickle: whoever loads it has to trust you.", highlight=False)
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A file that octavo compare --save wrote.")],
+    data: Annotated[Path, typer.Argument(help="A file with the columns of that comparison.")],
+    to: Annotated[
+        Path | None, typer.Option("--out", help="Write CSV here instead of printing it.")
+    ] = None,
+    probabilities: Annotated[bool, typer.Option(help="Add the chance of each class.")] = False,
+) -> None:
+    """Predict rows of a file with a model that `octavo compare --save` wrote.
+
+    A .joblib file is a pickle, which can run any code when it is loaded: open only files that you
+    trust. Prints CSV: a line a row, in the order of the file.
+    """
+    from octavo._whole_files import write_whole
+    from octavo.compare import InputError, load_model, read_table
+    from octavo.compare.saved import PICKLED
+
+    if to is not None and not to.resolve().parent.is_dir():
+        fail(f"cannot write {to}: the folder {to.resolve().parent} does not exist")
+    if model.suffix != ".skops":
+        warning = PICKLED.format(name=shown(model.name))
+        err.print(f"[yellow]{warning}[/]", soft_wrap=True, highlight=False)
+    try:
+        table = read_table(data)
+        for note in table.notes:
+            err.print(shown(note), soft_wrap=True, highlight=False)
+        found = load_model(model).table(table, probabilities=probabilities)
+    except InputError as error:
+        fail(str(error))
+    text = found.to_csv(index=False)
+    if to is None:
+        typer.echo(text, nl=False)
+    else:
+        write_whole(to, text)
+        err.print(f"{len(found)} predictions: {shown(str(to))}", soft_wrap=True, highlight=False)
 
 
 @app.command()

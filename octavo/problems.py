@@ -93,6 +93,8 @@ PROBLEMS = (
         (
             "One pass, features of unequal frequency, nothing to tune: `AROW` and its kin keep a "
             "confidence for each weight.",
+            "Probabilities, and a certificate of how far the fit is from the best: "
+            "`AveragedSGDClassifier`, `AveragedSGDRegressor`; with a kernel: `KernelAveragedSGD`.",
             "As fast as the data can be read: `PassiveAggressive`. Which rule is best on your "
             "stream: `compare_online`.",
             "Full accuracy on data over several files or machines: `HybridLinearClassifier`.",
@@ -190,6 +192,8 @@ PROBLEMS = (
         "Several kinds of features or kernels for the same rows",
         (
             "How much does each kernel matter, from sparse to uniform weights: `LpMKLClassifier`.",
+            "Kernels come in families, and none of the families should be lost, or most of them: "
+            "`VSKLClassifier`, `VSKLRegressor`.",
             "Leave out whole groups of columns, or kernels, in a regression: `GroupARDRegression`, "
             "`GroupLassoEB`.",
         ),
@@ -210,6 +214,8 @@ PROBLEMS = (
         "A number to predict, and ridge or boosting does not say enough",
         (
             "A learned kernel, linear in the rows: `GreedyFourierRegressor`.",
+            "A kernel, few rows, and none to hold out: `KernelGDRegressor` and "
+            "`StoppedKernelRidge` stop by a rule.",
             "Curves with bands, also for the variance: `HeteroscedasticAdditiveRegressor`.",
             "Few of many columns matter: `DantzigSelector` (exact path), `GroupARDRegression` "
             "(groups), `ImpulseResponseSelector` (lags of inputs).",
@@ -224,9 +230,41 @@ PROBLEMS = (
             "sparse regression",
             "feature selection",
             "random features",
+            "early stopping",
+            "kernel ridge",
             "system identification",
         ),
         "kernel/plot_fourier",
+    ),
+    Problem(
+        "responses",
+        "Many features, few rows, and several responses or tasks",
+        (
+            "Few features, each for those responses that need it, nothing to tune: "
+            "`MICRegressor`, `MICClassifier`, `MICSelector`.",
+            "One response, features in groups of different sizes: `MICGroup`, "
+            "`GroupARDRegression`.",
+            "Dozens of related classification tasks, most with few rows: `TransFeat`.",
+            "A table for each site, endpoint or customer, and the same few columns or kernels "
+            "matter in all: `MEDMultitaskSVC`, `MEDMultitaskSVR`; one common model with "
+            "exceptions: `MEDAdaptivePoolingSVC`.",
+        ),
+        "`MultiTaskLassoCV`, which keeps a feature for all responses or none.",
+        (
+            "multi-task learning",
+            "transfer learning",
+            "feature selection",
+            "description length",
+            "mdl",
+            "biomarkers",
+            "gene expression",
+            "endpoints",
+            "sites",
+            "pooling",
+            "variable selection",
+            "sparse",
+        ),
+        "linear/plot_code_length",
     ),
     Problem(
         "grouped",
@@ -300,6 +338,33 @@ PROBLEMS = (
         "linear/plot_event_features",
     ),
     Problem(
+        "survival",
+        "Time until an event, and some rows are censored",
+        (
+            "Effects that are not proportional or not linear, curves, or interval censoring: "
+            "`MinlipSurvival`; few of many features: `MinlipL1`.",
+            "Hazard ratios with intervals: `CoxRegression`; more features than rows: "
+            "`PrincipalComponentCox`, `PLSCox`.",
+            "Judge and compare: `concordance_index`, `kaplan_meier`, `logrank_test`, "
+            "`time_dependent_roc`. Ordered classes, not times: `MinlipOrdinal`, `OrdinalSVM`.",
+        ),
+        "Nothing; lifelines has Cox, scikit-survival forests and one such machine.",
+        (
+            "survival analysis",
+            "censored",
+            "time to event",
+            "hazard",
+            "cox",
+            "kaplan-meier",
+            "churn",
+            "prognosis",
+            "clinical trial",
+            "ordinal regression",
+            "reliability",
+        ),
+        "survival/plot_minlip",
+    ),
+    Problem(
         "secrets",
         "A model of secret records is to be published",
         (
@@ -341,10 +406,22 @@ PROBLEMS = (
         "A classifier that a person can read",
         (
             "Categorical features, arcs that explain each other: `TANClassifier`.",
+            "Combinations of many 0/1 features that mark a class, of any order: "
+            "`RandomIntersectionTrees`, `RITClassifier`.",
             "Numbers, with a relevance for each: `SparseBayesKernelClassifier` with `ard=True`.",
         ),
         "Decision trees and `CategoricalNB`.",
-        ("interpretable", "explainable", "naive bayes", "tree augmented", "categorical features"),
+        (
+            "interpretable",
+            "explainable",
+            "naive bayes",
+            "tree augmented",
+            "categorical features",
+            "interactions",
+            "association rules",
+            "frequent itemsets",
+            "market basket",
+        ),
         "graphical/plot_networks_tree_classifier",
     ),
     Problem(
@@ -531,6 +608,52 @@ PROBLEMS = (
         "`KMeans`, `HDBSCAN`, `SpectralClustering`, `GaussianMixture`.",
         ("clustering", "spectral clustering", "cluster overlap", "benchmark", "simulation study"),
         "cluster/plot_referee",
+    ),
+    Problem(
+        "recordings",
+        "Find unusual recordings among many: hearts, breathing, machines, without labels",
+        (
+            "Days of cycles of several shapes: `CycleSegmenter` cuts, `MaxMinSymbolizer` finds "
+            "prototypes, `SymbolicMismatch` compares, `MismatchOutlierDetector` flags.",
+            "How much sooner the flagged have events: `risk_report`.",
+        ),
+        "`LocalOutlierFactor` and `OneClassSVM` on features that you know to matter.",
+        (
+            "anomaly detection",
+            "outlier",
+            "ecg",
+            "heart rate variability",
+            "dynamic time warping",
+            "dtw",
+            "time series",
+            "predictive maintenance",
+            "risk stratification",
+            "hazard ratio",
+        ),
+        "survival/plot_mismatch",
+    ),
+    Problem(
+        "distances",
+        "I know which things are alike, and want a distance that says so",
+        (
+            "Labels or must/cannot pairs, and features up to 100,000: `LowRankMahalanobis` learns "
+            "a distance of low rank; a stream of targets: `OnlineFixedRankPSD`.",
+            "A kernel matrix to improve, no new items: `LowRankKernelLearner`; targets for "
+            "quadratic forms: `FixedRankPSDRegressor`.",
+            "A map that follows dissimilarities while they change: `OnlineMDS`.",
+        ),
+        "`NeighborhoodComponentsAnalysis` from labels, with all pairs at once; `MDS` for a map "
+        "that is made once.",
+        (
+            "metric learning",
+            "mahalanobis",
+            "similarity",
+            "itml",
+            "lmnn",
+            "must-link",
+            "multidimensional scaling",
+        ),
+        "metric/plot_fixed_rank",
     ),
     Problem(
         "maps",

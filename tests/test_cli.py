@@ -234,6 +234,8 @@ def test_compare_ends_in_leaderboard_code_and_page(small_table, tmp_path):
         "linear,guess",
         "--cv",
         "3",
+        "--repeats",
+        "1",
     ]
     done = invoke(*arguments, "--jobs", "1", "--report", str(report))
     assert done.exit_code == 0, done.output

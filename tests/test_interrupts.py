@@ -1,5 +1,6 @@
 """Ctrl-C is heard: also where a compiler swallows it, and at the latest the second time."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -8,7 +9,7 @@ import time
 
 import pytest
 
-from octavo._interrupts import interrupts_heard
+from octavo._interrupts import end_with_parent, interrupts_heard
 
 posix = pytest.mark.skipif(os.name != "posix", reason="sends signals")
 
@@ -39,6 +40,24 @@ def test_nothing_happens_without_one():
     with pytest.raises(ZeroDivisionError), interrupts_heard():
         raise ZeroDivisionError
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@posix
+def test_a_worker_of_loky_ends_with_its_parent(monkeypatch):
+    class Parent:  # what multiprocessing knows of it there: nothing that could be waited for
+        sentinel = None
+
+        def join(self):
+            raise ValueError("Invalid file object: None")
+
+    parents, ended = iter([7, 7, 7, 1]), []
+    monkeypatch.setattr(multiprocessing, "parent_process", Parent)
+    monkeypatch.setattr(os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(os, "_exit", ended.append)
+    end_with_parent()
+    assert ended == [1]
+    assert next(parents, None) is None
 
 
 @posix

@@ -191,6 +191,14 @@ PAGE = """{name}
 
 {mark}: what it is, which option when, traps.
 
+.. code-block:: python
+
+   >>> from octavo.{room} import {name}
+   >>> print({name}().fit([[0.0], [1.0]]).n_features_in_)  # {mark}: data, and numbers that say more
+   1
+
+See :ref:`sphx_glr_gallery_{room}_plot_{family}.py` for a longer example.
+
 .. octavo-method:: {name}
 """
 

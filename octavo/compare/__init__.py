@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from octavo.compare.hazards import RidgeCox
     from octavo.compare.problems import Problem, prepare
     from octavo.compare.reading import InputError, read_table
+    from octavo.compare.saved import SavedModel, load_model
     from octavo.compare.workbench import Comparison, compare
 
 _HOMES = {
@@ -28,8 +29,10 @@ _HOMES = {
     "InputError": "reading",
     "Problem": "problems",
     "RidgeCox": "hazards",
+    "SavedModel": "saved",
     "Step": "cleaning",
     "compare": "workbench",
+    "load_model": "saved",
     "prepare": "problems",
     "read_table": "reading",
 }
@@ -38,8 +41,10 @@ __all__ = [
     "InputError",
     "Problem",
     "RidgeCox",
+    "SavedModel",
     "Step",
     "compare",
+    "load_model",
     "prepare",
     "read_table",
 ]

@@ -12,20 +12,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.svm import SVC, SVR
 
 from octavo._names import UnknownNameError
 from octavo.catalogue import Method, Trial, methods
@@ -39,7 +34,10 @@ from octavo.compare.reading import InputError
 QUADRATIC_ROWS = 10_000  # an n x n matrix of them takes 0.8 GB
 DENSE_CELLS = 5_000_000
 GRID_NAMES = ("C", "alpha", "r")  # main parameters of octavo's methods
+BALANCING = {"balanced_accuracy", "f1_macro"}  # scores in which rare classes count in full
+RARE_ROWS = 15  # rows of the rarer class from which a threshold can be tuned
 TOOL_NAMES = {"estimators", "experts", "rule"}  # parameters of tools around other estimators
+EVALUATIONS = 9  # settings that every method may try on the inner folds
 CLUSTER_COUNTS = (2, 3, 4, 5, 6, 8, 10)
 
 
@@ -51,7 +49,7 @@ class Candidate:
     ----------
     name : str
         What it is called in the leaderboard.
-    origin : {"octavo", "scikit-learn", "baseline"}
+    origin : {"octavo", "scikit-learn", "baseline", "lightgbm", "xgboost", "catboost"}
         Where it comes from.
     estimator : estimator
         Unfitted, without encoding.
@@ -69,6 +67,11 @@ class Candidate:
         Whether several classes are learnt one against the rest.
     aliases : tuple of str
         Other names on the command line.
+    balance : {"", "weights", "threshold"}
+        How rare classes are given their weight: by class weights, or by a threshold that is tuned
+        on the training part.
+    balance_score : str
+        The score that a threshold is tuned for.
     """
 
     name: str
@@ -81,6 +84,8 @@ class Candidate:
     needs: str = "a table"
     one_vs_rest: bool = False
     aliases: tuple[str, ...] = ()
+    balance: str = ""
+    balance_score: str = ""
 
     def build(self, problem: Problem, params: dict[str, Any], seed: int) -> Any:
         """Return the unfitted model for a problem: encoding and estimator.
@@ -102,6 +107,8 @@ class Candidate:
         estimator = clone(self.estimator).set_params(**params)
         seeds = {k: seed for k in estimator.get_params() if k.split("__")[-1] == "random_state"}
         estimator.set_params(**seeds)
+        if self.balance == "weights":
+            estimator.set_params(class_weight="balanced")
         if problem.task == "ranking":
             return estimator
         if self.encoding == "native" and problem.categories:
@@ -112,7 +119,12 @@ class Candidate:
             return ClusterModel(encoder, estimator)
         if self.one_vs_rest:
             estimator = OneVsRestClassifier(estimator)
-        return Pipeline([("encode", encoder), ("model", estimator)])
+        model = Pipeline([("encode", encoder), ("model", estimator)])
+        if self.balance == "threshold":
+            return TunedThresholdClassifierCV(
+                model, scoring=self.balance_score, cv=3, random_state=seed
+            )
+        return model
 
 
 @dataclass(frozen=True)
@@ -143,7 +155,10 @@ def candidates_for(
         Methods that do the task but not on these data, and why.
     """
     found, left_out = octavo_candidates(problem)
-    everything = [*baselines(problem), *(candidate for candidate, _ in found)]
+    usual = list(baselines(problem))
+    known = {type(candidate.estimator) for candidate in usual}  # a baseline may be octavo's own
+    found = [pair for pair in found if type(pair[0].estimator) not in known]
+    everything = [*usual, *(candidate for candidate, _ in found)]
     fitting, more = _that_fit(everything, problem)
     left_out += more
     main = {candidate.name for candidate, is_main in found if is_main}
@@ -185,9 +200,13 @@ def _that_fit(found: list[Candidate], problem: Problem) -> tuple[list[Candidate]
     n, d = problem.X.shape
     for candidate in found:
         rows = min(n, candidate.row_limit or n)
-        if candidate.estimator.__sklearn_tags__().input_tags.sparse:
+        if candidate.encoding == "splines":
+            left_out.append(
+                NotTried(candidate.name, "splines are for columns, not for sparse rows")
+            )
+        elif candidate.estimator.__sklearn_tags__().input_tags.sparse:
             kept.append(candidate)
-        elif candidate.encoding != "discrete" and rows * d <= DENSE_CELLS:
+        elif candidate.encoding not in ("discrete", "splines") and rows * d <= DENSE_CELLS:
             kept.append(replace(candidate, encoding="dense"))
         else:
             left_out.append(
@@ -283,7 +302,7 @@ def _with_hints(
     if problem.task == "clustering" and "n_clusters" in known:
         grid = [{"n_clusters": k} for k in CLUSTER_COUNTS]
     else:
-        grid = [dict(p) for p in hint.grid] if hint.grid is not None else default_grid(estimator)
+        grid = widened(hint.grid) if hint.grid is not None else default_grid(estimator)
     return Candidate(
         name,
         "octavo",
@@ -298,15 +317,64 @@ def _with_hints(
 
 
 def default_grid(estimator: Any) -> list[dict[str, Any]]:
-    """Return a tenth, one and ten times the default of the main parameter; none for a CV class."""
+    """Return values around the default of the main parameter; none for a CV class."""
     known = estimator.get_params(deep=False)
     if type(estimator).__name__.endswith("CV"):
         return [{}]
     for name in GRID_NAMES:
         value = known.get(name)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
-            return [{name: value * factor} for factor in (0.1, 1.0, 10.0)]
+            return widened([{name: value * factor} for factor in (0.1, 1.0, 10.0)])
     return [{}]
+
+
+def widened(grid: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return as many settings as every method may try, where the grid is of one real parameter.
+
+    They are evenly spaced in its logarithm, from one step below the grid to one above. Other grids
+    stay: what else a method could try is not known.
+    """
+    found = [dict(params) for params in grid]
+    if len(found) < 2 or any(set(p) != set(found[0]) or len(p) != 1 for p in found):
+        return found
+    (name,) = found[0]
+    values = [p[name] for p in found]
+    if not all(isinstance(v, float) and v > 0 for v in values) or values != sorted(values):
+        return found
+    step = (values[-1] / values[0]) ** (1 / (len(values) - 1))
+    exponents = np.linspace(-1, len(values), EVALUATIONS)
+    return [{name: float(f"{values[0] * step**e:.4g}")} for e in exponents]
+
+
+def balanced(candidate: Candidate, problem: Problem, score: str) -> Candidate:
+    """Return a candidate that gives rare classes their weight, as a score of classes asks for.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        As it is fitted for accuracy.
+    problem : Problem
+        What it is tried on.
+    score : str
+        What methods are ranked by.
+
+    Returns
+    -------
+    candidate : Candidate
+        With class weights where it takes them, else with a threshold that is tuned on the training
+        part where it gives margins or chances of two classes; else as it was.
+    """
+    if problem.task != "classification" or score not in BALANCING:
+        return candidate
+    estimator = candidate.estimator
+    if score == "balanced_accuracy" and "class_weight" in estimator.get_params(deep=False):
+        return replace(candidate, balance="weights")
+    counts = np.unique(problem.y, return_counts=True)[1]
+    can = hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")
+    guess = isinstance(estimator, DummyClassifier)
+    if len(counts) == 2 and counts.min() >= RARE_ROWS and can and not guess:
+        return replace(candidate, balance="threshold", balance_score=score)
+    return candidate
 
 
 def _octavo_ranker(method: Method, cls: type, problem: Problem) -> Candidate | None:
@@ -336,13 +404,12 @@ def _octavo_ranker(method: Method, cls: type, problem: Problem) -> Candidate | N
 
 def baselines(problem: Problem) -> Iterator[Candidate]:
     """Yield what a practitioner would try first, cheapest first."""
-    makers = {
-        "classification": _classifiers,
-        "regression": _regressors,
-        "survival": _survival,
-        "ranking": _rankers,
-        "clustering": _clusterers,
-    }
+    from octavo.compare.baselines import classifiers, regressors  # they are Candidates of here
+
+    if problem.task in ("classification", "regression"):
+        yield from (classifiers if problem.task == "classification" else regressors)(problem)
+        return
+    makers = {"survival": _survival, "ranking": _rankers, "clustering": _clusterers}
     yield from makers[problem.task]()
 
 
@@ -354,90 +421,6 @@ def _sk(
     name: str, estimator: Any, grid: list[dict[str, Any]], *aliases: str, **more: Any
 ) -> Candidate:
     return Candidate(name, "scikit-learn", estimator, grid, aliases=aliases, **more)
-
-
-def _classifiers() -> Iterator[Candidate]:
-    yield _sk(
-        "DummyClassifier",
-        DummyClassifier(),
-        [{}],
-        "guess",
-        needs="nothing: the share of each class",
-    )
-    yield _sk(
-        "LogisticRegression",
-        LogisticRegression(max_iter=1000),
-        _grid("C", 0.03, 1.0, 30.0),
-        "linear",
-        needs="numbers",
-    )
-    yield _sk(
-        "SVC",
-        SVC(),
-        _grid("C", 1.0, 10.0, 100.0),
-        "svm",
-        "rbf",
-        row_limit=QUADRATIC_ROWS,
-        cost="the square of the rows",
-        needs="numbers",
-    )
-    yield _sk(
-        "RandomForestClassifier",
-        RandomForestClassifier(),
-        _grid("min_samples_leaf", 1, 5),
-        "forest",
-        encoding="codes",
-        cost="rows, many trees",
-        needs="anything",
-    )
-    yield _sk(
-        "HistGradientBoostingClassifier",
-        HistGradientBoostingClassifier(),
-        _grid("max_leaf_nodes", 7, 31),
-        "boosting",
-        encoding="native",
-        needs="anything",
-    )
-
-
-def _regressors() -> Iterator[Candidate]:
-    yield _sk("DummyRegressor", DummyRegressor(), [{}], "guess", needs="nothing: the mean")
-    yield _sk("Ridge", Ridge(), _grid("alpha", 0.1, 10.0, 1000.0), "linear", needs="numbers")
-    yield _sk(
-        "SVR",
-        _scaled(SVR()),
-        _grid("regressor__C", 1.0, 10.0, 100.0),
-        "svm",
-        "rbf",
-        row_limit=QUADRATIC_ROWS,
-        cost="the square of the rows",
-        needs="numbers",
-    )
-    yield _sk(
-        "RandomForestRegressor",
-        RandomForestRegressor(),
-        _grid("min_samples_leaf", 1, 5),
-        "forest",
-        encoding="codes",
-        cost="rows, many trees",
-        needs="anything",
-    )
-    yield _sk(
-        "HistGradientBoostingRegressor",
-        HistGradientBoostingRegressor(),
-        _grid("max_leaf_nodes", 7, 31),
-        "boosting",
-        encoding="native",
-        needs="anything",
-    )
-
-
-def _scaled(regressor: Any) -> Any:
-    """Return a regressor that sees a standardised target."""
-    from sklearn.compose import TransformedTargetRegressor
-    from sklearn.preprocessing import StandardScaler
-
-    return TransformedTargetRegressor(regressor, transformer=StandardScaler())
 
 
 def _survival() -> Iterator[Candidate]:

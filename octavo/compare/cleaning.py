@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from octavo.compare.reading import need_pandas
+from octavo.compare.reading import InputError, need_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ class Step:
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """How one column is read: "number", "category", "date" or "drop"."""
+    """How one column is read: "number", "category", "text", "date" or "drop"."""
 
     name: str
     kind: str
@@ -84,6 +84,15 @@ class TablePlan:
             The rows as the methods get them, before filling in and encoding.
         """
         pd = need_pandas()
+        lacking = [p.name for p in self.columns if p.kind != "drop" and p.name not in frame]
+        if lacking:
+            listed = ", ".join(f"'{name}'" for name in lacking[:8])
+            more = f" and {len(lacking) - 8} more" if len(lacking) > 8 else ""
+            plural = "s" if len(lacking) > 1 else ""
+            raise InputError(
+                f"the rows lack the column{plural} {listed}{more}, which the model was made with; "
+                f"add {'them' if plural else 'it'} (cells may be empty)"
+            )
         done: dict[str, Any] = {}
         for plan in self.columns:
             if plan.kind == "drop":
@@ -91,6 +100,8 @@ class TablePlan:
             column = frame[plan.name]
             if plan.kind == "number":
                 done[plan.name] = as_numbers(column)
+            elif plan.kind == "text":
+                done[plan.name] = as_text(column)
             elif plan.kind == "category":
                 done[plan.name] = as_text(column).replace(plan.spelling)
             else:
@@ -148,7 +159,8 @@ def as_numbers(column: pd.Series) -> pd.Series:
     return numbers.where(np.isfinite(numbers))
 
 
-def _as_dates(column: pd.Series, date_format: str) -> pd.Series:
+def as_dates(column: pd.Series, date_format: str) -> pd.Series:
+    """Return a column as dates without time zone; what is none becomes NaT."""
     pd = need_pandas()
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         dates = column
@@ -159,7 +171,7 @@ def _as_dates(column: pd.Series, date_format: str) -> pd.Series:
 
 def _date_parts(column: pd.Series, plan: ColumnPlan) -> dict[str, Any]:
     pd = need_pandas()
-    dates = _as_dates(column, plan.date_format)
+    dates = as_dates(column, plan.date_format)
     days = (dates - pd.Timestamp(plan.origin)).dt.total_seconds() / 86400
     parts = {"days": days, "month": dates.dt.month, "weekday": dates.dt.day_of_week}
     if (dates.dropna() != dates.dropna().dt.normalize()).any():
@@ -232,7 +244,7 @@ def _plan_column(column: pd.Series, name: str, kept: bool) -> tuple[ColumnPlan, 
         return _plan_numbers(column, name, kept)
     if isinstance(column.dtype, pd.CategoricalDtype):
         return _plan_levels(values, name, n_missing, kept)
-    if (date_format := _date_format(values)) is not None:
+    if (date_format := date_format_of(values)) is not None:
         return _plan_dates(column, name, date_format)
     return _plan_text(column, values, name, kept)
 
@@ -293,7 +305,7 @@ def _numbers_rows(numbers: pd.Series, name: str) -> bool:
     return bool((steps == 1).all() or (numbers.is_unique and _ROW_NAME.fullmatch(str(name))))
 
 
-def _date_format(values: pd.Series) -> str | None:
+def date_format_of(values: pd.Series) -> str | None:
     """Return the format in which almost all cells are dates, or None."""
     pd = need_pandas()
     known = values.dropna()
@@ -308,7 +320,7 @@ def _date_format(values: pd.Series) -> str | None:
 
 
 def _plan_dates(column: pd.Series, name: str, date_format: str) -> tuple[ColumnPlan, list[Step]]:
-    dates = _as_dates(column, date_format)
+    dates = as_dates(column, date_format)
     origin = dates.min()
     if dates.notna().sum() == 0:
         return ColumnPlan(name, "drop"), [
@@ -340,19 +352,31 @@ def _plan_text(
     return _plan_levels(values, name, n_missing, kept)
 
 
+def _is_prose(values: Any) -> bool:
+    """Whether cells hold sentences: more than three words on average, and words that return."""
+    words = [str(value).lower().split() for value in values]
+    if np.mean([len(found) for found in words]) <= 3:
+        return False
+    counts: dict[str, int] = {}
+    for found in words:
+        for word in set(found):
+            counts[word] = counts.get(word, 0) + 1
+    return any(n > 1 for n in counts.values())
+
+
 def _plan_levels(
     values: pd.Series, name: str, n_missing: int, kept: bool
 ) -> tuple[ColumnPlan, list[Step]]:
     counts = values.value_counts()
     known = int(counts.sum())
-    if not kept and known >= 20 and len(counts) > 0.9 * known:
-        kind = (
-            "free text"
-            if np.mean([len(v.split()) for v in counts.index[:200]]) > 3
-            else "an identifier"
+    if known >= 20 and len(counts) > MAX_LEVELS / 2 and _is_prose(counts.index[:200]):
+        text = (
+            f"'{name}' is free text{_missing_note(n_missing)}: its words and pairs of words count"
         )
+        return ColumnPlan(name, "text"), [Step(text + ".")]
+    if not kept and known >= 20 and len(counts) > 0.9 * known:
         why = (
-            f"'{name}' differs in almost every row ({kind}) and was left out; "
+            f"'{name}' differs in almost every row (an identifier) and was left out; "
             f"--keep '{name}' brings it back."
         )
         return ColumnPlan(name, "drop"), [Step(why)]

@@ -6,10 +6,14 @@ from its tags (`octavo.compare.candidates`):
 "numbers"   medians for missing numbers, standardised; a 0/1 column a level of a category
 "positive"  the same between 0 and 1
 "unit"      the same, every row shortened to length one
+"splines"   as "numbers", but each number a cubic spline with knots at quantiles
 "codes"     a number a level of a category; nothing scaled (trees)
 "native"    the same, missing cells left missing (histogram boosting)
 "dense"     sparse rows written out in full, for methods that take no others
 "discrete"  numbers cut into five intervals of equal count; codes throughout
+
+Columns of free text add the weights of their 300 most frequent words and pairs of words (for
+"discrete", whether the 60 most frequent are there).
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -28,18 +33,40 @@ from sklearn.preprocessing import (
     Normalizer,
     OneHotEncoder,
     OrdinalEncoder,
+    SplineTransformer,
     StandardScaler,
 )
 
 from octavo.compare.cleaning import MAX_LEVELS
 from octavo.compare.problems import Problem
 
+MAX_WORDS = 300  # words and pairs of words of a column of free text
 NATIVE_LEVELS = 250  # histogram boosting takes categories of up to 255 levels
 
 
 def written_out(X: Any) -> Any:
     """Return sparse rows as a plain array."""
     return X.toarray()
+
+
+def filled_text(column: Any) -> Any:
+    """Return cells as text, the missing ones empty."""
+    return ["" if not isinstance(cell, str) else cell for cell in np.ravel(column)]
+
+
+def _words(kind: str) -> Any:
+    """Return the transformer of a column of free text: words and pairs of words."""
+    counts = {"ngram_range": (1, 2), "max_features": MAX_WORDS, "token_pattern": r"(?u)\b\w+\b"}
+    found: Any = (
+        CountVectorizer(binary=True, **counts | {"max_features": MAX_WORDS // 5})
+        if kind == "discrete"
+        else TfidfVectorizer(sublinear_tf=True, **counts)
+    )
+    return make_pipeline(
+        FunctionTransformer(filled_text),
+        found,
+        FunctionTransformer(written_out, accept_sparse=True),
+    )
 
 
 def make_encoder(kind: str, problem: Problem) -> Any:
@@ -65,7 +92,7 @@ def make_encoder(kind: str, problem: Problem) -> Any:
     numbers, categories = problem.numbers, problem.categories
     # Numbers are always filled in: rows to come may lack what these rows have.
     fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    parts: list[tuple[str, Any, list[str]]] = []
+    parts: list[tuple[str, Any, Any]] = []
     if kind in ("numbers", "unit", "positive"):
         scale = MinMaxScaler(clip=True) if kind == "positive" else StandardScaler()
         words = OneHotEncoder(
@@ -73,6 +100,16 @@ def make_encoder(kind: str, problem: Problem) -> Any:
         )
         parts = [
             ("numbers", make_pipeline(fill, scale), numbers),
+            ("categories", words, categories),
+        ]
+    elif kind == "splines":
+        # Five knots and straight ends: effects are smooth and do not run away beyond the data.
+        curve = SplineTransformer(n_knots=5, knots="quantile", extrapolation="linear")
+        words = OneHotEncoder(
+            handle_unknown="infrequent_if_exist", max_categories=MAX_LEVELS + 1, sparse_output=False
+        )
+        parts = [
+            ("numbers", make_pipeline(fill, StandardScaler(), curve, StandardScaler()), numbers),
             ("categories", words, categories),
         ]
     elif kind == "codes":
@@ -99,5 +136,7 @@ def make_encoder(kind: str, problem: Problem) -> Any:
         parts = [("numbers", make_pipeline(fill, cut), numbers), ("categories", words, categories)]
     else:
         raise ValueError(f"no encoding is called {kind!r}")
-    encoder = ColumnTransformer([part for part in parts if part[2]])
+    parts = [part for part in parts if part[2]]
+    parts += [(f"text {name}", _words(kind), name) for name in problem.texts]
+    encoder = ColumnTransformer(parts)
     return make_pipeline(encoder, Normalizer()) if kind == "unit" else encoder

@@ -9,19 +9,26 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import sys
 import time
 import traceback
 import warnings
 import zlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from octavo.compare.candidates import Candidate
@@ -29,6 +36,8 @@ from octavo.compare.problems import Problem
 from octavo.compare.scores import judge
 
 INNER_ROWS = 20_000  # rows that settings are chosen on
+ENCODING_MODULES = ("sklearn/preprocessing/", "sklearn/impute/", "sklearn/metrics/", "/compose/")
+_DIGITS = re.compile(r"[-+.\de]+")
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,7 @@ class Settings:
     score: str = "accuracy"
     seed: int = 0
     memory: int | None = None  # bytes that one fold may take
+    repeats: int = 1  # of the outer folds, each time drawn anew
 
 
 @dataclass
@@ -58,6 +68,8 @@ class FoldOutcome:
     n_test: int = 0
     predictions: list[Any] = field(default_factory=list)
     margins: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)  # of test rows; their mean is the score
+    chances: list[float] = field(default_factory=list)  # of the rarer of two classes
     warning: str = ""
     error: str | None = None
 
@@ -67,8 +79,15 @@ class FoldOutcome:
 
 
 def splits(problem: Problem, n_folds: int, seed: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Return (train, test) rows, with classes or events spread evenly; the test rows are mixed."""
+    """Return (train, test) rows, with classes or events spread evenly; the test rows are mixed.
+
+    Groups stay together; rows in the order of time are learnt from before they are tested.
+    """
     rows = np.zeros(problem.n_rows)
+    if problem.ordered:
+        return list(TimeSeriesSplit(n_folds).split(rows))
+    if problem.groups is not None:
+        return _group_splits(problem, n_folds, seed)
     if problem.task in ("classification", "survival"):
         strata = problem.y["event"] if problem.task == "survival" else problem.y
         smallest = np.unique(strata, return_counts=True)[1].min()
@@ -82,6 +101,29 @@ def splits(problem: Problem, n_folds: int, seed: int) -> list[tuple[NDArray[Any]
         parts = list(KFold(n_folds, shuffle=True, random_state=seed).split(rows))
     rng = np.random.default_rng(seed)
     return [(train, rng.permutation(test)) for train, test in parts]
+
+
+def _group_splits(
+    problem: Problem, n_folds: int, seed: int
+) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    if problem.task == "regression":
+        folds: Any = GroupKFold(n_folds, shuffle=True, random_state=seed)
+        strata = None
+    else:
+        folds = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+        strata = problem.y["event"] if problem.task == "survival" else problem.y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class smaller than the folds
+        return list(folds.split(np.zeros(problem.n_rows), strata, problem.groups))
+
+
+def outer_split(
+    problem: Problem, settings: Settings, fold: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the (train, test) rows of an outer fold; repeats are counted on: cv is fold 0 anew."""
+    repeat, place = divmod(fold, settings.cv)
+    seed = settings.seed if repeat == 0 else seed_of(settings.seed, "repeat", repeat)
+    return splits(problem, settings.cv, seed)[place]
 
 
 def seed_of(seed: int, name: str, fold: int) -> int:
@@ -110,22 +152,33 @@ def choose_params(
     """Return the settings of the grid with the best mean over inner folds; the first of equals."""
     if len(candidate.grid) == 1:
         return candidate.grid[0]
+    score = settings.score
+    if candidate.balance == "threshold":  # tuned once, for the model that this choice is about
+        candidate, score = replace(candidate, balance=""), "roc_auc"
     part = random_part(train, INNER_ROWS, seed)
     parts = [(part.take(a), part.take(b)) for a, b in splits(part, settings.inner_cv, seed)]
-    means = []
-    for params in candidate.grid:
-        found = []
-        for inner, left_out in parts:
-            model = fit_model(candidate, inner, params, seed)
-            found.append(judge(model, inner, left_out, settings.score, full=False).score)
-        means.append(np.mean(found))
-    return candidate.grid[int(np.argmax(means))]
+    if part.ordered and part.task == "classification":  # the earliest rows may hold one class
+        parts = [(a, b) for a, b in parts if len(a.classes) > 1]
+        if not parts:
+            return candidate.grid[0]
+    scores = np.empty((len(parts), len(candidate.grid)))
+    for k, (inner, left_out) in enumerate(parts):
+        built = [candidate.build(inner, params, seed) for params in candidate.grid]
+        if isinstance(built[0], Pipeline):  # all settings see the same encoding: it is learnt once
+            encoder = built[0]["encode"]
+            inner = replace(inner, X=encoder.fit_transform(inner.X, inner.y))
+            left_out = replace(left_out, X=encoder.transform(left_out.X))
+            built = [model["model"] for model in built]
+        for j, model in enumerate(built):
+            fitted = model.fit(inner.X) if inner.y is None else model.fit(inner.X, inner.y)
+            scores[k, j] = judge(fitted, inner, left_out, score, full=False).score
+    return candidate.grid[int(np.argmax(scores.mean(axis=0)))]
 
 
 def work(candidate: Candidate, problem: Problem, fold: int, settings: Settings) -> FoldOutcome:
     """Run one fold; errors go through."""
     begin = time.perf_counter()
-    train_rows, test_rows = splits(problem, settings.cv, settings.seed)[fold]
+    train_rows, test_rows = outer_split(problem, settings, fold)
     seed = seed_of(settings.seed, candidate.name, fold)
     train = random_part(problem.take(train_rows), candidate.row_limit, seed)
     test = problem.take(test_rows)
@@ -148,6 +201,8 @@ def work(candidate: Candidate, problem: Problem, fold: int, settings: Settings) 
         test.n_rows,
         verdict.predictions,
         verdict.margins,
+        verdict.values,
+        verdict.chances,
     )
 
 
@@ -182,10 +237,9 @@ def run_fold(
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("ignore")
-            warnings.simplefilter("always", ConvergenceWarning)
+            warnings.simplefilter("always", UserWarning)
             outcome = work(candidate, problem, fold, settings)
-        if caught:
-            outcome.warning = f"{len(caught)} times: {_one_line(caught[0].message)}"
+        outcome.warning = _warnings_text(caught)
         return outcome
     except MemoryError as error:
         text = f"out of memory: {_one_line(error)}" if str(error) else "out of memory"
@@ -194,6 +248,21 @@ def run_fold(
         where = f"{os.path.basename(frame.filename)}, line {frame.lineno}"
         text = f"{type(error).__name__}: {_one_line(error)} ({where})"
     return FoldOutcome(candidate.name, fold, seconds=time.perf_counter() - begin, error=text)
+
+
+def _warnings_text(caught: list[warnings.WarningMessage]) -> str:
+    """Return what a method warned of, each sentence once; what its encoding says is no news."""
+    sentences: dict[str, int] = {}
+    for item in caught:
+        place = item.filename.replace(os.sep, "/")
+        if not any(part in place for part in ENCODING_MODULES):
+            text = _one_line(item.message)
+            # Numbers differ from fit to fit; the sentence is the same.
+            same = next((s for s in sentences if _DIGITS.sub("", s) == _DIGITS.sub("", text)), text)
+            sentences[same] = sentences.get(same, 0) + 1
+    return "; ".join(
+        f"{text} ({n} times)" if n > 1 else text for text, n in list(sentences.items())[:2]
+    )
 
 
 def _one_line(text: Any) -> str:

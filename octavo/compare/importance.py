@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from octavo.compare.folds import fit_model, random_part, splits
+from octavo.compare.folds import fit_model, outer_split, random_part
 from octavo.compare.scores import judge
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def column_importance(comparison: Comparison) -> list[tuple[str, list[float]]]:
         or problem.X.shape[1] > COLUMNS
     ):
         return []
-    train_rows, test_rows = splits(problem, settings.cv, settings.seed)[0]
+    train_rows, test_rows = outer_split(problem, settings, 0)
     candidate = comparison.candidate(comparison.best.name)
     train = random_part(problem.take(train_rows), candidate.row_limit, settings.seed)
     test = problem.take(test_rows[:ROWS])

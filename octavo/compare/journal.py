@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from octavo.compare.problems import Problem
 
 
+FORMAT = 2  # of the lines: values of rows came with it
+
+
 def _digest(*parts: Any) -> str:
     total = hashlib.sha256()
     for part in parts:
@@ -34,6 +37,7 @@ def _digest(*parts: Any) -> str:
 
 def problem_key(problem: Problem, settings: Settings) -> str:
     """Return a hash of the data as the methods see them, and of the settings."""
+    groups = b"" if problem.groups is None else np.ascontiguousarray(problem.groups).tobytes()
     y = b"" if problem.y is None else np.ascontiguousarray(problem.y).tobytes()
     if isinstance(problem.X, list):
         X: list[Any] = [problem.X]
@@ -47,7 +51,15 @@ def problem_key(problem: Problem, settings: Settings) -> str:
             pd.util.hash_pandas_object(problem.X, index=False).to_numpy().tobytes(),
         ]
     return _digest(
-        problem.task, *X, y, settings.cv, settings.inner_cv, settings.score, settings.seed
+        problem.task,
+        *X,
+        y,
+        groups,
+        problem.ordered,
+        settings.cv,
+        settings.inner_cv,
+        settings.score,
+        settings.seed,
     )
 
 
@@ -66,6 +78,9 @@ def method_key(candidate: Candidate) -> str:
         c.encoding,
         c.row_limit,
         c.one_vs_rest,
+        c.balance,
+        c.balance_score,
+        FORMAT,
     )
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from octavo._outside_text import literal
-from octavo.compare.folds import splits
+from octavo.compare.folds import outer_split
 from octavo.compare.hazards import kaplan_meier
 from octavo.compare.importance import column_importance
+from octavo.compare.scores import rarer_class
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,25 +43,30 @@ def _figure(width: float, height: float) -> tuple[Figure, Any]:
     return plt.subplots(figsize=(width, height), layout="constrained")
 
 
-def draw_intervals(comparison: Comparison) -> tuple[Figure, str]:
+def draw_intervals(comparison: Comparison, *, narrow: bool = False) -> tuple[Figure, str]:
     """Draw each method's mean with its interval and its folds, and the time that a fold takes."""
     import matplotlib.pyplot as plt
 
     board = comparison.leaderboard
-    fig, (ax, clock) = plt.subplots(
-        1,
-        2,
-        figsize=(10, 1.25 + 0.34 * len(board)),
-        width_ratios=(5, 1.4),
-        sharey=True,
-        layout="constrained",
-    )
+    height = 1.25 + 0.34 * len(board)
+    if narrow:
+        fig, ax = plt.subplots(figsize=(4.3, height), layout="constrained")
+        clock = None
+    else:
+        fig, (ax, clock) = plt.subplots(
+            1,
+            2,
+            figsize=(10, height),
+            width_ratios=(5, 1.4),
+            sharey=True,
+            layout="constrained",
+        )
     best = board[0]
     if np.isfinite(best.low):
         ax.axvspan(best.low, best.high, color=GREEN, alpha=0.08, lw=0)
     left = _left_end(board)
     for place, s in enumerate(board):
-        colour = ORIGIN[s.origin]
+        colour = ORIGIN.get(s.origin, GREY)
         if s.mean < left:  # far behind: its place is told, not drawn
             ax.annotate(f"  {s.mean:.3g}", (left, place), va="center", color=SOFT, fontsize=9)
             ax.plot([left], [place], "<", color=colour, ms=6, clip_on=False)
@@ -77,19 +83,24 @@ def draw_intervals(comparison: Comparison) -> tuple[Figure, str]:
                     zorder=1,
                 )
             ax.plot([s.mean], [place], "o", ms=8, color=colour, zorder=3)
-        clock.plot([s.seconds], [place], "o", ms=6, color=colour)
-    ax.set_yticks(range(len(board)), [literal(s.name) for s in board])
+        if clock is not None:
+            clock.plot([s.seconds], [place], "o", ms=6, color=colour)
+    names = [shortened(s.name, 20) if narrow else s.name for s in board]
+    ax.set_yticks(range(len(board)), [literal(name) for name in names])
     ax.get_yticklabels()[0].set_fontweight("bold")
     ax.invert_yaxis()
     highs = [x for s in board for x in (s.high, *s.scores) if np.isfinite(x)]
     pad = 0.02 * (max(highs) - left) or 0.05
     ax.set_xlim(left - pad, max(highs) + pad)
     ax.set_xlabel(literal(comparison.score_name))
-    clock.set_xscale("log")
-    clock.set_xlabel("seconds a fold")
-    clock.tick_params(which="both", labelleft=False)
-    clock.margins(x=0.2)
-    for axes in (ax, clock):
+    if clock is not None:
+        clock.set_xscale("log")
+        clock.set_xlabel("seconds a fold")
+        clock.tick_params(which="both", labelleft=False)
+        clock.margins(x=0.2)
+    else:
+        ax.locator_params(axis="x", nbins=4)
+    for axes in fig.axes:
         axes.grid(axis="x", color=GRID)
         axes.set_axisbelow(True)
         axes.tick_params(length=0, which="both")
@@ -98,6 +109,13 @@ def draw_intervals(comparison: Comparison) -> tuple[Figure, str]:
         "Mean of the folds with its 95 % interval; rings are folds. The shade is the best method's "
         "interval."
     )
+
+
+def shortened(name: str, length: int) -> str:
+    """Return a name that fits a narrow page: its middle goes."""
+    if len(name) <= length:
+        return name
+    return name[: length - 7] + "…" + name[-6:]
 
 
 def _left_end(board: list[Any]) -> float:
@@ -152,11 +170,10 @@ def draw_importance(comparison: Comparison) -> tuple[Figure, str] | None:
 def held_out(comparison: Comparison, name: str) -> tuple[np.ndarray, list[Any], list[float]]:
     """Return rows, and what the models that had not seen them said: predictions, margins."""
     problem, settings = comparison.problem, comparison.settings
-    parts = splits(problem, settings.cv, settings.seed)
     rows, predictions, margins = [], [], []
-    for fold in comparison.board.folds:
+    for fold in comparison.board.folds[: settings.cv]:
         outcome = comparison.log.outcomes[name, fold]
-        rows.append(parts[fold][1][: len(outcome.predictions)])
+        rows.append(outer_split(problem, settings, fold)[1][: len(outcome.predictions)])
         predictions += outcome.predictions
         margins += outcome.margins
     return np.concatenate(rows) if rows else np.empty(0, int), predictions, margins
@@ -211,6 +228,58 @@ def _draw_confusion(
     for side in ax.spines.values():
         side.set_visible(False)
     return fig, f"{comparison.best.name} on rows that it had not seen: what became of each class."
+
+
+def draw_chances(comparison: Comparison) -> tuple[Figure, str] | None:
+    """Draw whether the chances that are given to the rarer of two classes come true."""
+    problem, settings, best = comparison.problem, comparison.settings, comparison.best
+    if len(problem.classes) != 2:
+        return None
+    label, _ = rarer_class(problem.y)
+    chance, truth = [], []
+    for fold in comparison.board.folds[: settings.cv]:
+        found = comparison.log.outcomes[best.name, fold].chances
+        rows = outer_split(problem, settings, fold)[1][: len(found)]
+        chance += found
+        truth += (problem.y[rows] == label).tolist()
+    if not chance:
+        return None
+    p, hit = np.array(chance), np.array(truth)
+    edges = np.unique(np.quantile(p, np.linspace(0, 1, 11)))
+    place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, max(len(edges) - 2, 0))
+    fig, ax = _figure(4.6, 4.0)
+    ax.plot([0, 1], [0, 1], color=GREEN, lw=1.2)
+    for k in np.unique(place):
+        part = place == k
+        share, n = hit[part].mean(), part.sum()
+        ax.errorbar(
+            p[part].mean(),
+            share,
+            yerr=2 * np.sqrt(max(share * (1 - share), 0.25 / n) / n),
+            fmt="o",
+            color=BLUE,
+            ms=5,
+            lw=1,
+        )
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    ax.set_xlabel(f"chance given to {literal(str(label)[:20])}")
+    ax.set_ylabel("share that it was")
+    ax.grid(color=GRID)
+    ax.set_axisbelow(True)
+    ax.tick_params(length=0)
+    brier = best.extras.get("brier")
+    score = "" if brier is None else f" Brier score {brier:.4f}."
+    weighted = comparison.candidate(best.name).balance == "weights"
+    caution = (
+        " Its classes are weighted, so its chances are of a world in which they are equally "
+        "frequent."
+        if weighted
+        else ""
+    )
+    return fig, (
+        f"Whether the chances that {best.name} gives come true on rows that it had not seen; on "
+        f"the line, they do.{score}{caution}"
+    )
 
 
 def _draw_regression(
@@ -310,11 +379,11 @@ def _draw_calibration(
 ) -> tuple[Figure, str]:
     from octavo.compare.rankers import pairs_of_games
 
-    parts = splits(comparison.problem, comparison.settings.cv, comparison.settings.seed)
     chance, won = [], []
-    for fold in comparison.board.folds:
+    for fold in comparison.board.folds[: comparison.settings.cv]:
         found = comparison.log.outcomes[comparison.best.name, fold].predictions
-        pairs = pairs_of_games([comparison.problem.X[i] for i in parts[fold][1]])
+        rows = outer_split(comparison.problem, comparison.settings, fold)[1]
+        pairs = pairs_of_games([comparison.problem.X[i] for i in rows])
         chance += found
         won += [result for _, _, result in pairs[: len(found)]]
     p, w = np.array(chance), np.array(won)

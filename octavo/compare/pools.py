@@ -58,6 +58,10 @@ def _ignore_interrupts() -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 
+def _nothing() -> None:
+    """What a process does first: importing this module takes seconds."""
+
+
 def available_memory() -> int | None:
     """Return the bytes that this process may still take, or None where that is not told."""
     found = []
@@ -92,6 +96,7 @@ class ProcessPool:
         self._source = os.path.join(self._folder.name, "problem.joblib")
         joblib.dump(problem, self._source)
         self._executor: Any = None
+        self._first: Any = None
         self._running: dict[Any, Job] = {}
         self._suspects: list[Job] = []
         self._alone = False
@@ -100,6 +105,11 @@ class ProcessPool:
     def busy(self) -> bool:
         """Whether anything is on its way."""
         return bool(self._running or self._suspects)
+
+    @property
+    def starting(self) -> bool:
+        """Whether the processes are still on their way, so that no job can have begun."""
+        return self._first is not None and not self._first.done()
 
     def has_room(self) -> bool:
         """Whether a job would begin at once."""
@@ -114,6 +124,7 @@ class ProcessPool:
                 initializer=_ignore_interrupts,
                 timeout=300,
             )
+            self._first = self._executor.submit(_nothing)
         future = self._executor.submit(
             run_fold, self._source, job.candidate, job.fold, self.settings
         )
@@ -158,12 +169,13 @@ class ProcessPool:
     def _kill(self) -> None:
         if self._executor is not None:
             self._executor.shutdown(wait=True, kill_workers=True)
-            self._executor = None
+            self._executor = self._first = None
 
     def stop(self) -> None:
         """End everything that is on its way."""
         self._running.clear()
         self._suspects.clear()
+        self._alone = False
         self._kill()
 
     def close(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from octavo.compare.cleaning import Step, TablePlan, plan_columns
+from octavo.compare.dependence import find_dates, find_entities, group_labels, times_of
 from octavo.compare.leaks import find_leaks
 from octavo.compare.reading import InputError, Table, need_pandas, read_table
 from octavo.compare.tasks import (
@@ -50,6 +51,10 @@ class Problem:
         How columns are read; ``plan.apply(frame)`` does the same to later rows.
     n_rows_read : int
         Rows in the file.
+    groups : ndarray or None
+        Numbers of groups; rows of one stay on one side of every fold.
+    ordered : bool
+        Whether rows stand in the order of time; then methods learn from earlier ones alone.
     """
 
     task: str
@@ -60,6 +65,8 @@ class Problem:
     steps: list[Step] = field(default_factory=list)
     plan: TablePlan | None = None
     n_rows_read: int = 0
+    groups: Any = None
+    ordered: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -79,7 +86,14 @@ class Problem:
     @property
     def categories(self) -> list[str]:
         """Names of the categorical features."""
-        return [] if self.plan is None else [c for c in self.X.columns if self.X[c].dtype == object]
+        if self.plan is None:
+            return []
+        return [c for c in self.X.columns if self.X[c].dtype == object and c not in self.texts]
+
+    @property
+    def texts(self) -> list[str]:
+        """Names of the features that hold free text."""
+        return [] if self.plan is None else [p.name for p in self.plan.columns if p.kind == "text"]
 
     @property
     def classes(self) -> list[Any]:
@@ -93,9 +107,7 @@ class Problem:
         else:
             X = self.X[rows] if self.sparse else self.X.iloc[rows]
         y = None if self.y is None else self.y[rows]
-        return Problem(
-            self.task, X, y, self.name, self.target, self.steps, self.plan, self.n_rows_read
-        )
+        return replace(self, X=X, y=y, groups=None if self.groups is None else self.groups[rows])
 
 
 def as_table(data: Any, header: bool | None = None) -> Table:
@@ -133,6 +145,8 @@ def prepare(
     event: str | int | None = None,
     items: Sequence[str] = (),
     game: str | None = None,
+    group: str | None = None,
+    time_order: str | None = None,
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     rows: int | None = None,
@@ -154,6 +168,10 @@ def prepare(
         The columns of a survival task; ``event="status=dead"`` says which value is the event.
     items, game : sequence of str, str, optional
         The columns of items, and of games, of a ranking.
+    group : str, optional
+        The column of entities; rows of one stay on one side of every fold, and it is no feature.
+    time_order : str, optional
+        The column of dates or numbers by which rows are ordered; methods learn from earlier rows.
     keep, drop : sequence of str
         Columns that stay whatever they look like, and columns that go.
     rows : int, optional
@@ -187,6 +205,7 @@ def prepare(
     else:
         steps.append(Step(f"Task: {task}, as asked."))
     _check_roles(task, columns, table)
+    _check_dependence(task, group, time_order, table)
     if task == "ranking":
         found = [find_column(frame, item, "--item", where) for item in items]
         named = None if game is None else find_column(frame, game, "--game", where)
@@ -196,7 +215,15 @@ def prepare(
     else:
         kept = [find_column(frame, name, "--keep", where) for name in keep]
         dropped = [find_column(frame, name, "--drop", where) for name in drop]
-        problem = _table_problem(table, task, columns, happened, kept, dropped, steps, cv)
+        groups = None if group is None else find_column(frame, group, "--group", where)
+        if time_order is not None:
+            order = find_column(frame, time_order, "--time-order", where)
+            table, more = _in_time(table, order)
+            steps += more
+        problem = _table_problem(table, task, columns, happened, kept, dropped, steps, cv, groups)
+        problem.ordered = time_order is not None
+        if not problem.sparse and groups is None:
+            problem.steps += _questions(problem)
     _check_size(problem, cv)
     return _fewer_rows(problem, ROWS if rows is None else rows, random_state)
 
@@ -239,9 +266,10 @@ def _table_problem(
     drop: list[str],
     steps: list[Step],
     cv: int,
+    group: str | None,
 ) -> Problem:
     frame = table.frame
-    roles = [name for name in columns.values() if name is not None]
+    roles = [name for name in (*columns.values(), group) if name is not None]
     target = columns["target"]
     rows = np.ones(len(frame), dtype=bool)
     y: Any = None
@@ -257,6 +285,10 @@ def _table_problem(
         target = columns["event"]
     steps = steps + more
     heading = target or ""
+    groups = None
+    if group is not None:
+        groups, more = group_labels(frame[group][rows])
+        steps += more
     if table.sparse is not None:
         return Problem(task, table.sparse[rows], y, table.name, heading, steps, None, len(frame))
     features = frame.loc[rows].drop(columns=roles).reset_index(drop=True)
@@ -281,9 +313,11 @@ def _table_problem(
             f"no usable column is left besides the target; {' '.join(s.what for s in steps[-3:])}"
         )
     n_dates = len({p.name for p in plan.columns if p.kind == "date"})
-    problem = Problem(task, X, y, table.name, heading, steps, plan, len(frame))
+    problem = Problem(task, X, y, table.name, heading, steps, plan, len(frame), groups)
     n_numbers, n_categories = len(problem.numbers), len(problem.categories)
     summary = f"{X.shape[1]} features: {n_numbers} numbers, {n_categories} categories"
+    if problem.texts:
+        summary += f", {len(problem.texts)} free text"
     steps.append(Step(summary + (f" (with {n_dates} dates taken apart)." if n_dates else ".")))
     n_missing = int(X.isna().sum().sum())
     if n_missing:
@@ -296,6 +330,39 @@ def _table_problem(
             )
         )
     return problem
+
+
+def _check_dependence(task: str, group: Any, time_order: Any, table: Table) -> None:
+    if group is None and time_order is None:
+        return
+    if group is not None and time_order is not None:
+        raise InputError("--group and --time-order cannot be used together; choose one")
+    if task in ("ranking", "clustering") or table.sparse is not None:
+        what = "sparse rows" if table.sparse is not None else f"{task}"
+        raise InputError(f"--group and --time-order are for tables with a target, not for {what}")
+
+
+def _in_time(table: Table, name: str) -> tuple[Table, list[Step]]:
+    """Return the rows in the order of a column of times."""
+    times = times_of(table.frame[name])
+    known = np.flatnonzero(np.isfinite(times))
+    order = known[np.argsort(times[known], kind="stable")]
+    text = f"Rows are in the order of '{name}': methods learn from earlier rows alone."
+    if len(order) < len(times):
+        text += f" {len(times) - len(order):,} rows without it were left out."
+    frame = table.frame.iloc[order].reset_index(drop=True)
+    return replace(table, frame=frame), [Step(text, len(order) < len(times))]
+
+
+def _questions(problem: Problem) -> list[Step]:
+    """Ask about entities and dates, where the user has said nothing of them."""
+    task, y = problem.task, problem.y
+    if task == "survival":
+        task, y = "classification", y["event"]
+    steps = [] if task == "clustering" else find_entities(problem.X, y, task)
+    if not problem.ordered and task != "clustering" and problem.plan is not None:
+        steps += find_dates(problem.plan)
+    return steps
 
 
 def _without_leaks(
@@ -326,6 +393,18 @@ def _without_leaks(
 
 def _check_size(problem: Problem, cv: int) -> None:
     least, what = 4 * cv, "games" if problem.task == "ranking" else "rows"
+    if problem.groups is not None and (n := len(np.unique(problem.groups))) < max(cv, 5):
+        raise InputError(
+            f"the groups are {n}; comparing methods in {cv} folds needs at least {max(cv, 5)} of "
+            "them, so that some are left to learn from"
+        )
+    if problem.ordered and problem.task == "classification":
+        first = problem.y[: problem.n_rows // (cv + 1)]
+        if len(np.unique(first)) < 2:
+            raise InputError(
+                f"the earliest {len(first)} rows are all of class {first[0]!r}: there is nothing "
+                "to learn from them in the first fold. Choose fewer folds (--cv)"
+            )
     if problem.n_rows < least:
         raise InputError(
             f"{problem.name} has {problem.n_rows} usable {what}; comparing methods in {cv} folds "

@@ -55,6 +55,10 @@ class ComparisonBar:
         """Show the bar."""
         self._task = self._bar.add_task("", total=total, completed=done, best="", left="")
 
+    def grow(self, total: int) -> None:
+        """Make room for more folds."""
+        self._bar.update(self._task, total=total)
+
     def update(self, done: int, best: tuple[str, float] | None, left: float | None) -> None:
         """Move it."""
         text = (

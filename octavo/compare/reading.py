@@ -1,4 +1,4 @@
-"""Tables from files: CSV, TSV, Parquet, ARFF and libsvm, packed or not, in any encoding.
+"""Tables from files: CSV, TSV, JSON, Excel, Parquet, ARFF and libsvm, packed or not.
 
 `read_table` returns a `Table`: the columns as they stand in the file, and a sentence for
 everything that had to be guessed. What cannot be read raises `InputError`, whose message says
@@ -33,8 +33,16 @@ KINDS = {
     ".libsvm": "libsvm",
     ".svm": "libsvm",
     ".svmlight": "libsvm",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".xls": "excel",
 }
-FORMATS = "CSV, TSV, Parquet, ARFF and libsvm, also packed as .gz, .bz2, .xz or .zip"
+FORMATS = (
+    "CSV, TSV, JSON lines, Excel, Parquet, ARFF and libsvm, also packed as .gz, .bz2, .xz or .zip"
+)
 DELIMITERS = [",", "\t", ";", "|"]
 SPARSE_CELLS = 20_000_000  # a libsvm file with more cells than this stays sparse
 _LIBSVM_LINE = re.compile(rb"^\s*[-+.\deE,]+(\s+(qid|\d+):\S+)+\s*(#.*)?$")
@@ -104,9 +112,17 @@ def read_table(path: str | Path, *, header: bool | None = None) -> Table:
         return _read_parquet(path, content)
     if kind == "libsvm":
         return _read_libsvm(path, content)
+    if kind == "excel":
+        from octavo.compare.spreadsheets import read_excel
+
+        return read_excel(path, content, header)
     text, notes = decoded(content, path)
     if kind == "arff":
         table = _read_arff(path, text)
+    elif kind == "json":
+        from octavo.compare.spreadsheets import read_json
+
+        table = read_json(path, text)
     else:
         table = _read_delimited(path, text, inner.suffix.lower(), header)
     table.notes[:0] = notes
@@ -158,6 +174,8 @@ def _kind_of(content: bytes) -> str:
     if re.search(rb"(?im)^\s*@(relation|attribute)\b", head):
         return "arff"
     lines = [line for line in head.splitlines()[:20] if line.strip()]
+    if lines and re.match(rb'\s*\[?\s*\{\s*("|\})', head):
+        return "json"
     return "libsvm" if lines and all(map(_LIBSVM_LINE.match, lines[:5])) else "delimited"
 
 
@@ -270,6 +288,7 @@ def _is_number(text: str) -> bool:
 
 def _read_delimited(path: Path, text: str, suffix: str, header: bool | None) -> Table:
     pd = need_pandas()
+    text, notes = without_comments(text)
     head = [line for line in text[:200_000].splitlines() if line.strip()][:200]
     if not head:
         raise InputError(f"{path} holds no rows; check how it was written")
@@ -279,7 +298,6 @@ def _read_delimited(path: Path, text: str, suffix: str, header: bool | None) -> 
     else:
         rows = [row for row in csv.reader(head, delimiter=sign, skipinitialspace=True) if row]
     named = has_header(rows) if header is None else header
-    notes = []
     options: dict[str, Any] = {"sep": sign} if sign else {"sep": r"\s+"}
     if sign == ";" and _decimal_commas(rows[1:]):
         options["decimal"] = ","
@@ -316,6 +334,55 @@ def _read_delimited(path: Path, text: str, suffix: str, header: bool | None) -> 
         )
     frame.columns = [str(c).strip() for c in frame.columns]
     return Table(frame, path.name, notes)
+
+
+def without_comments(text: str) -> tuple[str, list[str]]:
+    """Take out lines that begin with ``#``, where the file begins with such a line.
+
+    The last of them stays, without its sign, when it has as many cells as the rows and they are
+    words: then it holds the names. Later lines go that begin with ``#`` and are no whole row.
+
+    Parameters
+    ----------
+    text : str
+        A delimited file.
+
+    Returns
+    -------
+    text : str
+        Without comments.
+    notes : list of str
+        What was taken out.
+    """
+    if not text.lstrip("\ufeff \t\r\n").startswith("#"):
+        return text, []
+    lines = text.splitlines(keepends=True)
+    first = next((k for k, x in enumerate(lines) if x.strip() and x.lstrip()[0] != "#"), None)
+    if first is None:
+        return text, []  # no row is left: they are data
+    body = [line for line in lines[first : first + 100] if line.strip() and line[0] != "#"]
+    sign = find_delimiter(body) if len(body) > 1 else find_delimiter(body * 2)
+
+    def cells(line: str) -> list[str]:
+        return next(csv.reader([line], delimiter=sign), []) if sign else line.split()
+
+    width = len(cells(body[0]))
+    above = [line for line in lines[:first] if line.strip()]
+    names = above[-1].lstrip().removeprefix("#").lstrip(" ")
+    head = []
+    if (
+        width > 1
+        and len(cells(names)) == width
+        and has_header([cells(line) for line in (names, *body)])
+        and not has_header([cells(line) for line in body])
+    ):
+        head = [names]
+    kept = [line for line in lines[first:] if not line.startswith("#") or len(cells(line)) == width]
+    n_gone = len(above) - len(head) + len(lines) - first - len(kept)
+    notes = [f"{n_gone} comment line{'s' if n_gone > 1 else ''} (#) passed over."] if n_gone else []
+    if head:
+        notes.append("The names of the columns were taken from the last of the # lines.")
+    return "".join([*head, *kept]), notes
 
 
 def _decimal_commas(rows: list[list[str]]) -> bool:

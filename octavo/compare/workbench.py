@@ -5,15 +5,24 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from octavo._outside_text import visible
 from octavo._places import cache_folder
-from octavo.compare.candidates import Candidate, NotTried, candidates_for
+from octavo.compare.candidates import (
+    BALANCING,
+    EVALUATIONS,
+    Candidate,
+    NotTried,
+    balanced,
+    candidates_for,
+)
 from octavo.compare.cleaning import Step
-from octavo.compare.folds import INNER_ROWS, Settings, fit_model
+from octavo.compare.dependence import neighbour_blocks
+from octavo.compare.folds import INNER_ROWS, Settings, fit_model, outer_split
 from octavo.compare.journal import Journal, problem_key
-from octavo.compare.leaderboard import Failure, Leaderboard, Standing, make_leaderboard
+from octavo.compare.leaderboard import GUESSES, Failure, Leaderboard, Standing, make_leaderboard
 from octavo.compare.pools import pool_for
 from octavo.compare.problems import Problem, prepare
 from octavo.compare.reading import InputError
@@ -24,6 +33,16 @@ from octavo.compare.snippet import params_text, write_snippet
 if TYPE_CHECKING:
     import pandas as pd
 
+    from octavo.compare.saved import SavedModel
+
+PROMISE = 120.0  # seconds within which the folds of a small table are repeated
+REPEATED_ROWS = 2000  # with so many rows tested, repeats add little
+MOST_REPEATS = 10
+BALANCED = {
+    "weights": "classes weighted by their rarity",
+    "threshold": "threshold tuned inside the training part",
+    "": "fitted without class weights: it takes none",
+}
 LIMITED = "trained on {n:,} rows a fold, because its cost grows with {cost}"
 
 
@@ -77,7 +96,13 @@ class Comparison:
         self.settings, self.steps, self.source = settings, steps, source
         self.arguments, self.journal = arguments, journal
         self.board: Leaderboard = make_leaderboard(
-            candidates, log, settings.cv, problem.n_rows, settings.score
+            candidates,
+            log,
+            settings.cv,
+            problem.n_rows,
+            settings.score,
+            test_rows=lambda fold: outer_split(problem, settings, fold)[1],
+            groups=neighbour_blocks(problem.n_rows) if problem.ordered else problem.groups,
         )
         self.leaderboard: list[Standing] = self.board.standings
         self.failures: list[Failure] = self.board.failures + [
@@ -110,12 +135,22 @@ class Comparison:
         if standing.limited:
             cost = self.candidate(standing.name).cost
             notes.append(LIMITED.format(n=standing.n_train, cost=cost))
+        if self.problem.task == "classification" and self.settings.score in BALANCING:
+            how = BALANCED.get(self.candidate(standing.name).balance)
+            if how is not None and standing.name not in GUESSES:
+                notes.append(how)
         if standing.warning:
-            notes.append(standing.warning)
+            notes.append(f"it warned: {standing.warning}")
         return "; ".join(notes)
 
-    def snippet(self) -> str:
+    def snippet(self, *, with_path: bool = True) -> str:
         """Return a script that refits the winner on all rows; it runs as it is.
+
+        Parameters
+        ----------
+        with_path : bool, default=True
+            Whether the file stands with its folders, or with its bare name, as on a page that is
+            shown around.
 
         Returns
         -------
@@ -123,11 +158,14 @@ class Comparison:
             A script. After a comparison on a DataFrame it expects that as ``frame``.
         """
         best = self.best
+        source = self.source
+        if source is not None and not with_path:
+            source = Path(source).name
         return write_snippet(
             self.problem,
             self.candidate(best.name),
             best.params,
-            self.source,
+            source,
             self.arguments,
             self.settings.seed,
         )
@@ -142,6 +180,41 @@ class Comparison:
         """
         best = self.best
         return fit_model(self.candidate(best.name), self.problem, best.params, self.settings.seed)
+
+    def model(self, *, probabilities: bool = False) -> SavedModel:
+        """Return the winner, fitted on all rows, as a model that takes rows of a file.
+
+        Parameters
+        ----------
+        probabilities : bool, default=False
+            Whether a classifier that gives no chances gets calibrated ones.
+
+        Returns
+        -------
+        model : SavedModel
+            With ``predict``, ``predict_proba`` and ``save``.
+        """
+        from octavo.compare.saved import saved_winner
+
+        return saved_winner(self.problem, self.refit(), self.best.name, probabilities=probabilities)
+
+    def save(self, path: str | Path, *, probabilities: bool = False) -> Path:
+        """Fit the winner on all rows and write it into a file for `octavo predict`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ending in ``.joblib`` (a pickle, to be loaded only by those who trust it) or
+            ``.skops``.
+        probabilities : bool, default=False
+            Whether a classifier that gives no chances gets calibrated ones.
+
+        Returns
+        -------
+        path : Path
+            Where it is.
+        """
+        return self.model(probabilities=probabilities).save(path)
 
     def report(self, path: str | Path) -> Path:
         """Write a page with leaderboard, plots, steps and code that needs no other file.
@@ -204,7 +277,7 @@ class Comparison:
         head = f"{problem.task} on {visible(problem.name)}, {self.score_name}, {folds} folds"
         lines = [
             f"{s.rank:>3}  {visible(s.name):<34} {s.mean:8.4f}  [{s.low:.4f}, "
-            f"{s.high:.4f}]{' *' if s.tied else ''}"
+            f"{s.high:.4f}]{' *' if s.tied and self.board.decided else ''}"
             for s in self.leaderboard
         ]
         lines += [
@@ -212,7 +285,33 @@ class Comparison:
             for f in self.failures
             if f.kind != "not tried"
         ]
-        return "\n".join([head, *lines, "* not distinguishable from the best at the 5 % level"])
+        foot = (
+            "* not distinguishable from the best at the 5 % level"
+            if self.board.decided
+            else f"no verdict: {len(self.board.folds)} folds cannot tell methods apart"
+        )
+        return "\n".join([head, *lines, foot])
+
+
+def most_repeats(problem: Problem) -> int:
+    """Return how often it is worth drawing the folds of a table anew."""
+    if problem.ordered:
+        return 1  # time has one order
+    return min(MOST_REPEATS, -(-REPEATED_ROWS // problem.n_rows))
+
+
+def _search_step(chosen: list[Candidate], settings: Settings) -> Step:
+    """Say how many settings each method may try: the same number for all that have as many."""
+    text = (
+        f"Every method may try {EVALUATIONS} settings, each on the same {settings.inner_cv} inner "
+        "folds"
+    )
+    fewer: dict[int, list[str]] = {}
+    for candidate in chosen:
+        if len(candidate.grid) != EVALUATIONS:
+            fewer.setdefault(len(candidate.grid), []).append(candidate.name)
+    parts = [f"{n} by {', '.join(names)}" for n, names in sorted(fewer.items(), reverse=True)]
+    return Step(text + (f"; there are {'; '.join(parts)}." if parts else "."))
 
 
 def _settings_steps(problem: Problem, settings: Settings, why: str) -> list[Step]:
@@ -236,9 +335,12 @@ def compare(
     event: str | int | None = None,
     items: Sequence[str] = (),
     game: str | None = None,
+    group: str | None = None,
+    time_order: str | None = None,
     methods: str | Iterable[str] | Iterable[Candidate] = (),
     score: str | None = None,
     cv: int = 5,
+    repeats: int | None = None,
     inner_cv: int = 3,
     time_budget: float | None = None,
     random_state: int = 0,
@@ -267,14 +369,22 @@ def compare(
         Columns of a survival task; ``event="status=dead"`` says which value is the event.
     items, game : sequence of str, str, optional
         Columns of a ranking: the two items of a row's game, or the item and the game of a row.
+    group : str, optional
+        The column of entities, whose rows stay on one side of every fold.
+    time_order : str, optional
+        The column of times; methods learn from earlier rows and are tested on later ones.
     methods : str, or iterable of str or Candidate
         Names, "octavo", "baselines" or "all"; by default octavo's main methods and the baselines.
     score : str, optional
         What methods are ranked by: one of scikit-learn's scorers, or octavo's for the task.
     cv, inner_cv : int, default=5, 3
         Outer folds, which compare, and inner ones, which choose settings.
+    repeats : int, optional
+        How often the outer folds are drawn anew. By default as often as small tables gain from it
+        (2,000 rows tested, at most 10 times) and the time budget, or else two minutes, allows.
     time_budget : float, optional
-        Minutes after which everything is stopped; what is finished is compared.
+        Minutes after which everything is stopped; what is finished is compared. Reading and
+        cleaning count.
     random_state : int, default=0
         Decides everything random: the same seed gives the same leaderboard, whatever `n_jobs`.
     n_jobs : int, optional
@@ -320,6 +430,9 @@ def compare(
         raise InputError(
             f"cross-validation needs at least 2 folds, got cv={cv} and inner_cv={inner_cv}"
         )
+    started = monotonic()
+    if repeats is not None and repeats < 1:
+        raise InputError(f"the folds are made at least once, got repeats={repeats}")
     if time_budget is not None and time_budget <= 0:
         raise InputError(f"the time budget must be positive, got {time_budget:g} minutes")
     arguments: dict[str, Any] = {
@@ -329,6 +442,8 @@ def compare(
         "event": event,
         "items": tuple(items),
         "game": game,
+        "group": group,
+        "time_order": time_order,
         "keep": tuple(keep),
         "drop": tuple(drop),
         "header": header,
@@ -336,9 +451,11 @@ def compare(
     problem = prepare(data, rows=rows, cv=cv, random_state=random_state, **arguments)
     arguments["task"] = problem.task
     score, why = choose_score(problem, score)
-    settings = Settings(cv, inner_cv, score, random_state, memory)
+    settings = Settings(cv, inner_cv, score, random_state, memory, repeats or most_repeats(problem))
     steps = problem.steps + _settings_steps(problem, settings, why)
     chosen, left_out = _chosen(problem, methods)
+    chosen = [balanced(candidate, problem, score) for candidate in chosen]
+    steps.append(_search_step(chosen, settings))
     if not chosen:
         raise InputError(f"no method for {problem.task} is left; name some with --methods")
     path = _journal_path(journal, problem, settings)
@@ -353,11 +470,25 @@ def compare(
 
             watcher = stack.enter_context(ComparisonBar())
         budget = None if time_budget is None else 60 * time_budget
-        log = run(chosen, settings, pool, kept, budget=budget, watcher=watcher)
+        promise = None if repeats is not None else PROMISE if budget is None else budget
+        log = run(
+            chosen,
+            settings,
+            pool,
+            kept,
+            budget=budget,
+            promise=promise,
+            started=started,
+            watcher=watcher,
+        )
     if log.resumed:
-        steps.append(Step(f"{log.resumed} finished folds were taken from an earlier run ({path})."))
+        steps.append(Step(f"{log.resumed} finished folds were taken from an earlier run."))
     source = str(data) if isinstance(data, (str, Path)) else None
-    return Comparison(problem, chosen, left_out, log, settings, steps, source, arguments, path)
+    found = Comparison(problem, chosen, left_out, log, settings, steps, source, arguments, path)
+    if (n_repeats := len(found.board.folds) // cv) > 1:
+        again = "" if repeats is not None else f" (--repeats {n_repeats} does just that again)"
+        steps.append(Step(f"The outer folds were drawn {n_repeats} times{again}."))
+    return found
 
 
 def _chosen(problem: Problem, methods: Any) -> tuple[list[Candidate], list[NotTried]]:

@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,12 +14,15 @@ from octavo import catalogue
 from octavo.catalogue import Method, methods
 from octavo.compare import InputError, prepare
 from octavo.compare.candidates import (
+    EVALUATIONS,
     QUADRATIC_ROWS,
+    balanced,
     candidates_for,
     default_grid,
     octavo_candidates,
+    widened,
 )
-from octavo.compare.folds import fit_model
+from octavo.compare.folds import Settings, fit_model, outer_split, run_fold
 from octavo.compare.problems import Problem
 from octavo.data import make_games
 
@@ -63,6 +67,9 @@ def test_the_usual_baselines_are_there():
     assert {
         "LogisticRegression",
         "SVC",
+        "KNeighborsClassifier",
+        "ExtraTreesClassifier",
+        "SplineLogisticRegression",
         "RandomForestClassifier",
         "HistGradientBoostingClassifier",
     } <= set(names(PROBLEMS["classification"]))
@@ -146,7 +153,8 @@ def test_a_method_added_later_takes_part_without_an_edit(monkeypatch, room):
     (candidate,) = [
         c for c in candidates_for(PROBLEMS["several classes"])[0] if c.origin == "octavo"
     ]
-    assert candidate.grid == [{"alpha": 0.2}, {"alpha": 2.0}, {"alpha": 20.0}]
+    alphas = [params["alpha"] for params in candidate.grid]
+    assert alphas == pytest.approx(np.geomspace(0.02, 200, EVALUATIONS), rel=1e-3)
     assert candidate.one_vs_rest
     # A method that may form n x n matrices learns from a part of many rows.
     assert candidate.row_limit == (QUADRATIC_ROWS if room == "svm" else None)
@@ -215,8 +223,132 @@ def test_grids_of_unknown_methods():
         pass
 
     assert default_grid(Plain()) == [{}]
-    assert default_grid(WithC()) == [{"C": 0.4}, {"C": 4.0}, {"C": 40.0}]
+    assert [p["C"] for p in default_grid(WithC())] == pytest.approx(
+        np.geomspace(0.04, 400, EVALUATIONS), rel=1e-3
+    )
     assert default_grid(WithCCV()) == [{}]
+
+
+def test_every_method_may_try_the_same_number_of_settings():
+    """Grids of one real parameter are widened; what else a record lists stays as it is."""
+    assert [p["r"] for p in widened([{"r": 0.1}, {"r": 1.0}, {"r": 10.0}])] == pytest.approx(
+        np.geomspace(0.01, 100, EVALUATIONS), rel=1e-3
+    )
+    for grid in ([{}], [{"m": "a"}, {"m": "b"}], [{"k": 1}, {"k": 2}], [{"a": 1.0, "b": 2.0}]):
+        assert widened(grid) == grid
+    for kind in ("classification", "regression"):
+        lengths = {c.name: len(c.grid) for c in candidates_for(PROBLEMS[kind], ["baselines"])[0]}
+        assert max(lengths.values()) == EVALUATIONS
+        guess = "DummyClassifier" if kind == "classification" else "DummyRegressor"
+        neighbours = "KNeighborsClassifier" if kind == "classification" else "KNeighborsRegressor"
+        short = {name for name, n in lengths.items() if n < EVALUATIONS}
+        assert short <= {guess, neighbours}  # 60 rows do not hold 40 neighbours
+    for candidate in candidates_for(PROBLEMS["classification"], ["all"])[0]:
+        assert len(candidate.grid) <= EVALUATIONS
+
+
+def test_the_svm_is_tuned_in_gamma_too():
+    """Rings: with the default gamma and C alone the machine is behind."""
+    rng = np.random.default_rng(0)
+    angle, radius = rng.uniform(0, 2 * np.pi, 300), rng.integers(0, 6, 300)
+    frame = pd.DataFrame(
+        {
+            "a": (radius + 1) * np.cos(angle),
+            "b": (radius + 1) * np.sin(angle),
+            "k": np.where(radius % 2, "odd", "even"),
+        }
+    )
+    problem = prepare(frame, "k")
+    (svm,) = candidates_for(problem, ["svm"])[0]
+    assert {len({p[name] for p in svm.grid}) for name in ("C", "gamma")} == {3}
+    tuned = run_fold(problem, svm, 0, Settings())
+    svm.grid = [{"C": c} for c in (1.0, 10.0, 100.0)]
+    in_c_alone = run_fold(problem, svm, 0, Settings())
+    assert tuned.score > in_c_alone.score
+
+
+def test_splines_follow_what_lines_cannot():
+    x = RNG.uniform(-2, 2, 200)
+    frame = pd.DataFrame({"x": x, "z": RNG.normal(size=200), "y": np.cos(3 * x)})
+    problem = prepare(frame, "y")
+    chosen = {c.name: c for c in candidates_for(problem, ["spline,linear"])[0]}
+    assert run_fold(problem, chosen["Ridge"], 0, Settings(score="r2")).score < 0.2
+    assert run_fold(problem, chosen["SplineRidge"], 0, Settings(score="r2")).score > 0.7
+
+
+@pytest.mark.parametrize("package", ["lightgbm", "xgboost", "catboost"])
+@pytest.mark.parametrize("kind", ["classification", "several classes", "regression"])
+def test_boosting_packages_take_part_where_they_are_installed(package, kind):
+    pytest.importorskip(package)
+    problem = PROBLEMS[kind]
+    (candidate,) = candidates_for(problem, [package])[0]
+    assert candidate.origin == package
+    assert len(candidate.grid) == EVALUATIONS
+    model = fit_model(candidate, problem, candidate.grid[0], 0)
+    predicted = model.predict(problem.X.assign(c="never seen before"))
+    if problem.task == "classification":
+        assert set(predicted) <= set(problem.classes)
+
+
+def test_labels_of_any_kind_for_what_takes_numbers_alone():
+    from sklearn.linear_model import LogisticRegression
+
+    from octavo.compare.baselines import EncodedLabels
+
+    X, y = RNG.normal(size=(60, 2)), np.array(["u", "v", "w"])[np.arange(60) % 3]
+    X[:, 0] += np.arange(60) % 3
+    wrapped = EncodedLabels(LogisticRegression()).fit(X, y)
+    plain = LogisticRegression().fit(X, y)
+    np.testing.assert_array_equal(wrapped.predict(X), plain.predict(X))
+    np.testing.assert_allclose(wrapped.predict_proba(X), plain.predict_proba(X))
+
+
+# --- rare classes --------------------------------------------------------------------------------
+
+
+def rare_problem():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(600, 3))
+    y = X[:, 0] + 0.7 * rng.normal(size=600) > 1.9
+    frame = pd.DataFrame(X, columns=list("abc")).assign(k=np.where(y, "rare", "usual"))
+    return prepare(frame, "k")
+
+
+def test_rare_classes_get_their_weight_by_weights_or_a_threshold():
+    problem = rare_problem()
+    settings = Settings(score="balanced_accuracy")
+    found = candidates_for(problem, ["linear,knn,AROW,guess"])[0]
+    chosen = {c.name: replace(c, grid=c.grid[2:5]) for c in found}
+    weighed = {name: balanced(c, problem, "balanced_accuracy") for name, c in chosen.items()}
+    assert {name: c.balance for name, c in weighed.items()} == {
+        "LogisticRegression": "weights",
+        "KNeighborsClassifier": "threshold",
+        "AROW": "threshold",
+        "DummyClassifier": "",
+    }
+    for name in ("LogisticRegression", "KNeighborsClassifier", "AROW"):
+        plain = [run_fold(problem, chosen[name], f, settings).score for f in range(3)]
+        outcomes = [run_fold(problem, weighed[name], f, settings) for f in range(3)]
+        assert [o.error for o in outcomes] == [None] * 3
+        assert np.mean([o.score for o in outcomes]) > np.mean(plain) + 0.05, name
+    assert balanced(chosen["AROW"], problem, "accuracy").balance == ""
+
+
+def test_the_rarer_class_is_judged_by_precision_and_chances():
+    from sklearn.metrics import average_precision_score, brier_score_loss
+
+    problem = rare_problem()
+    (linear,) = candidates_for(problem, ["linear"])[0]
+    outcome = run_fold(problem, linear, 0, Settings())
+    train, test = outer_split(problem, Settings(), 0)
+    model = fit_model(linear, problem.take(train), outcome.params, 0)
+    chance = model.predict_proba(problem.take(test).X)[:, 0]  # of "rare"
+    truth = problem.y[test] == "rare"
+    assert outcome.extras["average_precision"] == pytest.approx(
+        average_precision_score(truth, chance)
+    )
+    assert outcome.extras["brier"] == pytest.approx(brier_score_loss(truth, chance))
+    assert outcome.chances == pytest.approx(chance)
 
 
 def test_wide_sparse_rows_leave_out_what_cannot_take_them():

@@ -11,6 +11,7 @@ import pytest
 from octavo.compare import InputError, compare
 from octavo.compare.page import verdict
 from octavo.compare.progress_bar import ComparisonBar, clock
+from tests.app.browser import open_browser
 from tests.compare.test_candidates import FRAME
 from tests.compare.test_runner import guess, linear, odd
 
@@ -47,7 +48,7 @@ def page_of(result, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "methods", "n_figures"),
     [
-        ({"target": "k", "drop": ["m", "y"]}, "linear,AROW,guess", 3),
+        ({"target": "k", "drop": ["m", "y"]}, "linear,AROW,guess", 4),
         ({"target": "m", "drop": ["k", "y"]}, "linear,guess", 3),
         ({"target": "y", "drop": ["k", "m"]}, "linear,guess", 3),
         ({"drop": ["k", "m", "y"]}, "KMeans,GaussianMixture", 2),
@@ -62,7 +63,8 @@ def test_the_report_of_every_task(tmp_path, arguments, methods, n_figures):
     with joblib.parallel_config(backend="sequential"):
         result = compare(frame, methods=methods, journal=False, cv=3, **arguments)
     page = page_of(result, tmp_path)
-    assert page.count("data:image/png;base64,") == n_figures
+    # The intervals are drawn twice, for wide and for narrow pages.
+    assert page.count("data:image/png;base64,") == n_figures + 1
     for standing in result.leaderboard:
         assert standing.name in page
         assert f"{standing.mean:.4f}" in page
@@ -76,7 +78,7 @@ def test_the_report_of_a_ranking(tmp_path):
     frame = pd.DataFrame(pairs, columns=["winner", "loser"])
     with joblib.parallel_config(backend="sequential"):
         result = compare(frame, methods="WinRate,BradleyTerry", journal=False, cv=3)
-    assert page_of(result, tmp_path).count("data:image") == 2
+    assert page_of(result, tmp_path).count("data:image") == 3
 
 
 def test_failures_and_data_are_text_not_markup(tmp_path):
@@ -172,7 +174,7 @@ def test_a_name_that_looks_like_a_formula_is_a_name(tmp_path):
     result = compare(frame, FORMULA, methods="linear,guess", cv=2, journal=False)
     page = page_of(result, tmp_path)
     assert "could not be drawn" not in page
-    assert page.count("<img") == 3
+    assert page.count("<img") == 5
     result = compare(frame, "a$b$", methods="linear,guess", cv=2, journal=False)
     page = page_of(result, tmp_path)
     assert "could not be drawn" not in page
@@ -189,5 +191,118 @@ def test_a_picture_that_fails_costs_its_own_place(tmp_path, monkeypatch, name):
     monkeypatch.setattr(module, name, fails)
     page = page_of(result, tmp_path)
     assert "could not be drawn (RuntimeError: no &lt;ink&gt;)" in page
-    assert page.count("<img") == 2
+    assert page.count("<img") == (3 if name == "draw_intervals" else 4)
     assert "Refit the winner" in page
+
+
+def made_board(standings, folds=5, stopped=""):
+    """A comparison as the verdict reads it."""
+    from types import SimpleNamespace
+
+    from octavo.compare.leaderboard import Leaderboard, Standing
+
+    lines = [
+        Standing(
+            rank, name, "scikit-learn", mean, 0.1, 0.9, 0.5, tied, [], {}, {}, s, s, s, 9, False
+        )
+        for rank, name, mean, tied, s in standings
+    ]
+    return SimpleNamespace(
+        leaderboard=lines,
+        board=Leaderboard(lines, [], list(range(folds))),
+        stopped=stopped,
+        score_name="accuracy",
+        settings=SimpleNamespace(cv=5),
+    )
+
+
+def test_the_verdict_never_names_the_guess_as_the_quickest():
+    lines = [
+        (1, "SVC", 0.8, True, 9.0),
+        (2, "AROW", 0.79, True, 2.0),
+        (3, "DummyClassifier", 0.7, True, 0.1),
+    ]
+    text = verdict(made_board(lines))
+    assert "could be chance: nothing here is shown to predict" in text
+    assert "quickest" not in text
+    lines[2] = (3, "DummyClassifier", 0.7, False, 0.1)
+    assert "AROW is the quickest of them" in verdict(made_board(lines))
+
+
+def test_the_verdict_names_ties_and_waits_for_folds():
+    lines = [(1, "SVC", 0.8, True, 9.0), (1, "AROW", 0.8, True, 2.0), (3, "x", 0.5, False, 2.0)]
+    text = verdict(made_board(lines))
+    assert text.startswith("SVC and AROW share the first place")
+    assert "They are ahead of all others" in text
+    early = verdict(made_board(lines, folds=2, stopped="time budget"))
+    assert early.startswith("No verdict yet: 2 folds cannot tell methods apart.")
+    assert "ahead" not in early
+
+
+def test_a_warning_stands_beside_its_method_and_evaluations_are_told(tmp_path):
+    import warnings
+
+    from octavo.compare.candidates import EVALUATIONS, Candidate
+    from tests.compare.test_runner import Odd
+
+    class Warns(Odd):
+        def fit(self, X, y):
+            warnings.warn(f"No compression at {len(X)} rows: use SVC.", UserWarning, stacklevel=1)
+            return super().fit(X, y)
+
+    with joblib.parallel_config(backend="sequential"):
+        result = compare(
+            FRAME.drop(columns=["m", "y"]),
+            "k",
+            methods=["linear", Candidate("warns", "octavo", Warns("ok"), [{}, {"mark": "x"}])],
+            journal=False,
+            cv=3,
+        )
+    page = page_of(result, tmp_path)
+    assert "it warned: No compression at" in page
+    assert "(7 times)" in page  # three inner folds of two settings, and the fit
+    assert f"(of {EVALUATIONS} tried)" in page
+    assert any(f"may try {EVALUATIONS} settings" in step.what for step in result.steps)
+
+
+@pytest.fixture(scope="module")
+def shown_page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("a folder of mine")
+    data = folder / "data.csv"
+    FRAME.drop(columns=["m", "y"]).to_csv(data, index=False)
+    with joblib.parallel_config(backend="sequential"):
+        methods = "linear,AROW,guess,HybridLinearClassifier"
+        result = compare(data, "k", methods=methods, journal=folder / "j", cv=3, repeats=1)
+        result = compare(data, "k", methods=methods, journal=folder / "j", cv=3, repeats=1)
+    return folder, result.report(folder / "page.html")
+
+
+def test_the_page_names_no_folder_of_the_machine(shown_page):
+    folder, page = shown_page
+    text = page.read_text(encoding="utf-8")
+    assert "taken from an earlier run" in text
+    assert folder.name not in text
+    assert "prepare(&quot;data.csv&quot;" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 800, 1280])
+def test_nothing_scrolls_sideways(shown_page, width):
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as play:
+        browser = open_browser(play)
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto(shown_page[1].as_uri())
+        wide = page.evaluate(
+            "[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right"
+            " > innerWidth + 1 || e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0"
+            " && getComputedStyle(e).display != 'inline').map(e => e.tagName + e.className)"
+        )
+        assert wide == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        small = page.evaluate(
+            "Math.min(...[...document.querySelectorAll('td,p,li,pre')].map("
+            "e => parseFloat(getComputedStyle(e).fontSize)))"
+        )
+        assert small >= 12
+        browser.close()

@@ -155,7 +155,7 @@ def test_duplicate_names_are_told(tmp_path):
         ("empty.csv", b"", "is empty; check how it was written"),
         ("blank.csv", b"\n \n", "holds no rows"),
         ("ragged.csv", b"a,b\n1,2\n1,2,3,4\n", "Mend that line"),
-        ("binary.csv", b"a,b\0\1\2", "is not a text file; octavo reads CSV, TSV, Parquet"),
+        ("binary.csv", b"a,b\0\1\2", "is not a text file; octavo reads CSV, TSV, JSON"),
         ("bad.csv.gz", b"not packed", "cannot be unpacked"),
         ("bad.parquet", b"PAR1 no", "not a sound Parquet file"),
         ("bad.libsvm", b"1 a:b\n", "is not a libsvm file"),
@@ -190,3 +190,70 @@ def test_without_pandas_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match=r"pip install 'octavo\[compare\]'"):
         read_table(tmp_path / "t.csv")
+
+
+# --- comments, JSON, Excel -----------------------------------------------------------------------
+
+
+def test_comments_are_passed_over_and_may_hold_the_names(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("# made by hand\n# on a Monday\na,b\n1,x\n2,y\n# end\n")
+    table = read_table(path)
+    assert table.frame.to_dict("list") == {"a": [1, 2], "b": ["x", "y"]}
+    assert "3 comment lines (#) passed over." in table.notes
+    path.write_text("# version 2\n#a,b\n1,5\n2,6\n")
+    table = read_table(path)
+    assert table.frame.to_dict("list") == {"a": [1, 2], "b": [5, 6]}
+    path.write_text("#tag,n\n#one,1\n#two,2\n")  # a column of hashtags
+    assert read_table(path).frame.iloc[:, 1].tolist()[-2:] == [1, 2]
+
+
+def test_hash_signs_within_a_table_are_data(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("tag,n\n#one,1\n#two,2\n")
+    assert read_table(path).frame["tag"].tolist() == ["#one", "#two"]
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.ndjson", "t.json", "t.txt"])
+def test_json_lines_are_rows(tmp_path, name):
+    path = tmp_path / name
+    path.write_text('{"a": 1, "k": "u\u2028v"}\n\n{"a": 2.5}\n{"a": null, "k": "w"}\n', "utf-8")
+    table = read_table(path)
+    assert table.frame["a"].tolist()[:2] == [1.0, 2.5]
+    assert table.frame["k"].iloc[0] == "u\u2028v"
+    assert table.frame["k"].isna().tolist() == [False, True, False]
+    assert "1 rows lack some of the 2 names" in table.notes[0]
+
+
+def test_a_list_of_objects_is_rows_too(tmp_path):
+    path = tmp_path / "t.json"
+    path.write_text('[\n {"a": 1},\n {"a": 2}\n]')
+    assert read_table(path).frame["a"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"a": 1}\n{"a": }\n', "line 2: not JSON"),
+        ('{"a": 1}\n[1, 2]\n', "row 2 is no object but list"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_broken_json_is_a_sentence(tmp_path, text, words):
+    path = tmp_path / "t.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_table(path)
+
+
+def test_excel_is_read_or_says_what_it_needs(tmp_path):
+    path = tmp_path / "t.xlsx"
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        path.write_bytes(b"PK\x03\x04")
+        with pytest.raises(InputError, match=r"octavo\[excel\]|not a sound Excel file"):
+            read_table(path)
+        return
+    pd.DataFrame({"a": [1, 2], "k": ["u", "v"]}).to_excel(path, index=False)
+    assert read_table(path).frame.to_dict("list") == {"a": [1, 2], "k": ["u", "v"]}

@@ -221,6 +221,9 @@ def test_folds_come_in_rounds_and_progress_is_told():
         def begin(self, total, done):
             told.append((total, done))
 
+        def grow(self, total):
+            told.append(total)
+
         def update(self, done, best, left):
             told.append((done, best, left))
 
@@ -336,7 +339,7 @@ def test_ctrl_c_in_the_midst_of_processes(tmp_path):
 
 
 def test_methods_that_form_square_matrices_learn_from_a_part(monkeypatch):
-    monkeypatch.setattr("octavo.compare.candidates.QUADRATIC_ROWS", 50)
+    monkeypatch.setattr("octavo.compare.baselines.QUADRATIC_ROWS", 50)
     result = compared("svm,linear")
     standing = {s.name: s for s in result.leaderboard}
     assert standing["SVC"].n_train == 50
@@ -413,3 +416,253 @@ def test_a_journal_that_cannot_be_written_costs_no_fold(tmp_path):
     with pytest.warns(UserWarning, match="cannot be kept"):
         result = compare(FRAME, "kind", methods="linear", cv=2, journal=tmp_path / "file" / "j")
     assert result.best.name == "LogisticRegression"
+
+
+# --- values of rows ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("score", ["accuracy", "balanced_accuracy", "roc_auc", "neg_log_loss"])
+def test_values_of_rows_have_the_score_as_their_mean(score):
+    from sklearn.metrics import get_scorer
+
+    problem = prepare(FRAME, "kind")
+    outcome = run_fold(problem, linear(), 0, Settings(score=score))
+    train, test = splits(problem, 5, 0)[0]
+    model = linear().build(problem, outcome.params, seed_of(0, "linear", 0))
+    part = problem.take(train)
+    model.fit(part.X, part.y)
+    expected = get_scorer(score)(model, problem.take(test).X, problem.y[test])
+    assert len(outcome.values) == len(test)
+    assert np.mean(outcome.values) == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "score",
+    ["r2", "neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_mean_squared_error"],
+)
+def test_the_spread_of_values_is_that_of_the_score(score):
+    """The jackknife, which leaves out each row in turn, as oracle of the influence values."""
+    from sklearn.dummy import DummyRegressor
+    from sklearn.metrics import get_scorer
+
+    from octavo.compare.scores import row_values
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=400), "y": rng.normal(size=400)})
+    problem = prepare(frame, "y")
+    model = DummyRegressor(strategy="constant", constant=0.3).fit(problem.X, problem.y)
+    values = row_values(score, model, problem, model.predict(problem.X))
+    judge = get_scorer(score)
+    whole = judge(model, problem.X, problem.y)
+    assert values.mean() == pytest.approx(whole)
+    left = [
+        judge(model, problem.X.drop(index=i), np.delete(problem.y, i))
+        for i in range(problem.n_rows)
+    ]
+    jackknife = np.sqrt(399 / 400 * np.sum((np.array(left) - np.mean(left)) ** 2))
+    assert values.std(ddof=1) / 20 == pytest.approx(jackknife, rel=0.02)
+
+
+def test_the_spread_of_the_area_and_of_recalls_is_that_of_the_jackknife():
+    from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+
+    from octavo.compare.scores import row_values
+
+    rng = np.random.default_rng(0)
+    y = np.r_[np.zeros(150, int), np.ones(50, int)]
+    margin = np.round(rng.normal(size=200) + y, 1)  # with ties
+
+    class Model:
+        def decision_function(self, X):
+            return margin
+
+    frame = pd.DataFrame({"a": margin, "y": y})
+    problem = prepare(frame, "y")
+    area = row_values("roc_auc", Model(), problem, None)
+    recall = row_values("balanced_accuracy", None, problem, (margin > 0.5).astype(int))
+    for values, judge, given in (
+        (area, roc_auc_score, margin),
+        (recall, balanced_accuracy_score, margin > 0.5),
+    ):
+        assert values.mean() == pytest.approx(judge(y, given))
+        left = np.array([judge(np.delete(y, i), np.delete(given, i)) for i in range(200)])
+        jackknife = np.sqrt(199 / 200 * np.sum((left - left.mean()) ** 2))
+        assert values.std(ddof=1) / np.sqrt(200) == pytest.approx(jackknife, rel=0.03)
+
+
+# --- repeats, order and time ---------------------------------------------------------------------
+
+
+def test_folds_are_repeated_as_asked_with_new_draws():
+    once, twice = compared([linear(), guess()]), compared([linear(), guess()], repeats=2)
+    assert (len(once.best.scores), len(twice.best.scores)) == (3, 6)
+    assert twice.best.scores[:3] == once.best.scores
+    assert twice.best.scores[3:] != once.best.scores
+    assert any("drawn 2 times" in step.what for step in twice.steps)
+    problem = prepare(FRAME, "kind")
+    from octavo.compare.folds import outer_split
+
+    tested = [outer_split(problem, Settings(cv=3), fold)[1] for fold in (3, 4, 5)]
+    assert sorted(np.concatenate(tested)) == list(range(N))
+
+
+def test_repeats_keep_the_promise_of_time(monkeypatch):
+    """Each fold of the clock pool takes a second by its own account: two repeats fit in 10."""
+    pool = Clock()
+    settings = Settings(cv=3, repeats=10)
+    run([linear()], settings, pool, Journal(None), promise=8.0)
+    assert pool.count % 3 == 0
+    assert pool.count == 30  # no real time passes
+    pool = Clock()
+    run([linear()], settings, pool, Journal(None), promise=2.9)
+    assert pool.count == 3
+
+
+def test_resumed_repeats_count_as_time_that_was_spent(tmp_path):
+    journal = Journal(tmp_path / "j.jsonl")
+    settings = Settings(cv=3, repeats=2)
+    run([linear()], settings, Clock(), journal, promise=100.0)
+    again = Clock()
+    log = run([linear()], Settings(cv=3, repeats=10), again, journal, promise=8.0)
+    assert (log.resumed, again.count) == (6, 0)
+
+
+class Uneven(Clock):
+    """Each method takes its own time."""
+
+    times = {"linear": 3.0, "guess": 1.0, "forest": 2.0}
+
+    def __init__(self):
+        super().__init__()
+        self.order = []
+
+    def wait(self, timeout):
+        ((job, outcome),) = super().wait(timeout)
+        self.order.append((job.fold, job.candidate.name))
+        outcome.seconds = self.times[outcome.method]
+        return [(job, outcome)]
+
+
+def test_the_quickest_come_first_once_their_times_are_known():
+    pool = Uneven()
+    run([linear(), guess(), forest()], Settings(cv=2), pool, Journal(None))
+    assert [name for fold, name in pool.order if fold == 0] == ["linear", "guess", "forest"]
+    assert [name for fold, name in pool.order if fold == 1] == ["guess", "forest", "linear"]
+
+
+def test_a_method_that_failed_is_not_put_back():
+    from octavo.compare.runner import Queue, RunLog
+
+    queue = Queue([linear(), guess()], Settings(cv=2), RunLog())
+    job = queue.pop()
+    assert job.candidate.name == "linear"
+    queue.drop("linear")
+    queue.postpone(job)
+    assert [queue.pop().candidate.name for _ in range(2)] == ["guess", "guess"]
+    assert queue.jobs == []
+
+
+def test_a_postponed_method_waits_until_the_others_have_three_folds():
+    from octavo.compare.runner import Queue, RunLog
+
+    queue = Queue([linear(), guess()], Settings(cv=5), RunLog())
+    queue.postpone(queue.pop())
+    order = [queue.pop() for _ in range(len(queue.jobs))]
+    names = [job.candidate.name for job in order]
+    assert names[:3] == ["guess"] * 3
+    assert names[3:5] == ["linear", "guess"]
+
+
+class OneProcess:
+    """A pool of one process in real time, whose methods take the time of their names."""
+
+    n_jobs = 1
+    times = {"linear": 0.05, "guess": 0.05, "sleep": 60.0}
+
+    def __init__(self):
+        self.job = None
+        self.stops = 0
+
+    @property
+    def busy(self):
+        return self.job is not None
+
+    def has_room(self):
+        return self.job is None
+
+    def submit(self, job):
+        self.job, self.until = job, time.monotonic() + self.times[job.candidate.name]
+
+    def wait(self, timeout):
+        from octavo.compare.folds import FoldOutcome
+
+        left = self.until - time.monotonic()
+        time.sleep(max(0.0, min(timeout, left)))
+        if left > timeout:
+            return []
+        job, self.job = self.job, None
+        return [(job, FoldOutcome(job.candidate.name, job.fold, 0.5, seconds=0.05))]
+
+    def stop(self):
+        self.job = None
+        self.stops += 1
+
+    close = stop
+
+
+def test_a_slow_method_does_not_starve_the_rest():
+    pool, begin = OneProcess(), time.monotonic()
+    methods = [odd("sleep"), linear(), guess()]
+    log = run(methods, Settings(cv=3), pool, Journal(None), budget=6.0)
+    took = time.monotonic() - begin
+    assert {name for name, _ in log.outcomes} == {"linear", "guess"}
+    assert len(log.outcomes) == 6
+    assert log.stopped == "time budget"
+    assert pool.stops == 2  # it gave way once; the end is the other
+    assert 6.0 <= took <= 6.6
+
+
+def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+    import signal
+    import subprocess
+    import sys
+
+    mark = tmp_path / "worker"
+    script = tmp_path / "run.py"
+    script.write_text(
+        "import os, time\n"
+        "from octavo.compare.pools import ProcessPool, _ignore_interrupts\n"
+        "from joblib.externals.loky import ProcessPoolExecutor\n"
+        "def told():\n"
+        f"    open({str(mark)!r}, 'w').write(str(os.getpid())); time.sleep(300)\n"
+        "if __name__ == '__main__':\n"
+        "    ProcessPoolExecutor(1, initializer=_ignore_interrupts).submit(told).result()\n"
+    )
+    root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    parent = subprocess.Popen([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": root})
+    until = time.monotonic() + 90
+    while not (mark.exists() and mark.read_text()) and time.monotonic() < until:
+        time.sleep(0.2)
+    worker = int(mark.read_text())
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+
+    def lives():
+        try:
+            with open(f"/proc/{worker}/stat") as stat:
+                return stat.read().split()[2] != "Z"
+        except FileNotFoundError:
+            return False
+
+    until = time.monotonic() + 20
+    while lives() and time.monotonic() < until:
+        time.sleep(0.2)
+    assert not lives()
+
+
+def test_preparation_counts_in_the_budget():
+    pool = Clock()
+    log = run(
+        [linear()], Settings(cv=3), pool, Journal(None), budget=10.0, started=time.monotonic() - 11
+    )
+    assert (log.stopped, pool.count) == ("time budget", 0)

@@ -147,3 +147,21 @@ def test_a_file_name_is_never_code(tmp_path, monkeypatch, name):
     assert space["problem"].target == "z"
     assert not (tmp_path / "gotcha").exists()
     assert repr(result).replace("\n", "").isprintable()
+
+
+def test_the_script_of_a_tuned_threshold_runs():
+    from octavo.compare import prepare
+    from octavo.compare.candidates import balanced
+    from tests.compare.test_candidates import rare_problem
+
+    problem = rare_problem()
+    (arow,) = candidates_for(problem, ["AROW"])[0]
+    tuned = balanced(arow, problem, "balanced_accuracy")
+    frame = problem.X.assign(k=problem.y)
+    code = write_snippet(problem, tuned, arow.grid[4], None, {"target": "k"}, 0)
+    assert "TunedThresholdClassifierCV" in code
+    space, _ = executed(code, frame=frame)
+    expected = tuned.build(problem, arow.grid[4], 0).fit(problem.X, problem.y)
+    np.testing.assert_array_equal(
+        space["model"].predict(problem.X), expected.predict(prepare(frame, "k").X)
+    )

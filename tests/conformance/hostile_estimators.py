@@ -124,7 +124,7 @@ def _table_use(name: str, cls: type) -> Use | None:
 
 
 def _sample_use(name: str, cls: Any) -> Use | None:
-    if not hasattr(cls, "estimate"):
+    if not hasattr(cls, "estimate") or not hasattr(cls, "dimensions"):
         return None
     rng = np.random.default_rng(0)
     d = 2 if cls.dimensions is None else cls.dimensions[0]

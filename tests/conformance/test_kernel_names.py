@@ -22,7 +22,7 @@ Y = np.arange(40) % 2
 X[:, 0] += 4.0 * Y
 NAMES = sorted(kernel_metrics())
 GIVEN = {"gamma": 0.3, "degree": 2, "coef0": 0.7}
-ANSWERS = ("decision_function", "transform", "predict")
+ANSWERS = ("decision_function", "transform", "predict_utility", "predict")
 FITTED = ("radius_", "weights_")  # for what answers nothing
 
 
@@ -53,7 +53,8 @@ def parameters(cls, **more):
 
 
 def answers(model):
-    model.fit(X, Y)
+    is_survival = hasattr(model, "predict_survival_function")
+    model.fit(X, np.column_stack([X[:, 0], X[:, 0]]) if is_survival else Y)
     found = {name: getattr(model, name)(X) for name in ANSWERS if hasattr(model, name)}
     return found or {name: getattr(model, name) for name in FITTED if hasattr(model, name)}
 

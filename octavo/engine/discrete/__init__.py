@@ -1,1 +1,1 @@
-"""Bit sets, contingency tables, blocks of graphs."""
+"""Bit sets, contingency tables, min-wise hashes, draws, blocks of graphs."""

@@ -117,9 +117,71 @@ def first_within(masks, start, stop, allowed):
     return -1
 
 
+@njit(cache=True, nogil=True)
+def bit_count(word):
+    """Return the number of ones in a word of 64 bits."""
+    w = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    low = np.uint64(0x3333333333333333)
+    w = (w & low) + ((w >> np.uint64(2)) & low)
+    w = (w + (w >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((w * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(cache=True, nogil=True)
+def _put_columns(indptr, indices, masks):
+    for k in range(indptr.size - 1):
+        for at in range(indptr[k], indptr[k + 1]):
+            row = indices[at]
+            masks[k, row >> 6] |= np.uint64(1) << np.uint64(row & 63)
+
+
+def column_masks(indptr: NDArray[np.integer], indices: NDArray[np.integer], n_rows: int) -> Masks:
+    """Return the rows of each column of a 0/1 table in CSC form, a set a column.
+
+    Parameters
+    ----------
+    indptr, indices : ndarray of int
+        Where the rows of each column begin, and the rows themselves.
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    masks : ndarray of shape (n_columns, n_words(n_rows)), dtype uint64
+        The columns as bits.
+    """
+    masks = np.zeros((len(indptr) - 1, n_words(n_rows)), np.uint64)
+    _put_columns(indptr.astype(np.int64), indices.astype(np.int64), masks)
+    return masks
+
+
+@njit(cache=True, nogil=True)
+def count_common(masks, members, start, stop, limit):
+    """Return in how many elements the sets ``members[start:stop]`` of a collection meet.
+
+    Counting ends at the first word that brings the count above the limit; a negative limit is
+    none.
+    """
+    count = np.int64(0)
+    for word in range(masks.shape[1]):
+        bits = masks[members[start], word]
+        for m in range(start + 1, stop):
+            if bits == 0:
+                break
+            bits &= masks[members[m], word]
+        if bits != 0:
+            count += bit_count(bits)
+            if 0 <= limit < count:
+                break
+    return count
+
+
 def _warmup() -> None:
     """Compile the kernels."""
     masks = masks_of([(0, 2), (1,)], 3)
+    bit_count(masks[0, 0])
+    column_masks(np.array([0, 1]), np.array([0]), 1)
+    count_common(masks, np.array([0, 1], np.int32), 0, 2, -1)
     has_bit(masks[0], 2)
     put_bit(masks[1], 0)
     drop_bit(masks[1], 0)

@@ -1,1 +1,1 @@
-"""Event logs: coded columns, one sort by entity and time, and reductions that are exact."""
+"""Event logs and series: coded columns, exact reductions after one sort, time warping."""

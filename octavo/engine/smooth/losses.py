@@ -1,7 +1,8 @@
 """Losses of a linear prediction: value, two derivatives, and the constants that bounds need.
 
 A loss is a function of the prediction p and the target y: y is -1 or +1 for the
-classification losses and a real number for ``squared``, ``quantile`` and ``smooth_absolute``.
+classification losses and a real number for ``squared``, ``quantile``, ``smooth_absolute`` and
+``logcosh``.
 Derivatives are with respect to p. `LOSSES` names those that are built in; `SmoothLoss` evaluates
 them on arrays, and the scalar kernels ``loss_value``, ``loss_slope`` and ``loss_curvature`` serve
 compiled loops.
@@ -20,6 +21,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.probability.normal import sigmoid
 
 LOG, HUBER, SMOOTH_HINGE, SQUARED_HINGE, SQUARED, HINGE, QUANTILE, SMOOTH_ABSOLUTE = range(8)
+LOG_COSH, SQUARE_ROOT = 8, 9
 
 
 @njit(cache=True)
@@ -32,7 +34,13 @@ def loss_value(code, h, p, y):
         return r if r >= h else 0.5 * (r * r / h + h)
     if code == QUANTILE:
         return h * (y - p) if y > p else (1.0 - h) * (p - y)
+    if code == LOG_COSH:
+        r = abs(p - y)
+        return r + math.log1p(math.exp(-2.0 * r)) - math.log(2.0)
     z = y * p
+    if code == SQUARE_ROOT:  # -yp + √(1 + p²), without the difference of two large numbers
+        root = math.hypot(1.0, p)
+        return root - z if z <= 0.0 or y * y != 1.0 else 1.0 / (root + z)
     if code == LOG:
         return math.log1p(math.exp(-z)) if z > 0.0 else math.log1p(math.exp(z)) - z
     u = 1.0 - z
@@ -58,7 +66,11 @@ def loss_slope(code, h, p, y):
         return min(1.0, max(-1.0, (p - y) / h))
     if code == QUANTILE:
         return -h if y > p else (1.0 - h if y < p else 0.0)
+    if code == LOG_COSH:
+        return math.tanh(p - y)
     z = y * p
+    if code == SQUARE_ROOT:
+        return p / math.hypot(1.0, p) - y
     if code == LOG:
         return -y * sigmoid(-z)
     u = 1.0 - z
@@ -84,6 +96,11 @@ def loss_curvature(code, h, p, y):
         return 0.0
     if code == SMOOTH_ABSOLUTE:
         return 1.0 / h if abs(p - y) <= h else 0.0
+    if code == LOG_COSH:
+        e = math.exp(-2.0 * abs(p - y))
+        return 4.0 * e / (1.0 + e) ** 2
+    if code == SQUARE_ROOT:
+        return 1.0 / math.hypot(1.0, p) ** 3
     z = y * p
     if code == LOG:
         s = sigmoid(z)
@@ -131,6 +148,8 @@ class SmoothLoss:
         Largest absolute slope; infinite for squared losses.
     curvature_bound : float
         Largest second derivative; infinite where there is a kink.
+    self_concordance : float, default=inf
+        Largest |third derivative| over second derivative; infinite where none bounds it.
     """
 
     name: str
@@ -138,6 +157,12 @@ class SmoothLoss:
     h: float
     lipschitz: float
     curvature_bound: float
+    self_concordance: float = math.inf
+
+    @property
+    def radius(self) -> float:
+        """R of a linear model on rows of length one: bounds its gradients and (A2) alike."""
+        return max(self.lipschitz, self.self_concordance)
 
     def evaluate(
         self, p: Floats, y: Floats, weight: Floats | None = None, *, order: int = 2
@@ -208,12 +233,21 @@ LOSSES = {
     "hinge": HINGE,
     "quantile": QUANTILE,
     "smooth_absolute": SMOOTH_ABSOLUTE,
+    "logcosh": LOG_COSH,
+    "sqrt": SQUARE_ROOT,
 }
+# Generalised self-concordance (Bach, 2010): |third| <= constant * second, everywhere.
+SELF_CONCORDANCE = {LOG: 1.0, SQUARED: 0.0, LOG_COSH: 2.0, SQUARE_ROOT: 1.5}
 
 
 def make_loss(name: str, h: float = 0.5) -> SmoothLoss:
     """Return a built-in loss by name."""
-    lipschitz = {SQUARED_HINGE: math.inf, SQUARED: math.inf, QUANTILE: max(h, 1.0 - h)}
+    lipschitz = {
+        SQUARED_HINGE: math.inf,
+        SQUARED: math.inf,
+        QUANTILE: max(h, 1.0 - h),
+        SQUARE_ROOT: 2.0,
+    }
     curvature = {
         LOG: 0.25,
         HUBER: 1.0 / (2.0 * h),
@@ -221,9 +255,18 @@ def make_loss(name: str, h: float = 0.5) -> SmoothLoss:
         SQUARED_HINGE: 2.0,
         SQUARED: 1.0,
         SMOOTH_ABSOLUTE: 1.0 / h,
+        LOG_COSH: 1.0,
+        SQUARE_ROOT: 1.0,
     }
     code = LOSSES[name]
-    return SmoothLoss(name, code, h, lipschitz.get(code, 1.0), curvature.get(code, math.inf))
+    return SmoothLoss(
+        name,
+        code,
+        h,
+        lipschitz.get(code, 1.0),
+        curvature.get(code, math.inf),
+        SELF_CONCORDANCE.get(code, math.inf),
+    )
 
 
 def _warmup() -> None:

@@ -48,8 +48,8 @@ def _csr_gram(indptr, indices, data, curvature, out):
                 row[np.uint32(indices[b])] += scaled * data[b]  # unsigned: no test for < 0
 
 
-def _hessian(X: Any, curvature: Floats, alpha: float) -> Floats:
-    """Return the Hessian; of a sparse X only its lower triangle."""
+def linear_hessian(X: Any, curvature: Floats, alpha: float) -> Floats:
+    """Return Xᵀ diag(curvature) X / n + alpha I; of a sparse X only its lower triangle."""
     if sp.issparse(X):
         H = np.zeros((X.shape[1], X.shape[1]))
         _csr_gram(X.indptr, X.indices, X.data, curvature, H)
@@ -88,7 +88,7 @@ def _conjugate_gradients(X: Any, curvature: Floats, alpha: float, gradient: Floa
 def _newton_step(X: Any, curvature: Floats, alpha: float, gradient: Floats) -> Floats:
     if gradient.shape[0] > DENSE_LIMIT:
         return _conjugate_gradients(X, curvature, alpha, gradient)
-    return -cho_solve(cho_factor(_hessian(X, curvature, alpha), lower=True), gradient)
+    return -cho_solve(cho_factor(linear_hessian(X, curvature, alpha), lower=True), gradient)
 
 
 def newton_linear(

@@ -1,1 +1,1 @@
-"""Eigenvectors of graphs and of what is like one."""
+"""Eigenvectors of graphs and of what is like one; spectral paths of Gram matrices."""

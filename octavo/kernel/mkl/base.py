@@ -44,7 +44,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "q": [None, Interval(Real, 1, np.inf, closed="both")],
     "E": [None, "array-like"],
     "importance": [None, "array-like"],
-    "normalize": [StrOptions({"multiplicative", "spherical"}), None],
+    "normalize": [StrOptions({"multiplicative", "spherical", "trace"}), None],
     "center": ["boolean"],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "svm_tol": [Interval(Real, 0, None, closed="neither")],

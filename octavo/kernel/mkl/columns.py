@@ -180,7 +180,7 @@ class StackColumns:
         each = np.tile(delta, (self.n_kernels, 1))  # what every raw column is multiplied by
         if stack.normalize == "spherical":
             each *= stack._inverse_lengths[:, indices]
-        elif stack.normalize == "multiplicative":
+        elif stack.normalize in ("multiplicative", "trace"):
             each *= stack.scales_[:, None]
         simple = not stack.center and stack.normalize != "spherical"
         out = G if simple else np.zeros_like(G)

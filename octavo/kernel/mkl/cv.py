@@ -50,7 +50,7 @@ class LpMKLClassifierCV(DelegatesToFitted, ClassifierMixin, CallbackSupportMixin
         What to maximise; accuracy by default.
     loss : {"hinge", "logistic", "squared"}, default="hinge"
         The loss, as in `LpMKLClassifier`.
-    normalize : {"multiplicative", "spherical"} or None, default="multiplicative"
+    normalize : {"multiplicative", "spherical", "trace"} or None, default="multiplicative"
         How kernels are made comparable.
     center : bool, default=False
         Whether to centre the kernels.

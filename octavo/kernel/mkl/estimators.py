@@ -78,7 +78,7 @@ class LpMKLClassifier(ClassifierMixin, LpMKLBase):
         their weight. The alignment of the kernels by default.
     importance : array-like of shape (n_kernels,), default=None
         Prior importance v of the kernels for ``regularizer="lp"``: ||θ/v||_p ≤ 1.
-    normalize : {"multiplicative", "spherical"} or None, default="multiplicative"
+    normalize : {"multiplicative", "spherical", "trace"} or None, default="multiplicative"
         How kernels are made comparable, as in `KernelStack`.
     center : bool, default=False
         Whether to centre the kernels.
@@ -300,7 +300,7 @@ class LpMKLRegressor(RegressorMixin, LpMKLBase):
         Of ``regularizer="mahalanobis"``.
     importance : array-like of shape (n_kernels,), default=None
         Prior importance v of the kernels for ``regularizer="lp"``: ||θ/v||_p ≤ 1.
-    normalize : {"multiplicative", "spherical"} or None, default="multiplicative"
+    normalize : {"multiplicative", "spherical", "trace"} or None, default="multiplicative"
         How kernels are made comparable, as in `KernelStack`.
     center : bool, default=False
         Whether to centre the kernels.
@@ -486,7 +486,7 @@ class LpMKLOneClass(OutlierMixin, LpMKLBase):
         Of ``regularizer="mahalanobis"``.
     importance : array-like of shape (n_kernels,), default=None
         Prior importance v of the kernels for ``regularizer="lp"``: ||θ/v||_p ≤ 1.
-    normalize : {"multiplicative", "spherical"} or None, default="multiplicative"
+    normalize : {"multiplicative", "spherical", "trace"} or None, default="multiplicative"
         How kernels are made comparable, as in `KernelStack`.
     center : bool, default=False
         Whether to centre the kernels.

@@ -19,7 +19,7 @@ from octavo.engine.kernels.gram import check_symmetric
 
 __all__ = ["center_kernel", "kernel_alignment", "normalize_kernel"]
 
-HOW = ("multiplicative", "spherical")
+HOW = ("multiplicative", "spherical", "trace")
 _NO_VARIANCE = 1e-12  # of the mean diagonal: less is rounding
 
 
@@ -79,6 +79,20 @@ def feature_variance(diagonal: Floats, mean: float, name: str) -> float:
     return 1.0
 
 
+def inverse_trace(diagonal: Floats, name: str) -> float:
+    """Return what gives a kernel trace one on the training samples, 1 where it is zero there."""
+    trace = float(diagonal.sum())
+    if trace > 0.0 and np.isfinite(1.0 / trace):
+        return 1.0 / trace
+    warnings.warn(
+        f"Kernel {name} has trace {trace:.3g} on the training samples: it cannot be given trace "
+        "one, and is left as it is.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return 1.0
+
+
 def inverse_lengths(diagonal: Floats) -> Floats:
     """Return 1/√k(x, x), 0 for samples of length zero."""
     lengths = np.sqrt(np.maximum(diagonal, 0.0))
@@ -122,9 +136,10 @@ def normalize_kernel(K: ArrayLike, how: str = "multiplicative") -> Floats:
     ----------
     K : array-like of shape (n_samples, n_samples) or (n_kernels, n_samples, n_samples)
         One kernel matrix or several.
-    how : {"multiplicative", "spherical"}, default="multiplicative"
+    how : {"multiplicative", "spherical", "trace"}, default="multiplicative"
         ``"multiplicative"`` divides by the variance of the samples in feature space, which
-        becomes one. ``"spherical"`` gives every sample length one (Eq. 23).
+        becomes one. ``"spherical"`` gives every sample length one (Eq. 23). ``"trace"`` divides
+        by the trace: squared lengths sum to one, and entries shrink as samples are added.
 
     Returns
     -------
@@ -155,6 +170,8 @@ def normalize_kernel(K: ArrayLike, how: str = "multiplicative") -> Floats:
         diagonal = np.diagonal(matrix)
         if how == "multiplicative":
             scaled[m] = matrix / feature_variance(diagonal, float(matrix.mean()), str(m))
+        elif how == "trace":
+            scaled[m] = matrix * inverse_trace(diagonal, str(m))
         else:
             lengths = inverse_lengths(diagonal)
             scaled[m] = matrix * lengths[:, None] * lengths[None, :]  # Eq. (23)

@@ -34,7 +34,12 @@ from octavo.engine.kernels.gram import (
     settle_gamma,
     squared_distances,
 )
-from octavo.kernel.mkl.kernel_normalize import as_stack, feature_variance, inverse_lengths
+from octavo.kernel.mkl.kernel_normalize import (
+    as_stack,
+    feature_variance,
+    inverse_lengths,
+    inverse_trace,
+)
 
 __all__ = ["KernelStack"]
 
@@ -200,9 +205,10 @@ class KernelStack(TransformerMixin, SoundEstimator):
         ``"rbf_ladder"``, ten RBF kernels with gamma from 2⁻⁵ to 2⁴ times that of
         ``gamma="scale"``; ``"linear_per_feature"`` and ``"rbf_per_feature"``, one kernel a feature;
         ``"precomputed"``, where X is an array of shape (n_kernels, n_samples, n_samples).
-    normalize : {"multiplicative", "spherical"} or None, default="multiplicative"
+    normalize : {"multiplicative", "spherical", "trace"} or None, default="multiplicative"
         ``"multiplicative"`` gives the training samples variance one in every kernel's feature
-        space; ``"spherical"`` gives every sample length one.
+        space; ``"spherical"`` gives every sample length one; ``"trace"`` gives the matrix of the
+        training samples trace one, so that entries are about 1 / n_samples.
     center : bool, default=False
         Whether to remove the mean of the training samples in feature space first.
 
@@ -213,7 +219,8 @@ class KernelStack(TransformerMixin, SoundEstimator):
     n_kernels_ : int
         Number of kernels.
     scales_ : ndarray of shape (`n_kernels_`,)
-        What each kernel is multiplied by; ones unless ``normalize="multiplicative"``.
+        What each kernel is multiplied by; ones unless `normalize` is ``"multiplicative"`` or
+        ``"trace"``.
     members_ : list
         The kernels with their parameters settled; empty for precomputed ones.
     n_features_in_ : int
@@ -249,7 +256,7 @@ class KernelStack(TransformerMixin, SoundEstimator):
 
     _parameter_constraints = {
         "kernels": [str, list, tuple],
-        "normalize": [StrOptions({"multiplicative", "spherical"}), None],
+        "normalize": [StrOptions({"multiplicative", "spherical", "trace"}), None],
         "center": ["boolean"],
     }
 
@@ -421,6 +428,9 @@ class KernelStack(TransformerMixin, SoundEstimator):
         if self.center:
             # |φ(x) - mean|²
             diagonals = diagonals - 2.0 * column_means + self.grand_means_[:, None]
+        if self.normalize == "trace":
+            for m, name in enumerate(self.kernel_names_):
+                self.scales_[m] = inverse_trace(diagonals[m], repr(name))
         self._inverse_lengths = inverse_lengths(diagonals)
         self._diagonal = diagonals * self.scales_[:, None]
         if self.normalize == "spherical":
@@ -440,7 +450,7 @@ class KernelStack(TransformerMixin, SoundEstimator):
             if self.center:
                 block -= (row_means[k] - self.grand_means_[m])[:, None]
                 block -= self.column_means_[m][None, columns]
-            if self.normalize == "multiplicative":
+            if self.normalize in ("multiplicative", "trace"):
                 block *= self.scales_[m]  # of the training samples: variance one, Section 4.4.2
             elif self.normalize == "spherical":
                 own = diagonals[k]

@@ -23,7 +23,8 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sparse_rows import canonical_csr
-from octavo.online.one_pass.base import OnlineClassifierMixin, encode_labels, is_chunk_stream
+from octavo.engine.streams.chunks import is_chunk_stream
+from octavo.online.one_pass.base import OnlineClassifierMixin, encode_labels
 from octavo.online.one_pass.first_order import (
     ALMA,
     ROMMA,

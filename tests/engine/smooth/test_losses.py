@@ -18,6 +18,7 @@ from octavo.engine.smooth.losses import (
 from octavo.engine.smooth.newton import newton_linear
 
 SMOOTH = ["log", "huber", "smooth_hinge", "squared_hinge", "squared", "smooth_absolute"]
+SMOOTH += ["logcosh", "sqrt"]
 
 
 @settings(max_examples=200, deadline=None)
@@ -74,6 +75,41 @@ def test_log_loss_does_not_overflow():
     for p in (-1e4, 1e4):
         assert np.isfinite(loss_value(LOSSES["log"], 0.5, p, 1.0))
         assert np.isfinite(loss_slope(LOSSES["log"], 0.5, p, 1.0))
+
+
+@pytest.mark.parametrize("name", ["log", "logcosh", "sqrt", "squared"])
+def test_third_derivatives_are_bounded_by_second_ones(name):
+    """The constant holds everywhere, and is the smallest that does (Bach 2014, Section 2.1)."""
+    loss = make_loss(name)
+    p, y, step = np.linspace(-9, 9, 3601), 1.0, 1e-4
+    u = p + (y if name == "logcosh" else 0.0)
+    third, second = np.empty(p.size), np.empty(p.size)
+    for i, at in enumerate(u):
+        args = (loss.code, loss.h)
+        second[i] = loss_curvature(*args, at, y)
+        third[i] = loss_curvature(*args, at + step, y) - loss_curvature(*args, at - step, y)
+    ratio = np.abs(third) / (2 * step) / second
+    assert ratio.max() <= loss.self_concordance + 1e-6
+    assert ratio.max() >= 0.999 * loss.self_concordance - 1e-9
+
+
+@pytest.mark.parametrize(("name", "radius"), [("log", 1.0), ("logcosh", 2.0), ("sqrt", 2.0)])
+def test_radius_bounds_slopes_and_third_derivatives(name, radius):
+    loss = make_loss(name)
+    assert loss.radius == radius == max(loss.lipschitz, loss.self_concordance)
+    for p in (-1e300, -40.0, 0.0, 40.0, 1e300):
+        for y in (-1.0, 1.0):
+            value, slope = (f(loss.code, loss.h, p, y) for f in (loss_value, loss_slope))
+            assert np.isfinite(value)
+            assert value >= 0
+            assert abs(slope) <= loss.lipschitz
+            assert loss_curvature(loss.code, loss.h, p, y) >= 0
+
+
+def test_sqrt_loss_keeps_its_digits_where_it_is_small():
+    loss = make_loss("sqrt")
+    assert loss_value(loss.code, loss.h, 1e9, 1.0) == pytest.approx(5e-10, rel=1e-12)
+    assert loss_value(loss.code, loss.h, 0.75, -1.0) == pytest.approx(2.0)
 
 
 def problem(seed=0, n=120, d=6):

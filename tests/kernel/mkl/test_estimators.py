@@ -260,7 +260,12 @@ def test_solvers_agree_on_kernels_computed_on_the_fly():
     ]
     from octavo.kernel.mkl import base as mkl_fit
 
-    for normalize, center in (("multiplicative", False), ("spherical", True), (None, True)):
+    for normalize, center in (
+        ("multiplicative", False),
+        ("spherical", True),
+        ("trace", False),
+        (None, True),
+    ):
         fits = []
         for limit in (mkl_fit.IN_MEMORY, 0):
             with pytest.MonkeyPatch.context() as patch:

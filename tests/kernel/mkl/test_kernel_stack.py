@@ -68,6 +68,24 @@ def test_spherical_normalisation_gives_unit_lengths(center):
     np.testing.assert_allclose(stack.transform(X[:5]), K[:, :5], atol=1e-10)
 
 
+@pytest.mark.parametrize("center", [False, True])
+def test_trace_normalisation_gives_unit_trace(center):
+    stack = KernelStack(KERNELS, normalize="trace", center=center)
+    K = stack.fit_transform(X)
+    np.testing.assert_allclose(np.trace(K, axis1=1, axis2=2), 1.0, atol=1e-12)
+    np.testing.assert_allclose(stack.transform(X[:5]), K[:, :5], atol=1e-10)  # the same constant
+    if not center:
+        plain = normalize_kernel(reference(X, X), "trace")
+        np.testing.assert_allclose(K, plain, atol=1e-12)
+
+
+def test_a_kernel_of_zeros_has_no_trace_to_normalise():
+    K = np.array([np.eye(4), np.zeros((4, 4))])
+    with pytest.warns(UserWarning, match="trace 0"):
+        stack = KernelStack("precomputed", normalize="trace").fit(K)
+    np.testing.assert_allclose(stack.scales_, [0.25, 1.0])
+
+
 def test_centred_and_spherical_is_already_multiplicative():
     """A kernel whose samples have length one after centring has variance one (Section 4.4.2)."""
     signs = np.sign(X[:, :2])
@@ -76,7 +94,7 @@ def test_centred_and_spherical_is_already_multiplicative():
     np.testing.assert_allclose(normalize_kernel(K), K, atol=1e-12)
 
 
-@pytest.mark.parametrize("normalize", ["multiplicative", "spherical", None])
+@pytest.mark.parametrize("normalize", ["multiplicative", "spherical", "trace", None])
 @pytest.mark.parametrize("center", [False, True])
 def test_chunked_and_sparse_paths_agree_with_the_whole(normalize, center):
     many = rng.normal(size=(1100, 3))  # more than one block of the chunked sums
@@ -123,7 +141,7 @@ def test_presets():
 def test_normalisers_forget_the_scale(seed, factor):
     Z = np.random.default_rng(seed).normal(size=(8, 3))
     K = Z @ Z.T
-    for how in ("multiplicative", "spherical"):
+    for how in ("multiplicative", "spherical", "trace"):
         np.testing.assert_allclose(normalize_kernel(factor * K, how), normalize_kernel(K, how))
 
 
@@ -171,7 +189,7 @@ def test_a_kernel_without_variance_is_told():
 
 
 @pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("normalize", [None, "multiplicative", "spherical"])
+@pytest.mark.parametrize("normalize", [None, "multiplicative", "spherical", "trace"])
 def test_diagonals_are_those_of_the_matrices(normalize, center):
     """Of training samples the diagonal is in the matrices; of queries, in a stack of both."""
     stack = KernelStack(KERNELS, normalize=normalize, center=center)

@@ -1,0 +1,1 @@
+"""Selection by description length beside what is cross-validated."""

@@ -1,0 +1,1 @@
+"""Matrix manifolds: points, tangent vectors, retractions and descent along them."""

@@ -1,0 +1,1 @@
+"""Projections onto convex sets, one module a set."""

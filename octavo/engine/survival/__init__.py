@@ -1,0 +1,1 @@
+"""Counts of survival analysis: targets, curves, concordance, Cox's likelihood, Brier scores."""

@@ -1,0 +1,1 @@
+"""Kernel least squares by gradient descent, and when to stop it."""

@@ -1,0 +1,1 @@
+"""Maximum entropy discrimination: tasks that share switches of features, kernels or models."""

@@ -1,0 +1,1 @@
+"""Grouped multiple kernel learning: sparse within groups of kernels, any norm across them."""

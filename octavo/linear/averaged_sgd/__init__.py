@@ -1,0 +1,1 @@
+"""One-pass averaged stochastic gradient descent with certificates."""

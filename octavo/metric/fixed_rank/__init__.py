@@ -1,0 +1,1 @@
+"""Positive semidefinite matrices of fixed rank, learned from pairs."""

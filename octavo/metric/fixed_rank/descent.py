@@ -1,0 +1,146 @@
+"""Descent with Armijo's step and the stopping rules of Section 7.
+
+Reference: Meyer, Bonnabel and Sepulchre (2011), Sections 7.4.1 and 7.5. The condition (22) is
+printed without the step and with the wrong sign; here it is f(new) ≤ f - c s ‖grad‖².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from octavo.engine.estimators.arrays import Floats, Ints
+from octavo.engine.estimators.doubles import reachable_tolerance
+from octavo.metric.fixed_rank.losses import half_mean_square, residuals
+from octavo.metric.fixed_rank.walks import FlatWalk, LogWalk, PolarWalk, Walk
+
+_HALVINGS = 200
+FIXED_RANK = ("flat", "polar")
+FULL_RANK = ("affine", "affine_first_order", "log_euclidean", "log_euclidean_gradient")
+GEOMETRIES = FIXED_RANK + FULL_RANK
+
+
+class Descent(NamedTuple):
+    """How a descent went: the cost at every iterate, and why it ended."""
+
+    costs: list[float]
+    n_iter: int
+    converged: bool
+    reason: str
+
+
+def start_walk(rows: Any, G: Floats, geometry: str, lam: float = 0.5) -> Walk:
+    """Return a walk that stands at GGᵀ.
+
+    Parameters
+    ----------
+    rows : TableRows or PairDifferences
+        The data.
+    G : ndarray of shape (d, r)
+        Square for the geometries of full rank.
+    geometry : str
+        One of `GEOMETRIES`.
+    lam : float, default=0.5
+        Weight of the subspace, for "polar".
+
+    Returns
+    -------
+    Walk
+        FlatWalk, PolarWalk or LogWalk.
+    """
+    if geometry == "flat":
+        return FlatWalk(rows, G)
+    if geometry == "polar":
+        return PolarWalk(rows, G, lam)
+    if geometry.startswith("affine"):
+        # The whole space is the subspace: W - sWMW and W^½ exp(-s W^½MW^½) W^½ on it.
+        return PolarWalk(rows, G, 0.0, first_order=geometry == "affine_first_order")
+    return LogWalk(rows, G, mirror=geometry == "log_euclidean")
+
+
+def descend(
+    walk: Walk,
+    y: Floats,
+    relation: Ints | None = None,
+    *,
+    tol: float = 1e-5,
+    max_iter: int = 1000,
+    c: float = 0.5,
+    s0: float = 100.0,
+    on_step: Callable[[float], bool] = lambda cost: False,
+) -> Descent:
+    """Walk downhill until Eq. (24) holds.
+
+    Parameters
+    ----------
+    walk : Walk
+        Where to start; it is moved.
+    y : ndarray of shape (n,)
+        Targets.
+    relation : ndarray of shape (n,), default=None
+        0 for ŷ = y, 1 for ŷ ≤ y, -1 for ŷ ≥ y.
+    tol : float, default=1e-5
+        Ends when the cost is below `tol` times that of W = 0, or when the relative change of
+        the cost or of the factor is below `tol`.
+    max_iter : int, default=1000
+        Most steps.
+    c, s0 : float
+        Armijo's constant, and the longest step in units of 1/‖grad‖.
+    on_step : callable
+        Is told the cost after each step; ends the walk by True.
+
+    Returns
+    -------
+    Descent
+        Costs, with that of the start first.
+    """
+    tol = reachable_tolerance(tol, floor=0.0)
+    e = residuals(walk.predictions(), y, relation)
+    cost = half_mean_square(e)
+    costs = [cost]
+    enough = tol * half_mean_square(residuals(np.zeros_like(y), y, relation))
+    if not np.isfinite(cost):
+        return Descent(costs, 0, False, "the cost of the start is not finite")
+    last = np.inf
+    for n_iter in range(max_iter):
+        if cost <= enough or cost == 0.0:
+            return Descent(costs, n_iter, True, "the cost is below tol")
+        slope = walk.aim(e / y.size)
+        if not np.isfinite(slope) or slope <= 0.0:
+            return Descent(costs, n_iter, bool(slope == 0.0), "the gradient is zero")
+        found = _armijo(walk, y, relation, cost, slope, min(4.0 * last, s0 / slope**0.5), c)
+        if found is None:
+            return Descent(costs, n_iter, True, "no step lowers the cost in doubles")
+        last, e, lower = found
+        change = walk.move(last)
+        fall, cost = cost - lower, lower
+        costs.append(cost)
+        if on_step(cost):
+            return Descent(costs, n_iter + 1, True, "a callback ended it")
+        if fall <= tol * costs[-2] or change <= tol:
+            return Descent(costs, n_iter + 1, True, "the change is below tol")
+    return Descent(costs, max_iter, cost <= enough, "max_iter steps were taken")
+
+
+def _armijo(
+    walk: Walk,
+    y: Floats,
+    relation: Ints | None,
+    cost: float,
+    slope: float,
+    step: float,
+    c: float,
+) -> tuple[float, Floats, float] | None:
+    """Return the first of the halved steps with enough descent, Eq. (22), or None."""
+    step = min(step, walk.max_step)
+    for _ in range(_HALVINGS):
+        e = residuals(walk.predictions_at(step), y, relation)
+        lower = half_mean_square(e)  # infinity, where it is no number: another halving
+        if lower <= cost - c * step * slope:
+            return step, e, lower
+        step *= 0.5
+        if step * slope <= 1e-17 * cost:
+            break
+    return None

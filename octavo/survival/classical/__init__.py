@@ -1,0 +1,1 @@
+"""The classical tools of survival analysis: curves, tests, Cox's model."""

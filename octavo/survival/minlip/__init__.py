@@ -1,0 +1,1 @@
+"""Transformation models of minimal Lipschitz constant: ranking, survival, ordinal regression."""

@@ -1,0 +1,1 @@
+"""Long recordings: symbols, their mismatch, outliers of a cohort and their risk."""

@@ -1,0 +1,342 @@
+"""The regressors: against the recursion by hand, scikit-learn's KernelRidge, and each other."""
+
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
+from sklearn.utils.estimator_checks import check_estimator
+
+from octavo.data import make_kinked_curve
+from octavo.kernel import (
+    KernelGDRegressor,
+    StoppedKernelRidge,
+    hall_marron_variance,
+    ridge_nu,
+    sobolev_kernel,
+    stop_on_curve,
+    stopping_time,
+    sure_curve,
+)
+from octavo.kernel.early_stopping import descent_regressor
+
+PLAIN = {"fit_intercept": False, "scale_y": False}
+SOLVERS = ("eigh", "iterate", "lanczos")
+
+
+def table(n=120, d=3, sigma=0.4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, 5.0 + 3.0 * (np.sin(2 * X[:, 0]) + X[:, 1] + sigma * rng.normal(size=n))
+
+
+def recursion(K, y, step, t):
+    c = np.zeros_like(y)
+    for s in range(t):
+        c = c - step(s) / len(y) * (K @ c - y)
+    return c
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("step", [0.8, lambda t: 0.8 / (1 + t) ** 0.3], ids=["constant", "falling"])
+def test_iterate_is_closed_form_to_1e_10(solver, step):
+    X, y = table()
+    K, t = rbf_kernel(X, gamma=0.5), 37
+    model = KernelGDRegressor(gamma=0.5, step=step, stopping=t, solver=solver, **PLAIN).fit(X, y)
+    size = step if callable(step) else lambda s: step
+    expected = recursion(K, y, size, t)
+    assert model.n_iter_ == t
+    assert model.eta_ == pytest.approx(sum(size(s) for s in range(t)))
+    np.testing.assert_allclose(model.dual_coef_, expected, atol=1e-10)
+    new = np.random.default_rng(5).normal(size=(7, 3))
+    np.testing.assert_allclose(
+        model.predict(new), rbf_kernel(new, X, gamma=0.5) @ expected, atol=1e-10
+    )
+    earlier = rbf_kernel(new, X, gamma=0.5) @ recursion(K, y, size, 11)
+    np.testing.assert_allclose(model.predict(new, n_iter=11), earlier, atol=1e-10)
+    staged = list(model.staged_predict(new))
+    assert len(staged) == t
+    np.testing.assert_allclose(staged[10], earlier, atol=1e-10)
+    np.testing.assert_allclose(staged[-1], model.predict(new), atol=1e-10)
+
+
+def test_one_step_of_the_limit_kills_the_first_residual():
+    X, y = table(60)
+    K = rbf_kernel(X, gamma=0.5)
+    top = np.linalg.eigvalsh(K)[-1] / 60
+    u = np.linalg.eigh(K)[1][:, -1]
+    precomputed = K / max(top, 1.0)  # λ₁ is 1 or less: a step of 1/λ₁ is allowed where it is 1
+    scaled = precomputed / (np.linalg.eigvalsh(precomputed)[-1] / 60)
+    model = KernelGDRegressor("precomputed", stopping=1, step=1.0, noise=1.0, **PLAIN)
+    left = y - model.fit(scaled, y).predict(scaled)
+    assert abs(u @ left) < 1e-10 * abs(u @ y)
+
+
+@pytest.mark.parametrize("n", [20, 100, 300])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_papers_simulation(n, solver):
+    X, y, _ = make_kinked_curve(n, random_state=0)
+    model = KernelGDRegressor(sobolev_kernel(1), step=0.25, noise=1.0, solver=solver, **PLAIN)
+    model.fit(X, y)
+    assert model.n_iter_ == {20: 4, 100: 10, 300: 25}[n]
+    assert model.sigma_ == 1.0
+    K = np.minimum(X, X.T)
+    assert model.df_ == pytest.approx(
+        np.trace(np.eye(n) - np.linalg.matrix_power(np.eye(n) - 0.25 * K / n, model.n_iter_)),
+        rel=1e-3 if solver != "eigh" else 1e-10,
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_rule_in_units_of_y(solver):
+    """With intercept and scaling the rule is that of the paper on (y - mean)/deviation."""
+    X, y = table(400)
+    model = KernelGDRegressor(gamma=0.5, noise=1.2, solver=solver, constant=1.0, random_state=0)
+    model.fit(X, y)
+    K = rbf_kernel(X, gamma=0.5)
+    eigs = np.linalg.eigvalsh(K)[::-1] / 400
+    assert model.n_iter_ == stopping_time(eigs, 400, 1.2 / y.std(), 1.0, 1.0)
+    assert model.sigma_ == pytest.approx(1.2)
+    rescaled = KernelGDRegressor(
+        gamma=0.5, noise=12.0, solver=solver, constant=1.0, random_state=0
+    ).fit(X, 10 * y - 3)
+    np.testing.assert_allclose(rescaled.predict(X), 10 * model.predict(X) - 3, rtol=1e-8)
+    doubled = KernelGDRegressor(
+        gamma=0.5, noise=1.2, solver=solver, constant=2.0, hilbert_radius=2.0, random_state=0
+    ).fit(X, y)
+    assert doubled.n_iter_ == model.n_iter_  # B enters as σ/B
+
+
+@pytest.mark.parametrize("mode", ["argmin", "first"])
+def test_sure_is_the_public_curve(mode):
+    X, y = table()
+    model = KernelGDRegressor(gamma=0.5, stopping="sure", noise=1.2, mode=mode, max_iter=500)
+    model.fit(X, y)
+    eigs, U = np.linalg.eigh(rbf_kernel(X, gamma=0.5) / 120)
+    scaled = (y - y.mean()) / y.std()
+    curve = sure_curve(np.maximum(eigs, 0), U.T @ scaled, 1.2 / y.std(), np.ones(500))
+    np.testing.assert_allclose(model.risk_curve_, curve, atol=1e-11)
+    assert model.n_iter_ == stop_on_curve(curve, mode)
+
+
+@pytest.mark.parametrize("limit", [0, 8000], ids=["top only", "all eigenvalues"])
+def test_sure_on_the_top_of_the_spectrum_stops_where_the_whole_does(limit, monkeypatch):
+    monkeypatch.setattr(descent_regressor, "_ALL_EIGENVALUES", limit)
+    X, y = table(500)
+    whole = KernelGDRegressor(gamma=0.5, stopping="sure", noise=1.2).fit(X, y)
+    for solver in ("lanczos", "iterate"):
+        top = KernelGDRegressor(
+            gamma=0.5, stopping="sure", noise=1.2, solver=solver, random_state=0
+        ).fit(X, y)
+        assert (len(top.eigenvalues_) < 500) == (limit == 0)
+        assert abs(top.n_iter_ - whole.n_iter_) <= max(1, 0.02 * whole.n_iter_)
+        both = min(len(top.risk_curve_), len(whole.risk_curve_))
+        np.testing.assert_allclose(top.risk_curve_[:both], whole.risk_curve_[:both], atol=2e-4)
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_holdout_by_hand(refit):
+    X, y = table(80)
+    model = KernelGDRegressor(
+        gamma=0.5, stopping="holdout", refit=refit, max_iter=60, random_state=3, noise=1.0
+    ).fit(X, y)
+    order = np.random.RandomState(3).permutation(80)
+    test, train = np.sort(order[:40]), np.sort(order[40:])
+    scaled = (y - y.mean()) / y.std()
+    K = rbf_kernel(X, gamma=0.5)
+    curve = []
+    for t in range(61):
+        c = recursion(K[np.ix_(train, train)], scaled[train], lambda s: 1.0, t)
+        curve.append(((K[np.ix_(test, train)] @ c - scaled[test]) ** 2).mean())
+    np.testing.assert_allclose(model.risk_curve_, curve, atol=1e-10)
+    assert model.n_iter_ == np.argmin(curve)
+    if refit:
+        c = recursion(K, scaled, lambda s: 1.0, model.n_iter_)
+        expected = K @ c
+    else:
+        c = recursion(K[np.ix_(train, train)], scaled[train], lambda s: 1.0, model.n_iter_)
+        expected = K[:, train] @ c
+    np.testing.assert_allclose(model.predict(X), expected * y.std() + y.mean(), rtol=1e-9)
+    precomputed = KernelGDRegressor(
+        "precomputed", stopping="holdout", refit=refit, max_iter=60, random_state=3, noise=1.0
+    ).fit(K, y)
+    np.testing.assert_allclose(precomputed.predict(K), model.predict(X), rtol=1e-9)
+
+
+def test_cross_validation_by_hand():
+    X, y = table(60)
+    model = KernelGDRegressor(
+        gamma=0.5, stopping="cv", cv=3, max_iter=40, random_state=1, noise=1.0
+    ).fit(X, y)
+    parts = np.array_split(np.random.RandomState(1).permutation(60), 3)
+    scaled = (y - y.mean()) / y.std()
+    K = rbf_kernel(X, gamma=0.5)
+    total = np.zeros(41)
+    for i in range(3):
+        test = parts[i]
+        train = np.setdiff1d(np.arange(60), test)
+        for t in range(41):
+            c = recursion(K[np.ix_(train, train)], scaled[train], lambda s: 1.0, t)
+            total[t] += ((K[np.ix_(test, train)] @ c - scaled[test]) ** 2).sum()
+    np.testing.assert_allclose(model.risk_curve_, total / 60, atol=1e-10)
+    assert model.n_iter_ == np.argmin(total)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("stopping", ["rademacher", "sure", "holdout", 12])
+def test_outputs_are_fitted_each_on_its_own(solver, stopping):
+    X, y = table(150)
+    Y = np.column_stack([y, X[:, 2] + 2 * np.random.default_rng(1).normal(size=150)])
+    options = {"gamma": 0.5, "solver": solver, "stopping": stopping, "max_iter": 200}
+    both = KernelGDRegressor(random_state=0, **options).fit(X, Y)
+    assert both.predict(X).shape == (150, 2)
+    for j in range(2):
+        one = KernelGDRegressor(random_state=0, **options).fit(X, Y[:, j])
+        assert both.n_iter_[j] == one.n_iter_
+        np.testing.assert_allclose(both.predict(X)[:, j], one.predict(X), rtol=1e-7, atol=1e-9)
+    assert len(list(both.staged_predict(X))) == both.n_iter_.max()
+
+
+def test_noise_options():
+    X, y = table(200)
+    X = X[:, :1]
+    found = KernelGDRegressor(gamma=1.0).fit(X, y)
+    scaled = (y - y.mean()) / y.std()
+    assert found.sigma_ == pytest.approx(np.sqrt(hall_marron_variance(X, scaled)) * y.std())
+    for noise in ("difference", "ridge"):
+        assert KernelGDRegressor(gamma=1.0, noise=noise).fit(X, y).sigma_ > 0
+    with pytest.raises(ValueError, match="one column of X"):
+        KernelGDRegressor(noise="difference").fit(*table())
+
+
+# --- ridge ---------------------------------------------------------------------------------------
+
+
+def test_stopped_ridge_is_kernel_ridge_with_its_penalty():
+    X, y = table()
+    K = rbf_kernel(X, gamma=0.5)
+    model = StoppedKernelRidge(gamma=0.5, noise=1.2, **PLAIN).fit(X, y)
+    nu = ridge_nu(np.maximum(np.linalg.eigvalsh(K), 0) / 120, 120, 1.2)
+    assert model.nu_ == pytest.approx(nu)
+    assert model.alpha_ == pytest.approx(120 / nu)
+    sklearns = KernelRidge(alpha=model.alpha_, kernel="rbf", gamma=0.5).fit(X, y)
+    np.testing.assert_allclose(model.dual_coef_, sklearns.dual_coef_, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(model.predict(X[:9]), sklearns.predict(X[:9]), rtol=1e-9)
+    smoother = K @ np.linalg.inv(K + model.alpha_ * np.eye(120))
+    assert model.df_ == pytest.approx(np.trace(smoother))
+
+
+def test_stopped_ridge_of_several_outputs():
+    X, y = table()
+    Y = np.column_stack([y, X[:, 2]])
+    both = StoppedKernelRidge(gamma=0.5).fit(X, Y)
+    for j in range(2):
+        one = StoppedKernelRidge(gamma=0.5).fit(X, Y[:, j])
+        np.testing.assert_allclose(both.predict(X)[:, j], one.predict(X), rtol=1e-8)
+        assert both.nu_[j] == pytest.approx(one.nu_)
+
+
+# --- forms of input ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [KernelGDRegressor, StoppedKernelRidge])
+def test_sparse_precomputed_and_callable_are_the_same(make):
+    X, y = table()
+    expected = make(gamma=0.5).fit(X, y).predict(X)
+    np.testing.assert_allclose(make(gamma=0.5).fit(sp.csr_array(X), y).predict(X), expected)
+    K = rbf_kernel(X, gamma=0.5)
+    np.testing.assert_allclose(make(kernel="precomputed").fit(K, y).predict(K), expected)
+    called = make(kernel=lambda A, B: pairwise_kernels(A, B, metric="rbf", gamma=0.5))
+    np.testing.assert_allclose(called.fit(X, y).predict(X), expected, rtol=1e-7)
+    again = pickle.loads(pickle.dumps(make(gamma=0.5).fit(X, y)))
+    np.testing.assert_array_equal(again.predict(X), expected)
+
+
+def test_repeated_rows_and_constants_are_met():
+    X, y = table(40)
+    X[20:] = X[:20]
+    assert np.isfinite(KernelGDRegressor(stopping=500).fit(X, y).predict(X)).all()
+    for make in (KernelGDRegressor, StoppedKernelRidge):
+        np.testing.assert_allclose(make().fit(X, np.full(40, 7.0)).predict(X), 7.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "message"),
+    [
+        ({"step": 2.0}, None, r"at most min\(1, 1/λ₁\) = 1"),
+        ({"kernel": "linear", "step": 1.0}, None, r"at most min\(1, 1/λ₁\)"),
+        ({"step": lambda t: 0.1 * (1 + t)}, None, "never increase"),
+        ({"kernel": sobolev_kernel(1)}, (np.linspace(-1, 1, 9)[:, None], np.ones(9)), "x >= 0"),
+        ({}, (np.ones((3, 1)), np.ones(3)), "minimum of 4"),
+        ({"kernel": "precomputed"}, (np.triu(np.ones((9, 9))), np.ones(9)), "symmetric"),
+        ({"stopping": "cv", "cv": 200}, None, "folds need as many rows"),
+        ({"stopping": "never"}, None, "stopping"),
+        ({"noise": -1.0}, None, "noise"),
+        ({"kernel": lambda A, B: np.ones((2, 2))}, None, "one row and one column"),
+    ],
+)
+def test_bad_input_is_a_sentence(options, data, message):
+    X, y = data or table()
+    with pytest.raises(ValueError, match=message):
+        KernelGDRegressor(**options).fit(X, y)
+
+
+def test_ends_are_warned_of():
+    X, y = table(30)
+    with pytest.warns(UserWarning, match="stopping time is 0"):
+        KernelGDRegressor(noise=1e4).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="reached max_iter=5"):
+        KernelGDRegressor(noise=1e-6, max_iter=5).fit(X, y)
+    model = KernelGDRegressor(stopping=3, solver="lanczos").fit(X, y)
+    with pytest.raises(ValueError, match="beyond the stopping time"):
+        model.predict(X, n_iter=4)
+    with pytest.raises(ValueError, match="whole number"):
+        model.predict(X, n_iter=-1)
+
+
+@pytest.mark.parametrize("make", [KernelGDRegressor, StoppedKernelRidge])
+@pytest.mark.filterwarnings("ignore")
+def test_check_estimator(make):
+    check_estimator(make())
+
+
+STRICT = """
+    import warnings
+    import numpy as np, array_api_strict as xp, sklearn
+    from octavo.kernel import KernelGDRegressor, StoppedKernelRidge
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(260, 3))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=260)
+    models = [StoppedKernelRidge(gamma=0.5)]
+    for solver in ("eigh", "iterate", "lanczos"):
+        for stopping in ("rademacher", "sure", "holdout", "cv", 9):
+            models.append(KernelGDRegressor(gamma=0.5, solver=solver, stopping=stopping,
+                                            max_iter=60, random_state=0))
+    models.append(KernelGDRegressor(gamma=0.5, stopping="holdout", refit=False, random_state=0))
+    warnings.simplefilter("ignore")
+    for model in models:
+        here = model.fit(X, y).predict(X)
+        with sklearn.config_context(array_api_dispatch=True):
+            A, b = xp.asarray(X), xp.asarray(y)
+            there = sklearn.clone(model).fit(A, b).predict(A)
+            assert type(there) is type(A), model
+            np.testing.assert_allclose(np.asarray(there), here, rtol=1e-6, atol=1e-8)
+"""
+
+
+def test_the_array_api_gives_the_same_fits():
+    pytest.importorskip("array_api_strict")
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(STRICT)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"SCIPY_ARRAY_API": "1"},
+    )
+    assert done.returncode == 0, done.stderr

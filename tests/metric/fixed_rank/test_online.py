@@ -1,0 +1,81 @@
+"""Online steps are the paper's formulas, and a stream ends near the batch solution."""
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from octavo.engine.linalg.pair_differences import TableRows
+from octavo.engine.manifolds.fixed_rank import PolarPoint
+from octavo.metric import FixedRankPSDRegressor, OnlineFixedRankPSD
+from octavo.metric.fixed_rank.streams import FlatStream, PolarStream, Schedule
+
+
+def toy(seed=0, n=4000, d=8, r=3):
+    rng = np.random.default_rng(seed)
+    A, G = rng.standard_normal((n, d)), rng.standard_normal((d, r))
+    return A, ((A @ G) ** 2).sum(axis=1) * (1 + 0.1 * rng.standard_normal(n))
+
+
+def test_one_flat_step_is_equation_9():
+    rng = np.random.default_rng(0)
+    G, a, y = rng.standard_normal((5, 2)), rng.standard_normal(5), 1.3
+    stream = FlatStream(G)
+    stream.aim(TableRows(a[None]), np.array([y]), None)
+    stream.move(0.01)
+    e = a @ G @ G.T @ a - y
+    np.testing.assert_allclose(stream.G, G - 2 * 0.01 * e * np.outer(a, a) @ G, rtol=1e-12)
+
+
+def test_one_polar_step_is_equation_20_with_a_symmetric_root():
+    rng = np.random.default_rng(1)
+    U = np.linalg.qr(rng.standard_normal((5, 2)))[0]
+    R = rng.standard_normal((2, 2))
+    R = R @ R.T  # symmetric, as the paper has it before the first step
+    a, y, lam, s = rng.standard_normal(5), 1.3, 0.3, 0.02
+    stream = PolarStream(PolarPoint(U, R), lam)
+    stream.aim(TableRows(a[None]), np.array([y]), None)
+    stream.move(s)
+    e = a @ U @ R @ R @ U.T @ a - y
+    X = np.outer(a, a)
+    moved = U - 2 * lam * s * e * (np.eye(5) - U @ U.T) @ X @ U @ R @ R
+    Q, T = np.linalg.qr(moved)
+    np.testing.assert_allclose(stream.U, Q * np.sign(np.diagonal(T)), rtol=1e-10)
+    root = R @ expm(-0.5 * (1 - lam) * s * e * R @ U.T @ X @ U @ R)
+    np.testing.assert_allclose(stream.R, root, rtol=1e-10)
+
+
+def test_the_schedule_is_equation_23():
+    schedule = Schedule(s=2.0, t0=0.5, unit=4.0, n=100)
+    assert schedule.at(0, 9.0) == 0.5
+    assert schedule.at(50, 9.0) == 0.25
+    assert schedule._replace(safe=True).at(50, 9.0) == pytest.approx(0.25 / 9)
+
+
+@pytest.mark.parametrize("geometry", ["flat", "polar"])
+@pytest.mark.parametrize("schedule", ["annealed", "safe"])
+def test_a_stream_ends_near_the_batch_solution(geometry, schedule):
+    A, y = toy()
+    batch = FixedRankPSDRegressor(3, geometry, tol=1e-9).fit(A, y)
+    online = OnlineFixedRankPSD(3, geometry, schedule=schedule, random_state=0).fit(A, y)
+    cost = 0.5 * np.mean((online.predict(A) - y) ** 2)
+    start = 0.5 * np.mean((y - y.mean()) ** 2)
+    assert cost - batch.objective_ < 0.02 * start
+
+
+def test_blocks_and_bounds():
+    A, y = toy(1)
+    relation = np.where(np.arange(len(y)) % 2, 1, -1)
+    model = OnlineFixedRankPSD(3, random_state=0)
+    for block in np.split(np.arange(len(y)), 8):
+        model.partial_fit(A[block], y[block] * (1 + 0.2 * relation[block]), relation[block])
+    assert model.n_seen_ == len(y)
+    bound = y * (1 + 0.2 * relation)
+    broken = np.maximum(relation * (model.predict(A) - bound), 0.0)
+    identity = np.maximum(relation * ((A**2).sum(axis=1) - bound), 0.0)
+    assert np.mean(broken**2) < 0.1 * np.mean(identity**2)
+
+
+def test_a_first_block_below_the_rank_is_refused():
+    A, y = toy(2, n=2)
+    with pytest.raises(ValueError, match="n_samples=2"):
+        OnlineFixedRankPSD(3).partial_fit(A, y)
