@@ -313,6 +313,31 @@ PROBLEMS = (
         "bayes/plot_latent_gaussian",
     ),
     Problem(
+        "events",
+        "I have a log of events, and want to know which accounts are fraudulent",
+        (
+            "A row an account, from raw clicks, calls or transactions: `ClickLog` and "
+            "`EventFeatures`, with `larc257` to begin with.",
+            "Few frauds among many: `StratifiedBootstrapForest`, `MetaCost`, `APBlender`; fewer "
+            "features by `BackwardElimination`; what changed since by `drift_report`.",
+        ),
+        "tsfresh makes features of single series; imbalanced-learn resamples tables.",
+        (
+            "click fraud",
+            "fraud detection",
+            "bots",
+            "abuse",
+            "event log",
+            "feature engineering",
+            "imbalanced classes",
+            "class imbalance",
+            "rare events",
+            "concept drift",
+            "average precision",
+        ),
+        "linear/plot_event_features",
+    ),
+    Problem(
         "survival",
         "Time until an event, and some rows are censored",
         (

@@ -29,6 +29,7 @@ from octavo.data.kernel.steerable import HiddenClusters as HiddenClusters
 from octavo.data.kernel.steerable import TwoClasses as TwoClasses
 from octavo.data.kernel.steerable import make_g241 as make_g241
 from octavo.data.kernel.steerable import make_hidden_clusters as make_hidden_clusters
+from octavo.data.linear.click_fraud import make_click_fraud as make_click_fraud
 from octavo.data.linear.clicks import make_clicks as make_clicks
 from octavo.data.linear.interactions import TriggerCorpus as TriggerCorpus
 from octavo.data.linear.interactions import make_tic_tac_toe as make_tic_tac_toe

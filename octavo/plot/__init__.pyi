@@ -99,6 +99,12 @@ from octavo.plot.linear.code_length import plot_code_costs as plot_code_costs
 from octavo.plot.linear.code_length import plot_description_length as plot_description_length
 from octavo.plot.linear.code_length import plot_selection_scores as plot_selection_scores
 from octavo.plot.linear.code_length import plot_support_map as plot_support_map
+from octavo.plot.linear.event_features import plot_click_timeline as plot_click_timeline
+from octavo.plot.linear.event_features import plot_country_shares as plot_country_shares
+from octavo.plot.linear.event_features import plot_elimination as plot_elimination
+from octavo.plot.linear.event_features import plot_gap_profile as plot_gap_profile
+from octavo.plot.linear.event_features import plot_precision_recall as plot_precision_recall
+from octavo.plot.linear.event_features import plot_redflags as plot_redflags
 from octavo.plot.linear.intersections import plot_board_patterns as plot_board_patterns
 from octavo.plot.linear.intersections import plot_intersection_tree as plot_intersection_tree
 from octavo.plot.linear.intersections import plot_pattern_prevalence as plot_pattern_prevalence

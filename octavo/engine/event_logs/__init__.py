@@ -1,1 +1,1 @@
-"""Event logs and series: reductions, time warping."""
+"""Event logs and series: coded columns, exact reductions after one sort, time warping."""

@@ -1,0 +1,491 @@
+"""Reductions of an event log that is sorted by entity and time.
+
+Rows of one entity lie together (``offsets``), their bins of time never fall. A count of distinct
+values then needs no sort: a table holds, for each code, the last group in which it was seen.
+Means and spreads are running ones (Welford's update), so that constant series spread by zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats, Ints
+
+__all__ = [
+    "Groups",
+    "Moments",
+    "canonical_order",
+    "count_keys",
+    "distinct_counts",
+    "entropy_chao_shen",
+    "entropy_plugin",
+    "moments",
+    "run_shares",
+    "segments",
+    "series_summary",
+]
+
+JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+STATISTICS = ("count", "mean", "max", "sum", "sumsq", "std")
+
+
+class Groups(NamedTuple):
+    """Groups of rows: how many, the first row of each, and where each entity's groups begin."""
+
+    counts: NDArray[np.int32]
+    first: Ints
+    offsets: Ints
+
+    def where(self, keep: NDArray[np.bool_]) -> Groups:
+        """Return some of the groups."""
+        before = np.concatenate([[0], np.cumsum(keep)])
+        return Groups(self.counts[keep], self.first[keep], before[self.offsets])
+
+
+class Moments(NamedTuple):
+    """Statistics of the values of each entity; zero where it has none."""
+
+    n: Ints
+    mean: Floats
+    variance: Floats
+    skewness: Floats
+    max: Floats
+    over: Floats
+
+
+def canonical_order(
+    entity: NDArray[np.int32], time: Ints, codes: Sequence[NDArray[np.int32]]
+) -> Ints:
+    """Return the order of rows by entity, then time, then codes.
+
+    Rows that are equal in all of them are alike: whatever order they came in, the sorted log is
+    the same, and so is every sum over it, to the last bit.
+
+    Parameters
+    ----------
+    entity : ndarray of shape (n,)
+        Codes of entities.
+    time : ndarray of shape (n,)
+        Seconds.
+    codes : sequence of ndarray of shape (n,)
+        Columns that order the rows of one entity and second.
+
+    Returns
+    -------
+    order : ndarray of shape (n,)
+        Row numbers.
+    """
+    if not len(time):
+        return np.empty(0, dtype=np.int64)
+    span = int(time.max()) - int(time.min()) + 1
+    if (int(entity.max()) + 1) * span >= 2**62:
+        keys: tuple[Any, ...] = (*codes, time, entity)
+        return np.lexsort(keys)
+    packed = entity.astype(np.int64) * span + (time - time.min())
+    order = np.argsort(packed, kind="stable")
+    ordered = packed[order]
+    tied = np.zeros(len(order), dtype=bool)
+    tied[1:] = ordered[1:] == ordered[:-1]
+    tied[:-1] |= tied[1:]
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((*(column[rows] for column in codes), packed[rows]))]
+    return order
+
+
+def segments(offsets: Ints, bins: Ints) -> tuple[Ints, Ints]:
+    """Return where each (entity, bin) begins, and where each entity's segments begin.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_entities + 1,)
+        Where the rows of each entity begin.
+    bins : ndarray of shape (n,)
+        Bins of time, never falling within an entity.
+
+    Returns
+    -------
+    starts : ndarray
+        First rows.
+    segment_offsets : ndarray of shape (n_entities + 1,)
+        Positions among them.
+    """
+    new = np.ones(len(bins), dtype=bool)
+    new[1:] = bins[1:] != bins[:-1]
+    new[offsets[:-1][offsets[:-1] < len(bins)]] = True
+    starts = np.flatnonzero(new)
+    return starts, np.searchsorted(starts, offsets)
+
+
+@njit(**JIT)
+def _distinct(starts, n, codes, size):
+    seen = np.full(size, -1, np.int64)
+    found = np.zeros(len(starts), np.int64)
+    for s in range(len(starts)):
+        stop = starts[s + 1] if s + 1 < len(starts) else n
+        for i in range(starts[s], stop):
+            c = codes[i]
+            if c >= 0 and seen[c] != s:
+                seen[c] = s
+                found[s] += 1
+    return found
+
+
+def distinct_counts(starts: Ints, codes: NDArray[np.int32], size: int) -> Ints:
+    """Return how many distinct values each segment of rows holds, missing ones apart.
+
+    Parameters
+    ----------
+    starts : ndarray
+        First rows of the segments, rising; a segment ends where the next begins.
+    codes : ndarray of shape (n,)
+        Codes from 0 to size - 1, or -1.
+    size : int
+        Number of codes.
+
+    Returns
+    -------
+    counts : ndarray
+        One per segment.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.engine.event_logs.reductions import distinct_counts
+    >>> codes = np.array([0, 0, 1, -1, 1], dtype=np.int32)
+    >>> distinct_counts(np.array([0, 3]), codes, 2)
+    array([2, 1])
+    """
+    return _distinct(np.asarray(starts, dtype=np.int64), len(codes), codes, max(size, 1))
+
+
+@njit(**JIT)
+def _count_keys(offsets, bins, codes, size):
+    n = len(codes)
+    seen = np.full(size, -1, np.int64)
+    slot = np.zeros(size, np.int64)
+    counts = np.empty(n, np.int32)
+    first = np.empty(n, np.int64)
+    group_offsets = np.zeros(len(offsets), np.int64)
+    n_groups, segment = 0, -1
+    for e in range(len(offsets) - 1):
+        for i in range(offsets[e], offsets[e + 1]):
+            if i == offsets[e] or bins[i] != bins[i - 1]:
+                segment += 1
+            c = codes[i]
+            if seen[c] == segment:
+                counts[slot[c]] += 1
+            else:
+                seen[c] = segment
+                slot[c] = n_groups
+                counts[n_groups] = 1
+                first[n_groups] = i
+                n_groups += 1
+        group_offsets[e + 1] = n_groups
+    return counts[:n_groups].copy(), first[:n_groups].copy(), group_offsets
+
+
+def count_keys(offsets: Ints, bins: Ints, codes: NDArray[np.int32], size: int) -> Groups:
+    """Count the rows of each (entity, bin, key) that occurs.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_entities + 1,)
+        Where the rows of each entity begin.
+    bins : ndarray of shape (n,)
+        Bins of time, never falling within an entity.
+    codes : ndarray of shape (n,)
+        Keys from 0 to size - 1.
+    size : int
+        Number of keys.
+
+    Returns
+    -------
+    groups : Groups
+        In the order of their first rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.engine.event_logs.reductions import count_keys
+    >>> keys = np.array([0, 0, 1, 0], dtype=np.int32)
+    >>> count_keys(np.array([0, 4]), np.array([0, 0, 0, 1]), keys, 2).counts
+    array([2, 1, 1], dtype=int32)
+    """
+    return Groups(*_count_keys(offsets, bins, codes, max(size, 1)))
+
+
+@njit(**JIT)
+def _moments(values, offsets, more_than):
+    m = len(offsets) - 1
+    out = np.zeros((5, m))
+    for e in range(m):
+        n = offsets[e + 1] - offsets[e]
+        if n == 0:
+            continue
+        total, top, over = 0.0, values[offsets[e]] + 0.0, 0.0
+        for i in range(offsets[e], offsets[e + 1]):
+            total += values[i]
+            top = max(top, values[i] + 0.0)
+            if values[i] > more_than:
+                over += values[i]
+        mean = total / n
+        second, third = 0.0, 0.0
+        for i in range(offsets[e], offsets[e + 1]):
+            d = values[i] - mean
+            second += d * d
+            third += d * d * d
+        second /= n
+        out[0, e] = mean
+        out[1, e] = second
+        if second > 1e-24 * mean * mean:  # else nothing but rounding
+            out[2, e] = third / n / second**1.5
+        out[3, e] = top
+        out[4, e] = over
+    return out
+
+
+def moments(values: NDArray[Any], offsets: Ints, more_than: float = 2) -> Moments:
+    """Return the population's statistics of each entity's values.
+
+    Parameters
+    ----------
+    values : ndarray
+        Numbers, one entity after the other.
+    offsets : ndarray of shape (n_entities + 1,)
+        Where the values of each entity begin.
+    more_than : float, default=2
+        `Moments.over` is the sum of the values that are larger.
+
+    Returns
+    -------
+    moments : Moments
+        Number, mean, variance, skewness, maximum, sum of the larger values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.engine.event_logs.reductions import moments
+    >>> found = moments(np.array([5, 1, 1]), np.array([0, 3]))
+    >>> float(found.over[0]), round(float(found.variance[0]), 3)
+    (5.0, 3.556)
+    """
+    offsets = np.asarray(offsets, dtype=np.int64)
+    return Moments(np.diff(offsets), *_moments(values, offsets, float(more_than)))
+
+
+@njit(**JIT)
+def _entropies(counts, offsets, corrected):
+    out = np.zeros(len(offsets) - 1)
+    for e in range(len(out)):
+        total, single = 0.0, 0.0
+        for i in range(offsets[e], offsets[e + 1]):
+            total += counts[i]
+            if counts[i] == 1:
+                single += 1
+        if total == 0:
+            continue
+        if single == total:
+            single = total - 1  # else the coverage is zero
+        cover = 1.0 - single / total if corrected else 1.0
+        for i in range(offsets[e], offsets[e + 1]):
+            if counts[i] > 0:
+                p = cover * counts[i] / total
+                met = -np.expm1(total * np.log1p(-p)) if corrected and p < 1.0 else 1.0
+                out[e] -= p * np.log(p) / met
+    return out
+
+
+def entropy_plugin(counts: NDArray[Any], offsets: Ints) -> Floats:
+    """Return the entropy, in nats, of the shares of each entity's counts.
+
+    Parameters
+    ----------
+    counts : ndarray
+        Counts, one entity after the other.
+    offsets : ndarray of shape (n_entities + 1,)
+        Where each entity begins.
+
+    Returns
+    -------
+    entropy : ndarray of shape (n_entities,)
+        Zero where there are no counts.
+    """
+    return np.abs(_entropies(counts, np.asarray(offsets, dtype=np.int64), False))
+
+
+def entropy_chao_shen(counts: NDArray[Any], offsets: Ints) -> Floats:
+    """Return Chao and Shen's estimate of the entropy, in nats, from each entity's counts.
+
+    Parameters
+    ----------
+    counts : ndarray
+        Counts, one entity after the other.
+    offsets : ndarray of shape (n_entities + 1,)
+        Where each entity begins.
+
+    Returns
+    -------
+    entropy : ndarray of shape (n_entities,)
+        Zero where there are no counts.
+    """
+    return np.abs(_entropies(counts, np.asarray(offsets, dtype=np.int64), True))
+
+
+@njit(**JIT)
+def _add(row, x):
+    """Add a number to (count, mean, max, sum, sum of squares, sum of squared deviations)."""
+    row[0] += 1.0
+    shift = x - row[1]
+    row[1] += shift / row[0]
+    row[5] += shift * (x - row[1])
+    if x > row[2]:
+        row[2] = x
+    row[3] += x
+    row[4] += x * x
+
+
+@njit(**JIT)
+def _series(values, bins, offsets, n_bins):
+    m = len(offsets) - 1
+    out = np.zeros((m, 3, 6))
+    for e in range(m):
+        begin, end = offsets[e], offsets[e + 1]
+        for i in range(begin, end):
+            v = values[i]
+            if v != 0:
+                _add(out[e, 0], v)
+            before = 0.0
+            if i > begin and bins[i - 1] == bins[i] - 1:
+                before = values[i - 1]
+            elif i > begin and values[i - 1] > 0:  # falls to zero in an empty bin
+                _add(out[e, 2], values[i - 1])
+            if bins[i] > 0:
+                if v > before:
+                    _add(out[e, 1], v - before)
+                elif v < before:
+                    _add(out[e, 2], before - v)
+        if end > begin and bins[end - 1] < n_bins[e] - 1 and values[end - 1] > 0:
+            _add(out[e, 2], values[end - 1])
+        for k in range(3):
+            if out[e, k, 0] > 0:
+                out[e, k, 1] = out[e, k, 3] / out[e, k, 0]
+                out[e, k, 5] = np.sqrt(out[e, k, 5] / out[e, k, 0])
+    return out
+
+
+def series_summary(values: Floats, bins: Ints, offsets: Ints, n_bins: Ints) -> Floats:
+    """Summarise each entity's series and its rises and falls over their nonzero entries.
+
+    The series is zero in the bins that are not listed; rises and falls are those between
+    neighbouring bins, zeros included.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Values of the bins that are listed, not negative.
+    bins : ndarray of shape (n,)
+        Their bins, rising within an entity, from 0.
+    offsets : ndarray of shape (n_entities + 1,)
+        Where each entity begins.
+    n_bins : ndarray of shape (n_entities,)
+        Lengths of the series.
+
+    Returns
+    -------
+    summary : ndarray of shape (n_entities, 3, 6)
+        For the series, its rises and its falls: count, mean, maximum, sum, sum of squares and
+        standard deviation of the population.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.engine.event_logs.reductions import series_summary
+    >>> bins, ends = np.array([1, 2]), np.array([0, 2])
+    >>> series_summary(np.array([2.0, 5.0]), bins, ends, np.array([4]))[0, :, 3]  # 0 2 5 0
+    array([7., 5., 5.])
+    """
+    return _series(values, bins, offsets, n_bins)
+
+
+@njit(**JIT)
+def _runs(offsets, time, codes, size):
+    m = len(offsets) - 1
+    seen = np.full(size, -1, np.int64)
+    out = np.zeros((2, m))
+    tie = -1
+    for e in range(m):
+        begin, end = offsets[e], offsets[e + 1]
+        same, last, i = 0, -1, begin
+        while i < end:
+            # Clicks of one second are in the order of their codes, whatever that of the rows.
+            tie += 1
+            low, high, different, j = codes[i], codes[i], 0, i
+            while j < end and time[j] == time[i]:
+                low, high = min(low, codes[j]), max(high, codes[j])
+                if seen[codes[j]] != tie:
+                    seen[codes[j]] = tie
+                    different += 1
+                j += 1
+            same += j - i - different
+            if low == last:
+                same += 1
+            last, i = high, j
+        tie += 1
+        kinds = 0
+        for i in range(begin, end):
+            if seen[codes[i]] != tie:
+                seen[codes[i]] = tie
+                kinds += 1
+        if end > begin:
+            out[0, e] = same / (end - begin)
+            out[1, e] = (end - begin - kinds) / (end - begin)
+    return out
+
+
+def run_shares(
+    offsets: Ints, time: Ints, codes: NDArray[np.int32], size: int
+) -> tuple[Floats, Floats]:
+    """Return the shares of rows whose next row has the same code.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_entities + 1,)
+        Where the rows of each entity begin.
+    time : ndarray of shape (n,)
+        Seconds, never falling within an entity.
+    codes : ndarray of shape (n,)
+        Codes from 0 to size - 1.
+    size : int
+        Number of codes.
+
+    Returns
+    -------
+    by_time, by_code : ndarray of shape (n_entities,)
+        With rows in the order of time and then code, and of code alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.engine.event_logs.reductions import run_shares
+    >>> codes = np.array([0, 0, 1, 0], dtype=np.int32)
+    >>> run_shares(np.array([0, 4]), np.arange(4), codes, 2)
+    (array([0.25]), array([0.5]))
+    """
+    by_time, by_code = _runs(offsets, time, codes, max(size, 1))
+    return by_time, by_code
+
+
+def _warmup() -> None:
+    offsets, bins = np.array([0, 2]), np.array([0, 1])
+    codes = np.zeros(2, dtype=np.int32)
+    distinct_counts(offsets[:-1], codes, 1)
+    groups = count_keys(offsets, bins, codes, 1)
+    moments(groups.counts, groups.offsets)
+    entropy_plugin(groups.counts, groups.offsets)
+    series_summary(np.ones(2), bins, offsets, np.array([2]))
+    run_shares(offsets, bins, codes, 1)

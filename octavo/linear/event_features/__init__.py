@@ -1,0 +1,1 @@
+"""Features of entities from event logs, and models for few positives among many rows."""
