@@ -30,6 +30,7 @@ WITHOUT_SNIPPET = {
     "docs/claims.md": "the rules of judgement",
     "docs/contributing.md": "includes CONTRIBUTING.md",
     "docs/install.md": "shell commands",
+    "docs/roadmap.md": "a list of what is open",
     "docs/reliability.md": "a report on what was tried",
     "docs/vocabulary.md": "a list of words",
 }
