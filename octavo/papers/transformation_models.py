@@ -60,7 +60,7 @@ PAPER = Paper(
             "that ignores the order or the gaps.",
             peers=("sksurv", "mord"),
             plots=(
-                "plot_partial_effects",
+                "plot_utility_effects",
                 "plot_predicted_survival",
                 "plot_sparse_path",
                 "plot_transformation",

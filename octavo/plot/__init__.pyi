@@ -178,10 +178,10 @@ from octavo.plot.sequence.hmm_mixtures import plot_hmm_tree as plot_hmm_tree
 from octavo.plot.sequence.hmm_mixtures import plot_responsibilities as plot_responsibilities
 from octavo.plot.survival.classical import plot_risk_groups as plot_risk_groups
 from octavo.plot.survival.classical import plot_time_roc as plot_time_roc
-from octavo.plot.survival.minlip import plot_partial_effects as plot_partial_effects
 from octavo.plot.survival.minlip import plot_predicted_survival as plot_predicted_survival
 from octavo.plot.survival.minlip import plot_sparse_path as plot_sparse_path
 from octavo.plot.survival.minlip import plot_transformation as plot_transformation
+from octavo.plot.survival.minlip import plot_utility_effects as plot_utility_effects
 from octavo.plot.survival.mismatch import plot_group_survival as plot_group_survival
 from octavo.plot.survival.mismatch import plot_maxmin_curve as plot_maxmin_curve
 from octavo.plot.survival.mismatch import plot_mismatch_matrix as plot_mismatch_matrix

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -178,3 +179,10 @@ def test_problems_lead_somewhere(problem):
     assert (ROOT / "examples" / f"{problem.picture}.py").exists()
     assert problem.words
     assert problem.elsewhere.endswith(".")
+
+
+def test_no_name_is_exported_by_two_modules_of_a_package():
+    for stub in sorted(PACKAGE.glob("*/__init__.pyi")):
+        names = re.findall(r"import (\w+) as", stub.read_text(encoding="utf-8"))
+        twice = sorted({name for name in names if names.count(name) > 1})
+        assert not twice, f"{stub.parent.name} exports {twice} twice: the later hides the earlier"

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from octavo._outside_text import literal
 
 __all__ = [
-    "plot_partial_effects",
     "plot_predicted_survival",
     "plot_sparse_path",
     "plot_transformation",
+    "plot_utility_effects",
 ]
 
 
@@ -47,7 +47,7 @@ def plot_transformation(
     return ax
 
 
-def plot_partial_effects(
+def plot_utility_effects(
     model: Any,
     X: ArrayLike,
     *,

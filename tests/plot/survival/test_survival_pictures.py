@@ -9,12 +9,12 @@ import pytest
 
 from octavo.data import make_two_arms
 from octavo.plot import (
-    plot_partial_effects,
     plot_predicted_survival,
     plot_risk_groups,
     plot_sparse_path,
     plot_time_roc,
     plot_transformation,
+    plot_utility_effects,
 )
 from octavo.survival import (
     MinlipRanker,
@@ -40,7 +40,7 @@ def test_pictures_hold_the_data():
         sorted(line.get_ydata()[-1] for line in ax.lines),
         np.sort(model.predict_survival_function(X[:10], times)[:, -1]),
     )
-    axes = plot_partial_effects(model, X, names=["age", "arm"])
+    axes = plot_utility_effects(model, X, names=["age", "arm"])
     assert axes[1].get_xlabel() == "arm"
     slope = np.ptp(axes[1].lines[0].get_ydata())
     assert slope == pytest.approx(abs(model.coef_[1]))
