@@ -1,5 +1,6 @@
 """Settings of the process, made before scipy is imported and children are started."""
 
+import contextlib
 import os
 import signal
 
@@ -8,3 +9,10 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")  # scikit-learn's array API checks
 # interrupts need to be heard.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config):
+    """Import dcor before workers start: it compiles on import, and two that do so at once crash."""
+    if not hasattr(config, "workerinput"):
+        with contextlib.suppress(ImportError):
+            import dcor  # noqa: F401

@@ -254,16 +254,16 @@ def _octavo_candidate(method: Method, name: str, problem: Problem) -> Candidate 
         return None
     estimator: Any = cls()
     tags = estimator.__sklearn_tags__()
-    if not tags.input_tags.two_d_array or not _does_task(method, tags, problem.task, estimator):
+    if not tags.input_tags.two_d_array or not _does_task(tags, problem.task, estimator):
         return None
     if tools := TOOL_NAMES & set(estimator.get_params(deep=False)):
         return NotTried(name, f"it is a tool around other models (its {', '.join(sorted(tools))})")
     return _with_hints(method, name, estimator, tags, problem)
 
 
-def _does_task(method: Method, tags: Any, task: str, estimator: Any) -> bool:
+def _does_task(tags: Any, task: str, estimator: Any) -> bool:
     if task == "survival":
-        return method.room == "survival" and hasattr(estimator, "predict")
+        return hasattr(estimator, "predict") and hasattr(estimator, "predict_survival_function")
     kinds = {"classification": "classifier", "regression": "regressor", "clustering": "clusterer"}
     return tags.estimator_type == kinds[task]
 
