@@ -53,9 +53,10 @@ def test_durations_read_well():
 @pytest.mark.parametrize("name", MODULES)
 def test_benchmarks_are_well_formed(name):
     contests = load_benchmark(name).CONTESTS
-    assert contests
+    assert any(len(contest.solvers) >= 2 for contest in contests), "no peer at all"
     for contest in contests:
-        assert len(contest.solvers) >= 2, "no peer"
+        # What no peer can do at that size is measured alone, and says what it aims at.
+        assert len(contest.solvers) >= 2 or contest.target, "no peer"
         assert set(contest.work) <= set(contest.solvers)
 
 
