@@ -160,16 +160,15 @@ class _Anew:
         if n_rows:
             A = sparse.vstack(self._rows).tocsr()
             low, high = np.concatenate(self._row_lower), np.concatenate(self._row_upper)
-            equal, below, above = low == high, (low < high) & (high < np.inf), low > -np.inf
-            above &= ~equal
-            program = {
-                "A_eq": A[equal] if equal.any() else None,
-                "b_eq": low[equal] if equal.any() else None,
-                "A_ub": sparse.vstack([A[below], -A[above]]) if (below | above).any() else None,
-                "b_ub": np.concatenate([high[below], -low[above]])
-                if (below | above).any()
-                else None,
-            }
+            equal = low == high
+            below, above = ~equal & (high < np.inf), ~equal & (low > -np.inf)
+            if equal.any():
+                program |= {"A_eq": A[equal], "b_eq": low[equal]}
+            if (below | above).any():
+                program |= {
+                    "A_ub": sparse.vstack([A[below], -A[above]]),
+                    "b_ub": np.concatenate([high[below], -low[above]]),
+                }
         found = linprog(
             self._cost,
             bounds=np.column_stack([self._lower, self._upper]),
@@ -278,8 +277,8 @@ def solve_lazily(
     program : LazyRows
         The program with the rows that are known at first.
     separate : callable
-        Takes an optimal `LinearSolution` and returns the `Rows` that it violates, or others that are
-        worth having; None or no rows end the loop.
+        Takes an optimal `LinearSolution` and returns the `Rows` that it violates, or others that
+        are worth having; None or no rows end the loop.
     max_rounds : int, default=1000
         Most solves.
     step : callable, optional
