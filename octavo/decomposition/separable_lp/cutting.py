@@ -42,8 +42,8 @@ _CLEAR = 1e-9  # what HiGHS can tell from zero
 class ColumnPrograms:
     """min ||m_j - M x|| over 0 ≤ x ≤ upper for any j, by programs whose bounds alone change.
 
-    With z = x - e_j the rows are the same for all columns: M z + s = 0. Each column has a program of
-    its own where memory allows, else one program serves all and is told the basis of each.
+    With z = x - e_j the rows are the same for all columns: M z + s = 0. Each column has a program
+    of its own where memory allows, else one program serves all and is told the basis of each.
     """
 
     def __init__(self, M: Floats, ball: str):
@@ -98,7 +98,7 @@ class ColumnPrograms:
 
 
 def l1_weights(points: Floats, targets: Floats) -> Floats:
-    """Return Z ≥ 0 (n_points, n_targets) of least ||t_j - Z_j points||_1 for each row t_j of targets.
+    """Return Z ≥ 0 (n_points, n_targets) with the least l1 residual of each target.
 
     Parameters
     ----------
@@ -146,7 +146,9 @@ class _Cuts:
         """Return the lower bound of the master's multipliers, computed from the data."""
         U = np.zeros(self.program.M.shape)
         weights = np.maximum(duals[len(duals) - sum(map(len, self.owners)) :], 0.0)
-        np.add.at(U.T, np.concatenate(self.owners), weights[:, None] * np.hstack(self.multipliers).T)
+        np.add.at(
+            U.T, np.concatenate(self.owners), weights[:, None] * np.hstack(self.multipliers).T
+        )
         return lower_bound(self.program, U)
 
     def separate(self, solution: LinearSolution) -> Rows | None:

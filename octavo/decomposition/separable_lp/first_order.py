@@ -36,8 +36,8 @@ _CODES = {"l1": _L1, "linf": _LINF, "l2": _L2}
 def _project_rows(Z, shift, out):
     """Project each row i, with shift_i taken off z_ii, on {0 ≤ x_j ≤ x_i ≤ 1}.
 
-    t = x_ii solves t = (z_ii + Σ_{z_ij > t} z_ij) / (1 + #{z_ij > t}): Newton's method from below on a
-    concave increasing function, which ends after finitely many steps.
+    t = x_ii solves t = (z_ii + Σ_{z_ij > t} z_ij) / (1 + #{z_ij > t}): Newton's method from below
+    on a concave increasing function, which ends after finitely many steps.
     """
     n = Z.shape[0]
     for i in range(n):
@@ -86,7 +86,7 @@ def _project_columns(V, radii, code, out):
 
 
 def _project_frobenius(V: Floats, norms: Floats, radius: float) -> Floats:
-    """Project on {Σ_j c_j² ||v_j||² ≤ radius²}: v_j / (1 + λ c_j²), λ by bisection in its logarithm."""
+    """Project on {Σ_j c_j² ||v_j||² ≤ radius²}: v_j / (1 + λ c_j²), λ by bisection."""
     weights, squares = norms**2, np.einsum("ij,ij->j", V, V)
 
     def excess(factor):
@@ -114,6 +114,14 @@ def _scale_of(M: Floats) -> float:
     return 1.0 / max(rest, 1e-3 * float(values[0]))
 
 
+def _regularized_inverse(A: Floats) -> Floats:
+    """Return A'(I + A A')⁻¹ = (I + A'A)⁻¹ A', by the smaller of the two."""
+    m, n = A.shape
+    if m <= n:
+        return np.ascontiguousarray(np.linalg.solve(np.eye(m) + A @ A.T, A).T)
+    return np.linalg.solve(np.eye(n) + A.T @ A, A.T)
+
+
 class _Splitting:
     """The state of the iteration: X and R on the graph, their multipliers, and the penalty."""
 
@@ -123,7 +131,7 @@ class _Splitting:
         self.program, self.scale = program, _scale_of(M)
         self.unit = float(np.abs(program.costs).mean()) or 1.0
         self.A = self.scale * M
-        self.inverse = np.linalg.inv(np.eye(m) + self.A @ self.A.T)
+        self.back = _regularized_inverse(self.A)
         self.X, self.R = np.zeros((n, n)), self.A.copy()
         self.x_dual, self.r_dual = np.zeros((n, n)), np.zeros((m, n))
         self.x_half, self.r_half = np.empty((n, n)), np.empty((m, n))
@@ -143,7 +151,7 @@ class _Splitting:
             _project_columns(target, radii, _CODES[program.ball], self.r_half)
         x_sum = _RELAXED * self.x_half + (1.0 - _RELAXED) * self.X + self.x_dual
         r_sum = _RELAXED * self.r_half + (1.0 - _RELAXED) * self.R + self.r_dual
-        X = x_sum - A.T @ (self.inverse @ (r_sum - A + A @ x_sum))
+        X = x_sum - self.back @ (r_sum - A + A @ x_sum)
         R = A - A @ X
         primal = np.hypot(_length(self.x_half - X), _length(self.r_half - R))
         dual = np.hypot(_length(X - self.X), _length(R - self.R))

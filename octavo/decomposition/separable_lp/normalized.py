@@ -3,13 +3,13 @@
 Points are the columns of M here, as in the paper. With X_ij = (c_i / c_j) Y_ij, c_j = ||m_j||_1 and
 columns scaled to unit l1 norm, the programs (2), (3), (7) and (8) are all
 
-    min p'd   such that   ||m_j - M x_j|| ≤ β_j,   0 ≤ X_ij ≤ d_i,   X_ii = d_i ≤ 1   (tr X = r in (2))
+    min p'd   such that   ||m_j - M x_j|| ≤ β_j,   0 ≤ X_ij ≤ d_i,   X_ii = d_i ≤ 1
 
-and differ in the radii β alone (Section 4): ρε in (3) and (7), ρε / c_j in (8), and 2ε in (2). Other
-norms are Remark 12's noise models.
+(and tr X = r in (2)), and differ in the radii β alone (Section 4): ρε in (3) and (7), ρε / c_j in
+(8), and 2ε in (2). Other norms are Remark 12's noise models.
 
-A column with x_jj < d_j costs nothing: t e_j + (1 - t) x_j leaves (1 - t) times its residual, so that
-any x_j ≤ d within its radius becomes one with x_jj = d_j. Given d, the columns are therefore
+A column with x_jj < d_j costs nothing: t e_j + (1 - t) x_j leaves (1 - t) times its residual, so
+that any x_j ≤ d within its radius becomes one with x_jj = d_j. Given d, the columns are therefore
 independent, which is what the solvers build on.
 
 Reference: Gillis and Luce (2014), "Robust near-separable nonnegative matrix factorization using
@@ -34,9 +34,9 @@ SLACK = 1e-8  # of a point of unit norm: a residual so little beyond its radius 
 class NormalizedProgram(NamedTuple):
     """One program in the form above.
 
-    `M` (n_features, n_points) has columns of unit l1 norm, whose norms were `norms`; `kept` are their
-    places among all points, zero ones left out. `radii` has β_j. For the ball "frobenius" the only
-    constraint is that the columns of M - MX, times `norms`, have a Frobenius norm of at most
+    `M` (n_features, n_points) has columns of unit l1 norm, whose norms were `norms`; `kept` are
+    their places among all points, zero ones left out. `radii` has β_j. For the ball "frobenius" the
+    only constraint is that the columns of M - MX, times `norms`, have a Frobenius norm of at most
     ``radii[0]``. `trace` is r in (2), and None otherwise.
     """
 
@@ -65,6 +65,7 @@ def normalize(X: Floats, epsilon, rho, noise, costs, trace=None) -> NormalizedPr
     norms = np.abs(X).sum(axis=1)
     kept = np.flatnonzero(norms > 0)
     norms = norms[kept]
+    X = X[:, np.abs(X).max(axis=0) > 0]  # a feature that is zero everywhere asks nothing
     M = np.ascontiguousarray((X[kept] / norms[:, None]).T)
     if noise == "relative":
         radii = np.full(len(kept), rho * epsilon)  # (7)

@@ -85,7 +85,7 @@ def solve_by_cvxpy(program: NormalizedProgram) -> Solved:
     n = M.shape[1]
     X = cp.Variable((n, n), nonneg=True)
     residual, diagonal = M - M @ X, cp.diag(X)
-    rules = [X <= cp.reshape(diagonal, (n, 1), order="C") @ np.ones((1, n)), diagonal <= 1.0]
+    rules = [cp.reshape(diagonal, (n, 1), order="C") @ np.ones((1, n)) >= X, diagonal <= 1.0]
     if program.ball == "frobenius":
         rules.append(cp.norm(residual @ np.diag(program.norms), "fro") <= radii[0])
     else:
