@@ -152,10 +152,10 @@ def make_swimmer():
         for position, (down, right) in enumerate(steps):
             for k in range(1, 4):
                 parts[row + k * down, column + k * right] = 2 + 4 * limb + position
-    parts = parts.ravel()
+    flat = parts.ravel()
     return np.array(
         [
-            np.isin(parts, [1, *(2 + 4 * limb + position for limb, position in enumerate(pose))])
+            np.isin(flat, [1, *(2 + 4 * limb + position for limb, position in enumerate(pose))])
             for pose in product(range(4), repeat=4)
         ],
         dtype=np.float64,

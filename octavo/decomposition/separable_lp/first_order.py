@@ -119,7 +119,7 @@ def _regularized_inverse(A: Floats) -> Floats:
     m, n = A.shape
     if m <= n:
         return np.ascontiguousarray(np.linalg.solve(np.eye(m) + A @ A.T, A).T)
-    return np.linalg.solve(np.eye(n) + A.T @ A, A.T)
+    return np.asarray(np.linalg.solve(np.eye(n) + A.T @ A, A.T), dtype=np.float64)
 
 
 class _Splitting:
