@@ -13,7 +13,7 @@ from octavo.compare.results.page import verdict
 from octavo.compare.running.progress_bar import ComparisonBar, clock
 from tests.app.browser import open_browser
 from tests.compare.methods.test_candidates import FRAME
-from tests.compare.test_runner import guess, linear, odd
+from tests.compare.running.test_runner import guess, linear, odd
 
 
 class Balanced(HTMLParser):
@@ -243,7 +243,7 @@ def test_a_warning_stands_beside_its_method_and_evaluations_are_told(tmp_path):
     import warnings
 
     from octavo.compare.methods.candidates import EVALUATIONS, Candidate
-    from tests.compare.test_runner import Odd
+    from tests.compare.running.test_runner import Odd
 
     class Warns(Odd):
         def fit(self, X, y):
