@@ -60,71 +60,55 @@ def objective(matrix: sp.csr_array, W: Floats, H: Floats, alpha: float, loss: st
 
 
 @njit(cache=True, nogil=True)
-def _ridge_rows(indptr, indices, data, H, alpha, W):
+def _ridge_rows(indptr, indices, data, H, alpha, G, b, W):
     """Solve min Σ (a_j - w·h_j)² + α |w|² for every row, in the smaller of two systems."""
     rank = H.shape[1]
     for i in range(indptr.shape[0] - 1):
         first, last = indptr[i], indptr[i + 1]
         count = last - first
-        if count == 0:
-            W[i] = 0.0
-            continue
-        size = min(count, rank)
-        G = np.zeros((size, size))
-        b = np.zeros(size)
-        if count < rank:  # (H Hᵀ + α I) c = a, w = Hᵀ c
+        few = count < rank
+        size = count if few else rank
+        for p in range(size):
+            b[p] = 0.0
+            for q in range(p + 1):
+                G[p, q] = 0.0
+            G[p, p] = alpha
+        if few:  # (H Hᵀ + α I) c = a, w = Hᵀ c
             for p in range(count):
-                for q in range(p + 1):
-                    total = 0.0
-                    for r in range(rank):
-                        total += H[indices[first + p], r] * H[indices[first + q], r]
-                    G[p, q] = total
                 b[p] = data[first + p]
+                for q in range(p + 1):
+                    for r in range(rank):
+                        G[p, q] += H[indices[first + p], r] * H[indices[first + q], r]
         else:  # (Hᵀ H + α I) w = Hᵀ a
             for entry in range(first, last):
-                h = H[indices[entry]]
+                j = indices[entry]
                 for p in range(rank):
-                    hp = h[p]
-                    b[p] += data[entry] * hp
+                    b[p] += data[entry] * H[j, p]
                     for q in range(p + 1):
-                        G[p, q] += hp * h[q]
-        for p in range(size):
-            G[p, p] += alpha
-        _cholesky_solve(G, b)
-        if count < rank:
-            for r in range(rank):
+                        G[p, q] += H[j, p] * H[j, q]
+        for p in range(size):  # Cholesky, then both triangles
+            for q in range(p + 1):
+                total = G[p, q]
+                for r in range(q):
+                    total -= G[p, r] * G[q, r]
+                G[p, q] = np.sqrt(total) if p == q else total / G[q, q]
+            total = b[p]
+            for r in range(p):
+                total -= G[p, r] * b[r]
+            b[p] = total / G[p, p]
+        for p in range(size - 1, -1, -1):
+            total = b[p]
+            for r in range(p + 1, size):
+                total -= G[r, p] * b[r]
+            b[p] = total / G[p, p]
+        for r in range(rank):
+            if few:
                 total = 0.0
                 for p in range(count):
                     total += H[indices[first + p], r] * b[p]
                 W[i, r] = total
-        else:
-            W[i] = b
-
-
-@njit(cache=True, nogil=True)
-def _cholesky_solve(G, b):
-    """Solve G x = b in place from the lower triangle of G."""
-    n = b.shape[0]
-    for p in range(n):
-        for q in range(p):
-            total = G[p, q]
-            for r in range(q):
-                total -= G[p, r] * G[q, r]
-            G[p, q] = total / G[q, q]
-        total = G[p, p]
-        for r in range(p):
-            total -= G[p, r] * G[p, r]
-        G[p, p] = np.sqrt(total)
-    for p in range(n):
-        total = b[p]
-        for r in range(p):
-            total -= G[p, r] * b[r]
-        b[p] = total / G[p, p]
-    for p in range(n - 1, -1, -1):
-        total = b[p]
-        for r in range(p + 1, n):
-            total -= G[r, p] * b[r]
-        b[p] = total / G[p, p]
+            else:
+                W[i, r] = b[r]
 
 
 def ridge_rows(matrix: sp.csr_array, H: Floats, alpha: float) -> Floats:
@@ -142,7 +126,9 @@ def ridge_rows(matrix: sp.csr_array, H: Floats, alpha: float) -> Floats:
     """
     W = np.empty((matrix.shape[0], H.shape[1]))
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-    _ridge_rows(indptr, indices, matrix.data, np.ascontiguousarray(H), alpha, W)
+    rank = H.shape[1]
+    G, b = np.empty((rank, rank)), np.empty(rank)
+    _ridge_rows(indptr, indices, matrix.data, np.ascontiguousarray(H), alpha, G, b, W)
     return W
 
 
