@@ -681,6 +681,21 @@ PROBLEMS = (
         ("linear programming", "regularisation path", "simplex method", "dantzig selector"),
         "linear/plot_l1_programs_linear_programs",
     ),
+    Problem(
+        "signed-links",
+        "My network has friends and foes, and I want the missing signs or the camps",
+        (
+            "More than two camps, or a large network: `SignedCompletion` completes the matrix of "
+            "signs at low rank.",
+            "Two camps and few nodes: `ImbalancePredictor` asks which sign leaves fewer cycles "
+            "unbalanced; `HigherOrderCycleClassifier` learns from the cycles, with directions.",
+            "The camps themselves: `SignedSpectralClustering`; whether there are any: "
+            "`is_weakly_balanced`, `balance_report`.",
+        ),
+        "scikit-learn's SpectralClustering takes similarities only, and has no word for enmity.",
+        ("signed network", "trust", "distrust", "balance theory", "friend", "foe", "enemy", "sign"),
+        "network/plot_signed",
+    ),
 )
 
 

@@ -46,7 +46,7 @@ PAPER = Paper(
     authors="N. Gillis and R. Luce",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=("withstands-pointwise-noise", "theorem-2", "swimmer"),
+    headlines=("theorem-2", "swimmer"),
     tables={
         "Table 1": "[costs in flops and memory, not measured]",
         "Table 2": "faster-than-highs",

@@ -127,6 +127,11 @@ from octavo.plot.metric.fixed_rank import plot_cost_descent as plot_cost_descent
 from octavo.plot.metric.fixed_rank import plot_error_by_rank as plot_error_by_rank
 from octavo.plot.metric.fixed_rank import plot_form_ellipse as plot_form_ellipse
 from octavo.plot.metric.fixed_rank import plot_learned_map as plot_learned_map
+from octavo.plot.network.signed import plot_cycle_surprise as plot_cycle_surprise
+from octavo.plot.network.signed import plot_embeddedness_curve as plot_embeddedness_curve
+from octavo.plot.network.signed import plot_sign_accuracy as plot_sign_accuracy
+from octavo.plot.network.signed import plot_signed_matrix as plot_signed_matrix
+from octavo.plot.network.signed import plot_signed_spectrum as plot_signed_spectrum
 from octavo.plot.online.experts import plot_expert_weights as plot_expert_weights
 from octavo.plot.online.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
 from octavo.plot.online.experts import plot_learning_rate as plot_learning_rate
