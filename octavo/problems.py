@@ -581,6 +581,8 @@ PROBLEMS = (
         (
             "Some rows are pure: `EllipsoidalRoundingNMF`, `SuccessiveProjection`, `XRay`. "
             "Documents: `AnchorTopics`.",
+            "Some rows are pure, single entries are wrong, or there are outliers, in up to some "
+            "thousand rows: `SeparableNMFLP`.",
             "Sources are independent, also as groups: `IndependentSubspaceAnalysis`.",
             "The smallest ellipsoid around points: `min_volume_ellipsoid`.",
         ),

@@ -26,6 +26,9 @@ from octavo.plot.decomposition.separable import plot_anchor_words as plot_anchor
 from octavo.plot.decomposition.separable import plot_contact_ellipsoid as plot_contact_ellipsoid
 from octavo.plot.decomposition.separable import plot_contact_values as plot_contact_values
 from octavo.plot.decomposition.separable import plot_recovery as plot_recovery
+from octavo.plot.decomposition.separable_lp import plot_sorted_diagonal as plot_sorted_diagonal
+from octavo.plot.decomposition.separable_lp import plot_trace_path as plot_trace_path
+from octavo.plot.decomposition.separable_lp import plot_weight_images as plot_weight_images
 from octavo.plot.decomposition.subspaces import plot_hinton as plot_hinton
 from octavo.plot.decomposition.subspaces import plot_sources as plot_sources
 from octavo.plot.graphical.joint_glasso import plot_edge_recovery as plot_edge_recovery
