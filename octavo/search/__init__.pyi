@@ -20,6 +20,12 @@ from octavo.search.screening.ascent import QuadraticStep as QuadraticStep
 from octavo.search.screening.ascent import quadratic_step as quadratic_step
 from octavo.search.screening.ascent import section_search as section_search
 from octavo.search.screening.ascent import steepest_ascent as steepest_ascent
+from octavo.search.screening.clauses import Clause as Clause
+from octavo.search.screening.clauses import ClauseLearner as ClauseLearner
+from octavo.search.screening.clauses import clause_objective as clause_objective
+from octavo.search.screening.comparison import SystemComparison as SystemComparison
+from octavo.search.screening.comparison import compare_systems as compare_systems
+from octavo.search.screening.cv import ScreenedSearchCV as ScreenedSearchCV
 from octavo.search.screening.designs import Fraction as Fraction
 from octavo.search.screening.designs import central_composite as central_composite
 from octavo.search.screening.designs import fold_over as fold_over
@@ -29,6 +35,10 @@ from octavo.search.screening.effects import ScreeningResult as ScreeningResult
 from octavo.search.screening.effects import curvature_test as curvature_test
 from octavo.search.screening.effects import screen as screen
 from octavo.search.screening.factors import FactorialDesign as FactorialDesign
+from octavo.search.screening.search import ScreenedSearch as ScreenedSearch
+from octavo.search.screening.search import coded_levels as coded_levels
+from octavo.search.screening.search import factorial_search as factorial_search
+from octavo.search.screening.search import response_surface_search as response_surface_search
 from octavo.search.screening.stepwise import AnovaRow as AnovaRow
 from octavo.search.screening.stepwise import StepwiseOLS as StepwiseOLS
 from octavo.search.screening.surface import RidgePoint as RidgePoint

@@ -184,8 +184,8 @@ def fractional_factorial(k: int, p: int | None = None, generators: Any = None) -
     """Build a 2^(k-p) design for k factors.
 
     The rows stand in the paper's order: -1 first, the last base column fastest. Without `p` the
-    design is the smallest that has more runs than factors. Without `generators` those are taken that
-    give the highest resolution and then the fewest short words, large products first.
+    design is the smallest that has more runs than factors. Without `generators` those are taken
+    that give the highest resolution and then the fewest short words, large products first.
 
     Parameters
     ----------

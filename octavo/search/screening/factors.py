@@ -37,7 +37,7 @@ class Factors(NamedTuple):
             low, high = self.limits[j]
             value = min(max(float(value), low), high)
             if self.kinds[j] == "int":
-                value = int(math.floor(value + 0.5))  # halves go up, as in Figure 10
+                value = math.floor(value + 0.5)  # halves go up, as in Figure 10
             params[self.names[j]] = value
         return params
 
@@ -59,8 +59,8 @@ def _check_range(given: Any, label: str) -> tuple[float, float, str]:
     kind = spec[2] if len(spec) == 3 else "linear"
     if len(spec) not in (2, 3) or not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(
-            f"{label} must be (low, high), (low, high, 'log') or (low, high, 'int'); got {given!r}. "
-            "Only quantitative factors can be screened: fix categorical ones beforehand."
+            f"{label} must be (low, high), (low, high, 'log') or (low, high, 'int'); got "
+            f"{given!r}. Only quantitative factors can be screened: fix categorical ones first."
         )
     if not (_is_real(spec[0]) and _is_real(spec[1])):
         raise ValueError(
@@ -119,6 +119,10 @@ def check_factors(factors: Any, limits: Any = None, what: str = "factors") -> Fa
     return Factors(tuple(factors), np.array(low), np.array(high), tuple(kinds), tuple(ends))
 
 
+class OwnDefaults(dict[str, Any]):
+    """Values that an estimator has by itself (None, "scale"), which nobody judges."""
+
+
 def check_defaults(defaults: Any, space: Factors) -> dict[str, Any]:
     """Return a value for every factor: the middle where nothing is given."""
     middle = space.decode(np.zeros(len(space.names)))
@@ -128,7 +132,7 @@ def check_defaults(defaults: Any, space: Factors) -> dict[str, Any]:
         raise ValueError(f"defaults must be a dict of names to values; got {defaults!r}.")
     if unknown := sorted(str(name) for name in defaults if name not in space.names):
         raise ValueError(f"defaults names no factor: {', '.join(unknown)}.")
-    for name, value in defaults.items():
+    for name, value in () if isinstance(defaults, OwnDefaults) else defaults.items():
         if not _is_real(value) or not math.isfinite(value):
             raise ValueError(f"defaults[{name!r}] must be a finite number; got {value!r}.")
         j = space.names.index(name)

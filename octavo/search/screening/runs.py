@@ -35,16 +35,22 @@ def check_response(value: Any, params: Params) -> float:
 class Experiments:
     """An objective with a memory: the same parameters are run once.
 
-    Repeats of a run within a design (replicates, centre points) are run anew, and later calls for
-    those parameters are answered by their mean. `n_experiments` counts the runs made.
+    Repeats of a run within a design (replicates, centre points) are run anew, unless the objective
+    is deterministic, and later calls for those parameters are answered by their mean.
+    `n_experiments` counts the runs made.
     """
 
-    def __init__(self, objective: Callable[[Params], Any], n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        objective: Callable[[Params], Any],
+        n_jobs: int | None = None,
+        deterministic: bool = False,
+    ) -> None:
         if not callable(objective):
             raise ValueError(
                 f"objective must be a function of a dict of parameters; got {objective!r}."
             )
-        self.objective, self.n_jobs = objective, n_jobs
+        self.objective, self.n_jobs, self.deterministic = objective, n_jobs, deterministic
         self.found: dict[tuple[Any, ...], float] = {}
         self.history: list[tuple[Params, float]] = []
 
@@ -55,7 +61,8 @@ class Experiments:
 
     def run(self, settings: Sequence[Params], repeats: Sequence[int] | None = None) -> np.ndarray:
         """Return the responses of several runs, those that are new in parallel."""
-        numbers = [0] * len(settings) if repeats is None else list(repeats)
+        known = repeats is None or self.deterministic
+        numbers = [0] * len(settings) if known or repeats is None else list(repeats)
         keys = [_key(params, repeat) for params, repeat in zip(settings, numbers)]
         new = {key: params for key, params in zip(keys, settings) if key not in self.found}
         if getattr(self.objective, "evaluate_many", None) is not None:

@@ -1,4 +1,4 @@
-"""Designs against the paper's tables, brute force over columns, and pyDOE3 where it is installed."""
+"""Designs against the paper's tables, brute force over columns, and pyDOE3 where it is there."""
 
 import itertools
 import time
@@ -75,7 +75,8 @@ def test_columns_are_orthogonal_and_the_report_is_true(k, less):
 @pytest.mark.parametrize("k", range(1, 32))
 def test_the_default_is_the_smallest_design(k):
     runs = len(fractional_factorial(k).coded) if k < 26 else 32
-    assert runs >= k + 1 and (runs < 2 * (k + 1) or k == 1)
+    assert runs >= k + 1
+    assert runs < 2 * (k + 1) or k == 1
 
 
 # Highest resolutions, from Montgomery's table of fractional designs.
@@ -131,7 +132,8 @@ def test_named_factors_are_decoded():
     factors = {"C": (4, 8, "int"), "nodes": (5000, 10000, "int"), "acc": (0.75, 0.9)}
     factors["rate"] = (1e-3, 1e-1, "log")
     design = FactorialDesign(factors, center_points=1, limits={"acc": (0, 1)})
-    assert design.coded_.shape == (9, 4) and design.resolution_ == 4
+    assert design.coded_.shape == (9, 4)
+    assert design.resolution_ == 4
     first, middle = design.natural_[0], design.natural_[-1]
     assert first == pytest.approx({"C": 4, "nodes": 5000, "acc": 0.75, "rate": 1e-3})
     assert middle == pytest.approx({"C": 6, "nodes": 7500, "acc": 0.825, "rate": 1e-2})

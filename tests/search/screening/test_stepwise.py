@@ -134,9 +134,12 @@ def test_directions():
 def test_exact_and_constant_responses():
     y = 1 + 2 * X4[:, 1] - X4[:, 3]
     model = StepwiseOLS().fit(X4, y)
-    assert model.selected_.tolist() == [1, 3] and model.r2_ == pytest.approx(1.0)
+    assert model.selected_.tolist() == [1, 3]
+    assert model.r2_ == pytest.approx(1.0)
     flat = StepwiseOLS().fit(X4, np.full(8, 0.1))
-    assert flat.selected_.size == 0 and flat.r2_ == 0.0 and flat.intercept_ == pytest.approx(0.1)
+    assert flat.selected_.size == 0
+    assert flat.r2_ == 0.0
+    assert flat.intercept_ == pytest.approx(0.1)
 
 
 def test_bad_input():
