@@ -83,6 +83,8 @@ BANNED = {
         "kernel.zero_probability",
         "data.make_group_sparse",
         "linear.codelength",
+        "search.central_composite",
+        "search.fractional_factorial",
         "survival.MismatchOutlierDetector",
     ),
 }
