@@ -167,6 +167,9 @@ def plot_response_surface(
     names = list(screening.design.space_.names)
     pair = [names.index(name) for name in screening.relevant[:2]]
 
+    points = screening.design.coded_[:, pair]
+    if path is not None:
+        points = np.vstack([points, path.coded[:, :2]])
     low, high = points.min(axis=0) - 0.4, points.max(axis=0) + 0.4
     u, v = np.meshgrid(np.linspace(low[0], high[0], 60), np.linspace(low[1], high[1], 60))
     grid = np.column_stack([u.ravel(), v.ravel()])
