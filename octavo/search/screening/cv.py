@@ -121,7 +121,8 @@ class ScreenedSearchCV(SoundEstimator, BaseSearchCV):
     max_iter : int, default=100
         Most steps of an ascent.
     scoring, n_jobs, refit, verbose, pre_dispatch, error_score, return_train_score : object
-        As in `sklearn.model_selection.RandomizedSearchCV`.
+        As in `sklearn.model_selection.RandomizedSearchCV`, but that a fit that fails raises its
+        error by default: a design with holes cannot be screened.
     random_state : int, RandomState instance or None, default=None
         Source of the validation parts.
 
@@ -213,7 +214,7 @@ class ScreenedSearchCV(SoundEstimator, BaseSearchCV):
         refit: Any = True,
         verbose: int = 0,
         pre_dispatch: Any = "2*n_jobs",
-        error_score: Any = np.nan,
+        error_score: Any = "raise",
         return_train_score: bool = False,
         random_state: Any = None,
     ) -> None:

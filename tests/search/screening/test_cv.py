@@ -97,7 +97,7 @@ def test_bad_input(change, match):
 
 
 def test_failing_fits_are_named():
-    with pytest.raises(ValueError, match=r"nan|fits failed"):
+    with pytest.raises(ValueError, match="'C' parameter"):
         ScreenedSearchCV(
             LogisticRegression(), {"C": (-1, 1), "tol": (1e-4, 1e-2)}, cv=3
         ).fit(X, y)  # fmt: skip
