@@ -17,7 +17,7 @@ from octavo.engine.estimators.sklearn_door import BaseSearchCV, Interval, StrOpt
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.search.screening.factors import OwnDefaults, check_factors
 from octavo.search.screening.runs import Experiments, Params
-from octavo.search.screening.search import factorial_search, response_surface_search
+from octavo.search.screening.search import ScreenedSearch, factorial_search, response_surface_search
 
 __all__ = ["ScreenedSearchCV"]
 
@@ -60,17 +60,26 @@ class HoldoutWithin:
         return a, b
 
 
+class FitFailed(ValueError):
+    """A fit of a candidate raised an error, which the search raises in its place."""
+
+
 class Candidates:
     """The objective of a search: the mean score of settings over the folds."""
 
     def __init__(self, evaluate: Callable[..., Any], cv: HoldoutWithin, metric: str) -> None:
         self.evaluate, self.cv, self.metric = evaluate, cv, metric
         self.params: list[Params] = []
+        self.error: Exception | None = None
 
     def evaluate_many(self, settings: list[Params]) -> list[float]:
         """Return the scores of several settings, fitted together."""
         self.params += settings
-        results = self.evaluate(settings, cv=self.cv)
+        try:
+            results = self.evaluate(settings, cv=self.cv)
+        except Exception as error:
+            self.error = error
+            raise FitFailed("A fit of a candidate failed.") from error
         return list(results[f"mean_test_{self.metric}"][-len(settings) :])
 
     def __call__(self, params: Params) -> float:
@@ -138,6 +147,8 @@ class ScreenedSearchCV(SoundEstimator, BaseSearchCV):
         The screening.
     path_ : AscentPath or None
         The ascent.
+    n_iter_ : int
+        Runs of the ascent.
     n_experiments_ : int
         Number of different settings that were scored.
     final_scores_ : ndarray of shape (n_splits,)
@@ -301,21 +312,10 @@ class ScreenedSearchCV(SoundEstimator, BaseSearchCV):
             "p_enter": self.p_enter,
             "p_remove": self.p_remove,
         }
-        runs = Experiments(scored, deterministic=True)  # the same folds: repeats say nothing new
-        if self.method == "factorial":
-            found = factorial_search(runs, self.param_space, levels=self.levels, **options)
-        else:
-            found = response_surface_search(
-                runs,
-                self.param_space,
-                step=self.step,
-                patience=self.patience,
-                n_rounds=self.n_rounds,
-                second_order=self.second_order,
-                include_screening=self.include_screening,
-                max_iter=self.max_iter,
-                **options,
-            )
+        try:
+            found = self._search(scored, options)
+        except FitFailed as failure:
+            raise scored.error or failure from None
         if not found.adequate:  # scored all the same, so that there is a score to report
             scored(found.best_params)
         self._chosen = scored.params.index(found.best_params)
@@ -324,6 +324,23 @@ class ScreenedSearchCV(SoundEstimator, BaseSearchCV):
         self.screening_, self.path_ = found.screening, found.path
         self.relevant_params_, self.adequate_ = found.screening.relevant, found.adequate
         self.n_experiments_ = len(scored.params)
+        self.n_iter_ = 0 if found.path is None else len(found.path.responses)
+
+    def _search(self, scored: Candidates, options: dict[str, Any]) -> ScreenedSearch:
+        runs = Experiments(scored, deterministic=True)  # the same folds: repeats say nothing new
+        if self.method == "factorial":
+            return factorial_search(runs, self.param_space, levels=self.levels, **options)
+        return response_surface_search(
+            runs,
+            self.param_space,
+            step=self.step,
+            patience=self.patience,
+            n_rounds=self.n_rounds,
+            second_order=self.second_order,
+            include_screening=self.include_screening,
+            max_iter=self.max_iter,
+            **options,
+        )
 
     def _select_best_index(self, refit: Any, refit_metric: str, results: Any) -> int:
         return self._chosen

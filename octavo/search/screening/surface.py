@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +59,8 @@ class SecondOrderModel(RegressorMixin, SoundEstimator):
     Notes
     -----
     It needs at least (d + 1)(d + 2) / 2 different runs for d factors, such as those of
-    `central_composite`. Do not trust a stationary point outside of the runs; `ridge` stays near.
+    `central_composite`; with fewer, the coefficients of least norm are taken, with a warning. Do
+    not trust a stationary point outside of the runs; `ridge` stays near.
 
     Examples
     --------
@@ -99,9 +101,12 @@ class SecondOrderModel(RegressorMixin, SoundEstimator):
         n_terms = columns.shape[1]
         rank = int(np.linalg.matrix_rank(columns))
         if rank < n_terms:
-            raise ValueError(
+            warnings.warn(
                 f"A second-order model of {d} features has {n_terms} coefficients, and these "
-                f"{len(X)} samples determine {rank}; run a central composite design."
+                f"{len(X)} samples determine {rank}; the smallest are taken. Run a central "
+                "composite design.",
+                UserWarning,
+                stacklevel=3,
             )
         found = np.linalg.lstsq(columns, y / unit, rcond=None)[0]
         self.intercept_ = float(found[0] * unit)
