@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.sklearn_door import BaseSearchCV, Interval, StrOptions
 from octavo.engine.estimators.sound import SoundEstimator
@@ -284,6 +285,12 @@ class ScreenedSearchCV(SoundEstimator, BaseSearchCV):
         tags.target_tags.multi_output = get_tags(self.estimator).target_tags.multi_output
         return tags
 
+    @property
+    def final_scores_(self) -> np.ndarray:
+        """Scores of the best settings on the test rows of each fold."""
+        check_is_fitted(self, "_final_scores")
+        return self._final_scores
+
     def _own_defaults(self) -> dict[str, Any]:
         own = self.estimator.get_params(deep=True)
         if unknown := [str(name) for name in self.param_space if name not in own]:
@@ -350,7 +357,7 @@ class ScreenedSearchCV(SoundEstimator, BaseSearchCV):
         kept, results = len(self.cv_results_["params"]) - self._n_final, self.cv_results_
         metric = self._metric()
         folds = [results[f"split{i}_test_{metric}"][kept:] for i in range(self.n_splits_)]
-        self.final_scores_ = np.mean(folds, axis=1)
+        self._final_scores = np.mean(folds, axis=1)
         self.cv_results_ = {key: values[:kept] for key, values in results.items()}
         for key in list(self.cv_results_):
             if key.startswith("rank_test_"):

@@ -62,6 +62,11 @@ class SecondOrderModel(RegressorMixin, SoundEstimator):
     `central_composite`; with fewer, the coefficients of least norm are taken, with a warning. Do
     not trust a stationary point outside of the runs; `ridge` stays near.
 
+    References
+    ----------
+    A. Srinivasan and G. Ramakrishnan (2011). Parameter Screening and Optimisation for ILP using
+    Designed Experiments. Journal of Machine Learning Research 12, Section 4.2.
+
     Examples
     --------
     >>> from octavo.search import SecondOrderModel, central_composite

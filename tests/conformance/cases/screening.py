@@ -15,9 +15,6 @@ CASES = [
             Ridge(), {"alpha": (1e-1, 1e1, "log"), "tol": (1e-5, 1e-3)}, cv=2, random_state=0
         ),
         iterative=False,
-        expected_failures={
-            "check_array_api_input": "scores are numpy's, as those of cv_results_ are",
-        },
     ),
     Case(
         make=ClauseLearner,
