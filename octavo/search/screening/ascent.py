@@ -58,7 +58,9 @@ def climb(
     The steepest factor moves by `step`, another by b_i / b_j of that (Figure 8).
     """
     direction = step * gradient / np.abs(gradient).max()
-    points, values, best, idle = [], [], -math.inf, 0
+    points: list[Floats] = []
+    values: list[float] = []
+    best, idle = -math.inf, 0
     while idle < patience and len(points) <= max_iter:
         points.append(len(points) * direction)
         values.append(respond(points[-1]))

@@ -289,7 +289,7 @@ class ScreenedSearchCV(SoundEstimator, BaseSearchCV):
     def final_scores_(self) -> np.ndarray:
         """Scores of the best settings on the test rows of each fold."""
         check_is_fitted(self, "_final_scores")
-        return self._final_scores
+        return np.array(self._final_scores)
 
     def _own_defaults(self) -> dict[str, Any]:
         own = self.estimator.get_params(deep=True)
@@ -354,10 +354,11 @@ class ScreenedSearchCV(SoundEstimator, BaseSearchCV):
 
     def _set_final_scores_apart(self) -> None:
         """Take the scores on test rows out of the table of the experiments."""
-        kept, results = len(self.cv_results_["params"]) - self._n_final, self.cv_results_
+        results: dict[str, Any] = self.cv_results_
+        kept = len(results["params"]) - self._n_final
         metric = self._metric()
         folds = [results[f"split{i}_test_{metric}"][kept:] for i in range(self.n_splits_)]
-        self._final_scores = np.mean(folds, axis=1)
+        self._final_scores = np.mean(folds, axis=1).tolist()
         self.cv_results_ = {key: values[:kept] for key, values in results.items()}
         for key in list(self.cv_results_):
             if key.startswith("rank_test_"):

@@ -121,7 +121,8 @@ def _best_generators(base: int, p: int) -> Sets:
 
 def _factorial(k: int) -> Floats:
     rows = np.arange(2**k)
-    return 2.0 * (rows[:, None] >> np.arange(k - 1, -1, -1) & 1) - 1.0
+    bits = rows[:, None] >> np.arange(k - 1, -1, -1) & 1
+    return np.asarray(2.0 * bits - 1.0, dtype=np.float64)
 
 
 def _alias_groups(words: list[int], k: int) -> tuple[Sets, ...]:

@@ -65,8 +65,9 @@ class Experiments:
         numbers = [0] * len(settings) if known or repeats is None else list(repeats)
         keys = [_key(params, repeat) for params, repeat in zip(settings, numbers)]
         new = {key: params for key, params in zip(keys, settings) if key not in self.found}
-        if getattr(self.objective, "evaluate_many", None) is not None:
-            values = self.objective.evaluate_many(list(new.values())) if new else []
+        together = getattr(self.objective, "evaluate_many", None)
+        if together is not None:
+            values = together(list(new.values())) if new else []
         elif self.n_jobs in (None, 1) or len(new) < 2:
             values = [self.objective(dict(params)) for params in new.values()]
         else:
