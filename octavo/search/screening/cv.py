@@ -354,7 +354,7 @@ class ScreenedSearchCV(SoundEstimator, BaseSearchCV):
 
     def _set_final_scores_apart(self) -> None:
         """Take the scores on test rows out of the table of the experiments."""
-        results: dict[str, Any] = self.cv_results_
+        results: dict[str, Any] = vars(self)["cv_results_"]
         kept = len(results["params"]) - self._n_final
         metric = self._metric()
         folds = [results[f"split{i}_test_{metric}"][kept:] for i in range(self.n_splits_)]
