@@ -16,7 +16,7 @@ PAPER = Paper(
     authors="P. Fox-Roberts and E. Rosten",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=("unbiased-in-the-limit", "wine-likelihood-beats-labelled", "bounds-hold"),
+    headlines=("unbiased-in-the-limit", "variance-of-the-estimator"),
     tables={
         "Theorems 5 to 9": "bounds-hold bias-grows",
         "Theorem 10": "unbiased-in-the-limit",
@@ -37,8 +37,8 @@ PAPER = Paper(
             task="classify, and describe the data, from few labels and many unlabelled rows",
             summary="A Gaussian, mixture or naive Bayes classifier in which unlabelled rows are "
             "weighted so that they leave the optimum where infinitely many labels would put it.",
-            use_when="A handful of labels, many unlabelled rows from the same source, and a need for "
-            "probabilities or densities that unlabelled rows must not spoil.",
+            use_when="A handful of labels, many unlabelled rows from the same source, and a need "
+            "for probabilities or densities that unlabelled rows must not spoil.",
             avoid_when="Unlabelled rows come from elsewhere, or labels abound and the decision is "
             "all that matters: a discriminative classifier is better then.",
             instead="SelfTrainingClassifier and LabelSpreading have no density; GaussianNB cannot "
@@ -262,17 +262,21 @@ def bias_grows(run: Run) -> float:
 
 
 def two_heaps(n: int, seed: int):
-    """Return rows of two classes of two heaps each, which no Gaussian a class can fit."""
+    """Return rows of two classes that share two heaps: the heaps are what p(x) shows best.
+
+    A Gaussian a heap gains log(10) / 2 - log(2) = 0.46 a row over a Gaussian a class, and loses
+    about 9 a labelled row: maximum likelihood prefers it where fewer than one row in twenty has
+    its label.
+    """
     rng = np.random.RandomState(seed)
     y = rng.randint(0, 2, n)
-    X = rng.standard_normal((n, 2)) + np.where(y == 1, 2.0, -2.0)[:, None]
-    aside = rng.uniform(size=n) < 0.3
-    X[aside, 0] += np.where(y[aside] == 1, -6.0, 6.0)
-    return X, y
+    heap = np.where(rng.uniform(size=n) < 0.5, 3.0, -3.0)
+    place = np.column_stack([heap, np.where(y == 1, 1.0, -1.0)])
+    return rng.standard_normal((n, 2)) + place, y
 
 
 @PAPER.claim(
-    says="With one label in twenty the unbiased fit nears that of all labels; ML stays away",
+    says="With one label in fifty the unbiased fit nears that of all labels; ML stays away",
     published="asymptotically unbiased",
     where="Theorem 10",
     kind="ordering",
@@ -280,15 +284,15 @@ def two_heaps(n: int, seed: int):
     expect=at_most(0.2, because="a fifth of the bias of maximum likelihood in test NLL, at this n"),
 )
 def unbiased_in_the_limit(run: Run) -> float:
-    n = 100_000 if run.full else 20_000
+    n = 100_000 if run.full else 5_000
     X, y = two_heaps(n, run.seed)
-    given = np.where(np.random.RandomState(1000 + run.seed).uniform(size=n) < 0.05, y, -1)
+    given = np.where(np.random.RandomState(1000 + run.seed).uniform(size=n) < 0.02, y, -1)
     test, truth = two_heaps(20_000, 2000 + run.seed)
     rows = np.arange(len(test))
     nll = []
     for objective, labels in (("labelled", y), ("unbiased", given), ("ml", given)):
         model = bayes.SemiSupervisedGenerativeClassifier(
-            objective=objective, n_init=0, random_state=0
+            objective=objective, n_init=5, random_state=0
         ).fit(X, labels)
         nll.append(-model.predict_joint_log_proba(test)[rows, truth].mean())
     run.note("all labels {:.4f}, unbiased {:.4f}, ml {:.4f}".format(*nll))

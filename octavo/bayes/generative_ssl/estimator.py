@@ -118,7 +118,7 @@ default="gaussian_nb"
     mean_penalty : float, default=1e-5
         C of the penalty C‖μ‖², with axes scaled to [-1, 1] as in the paper.
     n_init : int, default=5
-        Random starts beside the supervised fit and the fit of "ml".
+        Random starts beside the supervised fit, a wider one, and the fit of "ml".
     solver : {"lbfgs", "em", "ebw"}, default="lbfgs"
         L-BFGS-B; EM, for objectives "ml" and "labelled"; extended Baum-Welch steps, which never go
         down and need no step size.
@@ -268,6 +268,7 @@ default="gaussian_nb"
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._takes_sparse()
         tags.input_tags.positive_only = self._is("multinomial_nb")
+        tags.classifier_tags.poor_score = self._is(*COUNTS)  # on rows that are no counts
         return tags
 
     def _is(self, *names: str) -> bool:
@@ -355,11 +356,9 @@ default="gaussian_nb"
             hasattr(model, "expected") or (self.solver == "em" and model.has_maximum)
         ):
             raise ValueError(f'solver="{self.solver}" needs more than this model has: use "lbfgs".')
-        closed = self.objective == "labelled" and not model.hidden
         rng = check_random_state(self.random_state)
         limits = Limits(self.max_iter, self.tol, progress)
-        n_init = 0 if closed else self.n_init
-        found = best_ascent(model, goal, rows, self.solver, n_init, rng, limits)
+        found = best_ascent(model, goal, rows, self.solver, self.n_init, rng, limits)
         if not np.isfinite(found.value):
             raise ValueError(
                 "The objective is not finite at any start: look for rows that are huge or that no "

@@ -13,6 +13,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.smooth.em import Steps, climb
 
 START_ITERATIONS = 100  # of EM towards a start
+RANDOM_ROWS = 3  # of each class of a random start
 _BETTER = 1e-10  # relative: a later start must be better by more than rounding
 
 
@@ -168,20 +169,35 @@ def supervised_start(
     return solve(model, alone, X[:n], theta, silent).theta
 
 
+def widened_start(model: Any, goal: Goal, X: Any, rng: np.random.RandomState) -> Floats:
+    """Return the labelled rows with one row's worth of all rows added to each class.
+
+    A class of one labelled row is a spike, from which no local search leaves; this start is wide.
+    """
+    W = _onehot(goal, X.shape[0], model.n_classes, rng)
+    return model.start(X, W + 1.0 / X.shape[0], rng)
+
+
 def random_start(model: Any, goal: Goal, X: Any, rng: np.random.RandomState) -> Floats:
-    """Return parameters in which each class is a few rows drawn at random."""
+    """Return parameters in which each class is a few rows drawn at random, and wide.
+
+    Many rows would all have the same moments, and classes that are equal stay so.
+    """
     n_rows = X.shape[0]
-    W = np.zeros((n_rows, model.n_classes))
+    W = np.full((n_rows, model.n_classes), 1.0 / n_rows)
     for k in range(model.n_classes):
-        W[rng.randint(0, n_rows, max(3, n_rows // 20)), k] = 1.0
+        W[rng.randint(0, n_rows, RANDOM_ROWS), k] = 1.0
     return model.start(X, W, rng)
 
 
 def starts(
     model: Any, goal: Goal, X: Any, n_init: int, rng: np.random.RandomState, limits: Limits
 ) -> Iterator[Floats]:
-    """Yield the supervised fit, the maximum-likelihood fit of all rows, and random starts."""
-    theta = supervised_start(model, goal, X, rng, limits)
+    """Yield the supervised fit, a wider one, the maximum-likelihood fit, and random starts."""
+    yield supervised_start(model, goal, X, rng, limits)
+    if not model.hidden and goal.unlabelled_weight == 0.0:
+        return  # the supervised fit is the closed form
+    theta = widened_start(model, goal, X, rng)
     yield theta
     has_maximum = getattr(model, "has_maximum", True)
     if has_maximum and X.shape[0] > len(goal.codes):

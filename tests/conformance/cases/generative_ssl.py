@@ -16,7 +16,11 @@ MARKED = {
 CASES = [
     Case(make=SemiSupervisedGenerativeClassifier, expected_failures=MARKED),
     Case(make=lambda: SemiSupervisedGenerativeClassifier("qda", unlabelled_marker=None)),
-    Case(make=lambda: SemiSupervisedGenerativeClassifier("multinomial_nb", n_init=0)),
+    Case(
+        make=lambda: SemiSupervisedGenerativeClassifier(
+            "multinomial_nb", n_init=0, unlabelled_marker=None
+        )
+    ),
     Case(
         make=lambda: SemiSupervisedGenerativeClassifierCV(
             trade_offs=[1.0], cv=2, n_init=0, unlabelled_marker=None
