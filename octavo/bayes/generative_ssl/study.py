@@ -189,6 +189,7 @@ def semi_supervised_study(
     Returns
     -------
     study : SemiSupervisedStudy
+        Scores of every cell and repeat.
 
     Examples
     --------

@@ -79,6 +79,7 @@ def unlabelled_value(
     Returns
     -------
     value : UnlabelledValue
+        Whether they help, by what margin, and both variances.
 
     Examples
     --------
