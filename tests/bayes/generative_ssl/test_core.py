@@ -13,7 +13,7 @@ from octavo.bayes.generative_ssl.class_mixtures import ClassMixtures
 from octavo.bayes.generative_ssl.counts import BernoulliFeatures, MultinomialCounts
 from octavo.bayes.generative_ssl.gaussians import DiagonalGaussians, FullGaussians
 from octavo.bayes.generative_ssl.objectives import OBJECTIVES, evaluate, make_goal
-from octavo.bayes.generative_ssl.solvers import penalized, random_start
+from octavo.bayes.generative_ssl.solvers import Limits, by_lbfgs, penalized, random_start
 
 
 def rows(seed=0, n=60, d=2, n_labelled=12, apart=1.5):
@@ -172,15 +172,18 @@ def test_em_and_lbfgs_agree_on_maximum_likelihood():
 
 
 @pytest.mark.parametrize("name", ["gaussian_nb", "qda", "lda", "gmm"])
-def test_baum_welch_never_falls_and_meets_lbfgs(name):
+def test_baum_welch_never_falls_and_ends_at_a_maximum(name):
     X, _, y = rows(n_labelled=24, apart=3.0)
     ebw = SemiSupervisedGenerativeClassifier(
         name, solver="ebw", n_init=0, max_iter=3000, tol=1e-11, random_state=0
     ).fit(X, y)
     assert np.diff(ebw.objectives_).min() >= 0.0
-    other = SemiSupervisedGenerativeClassifier(name, n_init=0, random_state=0).fit(X, y)
-    assert ebw.objective_ <= other.objective_ + 1e-3
-    assert ebw.objective_ >= other.objective_ - 0.05 * abs(other.objective_)
+    # From where it ended, another solver finds next to nothing to gain.
+    goal = make_goal("unbiased", y[:24], 60, np.ones(24), 2)
+    scaled = ebw._axes.scaled(X)
+    begin = penalized(ebw._model, goal, scaled, ebw.theta_)[0]
+    polished = by_lbfgs(ebw._model, goal, scaled, ebw.theta_, Limits(500, 1e-8, None)).value
+    assert begin - 1e-9 <= polished <= begin + 0.01 * abs(begin)
 
 
 def test_stationary_beyond_the_supervised_start():
