@@ -53,6 +53,7 @@ class ClassMixtures(ClassModel):
 
     def sums(self, theta: Floats | None, X: Floats, W: Floats) -> Sums:
         """Return weighted sums a component, the weights of a class shared by what explains x."""
+        assert theta is not None
         parts = self._parts(theta, X)
         share = np.exp(parts - log_sum(parts)[:, :, None]) * W[:, :, None]
         return diagonal_sums(X, share.reshape(len(X), self.n_parts))

@@ -344,7 +344,7 @@ default="gaussian_nb"
             X.shape[0],
             self._balance(codes, priors),
             n_classes,
-            None if self.unlabelled_weight == "auto" else self.unlabelled_weight,
+            None if self.unlabelled_weight == "auto" else float(self.unlabelled_weight),
             None if trade_off == "auto" else trade_off,
         )
         axes = Axes.of(X) if self._is(*GAUSSIANS) else None
@@ -410,7 +410,8 @@ default="gaussian_nb"
     ) -> None:
         """Store the fit in the units of the data."""
         for name in ("means_", "vars_", "covariances_", "weights_", "feature_log_prob_"):
-            vars(self).pop(name, None)
+            if hasattr(self, name):
+                delattr(self, name)
         theta = found.theta
         self._model, self._axes, self.theta_ = model, axes, theta
         self.classes_ = labels.classes

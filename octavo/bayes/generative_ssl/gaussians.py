@@ -235,7 +235,7 @@ class FullGaussians(ClassModel):
             values, vectors = np.linalg.eigh(covariance)
             values = np.clip(values - self.floor**2, least, WIDEST**2)
             # A triangle with the same LLᵀ as the square root; signs so that its diagonal is >= 0.
-            L = np.linalg.qr((vectors * np.sqrt(values)).T, mode="r").T
+            L = np.linalg.qr((vectors * np.sqrt(values)).T)[1].T
             L *= np.where(np.diag(L) < 0, -1.0, 1.0)
             rows.append(L[self._lower])
         return np.concatenate([logits, means.ravel(), *rows])

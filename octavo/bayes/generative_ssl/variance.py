@@ -38,7 +38,7 @@ def _moments(conditional: Floats, marginal: Floats) -> tuple[Floats, Floats, Flo
     n = conditional.shape[-1]
     a = conditional - conditional.mean(axis=-1, keepdims=True)
     b = marginal - marginal.mean(axis=-1, keepdims=True)
-    return tuple((u * v).sum(axis=-1) / (n - 1) for u, v in ((a, a), (b, b), (a, b)))  # type: ignore[return-value]
+    return tuple((u * v).sum(axis=-1) / (n - 1) for u, v in ((a, a), (b, b), (a, b)))
 
 
 @checked

@@ -137,9 +137,10 @@ def plot_class_densities(
         if margin.min() < 0.0 < margin.max():
             ax.contour(*sides, margin.reshape(shape), levels=[0.0], colors="black")
     known = np.isin(y, model.classes_)
-    ax.scatter(*X[~known].T, s=4, color="0.75")
+    ax.scatter(X[~known, 0], X[~known, 1], s=4, color="0.75")
     for k, label in enumerate(model.classes_):
-        ax.scatter(*X[y == label].T, s=28, color=f"C{k}", edgecolor="black", label=str(label))
+        rows = X[y == label]
+        ax.scatter(rows[:, 0], rows[:, 1], s=28, color=f"C{k}", edgecolor="black", label=str(label))
     ax.legend(frameon=False)
     return ax
 
