@@ -1,7 +1,7 @@
 """Minimum hitting sets: the fewest members that meet every set of a collection.
 
-Sets are bit masks (`octavo.engine.discrete.bitsets`). A hitting set of exactly k members is found by
-branch and bound: among the sets that are not yet met the one with fewest members is taken, and
+Sets are bit masks (`octavo.engine.discrete.bitsets`). A hitting set of exactly k members is found
+by branch and bound: among the sets that are not yet met the one with fewest members is taken, and
 each of its members is tried in turn; a member that has been tried is barred from the branches after
 it, so that every hitting set is met once and no more. A branch ends where more pairwise
 disjoint sets are left than members may still be chosen. The minimum is the first k at which

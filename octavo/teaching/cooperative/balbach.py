@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def balbach_sets(concepts: ConceptClass, search: SetSearch) -> TeachingSets:
             break
     last = len(steps) - 2
     history = [plain_sets(concepts, search).sets] if last else []
-    for before, dims in [*zip(steps[: last - 1], steps[1:last]), (steps[last], steps[last])]:
+    for before, dims in [*pairwise(steps[:last]), (steps[last], steps[last])]:
         history.append(
             [
                 search.of_size(_masks_left(packed, i, before, m), n, m, concepts.concept_names[i])

@@ -36,8 +36,8 @@ def table_of(concepts: Any) -> Bools:
     table : ndarray of shape (n_concepts, n_instances), dtype bool
     """
     given = getattr(concepts, "matrix", concepts)
-    if getattr(given, "dtype", None) == bool and getattr(given, "ndim", 0) == 2:
-        table = np.asarray(given)
+    if isinstance(given, np.ndarray) and given.dtype.kind == "b" and given.ndim == 2:
+        table = given
     else:
         values = check_array(given, dtype=None, ensure_min_samples=0, ensure_min_features=0)
         if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():

@@ -25,7 +25,7 @@ MOST_SUPERSETS = 4096
 
 
 class ProtocolRun(NamedTuple):
-    """What teacher and learner did: concepts, samples that arrived, answers, and how many were right.
+    """What teacher and learner did: concepts, samples that arrived, answers, share of right ones.
 
     An answer is None where the learner could not decide.
     """
@@ -224,8 +224,8 @@ def is_collusion_free(
     Parameters
     ----------
     protocol : TeachingAnalysis or callable
-        An analysis (fitted or not), or a function of a class that returns an object with `teach` and
-        `learn`.
+        An analysis (fitted or not), or a function of a class that returns an object with `teach`
+        and `learn`.
     concepts : ConceptClass or array-like of shape (n_concepts, n_instances)
         The class.
     n_trials : int, default=10

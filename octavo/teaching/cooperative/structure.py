@@ -1,4 +1,4 @@
-"""What a class keeps when instances or concepts go, and when subset and recursive teaching agree."""
+"""What a class keeps when instances or concepts go; subset beside recursive teaching."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 MOST_SUBCLASSES = 4096
-MOST_RESTS = 20_000
+MOST_RESTS = 4000
 
 
 class SubclassDimensions(NamedTuple):
-    """Dimension of a class and of parts of it; `dropped` lists the concepts that each part lacks."""
+    """Dimension of a class and of its parts; `dropped` lists the concepts that each part lacks."""
 
     whole: int
     dropped: list[tuple[int, ...]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,15 +128,19 @@ def rectangle_table(height: int, width: int, empty: bool) -> Named:
 def stump_table(X: NDArray[np.float64]) -> Named:
     """Return the distinct labelings of rows of X by one feature against one threshold."""
     seen: dict[bytes, str] = {}
-    rows = []
+    rows: list[Bools] = []
+    names: set[str] = set()
     for feature in range(X.shape[1]):
         values = np.unique(X[:, feature])
-        for low, high in zip(values[:-1], values[1:], strict=True):
+        for low, high in pairwise(values):
             above = X[:, feature] > low
-            cut = low / 2.0 + high / 2.0
+            cut = float(low / 2.0 + high / 2.0)
             for row, sign in ((above, ">"), (~above, "<=")):
                 if row.tobytes() not in seen:
-                    seen[row.tobytes()] = f"x{feature} {sign} {cut:.6g}"
+                    name = f"x{feature} {sign} {cut:.6g}"
+                    close = name in names  # thresholds that six digits do not tell apart
+                    names.add(name)
+                    seen[row.tobytes()] = f"x{feature} {sign} {cut!r}" if close else name
                     rows.append(row)
     if not rows:
         raise ValueError("X has no feature with two distinct values, so there is no stump.")
