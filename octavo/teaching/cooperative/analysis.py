@@ -116,6 +116,7 @@ class TeachingAnalysis(CallbackSupportMixin, SoundEstimator):
         Returns
         -------
         self : TeachingAnalysis
+            The fitted analysis.
         """
         concepts = class_of(concepts)
         with FitProgress(self, None) as progress:

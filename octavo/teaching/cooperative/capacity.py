@@ -68,7 +68,7 @@ def class_statistics(concepts: Any) -> ClassStatistics:
     --------
     >>> from octavo.teaching import ConceptClass, class_statistics
     >>> found = class_statistics(ConceptClass.thresholds(5))
-    >>> found.n_concepts, found.vc_dimension, found.distances.max()
+    >>> found.n_concepts, found.vc_dimension, int(found.distances.max())
     (6, 1, 1)
     """
     table = class_of(concepts).matrix

@@ -20,7 +20,18 @@ Sample = list[tuple[int, int]]
 
 
 class InconsistentSample(ValueError):
-    """No concept of the class fits the sample."""
+    """No concept of the class fits the sample.
+
+    Examples
+    --------
+    >>> from octavo.teaching import ConceptClass, InconsistentSample, TeachingAnalysis
+    >>> model = TeachingAnalysis().fit(ConceptClass.thresholds(3))
+    >>> try:
+    ...     model.learn([(0, 1), (1, 0)])
+    ... except InconsistentSample as problem:
+    ...     print(problem)
+    No concept of the class gives the labels of the sample [(0, 1), (1, 0)].
+    """
 
 
 def table_of(concepts: Any) -> Bools:

@@ -119,7 +119,7 @@ def subclass_dimensions(
     --------
     >>> from octavo.teaching import ConceptClass, subclass_dimensions
     >>> found = subclass_dimensions(ConceptClass.half(4, empty=True))
-    >>> found.whole, found.dims.max(), found.dropped[found.dims.argmax()]
+    >>> found.whole, int(found.dims.max()), found.dropped[found.dims.argmax()]
     (2, 4, (0,))
     """
     concepts = class_of(concepts)
@@ -169,7 +169,7 @@ def subset_teaching_property(concepts: Any) -> bool:
     Examples
     --------
     >>> from octavo.teaching import ConceptClass, subset_teaching_property
-    >>> [subset_teaching_property(c) for c in (ConceptClass.thresholds(4), ConceptClass.pair(2))]
+    >>> [subset_teaching_property(c) for c in (ConceptClass.thresholds(4), ConceptClass.half(3))]
     [True, False]
     """
     concepts = class_of(concepts)

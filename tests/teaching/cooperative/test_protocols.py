@@ -147,8 +147,8 @@ def test_the_subset_teaching_property_is_that_of_all_plans(table):
 def test_classes_of_section_8():
     assert subset_teaching_property(ConceptClass.thresholds(4))
     # The paper says that monomials have it too. The plan true, v1, not v1, v2, not v2,
-    # v1 and not v2, not v1 and v2, false has order 2 and teaches "false" by 00 and 11 alone, which no subset
-    # teaching set of "false" holds (Table 4).
+    # v1 and not v2, not v1 and v2, false has order 2 and teaches "false" by 00 and 11 alone,
+    # which no subset teaching set of "false" holds (Table 4).
     monomials = ConceptClass.monomials(2)
     rest = monomials.subclass([9, 5, 8])
     assert teaching_sets(rest).sets[0] == [(0, 3)]
