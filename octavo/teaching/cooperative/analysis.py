@@ -121,6 +121,7 @@ class TeachingAnalysis(CallbackSupportMixin, SoundEstimator):
         concepts = class_of(concepts)
         with FitProgress(self, None) as progress:
             search = SetSearch(self.all_sets, self.max_sets, self.solver, progress.step)
+            found: Any
             if self.kind == "rtd":
                 found = recursive_sets(concepts, search)
                 self.hierarchy_, self.plan_ = found.hierarchy, found.plan

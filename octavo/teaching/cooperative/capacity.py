@@ -80,4 +80,5 @@ def class_statistics(concepts: Any) -> ClassStatistics:
             apart[i] = np.inf
             nearest[i] = int(apart.min())
     columns = largest_shattered(table)
-    return ClassStatistics(*table.shape, len(columns), tuple(columns.tolist()), nearest)
+    z, n = table.shape
+    return ClassStatistics(z, n, len(columns), tuple(columns.tolist()), nearest)

@@ -204,7 +204,7 @@ class ConceptClass:
             instance, label = pair
             if isinstance(instance, str) and instance in self.instance_names:
                 instance = self.instance_names.index(instance)
-            if not isinstance(instance, Integral) or not 0 <= instance < self.n_instances:
+            if not isinstance(instance, Integral) or not 0 <= int(instance) < self.n_instances:
                 raise ValueError(
                     f"An instance is a number below {self.n_instances} or one of instance_names; "
                     f"got {instance!r}."
