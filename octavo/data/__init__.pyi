@@ -56,6 +56,8 @@ from octavo.data.loaders.streams import LibsvmChunks as LibsvmChunks
 from octavo.data.metric.fixed_rank import PlantedMetric as PlantedMetric
 from octavo.data.metric.fixed_rank import make_fixed_rank_targets as make_fixed_rank_targets
 from octavo.data.metric.fixed_rank import make_planted_metric as make_planted_metric
+from octavo.data.network.autoregressive import AutoregressiveGraphs as AutoregressiveGraphs
+from octavo.data.network.autoregressive import make_autoregressive_graphs as make_autoregressive_graphs
 from octavo.data.network.signed import WeaklyBalancedNetwork as WeaklyBalancedNetwork
 from octavo.data.network.signed import make_weakly_balanced as make_weakly_balanced
 from octavo.data.online.expert_games import make_expert_game as make_expert_game
