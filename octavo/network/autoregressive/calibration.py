@@ -77,9 +77,9 @@ def calibrate_penalties(
     T, d, n = len(matrices) - 1, features.shape[1], max(matrices[0].shape)
     v_op2, v_inf2 = omega.variances()  # Eq. (7)
     sizes = (features[:-1] ** 2).mean(axis=0) + features[-1] ** 2
-    floor = np.finfo(np.float64).tiny
-    spread = np.maximum(np.maximum(sizes, 1.0 / np.maximum(sizes, floor)), np.e)
-    wide = 2.0 * float(np.log(np.log(spread)).max())  # Eq. (8)
+    heard = sizes[sizes > 0.0]  # a feature that is never seen has no noise to guard against
+    spread = np.maximum(np.maximum(heard, 1.0 / heard), np.e)
+    wide = 2.0 * float(np.log(np.log(spread)).max(initial=0.0))  # Eq. (8)
     x = confidence
     inner = np.sqrt(2.0 * np.e * (x + 2.0 * np.log(d) + wide))
     return CalibratedPenalties(

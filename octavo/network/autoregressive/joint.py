@@ -82,13 +82,26 @@ class JointProblem:
         return np.zeros(self.shape)
 
     def finish(
-        self, low_rank: Floats, sparse: Floats, objectives: list[float], converged: bool
+        self,
+        low_rank: Floats,
+        sparse: Floats,
+        objectives: list[float],
+        converged: bool,
+        tol: float,
+        dual: Floats | None = None,
     ) -> Solution:
         """Return the solution with how far a step of the exact map would still move it."""
         theta, (tau, gamma, nonneg) = self.step, self.penalties
         found, slope = self.at(sparse)
         moved = shrink_both(
-            sparse - theta * slope, theta * tau, theta * gamma, nonneg, shrink=self.shrink
+            sparse - theta * slope,
+            theta * tau,
+            theta * gamma,
+            nonneg,
+            dual=dual,
+            tol=max(1e-10, 0.1 * tol),
+            max_iter=500,
+            shrink=self.shrink,
         ).sparse
         residual = float(np.linalg.norm(moved - sparse)) / theta
         residual = max(residual, self.regression.violation(found.W, self.omega(sparse)))
@@ -104,7 +117,7 @@ def solve_fista(
     """Accelerated proximal gradient with restarts and the exact map of both penalties."""
     theta, (tau, gamma, nonneg) = problem.step, problem.penalties
     A = point = problem.start()
-    dual, t, objectives, converged, accuracy = None, 1.0, [], False, 1e-3
+    dual, t, objectives, converged, accuracy = None, 1.0, [], False, 1e-2
     faces = None
     for _ in range(max_iter):
         _, slope = problem.at(point)
@@ -121,11 +134,11 @@ def solve_fista(
         objectives.append(problem.at(ahead)[0].value + problem.penalty(ahead, faces.values))
         moved = float(np.linalg.norm(ahead - point))
         size = max(float(np.linalg.norm(ahead)), 1e-300)
-        # the map is as exact as the step is small
-        accuracy = min(accuracy, max(1e-12, 0.02 * moved / size))
-        if (moved <= tol * size and accuracy <= max(tol, 1e-12)) or not ahead.any():
+        if moved <= tol * size and accuracy <= max(tol, 1e-12):
             A, converged = ahead, True
             break
+        # the map is as exact as the step is small
+        accuracy = min(accuracy, max(1e-12, 0.1 * moved / size))
         if np.vdot(point - ahead, ahead - A) > 0.0:
             t, point = 1.0, ahead
         else:
@@ -136,7 +149,7 @@ def solve_fista(
         if report():
             break
     assert faces is not None
-    return problem.finish(faces.low_rank, A, objectives, converged)
+    return problem.finish(faces.low_rank, A, objectives, converged, tol, dual)
 
 
 def solve_admm(
@@ -161,7 +174,7 @@ def solve_admm(
             break
         if report():
             break
-    return problem.finish(X, Z, objectives, converged)
+    return problem.finish(X, Z, objectives, converged, tol)
 
 
 def solve_incremental(
@@ -197,10 +210,9 @@ def solve_incremental(
             break
         if report():
             break
-    # the sparse face: what the last threshold leaves, and no entry where A is a trace
-    return problem.finish(
-        A, Z if Z.any() else np.maximum(A, 0.0) if nonneg else A, objectives, converged
-    )
+    # without a last threshold, the graph itself is the sparse face
+    sparse = Z if Z.any() else cut_entries(A, 0.0, nonneg)
+    return problem.finish(A, sparse, objectives, converged, tol)
 
 
 SOLVERS = {"fista": solve_fista, "admm": solve_admm, "incremental": solve_incremental}

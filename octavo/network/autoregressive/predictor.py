@@ -21,7 +21,7 @@ from octavo.network.autoregressive.base import CellScorer
 from octavo.network.autoregressive.features import read_feature_map
 from octavo.network.autoregressive.joint import SOLVERS, JointProblem, Penalties
 from octavo.network.autoregressive.regression import STRUCTURES, FeatureRegression, coefficients
-from octavo.network.autoregressive.snapshots import Snapshot, read_snapshots
+from octavo.network.autoregressive.snapshots import Snapshot, read_snapshot, read_snapshots
 
 __all__ = ["AutoregressiveLinkPredictor"]
 
@@ -310,6 +310,26 @@ class AutoregressiveLinkPredictor(CallbackSupportMixin, CellScorer):
         """
         check_is_fitted(self)
         return self._omega(self.A_next_)
+
+    def features_of(self, A: Any) -> Floats:
+        """Return the features ω(A) of another graph, to compare with what was foreseen.
+
+        Parameters
+        ----------
+        A : matrix of shape (n, m)
+            Dense or sparse.
+
+        Returns
+        -------
+        features : ndarray of shape (d,)
+        """
+        check_is_fitted(self)
+        matrix = read_snapshot(A, "A")
+        if matrix.shape != self.A_next_.shape:
+            raise ValueError(
+                f"A must have the snapshots' shape {self.A_next_.shape}; got {matrix.shape}."
+            )
+        return self._omega(matrix)
 
 
 def _spectral_norm(matrix: Floats) -> float:

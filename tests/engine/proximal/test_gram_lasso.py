@@ -36,4 +36,4 @@ def test_no_penalty_is_least_squares_also_without_full_rank():
     X, Y = data()
     X = np.hstack([X, X[:, :1]])
     W = gram_lasso((X.T @ X)[None], (X.T @ Y)[None], 0.0)[0]
-    assert W == pytest.approx(np.linalg.lstsq(X, Y, rcond=None)[0], abs=1e-8)
+    assert pytest.approx(np.linalg.lstsq(X, Y, rcond=None)[0], abs=1e-8) == W

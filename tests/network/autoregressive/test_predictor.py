@@ -35,9 +35,7 @@ def by_cvxpy(A, psi, tau, gamma, kappa, order=1, structure="full", nonneg=True):
     if structure == "kron":
         W = cp.Variable((order * r, r))
         stack = lambda t: np.hstack([F[t - lag] for lag in range(order)])  # noqa: E731
-        past = sum(
-            cp.sum_squares(F[t + 1] - stack(t) @ W) for t in range(order - 1, len(A) - 1)
-        )
+        past = sum(cp.sum_squares(F[t + 1] - stack(t) @ W) for t in range(order - 1, len(A) - 1))
         coming = cp.sum_squares(X @ psi - stack(len(A) - 1) @ W)
         size = n * cp.sum(cp.abs(W))  # K ⊗ I_n has every entry of K n times
     else:
@@ -62,7 +60,7 @@ def by_cvxpy(A, psi, tau, gamma, kappa, order=1, structure="full", nonneg=True):
 def test_the_objective_is_cvxpys(structure, order, nonneg, solver):
     A = series(6, 5)
     psi = np.random.RandomState(1).standard_normal((5, 2))
-    options = dict(tau=0.01, gamma=0.003, kappa=0.02)
+    options = {"tau": 0.01, "gamma": 0.003, "kappa": 0.02}
     model = AutoregressiveLinkPredictor(
         **options,
         order=order,
@@ -82,7 +80,7 @@ def test_the_objective_is_cvxpys(structure, order, nonneg, solver):
 
 def test_algorithm_1_comes_near_the_optimum():
     A = series(8, 8)
-    options = dict(tau=0.03, gamma=0.005, kappa=0.02, rank=3)
+    options = {"tau": 0.03, "gamma": 0.005, "kappa": 0.02, "rank": 3}
     exact = AutoregressiveLinkPredictor(**options, tol=1e-9, max_iter=5000).fit(A)
     near = AutoregressiveLinkPredictor(**options, solver="incremental", max_iter=3000).fit(A)
     assert exact.objective_ - 1e-9 <= near.objective_ <= exact.objective_ * (1 + 1e-3)
@@ -156,7 +154,14 @@ def test_a_list_and_an_operator_of_the_same_features_give_the_same_graph():
     psi = leading_directions(A.sum(axis=0), 1, np.random.RandomState(0))
     designs = [RowProjection(psi, 4).adjoint(e) for e in np.eye(4)]
     stacked = aslinearoperator(np.array([o.ravel() for o in designs]))
-    options = dict(tau=0.05, gamma=0.01, kappa=0.05, var_structure="full", tol=1e-9, max_iter=5000)
+    options = {
+        "tau": 0.05,
+        "gamma": 0.01,
+        "kappa": 0.05,
+        "var_structure": "full",
+        "tol": 1e-9,
+        "max_iter": 5000,
+    }
     plain = AutoregressiveLinkPredictor(**options, feature_map=psi).fit(A)
     for given in (designs, np.array(designs), [sp.csr_array(o) for o in designs], stacked):
         other = AutoregressiveLinkPredictor(**options, feature_map=given).fit(A)
@@ -199,7 +204,7 @@ def test_noise_free_series_give_their_dynamics_back():
 def test_nodes_may_come_in_any_order():
     A = series(6, 5, 6)
     rows, columns = np.random.RandomState(4).permutation(6), np.random.RandomState(5).permutation(5)
-    options = dict(tau=0.03, gamma=0.005, kappa=0.02, rank=2, tol=1e-9, max_iter=5000)
+    options = {"tau": 0.03, "gamma": 0.005, "kappa": 0.02, "rank": 2, "tol": 1e-9, "max_iter": 5000}
     plain = AutoregressiveLinkPredictor(**options).fit(A)
     moved = AutoregressiveLinkPredictor(**options).fit(A[:, rows][:, :, columns])
     assert moved.objective_ == pytest.approx(plain.objective_, rel=1e-7)
@@ -233,7 +238,7 @@ def test_rescaled_series_need_no_other_penalties(scale):
 def test_sparse_dense_float32_networkx_and_repeated_entries_are_one_series():
     nx = pytest.importorskip("networkx")
     A = np.round(series(6, 6, 5), 3)
-    options = dict(tau=0.02, gamma=0.002, kappa=0.01, rank=2)
+    options = {"tau": 0.02, "gamma": 0.002, "kappa": 0.01, "rank": 2}
     plain = AutoregressiveLinkPredictor(**options).fit(A).A_next_
     halves = []
     for a in A:
@@ -249,7 +254,7 @@ def test_sparse_dense_float32_networkx_and_repeated_entries_are_one_series():
 
 def test_history_is_the_latest_snapshots():
     A = series(5, 5, 9)
-    options = dict(tau=0.02, gamma=0.002, kappa=0.01, rank=2)
+    options = {"tau": 0.02, "gamma": 0.002, "kappa": 0.01, "rank": 2}
     late = AutoregressiveLinkPredictor(**options, history=4).fit(A)
     assert late.A_next_ == pytest.approx(AutoregressiveLinkPredictor(**options).fit(A[-4:]).A_next_)
 
