@@ -5,6 +5,7 @@ from octavo.network.autoregressive.choice import AutoregressiveLinkPredictorCV a
 from octavo.network.autoregressive.combined_shrinkage import prox_nuclear_l1 as prox_nuclear_l1
 from octavo.network.autoregressive.evaluation import feature_error as feature_error
 from octavo.network.autoregressive.evaluation import link_auc as link_auc
+from octavo.network.autoregressive.evaluation import phase_transition as phase_transition
 from octavo.network.autoregressive.factorized import FactorizedLinkPredictor as FactorizedLinkPredictor
 from octavo.network.autoregressive.heuristics import link_heuristics as link_heuristics
 from octavo.network.autoregressive.predictor import AutoregressiveLinkPredictor as AutoregressiveLinkPredictor

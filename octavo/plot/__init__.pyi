@@ -124,6 +124,11 @@ from octavo.plot.metric.fixed_rank import plot_cost_descent as plot_cost_descent
 from octavo.plot.metric.fixed_rank import plot_error_by_rank as plot_error_by_rank
 from octavo.plot.metric.fixed_rank import plot_form_ellipse as plot_form_ellipse
 from octavo.plot.metric.fixed_rank import plot_learned_map as plot_learned_map
+from octavo.plot.network.autoregressive import plot_auc_by_length as plot_auc_by_length
+from octavo.plot.network.autoregressive import plot_graph_forecast as plot_graph_forecast
+from octavo.plot.network.autoregressive import plot_graph_spectrum as plot_graph_spectrum
+from octavo.plot.network.autoregressive import plot_phase_transition as plot_phase_transition
+from octavo.plot.network.autoregressive import plot_var_coefficients as plot_var_coefficients
 from octavo.plot.network.signed import plot_cycle_surprise as plot_cycle_surprise
 from octavo.plot.network.signed import plot_embeddedness_curve as plot_embeddedness_curve
 from octavo.plot.network.signed import plot_sign_accuracy as plot_sign_accuracy

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.proximal.matrices import shrink_singular_values, soft_threshold
 from octavo.engine.spectral.block_lanczos import RitzPairs, block_lanczos
@@ -148,22 +149,72 @@ def shrink_both(
         X, values = shrink(Y, tau)
         return NuclearL1(X, X, Y - X, values, 0.0, 1)
     limit = tol * float(np.linalg.norm(Y))
-    P = np.zeros_like(Y) if dual is None else dual
-    Q, t, residual = P, 1.0, np.inf
+    Y = np.ascontiguousarray(Y, dtype=np.float64)
+    P = np.zeros(Y.shape) if dual is None else np.array(dual, order="C")
+    Q, Z, M, ahead = P.copy(), np.empty(Y.shape), np.empty(Y.shape), np.empty(Y.shape)
+    flat = [matrix.reshape(-1) for matrix in (Y, Q, Z, M)]
+    t, residual = 1.0, np.inf
     for k in range(1, max_iter + 1):  # noqa: B007
-        Z = cut_entries(Y - Q, gamma, nonneg)
-        M = Q + Z
+        _cut(*flat, float(gamma), bool(nonneg))  # Z = cut(Y - Q), M = Q + Z
         X, values = shrink(M, tau)
-        ahead = M - X  # the projection of Q + Z on matrices of spectral norm tau
-        residual = float(np.linalg.norm(X - Z))
+        X = np.ascontiguousarray(X)
+        # M - X is the projection of M on matrices of spectral norm tau
+        apart, turned = _project(
+            M.reshape(-1),
+            X.reshape(-1),
+            Z.reshape(-1),
+            Q.reshape(-1),
+            P.reshape(-1),
+            ahead.reshape(-1),
+        )
+        residual = float(np.sqrt(apart))
         if residual <= limit:
             P = ahead
             break
-        if np.vdot(Q - ahead, ahead - P) > 0.0:
-            t, Q = 1.0, ahead
+        momentum = 0.0
+        if turned > 0.0:
+            t = 1.0
         else:
             further = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
-            Q = ahead + (t - 1.0) / further * (ahead - P)
-            t = further
-        P = ahead
+            momentum, t = (t - 1.0) / further, further
+        _extrapolate(ahead.reshape(-1), P.reshape(-1), momentum, Q.reshape(-1))
+        P, ahead = ahead, P
     return NuclearL1(X, Z, P, values, residual, k)
+
+
+@njit(cache=True)
+def _cut(Y, Q, Z, M, gamma, nonneg):
+    """Shrink the entries of Y - Q into Z, and add Q again into M."""
+    for i in range(Y.size):
+        z = Y[i] - Q[i]
+        if z > gamma:
+            z -= gamma
+        elif z < -gamma and not nonneg:
+            z += gamma
+        else:
+            z = 0.0
+        Z[i] = z
+        M[i] = Q[i] + z
+
+
+@njit(cache=True)
+def _project(M, X, Z, Q, P, ahead):
+    """Fill `ahead` with M - X; return |X - Z|² and how far the last step turned back."""
+    apart, turned = 0.0, 0.0
+    for i in range(M.size):
+        new = M[i] - X[i]
+        ahead[i] = new
+        apart += (X[i] - Z[i]) ** 2
+        turned += (Q[i] - new) * (new - P[i])
+    return apart, turned
+
+
+@njit(cache=True)
+def _extrapolate(ahead, P, momentum, Q):
+    """Fill Q with ahead + momentum (ahead - P)."""
+    for i in range(Q.size):
+        Q[i] = ahead[i] + momentum * (ahead[i] - P[i])
+
+
+def _warmup() -> None:
+    shrink_both(np.eye(2), 0.1, 0.1)
