@@ -46,4 +46,4 @@ def test_spectrum_and_coefficients_are_the_models(model):
     heights = plot_graph_spectrum(model).containers[0].markerline.get_ydata()
     assert heights == pytest.approx(model.singular_values_)
     ax = plot_var_coefficients(model)
-    assert ax.images[0].get_array() == pytest.approx(model.var_coef_)
+    assert np.asarray(ax.images[0].get_array()) == pytest.approx(model.var_coef_)
