@@ -23,11 +23,11 @@ PAPER = Paper(
     venue="Journal of Machine Learning Research 15",
     headlines=("algorithm-1-reaches-the-minimum", "variance-terms", "features-autoregress"),
     tables={
-        "Table 1": "a scheme of the method, nothing to measure",
-        "Figure 1": "unit balls, nothing to measure",
+        "Table 1": "[a scheme of the method, nothing to measure]",
+        "Figure 1": "[unit balls of norms, nothing to measure]",
         "Figure 2": "joint-beats-static few-snapshots-favour-static longer-is-better "
         "lower-rank-is-better sparsity-helps joint-beats-heuristics",
-        "Figure 3": "a plot of private sales data",
+        "Figure 3": "[a plot of private sales data]",
         "Table 2": "sales-volumes",
     },
     methods=(

@@ -40,6 +40,7 @@ class SingularShrinker:
         self.rng = np.random.RandomState(0) if rng is None else rng
         self.start: Floats | None = None
         self.width = 10
+        self.tol = 1e-11  # of squared singular values above the threshold
 
     def __call__(self, M: Floats, tau: float) -> tuple[Floats, Floats]:
         """Return the matrix with singular values shrunk by `tau`, and those that are left."""
@@ -68,7 +69,7 @@ class SingularShrinker:
 
         def finished(found: RitzPairs) -> bool:
             above = found.values > 1.0
-            limit = 1e-11 * found.values[0] if above.any() else 0.0
+            limit = self.tol * found.values[0] if above.any() else 0.0
             rest = found.values[~above]
             settled = not above.any() or bool(np.all(found.residuals[above] <= limit))
             # what lies below must lie there for sure: its Ritz value plus its residual
@@ -81,7 +82,6 @@ class SingularShrinker:
             block,
             finished,
             max_columns=min(m, BLOCKS * width),
-            first_look=2,
         )
         above = int((found.values > 1.0).sum())
         if above >= width or not (found.exhausted or finished(found)):
@@ -149,6 +149,7 @@ def shrink_both(
         X, values = shrink(Y, tau)
         return NuclearL1(X, X, Y - X, values, 0.0, 1)
     limit = tol * float(np.linalg.norm(Y))
+    shrink.tol = min(1e-6, max(1e-11, 1e-2 * tol))
     Y = np.ascontiguousarray(Y, dtype=np.float64)
     P = np.zeros(Y.shape) if dual is None else np.array(dual, order="C")
     Q, Z, M, ahead = P.copy(), np.empty(Y.shape), np.empty(Y.shape), np.empty(Y.shape)

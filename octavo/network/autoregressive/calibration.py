@@ -59,7 +59,7 @@ def calibrate_penalties(
     >>> from octavo.network import calibrate_penalties
     >>> series = make_autoregressive_graphs(n=20, rank=2, T=6, random_state=0)
     >>> round(calibrate_penalties(series.snapshots, 0.5, rank=2).tau, 3)
-    0.223
+    0.257
     """
     if not 0.0 < noise < np.inf:
         raise ValueError(f"noise must be a positive number; got {noise!r}.")

@@ -110,6 +110,7 @@ class AutoregressiveLinkPredictorCV(CallbackSupportMixin, CellScorer):
         Returns
         -------
         self : AutoregressiveLinkPredictorCV
+            The fitted estimator.
         """
         plain = AutoregressiveLinkPredictor() if self.estimator is None else clone(self.estimator)
         matrices = read_snapshots(snapshots, plain.nonneg)
@@ -189,6 +190,7 @@ class AutoregressiveLinkPredictorCV(CallbackSupportMixin, CellScorer):
         Returns
         -------
         features : ndarray of shape (d,)
+            As of `best_estimator_`.
         """
         check_is_fitted(self)
         return self.best_estimator_.predict_features()

@@ -34,6 +34,7 @@ def link_auc(A: Any, scores: Any, known: Any = None) -> float:
     Returns
     -------
     auc : float
+        0.5 is a guess, 1 a perfect order; ties count half.
 
     Examples
     --------

@@ -228,6 +228,7 @@ class FactorizedLinkPredictor(CallbackSupportMixin, SoundEstimator):
         Returns
         -------
         self : FactorizedLinkPredictor
+            The fitted estimator.
         """
         matrices = read_snapshots(snapshots, self.nonneg)
         if len(matrices) <= self.order:
@@ -292,6 +293,7 @@ class FactorizedLinkPredictor(CallbackSupportMixin, SoundEstimator):
         Returns
         -------
         scores : ndarray of shape (m,), or of the snapshots' shape
+            The larger, the likelier the link.
         """
         check_is_fitted(self)
         n, m = len(self.U_), len(self.V_)

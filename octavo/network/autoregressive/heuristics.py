@@ -35,6 +35,7 @@ default="common_neighbours"
     Returns
     -------
     scores : ndarray of shape (n, m)
+        The larger, the likelier the link; the diagonal by the same formula.
 
     Examples
     --------

@@ -224,6 +224,7 @@ class AutoregressiveLinkPredictor(CallbackSupportMixin, CellScorer):
         Returns
         -------
         self : AutoregressiveLinkPredictor
+            The fitted estimator.
         """
         matrices = latest(read_snapshots(snapshots, self.nonneg), self.history, self.order)
         warn_of_degrees(self.feature_map)
@@ -322,6 +323,7 @@ class AutoregressiveLinkPredictor(CallbackSupportMixin, CellScorer):
         Returns
         -------
         features : ndarray of shape (d,)
+            In the order of `features_`.
         """
         check_is_fitted(self)
         matrix = read_snapshot(A, "A")

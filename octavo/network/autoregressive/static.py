@@ -110,6 +110,7 @@ class SparseLowRankDenoiser(CellScorer):
         Returns
         -------
         self : SparseLowRankDenoiser
+            The fitted estimator.
         """
         is_series = (isinstance(A, np.ndarray) and A.ndim == 3) or (
             isinstance(A, (list, tuple)) and len(A) > 0 and getattr(A[0], "ndim", 0) == 2
@@ -207,6 +208,7 @@ class SparseVAR(SoundEstimator):
         Returns
         -------
         self : SparseVAR
+            The fitted estimator.
         """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         check_squares(X)

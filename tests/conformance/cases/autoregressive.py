@@ -43,9 +43,7 @@ def case(make, option, iterative=True):
 CASES = [
     case(lambda: AutoregressiveLinkPredictor(1e-3, 1e-3, 1e-3, rank=2), {"tau": -1}),
     case(
-        lambda: AutoregressiveLinkPredictorCV(
-            [1e-3], [1e-3, 1e-4], [1e-3], estimator=AutoregressiveLinkPredictor(rank=2)
-        ),
+        lambda: AutoregressiveLinkPredictorCV([1e-3], [1e-3, 1e-4], [1e-3]),
         {"n_splits": 0},
     ),
     case(lambda: FactorizedLinkPredictor(2, 1e-5, kappa=1e-3), {"rank": 0}),
