@@ -8,7 +8,7 @@ primal matrices, one exactly of low rank and one exactly sparse, meet at the ans
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -143,7 +143,8 @@ def shrink_both(
     shrink = SingularShrinker() if shrink is None else shrink
     if tau == 0.0:
         Z = cut_entries(Y, gamma, nonneg)
-        values = np.linalg.svd(Z, compute_uv=False) if min(Z.shape) <= FULL_SIDE else np.empty(0)
+        few = min(Z.shape) <= FULL_SIDE
+        values: Any = np.linalg.svd(Z, compute_uv=False) if few else np.empty(0)
         return NuclearL1(Z, Z, np.zeros_like(Y), values, 0.0, 1)
     if gamma == 0.0 and not nonneg:
         X, values = shrink(Y, tau)

@@ -8,7 +8,7 @@ function of A whose slope is ``(2/d) ω*(ω(A) − Wᵀω(A_T))``; Algorithm 1 m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class JointProblem:
         residual = float(np.linalg.norm(moved - sparse)) / theta
         residual = max(residual, self.regression.violation(found.W, self.omega(sparse)))
         if min(self.shape) <= CERTIFIED_SIDE:
-            values = np.linalg.svd(sparse, compute_uv=False)
+            values: Any = np.linalg.svd(sparse, compute_uv=False)
             objectives = [*objectives[:-1], found.value + self.penalty(sparse, values)]
         return Solution(low_rank, sparse, found, objectives, residual, converged)
 
