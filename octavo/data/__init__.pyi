@@ -56,6 +56,8 @@ from octavo.data.loaders.streams import LibsvmChunks as LibsvmChunks
 from octavo.data.metric.fixed_rank import PlantedMetric as PlantedMetric
 from octavo.data.metric.fixed_rank import make_fixed_rank_targets as make_fixed_rank_targets
 from octavo.data.metric.fixed_rank import make_planted_metric as make_planted_metric
+from octavo.data.metric.ground import GroupedHistograms as GroupedHistograms
+from octavo.data.metric.ground import make_grouped_histograms as make_grouped_histograms
 from octavo.data.online.expert_games import make_expert_game as make_expert_game
 from octavo.data.ranking.games import make_games as make_games
 from octavo.data.ranking.meta_search import make_meta_search as make_meta_search

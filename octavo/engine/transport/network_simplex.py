@@ -1,4 +1,4 @@
-"""Exact transport plans of many pairs of histograms under one cost: a network simplex that restarts.
+"""Exact transport plans of many pairs of histograms under one cost, by a simplex that restarts.
 
     G(r, c; M) = min_{X ≥ 0} ⟨M, X⟩   subject to   X1 = r, Xᵀ1 = c
 
