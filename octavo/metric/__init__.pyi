@@ -18,5 +18,7 @@ from octavo.metric.ground.criterion import ground_metric_criterion as ground_met
 from octavo.metric.ground.learner import GroundMetricLearner as GroundMetricLearner
 from octavo.metric.ground.nearness import NearnessInfo as NearnessInfo
 from octavo.metric.ground.nearness import metric_nearness as metric_nearness
+from octavo.metric.ground.neighbors import OTNeighborsClassifier as OTNeighborsClassifier
+from octavo.metric.ground.neighbors import retrieval_curve as retrieval_curve
 from octavo.metric.ground.transports import threshold_metric as threshold_metric
 from octavo.metric.ground.transports import transport_distances as transport_distances

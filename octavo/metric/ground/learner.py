@@ -256,7 +256,7 @@ default="independence"
             lonely = np.flatnonzero(np.bincount(codes) == 1)
             if lonely.size:
                 warnings.warn(
-                    f"Class {self.classes_[lonely[0]]!r} has one histogram, which has none alike: "
+                    f"Class {self.classes_.tolist()[lonely[0]]!r} has one histogram, which has none alike: "
                     f"it only pushes others away ({lonely.size} such classes).",
                     UserWarning,
                     stacklevel=2,

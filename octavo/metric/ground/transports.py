@@ -333,5 +333,3 @@ def transport_distances(R, S=None, *, M, ot="emd", reg=0.05, threshold=None, n_j
         M = threshold_metric(M, threshold)
     reg = check_number(reg, "reg")
     return distance_table(R, other, M, ot, reg=reg, n_jobs=n_jobs)
-
-
