@@ -22,3 +22,4 @@ from octavo.metric.ground.neighbors import OTNeighborsClassifier as OTNeighborsC
 from octavo.metric.ground.neighbors import retrieval_curve as retrieval_curve
 from octavo.metric.ground.transports import threshold_metric as threshold_metric
 from octavo.metric.ground.transports import transport_distances as transport_distances
+from octavo.metric.ground.transports import transport_plan as transport_plan

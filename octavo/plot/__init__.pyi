@@ -124,6 +124,11 @@ from octavo.plot.metric.fixed_rank import plot_cost_descent as plot_cost_descent
 from octavo.plot.metric.fixed_rank import plot_error_by_rank as plot_error_by_rank
 from octavo.plot.metric.fixed_rank import plot_form_ellipse as plot_form_ellipse
 from octavo.plot.metric.fixed_rank import plot_learned_map as plot_learned_map
+from octavo.plot.metric.ground import plot_bin_map as plot_bin_map
+from octavo.plot.metric.ground import plot_criterion_descent as plot_criterion_descent
+from octavo.plot.metric.ground import plot_error_by_neighbors as plot_error_by_neighbors
+from octavo.plot.metric.ground import plot_ground_metric as plot_ground_metric
+from octavo.plot.metric.ground import plot_transport_flow as plot_transport_flow
 from octavo.plot.online.experts import plot_expert_weights as plot_expert_weights
 from octavo.plot.online.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
 from octavo.plot.online.experts import plot_learning_rate as plot_learning_rate

@@ -52,10 +52,10 @@ def make_grouped_histograms(
 ):
     """Draw histograms whose classes differ in groups of bins, not in bins.
 
-    Shares of groups come from a Dirichlet distribution with `concentration` · (1 + `contrast` in the
-    groups of the class); the mass of a group falls on few of its bins, from a Dirichlet distribution
-    with parameter `spread`. Distances that compare bin by bin see mostly which of several bins of
-    the same meaning was hit.
+    Shares of groups come from a Dirichlet distribution with `concentration` · (1 + `contrast` in
+    the groups of the class); the mass of a group falls on few of its bins, from a Dirichlet
+    distribution with parameter `spread`. Distances that compare bin by bin see mostly which of
+    several bins of the same meaning was hit.
 
     Parameters
     ----------

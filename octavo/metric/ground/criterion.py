@@ -97,7 +97,7 @@ class Side:
         self.candidates, self.kept, self.age = candidates, np.arange(len(rows)), 0
 
     def evaluate(self, M: Floats, *, everything: bool = False) -> tuple[float, Floats]:
-        """Return Σ ω G over nearest neighbours, and its symmetric supergradient without diagonal."""
+        """Return Σ ω G over nearest neighbours, and its symmetric supergradient, diagonal zero."""
         all_of_them = everything or self.candidates is None or self.age % REFRESH == 0
         kept = np.arange(len(self.rows)) if all_of_them else self.kept
         self.age += 1

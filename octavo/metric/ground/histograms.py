@@ -71,9 +71,7 @@ def as_ground_metric(M: Any, d: int | None = None, name: str = "M") -> Floats:
     if float(np.abs(M - M.T).max()) > 1e-8 * top:
         raise ValueError(f"{name} must be symmetric; it is not.")
     if float(np.abs(M.diagonal()).max()) > 1e-8 * top:
-        raise ValueError(
-            f"{name} must have a zero diagonal; it has {M.diagonal().max():.3g} there."
-        )
+        raise ValueError(f"{name} must have a zero diagonal; it has {M.diagonal().max():.3g}.")
     if float(M.min()) < -1e-8 * top:
         raise ValueError(f"{name} must have no negative entry; the least is {M.min():.3g}.")
     M = np.maximum(0.5 * M + 0.5 * M.T, 0.0)

@@ -76,12 +76,13 @@ class GroundMetricLearner(
 
     Histograms of words, topics, colours, codons or cell types are compared by what it costs to turn
     one into the other (optimal transport, the earth mover's distance). What it costs to go from bin
-    to bin is learned here from labels: a metric between bins, to be looked at or to be used with any
-    code for transport.
+    to bin is learned here from labels: a metric between bins, to be looked at or to be used with
+    any code for transport.
 
-    Where bins are unrelated, `simplex_distance` is as good and costs nothing. For vectors that are no
-    histograms, see `LowRankMahalanobis` or `sklearn.neighbors.NeighborhoodComponentsAnalysis`. The
-    criterion falls on training data; that neighbours err less on new data is not promised.
+    Where bins are unrelated, `simplex_distance` is as good and costs nothing. For vectors that are
+    no histograms, see `LowRankMahalanobis` or
+    `sklearn.neighbors.NeighborhoodComponentsAnalysis`. The criterion falls on training data; that
+    neighbours err less on new data is not promised.
 
     Parameters
     ----------
@@ -106,9 +107,9 @@ default="independence"
     blend : float, default=1.0
         The start is λM₀ + (1 - λ)M₁ with this λ: below 1 it is drawn to the uniform metric.
     ot : {"emd", "pot", "sinkhorn"}, default="emd"
-        How transport is computed: exactly, by octavo's network simplex that restarts; exactly by POT
-        (the extra ``ot``), one pair at a time; or smoothed, all pairs at once. With "sinkhorn" an X
-        of another namespace (a torch tensor on an accelerator, under scikit-learn's
+        How transport is computed: exactly, by octavo's network simplex that restarts; exactly by
+        POT (the extra ``ot``), one pair at a time; or smoothed, all pairs at once. With "sinkhorn"
+        an X of another namespace (a torch tensor on an accelerator, under scikit-learn's
         ``array_api_dispatch``) is where transport is computed.
     reg : float, default=0.05
         Smoothing of "sinkhorn", in units of the mean of all entries of the metric.
@@ -253,11 +254,11 @@ default="independence"
         if omega is None:
             self.classes_, codes = encode_classes(y, owner=self)
             told = compare_labels(codes, self.k)
-            lonely = np.flatnonzero(np.bincount(codes) == 1)
-            if lonely.size:
+            lonely = self.classes_[np.bincount(codes) == 1].tolist()
+            if lonely:
                 warnings.warn(
-                    f"Class {self.classes_.tolist()[lonely[0]]!r} has one histogram, which has none alike: "
-                    f"it only pushes others away ({lonely.size} such classes).",
+                    f"Class {lonely[0]!r} has one histogram, which has none alike: it only pushes "
+                    f"others away ({len(lonely)} such classes).",
                     UserWarning,
                     stacklevel=2,
                 )

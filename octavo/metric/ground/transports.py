@@ -16,16 +16,18 @@ from sklearn.exceptions import ConvergenceWarning
 
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.doubles import real_array
 from octavo.engine.kernels.namespaces import to_namespace, to_numpy
 from octavo.engine.transport.entropic import entropic_plans, entropic_transport
 from octavo.engine.transport.network_simplex import (
+    is_semimetric,
     new_trees,
     transport_costs,
     transport_plans,
 )
 from octavo.metric.ground.histograms import as_ground_metric, as_histograms
 
-__all__ = ["threshold_metric", "transport_distances"]
+__all__ = ["threshold_metric", "transport_distances", "transport_plan"]
 
 OT = ("emd", "pot", "sinkhorn")
 ENTROPIC_TOL = 1e-5  # largest residual of a margin
@@ -333,3 +335,46 @@ def transport_distances(R, S=None, *, M, ot="emd", reg=0.05, threshold=None, n_j
         M = threshold_metric(M, threshold)
     reg = check_number(reg, "reg")
     return distance_table(R, other, M, ot, reg=reg, n_jobs=n_jobs)
+
+
+@checked
+def transport_plan(r, c, M, *, ot="emd", reg=0.05):
+    """Return an optimal plan of moving one histogram onto another.
+
+    Parameters
+    ----------
+    r : array-like of shape (d,)
+        Histogram that is moved.
+    c : array-like of shape (d,)
+        Where it is moved.
+    M : array-like of shape (d, d)
+        Ground metric, or any symmetric cost with a zero diagonal and no negative entry.
+    ot : {"emd", "pot", "sinkhorn"}, default="emd"
+        As for `transport_distances`.
+    reg : float, default=0.05
+        Smoothing of "sinkhorn", in units of the mean of M.
+
+    Returns
+    -------
+    plan : ndarray of shape (d, d)
+        Rows sum to r and columns to c. One of several, where several cost the same.
+
+    Examples
+    --------
+    >>> from octavo.metric import transport_plan
+    >>> M = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+    >>> transport_plan([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], M).tolist()
+    [[0.0, 0.0, 0.5], [0.0, 0.5, 0.0], [0.0, 0.0, 0.0]]
+    """
+    if not isinstance(ot, str) or ot not in OT:
+        raise ValueError(f"ot must be one of {', '.join(OT)}; got {ot!r}.")
+    one, two = (as_histograms(real_array(h, name)[None], name) for h, name in ((r, "r"), (c, "c")))
+    if one.shape != two.shape:
+        raise ValueError(f"r has {one.shape[1]} bins and c has {two.shape[1]}.")
+    M = as_ground_metric(M, one.shape[1])
+    reg = check_number(reg, "reg")
+    pair, row = np.zeros((1, 2), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    how = "emd" if not M.any() else ot
+    layer = make_transports(one, two, pair, how, shared=is_semimetric(M), reg=reg)
+    layer.solve(M, row)
+    return layer.plans(row, np.ones(1))
