@@ -641,6 +641,9 @@ PROBLEMS = (
             "A kernel matrix to improve, no new items: `LowRankKernelLearner`; targets for "
             "quadratic forms: `FixedRankPSDRegressor`.",
             "A map that follows dissimilarities while they change: `OnlineMDS`.",
+            "Labelled histograms (bags of words, topics, colours, compositions) whose bins are "
+            "related: `GroundMetricLearner` learns how; a table of dissimilarities that should be "
+            "a metric: `metric_nearness`.",
         ),
         "`NeighborhoodComponentsAnalysis` from labels, with all pairs at once; `MDS` for a map "
         "that is made once.",
@@ -652,6 +655,10 @@ PROBLEMS = (
             "lmnn",
             "must-link",
             "multidimensional scaling",
+            "optimal transport",
+            "earth mover",
+            "wasserstein",
+            "histogram",
         ),
         "metric/plot_fixed_rank",
     ),

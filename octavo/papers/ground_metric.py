@@ -38,10 +38,10 @@ PAPER = Paper(
             task="learn which bins of histograms are alike",
             summary="A metric between bins (words, topics, colours, codons) learned from labelled "
             "histograms, for transport distances and their neighbours.",
-            use_when="Objects are bags of features or compositions, some bins mean nearly the same, "
-            "and labels say which objects belong together.",
-            avoid_when="Bins are unrelated, or there are more than a few hundred of them: distances "
-            "bin by bin on square roots are as good or cheaper.",
+            use_when="Objects are bags of features or compositions, some bins mean nearly the "
+            "same, and labels say which objects belong together.",
+            avoid_when="Bins are unrelated, or there are more than a few hundred of them: "
+            "distances bin by bin on square roots are as good or cheaper.",
             instead="KNeighborsClassifier on square roots of histograms (HellingerTransformer).",
             peers=("POT", "metric-learn"),
             plots=(
@@ -59,9 +59,9 @@ PAPER = Paper(
 SEEDS = (0, 1, 2, 3, 4)
 SAMPLING = "sampling: the whole 95 % interval over seeds must lie on the claimed side"
 GROUPED = (
-    "planted groups of bins of octavo.data in place of GIST histograms of Caltech-256: d = 18 (full: "
-    "64), 30 + 30 histograms to learn from and 200 (full: 100 as in the paper) to test; ITML as "
-    "octavo has it on 500 pairs, no LMNN"
+    "planted groups of bins of octavo.data in place of GIST histograms of Caltech-256: d = 18 "
+    "(full: 64), 30 + 30 histograms to learn from and 200 (full: 100 as in the paper) to test; "
+    "ITML as octavo has it on 500 pairs, no LMNN"
 )
 N_TRAIN, N_PAIRS = 60, 500
 NEIGHBORS = tuple(range(1, 31))

@@ -58,7 +58,7 @@ class OTNeighborsClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimato
         Classes.
     metric_ : ndarray of shape (n_features, n_features)
         The ground metric in use.
-    learner_ : GroundMetricLearner or None
+    estimator_ : GroundMetricLearner or None
         The fitted copy, where `metric` is a learner.
     n_features_in_ : int
         Number of bins seen during fit.
@@ -137,13 +137,13 @@ class OTNeighborsClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimato
         X, y = validate_rows(self, X, y, accept_sparse="csr", dtype=np.float64)
         self._rows = as_histograms(X, "X", normalize=self.normalize)
         self.classes_, self._codes = encode_classes(y, owner=self)
-        self.learner_ = None
+        self.estimator_ = None
         with FitProgress(self, 1, X, y, step_name="metric") as progress:
             if self.metric is None:
                 M = uniform_metric(self._rows.shape[1])
             elif isinstance(self.metric, GroundMetricLearner):
-                self.learner_ = clone(self.metric).fit(self._rows, y)
-                M = self.learner_.metric_
+                self.estimator_ = clone(self.metric).fit(self._rows, y)
+                M = self.estimator_.metric_
             else:
                 M = as_ground_metric(self.metric, self._rows.shape[1], "metric")
             progress.step()
