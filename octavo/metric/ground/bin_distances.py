@@ -171,7 +171,10 @@ class HellingerTransformer(OneToOneFeatureMixin, TransformerMixin, SoundEstimato
         return tags
 
     def _roots(self, X, reset):
-        X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        least = 2 if reset else 1
+        X = validate_rows(
+            self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_features=least
+        )
         return np.sqrt(as_histograms(X, "X", normalize=self.normalize))
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -66,7 +66,9 @@ def count_neighbors(values: Floats, pairs: Indices, k: int, ties: Floats) -> Ind
     A histogram with fewer than k partners has all of them. Equal values are ordered by `ties`.
     """
     n_pairs = len(pairs)
-    anchors, both = pairs.T.ravel(), np.tile(values, 2)
+    # values that are equal but for rounding are: which comes first must not hang on the last bit
+    top = float(np.abs(values).max(initial=0.0)) or 1.0
+    anchors, both = pairs.T.ravel(), np.tile(np.round(values / top, 12), 2)
     order = np.lexsort((ties, both, anchors))
     sorted_anchors = anchors[order]
     starts = np.searchsorted(sorted_anchors, sorted_anchors)

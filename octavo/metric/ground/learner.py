@@ -244,12 +244,13 @@ default="independence"
             Fitted estimator.
         """
         X, like = host_rows(X)
+        options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_features": 2}
         if omega is None:
-            X, y = validate_rows(self, X, y, accept_sparse="csr", dtype=np.float64)
+            X, y = validate_rows(self, X, y, **options)
         else:
             if y is not None:
                 raise ValueError("Give y or omega, not both.")
-            X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64)
+            X = validate_rows(self, X, **options)
         R = as_histograms(X, "X", normalize=self.normalize)
         if omega is None:
             self.classes_, codes = encode_classes(y, owner=self)

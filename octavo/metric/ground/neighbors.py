@@ -36,7 +36,8 @@ class OTNeighborsClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimato
     Parameters
     ----------
     n_neighbors : int, default=3
-        Neighbours that vote; the nearest decides between equal votes. All, where there are fewer.
+        Neighbours that vote; of equal votes the first class wins, as in scikit-learn. All, where
+        there are fewer.
     metric : None, array-like of shape (n_features, n_features) or GroundMetricLearner, default=None
         Ground metric. None: all bins equally far apart, which is total variation; an array; or a
         learner, of which a copy is fitted to the training set. For the metric of one that is fitted
@@ -134,7 +135,9 @@ class OTNeighborsClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimato
         self : object
             Fitted estimator.
         """
-        X, y = validate_rows(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validate_rows(
+            self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_features=2
+        )
         self._rows = as_histograms(X, "X", normalize=self.normalize)
         self.classes_, self._codes = encode_classes(y, owner=self)
         self.estimator_ = None
@@ -194,7 +197,8 @@ class OTNeighborsClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimato
         shares : ndarray of shape (n_samples, n_classes)
             They sum to one.
         """
-        votes = self._codes[self.kneighbors(X, return_distance=False)]
+        nearest = self.kneighbors(X, return_distance=False)
+        votes = self._codes[nearest]
         return (votes[:, :, None] == np.arange(len(self.classes_))).mean(axis=1)
 
     def predict(self, X):
@@ -210,14 +214,8 @@ class OTNeighborsClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimato
         y : ndarray of shape (n_samples,)
             Classes.
         """
-        return self.classes_[vote(self.kneighbors(X, return_distance=False), self._codes)]
-
-
-def vote(nearest, codes):
-    """Return the class with most votes among neighbours; of equals, that of the nearest."""
-    votes = np.asarray(codes)[nearest]
-    counts = (votes[:, :, None] == votes[:, None, :]).sum(axis=2)
-    return np.take_along_axis(votes, counts.argmax(axis=1)[:, None], axis=1)[:, 0]
+        shares = self.predict_proba(X)
+        return self.classes_[shares.argmax(axis=1)]
 
 
 @checked

@@ -30,7 +30,8 @@ from octavo.metric.ground.histograms import as_ground_metric, as_histograms
 __all__ = ["threshold_metric", "transport_distances", "transport_plan"]
 
 OT = ("emd", "pot", "sinkhorn")
-ENTROPIC_TOL = 1e-5  # largest residual of a margin
+ENTROPIC_TOL = 1e-5  # largest residual of a margin while a metric is learned, or without a word
+TABLE_TOL = 1e-10  # of a table of distances: rows must not hang on which others are asked for
 ENTROPIC_ITER = 1000
 
 
@@ -135,10 +136,10 @@ class PotTransports:
 class EntropicTransports:
     """Smoothed plans of all pairs at once, where the arrays of `like` lie."""
 
-    def __init__(self, R, S, pairs, *, reg, like=None):
+    def __init__(self, R, S, pairs, *, reg, like=None, tol=ENTROPIC_TOL):
         self.like = R if like is None else like
         self.R, self.S, self.pairs = R, S, pairs
-        self.reg, self.n_solved = reg, 0
+        self.reg, self.tol, self.n_solved = reg, tol, 0
         self.log_u = self.log_v = None
         self.costs = np.zeros(len(pairs))
         self.residual = 0.0
@@ -170,7 +171,7 @@ class EntropicTransports:
             two,
             self._epsilon(M),
             log_v=to_namespace(self.log_v[rows], self.like),
-            tol=ENTROPIC_TOL,
+            tol=self.tol,
             max_iter=ENTROPIC_ITER,
         )
         self.log_u[rows], self.log_v[rows] = to_numpy(found.log_u), to_numpy(found.log_v)
@@ -233,10 +234,10 @@ def _costs(R, S, pairs, M, ot, reg, n_jobs, like):
         return transport_costs(M, R, S, pairs, n_jobs=n_jobs).costs
     if not M.any() or not len(pairs):
         return np.zeros(len(pairs))
-    layer = make_transports(R, S, pairs, ot, shared=False, reg=reg, like=like)
-    values = layer.solve(M, np.arange(len(pairs)))
     if ot == "pot":
-        return values
+        return PotTransports(R, S, pairs).solve(M, np.arange(len(pairs)))
+    layer = EntropicTransports(R, S, pairs, reg=reg, like=like, tol=TABLE_TOL)
+    layer.solve(M, np.arange(len(pairs)))
     if layer.residual > ENTROPIC_TOL:
         warnings.warn(
             f"Smoothed transport stopped after {ENTROPIC_ITER} iterations with margins off by "
