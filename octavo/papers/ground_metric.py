@@ -409,6 +409,6 @@ def metric_and_descent():
 
     model, _ = learned(0, False, "uniform", 20, 80)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-    plot.plot_ground_metric(model.metric_, np.repeat(np.arange(6), 3), ax=left)
+    plot.plot_ground_metric(model.metric_, [g for g in range(6) for _ in range(3)], ax=left)
     plot.plot_criterion_descent(model, ax=right)
     return figure

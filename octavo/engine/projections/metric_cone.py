@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.doubles import reachable_tolerance
 
 ACTIVE_PASSES = 20  # over what binds, for each pass over everything
@@ -191,7 +191,7 @@ def triangle_excess(M: Floats) -> float:
     return float(_longest(np.ascontiguousarray(M, dtype=np.float64)))
 
 
-def _square(m: Floats, upper: tuple[Floats, Floats], d: int) -> Floats:
+def _square(m: Floats, upper: tuple[Indices, Indices], d: int) -> Floats:
     M = np.zeros((d, d))
     M[upper] = m
     return M + M.T

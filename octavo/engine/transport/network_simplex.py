@@ -14,7 +14,7 @@ arcs leave keeps it so, which rules out cycles of exchanges without gain (W. H. 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -375,7 +375,7 @@ def transport_costs(
     pairs = np.ascontiguousarray(pairs, dtype=np.int64)
     costs = np.zeros(len(pairs))
     keep = trees is not None
-    held = trees if trees is not None else np.full((1, 1), NO_TREE, dtype=np.int32)
+    held: Any = trees if trees is not None else np.full((1, 1), NO_TREE, dtype=np.int32)
 
     def solve(chunk):
         mine = held[chunk] if keep else held

@@ -244,7 +244,11 @@ default="independence"
             Fitted estimator.
         """
         X, like = host_rows(X)
-        options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_features": 2}
+        options: dict[str, Any] = {
+            "accept_sparse": "csr",
+            "dtype": np.float64,
+            "ensure_min_features": 2,
+        }
         if omega is None:
             X, y = validate_rows(self, X, y, **options)
         else:
@@ -264,7 +268,8 @@ default="independence"
                     stacklevel=2,
                 )
         else:
-            vars(self).pop("classes_", None)
+            if hasattr(self, "classes_"):
+                del self.classes_
             told = compare_weights(omega, len(R))
         seen = np.flatnonzero(R.any(axis=0))
         if len(seen) < R.shape[1]:

@@ -182,13 +182,13 @@ def metric_nearness(H, norm="l2", total=None, tol=1e-9, max_sweeps=10_000, *, we
     check_squares(H, "H")
     if not isinstance(norm, str) or norm not in NORMS:
         raise ValueError(f"norm must be one of {', '.join(NORMS)}; got {norm!r}.")
-    if not isinstance(tol, Real) or not tol >= 0.0:
+    if not isinstance(tol, Real) or not float(tol) >= 0.0:
         raise ValueError(f"tol must be a number, not negative; got {tol!r}.")
     if not isinstance(max_sweeps, Integral) or max_sweeps < 1:
         raise ValueError(f"max_sweeps must be an int of at least 1; got {max_sweeps!r}.")
     d = len(H)
     if total is not None:
-        if not isinstance(total, Real) or not 0.0 <= total < np.inf:
+        if not isinstance(total, Real) or not 0.0 <= float(total) < np.inf:
             raise ValueError(f"total must be a finite number, not negative; got {total!r}.")
         total = float(total)
         if d < 2 and total > 0.0:

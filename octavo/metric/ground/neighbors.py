@@ -267,7 +267,7 @@ def retrieval_curve(D, y, y_reference=None, max_neighbors=None):
                 f"{others.shape}."
             )
     most = available if max_neighbors is None else max_neighbors
-    if not isinstance(most, Integral) or not 1 <= most <= available:
+    if not isinstance(most, Integral) or not 1 <= int(most) <= available:
         raise ValueError(f"max_neighbors must be from 1 to {available}; got {most!r}.")
     order = np.argsort(D, axis=1, kind="stable")[:, : int(most)]
     same = others[order] == y[:, None]

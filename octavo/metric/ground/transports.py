@@ -140,7 +140,8 @@ class EntropicTransports:
         self.like = R if like is None else like
         self.R, self.S, self.pairs = R, S, pairs
         self.reg, self.tol, self.n_solved = reg, tol, 0
-        self.log_u = self.log_v = None
+        self.log_u: Any = None
+        self.log_v: Any = None
         self.costs = np.zeros(len(pairs))
         self.residual = 0.0
         self._given: tuple[Any, Any, Any] = (None, None, None)
@@ -250,7 +251,7 @@ def _costs(R, S, pairs, M, ot, reg, n_jobs, like):
 
 def check_number(value: Any, name: str) -> float:
     """Return a positive, finite number."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 < value < np.inf:
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 < float(value) < np.inf:
         raise ValueError(f"{name} must be a positive, finite number; got {value!r}.")
     return float(value)
 
