@@ -12,3 +12,9 @@ from octavo.metric.fixed_rank.oja import OjaSubspace as OjaSubspace
 from octavo.metric.fixed_rank.online import OnlineFixedRankPSD as OnlineFixedRankPSD
 from octavo.metric.fixed_rank.online_mds import OnlineMDS as OnlineMDS
 from octavo.metric.fixed_rank.regression import FixedRankPSDRegressor as FixedRankPSDRegressor
+from octavo.metric.partial_order.comparison_graph import ComparisonGraph as ComparisonGraph
+from octavo.metric.partial_order.comparison_graph import Contradictions as Contradictions
+from octavo.metric.partial_order.comparison_graph import GraphStats as GraphStats
+from octavo.metric.partial_order.comparison_graph import clean_comparisons as clean_comparisons
+from octavo.metric.partial_order.comparisons import gauc_score as gauc_score
+from octavo.metric.partial_order.constructive import partial_order_embedding as partial_order_embedding
