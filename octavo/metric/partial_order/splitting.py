@@ -18,11 +18,12 @@ from scipy.linalg import cho_factor, cho_solve
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
-from octavo.metric.partial_order.programs import DiagonalProgram, FullProgram, PairProgram, Solution
+from octavo.metric.partial_order.programs import FullProgram, Solution
 
 RELAX = 1.6
 CHECK = 10  # steps between looks at the gap
-FACTORED = 6000  # comparisons up to which I + AAᵀ is factorised
+FACTORED = 8000  # comparisons up to which I + AAᵀ is factorised
+BALANCE_OF_BLOCKS = 1.5  # weight of s beside W, in units of A's mean length
 BALANCE = 5.0  # ratio of residuals from which the penalty is moved
 
 
@@ -41,33 +42,28 @@ def _add_products(K, pairs, closer, farther, out):
             out[c, e] += one * one - two * two - three * three + four * four
 
 
-def comparison_products(program: PairProgram) -> Floats:
-    """Return AAᵀ, its lower half."""
+def comparison_products(program: FullProgram) -> Floats:
+    """Return the lower half of AAᵀ."""
     pairs, closer, farther = (np.asarray(a, dtype=np.int64) for a in program.compared)
-    if isinstance(program, DiagonalProgram):
-        A = program.columns(np.arange(program.size))
-        return A @ A.T
-    assert isinstance(program, FullProgram)
     products = np.zeros((len(closer), len(closer)))
     for factor in program.factors:
         _add_products(factor @ factor.T, pairs, closer, farther, products)
     return products
 
 
-def operator_norm(program: PairProgram, n_iter: int = 12) -> float:
-    """Return about the norm of A, by power iterations on AAᵀ."""
-    y = np.random.default_rng(0).standard_normal(program.n_comparisons)
-    norm = 0.0
-    for _ in range(n_iter):
-        length = float(np.linalg.norm(y))
-        if not length > 0.0:
-            return 0.0
-        y = program.differences(program.adjoint(y / length))
-        norm = float(np.linalg.norm(y))
-    return float(np.sqrt(norm))
+def mean_square(program: FullProgram) -> float:
+    """Return ‖A‖²_F / |C|, the mean squared length of a comparison's matrix."""
+    pairs, closer, farther = program.compared
+    (a, b), (f, g) = pairs[closer].T, pairs[farther].T
+    total = 0.0
+    for factor in program.factors:
+        near, far = factor[a] - factor[b], factor[f] - factor[g]
+        own = np.einsum("cr,cr->c", near, near) ** 2 + np.einsum("cr,cr->c", far, far) ** 2
+        total += float((own - 2.0 * np.einsum("cr,cr->c", near, far) ** 2).sum())
+    return total / program.n_comparisons
 
 
-def _graph_solver(program: PairProgram, theta: float) -> Callable[[Floats], Floats]:
+def _graph_solver(program: FullProgram, theta: float, tol: float) -> Callable[[Floats], Floats]:
     """Return the solver of (I + θ²AAᵀ) y = r."""
     if program.n_comparisons <= FACTORED:
         system = comparison_products(program)
@@ -84,8 +80,8 @@ def _graph_solver(program: PairProgram, theta: float) -> Callable[[Floats], Floa
         y = last.copy()
         residual = r - times(y)
         direction, square = residual.copy(), float(residual @ residual)
-        goal = 1e-12 * float(r @ r)
-        for _ in range(20):
+        goal = (1e-4 * tol) ** 2 * float(r @ r)
+        for _ in range(40):
             if square <= goal:
                 break
             image = times(direction)
@@ -101,7 +97,7 @@ def _graph_solver(program: PairProgram, theta: float) -> Callable[[Floats], Floa
 
 
 def solve_admm(
-    program: PairProgram,
+    program: FullProgram,
     *,
     tol: float,
     max_iter: int,
@@ -112,8 +108,8 @@ def solve_admm(
 
     Parameters
     ----------
-    program : PairProgram
-        Full or diagonal.
+    program : FullProgram
+        The program.
     tol : float
         Relative gap.
     max_iter : int
@@ -128,21 +124,22 @@ def solve_admm(
     Solution
         The best feasible point seen, and the best bound.
     """
-    norm = operator_norm(program)
-    if not norm > 0.0:  # no comparison can be moved: W = 0
-        zero = np.zeros(program.n_comparisons)
-        return Solution(np.zeros(program.size), program.beta, 0.0, zero + program.slope, 0, True)
-    theta = 1.0 / norm
-    solve = _graph_solver(program, theta)
-    eta = np.zeros(program.n_comparisons) + program.slope if start is None else start[1]
-    eta, bound = program.bound(eta)
-    W, best = program.stretched(-program.adjoint(eta) * 0.0 if start is None else start[0])
-    best_W, best_eta = W, eta
-    if start is None:
-        push = program.shrink(-program.adjoint(eta), 0.0)
-        W, value = program.stretched(push)
-        if value < best:
-            best_W, best = W, value
+    square = mean_square(program)
+    if not square > 0.0:  # no comparison can be moved: W = 0
+        eta, bound = program.bound(np.full(program.n_comparisons, program.slope))
+        return Solution(np.zeros(program.size), program.beta, program.beta - bound, eta, 0, True)
+    theta = BALANCE_OF_BLOCKS / float(np.sqrt(square))
+    solve = _graph_solver(program, theta, tol)
+    best_W, best = np.zeros(program.size), program.beta
+    eta, bound = program.bound(
+        np.full(program.n_comparisons, program.slope) if start is None else start[1]
+    )
+    best_eta = eta
+    W, value = program.stretched(
+        program.shrink(-program.adjoint(eta), 0.0) if start is None else start[0]
+    )
+    if value < best:
+        best_W, best = W, value
     rho = 1.0 / max(float(np.linalg.norm(W)), 1.0 / program.n_items)
     Z, y = W, theta * program.differences(W)
     U, v = np.zeros_like(W), -eta / (theta * rho)

@@ -1,0 +1,87 @@
+"""Diagonal metrics as a linear program: landmarks come in when their price says so.
+
+Of the n weights a view, few are above zero at the optimum. The program is solved with some of them,
+its multipliers price the others (one sparse product for all), and those that would lower the
+objective join. The last round proves that none would, so the solution is that of the whole program.
+
+Reference: B. McFee and G. Lanckriet (2011), "Learning Multi-modal Similarity", Section 4.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from octavo.engine.duals.sparse_qp import solve_lp
+from octavo.engine.estimators.arrays import Indices
+from octavo.metric.partial_order.programs import DiagonalProgram, Solution
+
+JOIN = 60  # landmarks that join a round
+EXACT = 1e-9  # by how much a price may be off
+
+
+def solve_landmark_lp(
+    program: DiagonalProgram,
+    *,
+    tol: float,
+    max_iter: int,
+    on_step: Callable[[], Any] = lambda: None,
+) -> Solution:
+    """Solve a diagonal program by HiGHS, to the precision of its vertices.
+
+    Parameters
+    ----------
+    program : DiagonalProgram
+        The program.
+    tol : float
+        Relative gap that counts as converged where rounds run out; otherwise not used, since a
+        vertex costs no more than an approximation.
+    max_iter : int
+        Most rounds.
+    on_step : callable
+        Called once a round.
+
+    Returns
+    -------
+    Solution
+        A vertex of the whole program.
+    """
+    W, objective = np.zeros(program.size), program.beta
+    eta, bound = program.bound(np.full(program.n_comparisons, program.slope))
+    prices = program.adjoint(np.full(program.n_comparisons, program.slope))
+    used = np.zeros(0, dtype=np.intp)
+    k = 0
+    for k in range(1, max_iter + 1):
+        used = np.concatenate([used, _joining(prices, used)])
+        if not len(used):
+            break
+        A = program.columns(used)
+        # ξ - A w ≥ 1, both at least 0
+        rows = sp.hstack([sp.csr_array(-A), sp.eye_array(len(A))], format="csr")
+        costs = np.concatenate([np.ones(len(used)), np.full(len(A), program.slope)])
+        found = solve_lp(costs, rows, np.ones(len(A)))
+        W = np.zeros(program.size)
+        W[used] = np.maximum(found.x[: len(used)], 0.0)
+        objective = program.value(W)
+        prices = program.adjoint(np.clip(found.y, 0.0, program.slope))
+        trial, low = program.bound(found.y)
+        if low > bound:
+            eta, bound = trial, low
+        on_step()
+        unused = np.ones(program.size, dtype=np.bool_)
+        unused[used] = False
+        if not (prices[unused] < -1.0 - EXACT).any():
+            break
+    gap = objective - bound
+    return Solution(W, objective, gap, eta, k, bool(gap <= max(tol, EXACT) * objective))
+
+
+def _joining(prices: Any, used: Indices) -> Indices:
+    """Return the weights whose prices are lowest, among those below minus one."""
+    open_prices = prices.copy()
+    open_prices[used] = 0.0
+    candidates = np.argsort(open_prices, kind="stable")[:JOIN]
+    return candidates[open_prices[candidates] < -1.0 - EXACT]
