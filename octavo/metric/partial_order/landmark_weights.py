@@ -13,9 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+from scipy.optimize import linprog
 
-from octavo.engine.duals.sparse_qp import solve_lp
 from octavo.engine.estimators.arrays import Indices
 from octavo.metric.partial_order.programs import DiagonalProgram, Solution
 
@@ -59,15 +58,24 @@ def solve_landmark_lp(
         if not len(used):
             break
         A = program.columns(used)
-        # ξ - A w ≥ 1, both at least 0
-        rows = sp.hstack([sp.csr_array(-A), sp.eye_array(len(A))], format="csr")
-        costs = np.concatenate([np.ones(len(used)), np.full(len(A), program.slope)])
-        found = solve_lp(costs, rows, np.ones(len(A)))
+        # The dual: max Σ η subject to -Aᵀη ≤ 1 and 0 ≤ η ≤ β/|C|. It has as many rows as weights
+        # that take part, the primal as many as comparisons.
+        found = linprog(
+            -np.ones(len(A)),
+            A_ub=-program.slope * A.T,
+            b_ub=np.ones(len(used)),
+            bounds=(0.0, 1.0),
+            method="highs-ds",
+            options={"presolve": False},
+        )
+        if found.x is None or found.status != 0:
+            raise ValueError(f"The linear program could not be solved: {found.message}")
+        multipliers = program.slope * np.clip(found.x, 0.0, 1.0)
         W = np.zeros(program.size)
-        W[used] = np.maximum(found.x[: len(used)], 0.0)
-        objective = program.value(W)
-        prices = program.adjoint(np.clip(found.y, 0.0, program.slope))
-        trial, low = program.bound(found.y)
+        W[used] = np.maximum(-program.slope * found.ineqlin.marginals, 0.0)
+        before, objective = objective, program.value(W)
+        prices = program.adjoint(multipliers)
+        trial, low = program.bound(multipliers)
         if low > bound:
             eta, bound = trial, low
         on_step()
@@ -75,6 +83,8 @@ def solve_landmark_lp(
         unused[used] = False
         if not (prices[unused] < -1.0 - EXACT).any():
             break
+        if objective < before * (1.0 - EXACT):  # else dropping could go round in circles
+            used = used[W[used] > 0.0]
     gap = objective - bound
     return Solution(W, objective, gap, eta, k, bool(gap <= max(tol, EXACT) * objective))
 

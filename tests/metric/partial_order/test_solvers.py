@@ -156,7 +156,8 @@ def test_any_multipliers_bound_the_optimum_from_below(make):
 
 def test_a_diagonal_never_beats_the_full_matrix():
     both = [make(beta=200.0, seed=4) for make in (full, diagonal)]
-    matrix, weights = solve_admm(both[0], tol=1e-6, max_iter=4000), solve_landmark_lp(
-        both[1], tol=1e-6, max_iter=50
+    matrix, weights = (
+        solve_admm(both[0], tol=1e-6, max_iter=4000),
+        solve_landmark_lp(both[1], tol=1e-6, max_iter=50),
     )
     assert matrix.objective <= weights.objective * (1 + 1e-6)
