@@ -71,7 +71,7 @@ class BasePOE(TransformerMixin, CallbackSupportMixin, SoundEstimator):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "clean": ["boolean", tuple, list],
         "normalize": ["boolean"],
-        "solver": [StrOptions({"auto", "admm", "fista", "subgradient", "sdp", "lp"})],
+        "solver": [StrOptions({"auto", "admm", "atoms", "fista", "subgradient", "sdp", "lp"})],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],

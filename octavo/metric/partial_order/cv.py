@@ -51,7 +51,7 @@ class MultipleKernelPOECV(MultipleKernelPOE):
         Whether training comparisons are cleaned.
     normalize : bool, default=True
         Whether each kernel is scaled to unit mean diagonal.
-    solver : {"auto", "admm", "fista", "subgradient", "sdp", "lp"}, default="auto"
+    solver : {"auto", "admm", "atoms", "fista", "subgradient", "sdp", "lp"}, default="auto"
         How to solve.
     tol : float, default=1e-4
         Relative duality gap.

@@ -15,11 +15,31 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from octavo.engine.estimators.arrays import Indices
+from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.metric.partial_order.programs import DiagonalProgram, Solution
 
 JOIN = 60  # landmarks that join a round
 EXACT = 1e-9  # by how much a price may be off
+
+
+def restricted_program(A: Floats, slope: float) -> tuple[Floats, Floats]:
+    """Return weights of some columns, and multipliers, by HiGHS.
+
+    The dual is solved, max Σ η subject to -Aᵀη ≤ 1 and 0 ≤ η ≤ β/|C|: it has as many rows as
+    columns take part, the primal as many as comparisons.
+    """
+    found = linprog(
+        -np.ones(len(A)),
+        A_ub=-slope * A.T,
+        b_ub=np.ones(A.shape[1]),
+        bounds=(0.0, 1.0),
+        method="highs-ds",
+        options={"presolve": False},
+    )
+    if found.x is None or found.status != 0:
+        raise ValueError(f"The linear program could not be solved: {found.message}")
+    weights = np.maximum(-slope * found.ineqlin.marginals, 0.0)
+    return weights, slope * np.clip(found.x, 0.0, 1.0)
 
 
 def solve_landmark_lp(
@@ -53,26 +73,14 @@ def solve_landmark_lp(
     prices = program.adjoint(np.full(program.n_comparisons, program.slope))
     used = np.zeros(0, dtype=np.intp)
     k = 0
-    for k in range(1, max_iter + 1):
+    for round_ in range(1, max_iter + 1):
+        k = round_
         used = np.concatenate([used, _joining(prices, used)])
         if not len(used):
             break
-        A = program.columns(used)
-        # The dual: max Σ η subject to -Aᵀη ≤ 1 and 0 ≤ η ≤ β/|C|. It has as many rows as weights
-        # that take part, the primal as many as comparisons.
-        found = linprog(
-            -np.ones(len(A)),
-            A_ub=-program.slope * A.T,
-            b_ub=np.ones(len(used)),
-            bounds=(0.0, 1.0),
-            method="highs-ds",
-            options={"presolve": False},
-        )
-        if found.x is None or found.status != 0:
-            raise ValueError(f"The linear program could not be solved: {found.message}")
-        multipliers = program.slope * np.clip(found.x, 0.0, 1.0)
+        own, multipliers = restricted_program(program.columns(used), program.slope)
         W = np.zeros(program.size)
-        W[used] = np.maximum(-program.slope * found.ineqlin.marginals, 0.0)
+        W[used] = own
         before, objective = objective, program.value(W)
         prices = program.adjoint(multipliers)
         trial, low = program.bound(multipliers)

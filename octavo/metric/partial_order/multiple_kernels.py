@@ -118,9 +118,9 @@ class MultipleKernelPOE(BasePOE):
         of `clean_comparisons`. False warns of cycles and keeps all.
     normalize : bool, default=True
         Whether each kernel is scaled to unit mean diagonal.
-    solver : {"auto", "admm", "fista", "subgradient", "sdp", "lp"}, default="auto"
-        ``"admm"`` (full) and ``"lp"`` (diagonal) are what ``"auto"`` takes. ``"fista"`` descends on
-        a smoothed loss first; ``"subgradient"`` is the paper's own, slow; ``"sdp"`` is cvxpy, for
+    solver : {"auto", "admm", "atoms", "fista", "subgradient", "sdp", "lp"}, default="auto"
+        ``"auto"`` takes ``"lp"`` for diagonals and else ``"atoms"``, which is ``"admm"`` unless all
+        views have few dimensions. ``"fista"`` descends on a smoothed loss first; ``"subgradient"`` is the paper's own, slow; ``"sdp"`` is cvxpy, for
         up to about 60 items times kernels.
     tol : float, default=1e-4
         Duality gap relative to the objective; below 1e-9 counts as 1e-9.

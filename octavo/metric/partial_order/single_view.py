@@ -43,7 +43,7 @@ class LinearPOE(BasePOE):
         As for `MultipleKernelPOE`.
     normalize : bool, default=True
         Whether rows are scaled to a mean squared length of one.
-    solver : {"auto", "admm", "fista", "subgradient", "sdp", "lp"}, default="auto"
+    solver : {"auto", "admm", "atoms", "fista", "subgradient", "sdp", "lp"}, default="auto"
         As for `MultipleKernelPOE`.
     tol : float, default=1e-4
         Duality gap relative to the objective.
@@ -179,7 +179,7 @@ class KernelPOE(BasePOE):
         As for `MultipleKernelPOE`.
     normalize : bool, default=True
         Whether the kernel is scaled to unit mean diagonal.
-    solver : {"auto", "admm", "fista", "subgradient", "sdp", "lp"}, default="auto"
+    solver : {"auto", "admm", "atoms", "fista", "subgradient", "sdp", "lp"}, default="auto"
         As for `MultipleKernelPOE`.
     tol : float, default=1e-4
         Duality gap relative to the objective.

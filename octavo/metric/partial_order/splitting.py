@@ -24,6 +24,8 @@ RELAX = 1.6
 CHECK = 10  # steps between looks at the gap
 FACTORED = 8000  # comparisons up to which I + AAᵀ is factorised
 BALANCE_OF_BLOCKS = 1.5  # weight of s beside W, in units of A's mean length
+FIRST_BETA, STRIDE, LOOSE = 10.0, 10.0, 0.05  # β grows to its value, each solved roughly
+PATIENCE = 1.3  # how much later the penalty may move again
 BALANCE = 5.0  # ratio of residuals from which the penalty is moved
 
 
@@ -130,10 +132,11 @@ def solve_admm(
         return Solution(np.zeros(program.size), program.beta, program.beta - bound, eta, 0, True)
     theta = BALANCE_OF_BLOCKS / float(np.sqrt(square))
     solve = _graph_solver(program, theta, tol)
+    final, program = program, program.with_beta(min(program.beta, FIRST_BETA))
     best_W, best = np.zeros(program.size), program.beta
     eta, bound = program.bound(
         np.full(program.n_comparisons, program.slope) if start is None else start[1]
-    )
+    )  # clipped to the first box
     best_eta = eta
     W, value = program.stretched(
         program.shrink(-program.adjoint(eta), 0.0) if start is None else start[0]
@@ -143,7 +146,7 @@ def solve_admm(
     rho = 1.0 / max(float(np.linalg.norm(W)), 1.0 / program.n_items)
     Z, y = W, theta * program.differences(W)
     U, v = np.zeros_like(W), -eta / (theta * rho)
-    k = 0
+    k = patience = 0
     for k in range(1, max_iter + 1):
         W = program.shrink(Z - U, 1.0 / rho)
         point = y - v
@@ -166,15 +169,23 @@ def solve_admm(
             eta, low = program.bound(theta * rho * pull)
             if low > bound:
                 best_eta, bound = eta, low
-            if best - bound <= tol * best:
+            while program.beta < final.beta and best - bound <= max(tol, LOOSE) * best:
+                # The next β: bounds stay bounds, since multipliers may only grow.
+                program = program.with_beta(min(STRIDE * program.beta, final.beta))
+                best_W, best = program.stretched(best_W)
+            if program.beta == final.beta and best - bound <= tol * best:
                 break
-            size_primal = max(np.linalg.norm(W), np.linalg.norm(Z), 1e-300)
-            size_dual = rho * max(np.linalg.norm(U), 1e-300)
-            ratio = (primal / size_primal) / max(dual / size_dual, 1e-300)
+            if k < patience:
+                continue
+            size = max(np.linalg.norm(W), np.linalg.norm(Z), 1e-300)
+            pull_size = rho * max(np.linalg.norm(U), 1e-300)
+            ratio = (primal / size) / max(dual / pull_size, 1e-300)
             if ratio > BALANCE or ratio < 1.0 / BALANCE:
                 factor = float(np.clip(np.sqrt(ratio), 0.1, 10.0))
                 rho *= factor
                 U, v = U / factor, v / factor
+                patience = int(PATIENCE * k)  # a penalty that never rests never converges
+    best_W, best = final.stretched(best_W)
     gap = best - bound
     return Solution(best_W, best, gap, best_eta, k, bool(gap <= tol * best))
 

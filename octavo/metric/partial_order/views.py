@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg import eigh, svd
 
 from octavo.engine.estimators.arrays import Floats, Indices
+from octavo.metric.partial_order.atoms import solve_atoms
 from octavo.metric.partial_order.comparisons import distinct_pairs
 from octavo.metric.partial_order.descents import solve_fista, solve_subgradient
 from octavo.metric.partial_order.landmark_weights import solve_landmark_lp
@@ -33,6 +34,7 @@ CUT = 1e-12  # eigenvalues of a kernel below this share of the largest are round
 RANK = 1e-10  # the same for a learned matrix
 SOLVERS = {
     "full": {
+        "atoms": solve_atoms,
         "admm": solve_admm,
         "fista": solve_fista,
         "subgradient": solve_subgradient,
@@ -131,9 +133,9 @@ def make_program(
 def solve_program(
     program: PairProgram, structure: str, solver: str, tol: float, max_iter: int, on_step: Any
 ) -> Solution:
-    """Solve a program by the solver of that name; "auto" is "admm" or, for diagonals, "lp"."""
+    """Solve a program by the solver of that name; "auto" is "atoms" or, for diagonals, "lp"."""
     if solver == "auto":
-        solver = "lp" if structure == "diagonal" else "admm"
+        solver = "lp" if structure == "diagonal" else "atoms"
     choices = SOLVERS[structure]
     if solver not in choices:
         raise ValueError(
