@@ -124,6 +124,12 @@ from octavo.plot.metric.fixed_rank import plot_cost_descent as plot_cost_descent
 from octavo.plot.metric.fixed_rank import plot_error_by_rank as plot_error_by_rank
 from octavo.plot.metric.fixed_rank import plot_form_ellipse as plot_form_ellipse
 from octavo.plot.metric.fixed_rank import plot_learned_map as plot_learned_map
+from octavo.plot.metric.partial_order import plot_beta_scores as plot_beta_scores
+from octavo.plot.metric.partial_order import plot_comparison_graph as plot_comparison_graph
+from octavo.plot.metric.partial_order import plot_kernel_shares as plot_kernel_shares
+from octavo.plot.metric.partial_order import plot_landmark_weights as plot_landmark_weights
+from octavo.plot.metric.partial_order import plot_order_embedding as plot_order_embedding
+from octavo.plot.metric.partial_order import plot_view_accuracy as plot_view_accuracy
 from octavo.plot.online.experts import plot_expert_weights as plot_expert_weights
 from octavo.plot.online.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
 from octavo.plot.online.experts import plot_learning_rate as plot_learning_rate

@@ -351,8 +351,8 @@ def redundant_edges(n: int, tails: Indices, heads: Indices) -> Bools:
     [False, False, True]
     """
     redundant = np.zeros(len(tails), dtype=np.bool_)
-    for _, _, redundant in _blocks(n, tails, heads):
-        pass
+    for _, _, marked in _blocks(n, tails, heads):
+        redundant = marked
     return redundant
 
 

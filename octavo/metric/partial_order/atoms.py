@@ -1,9 +1,9 @@
 """Few dimensions: the semidefinite program as a linear one over directions that come in by price.
 
-A positive semidefinite matrix is a sum of w vvᵀ over unit vectors v. With some directions given, the
-weights are a linear program; its multipliers price all other directions through the eigenvectors of
-Aᵀη below -1, which join. In few dimensions this ends at a certified optimum where a splitting method
-would crawl; in many it needs too many directions.
+A positive semidefinite matrix is a sum of w vvᵀ over unit vectors v. With some directions given,
+the weights are a linear program; its multipliers price all other directions through the
+eigenvectors of Aᵀη below -1, which join. In few dimensions this ends at a certified optimum where a
+splitting method would crawl; in many it needs too many directions.
 
 Reference: the program is Algorithm 4 of McFee and Lanckriet (2011).
 """
@@ -21,7 +21,7 @@ from octavo.metric.partial_order.landmark_weights import restricted_program
 from octavo.metric.partial_order.programs import DiagonalProgram, FullProgram, Solution
 from octavo.metric.partial_order.splitting import solve_admm
 
-FEW = 20  # largest rank of a view for which directions are priced
+FEW = 12  # largest rank of a view for which directions are priced
 ROUNDS = 200
 FIRST = 200  # steps of splitting that give the first directions
 
@@ -119,5 +119,14 @@ def solve_atoms(
             eta, bound = scaled, low
         if best - bound <= tol * best:
             break
+    n_iter = found.n_iter + k
+    if best - bound > tol * best and n_iter < max_iter:  # too many directions after all
+        last = solve_admm(
+            program, tol=tol, max_iter=max_iter - n_iter, start=(W, eta), on_step=on_step
+        )
+        n_iter += last.n_iter
+        bound = max(bound, last.objective - last.duality_gap)
+        if last.objective < best:
+            W, best = last.weights, last.objective
     gap = best - bound
-    return Solution(W, best, gap, eta, found.n_iter + k, bool(gap <= tol * best))
+    return Solution(W, best, gap, eta, n_iter, bool(gap <= tol * best))

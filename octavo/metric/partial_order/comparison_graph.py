@@ -4,8 +4,8 @@ A vertex is an unordered pair of items, an edge a comparison from the closer pai
 one. A set of comparisons can be satisfied by an embedding exactly where that graph has no cycle.
 
 Reference: B. McFee and G. Lanckriet (2011), "Learning Multi-modal Similarity", Section 2,
-Algorithm 1 and footnote 3. The paper writes ordered pairs; (i, j) and (j, i) are one vertex here, or
-cycles would be missed.
+Algorithm 1 and footnote 3. The paper writes ordered pairs; (i, j) and (j, i) are one vertex here,
+or cycles would be missed.
 """
 
 from __future__ import annotations

@@ -97,9 +97,8 @@ def solve_subgradient(
         mean_eta += (eta - mean_eta) * (2.0 / (k + 1))
         slope = unit + pull
         square = float(slope @ slope)
-        if k % CHECK == 1 or k == max_iter:
-            if seen.look(W, mean_eta) <= tol:
-                break
+        if (k % CHECK == 1 or k == max_iter) and seen.look(W, mean_eta) <= tol:
+            break
         on_step()
         if not square > 0.0:
             break

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.doubles import check_squares
 from octavo.engine.estimators.sklearn_door import StrOptions, fit_context
+from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.kernels.gram import check_gram, resolve_kernel
 from octavo.metric.partial_order.base import BasePOE
 from octavo.metric.partial_order.views import gram_view, unit_scale
@@ -33,10 +34,7 @@ def check_view(view: Any, place: int, *, precomputed: bool, rows: int = 1) -> An
         input_name=f"View {place}",
     )
     check_squares(table, f"View {place}")
-    if hasattr(table, "sum_duplicates"):
-        table = table.copy()
-        table.sum_duplicates()
-    return table
+    return canonical_csr(table)
 
 
 def view_list(views: Any, n_views: int | None) -> list[Any]:
@@ -120,8 +118,9 @@ class MultipleKernelPOE(BasePOE):
         Whether each kernel is scaled to unit mean diagonal.
     solver : {"auto", "admm", "atoms", "fista", "subgradient", "sdp", "lp"}, default="auto"
         ``"auto"`` takes ``"lp"`` for diagonals and else ``"atoms"``, which is ``"admm"`` unless all
-        views have few dimensions. ``"fista"`` descends on a smoothed loss first; ``"subgradient"`` is the paper's own, slow; ``"sdp"`` is cvxpy, for
-        up to about 60 items times kernels.
+        views have few dimensions. ``"fista"`` descends on a smoothed loss first;
+        ``"subgradient"`` is the paper's own, slow; ``"sdp"`` is cvxpy, for up to about 60 items
+        times kernels.
     tol : float, default=1e-4
         Duality gap relative to the objective; below 1e-9 counts as 1e-9.
     max_iter : int, default=2000

@@ -1,7 +1,7 @@
 """Partial order embedding of one view: features, or one kernel.
 
-Reference: B. McFee and G. Lanckriet (2011), "Learning Multi-modal Similarity", Section 3, Algorithms
-2 and 3.
+Reference: B. McFee and G. Lanckriet (2011), "Learning Multi-modal Similarity", Section 3,
+Algorithms 2 and 3.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def graph(n, tails, heads):
     return made
 
 
-@pytest.mark.parametrize("n, m", [(2, 4), (6, 20), (30, 60), (30, 400), (150, 500)])
+@pytest.mark.parametrize(("n", "m"), [(2, 4), (6, 20), (30, 60), (30, 400), (150, 500)])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_subset_is_what_one_search_per_edge_keeps(n, m, seed):
     tails, heads, rng = random_edges(n, m, seed)
@@ -52,7 +52,7 @@ def test_the_subset_is_what_one_search_per_edge_keeps(n, m, seed):
     assert nx.is_directed_acyclic_graph(graph(n, tails[kept], heads[kept]))
 
 
-@pytest.mark.parametrize("n, m", [(1, 0), (5, 8), (40, 200), (130, 300), (1100, 2500)])
+@pytest.mark.parametrize(("n", "m"), [(1, 0), (5, 8), (40, 200), (130, 300), (1100, 2500)])
 def test_reductions_closures_and_levels_are_those_of_networkx(n, m):
     tails, heads, _ = random_edges(n, m, n, acyclic=True)
     kept = ~redundant_edges(n, tails, heads)
@@ -65,10 +65,11 @@ def test_reductions_closures_and_levels_are_those_of_networkx(n, m):
     )
     order, levels = topological_levels(n, tails, heads)
     place = np.argsort(order)
-    assert len(order) == n and (place[tails] < place[heads]).all()
-    generations = dict(
-        (v, depth) for depth, of in enumerate(nx.topological_generations(reference)) for v in of
-    )
+    assert len(order) == n
+    assert (place[tails] < place[heads]).all()
+    generations = {
+        v: depth for depth, of in enumerate(nx.topological_generations(reference)) for v in of
+    }
     assert levels.tolist() == [generations[v] for v in range(n)]
 
 

@@ -64,7 +64,8 @@ def test_cleaning_is_maximal_acyclic_and_keeps_the_closure(width, method):
 def test_pairs_are_unordered_and_cycles_are_found_whatever_their_direction():
     graph = ComparisonGraph([[0, 1, 2, 3], [3, 2, 4, 5], [5, 4, 1, 0], [0, 2, 1, 3]])
     found = graph.contradictions()
-    assert found.opposites.tolist() == [] and found.cyclic.tolist() == [0, 1, 2]
+    assert found.opposites.tolist() == []
+    assert found.cyclic.tolist() == [0, 1, 2]
     assert [group.tolist() for group in found.components] == [[[0, 1], [2, 3], [4, 5]]]
     assert graph.stats().n_redundant == -1
     assert len(graph.acyclic(random_state=0)) == 3
@@ -141,7 +142,7 @@ def test_gauc_is_auc_for_one_query():
 
 
 @pytest.mark.parametrize(
-    "C, words",
+    ("C", "words"),
     [
         ([[0, 1, 2, 2], [0, 0, 1, 2]], "rows 0, 1.*paired with itself|paired with itself"),
         ([[0, 1, 1, 0]], "both sides are one pair in row 0"),

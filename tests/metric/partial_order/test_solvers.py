@@ -95,7 +95,8 @@ def test_splitting_and_descent_reach_the_semidefinite_program(beta, seed):
     assert reference.converged
     for solve in (solve_admm, solve_fista):
         found = solve(program, tol=1e-6, max_iter=4000)
-        assert found.converged and found.duality_gap <= 1e-6 * found.objective
+        assert found.converged
+        assert found.duality_gap <= 1e-6 * found.objective
         # Both lie within their own certified gaps of the optimum.
         assert abs(found.objective - reference.objective) <= (
             found.duality_gap + reference.duality_gap + 1e-9 * beta
@@ -109,7 +110,8 @@ def test_conjugate_gradients_take_the_place_of_the_factorisation(monkeypatch):
     one = solve_admm(program, tol=1e-6, max_iter=3000)
     monkeypatch.setattr("octavo.metric.partial_order.splitting.FACTORED", 0)
     two = solve_admm(program, tol=1e-6, max_iter=3000)
-    assert two.converged and two.objective == pytest.approx(one.objective, rel=3e-6)
+    assert two.converged
+    assert two.objective == pytest.approx(one.objective, rel=3e-6)
 
 
 @pytest.mark.parametrize("beta", [1.0, 30.0, 1e3, 1e7])
