@@ -31,6 +31,7 @@ from octavo.metric.partial_order.views import (
     make_program,
     projections,
     solve_program,
+    upright,
 )
 
 CLEANING = ("pairs", "acyclic", "reduce")
@@ -141,7 +142,7 @@ class BasePOE(TransformerMixin, CallbackSupportMixin, SoundEstimator):
                 UserWarning,
                 stacklevel=4,
             )
-        return np.ascontiguousarray(Vt[: min(self.n_components, rank)].T)
+        return upright(np.ascontiguousarray(Vt[: min(self.n_components, rank)].T))
 
     def _learned_matrices(self) -> list[Floats]:
         return [M @ M.T for M in self._maps]
@@ -164,12 +165,12 @@ class BasePOE(TransformerMixin, CallbackSupportMixin, SoundEstimator):
         stacked = self._stacked(self._tables(X))
         return stacked if self._rotation is None else stacked @ self._rotation
 
-    def predict_comparisons(self, comparisons, X=None):
+    def predict_comparisons(self, C, X=None):
         """Return for each comparison whether its first pair is the closer one.
 
         Parameters
         ----------
-        comparisons : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
+        C : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
             Rows (i, j, k, l) or (i, j, k) of items.
         X : array-like, or list of array-like, default=None
             New items, in the form that `transform` takes; they are numbered behind the training
@@ -182,16 +183,16 @@ class BasePOE(TransformerMixin, CallbackSupportMixin, SoundEstimator):
         """
         check_is_fitted(self)
         points = self.embedding_ if X is None else np.vstack([self.embedding_, self.transform(X)])
-        i, j, k, l = check_comparisons(comparisons, len(points)).T
+        i, j, k, l = check_comparisons(C, len(points)).T
         near, far = points[i] - points[j], points[k] - points[l]
         return np.einsum("cd,cd->c", near, near) < np.einsum("cd,cd->c", far, far)
 
-    def score(self, comparisons, X=None):
+    def score(self, C, X=None):
         """Return the share of comparisons that the learned distances respect (GAUC).
 
         Parameters
         ----------
-        comparisons : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
+        C : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
             Rows (i, j, k, l) or (i, j, k) of items, not cleaned.
         X : array-like, or list of array-like, default=None
             New items, numbered behind the training items.
@@ -201,4 +202,4 @@ class BasePOE(TransformerMixin, CallbackSupportMixin, SoundEstimator):
         float
             Between 0 and 1.
         """
-        return float(np.mean(self.predict_comparisons(comparisons, X)))
+        return float(np.mean(self.predict_comparisons(C, X)))

@@ -324,7 +324,7 @@ def cleaned_graph(
 
 @checked
 def clean_comparisons(
-    comparisons: ArrayLike,
+    C: ArrayLike,
     steps: Sequence[str] = ("pairs", "acyclic", "reduce"),
     random_state: Any = None,
     *,
@@ -334,7 +334,7 @@ def clean_comparisons(
 
     Parameters
     ----------
-    comparisons : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
+    C : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
         Rows (i, j, k, l): i and j are more alike than k and l; or (i, j, k) for (i, j, i, k).
     steps : sequence of str, default=("pairs", "acyclic", "reduce")
         In this order: ``"pairs"`` removes both of two opposite answers, ``"majority"`` those of
@@ -361,5 +361,5 @@ def clean_comparisons(
     >>> clean_comparisons(answers, random_state=0).tolist()
     [[0, 1, 2], [0, 2, 3]]
     """
-    graph = cleaned_graph(ComparisonGraph(comparisons), check_steps(steps), method, random_state)
-    return np.asarray(comparisons).astype(np.int64)[np.sort(graph.rows)]
+    graph = cleaned_graph(ComparisonGraph(C), check_steps(steps), method, random_state)
+    return np.asarray(C).astype(np.int64)[np.sort(graph.rows)]

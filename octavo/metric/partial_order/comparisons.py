@@ -107,7 +107,7 @@ def respected(D: Floats, comparisons: Indices) -> Any:
 
 
 @checked
-def gauc_score(D: ArrayLike, comparisons: ArrayLike) -> float:
+def gauc_score(D: ArrayLike, C: ArrayLike) -> float:
     """Return the share of comparisons whose first pair is strictly closer (generalised AUC).
 
     For comparisons (i, j, i, k) of all relevant j with all irrelevant k this is the area under the
@@ -117,7 +117,7 @@ def gauc_score(D: ArrayLike, comparisons: ArrayLike) -> float:
     ----------
     D : array-like of shape (n_items, n_items)
         Distances, squared or not.
-    comparisons : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
+    C : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
         Rows (i, j, k, l): i and j are more alike than k and l; or (i, j, k) for (i, j, i, k).
 
     Returns
@@ -139,4 +139,4 @@ def gauc_score(D: ArrayLike, comparisons: ArrayLike) -> float:
     distances = real_array(D, "D")
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
         raise ValueError(f"D must be square, got shape {distances.shape}.")
-    return float(respected(distances, check_comparisons(comparisons, len(distances))).mean())
+    return float(respected(distances, check_comparisons(C, len(distances))).mean())

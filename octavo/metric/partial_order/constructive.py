@@ -18,7 +18,7 @@ __all__ = ["partial_order_embedding"]
 
 
 @checked
-def partial_order_embedding(n: int, comparisons: ArrayLike) -> Floats:
+def partial_order_embedding(n: int, C: ArrayLike) -> Floats:
     """Return points whose squared distances satisfy every comparison with a margin of one.
 
     No features and no optimisation: pairs are put in a total order that respects the comparisons,
@@ -30,7 +30,7 @@ def partial_order_embedding(n: int, comparisons: ArrayLike) -> Floats:
     ----------
     n : int
         Number of items.
-    comparisons : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
+    C : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
         Rows (i, j, k, l): i and j are more alike than k and l; or (i, j, k) for (i, j, i, k).
 
     Returns
@@ -53,11 +53,11 @@ def partial_order_embedding(n: int, comparisons: ArrayLike) -> Floats:
     """
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
         raise ValueError(f"n must be an integer of at least 2, got {n!r}.")
-    pairs, closer, farther = distinct_pairs(check_comparisons(comparisons, int(n)))
+    pairs, closer, farther = distinct_pairs(check_comparisons(C, int(n)))
     order, levels = topological_levels(len(pairs), closer, farther)
     if len(order) < len(pairs):
         raise ValueError(
-            "comparisons must have no cycle; "
+            "C must have no cycle; "
             f"{len(pairs) - len(order)} of their {len(pairs)} pairs lie on one or behind one. "
             "clean_comparisons breaks them."
         )

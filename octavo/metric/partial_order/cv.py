@@ -134,14 +134,14 @@ class MultipleKernelPOECV(MultipleKernelPOE):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, comparisons):
+    def fit(self, X, C):
         """Choose β and learn the space.
 
         Parameters
         ----------
         X : list of {array-like, sparse matrix}
             Views, as for `MultipleKernelPOE.fit`.
-        comparisons : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
+        C : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
             Comparisons, not cleaned; at least two.
 
         Returns
@@ -151,7 +151,7 @@ class MultipleKernelPOECV(MultipleKernelPOE):
         """
         self.betas_ = self._candidates()
         views = self._views(X)
-        rows = check_comparisons(comparisons, len(views[0].table))
+        rows = check_comparisons(C, len(views[0].table))
         n_held = min(max(round(self.validation_fraction * len(rows)), 1), len(rows) - 1)
         if n_held < 1:
             raise ValueError("At least two comparisons are needed: one is held out, got 1.")

@@ -65,7 +65,7 @@ def _mixture(model: Any, place: int) -> tuple[Floats, Floats, Floats]:
 
 @checked
 def probability_product_kernel(
-    models: Sequence[Any], others: Sequence[Any] | None = None, *, lam: float = 0.5
+    models: Sequence[Any], others: Sequence[Any] | None = None, *, power: float = 0.5
 ) -> Floats:
     """Return ∫ p(x)^λ q(x)^λ dx for all pairs of Gaussian mixtures.
 
@@ -81,7 +81,7 @@ def probability_product_kernel(
         covariances) with covariances of shape (k, d) or (k, d, d).
     others : sequence, default=None
         The mixtures of the columns; None stands for `models`.
-    lam : float, default=0.5
+    power : float, default=0.5
         The power λ; the paper's experiments have 1/2.
 
     Returns
@@ -101,9 +101,9 @@ def probability_product_kernel(
     >>> probability_product_kernel([one, two]).round(4).tolist()
     [[1.0, 0.6065], [0.6065, 1.0]]
     """
-    power = float(real_array(lam, "lam"))
+    power = float(real_array(power, "power"))
     if not power > 0.0:
-        raise ValueError(f"lam must be positive, got {lam!r}.")
+        raise ValueError(f"power must be positive, got {power:g}.")
     if isinstance(models, (str, dict)) or not hasattr(models, "__len__") or not len(models):
         raise ValueError("models must be a sequence of at least one mixture.")
     rows = [_mixture(model, place) for place, model in enumerate(models)]

@@ -220,7 +220,7 @@ class MultipleKernelPOE(BasePOE):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, comparisons):
+    def fit(self, X, C):
         """Learn the space.
 
         Parameters
@@ -228,7 +228,7 @@ class MultipleKernelPOE(BasePOE):
         X : list of {array-like, sparse matrix}, each of shape (n_items, n_features_p)
             Views of the same items, one a kernel; Gram matrices of shape (n_items, n_items) with
             ``kernels="precomputed"``. A single table is seen by every kernel.
-        comparisons : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
+        C : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
             Rows (i, j, k, l): i and j are more alike than k and l; or (i, j, k) for (i, j, i, k).
 
         Returns
@@ -236,7 +236,7 @@ class MultipleKernelPOE(BasePOE):
         self : object
             Fitted estimator.
         """
-        return self._learn(self._views(X), comparisons)
+        return self._learn(self._views(X), C)
 
     def _views(self, X):
         precomputed = self._is_precomputed()

@@ -123,14 +123,14 @@ class LinearPOE(BasePOE):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, comparisons):
+    def fit(self, X, C):
         """Learn the distance.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_items, n_features)
             Items.
-        comparisons : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
+        C : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
             Rows (i, j, k, l): i and j are more alike than k and l; or (i, j, k) for (i, j, i, k).
 
         Returns
@@ -144,7 +144,7 @@ class LinearPOE(BasePOE):
         mean = float(np.einsum("ij,ij->i", dense, dense).mean())
         self.scale_ = unit_scale(mean, "X") if self.normalize else 1.0
         view = feature_view(dense * np.sqrt(self.scale_), self.structure)
-        return self._learn([view], comparisons)
+        return self._learn([view], C)
 
     def _tables(self, X):
         X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
@@ -283,14 +283,14 @@ class KernelPOE(BasePOE):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, comparisons):
+    def fit(self, X, C):
         """Learn the space.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_items, n_features) or (n_items, n_items)
             Items, or their kernel matrix with ``kernel="precomputed"``.
-        comparisons : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
+        C : array-like of shape (n_comparisons, 4) or (n_comparisons, 3)
             Rows (i, j, k, l): i and j are more alike than k and l; or (i, j, k) for (i, j, i, k).
 
         Returns
@@ -313,7 +313,7 @@ class KernelPOE(BasePOE):
         own = float(np.diagonal(K).mean())
         self.scale_ = unit_scale(own, "The kernel matrix") if self.normalize else 1.0
         K = 0.5 * self.scale_ * (K + K.T)
-        return self._learn([gram_view(K, self.structure, "The kernel matrix")], comparisons)
+        return self._learn([gram_view(K, self.structure, "The kernel matrix")], C)
 
     def _tables(self, X):
         accept = False if self._is_precomputed() else "csr"

@@ -145,6 +145,14 @@ def solve_program(
     return choices[solver](program, tol=tol, max_iter=max_iter, on_step=on_step)  # type: ignore[operator]
 
 
+def upright(columns: Floats) -> Floats:
+    """Return columns with their largest entries positive: eigenvectors have no sign of their own."""
+    if not columns.size:
+        return columns
+    largest = columns[np.argmax(np.abs(columns), axis=0), np.arange(columns.shape[1])]
+    return columns * np.where(largest < 0.0, -1.0, 1.0)
+
+
 def projections(
     program: PairProgram, views: Sequence[View], weights: Floats
 ) -> tuple[list[Floats], Floats]:
@@ -156,7 +164,7 @@ def projections(
             values, vectors = eigh(0.5 * (M + M.T)) if len(M) else (np.zeros(0), np.zeros((0, 0)))
             kept = values > RANK * max(top, float(values.max(initial=0.0)))
             root = (vectors[:, kept] * np.sqrt(values[kept]))[:, ::-1]
-            maps.append(view.back @ root)
+            maps.append(upright(view.back @ root))
             traces.append(float(np.trace(M)))
         return maps, np.array(traces)
     first = 0

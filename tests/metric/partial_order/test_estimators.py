@@ -262,18 +262,18 @@ def test_mixtures_are_multiplied_as_integrals_say():
         return sum(w * norm.pdf(x, m[0], np.sqrt(v[0])) for w, m, v in zip(*model, strict=True))
 
     exact = quad(lambda x: density(one, x) * density(two, x), -20, 20)[0]
-    K = probability_product_kernel([one, two], lam=1.0)
+    K = probability_product_kernel([one, two], power=1.0)
     assert K[0, 1] == pytest.approx(exact, rel=1e-8)
     half = quad(lambda x: np.sqrt(density(two, x) * norm.pdf(x)), -20, 20)[0]
     single = ([1.0], [[0.0]], [[1.0]])
     assert probability_product_kernel([two], [single])[0, 0] == pytest.approx(half, rel=1e-8)
     assert np.linalg.eigvalsh(probability_product_kernel([one, two, single])).min() > -1e-12
     full = ([0.4, 0.6], [[0.0], [3.0]], [[[1.0]], [[0.5]]])
-    np.testing.assert_allclose(probability_product_kernel([full, two], lam=1.0), K, rtol=1e-12)
+    np.testing.assert_allclose(probability_product_kernel([full, two], power=1.0), K, rtol=1e-12)
     X = np.random.default_rng(0).standard_normal((60, 2))
     for kind in ("full", "diag", "tied", "spherical"):
         fitted = GaussianMixture(2, covariance_type=kind, random_state=0).fit(X)
-        assert probability_product_kernel([fitted], lam=1.0)[0, 0] > 0
+        assert probability_product_kernel([fitted], power=1.0)[0, 0] > 0
     with pytest.raises(ValueError, match="same dimension"):
         probability_product_kernel([one, ([1.0], [[0.0, 0.0]], [[1.0, 1.0]])])
     with pytest.raises(ValueError, match="positive variances"):
