@@ -66,7 +66,12 @@ def poe(problem):
 
 def lsml(problem):
     import metric_learn
+    from sklearn.utils import validation
 
+    def check(*args, force_all_finite=True, **options):  # scikit-learn has another word now
+        return validation.check_array(*args, ensure_all_finite=force_all_finite, **options)
+
+    metric_learn._util.check_array = check
     X, C, _ = problem
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -146,7 +146,7 @@ def solve_program(
 
 
 def upright(columns: Floats) -> Floats:
-    """Return columns with their largest entries positive: eigenvectors have no sign of their own."""
+    """Return columns with their largest entries positive: eigenvectors have no sign."""
     if not columns.size:
         return columns
     largest = columns[np.argmax(np.abs(columns), axis=0), np.arange(columns.shape[1])]
