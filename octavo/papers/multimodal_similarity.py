@@ -333,7 +333,7 @@ def printed_gradient(run: Run) -> float:
     slope = (objective(W + h * printed) - objective(W - h * printed)) / (2 * h)
     said = float(np.sum(printed**2))
     run.note("the factor β/|C| of the loss is missing in the printed gradient")
-    return abs(slope - said) / abs(said)
+    return float(abs(slope - said) / abs(said))
 
 
 @PAPER.figure("Shares of the kernels, and landmarks of each, for the digits (Figures 5 and 8)")

@@ -126,14 +126,16 @@ class ComparisonGraph:
         answers = _weights_of(weights, len(rows))
         self.n_items = int(rows.max()) + 1 if n_items is None else int(n_items)
         self.pairs, closer, farther = distinct_pairs(rows)
-        codes, first, places = np.unique(
+        codes, first, answered = np.unique(
             closer * len(self.pairs) + farther, return_index=True, return_inverse=True
         )
         order = np.argsort(first, kind="stable")  # edges stand as their first rows do
         self.rows: Indices = first[order]
         self.tails: Indices = codes[order] // len(self.pairs)
         self.heads: Indices = codes[order] % len(self.pairs)
-        self.weights: Floats = np.bincount(places, answers, minlength=len(codes))[order]
+        self.weights: Floats = np.asarray(
+            np.bincount(answered, answers, minlength=len(codes))[order], dtype=np.float64
+        )
         self._comparisons = rows[self.rows]
         self._n_answers = len(rows)
 

@@ -253,7 +253,7 @@ class MultipleKernelPOE(BasePOE):
             )
         self._widths = [table.shape[1] for table in tables]
         if precomputed:
-            self.kernels_, self._tables_seen, grams = [], None, tables
+            self.kernels_, self._tables_seen, grams = [], [], tables
         else:
             specs = kernel_specs(self.kernels, len(tables))
             self.kernels_ = [

@@ -57,9 +57,10 @@ def solve_sdp(program: PairProgram, *, tol: float, **unused: Any) -> Solution:
         warnings.simplefilter("ignore")
         problem.solve(solver=cp.CLARABEL)
     if isinstance(program, FullProgram):
-        found = np.concatenate([0.5 * (M.value + M.value.T).ravel() for M in matrices])
+        solved: list[Any] = [M.value for M in matrices]
+        found = np.concatenate([0.5 * (M + M.T).ravel() for M in solved])
     else:
-        found = weights.value
+        found = np.asarray(weights.value)
     W, objective = program.stretched(program.shrink(found, 0.0))
     eta, bound = program.bound(np.asarray(margins[0].dual_value))
     gap = objective - bound

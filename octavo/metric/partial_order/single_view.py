@@ -303,13 +303,14 @@ class KernelPOE(BasePOE):
         check_squares(X)
         if self._is_precomputed():
             check_gram(X, definite=False)
-            self.kernel_, self._X, K = None, None, X
+            kernel, self._X, K = None, None, X
         else:
-            self.kernel_ = resolve_kernel(
+            kernel = resolve_kernel(
                 self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
             )
-            self._X, K = X, self.kernel_.block(X, X)
+            self._X, K = X, kernel.block(X, X)
             check_gram(K, definite=False, name="The kernel matrix")
+        self.kernel_: Any = kernel
         own = float(np.diagonal(K).mean())
         self.scale_ = unit_scale(own, "The kernel matrix") if self.normalize else 1.0
         K = 0.5 * self.scale_ * (K + K.T)

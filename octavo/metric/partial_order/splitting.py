@@ -177,8 +177,8 @@ def solve_admm(
                 break
             if k < patience:
                 continue
-            size = max(np.linalg.norm(W), np.linalg.norm(Z), 1e-300)
-            pull_size = rho * max(np.linalg.norm(U), 1e-300)
+            size = max(float(np.linalg.norm(W)), float(np.linalg.norm(Z)), 1e-300)
+            pull_size = rho * max(float(np.linalg.norm(U)), 1e-300)
             ratio = (primal / size) / max(dual / pull_size, 1e-300)
             if ratio > BALANCE or ratio < 1.0 / BALANCE:
                 factor = float(np.clip(np.sqrt(ratio), 0.1, 10.0))

@@ -32,7 +32,7 @@ from octavo.metric.partial_order.splitting import solve_admm
 
 CUT = 1e-12  # eigenvalues of a kernel below this share of the largest are rounding
 RANK = 1e-10  # the same for a learned matrix
-SOLVERS = {
+SOLVERS: dict[str, dict[str, Any]] = {
     "full": {
         "atoms": solve_atoms,
         "admm": solve_admm,
@@ -142,7 +142,7 @@ def solve_program(
             f"solver={solver!r} is not for structure={structure!r}, which has "
             f"{', '.join(repr(name) for name in choices)}."
         )
-    return choices[solver](program, tol=tol, max_iter=max_iter, on_step=on_step)  # type: ignore[operator]
+    return choices[solver](program, tol=tol, max_iter=max_iter, on_step=on_step)
 
 
 def upright(columns: Floats) -> Floats:
