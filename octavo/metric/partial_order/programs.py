@@ -18,7 +18,6 @@ and Appendix B, whose gradient lacks the factor β/|C|.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -60,12 +59,6 @@ class PairProgram:
         self.n_items, self.compared, self.beta = n_items, compared, float(beta)
         self.n_comparisons = len(compared.closer)
         self.slope = self.beta / self.n_comparisons
-
-    def with_beta(self, beta: float) -> Any:
-        """Return the same program with another β, sharing all arrays."""
-        other = copy.copy(self)
-        other.beta, other.slope = float(beta), float(beta) / self.n_comparisons
-        return other
 
     # What the two kinds of programs give.
 

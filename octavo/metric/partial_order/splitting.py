@@ -24,7 +24,6 @@ RELAX = 1.6
 CHECK = 10  # steps between looks at the gap
 FACTORED = 8000  # comparisons up to which I + AAᵀ is factorised
 BALANCE_OF_BLOCKS = 1.5  # weight of s beside W, in units of A's mean length
-FIRST_BETA, STRIDE, LOOSE = 10.0, 10.0, 0.05  # β grows to its value, each solved roughly
 PATIENCE = 1.3  # how much later the penalty may move again
 BALANCE = 5.0  # ratio of residuals from which the penalty is moved
 
@@ -132,11 +131,10 @@ def solve_admm(
         return Solution(np.zeros(program.size), program.beta, program.beta - bound, eta, 0, True)
     theta = BALANCE_OF_BLOCKS / float(np.sqrt(square))
     solve = _graph_solver(program, theta, tol)
-    final, program = program, program.with_beta(min(program.beta, FIRST_BETA))
     best_W, best = np.zeros(program.size), program.beta
     eta, bound = program.bound(
         np.full(program.n_comparisons, program.slope) if start is None else start[1]
-    )  # clipped to the first box
+    )
     best_eta = eta
     W, value = program.stretched(
         program.shrink(-program.adjoint(eta), 0.0) if start is None else start[0]
@@ -169,11 +167,7 @@ def solve_admm(
             eta, low = program.bound(theta * rho * pull)
             if low > bound:
                 best_eta, bound = eta, low
-            while program.beta < final.beta and best - bound <= max(tol, LOOSE) * best:
-                # The next β: bounds stay bounds, since multipliers may only grow.
-                program = program.with_beta(min(STRIDE * program.beta, final.beta))
-                best_W, best = program.stretched(best_W)
-            if program.beta == final.beta and best - bound <= tol * best:
+            if best - bound <= tol * best:
                 break
             if k < patience:
                 continue
@@ -185,7 +179,6 @@ def solve_admm(
                 rho *= factor
                 U, v = U / factor, v / factor
                 patience = int(PATIENCE * k)  # a penalty that never rests never converges
-    best_W, best = final.stretched(best_W)
     gap = best - bound
     return Solution(best_W, best, gap, best_eta, k, bool(gap <= tol * best))
 
