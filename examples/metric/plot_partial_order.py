@@ -23,7 +23,7 @@ from octavo.plot import (
 
 views = make_digit_views(8, 5, random_state=0)
 answers = make_taxonomy_comparisons(views.labels, views.groups, 10, random_state=0)
-answers = flip_comparisons(answers, 0.1, random_state=0)
+answers = flip_comparisons(np.repeat(answers, 3, axis=0), 0.1, random_state=0)  # three people
 graph = ComparisonGraph(answers, n_items=80)
 print(graph.stats())
 
