@@ -1,4 +1,6 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.data.cluster.clique_graphs import make_cliques_and_random as make_cliques_and_random
+from octavo.data.cluster.clique_graphs import make_ring_of_cliques as make_ring_of_cliques
 from octavo.data.decomposition.outlier_subspaces import OutlierSubspace as OutlierSubspace
 from octavo.data.decomposition.outlier_subspaces import make_outlier_subspace as make_outlier_subspace
 from octavo.data.decomposition.separable import AnchorCorpus as AnchorCorpus
