@@ -133,7 +133,9 @@ class GraphClustering(CallbackSupportMixin, SoundEstimator):
         """
         quality = AdaptiveScaleModularity() if self.quality is None else self.quality
         if isinstance(quality, type):
-            raise ValueError(f"quality must be an instance: {quality.__name__}(...), not the class.")
+            raise ValueError(
+                f"quality must be an instance: {quality.__name__}(...), not the class."
+            )
         if hasattr(quality, "warn_of_parameters"):
             quality.warn_of_parameters()
         links = read_graph(graph)

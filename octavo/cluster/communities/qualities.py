@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from octavo.engine.estimators.sklearn_door import Interval
 
 from octavo.engine.estimators.arrays import Floats, Indices
+from octavo.engine.estimators.sklearn_door import Interval
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.graphs.links import LinkMatrix, read_links
 from octavo.engine.graphs.local_moving import (
@@ -495,4 +495,6 @@ class ConnectedComponents(QualityFunction):
 def _inverse(total: Any) -> Any:
     """Return 1 / total, and 0 for a graph without links, whose quality is 0."""
     with np.errstate(divide="ignore"):
-        return np.where(np.asarray(total) > 0, 1.0 / np.where(np.asarray(total) > 0, total, 1.0), 0.0)
+        return np.where(
+            np.asarray(total) > 0, 1.0 / np.where(np.asarray(total) > 0, total, 1.0), 0.0
+        )

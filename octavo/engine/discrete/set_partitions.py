@@ -113,7 +113,7 @@ def best_partition(values: Floats) -> tuple[Indices, float]:
     value : float
         The sum.
     """
-    n = int(len(values)).bit_length() - 1
+    n = len(values).bit_length() - 1
     best, part = _best_splits(np.ascontiguousarray(values, dtype=np.float64))
     labels = np.zeros(n, dtype=np.intp)
     subset, count = len(values) - 1, 0

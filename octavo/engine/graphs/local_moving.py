@@ -128,7 +128,9 @@ def _quality(kind, first, second, third, w, v, size):
 
 
 @njit(cache=True, nogil=True)
-def _move(indptr, indices, weights, loops, volumes, sizes, labels, order, kind, first, second, third):
+def _move(
+    indptr, indices, weights, loops, volumes, sizes, labels, order, kind, first, second, third
+):
     """Move single nodes until none gains; return how many moves were made."""
     n = loops.shape[0]
     cw, cv, cn = cluster_sums(indptr, indices, weights, loops, volumes, sizes, labels)
@@ -212,7 +214,9 @@ def _move(indptr, indices, weights, loops, volumes, sizes, labels, order, kind, 
 
 
 @njit(cache=True, nogil=True)
-def _refine(indptr, indices, weights, loops, volumes, sizes, labels, order, kind, first, second, third):
+def _refine(
+    indptr, indices, weights, loops, volumes, sizes, labels, order, kind, first, second, third
+):
     """Return connected parts of clusters: single nodes join a part of theirs that gains most."""
     n = loops.shape[0]
     parts = np.arange(n).astype(np.int32)

@@ -183,7 +183,9 @@ def test_boundaries_of_figure_2():
 def test_maps_have_a_row_for_each_b():
     found = resolution_map(AdaptiveScaleModularity(100.0), np.linspace(1, 200, 9), [1.0, 5.0])
     assert found.outcome.shape == (2, 9)
-    assert found.outcome[1, 4] == two_clique_outcome(found.w[4], 5.0, AdaptiveScaleModularity(100.0))
+    assert found.outcome[1, 4] == two_clique_outcome(
+        found.w[4], 5.0, AdaptiveScaleModularity(100.0)
+    )
 
 
 def test_advice_puts_the_smallest_cluster_on_the_edge():

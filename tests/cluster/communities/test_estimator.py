@@ -53,7 +53,7 @@ def test_leiden_equals_enumeration_on_small_graphs(quality):
 
 @pytest.mark.parametrize("quality", [*QUALITIES, NormalizedCut()], ids=str)
 def test_exact_equals_every_partition(quality):
-    E = random_graph(100, 7, 8)
+    E = random_graph(100, 6, 7)
     values = [quality.score(E, C) for C in set_partitions(len(E))]
     model = GraphClustering(quality, "exact").fit(E)
     assert model.quality_ == pytest.approx(max(values), abs=1e-12)
@@ -145,7 +145,9 @@ def test_two_cliques_beside_a_random_part():
     assert len(set(labels[:10])) == len(set(labels[10:20])) == 1 != len(set(labels[:20]))
     merged = GraphClustering(Modularity(), random_state=0, n_init=2).fit_predict(graph)
     assert len(set(merged[:20])) == 1
-    assert len(set(labels[20:])) == 1 < len(set(merged[20:]))
+    # The random part stays whole but for a few nodes; modularity cuts it to pieces.
+    assert np.bincount(labels[20:]).max() >= 950
+    assert np.bincount(merged[20:]).max() < 500
 
 
 def test_components_and_nodes_without_links():

@@ -93,7 +93,9 @@ def test_leiden_clusters_are_connected():
     E = nx.to_scipy_sparse_array(graph, dtype=float, format="csr")
     V = E.sum()
     found = move_locally(
-        flat_graph(sp.csr_array(E)), Term(QUADRATIC, 1 / V, 1 / V, 0.0), rng=np.random.default_rng(0)
+        flat_graph(sp.csr_array(E)),
+        Term(QUADRATIC, 1 / V, 1 / V, 0.0),
+        rng=np.random.default_rng(0),
     )
     for c in np.unique(found.labels):
         assert nx.is_connected(graph.subgraph(np.flatnonzero(found.labels == c).tolist()))
@@ -112,6 +114,9 @@ def test_a_callback_ends_the_search():
     E = sp.csr_array(random_graph(60, 4))
     seen = []
     move_locally(
-        flat_graph(E), TERMS[0], rng=np.random.default_rng(0), on_pass=lambda x: seen.append(x) or True
+        flat_graph(E),
+        TERMS[0],
+        rng=np.random.default_rng(0),
+        on_pass=lambda x: seen.append(x) or True,
     )
     assert len(seen) == 1
