@@ -617,7 +617,7 @@ PROBLEMS = (
             "`AdaptiveScaleModularity`, and `advise_scale` for its parameters.",
             "Modularity, Potts models or cuts with one fast search: `GraphClustering` with "
             "`Modularity` or `ConstantPotts`.",
-            "A quality function of your own: `check_axioms` looks for graphs on which it misbehaves.",
+            "A quality function of your own: `check_axioms` finds graphs on which it misbehaves.",
         ),
         "`SpectralClustering(affinity='precomputed')` for a known number of clusters.",
         (

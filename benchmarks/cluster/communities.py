@@ -82,7 +82,7 @@ def with_networkx() -> Any:
 CONTESTS = [
     Contest(
         name="a million links, modularity",
-        problem="Modularity of 100,000 nodes and 1,000,000 links, 1,000 groups, 40 % mixing, one start",
+        problem="Modularity of 100,000 nodes and 1,000,000 links, 1,000 groups, one start",
         setup=functools.partial(with_igraph, 100_000, 1_000_000, 1000, 0.4),
         solvers={"octavo GraphClustering": ours, "leidenalg": theirs},
         agree=no_lower,

@@ -2,8 +2,8 @@
 Communities without a resolution limit
 ======================================
 
-A ring of cliques, in which modularity joins neighbours as soon as the ring is long; the scales at which
-adaptive scale modularity would do so; the axioms behind the difference; and a real network.
+A ring of cliques, in which modularity joins neighbours as soon as the ring is long; the scales at
+which adaptive scale modularity would do so; the axioms behind the difference; and a real network.
 """
 
 import matplotlib.pyplot as plt
@@ -40,8 +40,8 @@ profile = resolution_profile(ring, np.concatenate([[0], np.logspace(1, 5, 17)]),
 plot_resolution_profile(profile, ax=right)
 
 # %%
-# Which clustering of two cliques is best depends on the weight within and between them: one cluster (1), the
-# cliques (2), or parts of them (3).
+# Which clustering of two cliques is best depends on the weight within and between them: one
+# cluster (1), the cliques (2), or parts of them (3).
 
 fig, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
 grid = np.linspace(0.5, 120.0, 150)

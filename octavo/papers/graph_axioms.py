@@ -229,7 +229,7 @@ def theorem_3(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Modularity of the graphs of Theorem 4: 20/121 > 16/121, but 24/169 < 28/169 (printed 28/121)",
+    says="Modularity in Theorem 4: 20/121 > 16/121, but 24/169 < 28/169 (printed 28/121)",
     where="Theorem 4",
     published=0.0,
     unit="largest difference",

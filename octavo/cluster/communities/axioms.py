@@ -1,10 +1,10 @@
 """A search for graphs on which a quality function breaks an axiom.
 
 T. van Laarhoven and E. Marchiori (2014). Axioms for Graph Clustering Quality Functions.
-Definitions 1 to 10. Small graphs are enumerated or drawn, and all their clusterings scored at once. An
-order of two clusterings counts as broken when it is strict and reversed; ties that are broken do not
-count. By the letter of Definition 7, where they do, the indicator of connected components would not be
-local, against Table 1.
+Definitions 1 to 10. Small graphs are enumerated or drawn, and all their clusterings scored at
+once. An order of two clusterings counts as broken when it is strict and reversed; ties that are
+broken do not count. By the letter of Definition 7, where they do, the indicator of connected
+components would not be local, against Table 1.
 """
 
 from __future__ import annotations
@@ -400,8 +400,8 @@ def _apart(n: int, shared: int) -> Indices:
 def _continuity(score: _Scorer, graphs: _Graphs, n: int) -> Counterexample | None:
     """Definition 9: small changes of weights change the quality little.
 
-    At graphs whose nodes all have links: w / v has no limit at a node without any, so that normalised
-    cut and M = 0 are continuous nowhere else.
+    At graphs whose nodes all have links: w / v has no limit at a node without any, so that
+    normalised cut and M = 0 are continuous nowhere else.
     """
     batch = graphs.of_size(n)
     batch = score.limit(n, 3, batch[(batch.sum(axis=2) > 0).all(axis=1)])
@@ -491,10 +491,10 @@ def check_axioms(
 ) -> dict[str, Counterexample | None]:
     """Search small graphs for violations of the axioms of graph clustering.
 
-    None means that no violation was found, which is no proof. Graphs of few nodes are enumerated, larger
-    ones drawn; all are also tried with their weights multiplied by 10, 100, 1000 and 0.1, since some
-    qualities have a scale. Richness is searched by graphs of cliques over many scales; a clustering that
-    none of them has as its only best counts as a violation.
+    None means that no violation was found, which is no proof. Graphs of few nodes are enumerated,
+    larger ones drawn; all are also tried with their weights multiplied by 10, 100, 1000 and 0.1,
+    since some qualities have a scale. Richness is searched by graphs of cliques over many scales; a
+    clustering that none of them has as its only best counts as a violation.
 
     Parameters
     ----------
@@ -502,9 +502,9 @@ def check_axioms(
         One of octavo, an object with ``score(graph, labels)``, or a function of a dense matrix and
         labels. One of your own is asked far fewer times, so that it may take a millisecond.
     axioms : str or list of str, default="all"
-        ``permutation_invariance``, ``scale_invariance``, ``richness``, ``monotonicity``, ``locality``,
-        ``continuity``, ``relative_monotonicity``, ``resolution_limit_free``; and, only when named,
-        ``scale_invariance_family`` (Definition 3).
+        ``permutation_invariance``, ``scale_invariance``, ``richness``, ``monotonicity``,
+        ``locality``, ``continuity``, ``relative_monotonicity``, ``resolution_limit_free``; and,
+        only when named, ``scale_invariance_family`` (Definition 3).
     max_nodes : int, default=5
         Nodes of the largest graphs, from 2 to 6.
     weights : array-like, default=(0, 1, 2)

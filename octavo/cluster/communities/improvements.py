@@ -29,8 +29,8 @@ __all__ = [
 class AgreeingGraphs(NamedTuple):
     """Two graphs that agree on a set of nodes and its neighbourhood.
 
-    ``first`` and ``second`` are symmetric matrices whose first ``n_common`` nodes are the same ones;
-    ``shared`` holds the nodes on which, with all their links, the graphs agree.
+    ``first`` and ``second`` are symmetric matrices whose first ``n_common`` nodes are the same
+    ones; ``shared`` holds the nodes on which, with all their links, the graphs agree.
     """
 
     first: sp.csr_array
@@ -52,8 +52,9 @@ def make_consistent_improvement(
     labels : array-like of shape (n_nodes,) or dict
         The clusters.
     share : float, default=0.5
-        The part of links that change, from 0 to 1. Those within clusters gain up to their own weight,
-        those between lose up to all of it; as many pairs within that have no link may get one.
+        The part of links that change, from 0 to 1. Those within clusters gain up to their own
+        weight, those between lose up to all of it; as many pairs within that have no link may get
+        one.
     random_state : int, RandomState or None, default=None
         Seed.
 

@@ -1,8 +1,8 @@
 """Quality functions of clusterings of graphs, each a sum over clusters of a term q(w, v, n).
 
 T. van Laarhoven and E. Marchiori (2014). Axioms for Graph Clustering Quality Functions. Sections 2,
-4.2, 5 and 6. E is symmetric and not negative; w_c = Σ_{i,j in c} E_ij has each link twice and a loop
-once, v_c = Σ_{i in c, j} E_ij, and n_c counts nodes: a loop adds its weight to a degree once.
+4.2, 5 and 6. E is symmetric and not negative; w_c = Σ_{i,j in c} E_ij has each link twice and a
+loop once, v_c = Σ_{i in c, j} E_ij, and n_c counts nodes: a loop adds its weight to a degree once.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class QualityFunction(SoundEstimator):
         return Term(kind, *(float(value) for value in constants))
 
     def rescaled(self, factor: float) -> QualityFunction:
-        """Return the member of the family that orders clusterings of factor · G as this one of G."""
+        """Return the member of the family that orders clusterings of factor · G as this one G."""
         return self
 
     def warn_of_parameters(self) -> None:
@@ -162,7 +162,7 @@ class QualityFunction(SoundEstimator):
 
     def score_links(self, matrix: sp.csr_array, labels: Indices) -> float:
         """Return the quality of labels 0, 1, ... on a checked matrix."""
-        sums = cluster_sums(*flat_graph(matrix), np.asarray(labels, dtype=np.int32))
+        sums = cluster_sums(flat_graph(matrix), labels)
         used = sums[2] > 0
         terms = self.cluster_term(*(x[used] for x in sums), total=matrix.sum())
         return float(terms.sum())
@@ -177,7 +177,7 @@ class QualityFunction(SoundEstimator):
 
 
 class AdaptiveScaleModularity(QualityFunction):
-    """Modularity whose scale grows with the cluster: local, monotonic and without a resolution limit.
+    """Modularity whose scale grows with the cluster: local, monotonic, no resolution limit.
 
     Q = Σ_c w_c / (M + γ v_c) - (v_c / (M + γ v_c))². M sets the scale below which clusters merge,
     in the units of the links' weights; γ the share of its weight that a cluster must have within:
@@ -280,7 +280,8 @@ class Modularity(QualityFunction):
     """Modularity of Newman and Girvan: Σ_c w_c / v_V - (v_c / v_V)².
 
     Neither local nor monotonic: the rest of the graph decides how large clusters are. `networkx`
-    counts a loop twice in a degree; here it counts once, so that values agree on graphs without loops.
+    counts a loop twice in a degree; here it counts once, so that values agree on graphs without
+    loops.
 
     References
     ----------
@@ -321,7 +322,7 @@ class ReichardtBornholdt(QualityFunction):
     --------
     >>> from octavo.cluster import ReichardtBornholdt
     >>> two_pairs = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0.0]]
-    >>> print(ReichardtBornholdt(gamma=1.0).score(two_pairs, [0, 0, 1, 1]))
+    >>> print(round(ReichardtBornholdt(gamma=1.0).score(two_pairs, [0, 0, 1, 1]), 4))
     1.0
     """
 
@@ -341,8 +342,8 @@ class ConstantPotts(QualityFunction):
     """The constant Potts model of Traag and others: Σ_c w_c - γ n_c².
 
     Free of the resolution limit, and the only one here that counts nodes. A cluster stands when its
-    density of links, loops included, exceeds γ. `leidenalg` sums w_c - γ n_c (n_c - 1), which is more by
-    γ times the number of nodes.
+    density of links, loops included, exceeds γ. `leidenalg` sums w_c - γ n_c (n_c - 1), which is
+    more by γ times the number of nodes.
 
     Parameters
     ----------
@@ -381,8 +382,8 @@ class ConstantPotts(QualityFunction):
 class NormalizedCut(QualityFunction):
     """The normalised cut, negated: Σ_c (w_c / v_c - 1), never above 0.
 
-    One cluster for the whole graph is always best, so that it needs a number of clusters from outside;
-    it is adaptive scale modularity with M = 0 and γ = 1. Clusters without links count 0.
+    One cluster for the whole graph is always best, so that it needs a number of clusters from
+    outside; it is adaptive scale modularity with M = 0 and γ = 1. Clusters without links count 0.
 
     References
     ----------
@@ -429,8 +430,9 @@ class UnnormalizedCut(QualityFunction):
 class ConnectedComponents(QualityFunction):
     """1 for the connected components of the graph and 0 for every other clustering.
 
-    A quality that satisfies every axiom but continuity. Its `cluster_term` is 1 for a cluster that no
-    link leaves: the sum of these terms counts such clusters, and is largest for the components alone.
+    A quality that satisfies every axiom but continuity. Its `cluster_term` is 1 for a cluster that
+    no link leaves: the sum of these terms counts such clusters, and is largest for the components
+    alone.
 
     References
     ----------

@@ -23,8 +23,8 @@ __all__ = ["ResolutionMap", "ScaleAdvice", "advise_scale", "resolution_map", "tw
 class ResolutionMap(NamedTuple):
     """Which clustering of two cliques is best, by weight within and between.
 
-    ``outcome[j, i]`` is 1 (one cluster), 2 (a cluster a clique) or 3 (cliques are split) for ``w[i]`` and
-    ``b[j]``; ``quality`` is the quality function.
+    ``outcome[j, i]`` is 1 (one cluster), 2 (a cluster a clique) or 3 (cliques are split) for
+    ``w[i]`` and ``b[j]``; ``quality`` is the quality function.
     """
 
     w: Floats
@@ -143,9 +143,10 @@ def _needed_share(r: float, gamma: float) -> float:
 def advise_scale(graph: Any, min_size: float, within: float = 0.75) -> ScaleAdvice:
     """Return M and gamma of adaptive scale modularity for clusters of a wanted size and strength.
 
-    Of two linked clusters, each stands alone when enough of its weight is within. For large clusters
-    that share is `within`, which is γ = 1 / (2 within - 1). For small ones it is larger; M is chosen so
-    that a cluster of `min_size` nodes with the graph's mean degree needs half way from there to one.
+    Of two linked clusters, each stands alone when enough of its weight is within. For large
+    clusters that share is `within`, which is γ = 1 / (2 within - 1). For small ones it is larger;
+    M is chosen so that a cluster of `min_size` nodes with the graph's mean degree needs half way
+    from there to one.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def advise_scale(graph: Any, min_size: float, within: float = 0.75) -> ScaleAdvi
     >>> from octavo.cluster import advise_scale, make_ring_of_cliques
     >>> M, gamma = advise_scale(make_ring_of_cliques(30, 5), min_size=5)
     >>> print(round(M, 1), gamma)
-    19.8 2.0
+    389.7 2.0
     """
     links = read_graph(graph)
     if not (np.isfinite(min_size) and min_size >= 1):

@@ -1,7 +1,8 @@
 """Graphs of cliques on which the resolution of quality functions shows.
 
 The ring is that of Fortunato and Barthélemy (2007); cliques beside a random graph are the model of
-Lancichinetti and Fortunato (2011), both as van Laarhoven and Marchiori (2014, Section 6.2) use them.
+Lancichinetti and Fortunato (2011), both as van Laarhoven and Marchiori (2014, Section 6.2) use
+them.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Clusters of a graph by local moving, refinement and aggregation, for any sum of cluster terms.
 
-The quality of a clustering is Σ_c q(w_c, v_c, n_c): w_c the weight within cluster c (each link twice,
-a loop once), v_c its volume and n_c its number of nodes. Nodes move to the neighbouring cluster (or
-to one of their own) that gains most, from a queue of nodes whose surroundings have changed;
-clusters become nodes and the search goes on with those. Since q sees nothing but (w, v, n),
-aggregation is exact. With refinement (Leiden) a cluster may be taken apart again: nodes of the next
-level are connected parts of clusters, not clusters.
+The quality of a clustering is Σ_c q(w_c, v_c, n_c): w_c the weight within cluster c (each link
+twice, a loop once), v_c its volume and n_c its number of nodes. Nodes move to the neighbouring
+cluster (or to one of their own) that gains most, from a queue of nodes whose surroundings have
+changed; clusters become nodes and the search goes on with those. Since q sees nothing but (w, v,
+n), aggregation is exact. With refinement (Leiden) a cluster may be taken apart again: nodes of the
+next level are connected parts of clusters, not clusters.
 
 Two families of terms are compiled, in one kernel each and for one type: the kind is a number, so
 that a first call compiles once whatever the quality is.
@@ -91,7 +91,7 @@ def flat_graph(matrix: sp.csr_array) -> FlatGraph:
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _term(kind, first, second, third, w, v, n):
     if kind == 0:
         return first * w - (second * v) * (second * v) - third * n * n
@@ -102,11 +102,9 @@ def _term(kind, first, second, third, w, v, n):
 
 
 @njit(cache=True, nogil=True)
-def cluster_sums(indptr, indices, weights, loops, volumes, sizes, labels):
-    """Return w, v and n of each cluster; labels are below the number of nodes."""
-    n = loops.shape[0]
-    w, v, size = np.zeros(n), np.zeros(n), np.zeros(n)
-    for i in range(n):
+def _add_up(indptr, indices, weights, loops, volumes, sizes, labels, w, v, size):
+    """Add w, v and n of each cluster to three arrays of zeros."""
+    for i in range(loops.shape[0]):
         c = labels[i]
         inside = loops[i]
         for k in range(indptr[i], indptr[i + 1]):
@@ -115,38 +113,46 @@ def cluster_sums(indptr, indices, weights, loops, volumes, sizes, labels):
         w[c] += inside
         v[c] += volumes[i]
         size[c] += sizes[i]
-    return w, v, size
 
 
-@njit(cache=True, nogil=True)
-def _quality(kind, first, second, third, w, v, size):
-    total = 0.0
-    for c in range(w.shape[0]):
-        if size[c] > 0.0:
-            total += _term(kind, first, second, third, w[c], v[c], size[c])
-    return total
+def cluster_sums(graph: FlatGraph, labels: Indices) -> tuple[Floats, Floats, Floats]:
+    """Return w, v and n of each cluster, as many as there are nodes.
+
+    Parameters
+    ----------
+    graph : FlatGraph
+    labels : ndarray of shape (n,)
+        Whole numbers from 0 to n - 1.
+
+    Returns
+    -------
+    w, v, n : ndarray of shape (n,)
+    """
+    sums = tuple(np.zeros((3, len(graph.loops))))
+    _add_up(*graph, np.asarray(labels, dtype=np.int32), *sums)
+    return sums
+
+
+# Kernels get their work space from outside: numpy's calls take most of the time to compile.
 
 
 @njit(cache=True, nogil=True)
 def _move(
-    indptr, indices, weights, loops, volumes, sizes, labels, order, kind, first, second, third
-):
+    indptr, indices, weights, loops, volumes, sizes, labels, queue, kind, first, second, third,
+    cw, cv, cn, cq, toward, members, free, touched, waiting,
+):  # fmt: skip
     """Move single nodes until none gains; return how many moves were made."""
     n = loops.shape[0]
-    cw, cv, cn = cluster_sums(indptr, indices, weights, loops, volumes, sizes, labels)
-    cq, members = np.zeros(n), np.zeros(n, dtype=np.int32)
     for i in range(n):
         members[labels[i]] += 1
-    free, n_free = np.empty(n, dtype=np.int32), 0
+    n_free = 0
     for c in range(n):
         if members[c] == 0:
             free[n_free] = c
             n_free += 1
         else:
             cq[c] = _term(kind, first, second, third, cw[c], cv[c], cn[c])
-    queue, waiting = order.copy(), np.ones(n, dtype=np.bool_)
     head, count, moves = 0, n, 0
-    toward, touched = np.zeros(n), np.empty(n, dtype=np.int32)
     while count > 0:
         i = queue[head]
         head = head + 1 if head + 1 < n else 0
@@ -215,16 +221,13 @@ def _move(
 
 @njit(cache=True, nogil=True)
 def _refine(
-    indptr, indices, weights, loops, volumes, sizes, labels, order, kind, first, second, third
-):
-    """Return connected parts of clusters: single nodes join a part of theirs that gains most."""
+    indptr, indices, weights, loops, volumes, sizes, labels, order, kind, first, second, third,
+    pw, pv, pn, pq, toward, parts, touched, single,
+):  # fmt: skip
+    """Fill in connected parts of clusters: single nodes join a part of theirs that gains most."""
     n = loops.shape[0]
-    parts = np.arange(n).astype(np.int32)
-    pw, pv, pn = loops.copy(), volumes.copy(), sizes.copy()
-    pq, single = np.empty(n), np.ones(n, dtype=np.bool_)
     for i in range(n):
         pq[i] = _term(kind, first, second, third, pw[i], pv[i], pn[i])
-    toward, touched = np.zeros(n), np.empty(n, dtype=np.int32)
     for o in range(n):
         i = order[o]
         if not single[i]:
@@ -257,13 +260,11 @@ def _refine(
             single[target] = False
         for t in range(n_touched):
             toward[touched[t]] = 0.0
-    return parts
 
 
 @njit(cache=True, nogil=True)
-def _renumber(labels):
-    """Number labels 0, 1, ... as they come, in place; return how many there are."""
-    names = np.full(labels.shape[0], -1, dtype=np.int32)
+def _renumber(labels, names):
+    """Number labels 0, 1, ... as they come, in place; names is an array of -1."""
     count = 0
     for i in range(labels.shape[0]):
         if names[labels[i]] < 0:
@@ -274,23 +275,13 @@ def _renumber(labels):
 
 
 @njit(cache=True, nogil=True)
-def _aggregate(indptr, indices, weights, loops, volumes, sizes, labels, count):
-    """Return the graph whose nodes are the clusters; a cluster's loop is all within it."""
-    n = loops.shape[0]
-    starts = np.zeros(count + 1, dtype=np.int64)
-    for i in range(n):
-        starts[labels[i] + 1] += 1
-    for c in range(count):
-        starts[c + 1] += starts[c]
-    place, members = starts[:-1].copy(), np.empty(n, dtype=np.int32)
-    for i in range(n):
-        members[place[labels[i]]] = i
-        place[labels[i]] += 1
-    new_ptr = np.zeros(count + 1, dtype=np.int64)
-    new_indices, new_weights = np.empty_like(indices), np.empty_like(weights)
-    new_loops, new_volumes, new_sizes = np.zeros(count), np.zeros(count), np.zeros(count)
-    toward, filled = np.zeros(count), 0
-    for c in range(count):
+def _gather(
+    indptr, indices, weights, loops, volumes, sizes, labels, members, starts,
+    new_ptr, new_indices, new_weights, new_loops, new_volumes, new_sizes, toward,
+):  # fmt: skip
+    """Fill in the graph of clusters, given their members; return the number of its links."""
+    filled = 0
+    for c in range(new_loops.shape[0]):
         begin = filled
         for m in range(starts[c], starts[c + 1]):
             i = members[m]
@@ -310,10 +301,69 @@ def _aggregate(indptr, indices, weights, loops, volumes, sizes, labels, count):
             new_weights[k] = toward[new_indices[k]]
             toward[new_indices[k]] = 0.0
         new_ptr[c + 1] = filled
-    return (
-        new_ptr, new_indices[:filled].copy(), new_weights[:filled].copy(),
-        new_loops, new_volumes, new_sizes,
+    return filled
+
+
+def renumbered(labels: Indices) -> int:
+    """Number int32 labels 0, 1, ... as they come, in place, and return how many there are.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+
+    Returns
+    -------
+    count : int
+    """
+    return int(_renumber(labels, np.full(len(labels), -1, dtype=np.int32)))
+
+
+def aggregated(graph: FlatGraph, labels: Indices, count: int) -> FlatGraph:
+    """Return the graph whose nodes are the clusters; a cluster's loop is all within it.
+
+    Parameters
+    ----------
+    graph : FlatGraph
+    labels : ndarray of shape (n,)
+        Whole numbers from 0 to count - 1.
+    count : int
+        Number of clusters.
+
+    Returns
+    -------
+    graph : FlatGraph
+    """
+    members = np.argsort(labels, kind="stable").astype(np.int32)
+    starts = np.zeros(count + 1, dtype=np.int64)
+    starts[1:] = np.cumsum(np.bincount(labels, minlength=count))
+    indptr, indices = np.zeros(count + 1, dtype=np.int64), np.empty_like(graph.indices)
+    weights, (loops, volumes, sizes, toward) = np.empty_like(graph.weights), np.zeros((4, count))
+    filled = _gather(
+        *graph, labels, members, starts, indptr, indices, weights, loops, volumes, sizes, toward
+    )
+    return FlatGraph(
+        indptr, indices[:filled].copy(), weights[:filled].copy(), loops, volumes, sizes
+    )
+
+
+def _moved(graph: FlatGraph, labels: Indices, order: Indices, term: Term) -> int:
+    """Move nodes in place from labels, in that order at first; return the number of moves."""
+    n = len(labels)
+    floats, wholes = np.zeros((2, n)), np.zeros((3, n), dtype=np.int32)
+    waiting = np.ones(n, dtype=np.bool_)
+    sums = cluster_sums(graph, labels)
+    return int(_move(*graph, labels, order.copy(), *term, *sums, *floats, *wholes, waiting))
+
+
+def _parts(graph: FlatGraph, labels: Indices, order: Indices, term: Term) -> Indices:
+    """Return connected parts of clusters."""
+    n = len(labels)
+    parts = np.arange(n, dtype=np.int32)
+    _refine(
+        *graph, labels, order, *term, graph.loops.copy(), graph.volumes.copy(), graph.sizes.copy(),
+        *np.zeros((2, n)), parts, np.zeros(n, dtype=np.int32), np.ones(n, dtype=np.bool_),
     )  # fmt: skip
+    return parts
 
 
 def quality_of(graph: FlatGraph, labels: Indices, term: Term) -> float:
@@ -330,7 +380,9 @@ def quality_of(graph: FlatGraph, labels: Indices, term: Term) -> float:
     -------
     quality : float
     """
-    return float(_quality(*term, *cluster_sums(*graph, np.asarray(labels, dtype=np.int32))))
+    w, v, n = cluster_sums(graph, labels)
+    used = n > 0
+    return float(cluster_terms(term, w[used], v[used], n[used]).sum())
 
 
 def _one_pass(
@@ -342,19 +394,19 @@ def _one_pass(
     levels: list[Indices] = []
     while True:
         order = rng.permutation(len(labels)).astype(np.int32)
-        moves = _move(*graph, labels, order, *term)
-        count = _renumber(labels)
+        moves = _moved(graph, labels, order, term)
+        count = renumbered(labels)
         if moves or not levels:
             levels.append(labels[place])
         if count == len(labels):
             return levels[-1], levels
         parts, n_parts = labels, count
         if refine:
-            parts = _refine(*graph, labels, order, *term)
-            n_parts = _renumber(parts)
+            parts = _parts(graph, labels, order, term)
+            n_parts = renumbered(parts)
             if n_parts == len(labels):  # no part gains: go on with the clusters themselves
                 parts, n_parts = labels, count
-        graph = FlatGraph(*_aggregate(*graph, parts, n_parts))
+        graph = aggregated(graph, parts, n_parts)
         coarse = np.empty(n_parts, dtype=np.int32)
         coarse[parts] = labels
         place, labels = parts[place], coarse
@@ -371,7 +423,7 @@ def _split_apart(graph: FlatGraph, labels: Indices, term: Term) -> Indices:
         return labels
     owner = np.empty(count, dtype=np.intp)
     owner[parts] = labels
-    w, v, size = (sums[:count] for sums in cluster_sums(*graph, parts.astype(np.int32)))
+    w, v, size = (sums[:count] for sums in cluster_sums(graph, parts))
     terms = cluster_terms(term, w, v, size)
     k = labels.max() + 1
     whole = cluster_terms(term, *(np.bincount(owner, x, minlength=k) for x in (w, v, size)))

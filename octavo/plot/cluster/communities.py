@@ -1,4 +1,4 @@
-"""Pictures of graph clusterings: phase diagram, axiom matrix, profile over scales, graph, matrix."""
+"""Pictures of graph clusterings: phase diagram, axioms, profile over scales, graph, matrix."""
 
 from __future__ import annotations
 

@@ -73,15 +73,19 @@ def test_counterexamples_of_modularity_hold_by_the_definitions():
 
     found = report["relative_monotonicity"]  # Theorem 4
     (before, after), (C, D) = found.graphs, found.labels
-    assert improves(before, after, C) and improves(after, before, D)
-    assert better(quality, before, C, D) and better(quality, after, D, C)
+    assert improves(before, after, C)
+    assert improves(after, before, D)
+    assert better(quality, before, C, D)
+    assert better(quality, after, D, C)
 
     found = report["locality"]  # Theorem 2
     (first, second), (C1, D1, C2, D2) = found.graphs, found.labels
     n = 2
     np.testing.assert_array_equal(first[:n, :n], second[:n, :n])
-    assert not first[:n, n:].any() and not second[:n, n:].any()
-    assert better(quality, first, C1, D1) and better(quality, second, D2, C2)
+    assert not first[:n, n:].any()
+    assert not second[:n, n:].any()
+    assert better(quality, first, C1, D1)
+    assert better(quality, second, D2, C2)
 
     found = report["resolution_limit_free"]
     (graph, induced), (C, inner, D) = found.graphs, found.labels
@@ -207,7 +211,10 @@ def test_advice_puts_the_smallest_cluster_on_the_edge():
 def test_agreeing_graphs_agree():
     pair = make_agreeing_graphs(3, 2, 1, 4, random_state=1)
     first, second = pair.first.toarray(), pair.second.toarray()
-    assert first.shape == (6, 6) and second.shape == (9, 9)
+    assert first.shape == (6, 6)
+    assert second.shape == (9, 9)
     np.testing.assert_array_equal(first[:3, :5], second[:3, :5])
-    assert not first[:3, 5:].any() and not second[:3, 5:].any()
-    assert (first == first.T).all() and (second == second.T).all()
+    assert not first[:3, 5:].any()
+    assert not second[:3, 5:].any()
+    assert (first == first.T).all()
+    assert (second == second.T).all()

@@ -28,6 +28,6 @@ CASES = [
             ("negative", lambda m: m.fit(-GRAPH), ValueError, "at least 0"),
             ("directed", lambda m: m.fit(np.triu(GRAPH)), ValueError, "undirected"),
         ],
-        unfitted=[],
+        unfitted=[lambda m: m.communities()],
     )
 ]

@@ -1,5 +1,7 @@
 """Local moving: aggregation keeps the quality, moves only raise it, clusters are connected."""
 
+import itertools
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -9,12 +11,13 @@ from octavo.engine.graphs import local_moving
 from octavo.engine.graphs.local_moving import (
     ADAPTIVE,
     QUADRATIC,
-    FlatGraph,
     Term,
+    aggregated,
     cluster_terms,
     flat_graph,
     move_locally,
     quality_of,
+    renumbered,
 )
 
 TERMS = [
@@ -57,9 +60,9 @@ def test_aggregation_keeps_the_quality(term):
     E = random_graph(30, 0)
     graph = flat_graph(sp.csr_array(E))
     fine = np.random.default_rng(1).integers(8, size=30).astype(np.int32)
-    count = local_moving._renumber(fine)
+    count = renumbered(fine)
     coarse = np.random.default_rng(2).integers(3, size=count).astype(np.int32)
-    small = FlatGraph(*local_moving._aggregate(*graph, fine, count))
+    small = aggregated(graph, fine, count)
     assert quality_of(small, coarse, term) == pytest.approx(
         plain_quality(E, coarse[fine], term), rel=1e-12
     )
@@ -84,7 +87,7 @@ def test_levels_rise_and_end_in_the_labels(term):
     E = random_graph(60, 4)
     found = move_locally(flat_graph(sp.csr_array(E)), term, rng=np.random.default_rng(0))
     values = [plain_quality(E, level, term) for level in found.levels]
-    assert all(b >= a - 1e-12 for a, b in zip(values, values[1:]))
+    assert all(b >= a - 1e-12 for a, b in itertools.pairwise(values))
     np.testing.assert_array_equal(found.levels[-1], found.labels)
 
 
