@@ -18,10 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.engine.estimators.arrays import Floats, Indices
+from octavo.engine.estimators.arrays import Floats
 
+Indices = NDArray[Any]  # labels and places: int32 in the kernels, whatever comes from outside
 QUADRATIC, ADAPTIVE = 0, 1
 _ROUNDING = 1e-12  # a gain below this share of the terms that it is the difference of is none
 _MAX_PASSES = 50
@@ -128,9 +130,9 @@ def cluster_sums(graph: FlatGraph, labels: Indices) -> tuple[Floats, Floats, Flo
     -------
     w, v, n : ndarray of shape (n,)
     """
-    sums = tuple(np.zeros((3, len(graph.loops))))
-    _add_up(*graph, np.asarray(labels, dtype=np.int32), *sums)
-    return sums
+    w, v, size = np.zeros((3, len(graph.loops)))
+    _add_up(*graph, np.asarray(labels, dtype=np.int32), w, v, size)
+    return w, v, size
 
 
 # Kernels get their work space from outside: numpy's calls take most of the time to compile.
@@ -426,7 +428,8 @@ def _split_apart(graph: FlatGraph, labels: Indices, term: Term) -> Indices:
     w, v, size = (sums[:count] for sums in cluster_sums(graph, parts))
     terms = cluster_terms(term, w, v, size)
     k = labels.max() + 1
-    whole = cluster_terms(term, *(np.bincount(owner, x, minlength=k) for x in (w, v, size)))
+    joined = [np.bincount(owner, x, minlength=k).astype(np.float64) for x in (w, v, size)]
+    whole = cluster_terms(term, *joined)
     apart = np.bincount(owner, terms, minlength=k) >= whole
     split = np.where(apart[owner], k + np.arange(count), owner)
     return np.unique(split[parts], return_inverse=True)[1].astype(np.int32)
@@ -488,7 +491,8 @@ def move_locally(
     labels = np.array(labels, dtype=np.int32)
     if n == 0:
         return Clustering(labels, 0.0, [labels])
-    quality, levels = -np.inf, []
+    quality = -np.inf
+    levels: list[Indices] = []
     for _ in range(_MAX_PASSES if refine else 1):
         found, steps = _one_pass(graph, labels.copy(), term, rng, refine)
         if refine:

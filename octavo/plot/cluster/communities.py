@@ -154,7 +154,14 @@ def plot_communities(
         ends = points[[place[u], place[v]]]
         inside = clusters[place[u]] == clusters[place[v]]
         ax.plot(*ends.T, color="0.4" if inside else "0.85", lw=0.8, zorder=1)
-    ax.scatter(*points.T, c=[f"C{int(c) % 10}" for c in clusters], s=60, edgecolors="w", zorder=2)
+    ax.scatter(
+        points[:, 0],
+        points[:, 1],
+        c=[f"C{int(c) % 10}" for c in clusters],
+        s=60,
+        edgecolors="w",
+        zorder=2,
+    )
     ax.set_axis_off()
     return ax
 
