@@ -88,21 +88,21 @@ def camps(matrix: sp.csr_array, components: Ints) -> tuple[Floats, np.ndarray]:
         Whether every entry has the sign that the camps of its two nodes ask for.
     """
     n, n_components = matrix.shape[0], int(components.max()) + 1
-    signs = np.ones(n)
+    signs, balanced = np.ones(n), np.ones(n_components, dtype=bool)
+    if matrix.data.min(initial=0.0) >= 0.0:
+        return signs, balanced
     entries = sp.coo_array(matrix)
     row, column, value = entries.coords[0], entries.coords[1], entries.data
-    if (value < 0).any():
-        first = np.unique(components, return_index=True)[1]
-        # a node beyond the last, linked to one of each component, starts one search for all
-        top = sp.csr_array((np.ones(n_components), (np.full(n_components, n), first)), (n + 1,) * 2)
-        pattern = sp.csr_array((np.ones(len(row)), (row, column)), (n + 1,) * 2)
-        parent = breadth_first_order(pattern + top + top.T, n, directed=True)[1][:n]
-        child = parent < n
-        signs[child] = np.sign(matrix[np.flatnonzero(child), parent[child]])
-        ancestor = np.where(child, parent, np.arange(n))
-        while not np.array_equal(ancestor, ancestor[ancestor]):  # twice the length each time
-            signs, ancestor = signs * signs[ancestor], ancestor[ancestor]
-    balanced = np.ones(n_components, dtype=bool)
+    first = np.unique(components, return_index=True)[1]
+    # a node beyond the last, linked to one of each component, starts one search for all
+    top = sp.csr_array((np.ones(n_components), (np.full(n_components, n), first)), (n + 1,) * 2)
+    pattern = sp.csr_array((np.ones(len(row)), (row, column)), (n + 1,) * 2)
+    parent = breadth_first_order(pattern + top + top.T, n, directed=True)[1][:n]
+    child = parent < n
+    signs[child] = np.sign(matrix[np.flatnonzero(child), parent[child]])
+    ancestor = np.where(child, parent, np.arange(n))
+    while not np.array_equal(ancestor, ancestor[ancestor]):  # twice the length each time
+        signs, ancestor = signs * signs[ancestor], ancestor[ancestor]
     balanced[components[row[value * signs[row] * signs[column] < 0]]] = False
     return signs, balanced
 
@@ -136,6 +136,7 @@ def leading_eigenpairs(
     known: Any = None,
     weights: Floats | None = None,
     tol: float = 1e-7,
+    max_iter: int = 100,
     random_state: int = 0,
 ) -> Eigenpairs:
     """Return eigenpairs of a symmetric matrix at one end of its spectrum, without known ones.
@@ -156,6 +157,8 @@ def leading_eigenpairs(
     tol : float, default=1e-7
         Residual |Av - λv|, in units of the largest absolute row sum, that is good enough; a
         ConvergenceWarning tells of a larger one.
+    max_iter : int, default=100
+        The most steps on two levels; few do for a rough look.
     random_state : int, default=0
         Seed of the first vector.
 
@@ -189,7 +192,9 @@ def leading_eigenpairs(
             order = np.random.default_rng(random_state).permutation(n)
             coarse = coarse_graph(S, weights, order)
         if coarse is not None:
-            found = two_level_eigenpairs(S, k, coarse, project, start=start, tol=tol * scale)
+            found = two_level_eigenpairs(
+                S, k, coarse, project, start=start, tol=tol * scale, max_iter=max_iter
+            )
         else:
             found = _lanczos(S, U, UT, k, which, scale, start)
     worst = float(found.residuals.max()) / scale
@@ -256,6 +261,64 @@ def _lanczos(
     return _with_residuals(S, values, vectors, which)
 
 
+class NormalizedGraph(NamedTuple):
+    """D^(-1/2) A D^(-1/2), D, connected components, and what is known of them.
+
+    `known` (n, m) are eigenvectors with eigenvalue 1; `root` (n,) is ±√D.
+    """
+
+    matrix: sp.csr_array
+    degrees: Floats
+    components: Ints
+    n_components: int
+    known: sp.csr_array
+    root: Floats
+
+
+def normalized_graph(affinity: Any) -> NormalizedGraph:
+    """Return an affinity with what `embed_graph` needs, done once for several questions."""
+    S, degrees = normalized_matrix(affinity)
+    n_components, components = connected_components(S, directed=False)
+    return NormalizedGraph(
+        S, degrees, components, n_components, *trivial_vectors(S, degrees, components)
+    )
+
+
+def embed_graph(
+    graph: NormalizedGraph,
+    k: int,
+    *,
+    which: str = "largest",
+    tol: float = 1e-7,
+    max_iter: int = 100,
+    random_state: int = 0,
+) -> Embedding:
+    """Return the k leading eigenpairs of a normalised graph; see `embed_affinity`."""
+    S, n = graph.matrix, len(graph.degrees)
+    if not 1 <= k <= n:
+        raise ValueError(f"k must be from 1 to {n}, the number of nodes; got {k}.")
+    told = graph.degrees, graph.components, graph.n_components
+    if which == "smallest":
+        rest = leading_eigenpairs(S, k, which=which, tol=tol, random_state=random_state)
+        return Embedding(*rest, *told, 0)
+    n_exact = min(k, graph.known.shape[1])
+    exact = graph.known[:, :n_exact].toarray()
+    rest = leading_eigenpairs(
+        S,
+        k - n_exact,
+        which=which,
+        known=graph.known,
+        weights=graph.root,
+        tol=tol,
+        max_iter=max_iter,
+        random_state=random_state,
+    )
+    values = np.concatenate([np.ones(n_exact), np.clip(rest.values, -1.0, 1.0)])
+    vectors = np.hstack([exact, rest.vectors])
+    residuals = np.concatenate([np.linalg.norm(S @ exact - exact, axis=0), rest.residuals])
+    return Embedding(values, vectors, residuals, *told, n_exact)
+
+
 def embed_affinity(
     affinity: Any,
     k: int,
@@ -284,24 +347,8 @@ def embed_affinity(
     Embedding
         With fewer than as many vectors as components, those of the heaviest components.
     """
-    S, degrees = normalized_matrix(affinity)
-    n = S.shape[0]
-    if not 1 <= k <= n:
-        raise ValueError(f"k must be from 1 to {n}, the number of nodes; got {k}.")
-    n_components, components = connected_components(S, directed=False)
-    known, root = trivial_vectors(S, degrees, components)
-    if which == "smallest":
-        rest = leading_eigenpairs(S, k, which=which, tol=tol, random_state=random_state)
-        return Embedding(*rest, degrees, components, n_components, 0)
-    n_exact = min(k, known.shape[1])
-    exact = known[:, :n_exact].toarray()
-    rest = leading_eigenpairs(
-        S, k - n_exact, which=which, known=known, weights=root, tol=tol, random_state=random_state
-    )
-    values = np.concatenate([np.ones(n_exact), np.clip(rest.values, -1.0, 1.0)])
-    vectors = np.hstack([exact, rest.vectors])
-    residuals = np.concatenate([np.linalg.norm(S @ exact - exact, axis=0), rest.residuals])
-    return Embedding(values, vectors, residuals, degrees, components, n_components, n_exact)
+    graph = normalized_graph(affinity)
+    return embed_graph(graph, k, which=which, tol=tol, random_state=random_state)
 
 
 def unit_rows(vectors: Floats) -> Floats:
