@@ -1,4 +1,6 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.cluster.level_sets.consistency import ConsistencyCurve as ConsistencyCurve
+from octavo.cluster.level_sets.consistency import consistency_curve as consistency_curve
 from octavo.cluster.level_sets.estimator import LevelSetSpectralClustering as LevelSetSpectralClustering
 from octavo.cluster.level_sets.kernels import compact_kernel as compact_kernel
 from octavo.cluster.level_sets.scales import ScalePath as ScalePath

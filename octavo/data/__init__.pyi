@@ -1,4 +1,5 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.data.cluster.noisy_moons import make_noisy_moons as make_noisy_moons
 from octavo.data.decomposition.outlier_subspaces import OutlierSubspace as OutlierSubspace
 from octavo.data.decomposition.outlier_subspaces import make_outlier_subspace as make_outlier_subspace
 from octavo.data.decomposition.separable import AnchorCorpus as AnchorCorpus
