@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 
 from octavo.cluster.level_sets.estimator import LevelSetSpectralClustering
+from octavo.cluster.level_sets.extraction import extract
 from octavo.cluster.level_sets.kernels import compact_kernel
 from octavo.cluster.level_sets.partition import extension
 from octavo.engine.estimators.arrays import Floats, Ints
@@ -136,7 +137,8 @@ def consistency_curve(
         model = LevelSetSpectralClustering(n_clusters, **settings).fit(points)
         return model, points[model.core_sample_indices_], np.asarray(y)
 
-    _, limit, _ = clustered(n_reference)
+    many = np.asarray(draw(int(n_reference), rng)[0], dtype=np.float64)
+    limit = many[extract(many, level=level, density=density, rng=rng).kept]
     waves = plane_waves(limit, h, rng)
     places = limit[rng.permutation(len(limit))[:N_PLACES]]
     target = walk_of(limit, places, waves, h, shape_of)
