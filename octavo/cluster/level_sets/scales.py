@@ -165,9 +165,9 @@ def scale_path(
     >>> X, _ = make_moons(500, noise=0.05, random_state=0)
     >>> path = scale_path(X, [0.2, 0.3, 0.4], n_eigenvalues=3)
     >>> print(path.eigenvalues.round(3))
-    [[1.    1.    0.999]
-     [1.    1.    0.997]
-     [1.    1.    0.994]]
+    [[1.    1.    0.998]
+     [1.    1.    0.995]
+     [1.    1.    0.991]]
     """
     points = as_sample(X, allow_complex=False)
     scales = real_array(hs, "hs")
