@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 from sklearn.base import ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -201,7 +200,7 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Find the rows of high density and cluster them.
 
         Parameters
@@ -317,7 +316,7 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
         self._points, self._vectors, self._anchors = points, result.vectors, result.anchors
         self._point_labels = result.labels
 
-    def eigenfunctions(self, X: ArrayLike) -> Floats:
+    def eigenfunctions(self, X: Any) -> Floats:
         """Return the leading eigenvectors of the random walk, extended to any points.
 
         Parameters
@@ -339,7 +338,7 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
         values = self.eigenvalues_[: self._vectors.shape[1]]
         return extension(X, self._points, self._vectors, values, self.h_, self._kernel)
 
-    def predict(self, X: ArrayLike) -> Ints:
+    def predict(self, X: Any) -> Ints:
         """Return the cluster of new rows.
 
         Parameters

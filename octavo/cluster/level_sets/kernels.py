@@ -7,7 +7,6 @@ support, and a positive lower bound on half of it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,7 +66,7 @@ class CompactKernel:
 
 
 @checked
-def compact_kernel(name: str = "triweight") -> Callable[[ArrayLike], Floats]:
+def compact_kernel(name: str = "triweight") -> CompactKernel:
     """Return a kernel with compact support, as a function of distance / h.
 
     Parameters

@@ -53,7 +53,7 @@ class LevelTree(NamedTuple):
     >>> import numpy as np
     >>> from octavo.cluster import level_tree
     >>> X = np.random.default_rng(0).normal([0, 4], 1.0, size=(500, 2)).reshape(-1, 1)
-    >>> print(level_tree(X, [0.01, 0.12], h=0.3, min_size=5).n_components.tolist())
+    >>> print(level_tree(X, [0.02, 0.12], h=0.5).n_components.tolist())
     [1, 2]
     """
 

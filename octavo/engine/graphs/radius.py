@@ -6,6 +6,8 @@ holds itself too, at distance zero. Entries are explicit, zeros included: duplic
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
@@ -138,7 +140,7 @@ def cross_distances(X: Floats, Y: Floats, radius: float) -> sp.csr_array:
     return sp.csr_array((length[order], column[order], indptr), shape=shape)
 
 
-def _square_blocks(X: Floats, Y: Floats):  # type: ignore[no-untyped-def]
+def _square_blocks(X: Floats, Y: Floats) -> Iterator[tuple[int, Floats]]:
     """Yield the first row of a block of X and its squared distances to Y."""
     center = Y.mean(axis=0)
     X, Y = X - center, Y - center
