@@ -392,8 +392,8 @@ class VariationalDivergence(CallbackSupportMixin, SoundEstimator):
         div = resolve_divergence(self.divergence)
         if div.atoms:
             raise ValueError(
-                f"The divergence {div.name!r} has kinks, on which no gradient climbs; take a
-                smooth " "one, or CostCurveDivergence."
+                f"The divergence {div.name!r} has kinks, on which no gradient climbs; take a "
+                "smooth one, or CostCurveDivergence."
             )
         witness = self._witness = Witness(div)
         X, y = stacked(Xp, Xq)
