@@ -90,7 +90,7 @@ class RiskCurve:
     >>> from octavo.info import RiskCurve
     >>> curve = RiskCurve.from_distributions([0.5, 0.3, 0.2], [0.2, 0.2, 0.6])
     >>> print(f"{curve(0.5):.2f}, {curve.auc:.2f}")
-    0.15, 0.73
+    0.15, 0.72
     """
 
     def __init__(self, p: ArrayLike, q: ArrayLike, pi: float = 0.5) -> None:

@@ -94,8 +94,8 @@ class CostCurveDivergence(CallbackSupportMixin, SoundEstimator):
     divergence_ : float
         The estimate, of the truncated divergence.
     lower_bound_ : float
-        The least divergence, not truncated, of distributions whose risks at `priors` are those of
-        the curve (Theorem 30).
+        The least that it can be for distributions whose risks at `priors` are those of the curve
+        (Theorem 30): what a few points of the curve say by themselves.
     curve_ : RiskCurve
         The cost curve, at the prior one half.
     scores_ : ndarray of shape (n_p + n_q,)
@@ -172,8 +172,7 @@ class CostCurveDivergence(CallbackSupportMixin, SoundEstimator):
         priors = open_unit(self.priors, "priors").ravel()
         self.scores_ = self._held_out(X, y)
         self.curve_ = risk_curve(y, self.scores_, 0.5)
-        div = resolve_divergence(self.divergence)
-        cut = div.truncated(self.eps)
+        cut = resolve_divergence(self.divergence).truncated(self.eps)
         if self.method == "hull":  # Eq. (27), whose integral is a sum over the hull's segments
             self.divergence_ = cut.value(self.curve_.p, self.curve_.q)
         else:
@@ -181,7 +180,7 @@ class CostCurveDivergence(CallbackSupportMixin, SoundEstimator):
             loss = ProperLoss.from_divergence(cut, share)
             self.divergence_ = float(loss.bayes_risk(share)) - loss.score(y, self.scores_)
         risks = np.asarray(self.curve_.prior_risk(priors))
-        self.lower_bound_ = generalized_pinsker(div, priors, risks)
+        self.lower_bound_ = generalized_pinsker(cut, priors, risks)
         return self
 
     def _held_out(self, X: Floats, y: Any) -> Floats:
