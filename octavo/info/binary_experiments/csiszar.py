@@ -31,11 +31,13 @@ from octavo.info.binary_experiments.weights import (
     check_atoms,
     evaluate,
     golden_section,
+    made_by,
     numeric_curvature,
     numeric_derivative,
     one_number,
     one_prior,
     open_unit,
+    remade,
     settled,
 )
 
@@ -138,6 +140,9 @@ class CsiszarDivergence:
     def __repr__(self) -> str:
         return f"CsiszarDivergence({self.name!r})"
 
+    def __reduce__(self) -> Any:
+        return remade(self)
+
     @classmethod
     def from_name(cls, name: str) -> Self:
         """Return a divergence of Table 2.
@@ -157,7 +162,7 @@ class CsiszarDivergence:
         if not isinstance(name, str) or name not in GENERATORS:
             raise UnknownNameError("divergence", str(name), list(GENERATORS))
         known = GENERATORS[name]
-        return cls(
+        made = cls(
             known.f,
             known.df,
             known.gamma,
@@ -168,6 +173,7 @@ class CsiszarDivergence:
             dual=lambda: cls.from_name(known.dual),
             name=name,
         )
+        return made_by(made, cls.from_name, name)
 
     @classmethod
     def from_f(cls, f: Function, d2f: Function | None = None) -> Self:
@@ -205,7 +211,7 @@ class CsiszarDivergence:
         found = cls(centred, slope_of, gamma, at_zero=zero, slope=slope)
         # slopes by differences are no guide where f is flat: look at values
         found._conjugate = lambda s: np.where(s > slope, np.inf, _searched_conjugate(found, s))
-        return found
+        return made_by(found, cls.from_f, f, d2f)
 
     @classmethod
     def from_weight(cls, gamma: Function, atoms: Any = (), breaks: Sequence[float] = ()) -> Self:
@@ -237,7 +243,7 @@ class CsiszarDivergence:
         ends = weight.moments(np.array([0.0, 1.0]))
         flipped = [(1.0 - place, mass) for place, mass in weight.atoms]
         half = sum(mass for place, mass in weight.atoms if place == 0.5)
-        return cls(
+        made = cls(
             f,
             df,
             weight,
@@ -249,6 +255,7 @@ class CsiszarDivergence:
             ).tilted(-0.5 * half),  # both put the kink of an atom at one half above 1
             name="weight",
         )
+        return made_by(made, cls.from_weight, gamma, weight.atoms, weight.breaks)
 
     @classmethod
     def primitive(cls, pi: float) -> Self:
@@ -266,7 +273,7 @@ class CsiszarDivergence:
         """
         pi = one_prior(pi)
         tent = min(pi, 1.0 - pi)
-        return cls(
+        made = cls(
             lambda t: tent - np.minimum(1.0 - pi, pi * t),
             lambda t: np.where(pi * t < 1.0 - pi, -pi, 0.0),
             lambda p: np.zeros_like(p),
@@ -276,6 +283,7 @@ class CsiszarDivergence:
             dual=lambda: cls.primitive(1.0 - pi).tilted(tent),
             name=f"primitive {pi:g}",
         )
+        return made_by(made, cls.primitive, pi)
 
     def f(self, t: ArrayLike) -> Floats:
         """Return f(t).
@@ -428,7 +436,7 @@ class CsiszarDivergence:
             tangent = np.where(t < ends[0], slopes[0], slopes[1]) * (t - inner)
             return np.asarray(self.f(inner)) + tangent
 
-        return type(self)(
+        made = type(self)(
             f,
             lambda t: self.df(np.clip(t, *ends)),
             lambda p: np.where((p >= eps) & (p <= 1.0 - eps), self._gamma(p), 0.0),
@@ -438,12 +446,13 @@ class CsiszarDivergence:
             dual=lambda: self.dual().truncated(eps),
             name=f"{self.name}, costs from {eps:g}",
         )
+        return made_by(made, CsiszarDivergence.truncated, self, eps)
 
     def __add__(self, other: CsiszarDivergence) -> CsiszarDivergence:
         """Return the sum (Theorem 11)."""
         if not isinstance(other, CsiszarDivergence):
             return NotImplemented
-        return type(self)(
+        made = type(self)(
             lambda t: self._f(t) + other._f(t),
             lambda t: self._df(t) + other._df(t),
             lambda p: self._gamma(p) + other._gamma(p),
@@ -453,13 +462,14 @@ class CsiszarDivergence:
             dual=lambda: self.dual() + other.dual(),
             name=f"{self.name} + {other.name}",
         )
+        return made_by(made, CsiszarDivergence.__add__, self, other)
 
     def __rmul__(self, factor: float) -> CsiszarDivergence:
         """Return a multiple that is not negative (Theorem 11)."""
         factor = one_number(factor, "The factor")
         if factor <= 0.0:
             raise ValueError(f"A divergence is multiplied by a positive number, got {factor:g}.")
-        return type(self)(
+        made = type(self)(
             lambda t: factor * self._f(t),
             lambda t: factor * self._df(t),
             lambda p: factor * self._gamma(p),
@@ -470,6 +480,7 @@ class CsiszarDivergence:
             dual=lambda: factor * self.dual(),
             name=f"{factor:g} {self.name}",
         )
+        return made_by(made, CsiszarDivergence.__rmul__, self, factor)
 
     __mul__ = __rmul__
 

@@ -172,16 +172,34 @@ class CostCurveDivergence(CallbackSupportMixin, SoundEstimator):
         priors = open_unit(self.priors, "priors").ravel()
         self.scores_ = self._held_out(X, y)
         self.curve_ = risk_curve(y, self.scores_, 0.5)
-        cut = resolve_divergence(self.divergence).truncated(self.eps)
-        if self.method == "hull":  # Eq. (27), whose integral is a sum over the hull's segments
-            self.divergence_ = cut.value(self.curve_.p, self.curve_.q)
-        else:
-            share = float(y.mean())
-            loss = ProperLoss.from_divergence(cut, share)
-            self.divergence_ = float(loss.bayes_risk(share)) - loss.score(y, self.scores_)
+        self._share = float(y.mean())
+        self.divergence_ = self.value(self.divergence)
         risks = np.asarray(self.curve_.prior_risk(priors))
+        cut = resolve_divergence(self.divergence).truncated(self.eps)
         self.lower_bound_ = generalized_pinsker(cut, priors, risks)
         return self
+
+    def value(self, divergence: Any) -> float:
+        """Return another divergence of the same samples, from the scores that were made.
+
+        Parameters
+        ----------
+        divergence : str or CsiszarDivergence
+            A name of `CsiszarDivergence.from_name`, or a divergence; costs beyond `eps` are left
+            out of it too.
+
+        Returns
+        -------
+        float
+            The estimate.
+        """
+        check_is_fitted(self, "curve_")
+        cut = resolve_divergence(divergence).truncated(self.eps)
+        if self.method == "hull":  # Eq. (27), whose integral is a sum over the hull's segments
+            return cut.value(self.curve_.p, self.curve_.q)
+        loss = ProperLoss.from_divergence(cut, self._share)
+        y = np.arange(self.scores_.size) < round(self._share * self.scores_.size)
+        return float(loss.bayes_risk(self._share)) - loss.score(y.astype(int), self.scores_)
 
     def _held_out(self, X: Floats, y: Any) -> Floats:
         model = LogisticRegression() if self.estimator is None else self.estimator
@@ -394,7 +412,7 @@ class VariationalDivergence(CallbackSupportMixin, SoundEstimator):
                 f"The divergence {div.name!r} has kinks, on which no gradient climbs; take a "
                 "smooth one, or CostCurveDivergence."
             )
-        witness = self._witness = Witness(div)
+        witness = Witness(div)
         X, y = stacked(Xp, Xq)
         check_squares(X, "Xp or Xq")
         self.n_features_in_ = X.shape[1]
@@ -453,4 +471,5 @@ class VariationalDivergence(CallbackSupportMixin, SoundEstimator):
         X = np.asarray(X)
         X = X[:, None] if X.ndim == 1 and self.n_features_in_ == 1 else X
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.log(self._witness.ratio(self._features(X) @ self.coef_))
+        witness = Witness(resolve_divergence(self.divergence))
+        return np.log(witness.ratio(self._features(X) @ self.coef_))

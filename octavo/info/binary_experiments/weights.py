@@ -123,6 +123,23 @@ def golden_section(function: Function, low: Floats, high: Floats) -> Floats:
     return best
 
 
+def made_by(thing: Any, maker: Callable[..., Any], *args: Any) -> Any:
+    """Return the thing, which from now on is pickled as a call of its maker."""
+    thing._recipe = (maker, args)
+    return thing
+
+
+def remade(thing: Any) -> Any:
+    """Return what pickle needs: the maker and its arguments."""
+    recipe = getattr(thing, "_recipe", None)
+    if recipe is None:
+        raise TypeError(
+            f"{thing!r} was made of functions that cannot be pickled; make it again from a name, a "
+            "function or a weight."
+        )
+    return recipe
+
+
 class WeightMeasure:
     """A weight over (0, 1): a density that may have poles at both ends, and atoms.
 

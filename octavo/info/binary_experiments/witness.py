@@ -114,7 +114,7 @@ class WitnessClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
     duality_gap_ : float
         Bound on its distance from the optimum; 0 without optimisation.
     n_iter_ : int
-        Exchanges.
+        Exchanges of pairs; 1 where there are none.
 
     References
     ----------
@@ -244,13 +244,14 @@ class WitnessClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
         if self.nu is None:
             beta = start_weights(signs, masses)
             product = K @ beta
-            self.duality_gap_, self.n_iter_ = 0.0, 0
+            self.duality_gap_, self.n_iter_ = 0.0, 1
             positive = signs > 0.0
             return beta, product, np.array([product[~positive].mean(), product[positive].mean()])
         found = witness_weights(
             K, signs, self.nu, masses, tol=self.tol, max_iter=self.max_iter, report=report
         )
-        self.duality_gap_, self.n_iter_ = 2.0 * max(found.duality_gap, 0.0), found.n_iter
+        self.duality_gap_ = 2.0 * max(found.duality_gap, 0.0)
+        self.n_iter_ = max(found.n_iter, 1)
         if not found.converged:
             warnings.warn(
                 f"The weights have not converged after {found.n_iter} exchanges: the duality gap "
@@ -296,4 +297,5 @@ class WitnessClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
         ndarray of shape (n_samples,)
             Labels.
         """
-        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
+        values = self.decision_function(X)
+        return self.classes_[(values > 0.0).astype(int)]

@@ -31,7 +31,7 @@ CASES = [
         fit=fit,
         query=lambda m: np.append(m.scores_, [m.divergence_, m.lower_bound_]),
         bad=bad({"eps": 0.7}),
-        unfitted=[],
+        unfitted=[lambda m: m.value("hellinger")],
     ),
     Case(
         make=lambda: VariationalDivergence(n_components=10, random_state=0),

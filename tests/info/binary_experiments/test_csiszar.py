@@ -1,5 +1,6 @@
 """f-divergences: sums, weighted integrals, duals, conjugates, and what is refused."""
 
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -224,6 +225,22 @@ def test_weights_with_jumps_need_their_places():
 def test_bad_input_is_met_by_a_sentence(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def square_of_difference(t):
+    return (t - 1) ** 2
+
+
+def test_divergences_are_pickled_by_how_they_were_made():
+    kl = CsiszarDivergence.from_name("kl")
+    made = [kl, kl.truncated(0.1), 2.0 * kl + CsiszarDivergence.primitive(0.3)]
+    made.append(CsiszarDivergence.from_f(square_of_difference))
+    made.append(CsiszarDivergence.from_weight(np.ones_like, breaks=[0.4]))
+    for divergence in made:
+        again = pickle.loads(pickle.dumps(divergence))
+        assert again.value(P, Q) == divergence.value(P, Q)
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(kl.tilted(1.0))
 
 
 def test_unknown_names_are_suggested():

@@ -1,5 +1,7 @@
 """Proper losses: closed forms, mixtures of cost-weighted losses, converters, scikit-learn's."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -140,6 +142,14 @@ def test_bayes_risks_make_losses():
     assert made.weight(0.3) == pytest.approx(make("boosting").weight(0.3), rel=1e-8)
     exact = ProperLoss.from_bayes_risk(lambda x: x * (1 - x) / 2, lambda x: 0.5 - x)
     np.testing.assert_allclose(exact.partial(1, ETA), 0.5 * (1 - ETA) ** 2, atol=1e-14)
+
+
+def test_losses_are_pickled_by_how_they_were_made():
+    made = [make(name) for name in (*NAMES, "cost", "beta")]
+    made += [ProperLoss.from_weight(np.ones_like), ProperLoss.from_divergence("kl", 0.3)]
+    for loss in made:
+        again = pickle.loads(pickle.dumps(loss))
+        np.testing.assert_array_equal(again.partial(1, ETA), loss.partial(1, ETA))
 
 
 def test_impossible_events_cost_infinity_and_never_nan():

@@ -38,6 +38,13 @@ def test_the_estimate_is_the_weighted_integral_of_the_curve():
     assert found.lower_bound_ <= found.divergence_ * (1 + 1e-9)
 
 
+def test_one_fit_answers_for_all_divergences():
+    found = CostCurveDivergence(random_state=0).fit(*gaussians(200))
+    other = CostCurveDivergence(divergence="hellinger", random_state=0).fit(*gaussians(200))
+    assert found.value("hellinger") == other.divergence_
+    assert found.value("kl") == found.divergence_
+
+
 def test_posteriors_give_the_information_of_their_loss():
     Xp, Xq = gaussians(150)
     found = CostCurveDivergence(method="posterior", eps=0.01, random_state=0).fit(Xp, Xq[:100])
