@@ -131,8 +131,10 @@ class _Pieces:
 
     def gap(self, a: Floats) -> float:
         """Return how far above the least value a point can be, by convexity."""
-        g = self.gradient(a)
-        return float(np.sum(np.maximum(g * (a - self.low), g * (a - self.high))))
+        g, wide = self.gradient(a), self.high > self.low
+        with np.errstate(invalid="ignore"):
+            parts = np.maximum(g * (a - self.low), g * (a - self.high))
+        return float(np.sum(np.where(wide & np.isfinite(parts), parts, 0.0)))
 
     def inner(self, share: float) -> tuple[Floats, Floats]:
         """Return the box without a share at both ends, where the objective may be infinite."""
@@ -140,7 +142,7 @@ class _Pieces:
         return self.low + width, self.high - width
 
 
-def _by_sweeps(pieces: _Pieces, a: Floats, tol: float, max_iter: int = 400) -> Floats:
+def _by_sweeps(pieces: _Pieces, a: Floats, tol: float, max_iter: int = 60) -> Floats:
     """Minimise over every other slope at once by halving: odd ones, even ones, until settled."""
     low, high = pieces.inner(1e-12)
     for _ in range(max_iter):
