@@ -125,7 +125,7 @@ def pairs(seed: int, full: bool) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     """Return random pairs of distributions on two to six outcomes."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 7, 20 if full else 5)
-    return tuple(tuple(rng.dirichlet(np.ones(n), size=2)) for n in sizes)  # type: ignore[misc]
+    return tuple(tuple(rng.dirichlet(np.ones(n), size=2)) for n in sizes)
 
 
 SUMS: dict[str, Callable[[Any, Any], float]] = {  # the divergences without f and without weights

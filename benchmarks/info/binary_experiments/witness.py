@@ -17,7 +17,7 @@ def clouds():
 
 
 def ours(problem):
-    return WitnessClassifier(nu=NU, gamma=GAMMA, tol=1e-4).fit(*problem).objective_
+    return WitnessClassifier(nu=NU, gamma=GAMMA, tol=1e-6).fit(*problem).objective_
 
 
 def theirs(problem):
@@ -25,7 +25,7 @@ def theirs(problem):
     from sklearn.svm import NuSVC
 
     X, _ = problem
-    model = NuSVC(nu=NU, gamma=GAMMA, tol=1e-4).fit(*problem)
+    model = NuSVC(nu=NU, gamma=GAMMA, tol=1e-6).fit(*problem)
     beta = model.dual_coef_[0] / np.abs(model.dual_coef_).sum()
     return float(beta @ rbf_kernel(X[model.support_], gamma=GAMMA) @ beta)
 

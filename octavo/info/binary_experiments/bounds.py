@@ -47,7 +47,7 @@ __all__ = [
 
 
 @checked
-def pinsker_bound(div: CsiszarDivergence, V: ArrayLike) -> Floats:
+def pinsker_bound(div: CsiszarDivergence | str, V: ArrayLike) -> Floats:
     """Return the least divergence that two distributions of variational divergence V can have.
 
     Parameters
@@ -179,7 +179,7 @@ def _by_cuts(pieces: _Pieces, tol: float, max_iter: int = 500) -> float:
 
 
 @checked
-def generalized_pinsker(div: CsiszarDivergence, pis: ArrayLike, values: ArrayLike) -> float:
+def generalized_pinsker(div: CsiszarDivergence | str, pis: ArrayLike, values: ArrayLike) -> float:
     """Return the least divergence of two distributions whose 0-1 risks are known at some priors.
 
     Parameters
@@ -244,7 +244,7 @@ def generalized_pinsker(div: CsiszarDivergence, pis: ArrayLike, values: ArrayLik
 
 @checked
 def surrogate_regret_bound(
-    loss: ProperLoss,
+    loss: ProperLoss | str,
     c0: float,
     alpha: float | None = None,
     regret: float | None = None,

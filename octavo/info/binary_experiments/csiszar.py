@@ -609,7 +609,7 @@ def resolve_divergence(divergence: Any) -> CsiszarDivergence:
 
 
 @checked
-def f_divergence(p: ArrayLike, q: ArrayLike, name: str = "kl") -> float:
+def f_divergence(p: ArrayLike, q: ArrayLike, name: CsiszarDivergence | str = "kl") -> float:
     """Return an f-divergence of two discrete distributions.
 
     Parameters

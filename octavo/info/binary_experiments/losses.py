@@ -166,19 +166,19 @@ class ProperLoss:
             return made_by(cls._cost(c), cls._cost, c)
         if name == "beta":
             return made_by(cls._beta(a, b), cls._beta, a, b)
-        if not isinstance(name, str) or name not in LOSSES:
-            raise UnknownNameError("loss", str(name), [*LOSSES, "cost", "beta"])
         if name == "zero_one":
             loss = cls._cost(0.5, 2.0)
             loss.name = name
             return made_by(loss, cls.from_name, name)
+        if not isinstance(name, str) or name not in LOSSES:
+            raise UnknownNameError("loss", str(name), [*LOSSES, "zero_one", "cost", "beta"])
         partials, weight = LOSSES[name]
         return made_by(cls(partials, weight, name=name), cls.from_name, name)
 
     @classmethod
     def _cost(cls, c: float, mass: float = 1.0) -> Self:
         def partials(x: Floats) -> tuple[Floats, Floats]:  # Eq. (29)
-            return mass * c * (x >= c), mass * (1.0 - c) * (x < c)
+            return np.where(x >= c, mass * c, 0.0), np.where(x < c, mass * (1.0 - c), 0.0)
 
         return cls(partials, np.zeros_like, atoms=((c, mass),), name=f"cost {c:g}")
 
@@ -588,12 +588,11 @@ LOSSES: dict[str, tuple[Partials, Function]] = {
     "log": (lambda x: (-np.log1p(-x), -np.log(x)), lambda c: 1.0 / (c * (1.0 - c))),
     "square": (lambda x: (0.5 * x * x, 0.5 * (1.0 - x) ** 2), np.ones_like),
     "boosting": (_boosting, lambda c: 0.5 * (c * (1.0 - c)) ** -1.5),
-    "zero_one": (lambda x: (1.0 * (x >= 0.5), 1.0 * (x < 0.5)), np.zeros_like),
 }
 
 
 @checked
-def statistical_information(loss: ProperLoss, pi: float, p: ArrayLike, q: ArrayLike) -> float:
+def statistical_information(loss: ProperLoss | str, pi: float, p: ArrayLike, q: ArrayLike) -> float:
     """Return how much an observation lowers the least risk, from the prior to the posterior.
 
     Parameters
@@ -625,7 +624,7 @@ def statistical_information(loss: ProperLoss, pi: float, p: ArrayLike, q: ArrayL
 
 
 @checked
-def bregman_information(loss: ProperLoss, eta: ArrayLike, mass: ArrayLike) -> float:
+def bregman_information(loss: ProperLoss | str, eta: ArrayLike, mass: ArrayLike) -> float:
     """Return the mean regret of predicting the mean: the Bregman information of η (Theorem 8).
 
     Parameters
@@ -688,7 +687,8 @@ def is_proper(partial: Callable[..., Any], n_grid: int = 201) -> tuple[bool, flo
     if not callable(partial):
         raise ValueError(f"partial must be a function of y and η̂, got {type(partial).__name__}.")
     grid = np.arange(1, n_grid + 1) / (n_grid + 1)
-    zero, one = (evaluate(lambda x, y=y: partial(y, x), grid, "partial") for y in (0, 1))
+    zero = evaluate(lambda x: partial(0, x), grid, "partial")
+    one = evaluate(lambda x: partial(1, x), grid, "partial")
     risks = (1.0 - grid)[:, None] * zero + grid[:, None] * one
     excess = np.diagonal(risks) - risks.min(axis=1)
     wrong = ~(excess <= 1e-12 * (1.0 + np.abs(np.diagonal(risks))))

@@ -17,7 +17,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -150,7 +149,7 @@ class CostCurveDivergence(CallbackSupportMixin, SoundEstimator):
 
     @fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
-    def fit(self, Xp: ArrayLike, Xq: ArrayLike) -> CostCurveDivergence:
+    def fit(self, Xp: Any, Xq: Any) -> CostCurveDivergence:
         """Estimate the divergence of the distribution of `Xp` from that of `Xq`.
 
         Parameters
@@ -390,7 +389,7 @@ class VariationalDivergence(CallbackSupportMixin, SoundEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, Xp: ArrayLike, Xq: ArrayLike) -> VariationalDivergence:
+    def fit(self, Xp: Any, Xq: Any) -> VariationalDivergence:
         """Estimate the divergence of the distribution of `Xp` from that of `Xq`.
 
         Parameters
@@ -454,7 +453,7 @@ class VariationalDivergence(CallbackSupportMixin, SoundEstimator):
             Z = np.asarray(self._kernel.block(Z, self._landmarks)) @ self._normalization
         return np.column_stack([Z, np.ones(len(Z))])
 
-    def log_ratio(self, X: ArrayLike) -> Floats:
+    def log_ratio(self, X: Any) -> Floats:
         """Return the fitted logarithm of p / q.
 
         Parameters

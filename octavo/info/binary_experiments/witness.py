@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -179,7 +178,7 @@ class WitnessClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike) -> WitnessClassifier:
+    def fit(self, X: Any, y: Any) -> WitnessClassifier:
         """Find the weights.
 
         Parameters
@@ -262,7 +261,7 @@ class WitnessClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
             )
         return found.beta, found.product, found.offsets
 
-    def decision_function(self, X: ArrayLike) -> Floats:
+    def decision_function(self, X: Any) -> Floats:
         """Return the witness plus the intercept.
 
         Parameters
@@ -284,7 +283,7 @@ class WitnessClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
             values[rows] = block @ self.dual_coef_
         return values + self.intercept_
 
-    def predict(self, X: ArrayLike) -> Any:
+    def predict(self, X: Any) -> Any:
         """Predict classes.
 
         Parameters
