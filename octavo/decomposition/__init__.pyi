@@ -2,9 +2,11 @@
 from octavo.decomposition.anechoic.canonical_transforms import fractional_fourier as fractional_fourier
 from octavo.decomposition.anechoic.canonical_transforms import fresnel_transform as fresnel_transform
 from octavo.decomposition.anechoic.canonical_transforms import linear_canonical_transform as linear_canonical_transform
+from octavo.decomposition.anechoic.convolutive import ConvolutiveNMF as ConvolutiveNMF
 from octavo.decomposition.anechoic.delays import DelayEstimate as DelayEstimate
 from octavo.decomposition.anechoic.delays import delay_crlb as delay_crlb
 from octavo.decomposition.anechoic.delays import estimate_delays as estimate_delays
+from octavo.decomposition.anechoic.shifted_parts import AnechoicNMF as AnechoicNMF
 from octavo.decomposition.anechoic.shifts import shift_fractional as shift_fractional
 from octavo.decomposition.gms.convex_pursuits import Pursuit as Pursuit
 from octavo.decomposition.gms.convex_pursuits import outlier_pursuit as outlier_pursuit

@@ -11,7 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from octavo.decomposition.anechoic.shifts import bin_weights, from_spectra, shift_phases, to_spectra
+from octavo.decomposition.anechoic.shifts import (
+    bin_weights,
+    fill_phases,
+    from_spectra,
+    shift_phases,
+    to_spectra,
+)
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Complexes, Floats
 from octavo.engine.estimators.checked import checked
@@ -47,64 +53,94 @@ class Search(NamedTuple):
 
 
 @njit(cache=True)
-def _newton(products, height, width, two_axes, n_steps, delays):
-    """Climb Σ w Re(C e^{iωτ}) of each row from `delays`, in place; sign of the value kept."""
+def _climb(products, i, height, width, n_steps, down, right):
+    """Take Newton's steps on Σ w Re(C e^{iωτ}) of channel i from a pair of delays."""
     half = width // 2 + 1
-    right = np.empty(half, dtype=np.complex128)
-    for i in range(len(delays)):
-        for _ in range(n_steps):
-            down_step = 2.0 * np.pi * delays[i, 0] / height
-            right_step = 2.0 * np.pi * delays[i, 1] / width
-            turn = complex(np.cos(right_step), np.sin(right_step))
-            here = 1.0 + 0.0j
+    for _ in range(n_steps):
+        down_step = 2.0 * np.pi * down / height
+        right_step = 2.0 * np.pi * right / width
+        turn = complex(np.cos(right_step), np.sin(right_step))
+        value = g0 = g1 = h00 = h01 = h11 = 0.0
+        for p in range(height):
+            kp = p if 2 * p <= height else p - height
+            row = complex(np.cos(down_step * kp), np.sin(down_step * kp))
+            s0 = s1 = s2 = t0 = t1 = 0.0
+            here = row
             for q in range(half):
-                if q % 64 == 0:
-                    here = complex(np.cos(right_step * q), np.sin(right_step * q))
-                right[q] = here
+                if q % 64 == 0:  # rounding of the products does not add up
+                    here = row * complex(np.cos(right_step * q), np.sin(right_step * q))
+                z = products[i, p * half + q] * here
                 here *= turn
-            value = g0 = g1 = h00 = h01 = h11 = 0.0
-            for p in range(height):
-                kp = p if 2 * p <= height else p - height
-                row = complex(np.cos(down_step * kp), np.sin(down_step * kp))
-                s0 = s1 = s2 = t0 = t1 = 0.0
-                for q in range(half):
-                    w = 1.0 if q == 0 or 2 * q == width else 2.0
-                    z = products[i, p * half + q] * right[q]
-                    # the row's turn is multiplied at the end: sums over q of re and im parts
-                    re = w * (z.real * row.real - z.imag * row.imag)
-                    im = w * (z.real * row.imag + z.imag * row.real)
-                    s0 += re
-                    s1 += q * q * re
-                    s2 += q * re
-                    t0 += im
-                    t1 += q * im
-                value += s0
-                g0 -= kp * t0
-                g1 -= t1
-                h00 -= kp * kp * s0
-                h01 -= kp * s2
-                h11 -= s1
-            a, b = 2.0 * np.pi / height, 2.0 * np.pi / width
-            g0, g1, h00, h01, h11 = a * g0, b * g1, a * a * h00, a * b * h01, b * b * h11
-            if value < 0.0:
-                g0, g1, h00, h01, h11 = -g0, -g1, -h00, -h01, -h11
-            d0 = d1 = 0.0
-            if two_axes:
-                determinant = h00 * h11 - h01 * h01
-                if h00 < 0.0 and determinant > 0.0:
-                    d0 = -(h11 * g0 - h01 * g1) / determinant
-                    d1 = -(h00 * g1 - h01 * g0) / determinant
-            elif h11 < 0.0:
-                d1 = -g1 / h11
-            delays[i, 0] += min(max(d0, -0.5), 0.5)
-            delays[i, 1] += min(max(d1, -0.5), 0.5)
+                w = 1.0 if q == 0 or 2 * q == width else 2.0
+                s0 += w * z.real
+                s1 += w * q * q * z.real
+                s2 += w * q * z.real
+                t0 += w * z.imag
+                t1 += w * q * z.imag
+            value += s0
+            g0 -= kp * t0
+            g1 -= t1
+            h00 -= kp * kp * s0
+            h01 -= kp * s2
+            h11 -= s1
+        a, b = 2.0 * np.pi / height, 2.0 * np.pi / width
+        g0, g1, h00, h01, h11 = a * g0, b * g1, a * a * h00, a * b * h01, b * b * h11
+        if value < 0.0:
+            g0, g1, h00, h01, h11 = -g0, -g1, -h00, -h01, -h11
+        d0 = d1 = 0.0
+        determinant = h00 * h11 - h01 * h01
+        if height > 1 and h00 < 0.0 and determinant > 0.0:
+            d0 = -(h11 * g0 - h01 * g1) / determinant
+            d1 = -(h00 * g1 - h01 * g0) / determinant
+        elif height == 1 and h11 < 0.0:
+            d1 = -g1 / h11
+        down += min(max(d0, -0.5), 0.5)
+        right += min(max(d1, -0.5), 0.5)
+    return down, right
 
 
-def _best_whole(products: Complexes, search: Search, nonneg: bool) -> Floats:
+@njit(cache=True)
+def _explained(products, i, phases, k, source, width):
+    """Return channel i's inner product with a shifted source (row k), and that one's energy."""
+    c = energy = 0.0
+    half = width // 2 + 1
+    q = 0
+    for f in range(len(source)):
+        w = 1.0 if q == 0 or 2 * q == width else 2.0
+        q = q + 1 if q + 1 < half else 0
+        z, s, here = products[i, f], source[f], phases[k, f]
+        c += w * (z.real * here.real + z.imag * here.imag)
+        energy += w * (here.real**2 + here.imag**2) * (s.real**2 + s.imag**2)
+    return c, energy
+
+
+@njit(cache=True)
+def _place(products, source, starts, height, width, n_steps, nonneg, delays, weights, phases):
+    """Move one source in every channel to the better of its old delay and a new one, in place."""
+    after = np.empty((1, len(source)), dtype=np.complex128)
+    for i in range(len(products)):
+        down, right = _climb(products, i, height, width, n_steps, starts[i, 0], starts[i, 1])
+        if max(abs(down - starts[i, 0]), abs(right - starts[i, 1])) > 1.5:
+            down, right = starts[i, 0], starts[i, 1]
+        fill_phases(down, right, height, width, after, 0)
+        old, old_energy = _explained(products, i, phases, i, source, width)
+        new, new_energy = _explained(products, i, after, 0, source, width)
+        old_weight = old / old_energy if old_energy > 0.0 else 0.0
+        new_weight = new / new_energy if new_energy > 0.0 else 0.0
+        if nonneg:
+            old_weight, new_weight = max(old_weight, 0.0), max(new_weight, 0.0)
+        weights[i] = old_weight
+        if new_weight * new > old_weight * old:
+            weights[i], delays[i, 0], delays[i, 1] = new_weight, down, right
+            for f in range(len(source)):
+                phases[i, f] = after[0, f]
+
+
+def _best_whole(products: Complexes, search: Search) -> Floats:
     """Return the whole delays of the largest cross-correlations, Eq. (37)."""
     height, width = search.shape
     c = from_spectra(products, search.shape)
-    c = c if nonneg else np.abs(c)
+    c = c if search.nonneg else np.abs(c)
     if search.allowed is not None:
         c = np.where(search.allowed, c, -np.inf)
     place = c.reshape(len(c), -1).argmax(axis=1)
@@ -120,47 +156,29 @@ def _distance(a: Floats, b: Floats, shape: tuple[int, int]) -> Floats:
     return np.abs((a - b + sizes / 2) % sizes - sizes / 2).max(axis=-1)
 
 
-def _refined(products: Complexes, search: Search, start: Floats, n_steps: int) -> Floats:
-    if not search.subsample:
-        return start
-    moved = start.copy()
-    height, width = search.shape
-    _newton(np.ascontiguousarray(products), height, width, height > 1, n_steps, moved)
-    return np.where(_distance(moved, start, search.shape)[:, None] <= 1.5, moved, start)
+def joint_weights(
+    X: Complexes, phases: Complexes, sources: Complexes, weights: Floats, search: Search
+) -> Floats:
+    """Return least-squares weights of shifted sources, phases of shape (n, m, F); never worse ones.
 
-
-def _gain(
-    products: Complexes, power: Floats, phases: Complexes, bins: Floats, nonneg: bool
-) -> tuple[Floats, Floats]:
-    """Return the best weight at given delays and the energy that it explains."""
-    c = np.einsum("if,if,f->i", products.real, phases.real, bins)
-    c += np.einsum("if,if,f->i", products.imag, phases.imag, bins)
-    energy = (phases.real**2 + phases.imag**2) @ (bins * power)
-    weight = np.divide(c, energy, out=np.zeros_like(c), where=energy > 0)
-    weight = np.maximum(weight, 0.0) if nonneg else weight
-    return weight, weight * c
-
-
-def joint_weights(X: Complexes, parts: Complexes, weights: Floats, bins: Floats, nonneg: bool):
-    """Return the least-squares weights of shifted sources `parts` (m, n, F), never worse ones."""
-    root = np.sqrt(bins)
-    columns = np.concatenate([parts.real * root, parts.imag * root], axis=-1)
-    side = np.concatenate([X.real * root, X.imag * root], axis=-1)
-    gram = columns @ columns.swapaxes(1, 2)
-    target = (columns @ side[..., None])[..., 0]
-    if nonneg:
+    Weights so far are kept where rounding would make the new ones worse.
+    """
+    n = weights.shape[1]
+    parts = (phases * sources[:, None]).swapaxes(0, 1)
+    weighed = parts.conj() * bin_weights(search.shape)
+    gram = (weighed @ parts.swapaxes(1, 2)).real
+    target = (weighed @ X[..., None])[..., 0].real
+    if search.nonneg:
         found = weights.copy()
-        diagonal = np.einsum("ijj->ij", gram)
         for _ in range(10):  # coordinate descent: each step is exact, so none is worse
-            for j in range(gram.shape[1]):
+            for j in range(n):
                 slope = target[:, j] - np.einsum("ij,ij->i", gram[:, j], found)
-                d = diagonal[:, j]
+                d = gram[:, j, j]
                 step = np.divide(slope, d, out=np.zeros_like(slope), where=d > 0)
                 found[:, j] = np.maximum(found[:, j] + step, 0.0)
         return found
     scale = np.einsum("ijj->i", gram)[:, None, None] + np.finfo(float).tiny
-    jitter = 1e-14 * scale * np.eye(gram.shape[1])
-    found = np.linalg.solve(gram + jitter, target[..., None])[..., 0]
+    found = np.linalg.solve(gram + 1e-14 * scale * np.eye(n), target[..., None])[..., 0]
 
     def cost(w):
         return np.einsum("ij,ijk,ik->i", w, gram, w) - 2.0 * np.einsum("ij,ij->i", w, target)
@@ -202,28 +220,22 @@ def delay_sweep(
     weights, delays : ndarray
         With an error in no channel above that before, rounding apart.
     """
-    n = len(sources)
-    weights, delays, bins = weights.copy(), delays.copy(), bin_weights(search.shape)
-    parts = shift_phases(delays, search.shape)  # phases, then shifted sources
-    powers = sources.real**2 + sources.imag**2
-    residual = X - np.einsum("ij,ijf,jf->if", weights, parts, sources)
-    for j in range(n) if order is None else order:
-        before = parts[:, j]
-        residual += weights[:, j, None] * before * sources[j]
+    weights, delays = weights.T.copy(), delays.swapaxes(0, 1).copy()  # source by source
+    phases = shift_phases(delays, search.shape)
+    residual = X - np.einsum("ji,jif,jf->if", weights, phases, sources)
+    for j in range(len(sources)) if order is None else order:
+        residual += weights[j][:, None] * phases[j] * sources[j]
         products = residual * sources[j].conj()
-        start = _best_whole(products, search, search.nonneg)
-        near = _distance(start, delays[:, j], search.shape) <= 1.0
-        start = np.where((near & search.subsample)[:, None], delays[:, j], start)
-        moved = _refined(products, search, start, n_steps)
-        after = shift_phases(moved, search.shape)
-        old_weight, old_gain = _gain(products, powers[j], before, bins, search.nonneg)
-        new_weight, new_gain = _gain(products, powers[j], after, bins, search.nonneg)
-        better = new_gain > old_gain
-        delays[:, j] = np.where(better[:, None], moved, delays[:, j])
-        weights[:, j] = np.where(better, new_weight, old_weight)
-        parts[:, j] = np.where(better[:, None], after, before)
-        residual -= weights[:, j, None] * parts[:, j] * sources[j]
-    return joint_weights(X, parts * sources, weights, bins, search.nonneg), delays
+        start = _best_whole(products, search)
+        if search.subsample:
+            near = _distance(start, delays[j], search.shape) <= 1.0
+            start = np.where(near[:, None], delays[j], start)
+        steps = n_steps if search.subsample else 0
+        place = products, sources[j], start, *search.shape, steps, search.nonneg
+        _place(*place, delays[j], weights[j], phases[j])
+        residual -= weights[j][:, None] * phases[j] * sources[j]
+    found = joint_weights(X, phases, sources, weights.T, search)
+    return found, delays.swapaxes(0, 1)
 
 
 def misfit(X: Complexes, sources: Complexes, weights: Floats, delays: Floats, shape: Any) -> Floats:
@@ -269,14 +281,17 @@ def least_squares_delays(
 
 def correlation_delays(X: Complexes, sources: Complexes, search: Search) -> tuple[Floats, Floats]:
     """Return delays at the peaks of single cross-correlations, Eq. (37), and regressed weights."""
-    delays = np.empty((len(X), len(sources), 2))
+    n, m = len(sources), len(X)
+    delays, weights = np.zeros((n, m, 2)), np.zeros((n, m))
+    phases = shift_phases(delays, search.shape)
     for j, source in enumerate(sources):
         products = X * source.conj()
-        start = _best_whole(products, search, search.nonneg)
-        delays[:, j] = _refined(products, search, start, 6)
-    parts = shift_phases(delays, search.shape) * sources
-    zero = np.zeros(delays.shape[:2])
-    return joint_weights(X, parts, zero, bin_weights(search.shape), search.nonneg), delays
+        start = _best_whole(products, search)
+        steps = 6 if search.subsample else 0
+        place = products, source, start, *search.shape, steps, search.nonneg
+        _place(*place, delays[j], weights[j], phases[j])
+    found = joint_weights(X, phases, sources, np.zeros((m, n)), search)
+    return found, delays.swapaxes(0, 1)
 
 
 def as_images(values: Any, name: str, *, single: tuple[int, ...]) -> tuple[Floats, bool, int]:
@@ -450,4 +465,5 @@ def delay_crlb(sources: Any, weights: Any, snr: float, *, delays: Any = None) ->
 
 
 def _warmup() -> None:
-    _newton(np.zeros((1, 2), dtype=np.complex128), 1, 2, False, 1, np.zeros((1, 2)))
+    one = np.ones((1, 1), dtype=np.complex128)
+    delay_sweep(one, one, np.zeros((1, 1)), np.zeros((1, 1, 2)), Search((1, 1)))

@@ -43,36 +43,28 @@ def bin_weights(shape: tuple[int, int]) -> Floats:
 
 
 @njit(cache=True)
-def _axis_phases(tau, n, out):
-    """Fill exp(-2πi k τ / n) for k = 0, 1, ..., n/2, ..., -2, -1; a cosine at k = n/2."""
-    # A real signal stays real: halfway round, +n/2 and -n/2 are one bin.
-    step = -2.0 * np.pi * tau / n
-    turn = complex(np.cos(step), np.sin(step))
-    here = 1.0 + 0.0j
-    for k in range(len(out)):
-        if 2 * k <= n:
-            if k % 64 == 0:  # rounding of the products does not add up
-                here = complex(np.cos(step * k), np.sin(step * k))
-            out[k] = here
+def fill_phases(down, right, height, width, out, i):
+    """Fill row i of what `shift_phases` returns."""
+    half = width // 2 + 1
+    a, b = -2.0 * np.pi * down / height, -2.0 * np.pi * right / width
+    turn = complex(np.cos(b), np.sin(b))
+    for p in range(height):
+        k = p if 2 * p <= height else p - height
+        row = complex(np.cos(a * k), np.sin(a * k))
+        # A real signal stays real: halfway round, frequencies +n/2 and -n/2 are one bin.
+        row = complex(row.real, 0.0) if 2 * p == height else row
+        here = row
+        for q in range(half):
+            if q % 64 == 0:  # rounding of the products does not add up
+                here = row * complex(np.cos(b * q), np.sin(b * q))
+            out[i, p * half + q] = row * np.cos(b * q) if 2 * q == width else here
             here *= turn
-        else:
-            out[k] = out[n - k].conjugate()
-    if n % 2 == 0 and len(out) > n // 2:
-        out[n // 2] = np.cos(np.pi * tau)
 
 
 @njit(cache=True)
-def _phases(delays, height, width, out):
-    down = np.empty(height, dtype=np.complex128)
-    right = np.empty(width // 2 + 1, dtype=np.complex128)
+def _fill_all(delays, height, width, out):
     for i in range(len(delays)):
-        _axis_phases(delays[i, 0], height, down)
-        _axis_phases(delays[i, 1], width, right)
-        place = 0
-        for p in range(height):
-            for q in range(len(right)):
-                out[i, place] = down[p] * right[q]
-                place += 1
+        fill_phases(delays[i, 0], delays[i, 1], height, width, out, i)
 
 
 def shift_phases(delays: Floats, shape: tuple[int, int]) -> Complexes:
@@ -93,7 +85,7 @@ def shift_phases(delays: Floats, shape: tuple[int, int]) -> Complexes:
     height, width = shape
     flat = np.ascontiguousarray(delays, dtype=np.float64).reshape(-1, 2)
     out = np.empty((len(flat), height * (width // 2 + 1)), dtype=np.complex128)
-    _phases(flat, height, width, out)
+    _fill_all(flat, height, width, out)
     return out.reshape(*delays.shape[:-1], -1)
 
 
