@@ -6,6 +6,13 @@ from octavo.decomposition.anechoic.convolutive import ConvolutiveNMF as Convolut
 from octavo.decomposition.anechoic.delays import DelayEstimate as DelayEstimate
 from octavo.decomposition.anechoic.delays import delay_crlb as delay_crlb
 from octavo.decomposition.anechoic.delays import estimate_delays as estimate_delays
+from octavo.decomposition.anechoic.mixture import AnechoicMixture as AnechoicMixture
+from octavo.decomposition.anechoic.phase_retrieval import PhaseRetrieval as PhaseRetrieval
+from octavo.decomposition.anechoic.phase_retrieval import gerchberg_saxton as gerchberg_saxton
+from octavo.decomposition.anechoic.phase_retrieval import phase_from_close_spectra as phase_from_close_spectra
+from octavo.decomposition.anechoic.phase_retrieval import phase_from_group_delay as phase_from_group_delay
+from octavo.decomposition.anechoic.recovery import log_polar as log_polar
+from octavo.decomposition.anechoic.recovery import shifted_match as shifted_match
 from octavo.decomposition.anechoic.shifted_parts import AnechoicNMF as AnechoicNMF
 from octavo.decomposition.anechoic.shifts import shift_fractional as shift_fractional
 from octavo.decomposition.gms.convex_pursuits import Pursuit as Pursuit

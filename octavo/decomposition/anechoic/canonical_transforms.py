@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -67,10 +68,13 @@ def _along(
     return y
 
 
+@lru_cache(maxsize=32)
 def _chirp(n: int, rate: float) -> Complexes:
     """Return exp(iπ rate k² / n); the turns are reduced before they become angles."""
     k = signed_index(n)
-    return np.exp(1j * np.pi * np.mod(rate * (k * k / n), 2.0))
+    chirp = np.exp(1j * np.pi * np.mod(rate * (k * k / n), 2.0))
+    chirp.flags.writeable = False
+    return chirp
 
 
 def _fresnel(x: np.ndarray, b: float) -> Complexes:
@@ -126,24 +130,37 @@ def _chirp_steps(M: np.ndarray) -> tuple[float, float, float, float]:
 
 def _canonical(x: np.ndarray, M: np.ndarray) -> Complexes:
     """Apply the transform of M, Eq. (12): of four ways to make it, that of the least chirps."""
+    turns, first, middle, last, factor = _plan(M)
     n = x.shape[-1]
+    y = _quarter_turns(x, turns) * _chirp(n, first)
+    return _fresnel(y, middle) * (factor * _chirp(n, last)) if middle else y * factor
+
+
+def _canonical_inverse(y: np.ndarray, M: np.ndarray) -> Complexes:
+    """Undo `_canonical` step by step, which is exact for every signal."""
+    turns, first, middle, last, factor = _plan(M)
+    n = y.shape[-1]
+    x = _fresnel(y * (np.conj(factor) * _chirp(n, -last)), -middle) if middle else y / factor
+    return _quarter_turns(x * _chirp(n, -first), -turns % 4)
+
+
+def _plan(M: np.ndarray) -> tuple[int, float, float, float, complex]:
+    """Return quarter turns to be taken first, the rates of three chirps, and a factor."""
     (a, b), (c, d) = M
-    if abs(b) < _EXACT and abs(abs(a) - 1.0) < _EXACT:
-        start = x if a > 0 else _quarter_turns(x, 2)
-        return start * _chirp(n, c / a)
+    if abs(b) < _EXACT and abs(abs(a) - 1.0) < _EXACT:  # a product with a chirp
+        return (0 if a > 0 else 2), c / a, 0.0, 0.0, 1.0
     if abs(a) < _EXACT and abs(d) < _EXACT and abs(abs(b) - 1.0) < _EXACT:
-        return _quarter_turns(x, 1 if b > 0 else 3)
+        return (1 if b > 0 else 3), 0.0, 0.0, 0.0, 1.0
     ways = [_chirp_steps(M @ np.linalg.matrix_power(_FOURIER.T, k)) for k in range(4)]
-    if abs(a - 1.0) < _EXACT and abs(d - 1.0) < _EXACT and abs(c) < _EXACT:
+    if abs(a - 1.0) < _EXACT and abs(c) < _EXACT:
         turns = 0  # a Fresnel transform stays one, at any rate
     else:
         turns = int(np.argmin([way[0] for way in ways]))
     _, first, middle, last = ways[turns]
-    y = _quarter_turns(x, turns) * _chirp(n, first)
-    y = _fresnel(y, middle) * _chirp(n, last)
     # On the Gaussian exp(-πt²) the steps have the factor (1 + middle (first + i))^(-1/2), and the
     # transform has (a + ib)^(-1/2).
-    return y * (_phase(M) * np.sqrt((1.0 + middle * (first + 1j)) / (a + 1j * b) + 0j))
+    factor = _phase(M) * np.sqrt((1.0 + middle * (first + 1j)) / (a + 1j * b) + 0j)
+    return turns, first, middle, last, complex(factor)
 
 
 @checked
@@ -232,6 +249,14 @@ def _matrix(abcd: Any) -> np.ndarray:
             f"abcd must have the determinant ad - bc = 1, got {a * d - b * c:.6g} for {abcd!r}."
         )
     return M
+
+
+def into_domain(x: np.ndarray, domain: Any, *, inverse: bool = False) -> Complexes:
+    """Transform the last axis by an angle (`fractional_fourier`) or a matrix, or back again."""
+    if np.ndim(domain) == 0:
+        angle = _finite_number(domain, "domains")
+        return _rotated(x, -angle if inverse else angle)
+    return (_canonical_inverse if inverse else _canonical)(x, _matrix(domain))
 
 
 @checked
