@@ -65,7 +65,9 @@ def objective(X: Floats, filters: Floats, sources: Floats, alpha: float) -> floa
     """Return ½‖X - A S‖² + alpha (Σ a + ½ Σ s²)."""
     residual = X - convolved(filters, sources)
     fit = 0.5 * float(np.einsum("it,it->", residual, residual))
-    return fit + alpha * (float(filters.sum()) + 0.5 * float(np.einsum("jt,jt->", sources, sources)))
+    return fit + alpha * (
+        float(filters.sum()) + 0.5 * float(np.einsum("jt,jt->", sources, sources))
+    )
 
 
 class ConvolutiveNMF(CallbackSupportMixin, SoundEstimator):

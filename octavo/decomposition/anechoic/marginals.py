@@ -119,7 +119,9 @@ def _moving_factors(
         still = np.moveaxis(images, axis, -1)
         if len(axes) == 2:
             still = np.fft.fft(still, axis=1, norm="ortho")
-        found.append(_factorize(np.abs(into_domain(still, domain)) ** 2, n_sources, True, plan, rng))
+        found.append(
+            _factorize(np.abs(into_domain(still, domain)) ** 2, n_sources, True, plan, rng)
+        )
     if len(axes) == 2:
         found[1] = _matched(found[1], found[0])
     delays = np.zeros((len(X), n_sources, 2))
@@ -259,7 +261,9 @@ def by_projections(
         else:
             moduli = np.sqrt(np.stack([moving[0].sources[j], moving[1].sources[j].T]))
             domains = [(_FOURIER, domain), (domain, _FOURIER)]
-        moduli /= np.linalg.norm(moduli.reshape(2, -1), axis=1).reshape(-1, *[1] * (moduli.ndim - 1))
+        moduli /= np.linalg.norm(moduli.reshape(2, -1), axis=1).reshape(
+            -1, *[1] * (moduli.ndim - 1)
+        )
         seen = gerchberg_saxton(
             moduli, domains, real=True, n_init=1, max_iter=max_iter, random_state=rng
         )

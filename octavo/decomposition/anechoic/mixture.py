@@ -333,7 +333,9 @@ class AnechoicMixture(
             if factors.error <= _EXACT * energy:
                 break
         if self.n_init > 1:
-            ends.append(self._redraw(min(ends, key=lambda end: end[0].error), X, plan, rng, improve))
+            ends.append(
+                self._redraw(min(ends, key=lambda end: end[0].error), X, plan, rng, improve)
+            )
         if not self.nonneg_weights:
             principal = principal_start(X, self.n_sources, plan)
             if principal.error < min(end[0].error for end in ends):
@@ -437,7 +439,7 @@ class AnechoicMixture(
         images = self._as_images(X)
         if images.shape[1:] != self._image_shape:
             raise ValueError(
-                f"X must have channels of the shape {self._image_shape[2 - (X.ndim - 1):]} seen in "
+                f"X must have channels of the shape {self._image_shape[2 - (X.ndim - 1) :]} seen in "
                 f"fit, got {X.shape[1:]}."
             )
         plan = self._plan(self._image_shape)
@@ -461,5 +463,7 @@ def _circular_mean(delays, weights, length):
     """Return the whole delay that is nearest to the mean direction of each column."""
     turns = np.exp(2j * np.pi * delays / length)
     mean = (weights * turns).sum(axis=0)
-    angle = np.where(np.abs(mean) > 1e-12 * np.maximum(weights.sum(axis=0), 1e-300), np.angle(mean), 0)
+    angle = np.where(
+        np.abs(mean) > 1e-12 * np.maximum(weights.sum(axis=0), 1e-300), np.angle(mean), 0
+    )
     return np.rint(angle * length / (2 * np.pi))

@@ -142,7 +142,9 @@ def gerchberg_saxton(
     check_squares(values, "moduli")
     plans = _domains(domains, values.ndim - 1)
     if len(plans) != len(values):
-        raise ValueError(f"There must be a domain for each of {len(values)} moduli, got {len(plans)}.")
+        raise ValueError(
+            f"There must be a domain for each of {len(values)} moduli, got {len(plans)}."
+        )
     for name, count in (("n_init", n_init), ("max_iter", max_iter)):
         if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
             raise ValueError(f"{name} must be a whole number, at least 1, got {count!r}.")

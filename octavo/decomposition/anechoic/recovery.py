@@ -74,9 +74,7 @@ def shifted_match(estimates: Any, sources: Any) -> float:
 
 
 @checked
-def log_polar(
-    image: Any, *, n_radii: int = 64, n_angles: int = 128, center: Any = None
-) -> Floats:
+def log_polar(image: Any, *, n_radii: int = 64, n_angles: int = 128, center: Any = None) -> Floats:
     """Return an image in log-polar coordinates, where rotations and scalings are shifts.
 
     Parameters

@@ -111,7 +111,9 @@ def test_canonical_transforms_are_a_group_on_signals_that_fade():
     rng = np.random.default_rng(3)
     x = gaussian(400, 0.1 + 1.1j, 5.0) * (1 + 0.3 * signed(400) / 20)
     for _ in range(10):
-        one, two = (determinant_one(rng.uniform(0.8, 1.2), *rng.uniform(-0.5, 0.5, 2)) for _ in "ab")
+        one, two = (
+            determinant_one(rng.uniform(0.8, 1.2), *rng.uniform(-0.5, 0.5, 2)) for _ in "ab"
+        )
         chain = linear_canonical_transform(linear_canonical_transform(x, two), one)
         at_once = linear_canonical_transform(x, one @ two)
         phase = np.vdot(at_once, chain) / np.linalg.norm(x) ** 2

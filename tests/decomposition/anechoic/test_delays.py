@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.decomposition import delay_crlb, estimate_delays, log_polar, shift_fractional, shifted_match
+from octavo.decomposition import (
+    delay_crlb,
+    estimate_delays,
+    log_polar,
+    shift_fractional,
+    shifted_match,
+)
 from octavo.decomposition.anechoic.shifts import (
     bin_weights,
     from_spectra,
@@ -77,9 +83,7 @@ def test_joint_delays_equal_a_search_of_the_whole_grid(seed, nonneg):
     error = np.sum((x - parts @ found.weights) ** 2)
     np.testing.assert_allclose(error, best, rtol=1e-9)
     finer = estimate_delays(x, sources, nonneg_weights=nonneg)
-    model = sum(
-        w * shift_fractional(s, d) for w, s, d in zip(finer.weights, sources, finer.delays)
-    )
+    model = sum(w * shift_fractional(s, d) for w, s, d in zip(finer.weights, sources, finer.delays))
     assert np.sum((x - model) ** 2) <= best * (1 + 1e-9)
 
 

@@ -86,7 +86,9 @@ def test_a_penalty_makes_filters_sparse():
 def planted(seed, m=6, n=2, length=64):
     rng = np.random.default_rng(seed)
     t = np.arange(length)
-    sources = np.exp(-0.5 * ((t - rng.uniform(10, 50, (n, 3, 1))) / rng.uniform(1, 3, (n, 3, 1))) ** 2)
+    sources = np.exp(
+        -0.5 * ((t - rng.uniform(10, 50, (n, 3, 1))) / rng.uniform(1, 3, (n, 3, 1))) ** 2
+    )
     sources = sources.sum(axis=1)
     weights, delays = rng.uniform(0.3, 2, (m, n)), rng.integers(0, length, (m, n))
     X = sum(

@@ -23,7 +23,9 @@ def pulse(n, seed):
     return size * np.exp(1j * phase), phase
 
 
-@pytest.mark.parametrize("domain", [0.7, (1.3, 0.4, -0.5, 0.8 / 1.3), (1, 0.5, 0, 1), (0, 1, -1, 0)])
+@pytest.mark.parametrize(
+    "domain", [0.7, (1.3, 0.4, -0.5, 0.8 / 1.3), (1, 0.5, 0, 1), (0, 1, -1, 0)]
+)
 def test_transforms_are_undone_exactly(domain):
     rng = np.random.default_rng(0)
     for n in (15, 16):
@@ -118,7 +120,10 @@ def test_group_delay_gives_phases_of_sources_that_do_not_overlap():
         (lambda: phase_from_close_spectra([1.0, 1.0], [1.0], 0.1), "one length"),
         (lambda: phase_from_close_spectra([1.0, 1.0], [1.0, 1.0], 0.0), "other than zero"),
         (lambda: phase_from_group_delay([[1.0, 2.0]], [[1.0]], [[0.0]], [[1.0]]), "power must be"),
-        (lambda: phase_from_group_delay([[1.0, 2.0]], [[1.0]], [0.0], [[1.0, 1.0]]), "a column for"),
+        (
+            lambda: phase_from_group_delay([[1.0, 2.0]], [[1.0]], [0.0], [[1.0, 1.0]]),
+            "a column for",
+        ),
     ],
 )
 def test_bad_input(call, words):
