@@ -582,6 +582,7 @@ PROBLEMS = (
             "Some rows are pure: `EllipsoidalRoundingNMF`, `SuccessiveProjection`, `XRay`. "
             "Documents: `AnchorTopics`.",
             "Sources are independent, also as groups: `IndependentSubspaceAnalysis`.",
+            "Each row sees the sources at other times or places: `AnechoicMixture`.",
             "The smallest ellipsoid around points: `min_volume_ellipsoid`.",
         ),
         "`NMF`, `LatentDirichletAllocation`, `FastICA`.",
@@ -594,6 +595,9 @@ PROBLEMS = (
             "ica",
             "archetypes",
             "optimal design",
+            "time delays",
+            "muscle synergies",
+            "shifted spectra",
         ),
         "decomposition/plot_separable_rounding",
     ),

@@ -260,8 +260,8 @@ def group_delay(run: Run) -> float:
     kind="ordering",
     seeds=SEEDS,
     full_seeds=tuple(range(10)),
-    stand_in="simulated joint angles: three periodic shapes with a delay for each of 17 joints, and "
-    "5 % noise, for motion capture",
+    stand_in="simulated joint angles: three periodic shapes with a delay for each of 17 joints, "
+    "and 5 % noise, for motion capture",
     expect=at_least(0.0, because=SAMPLING),
 )
 def gait_over_twice_the_components(run: Run) -> float:

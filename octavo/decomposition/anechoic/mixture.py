@@ -303,7 +303,7 @@ class AnechoicMixture(
         return np.pad(images, ((0, 0), (0, down), (0, right))) if down or right else images
 
     def _search(self, X, plan, rng, progress):
-        """Try every start for a while, follow the best, and never end above principal components."""
+        """Try every start for a while, follow the best, never end above principal components."""
 
         def improve(start, max_iter):
             return alternate(
@@ -439,7 +439,7 @@ class AnechoicMixture(
         images = self._as_images(X)
         if images.shape[1:] != self._image_shape:
             raise ValueError(
-                f"X must have channels of the shape {self._image_shape[2 - (X.ndim - 1) :]} seen in "
+                f"X must have channels of the shape {self._image_shape[3 - X.ndim :]} seen in "
                 f"fit, got {X.shape[1:]}."
             )
         plan = self._plan(self._image_shape)

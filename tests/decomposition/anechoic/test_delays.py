@@ -133,7 +133,8 @@ def test_images_have_two_delays():
 def test_silent_channels_and_sources():
     sources = band_limited(2, 30, 0)
     weights, delays = estimate_delays(np.zeros((2, 30)), sources)
-    assert not weights.any() and not delays.any()
+    assert not weights.any()
+    assert not delays.any()
     sources[1] = 0
     weights, _ = estimate_delays(np.roll(sources[0], 4), sources)
     np.testing.assert_allclose(weights, [1.0, 0.0], atol=1e-9)

@@ -92,7 +92,7 @@ def test_close_spectra_give_the_phase(seed):
 
 def test_group_delay_gives_phases_of_sources_that_do_not_overlap():
     """Eq. (33): two pulses in different bands, mixed with delays, noise-free."""
-    n, t = 512, np.arange(512)
+    t = np.arange(512)
     envelope = np.exp(-0.5 * ((t - 200) / 8) ** 2)
     sources = np.array([envelope * np.cos(0.25 * t), np.roll(envelope, 15) * np.cos(1.6 * t)])
     weights = np.array([[1.0, 0.5], [0.7, -1.2], [0.4, 0.9]])
