@@ -23,7 +23,7 @@ _LARGE = 1e100
 
 def signed_index(n: int) -> Floats:
     """Return 0, 1, ..., -2, -1: times or frequencies of a circular grid, its origin first."""
-    return np.fft.fftfreq(n, 1.0 / n)
+    return np.fft.fftfreq(n, 1.0 / n).astype(np.float64)
 
 
 def hermite_functions(n: int, orders: int) -> Floats:

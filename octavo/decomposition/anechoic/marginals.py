@@ -25,7 +25,7 @@ from octavo.decomposition.anechoic.nonnegative_factors import (
 )
 from octavo.decomposition.anechoic.phase_retrieval import gerchberg_saxton, group_delay_phases
 from octavo.decomposition.anechoic.shifts import bin_weights, from_spectra, shift_phases, to_spectra
-from octavo.engine.estimators.arrays import Complexes, Floats
+from octavo.engine.estimators.arrays import Complexes, Floats, Numbers
 
 _SWEEPS = 30  # of a factorization that only starts the search
 _FOURIER = np.pi / 2
@@ -116,7 +116,7 @@ def _moving_factors(
     axes = (2,) if plan.search.shape[0] == 1 else (2, 1)
     found = []
     for axis in axes:
-        still = np.moveaxis(images, axis, -1)
+        still: Numbers = np.moveaxis(images, axis, -1)
         if len(axes) == 2:
             still = np.fft.fft(still, axis=1, norm="ortho")
         found.append(

@@ -108,8 +108,8 @@ class AnechoicNMF(CallbackSupportMixin, SoundEstimator):
     >>> peak, block = np.exp(-0.5 * ((t - 8) / 2) ** 2), 1.0 * (abs(t - 25) < 4)
     >>> X = np.array([peak + block, 2 * np.roll(peak, 5), np.roll(peak, 9) + np.roll(block, 2)])
     >>> model = AnechoicNMF(2, random_state=0).fit(X)
-    >>> print(f"{model.quality_:.3f}")
-    1.000
+    >>> print(f"{model.quality_:.2f}")
+    1.00
     """
 
     _parameter_constraints = {

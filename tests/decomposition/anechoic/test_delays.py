@@ -120,6 +120,17 @@ def test_bound_of_one_wave_has_a_closed_form():
     np.testing.assert_allclose(scaled, [expected], rtol=1e-10)
 
 
+def test_delays_of_overlapping_sources_are_exact_without_noise():
+    """Random walks look alike, and Gauss-Seidel creeps; joint steps must not."""
+    rng = np.random.default_rng(0)
+    sources = np.cumsum(rng.normal(size=(2, 201)), axis=1)
+    sources -= np.linspace(0, 1, 201) * sources[:, -1:]
+    x = shift_fractional(sources[0], 20.2) - 0.5 * shift_fractional(sources[1], 7.9)
+    weights, delays = estimate_delays(x, sources)
+    np.testing.assert_allclose(delays, [20.2, 7.9], atol=1e-7)
+    np.testing.assert_allclose(weights, [1.0, -0.5], atol=1e-7)
+
+
 def test_images_have_two_delays():
     rng = np.random.default_rng(3)
     source = np.zeros((20, 24))
