@@ -190,8 +190,16 @@ def test_two_hundred_sweeps_take_two_seconds():
     import time
 
     sample = make_anechoic_mixture("sound", n_channels=5, n_times=8000, noise=0.3, random_state=0)
-    AnechoicMixture(2, n_init=1, max_iter=2, random_state=0).fit(sample.X)  # compiled
-    start = time.process_time()
-    model = AnechoicMixture(2, n_init=1, max_iter=200, tol=0.0, random_state=0).fit(sample.X)
-    seconds = time.process_time() - start
-    assert seconds * 200 / model.n_iter_ < 2.0
+
+    def timed(max_iter):
+        model = AnechoicMixture(2, n_init=1, max_iter=max_iter, tol=0.0, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            start = time.process_time()
+            model.fit(sample.X)
+        return time.process_time() - start, model.n_iter_
+
+    timed(1)  # compiled
+    first, _ = timed(1)  # with its start and one sweep
+    whole, n_iter = timed(200)  # ends when nothing is left to gain
+    assert first + 199 * (whole - first) / (n_iter - 1) < 2.0
