@@ -183,23 +183,3 @@ def test_bad_input():
         model.transform(np.ones((2, 4, 5)))
     with pytest.raises(ValueError, match=r"inhomogeneous|setting an array"):
         AnechoicMixture(1).fit([[1.0, 2.0], [1.0]])
-
-
-@pytest.mark.slow
-def test_two_hundred_sweeps_take_two_seconds():
-    import time
-
-    sample = make_anechoic_mixture("sound", n_channels=5, n_times=8000, noise=0.3, random_state=0)
-
-    def timed(max_iter):
-        model = AnechoicMixture(2, n_init=1, max_iter=max_iter, tol=0.0, random_state=0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            start = time.process_time()
-            model.fit(sample.X)
-        return time.process_time() - start, model.n_iter_
-
-    timed(1)  # compiled
-    first, _ = timed(1)  # with its start and one sweep
-    whole, n_iter = timed(200)  # ends when nothing is left to gain
-    assert first + 199 * (whole - first) / (n_iter - 1) < 2.0
