@@ -35,6 +35,7 @@ from octavo.engine.spectral.expansions import (
     blocks_of,
     box_of,
     expansion,
+    frame_of,
     n_functions,
     streamed,
 )
@@ -110,10 +111,29 @@ def warn_of_ties(deltas: Floats, n_rows: int) -> None:
         )
 
 
-def signed(components: Floats, covariance: Floats) -> Floats:
-    """Return the components with the sign that makes the strongest correlation positive."""
-    spread = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
-    shared = components @ covariance
+def signed(components: Floats, covariance: Floats, loadings: Floats | None = None) -> Floats:
+    """Return components whose strongest correlation with a signal is positive.
+
+    Parameters
+    ----------
+    components : ndarray of shape (n_outputs, n)
+        Weights of signals.
+    covariance : ndarray of shape (n, n)
+        Their covariance.
+    loadings : ndarray of shape (n_first, n_features), optional
+        What features are of the first signals, if not the signals themselves count.
+
+    Returns
+    -------
+    components : ndarray of shape (n_outputs, n)
+        The same but for signs.
+    """
+    if loadings is None:
+        loadings = np.eye(len(covariance))
+    k = len(loadings)
+    variances = np.einsum("ij,ik,kj->j", loadings, covariance[:k, :k], loadings)
+    spread = np.sqrt(np.maximum(variances, 0.0))
+    shared = components @ covariance[:, :k] @ loadings
     shared = np.divide(shared, spread, out=np.zeros_like(shared), where=spread > 0)
     strongest = shared[np.arange(len(shared)), np.abs(shared).argmax(axis=1)]
     return components * np.where(strongest < 0, -1.0, 1.0)[:, None]
@@ -135,13 +155,16 @@ class PolynomialExpansion(TransformerMixin, SoundEstimator):
     scale : {"minmax", "standard"}, default="minmax"
         Features are brought to [-1, 1], or to zero mean and unit variance (the choice for
         "hermite").
+    whiten : bool, default=False
+        Take polynomials of uncorrelated combinations of the features, which are as many as
+        the features, less those that others determine. Nearly dependent features do no harm then.
 
     Attributes
     ----------
-    exponents_ : ndarray of shape (n_functions, `n_features_in_`)
-        Degree of each function in each feature.
-    center_, scale_ : ndarray of shape (`n_features_in_`,)
-        What is subtracted from features, and what they are divided by.
+    exponents_ : ndarray of shape (n_functions, n_variables)
+        Degree of each function in each feature, or in each combination with `whiten`.
+    frame_ : callable
+        Maps rows to the variables of the polynomials.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -172,12 +195,14 @@ class PolynomialExpansion(TransformerMixin, SoundEstimator):
         "degree": [Interval(Integral, 1, 100, closed="both")],
         "basis": [StrOptions(set(BASES))],
         "scale": [StrOptions({"minmax", "standard"})],
+        "whiten": ["boolean"],
     }
 
-    def __init__(self, degree=2, *, basis="chebyshev", scale="minmax"):
+    def __init__(self, degree=2, *, basis="chebyshev", scale="minmax", whiten=False):
         self.degree = degree
         self.basis = basis
         self.scale = scale
+        self.whiten = whiten
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
@@ -197,10 +222,14 @@ class PolynomialExpansion(TransformerMixin, SoundEstimator):
         """
         values, _ = validated(self, X)
         check_width(n_functions(values.shape[1], self.degree), None)
-        box = box_of(values, self.scale)
-        # A constant feature adds nothing; it must only not divide by zero.
-        self.center_, self.scale_ = box.center, np.where(box.scale > 0, box.scale, 1.0)
-        self._expansion = expansion(values.shape[1], self.degree, self.basis)
+        if self.whiten:
+            self.frame_ = frame_of(values, self.scale)
+        else:
+            box = box_of(values, self.scale)
+            # A constant feature adds nothing; it must only not divide by zero.
+            self.frame_ = Box(box.center, np.where(box.scale > 0, box.scale, 1.0))
+        variables = self.frame_(values[:1]).shape[1]
+        self._expansion = expansion(variables, self.degree, self.basis)
         self.exponents_ = self._expansion.exponents
         return self
 
@@ -219,8 +248,7 @@ class PolynomialExpansion(TransformerMixin, SoundEstimator):
         """
         check_is_fitted(self)
         values, _ = validated(self, X, reset=False)
-        units = Box(self.center_, self.scale_)(values)
-        return np.ascontiguousarray(self._expansion(units))
+        return np.ascontiguousarray(self._expansion(self.frame_(values)))
 
     def get_feature_names_out(self, input_features=None):
         """Return names that say which degrees are multiplied.
@@ -233,7 +261,7 @@ class PolynomialExpansion(TransformerMixin, SoundEstimator):
         Returns
         -------
         names : ndarray of str
-            One for each function.
+            One for each function; combinations are called w0, w1, ...
         """
         check_is_fitted(self)
         if input_features is None:
@@ -246,6 +274,8 @@ class PolynomialExpansion(TransformerMixin, SoundEstimator):
                 f"input_features should have length equal to number of features "
                 f"({self.n_features_in_}), got {len(input_features)}."
             )
+        if self.whiten:
+            input_features = [f"w{i}" for i in range(self.exponents_.shape[1])]
         return np.array(
             [
                 " ".join(f"{name}:{power}" for name, power in zip(input_features, row) if power)
@@ -310,7 +340,7 @@ class SFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
 
     A series may come as one array, as a list of arrays (episodes), or stacked with ``lengths``; no
     difference is taken across borders. The sign of an output is arbitrary and set so that its
-    strongest correlation with an expanded feature is positive.
+    strongest correlation with a feature (of a transformer: an expanded one) is positive.
 
     Moments are added up in blocks, so that memory does not grow with the length. Below a
     `rank_tol` of 1e-11 moments have no digits left, and `fit` decomposes the rows themselves.
@@ -422,9 +452,9 @@ class SFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
         matched = POLY.fullmatch(self.expansion) if isinstance(self.expansion, str) else None
         self.expansion_ = None
         if matched:
-            width = n_functions(width, int(matched[1]))
-            check_width(width, None)
-            self.expansion_ = PolynomialExpansion(int(matched[1])).fit(values)
+            check_width(n_functions(width, int(matched[1])), None)
+            self.expansion_ = PolynomialExpansion(int(matched[1]), whiten=True).fit(values)
+            width = len(self.expansion_.exponents_)
         elif isinstance(self.expansion, str):
             raise ValueError(
                 f"expansion={self.expansion!r} is not known: give None, 'poly2', 'poly3', ..., or "
@@ -481,7 +511,11 @@ class SFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
                 f"n_components={wanted}, but only {found.rank} directions of the expanded "
                 f"features vary by more than rank_tol={self.rank_tol:g}."
             )
-        components = signed(found.components[:wanted], covariance)
+        # Polynomials of degree one come first, and features are combinations of them: the sign does
+        # not depend on the basis.
+        polynomial = isinstance(self.expansion, str)
+        loadings = self.expansion_.frame_.loadings if polynomial else None
+        components = signed(found.components[:wanted], covariance, loadings)
         self.components_, self.mean_ = components, self._moments.mean
         self._mixing = components @ covariance
         if self.expansion_ is None:

@@ -42,6 +42,7 @@ from octavo.engine.spectral.expansions import (
     blocks_of,
     box_of,
     expansion,
+    frame_of,
     largest_degree,
     n_functions,
     streamed,
@@ -94,7 +95,8 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
     var_threshold : float, default=1e-7
         Directions of at most this variance are left out, the paper's ε.
     scale : {"minmax", "standard"}, default="minmax"
-        Mixtures are brought to [-1, 1], or to zero mean and unit variance ("hermite").
+        Uncorrelated combinations of the mixtures, of which polynomials are taken, are brought to
+        [-1, 1], or to unit variance (for "hermite").
     random_state : int, RandomState instance or None, default=None
         Seeds the random orders with which sources are counted; not used otherwise.
 
@@ -254,16 +256,15 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
         width = n_functions(d, degree)
         check_width(width, n)
         check_width(n_functions(most - 1, self._removal_degree), n)
-        self._low, self._high = values.min(axis=0), values.max(axis=0)
-        self._box = box_of(values, self.scale)
-        refuse_constant(self._box.scale)
+        refuse_constant(box_of(values).scale)
+        self._frame = frame_of(values, self.scale)
+        inside = self._frame(values)
+        self._low, self._high = inside.min(axis=0), inside.max(axis=0)
         if self.basis == "rbf":
-            self._functions: Callable[[Floats], Floats] = radial_functions(
-                self._box(values), width - d
-            )
+            self._functions: Callable[[Floats], Floats] = radial_functions(inside, width - d)
         else:
-            self._functions = expansion(d, degree, self.basis)
-        self._width = self._functions(self._box(values[:1])).shape[1]
+            self._functions = expansion(inside.shape[1], degree, self.basis)
+        self._width = self._functions(inside[:1]).shape[1]
 
     def _first_signals(self, values: Floats, counts: Ints) -> tuple[Floats, Any]:
         """Return all outputs of SFA of the expanded mixture (steps 2 and 3)."""
@@ -281,7 +282,7 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
         return Z, found
 
     def _expand(self, rows: Floats) -> Floats:
-        return self._functions(self._box(rows))
+        return self._functions(self._frame(rows))
 
     def _extract(self, values: Floats, counts: Ints, most: int, progress: FitProgress) -> Floats:
         Z, found = self._first_signals(values, counts)
@@ -323,7 +324,7 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
 
     def _sign(self, source: Floats, weights: Floats, values: Floats) -> Floats:
         """Turn a source, and its weights in place, so that it goes with a mixture."""
-        shared = source[:, 0] @ ((values - self._box.center) / self._box.scale)
+        shared = source[:, 0] @ self._frame.units(values)
         if shared[np.abs(shared).argmax()] < 0:
             weights *= -1.0
             return -source
@@ -361,7 +362,10 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
         """
         check_is_fitted(self, "steps_")
         values, counts = validated(self, X, reset=False)
-        outside = int(((values < self._low) | (values > self._high)).any(axis=1).sum())
+        inside = self._frame(values)
+        slack = 1e-9 * (self._high - self._low)
+        beyond = (inside < self._low - slack) | (inside > self._high + slack)
+        outside = int(beyond.any(axis=1).sum())
         if outside:
             warnings.warn(
                 f"{outside} of {len(values)} rows lie outside the range of the training data and "
@@ -369,11 +373,11 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
                 UserWarning,
                 stacklevel=3,
             )
-            values = np.clip(values, self._low, self._high)
+            inside = np.clip(inside, self._low, self._high)
         W = self._whole.T @ np.column_stack([step.weights for step in self.steps_])
         S = np.empty((len(values), self.n_sources_))
         for rows in blocks_of(len(values), self._width):
-            S[rows] = (self._expand(values[rows]) - self._mean) @ W
+            S[rows] = (self._functions(inside[rows]) - self._mean) @ W
             for i, step in enumerate(self.steps_):
                 if step.removal is not None:
                     found = step.removal.evaluate(S[rows, :i])

@@ -325,3 +325,55 @@ def box_of(X: Floats, kind: str = "minmax") -> Box:
     safe = np.where(half > 0, half, 1.0)
     units = (X - center) / safe
     return Box(center + safe * units.mean(axis=0), half * units.std(axis=0))
+
+
+class Frame(NamedTuple):
+    """Variables without correlation, in a box: ``((X - center) / scale @ rotation)`` in `box`.
+
+    Polynomials of them are conditioned alike whatever invertible linear map the variables went
+    through.
+    """
+
+    units: Box
+    rotation: Floats
+    box: Box
+
+    def __call__(self, X: Any) -> Any:
+        """Return rows in the units of the frame."""
+        return self.box(self.units(X) @ self.rotation)
+
+    @property
+    def loadings(self) -> Floats:
+        """Return the map from coordinates back to variables, in their units, up to a constant."""
+        return self.box.scale[:, None] * np.linalg.pinv(self.rotation)
+
+
+def frame_of(X: Floats, kind: str = "minmax") -> Frame:
+    """Return the frame of the rows of X.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Finite rows; columns that do not vary get a scale of one.
+    kind : {"minmax", "standard"}, default="minmax"
+        How uncorrelated variables are scaled; see `box_of`.
+
+    Returns
+    -------
+    Frame
+        As many coordinates as variables, less those that others determine. Where rows are too
+        few to tell, variables stay as they are.
+    """
+    box = box_of(X, "standard")
+    units = Box(box.center, np.where(box.scale > 0, box.scale, 1.0))
+    n, d = X.shape
+    rotation = np.eye(d)
+    if n > 2 * d:
+        inside = units(X)
+        values, vectors = np.linalg.eigh(inside.T @ inside / n)
+        keep = values > 1e-12 * d
+        if keep.any():
+            rotation = vectors[:, keep] / np.sqrt(values[keep])
+    coordinates = box_of(units(X) @ rotation, kind)
+    scale = np.where(coordinates.scale > 0, coordinates.scale, 1.0)
+    return Frame(units, rotation, Box(coordinates.center, scale))
