@@ -163,8 +163,6 @@ class PolynomialExpansion(TransformerMixin, SoundEstimator):
     ----------
     exponents_ : ndarray of shape (n_functions, n_variables)
         Degree of each function in each feature, or in each combination with `whiten`.
-    frame_ : callable
-        Maps rows to the variables of the polynomials.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -223,12 +221,12 @@ class PolynomialExpansion(TransformerMixin, SoundEstimator):
         values, _ = validated(self, X)
         check_width(n_functions(values.shape[1], self.degree), None)
         if self.whiten:
-            self.frame_ = frame_of(values, self.scale)
+            self._frame = frame_of(values, self.scale)
         else:
             box = box_of(values, self.scale)
             # A constant feature adds nothing; it must only not divide by zero.
-            self.frame_ = Box(box.center, np.where(box.scale > 0, box.scale, 1.0))
-        variables = self.frame_(values[:1]).shape[1]
+            self._frame = Box(box.center, np.where(box.scale > 0, box.scale, 1.0))
+        variables = self._frame(values[:1]).shape[1]
         self._expansion = expansion(variables, self.degree, self.basis)
         self.exponents_ = self._expansion.exponents
         return self
@@ -248,7 +246,7 @@ class PolynomialExpansion(TransformerMixin, SoundEstimator):
         """
         check_is_fitted(self)
         values, _ = validated(self, X, reset=False)
-        return np.ascontiguousarray(self._expansion(self.frame_(values)))
+        return np.ascontiguousarray(self._expansion(self._frame(values)))
 
     def get_feature_names_out(self, input_features=None):
         """Return names that say which degrees are multiplied.
@@ -514,7 +512,7 @@ class SFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
         # Polynomials of degree one come first, and features are combinations of them: the sign does
         # not depend on the basis.
         polynomial = isinstance(self.expansion, str)
-        loadings = self.expansion_.frame_.loadings if polynomial else None
+        loadings = self.expansion_._frame.loadings if polynomial else None
         components = signed(found.components[:wanted], covariance, loadings)
         self.components_, self.mean_ = components, self._moments.mean
         self._mixing = components @ covariance
