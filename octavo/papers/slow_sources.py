@@ -27,8 +27,8 @@ PAPER = Paper(
     headlines=("sum-rule", "spiral-first", "spiral-second"),
     tables={
         "Figure 1": "sum-rule hermite-law-2 hermite-law-3 hermite-law-4",
-        "Figure 2": "(a diagram of the algorithm)",
-        "Figure 3": "(a picture of the mixture of equation 15; the report draws it)",
+        "Figure 2": "[a diagram of the algorithm]",
+        "Figure 3": "[a picture of the mixture of equation 15; the report draws it]",
         "Figure 4, data set A": "audio-a spiral-first spiral-second both-recovered",
         "Figure 4, data set B": "audio-b harmonics-nearer",
         "Figure 5": "strong-mixture-1 strong-mixture-2 strong-mixture-3 strong-mixture-4 "

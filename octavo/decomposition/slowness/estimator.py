@@ -394,7 +394,7 @@ class SFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
         """
         values, counts = validated(self, X, lengths, min_samples=2)
         self._begin(values)
-        refuse_constant(box_of(values).scale)
+        refuse_constant(self._ranges)
         check_width(self._width, len(values))
         self._add(values, counts)
         if self._moments.n_steps == 0:
@@ -464,6 +464,7 @@ class SFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
             check_width(width, None)
         # Variances of huge or tiny numbers are no doubles: moments of features have these units.
         box = box_of(values)
+        self._ranges = box.scale
         self._units = Box(box.center, np.where(box.scale > 0, box.scale, 1.0))
         self._width = width
         self._moments = StreamingMoments(self.lag)
