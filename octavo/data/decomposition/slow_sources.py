@@ -73,7 +73,7 @@ def make_colored_noise(T: int, sigma: Any, random_state: Any = None) -> Floats:
     >>> from octavo.decomposition import delta_value
     >>> s = make_colored_noise(10000, 100, random_state=0)
     >>> print(f"{delta_value(s):.4f} {2 * (np.pi * 100 / 10000) ** 2:.4f}")
-    0.0019 0.0020
+    0.0021 0.0020
     """
     widths = real_array(sigma, "sigma")
     if widths.ndim > 1 or not (widths > 0).all() or not widths.size:
@@ -189,7 +189,7 @@ def make_postnonlinear_mixture(
     >>> S = make_colored_noise(1000, [20, 30], random_state=0)
     >>> X = make_postnonlinear_mixture(S, 2.0, random_state=0)
     >>> print(X.shape, f"{abs(X).max():.2f}")
-    (1000, 2) 1.31
+    (1000, 2) 1.32
     """
     if not 0 < strength < 1e100:
         raise ValueError(f"strength must be a positive number, got {strength!r}.")

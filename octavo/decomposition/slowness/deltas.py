@@ -68,7 +68,7 @@ def delta_value(
     >>> from octavo.decomposition import delta_value
     >>> t = np.arange(10000) * 2 * np.pi / 100
     >>> print(f"{delta_value(np.sin(t)):.6f} {(2 * np.pi / 100) ** 2:.6f}")
-    0.003947 0.003948
+    0.003946 0.003948
     """
     if not (dt > 0 and np.isfinite(dt)):
         raise ValueError(f"dt must be a positive number, got {dt!r}.")

@@ -74,7 +74,7 @@ def source_match(estimates: Any, sources: Any) -> SourceMatch:
     >>> S = np.random.default_rng(0).normal(size=(1000, 2))
     >>> match = source_match(-S[:, ::-1] ** 3, S)
     >>> print(match.order, match.signs, np.round(match.cc, 2))
-    [1 0] [-1. -1.] [0.77 0.79]
+    [1 0] [-1. -1.] [0.76 0.75]
     """
     found, truth = (
         stacked_rows(part, name=name).values
