@@ -135,7 +135,7 @@ def sum_rule(run: Run) -> float:
     Y = fit_transform(model, np.column_stack([S[:, 0] + S[:, 1], S[:, 0] - 2 * S[:, 1]]))
     product = int(decomposition.source_match(Y, S.prod(axis=1)).order[0])
     run.note("degree 2, on a linear mixture; the output that the product correlates with most")
-    return float(model.delta_values_[product] / decomposition.delta_value(S).sum())
+    return float(model.delta_values_[product] / np.sum(decomposition.delta_value(S)))
 
 
 @theory.rows(
@@ -510,8 +510,9 @@ def match_picture():
     S = coloured(LENGTH, [LENGTH / 100, LENGTH / 60], 0)
     found = fit_transform(decomposition.XSFA(2), mixed(S, "spiral"))
     axes = plot.plot_source_match(found, S, decomposition.source_match(found, S))
-    axes[0].figure.tight_layout()
-    return axes[0].figure
+    figure: Any = axes[0].figure
+    figure.tight_layout()
+    return figure
 
 
 @PAPER.figure("Six sources: correlation by length of the series (compare Figure 5; five runs)")

@@ -221,7 +221,7 @@ class PolynomialExpansion(TransformerMixin, SoundEstimator):
         values, _ = validated(self, X)
         check_width(n_functions(values.shape[1], self.degree), None)
         if self.whiten:
-            self._frame = frame_of(values, self.scale)
+            self._frame: Any = frame_of(values, self.scale)
         else:
             box = box_of(values, self.scale)
             # A constant feature adds nothing; it must only not divide by zero.
@@ -448,7 +448,7 @@ class SFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
         """Fix the units of the features and the functions of them."""
         width = values.shape[1]
         matched = POLY.fullmatch(self.expansion) if isinstance(self.expansion, str) else None
-        self.expansion_ = None
+        self.expansion_: Any = None
         if matched:
             check_width(n_functions(width, int(matched[1])), None)
             self.expansion_ = PolynomialExpansion(int(matched[1]), whiten=True).fit(values)

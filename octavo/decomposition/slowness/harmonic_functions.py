@@ -35,7 +35,8 @@ class Harmonics(NamedTuple):
 
 
 def _whole(value: Any, name: str, least: int, most: int) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool) or not least <= value <= most:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not least <= int(value) <= most:
         raise ValueError(f"{name} must be an integer from {least} to {most}, got {value!r}.")
     return int(value)
 
@@ -95,7 +96,7 @@ def harmonics(
             f"got {len(np.unique(values))}."
         )
     box, functions = box_of(values), expansion(1, degree)
-    moments = streamed(box(values), counts, functions, degree)
+    moments = streamed(box(values), counts, functions.__call__, degree)
     found = slow_directions(moments.covariance, moments.velocity_covariance, RANK_TOL)
     if found.rank < wanted:
         raise ValueError(

@@ -7,7 +7,6 @@ nonlinear blind source separation", JMLR 15:921-947, Section 4.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -261,7 +260,7 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
         inside = self._frame(values)
         self._low, self._high = inside.min(axis=0), inside.max(axis=0)
         if self.basis == "rbf":
-            self._functions: Callable[[Floats], Floats] = radial_functions(inside, width - d)
+            self._functions: Any = radial_functions(inside, width - d)
         else:
             self._functions = expansion(inside.shape[1], degree, self.basis)
         self._width = self._functions(inside[:1]).shape[1]
