@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy import sparse
