@@ -16,15 +16,15 @@ from octavo.plot import plot_delta_spectrum
 
 S = make_colored_noise(100_000, [1000, 1700], random_state=0)
 X = S @ np.array([[1.0, 0.5], [-0.3, 1.0]])
-model = SFA(9, expansion="poly4").fit(X)
-predicted = predicted_spectrum(delta_value(S), 9)
+model = SFA(6, expansion="poly4").fit(X)
+predicted = predicted_spectrum(delta_value(S), 6)
 for found, expected, orders in zip(model.delta_values_, *predicted):
     print(f"Δ {found:.5f}, predicted {expected:.5f}: harmonics {orders.tolist()}")
 plot_delta_spectrum(model.delta_values_, predicted)
 
 # %%
 # A series may also come in pieces; the result is the same.
-stream = SFA(9, expansion="poly4")
+stream = SFA(6, expansion="poly4")
 for start in range(0, len(X), 5000):
     stream.partial_fit(X[start : start + 5000])
 print(f"largest difference {abs(stream.delta_values_ / model.delta_values_ - 1).max():.0e}")

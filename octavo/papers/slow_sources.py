@@ -525,7 +525,7 @@ def length_picture():
 @PAPER.figure("Δ-values of two normal sources, and products of harmonics", method="SFA")
 def spectrum_picture():
     S = data.make_colored_noise(SIX, [1000, 1700], random_state=0)
-    found = decomposition.SFA(9, expansion="poly4")
+    found = decomposition.SFA(6, expansion="poly4")
     fit_transform(found, S)
-    predicted = decomposition.predicted_spectrum(decomposition.delta_value(S), 9)
+    predicted = decomposition.predicted_spectrum(decomposition.delta_value(S), 6)
     return plot.plot_delta_spectrum(found.delta_values_, predicted).figure
