@@ -1,4 +1,6 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.data.decomposition.near_separable import make_near_separable as make_near_separable
+from octavo.data.decomposition.near_separable import make_swimmer as make_swimmer
 from octavo.data.decomposition.outlier_subspaces import OutlierSubspace as OutlierSubspace
 from octavo.data.decomposition.outlier_subspaces import make_outlier_subspace as make_outlier_subspace
 from octavo.data.decomposition.separable import AnchorCorpus as AnchorCorpus
@@ -59,6 +61,8 @@ from octavo.data.loaders.streams import LibsvmChunks as LibsvmChunks
 from octavo.data.metric.fixed_rank import PlantedMetric as PlantedMetric
 from octavo.data.metric.fixed_rank import make_fixed_rank_targets as make_fixed_rank_targets
 from octavo.data.metric.fixed_rank import make_planted_metric as make_planted_metric
+from octavo.data.network.signed import WeaklyBalancedNetwork as WeaklyBalancedNetwork
+from octavo.data.network.signed import make_weakly_balanced as make_weakly_balanced
 from octavo.data.online.expert_games import make_expert_game as make_expert_game
 from octavo.data.ranking.games import make_games as make_games
 from octavo.data.ranking.meta_search import make_meta_search as make_meta_search

@@ -109,8 +109,8 @@ def spiral_run(seed, kind="spiral", swapped=False, degree="auto", removal="auto"
 
 
 def repeats(run: Run, full: int, quick: int) -> list[int]:
-    """Return the seeds of a group: none is in two groups."""
-    return [1000 * run.seed + j for j in range(full if run.full else quick)]
+    """Return the seeds of a group: none is in two groups, nor among those tried before (1000 on)."""
+    return [50_000 + 1000 * run.seed + j for j in range(full if run.full else quick)]
 
 
 # -- Section 3 -----------------------------------------------------------------------------------

@@ -26,6 +26,9 @@ from octavo.plot.decomposition.separable import plot_anchor_words as plot_anchor
 from octavo.plot.decomposition.separable import plot_contact_ellipsoid as plot_contact_ellipsoid
 from octavo.plot.decomposition.separable import plot_contact_values as plot_contact_values
 from octavo.plot.decomposition.separable import plot_recovery as plot_recovery
+from octavo.plot.decomposition.separable_lp import plot_sorted_diagonal as plot_sorted_diagonal
+from octavo.plot.decomposition.separable_lp import plot_trace_path as plot_trace_path
+from octavo.plot.decomposition.separable_lp import plot_weight_images as plot_weight_images
 from octavo.plot.decomposition.slowness import plot_correlation_by_length as plot_correlation_by_length
 from octavo.plot.decomposition.slowness import plot_delta_spectrum as plot_delta_spectrum
 from octavo.plot.decomposition.slowness import plot_mixture_scatter as plot_mixture_scatter
@@ -128,6 +131,11 @@ from octavo.plot.metric.fixed_rank import plot_cost_descent as plot_cost_descent
 from octavo.plot.metric.fixed_rank import plot_error_by_rank as plot_error_by_rank
 from octavo.plot.metric.fixed_rank import plot_form_ellipse as plot_form_ellipse
 from octavo.plot.metric.fixed_rank import plot_learned_map as plot_learned_map
+from octavo.plot.network.signed import plot_cycle_surprise as plot_cycle_surprise
+from octavo.plot.network.signed import plot_embeddedness_curve as plot_embeddedness_curve
+from octavo.plot.network.signed import plot_sign_accuracy as plot_sign_accuracy
+from octavo.plot.network.signed import plot_signed_matrix as plot_signed_matrix
+from octavo.plot.network.signed import plot_signed_spectrum as plot_signed_spectrum
 from octavo.plot.online.experts import plot_expert_weights as plot_expert_weights
 from octavo.plot.online.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
 from octavo.plot.online.experts import plot_learning_rate as plot_learning_rate
