@@ -109,7 +109,7 @@ def spiral_run(seed, kind="spiral", swapped=False, degree="auto", removal="auto"
 
 
 def repeats(run: Run, full: int, quick: int) -> list[int]:
-    """Return the seeds of a group: none is in two groups, nor among those tried before (1000 on)."""
+    """Return the seeds of a group: in no other group, and not among those of trials (1000 on)."""
     return [50_000 + 1000 * run.seed + j for j in range(full if run.full else quick)]
 
 
