@@ -584,6 +584,7 @@ PROBLEMS = (
             "Some rows are pure, single entries are wrong, or there are outliers, in up to some "
             "thousand rows: `SeparableNMFLP`.",
             "Sources are independent, also as groups: `IndependentSubspaceAnalysis`.",
+            "Smooth signals behind an unknown nonlinear map: `XSFA`.",
             "The smallest ellipsoid around points: `min_volume_ellipsoid`.",
         ),
         "`NMF`, `LatentDirichletAllocation`, `FastICA`.",
@@ -596,8 +597,27 @@ PROBLEMS = (
             "ica",
             "archetypes",
             "optimal design",
+            "nonlinear mixture",
         ),
         "decomposition/plot_separable_rounding",
+    ),
+    Problem(
+        "slow",
+        "Find what changes slowly behind fast measurements: states, positions, wear",
+        (
+            "The slowest functions of a series, also of a stream: `SFA`.",
+            "Several slow signals that were mixed by an unknown map: `XSFA`.",
+        ),
+        "`PCA`, which looks for variance, not for slowness.",
+        (
+            "slow feature analysis",
+            "time series",
+            "unsupervised",
+            "sensor",
+            "drift",
+            "driving force",
+        ),
+        "decomposition/plot_slowness_spectrum",
     ),
     Problem(
         "clusters",
