@@ -9,6 +9,9 @@ from octavo.data.decomposition.separable import AnchorCorpus as AnchorCorpus
 from octavo.data.decomposition.separable import SeparableSample as SeparableSample
 from octavo.data.decomposition.separable import make_anchor_corpus as make_anchor_corpus
 from octavo.data.decomposition.separable import make_separable as make_separable
+from octavo.data.decomposition.slow_sources import make_colored_noise as make_colored_noise
+from octavo.data.decomposition.slow_sources import make_postnonlinear_mixture as make_postnonlinear_mixture
+from octavo.data.decomposition.slow_sources import make_spiral_mixture as make_spiral_mixture
 from octavo.data.decomposition.subspace_sources import SubspaceMixture as SubspaceMixture
 from octavo.data.decomposition.subspace_sources import make_subspace_mixture as make_subspace_mixture
 from octavo.data.graphical.node_networks import NodePerturbedNetworks as NodePerturbedNetworks

@@ -32,6 +32,10 @@ from octavo.plot.decomposition.separable import plot_recovery as plot_recovery
 from octavo.plot.decomposition.separable_lp import plot_sorted_diagonal as plot_sorted_diagonal
 from octavo.plot.decomposition.separable_lp import plot_trace_path as plot_trace_path
 from octavo.plot.decomposition.separable_lp import plot_weight_images as plot_weight_images
+from octavo.plot.decomposition.slowness import plot_correlation_by_length as plot_correlation_by_length
+from octavo.plot.decomposition.slowness import plot_delta_spectrum as plot_delta_spectrum
+from octavo.plot.decomposition.slowness import plot_mixture_scatter as plot_mixture_scatter
+from octavo.plot.decomposition.slowness import plot_source_match as plot_source_match
 from octavo.plot.decomposition.subspaces import plot_hinton as plot_hinton
 from octavo.plot.decomposition.subspaces import plot_sources as plot_sources
 from octavo.plot.graphical.joint_glasso import plot_edge_recovery as plot_edge_recovery
