@@ -584,6 +584,7 @@ PROBLEMS = (
             "Some rows are pure, single entries are wrong, or there are outliers, in up to some "
             "thousand rows: `SeparableNMFLP`.",
             "Sources are independent, also as groups: `IndependentSubspaceAnalysis`.",
+            "Each row sees the sources at other times or places: `AnechoicMixture`.",
             "Smooth signals behind an unknown nonlinear map: `XSFA`.",
             "The smallest ellipsoid around points: `min_volume_ellipsoid`.",
         ),
@@ -597,6 +598,9 @@ PROBLEMS = (
             "ica",
             "archetypes",
             "optimal design",
+            "time delays",
+            "muscle synergies",
+            "shifted spectra",
             "nonlinear mixture",
         ),
         "decomposition/plot_separable_rounding",

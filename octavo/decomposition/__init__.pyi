@@ -1,4 +1,20 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.decomposition.anechoic.canonical_transforms import fractional_fourier as fractional_fourier
+from octavo.decomposition.anechoic.canonical_transforms import fresnel_transform as fresnel_transform
+from octavo.decomposition.anechoic.canonical_transforms import linear_canonical_transform as linear_canonical_transform
+from octavo.decomposition.anechoic.convolutive import ConvolutiveNMF as ConvolutiveNMF
+from octavo.decomposition.anechoic.delays import DelayEstimate as DelayEstimate
+from octavo.decomposition.anechoic.delays import delay_crlb as delay_crlb
+from octavo.decomposition.anechoic.delays import estimate_delays as estimate_delays
+from octavo.decomposition.anechoic.mixture import AnechoicMixture as AnechoicMixture
+from octavo.decomposition.anechoic.phase_retrieval import PhaseRetrieval as PhaseRetrieval
+from octavo.decomposition.anechoic.phase_retrieval import gerchberg_saxton as gerchberg_saxton
+from octavo.decomposition.anechoic.phase_retrieval import phase_from_close_spectra as phase_from_close_spectra
+from octavo.decomposition.anechoic.phase_retrieval import phase_from_group_delay as phase_from_group_delay
+from octavo.decomposition.anechoic.recovery import log_polar as log_polar
+from octavo.decomposition.anechoic.recovery import shifted_match as shifted_match
+from octavo.decomposition.anechoic.shifted_parts import AnechoicNMF as AnechoicNMF
+from octavo.decomposition.anechoic.shifts import shift_fractional as shift_fractional
 from octavo.decomposition.gms.convex_pursuits import Pursuit as Pursuit
 from octavo.decomposition.gms.convex_pursuits import outlier_pursuit as outlier_pursuit
 from octavo.decomposition.gms.convex_pursuits import principal_component_pursuit as principal_component_pursuit

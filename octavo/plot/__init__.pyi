@@ -16,6 +16,9 @@ from octavo.plot.cluster.referee import plot_overlap_map as plot_overlap_map
 from octavo.plot.cluster.referee import plot_parallel_distribution as plot_parallel_distribution
 from octavo.plot.cluster.referee import plot_referee as plot_referee
 from octavo.plot.cluster.spectral import plot_clusters as plot_clusters
+from octavo.plot.decomposition.anechoic import plot_anechoic_model as plot_anechoic_model
+from octavo.plot.decomposition.anechoic import plot_delay_errors as plot_delay_errors
+from octavo.plot.decomposition.anechoic import plot_source_overlay as plot_source_overlay
 from octavo.plot.decomposition.gms import plot_background as plot_background
 from octavo.plot.decomposition.gms import plot_objective_descent as plot_objective_descent
 from octavo.plot.decomposition.gms import plot_precision_spectrum as plot_precision_spectrum
