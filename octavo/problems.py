@@ -607,7 +607,11 @@ PROBLEMS = (
         (
             "Some rows are pure: `EllipsoidalRoundingNMF`, `SuccessiveProjection`, `XRay`. "
             "Documents: `AnchorTopics`.",
+            "Some rows are pure, single entries are wrong, or there are outliers, in up to some "
+            "thousand rows: `SeparableNMFLP`.",
             "Sources are independent, also as groups: `IndependentSubspaceAnalysis`.",
+            "Each row sees the sources at other times or places: `AnechoicMixture`.",
+            "Smooth signals behind an unknown nonlinear map: `XSFA`.",
             "The smallest ellipsoid around points: `min_volume_ellipsoid`.",
         ),
         "`NMF`, `LatentDirichletAllocation`, `FastICA`.",
@@ -620,8 +624,30 @@ PROBLEMS = (
             "ica",
             "archetypes",
             "optimal design",
+            "time delays",
+            "muscle synergies",
+            "shifted spectra",
+            "nonlinear mixture",
         ),
         "decomposition/plot_separable_rounding",
+    ),
+    Problem(
+        "slow",
+        "Find what changes slowly behind fast measurements: states, positions, wear",
+        (
+            "The slowest functions of a series, also of a stream: `SFA`.",
+            "Several slow signals that were mixed by an unknown map: `XSFA`.",
+        ),
+        "`PCA`, which looks for variance, not for slowness.",
+        (
+            "slow feature analysis",
+            "time series",
+            "unsupervised",
+            "sensor",
+            "drift",
+            "driving force",
+        ),
+        "decomposition/plot_slowness_spectrum",
     ),
     Problem(
         "clusters",
@@ -704,6 +730,21 @@ PROBLEMS = (
         "scipy's `linprog`, one value at a time.",
         ("linear programming", "regularisation path", "simplex method", "dantzig selector"),
         "linear/plot_l1_programs_linear_programs",
+    ),
+    Problem(
+        "signed-links",
+        "My network has friends and foes, and I want the missing signs or the camps",
+        (
+            "More than two camps, or a large network: `SignedCompletion` completes the matrix of "
+            "signs at low rank.",
+            "Two camps and few nodes: `ImbalancePredictor` asks which sign leaves fewer cycles "
+            "unbalanced; `HigherOrderCycleClassifier` learns from the cycles, with directions.",
+            "The camps themselves: `SignedSpectralClustering`; whether there are any: "
+            "`is_weakly_balanced`, `balance_report`.",
+        ),
+        "scikit-learn's SpectralClustering takes similarities only, and has no word for enmity.",
+        ("signed network", "trust", "distrust", "balance theory", "friend", "foe", "enemy", "sign"),
+        "network/plot_signed",
     ),
 )
 

@@ -16,6 +16,9 @@ from octavo.plot.cluster.referee import plot_overlap_map as plot_overlap_map
 from octavo.plot.cluster.referee import plot_parallel_distribution as plot_parallel_distribution
 from octavo.plot.cluster.referee import plot_referee as plot_referee
 from octavo.plot.cluster.spectral import plot_clusters as plot_clusters
+from octavo.plot.decomposition.anechoic import plot_anechoic_model as plot_anechoic_model
+from octavo.plot.decomposition.anechoic import plot_delay_errors as plot_delay_errors
+from octavo.plot.decomposition.anechoic import plot_source_overlay as plot_source_overlay
 from octavo.plot.decomposition.gms import plot_background as plot_background
 from octavo.plot.decomposition.gms import plot_objective_descent as plot_objective_descent
 from octavo.plot.decomposition.gms import plot_precision_spectrum as plot_precision_spectrum
@@ -26,6 +29,13 @@ from octavo.plot.decomposition.separable import plot_anchor_words as plot_anchor
 from octavo.plot.decomposition.separable import plot_contact_ellipsoid as plot_contact_ellipsoid
 from octavo.plot.decomposition.separable import plot_contact_values as plot_contact_values
 from octavo.plot.decomposition.separable import plot_recovery as plot_recovery
+from octavo.plot.decomposition.separable_lp import plot_sorted_diagonal as plot_sorted_diagonal
+from octavo.plot.decomposition.separable_lp import plot_trace_path as plot_trace_path
+from octavo.plot.decomposition.separable_lp import plot_weight_images as plot_weight_images
+from octavo.plot.decomposition.slowness import plot_correlation_by_length as plot_correlation_by_length
+from octavo.plot.decomposition.slowness import plot_delta_spectrum as plot_delta_spectrum
+from octavo.plot.decomposition.slowness import plot_mixture_scatter as plot_mixture_scatter
+from octavo.plot.decomposition.slowness import plot_source_match as plot_source_match
 from octavo.plot.decomposition.subspaces import plot_hinton as plot_hinton
 from octavo.plot.decomposition.subspaces import plot_sources as plot_sources
 from octavo.plot.graphical.joint_glasso import plot_edge_recovery as plot_edge_recovery
@@ -130,6 +140,11 @@ from octavo.plot.metric.fixed_rank import plot_cost_descent as plot_cost_descent
 from octavo.plot.metric.fixed_rank import plot_error_by_rank as plot_error_by_rank
 from octavo.plot.metric.fixed_rank import plot_form_ellipse as plot_form_ellipse
 from octavo.plot.metric.fixed_rank import plot_learned_map as plot_learned_map
+from octavo.plot.network.signed import plot_cycle_surprise as plot_cycle_surprise
+from octavo.plot.network.signed import plot_embeddedness_curve as plot_embeddedness_curve
+from octavo.plot.network.signed import plot_sign_accuracy as plot_sign_accuracy
+from octavo.plot.network.signed import plot_signed_matrix as plot_signed_matrix
+from octavo.plot.network.signed import plot_signed_spectrum as plot_signed_spectrum
 from octavo.plot.online.experts import plot_expert_weights as plot_expert_weights
 from octavo.plot.online.experts import plot_fixed_eta_regret as plot_fixed_eta_regret
 from octavo.plot.online.experts import plot_learning_rate as plot_learning_rate

@@ -15,6 +15,7 @@ JMLR 12:731-817, section 7 and appendices A, B and D.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 
 from octavo.engine.duals.sparse_qp import solve_lp
 from octavo.engine.estimators.arrays import Floats
@@ -239,7 +241,14 @@ def generalized_pinsker(div: CsiszarDivergence | str, pis: ArrayLike, values: Ar
     a = np.clip(start, pieces.low, pieces.high)
     if not pieces.gap(a) <= 1e-10 * (1.0 + pieces.objective(a)):
         a = _by_sweeps(pieces, a, 1e-10)
-    return max(pieces.objective(a), 0.0)
+    value, gap = pieces.objective(a), pieces.gap(a)
+    if gap > 1e-8 * (1.0 + value):
+        warnings.warn(
+            f"The bound may be too large by {gap:.1e}: the slopes have not settled.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return max(value, 0.0)
 
 
 @checked
