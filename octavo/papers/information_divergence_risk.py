@@ -26,7 +26,7 @@ PAPER = Paper(
         "pessimistic-weights-are-the-nu-svm",
     ),
     tables={
-        "Table 1": "[notation]",
+        "Table 1": "[a list of symbols, nothing measured]",
         "Table 2": "weight-variational weight-kl weight-triangular weight-jensen-shannon "
         "weight-arithmetic-geometric weight-jeffreys weight-hellinger weight-pearson "
         "weight-symmetric-chi2 loss-zero-one loss-square loss-log loss-boosting",
