@@ -453,6 +453,9 @@ PROBLEMS = (
             "A distance that needs no density: `MMD`, `EnergyDistance`.",
             "Kullback-Leibler, Rényi and other divergences: `divergence`; in closed form with "
             "kernels: `CauchySchwarzDivergence`. Entropy: `entropy`.",
+            "A classifier suits the samples, or a lower bound is wanted: `CostCurveDivergence`. "
+            "Probabilities are known: `CsiszarDivergence`.",
+            "Tell the two apart as well: `WitnessClassifier`.",
             "Is an estimate to be believed at your sample size: `quick_test`.",
         ),
         "Nothing; scipy has tests in one dimension.",
@@ -467,6 +470,29 @@ PROBLEMS = (
             "distribution shift",
         ),
         "info/plot_divergences_kernels",
+    ),
+    Problem(
+        "costs",
+        "Mistakes of two kinds cost differently, and I want to judge a classifier by that",
+        (
+            "Probabilities, by the costs that matter: `ProperLoss` makes a scorer from a weight "
+            "over costs.",
+            "Scores, over all costs at once: `risk_curve`, and `weighted_risk` in place of the "
+            "AUC.",
+        ),
+        "`log_loss`, `brier_score_loss`, `roc_auc_score`, whose weights over costs are fixed or "
+        "left to the data; `TunedThresholdClassifierCV` for one known cost.",
+        (
+            "cost-sensitive",
+            "cost curve",
+            "proper scoring rule",
+            "custom loss",
+            "auc alternative",
+            "roc curve",
+            "calibration",
+            "surrogate loss",
+        ),
+        "info/plot_binary_experiments",
     ),
     Problem(
         "sets",

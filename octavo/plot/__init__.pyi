@@ -53,6 +53,12 @@ from octavo.plot.graphical.networks import plot_bayesian_network as plot_bayesia
 from octavo.plot.graphical.networks import plot_cache_sizes as plot_cache_sizes
 from octavo.plot.graphical.networks import plot_cpdag as plot_cpdag
 from octavo.plot.graphical.networks import plot_two_slices as plot_two_slices
+from octavo.plot.info.binary_experiments import plot_cost_weights as plot_cost_weights
+from octavo.plot.info.binary_experiments import plot_partial_losses as plot_partial_losses
+from octavo.plot.info.binary_experiments import plot_pinsker_bounds as plot_pinsker_bounds
+from octavo.plot.info.binary_experiments import plot_risk_curve as plot_risk_curve
+from octavo.plot.info.binary_experiments import plot_roc_dual as plot_roc_dual
+from octavo.plot.info.binary_experiments import plot_witness as plot_witness
 from octavo.plot.info.dependence import plot_copula_gap as plot_copula_gap
 from octavo.plot.info.dependence import plot_estimate_spread as plot_estimate_spread
 from octavo.plot.info.dependence import plot_gram_spectrum as plot_gram_spectrum
