@@ -653,12 +653,25 @@ PROBLEMS = (
         "clusters",
         "Group rows, or find out whether a clustering method can be trusted",
         (
+            "Any shape, in few columns, with rows that belong nowhere: "
+            "`LevelSetSpectralClustering`; `scale_path` and `level_tree` show how many clusters "
+            "there are at which scale and level.",
             "Any shape, very many rows: `fast_spectral_clusters`.",
             "Which algorithm finds clusters that overlap so much: `ClusteringReferee` and "
             "`make_overlap_mixture`.",
         ),
         "`KMeans`, `HDBSCAN`, `SpectralClustering`, `GaussianMixture`.",
-        ("clustering", "spectral clustering", "cluster overlap", "benchmark", "simulation study"),
+        (
+            "clustering",
+            "spectral clustering",
+            "density clustering",
+            "dbscan",
+            "noise",
+            "cluster tree",
+            "cluster overlap",
+            "benchmark",
+            "simulation study",
+        ),
         "cluster/plot_referee",
     ),
     Problem(

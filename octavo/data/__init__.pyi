@@ -1,4 +1,5 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.data.cluster.noisy_moons import make_noisy_moons as make_noisy_moons
 from octavo.data.decomposition.anechoic import AnechoicSample as AnechoicSample
 from octavo.data.decomposition.anechoic import make_anechoic_mixture as make_anechoic_mixture
 from octavo.data.decomposition.near_separable import make_near_separable as make_near_separable

@@ -11,6 +11,11 @@ from octavo.plot.bayes.mixed_models import plot_partial_effects as plot_partial_
 from octavo.plot.bayes.mixed_models import plot_posterior_density as plot_posterior_density
 from octavo.plot.bayes.mixed_models import plot_prediction_fan as plot_prediction_fan
 from octavo.plot.bayes.mixed_models import plot_probability_transform as plot_probability_transform
+from octavo.plot.cluster.level_sets import plot_consistency as plot_consistency
+from octavo.plot.cluster.level_sets import plot_feature_space as plot_feature_space
+from octavo.plot.cluster.level_sets import plot_level_set as plot_level_set
+from octavo.plot.cluster.level_sets import plot_level_tree as plot_level_tree
+from octavo.plot.cluster.level_sets import plot_scale_path as plot_scale_path
 from octavo.plot.cluster.referee import plot_mixture as plot_mixture
 from octavo.plot.cluster.referee import plot_overlap_map as plot_overlap_map
 from octavo.plot.cluster.referee import plot_parallel_distribution as plot_parallel_distribution
