@@ -22,6 +22,15 @@ from octavo.cluster.communities.resolution import ScaleAdvice as ScaleAdvice
 from octavo.cluster.communities.resolution import advise_scale as advise_scale
 from octavo.cluster.communities.resolution import resolution_map as resolution_map
 from octavo.cluster.communities.resolution import two_clique_outcome as two_clique_outcome
+from octavo.cluster.level_sets.consistency import ConsistencyCurve as ConsistencyCurve
+from octavo.cluster.level_sets.consistency import consistency_curve as consistency_curve
+from octavo.cluster.level_sets.estimator import LevelSetSpectralClustering as LevelSetSpectralClustering
+from octavo.cluster.level_sets.kernels import compact_kernel as compact_kernel
+from octavo.cluster.level_sets.scales import ScalePath as ScalePath
+from octavo.cluster.level_sets.scales import scale_path as scale_path
+from octavo.cluster.level_sets.trees import LevelTree as LevelTree
+from octavo.cluster.level_sets.trees import level_set_components as level_set_components
+from octavo.cluster.level_sets.trees import level_tree as level_tree
 from octavo.cluster.referee.agreement import classification_accuracy as classification_accuracy
 from octavo.cluster.referee.agreement import classification_proportion as classification_proportion
 from octavo.cluster.referee.agreement import variation_of_information as variation_of_information

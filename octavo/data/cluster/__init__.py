@@ -1,1 +1,5 @@
+<<<<<<< HEAD
 """Generators of graphs with clusters."""
+=======
+"""Generators from the papers."""
+>>>>>>> main
