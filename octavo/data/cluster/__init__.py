@@ -1,5 +1,1 @@
-<<<<<<< HEAD
-"""Generators of graphs with clusters."""
-=======
-"""Generators from the papers."""
->>>>>>> main
+"""Points and graphs with known groups, from the papers' generators."""
