@@ -675,6 +675,30 @@ PROBLEMS = (
         "cluster/plot_referee",
     ),
     Problem(
+        "communities",
+        "Find communities of a network, of any size, and know what the quality function promises",
+        (
+            "Clusters that do not depend on the rest of the network: `GraphClustering` with "
+            "`AdaptiveScaleModularity`, and `advise_scale` for its parameters.",
+            "Modularity, Potts models or cuts with one fast search: `GraphClustering` with "
+            "`Modularity` or `ConstantPotts`.",
+            "A quality function of your own: `check_axioms` finds graphs on which it misbehaves.",
+        ),
+        "`SpectralClustering(affinity='precomputed')` for a known number of clusters.",
+        (
+            "community detection",
+            "graph clustering",
+            "network",
+            "modularity",
+            "louvain",
+            "leiden",
+            "resolution limit",
+            "constant potts",
+            "normalized cut",
+        ),
+        "cluster/plot_communities",
+    ),
+    Problem(
         "recordings",
         "Find unusual recordings among many: hearts, breathing, machines, without labels",
         (

@@ -1,4 +1,27 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.cluster.communities.axioms import Counterexample as Counterexample
+from octavo.cluster.communities.axioms import check_axioms as check_axioms
+from octavo.cluster.communities.estimator import GraphClustering as GraphClustering
+from octavo.cluster.communities.estimator import ResolutionProfile as ResolutionProfile
+from octavo.cluster.communities.estimator import resolution_profile as resolution_profile
+from octavo.cluster.communities.improvements import AgreeingGraphs as AgreeingGraphs
+from octavo.cluster.communities.improvements import make_agreeing_graphs as make_agreeing_graphs
+from octavo.cluster.communities.improvements import make_cliques_and_random as make_cliques_and_random
+from octavo.cluster.communities.improvements import make_consistent_improvement as make_consistent_improvement
+from octavo.cluster.communities.improvements import make_ring_of_cliques as make_ring_of_cliques
+from octavo.cluster.communities.qualities import AdaptiveScaleModularity as AdaptiveScaleModularity
+from octavo.cluster.communities.qualities import ConnectedComponents as ConnectedComponents
+from octavo.cluster.communities.qualities import ConstantPotts as ConstantPotts
+from octavo.cluster.communities.qualities import FixedScaleModularity as FixedScaleModularity
+from octavo.cluster.communities.qualities import Modularity as Modularity
+from octavo.cluster.communities.qualities import NormalizedCut as NormalizedCut
+from octavo.cluster.communities.qualities import ReichardtBornholdt as ReichardtBornholdt
+from octavo.cluster.communities.qualities import UnnormalizedCut as UnnormalizedCut
+from octavo.cluster.communities.resolution import ResolutionMap as ResolutionMap
+from octavo.cluster.communities.resolution import ScaleAdvice as ScaleAdvice
+from octavo.cluster.communities.resolution import advise_scale as advise_scale
+from octavo.cluster.communities.resolution import resolution_map as resolution_map
+from octavo.cluster.communities.resolution import two_clique_outcome as two_clique_outcome
 from octavo.cluster.level_sets.consistency import ConsistencyCurve as ConsistencyCurve
 from octavo.cluster.level_sets.consistency import consistency_curve as consistency_curve
 from octavo.cluster.level_sets.estimator import LevelSetSpectralClustering as LevelSetSpectralClustering

@@ -1,4 +1,6 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.data.cluster.clique_graphs import make_cliques_and_random as make_cliques_and_random
+from octavo.data.cluster.clique_graphs import make_ring_of_cliques as make_ring_of_cliques
 from octavo.data.cluster.noisy_moons import make_noisy_moons as make_noisy_moons
 from octavo.data.decomposition.anechoic import AnechoicSample as AnechoicSample
 from octavo.data.decomposition.anechoic import make_anechoic_mixture as make_anechoic_mixture

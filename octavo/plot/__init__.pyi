@@ -11,6 +11,11 @@ from octavo.plot.bayes.mixed_models import plot_partial_effects as plot_partial_
 from octavo.plot.bayes.mixed_models import plot_posterior_density as plot_posterior_density
 from octavo.plot.bayes.mixed_models import plot_prediction_fan as plot_prediction_fan
 from octavo.plot.bayes.mixed_models import plot_probability_transform as plot_probability_transform
+from octavo.plot.cluster.communities import plot_axiom_matrix as plot_axiom_matrix
+from octavo.plot.cluster.communities import plot_cluster_adjacency as plot_cluster_adjacency
+from octavo.plot.cluster.communities import plot_communities as plot_communities
+from octavo.plot.cluster.communities import plot_resolution_map as plot_resolution_map
+from octavo.plot.cluster.communities import plot_resolution_profile as plot_resolution_profile
 from octavo.plot.cluster.level_sets import plot_consistency as plot_consistency
 from octavo.plot.cluster.level_sets import plot_feature_space as plot_feature_space
 from octavo.plot.cluster.level_sets import plot_level_set as plot_level_set

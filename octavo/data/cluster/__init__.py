@@ -1,1 +1,1 @@
-"""Generators from the papers."""
+"""Points and graphs with known groups, from the papers' generators."""
