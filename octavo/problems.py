@@ -730,6 +730,8 @@ PROBLEMS = (
             "A kernel matrix to improve, no new items: `LowRankKernelLearner`; targets for "
             "quadratic forms: `FixedRankPSDRegressor`.",
             "A map that follows dissimilarities while they change: `OnlineMDS`.",
+            "Answers such as 'these two are more alike than those two', and several kinds of "
+            "features: `MultipleKernelPOE`; only to clean such answers: `clean_comparisons`.",
         ),
         "`NeighborhoodComponentsAnalysis` from labels, with all pairs at once; `MDS` for a map "
         "that is made once.",
@@ -741,6 +743,10 @@ PROBLEMS = (
             "lmnn",
             "must-link",
             "multidimensional scaling",
+            "triplet comparisons",
+            "odd one out",
+            "multiple kernel learning",
+            "gnmds",
         ),
         "metric/plot_fixed_rank",
     ),

@@ -66,6 +66,10 @@ from octavo.data.loaders.streams import LibsvmChunks as LibsvmChunks
 from octavo.data.metric.fixed_rank import PlantedMetric as PlantedMetric
 from octavo.data.metric.fixed_rank import make_fixed_rank_targets as make_fixed_rank_targets
 from octavo.data.metric.fixed_rank import make_planted_metric as make_planted_metric
+from octavo.data.metric.partial_order import DigitViews as DigitViews
+from octavo.data.metric.partial_order import flip_comparisons as flip_comparisons
+from octavo.data.metric.partial_order import make_digit_views as make_digit_views
+from octavo.data.metric.partial_order import make_taxonomy_comparisons as make_taxonomy_comparisons
 from octavo.data.network.signed import WeaklyBalancedNetwork as WeaklyBalancedNetwork
 from octavo.data.network.signed import make_weakly_balanced as make_weakly_balanced
 from octavo.data.online.expert_games import make_expert_game as make_expert_game

@@ -150,6 +150,12 @@ from octavo.plot.metric.fixed_rank import plot_cost_descent as plot_cost_descent
 from octavo.plot.metric.fixed_rank import plot_error_by_rank as plot_error_by_rank
 from octavo.plot.metric.fixed_rank import plot_form_ellipse as plot_form_ellipse
 from octavo.plot.metric.fixed_rank import plot_learned_map as plot_learned_map
+from octavo.plot.metric.partial_order import plot_beta_scores as plot_beta_scores
+from octavo.plot.metric.partial_order import plot_comparison_graph as plot_comparison_graph
+from octavo.plot.metric.partial_order import plot_kernel_shares as plot_kernel_shares
+from octavo.plot.metric.partial_order import plot_landmark_weights as plot_landmark_weights
+from octavo.plot.metric.partial_order import plot_order_embedding as plot_order_embedding
+from octavo.plot.metric.partial_order import plot_view_accuracy as plot_view_accuracy
 from octavo.plot.network.signed import plot_cycle_surprise as plot_cycle_surprise
 from octavo.plot.network.signed import plot_embeddedness_curve as plot_embeddedness_curve
 from octavo.plot.network.signed import plot_sign_accuracy as plot_sign_accuracy
