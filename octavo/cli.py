@@ -369,8 +369,8 @@ def reproduce(
 
 
 def _comparison_table(result: Comparison) -> Table:
-    from octavo.compare.progress_bar import clock
-    from octavo.compare.snippet import params_text
+    from octavo.compare.results.snippet import params_text
+    from octavo.compare.running.progress_bar import clock
 
     table = Table(
         "", "method", shown(result.score_name), "95 % interval", "p", "settings", "a fold"
@@ -415,7 +415,7 @@ def _print_comparison(result: Comparison) -> None:
     for s in result.leaderboard:
         if note := result.note(s):
             out.print(f"[dim]{shown(s.name)}: {shown(note)}[/]", soft_wrap=True, highlight=False)
-    from octavo.compare.page import verdict
+    from octavo.compare.results.page import verdict
 
     out.print(f"[bold]{shown(verdict(result))}[/]", soft_wrap=True, highlight=False)
     left_out = [f for f in result.failures if f.kind == "not tried"]
@@ -506,8 +506,8 @@ def compare(
         fail(f"cannot write {report}: the folder {report.resolve().parent} does not exist")
     from octavo.compare import InputError
     from octavo.compare import compare as run_comparison
-    from octavo.compare.progress_bar import ComparisonBar
-    from octavo.compare.saved import check_path
+    from octavo.compare.results.saved import check_path
+    from octavo.compare.running.progress_bar import ComparisonBar
 
     try:
         if save is not None:
@@ -591,7 +591,7 @@ def predict(
     """
     from octavo._whole_files import write_whole
     from octavo.compare import InputError, load_model, read_table
-    from octavo.compare.saved import PICKLED
+    from octavo.compare.results.saved import PICKLED
 
     if to is not None and not to.resolve().parent.is_dir():
         fail(f"cannot write {to}: the folder {to.resolve().parent} does not exist")

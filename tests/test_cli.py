@@ -283,7 +283,7 @@ def test_compare_without_a_file(tmp_path):
 
 
 def test_compare_that_was_stopped_says_how_to_go_on(small_table, monkeypatch):
-    from octavo.compare.pools import JoblibPool
+    from octavo.compare.running.pools import JoblibPool
 
     def interrupted(self, timeout):
         raise KeyboardInterrupt

@@ -28,7 +28,7 @@ def test_a_table_that_unpacks_to_too_much_is_refused_with_the_number(tmp_path, m
     """4 MB that unpack to 3 GB ended in a MemoryError; the limit is lowered here to be quick."""
     pytest.importorskip("pandas")
     from octavo.compare import InputError
-    from octavo.compare.reading import read_table
+    from octavo.compare.table.reading import read_table
 
     monkeypatch.setattr(_unpacking, "MOST_UNPACKED", 3_000_000)
     path, content = tmp_path / f"bomb.csv{suffix}", b"a,b\n" + b"1,2\n" * 1_000_000
@@ -45,7 +45,7 @@ def test_a_table_that_unpacks_to_too_much_is_refused_with_the_number(tmp_path, m
 def test_damaged_packing_is_a_sentence(tmp_path, suffix):
     pytest.importorskip("pandas")
     from octavo.compare import InputError
-    from octavo.compare.reading import read_table
+    from octavo.compare.table.reading import read_table
 
     path, content = tmp_path / f"t.csv{suffix}", b"a,b\n" + bytes(str(list(range(9999))), "ascii")
     if suffix == ".zip":

@@ -21,9 +21,9 @@ import sklearn
 
 from octavo._places import cache_folder
 from octavo.compare import compare, prepare
-from octavo.compare.candidates import Candidate, candidates_for
-from octavo.compare.paired import corrected_t_test
-from octavo.compare.reading import InputError
+from octavo.compare.judging.paired import corrected_t_test
+from octavo.compare.methods.candidates import Candidate, candidates_for
+from octavo.compare.table.reading import InputError
 from octavo.compare.workbench import Comparison
 
 HERE = Path(__file__).resolve().parent

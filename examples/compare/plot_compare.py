@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from octavo.compare import compare
-from octavo.compare.pictures import draw_intervals
+from octavo.compare.results.pictures import draw_intervals
 
 rng = np.random.default_rng(0)
 n = 300

@@ -146,7 +146,7 @@ def read_frame(path: Path) -> tuple[pd.DataFrame, list[str], str | None]:
         raise ValueError(
             "reading a table needs pandas, which is not installed: pip install 'octavo[app]'"
         ) from error
-    from octavo.compare.reading import read_table
+    from octavo.compare.table.reading import read_table
 
     table = read_table(path)
     if table.sparse is not None:
@@ -158,7 +158,7 @@ def _column(series: pd.Series, name: str) -> tuple[Any, list[Any], str]:
     """Return what a column shows (None: nothing), its features, and a note on what was done."""
     import pandas as pd
 
-    from octavo.compare.cleaning import as_numbers, as_text
+    from octavo.compare.table.cleaning import as_numbers, as_text
 
     if series.dtype == object or pd.api.types.is_string_dtype(series.dtype):
         # Text in which every cell that is not missing is a number, as people write numbers.

@@ -17,24 +17,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from octavo.compare.cleaning import Step
-    from octavo.compare.hazards import RidgeCox
-    from octavo.compare.problems import Problem, prepare
-    from octavo.compare.reading import InputError, read_table
-    from octavo.compare.saved import SavedModel, load_model
+    from octavo.compare.methods.hazards import RidgeCox
+    from octavo.compare.results.saved import SavedModel, load_model
+    from octavo.compare.table.cleaning import Step
+    from octavo.compare.table.problems import Problem, prepare
+    from octavo.compare.table.reading import InputError, read_table
     from octavo.compare.workbench import Comparison, compare
 
 _HOMES = {
     "Comparison": "workbench",
-    "InputError": "reading",
-    "Problem": "problems",
-    "RidgeCox": "hazards",
-    "SavedModel": "saved",
-    "Step": "cleaning",
+    "InputError": "table.reading",
+    "Problem": "table.problems",
+    "RidgeCox": "methods.hazards",
+    "SavedModel": "results.saved",
+    "Step": "table.cleaning",
     "compare": "workbench",
-    "load_model": "saved",
-    "prepare": "problems",
-    "read_table": "reading",
+    "load_model": "results.saved",
+    "prepare": "table.problems",
+    "read_table": "table.reading",
 }
 __all__ = [
     "Comparison",

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from octavo._outside_text import visible
 from octavo._places import cache_folder
-from octavo.compare.candidates import (
+from octavo.compare.judging.leaderboard import (
+    GUESSES,
+    Failure,
+    Leaderboard,
+    Standing,
+    make_leaderboard,
+)
+from octavo.compare.methods.candidates import (
     BALANCING,
     EVALUATIONS,
     Candidate,
@@ -18,22 +25,21 @@ from octavo.compare.candidates import (
     balanced,
     candidates_for,
 )
-from octavo.compare.cleaning import Step
-from octavo.compare.dependence import neighbour_blocks
-from octavo.compare.folds import INNER_ROWS, Settings, fit_model, outer_split
-from octavo.compare.journal import Journal, problem_key
-from octavo.compare.leaderboard import GUESSES, Failure, Leaderboard, Standing, make_leaderboard
-from octavo.compare.pools import pool_for
-from octavo.compare.problems import Problem, prepare
-from octavo.compare.reading import InputError
-from octavo.compare.runner import RunLog, Watcher, run
-from octavo.compare.scores import NAMES, choose_score
-from octavo.compare.snippet import params_text, write_snippet
+from octavo.compare.results.snippet import params_text, write_snippet
+from octavo.compare.running.folds import INNER_ROWS, Settings, fit_model, outer_split
+from octavo.compare.running.journal import Journal, problem_key
+from octavo.compare.running.pools import pool_for
+from octavo.compare.running.runner import RunLog, Watcher, run
+from octavo.compare.running.scores import NAMES, choose_score
+from octavo.compare.table.cleaning import Step
+from octavo.compare.table.dependence import neighbour_blocks
+from octavo.compare.table.problems import Problem, prepare
+from octavo.compare.table.reading import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from octavo.compare.saved import SavedModel
+    from octavo.compare.results.saved import SavedModel
 
 PROMISE = 120.0  # seconds within which the folds of a small table are repeated
 REPEATED_ROWS = 2000  # with so many rows tested, repeats add little
@@ -194,7 +200,7 @@ class Comparison:
         model : SavedModel
             With ``predict``, ``predict_proba`` and ``save``.
         """
-        from octavo.compare.saved import saved_winner
+        from octavo.compare.results.saved import saved_winner
 
         return saved_winner(self.problem, self.refit(), self.best.name, probabilities=probabilities)
 
@@ -229,7 +235,7 @@ class Comparison:
         path : Path
             Where it is.
         """
-        from octavo.compare.page import write_page
+        from octavo.compare.results.page import write_page
 
         return write_page(self, Path(path))
 
@@ -466,7 +472,7 @@ def compare(
     with contextlib.ExitStack() as stack:
         watcher: Watcher | None = None if isinstance(progress, bool) else progress
         if progress is True:
-            from octavo.compare.progress_bar import ComparisonBar
+            from octavo.compare.running.progress_bar import ComparisonBar
 
             watcher = stack.enter_context(ComparisonBar())
         budget = None if time_budget is None else 60 * time_budget

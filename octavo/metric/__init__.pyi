@@ -23,3 +23,16 @@ from octavo.metric.ground.neighbors import retrieval_curve as retrieval_curve
 from octavo.metric.ground.transports import threshold_metric as threshold_metric
 from octavo.metric.ground.transports import transport_distances as transport_distances
 from octavo.metric.ground.transports import transport_plan as transport_plan
+from octavo.metric.partial_order.comparison_graph import ComparisonGraph as ComparisonGraph
+from octavo.metric.partial_order.comparison_graph import Contradictions as Contradictions
+from octavo.metric.partial_order.comparison_graph import GraphStats as GraphStats
+from octavo.metric.partial_order.comparison_graph import clean_comparisons as clean_comparisons
+from octavo.metric.partial_order.comparisons import gauc_score as gauc_score
+from octavo.metric.partial_order.constructive import partial_order_embedding as partial_order_embedding
+from octavo.metric.partial_order.cv import MultipleKernelPOECV as MultipleKernelPOECV
+from octavo.metric.partial_order.kernel_helpers import cooccurrence_kernel as cooccurrence_kernel
+from octavo.metric.partial_order.kernel_helpers import probability_product_kernel as probability_product_kernel
+from octavo.metric.partial_order.kernel_helpers import tfidf_kernel as tfidf_kernel
+from octavo.metric.partial_order.multiple_kernels import MultipleKernelPOE as MultipleKernelPOE
+from octavo.metric.partial_order.single_view import KernelPOE as KernelPOE
+from octavo.metric.partial_order.single_view import LinearPOE as LinearPOE

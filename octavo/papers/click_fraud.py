@@ -12,7 +12,7 @@ from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import Run, at_least, at_most, holds, within
 
 PAPER = Paper(
-    key="click_fraud",
+    key="click-fraud",
     title="Detecting Click Fraud in Online Advertising: A Data Mining Approach",
     authors="R. Oentaryo, E.-P. Lim, M. Finegold, D. Lo, F. Zhu, C. Phua, E.-Y. Cheu, G.-E. Yap, "
     "K. Sim, M. N. Nguyen, K. Perera, B. Neupane, M. Faisal, Z. Aung, W. L. Woon, W. Chen, "

@@ -9,7 +9,7 @@ import pytest
 import octavo.compare as package
 
 
-@pytest.mark.parametrize("name", ["workbench", "hazards", "saved"])
+@pytest.mark.parametrize("name", ["workbench", "methods.hazards", "results.saved"])
 def test_examples_print_what_they_say(name):
     module = importlib.import_module(f"octavo.compare.{name}")
     result = doctest.testmod(module)

@@ -21,8 +21,11 @@ ALLOWED = {
     ("cluster/referee/studies.py", "savetxt"): "into a folder that lives as long as the call",
     ("engine/compilation/kernel_cache.py", "pickle.loads"): "behind a checksum, from one's cache",
     ("cli.py", "to_csv"): "into memory",
-    ("compare/saved.py", "joblib.load"): "a model that the user names, told to be a pickle",
-    ("compare/folds.py", "joblib.load"): "what this very comparison put into its own folder",
+    ("compare/results/saved.py", "joblib.load"): "a model that the user names, told to be a pickle",
+    (
+        "compare/running/folds.py",
+        "joblib.load",
+    ): "what this very comparison put into its own folder",
 }
 WRITERS = {"write_text", "write_bytes", "tofile", "savez", "savez_compressed", "savetxt", "to_csv"}
 RUNNERS = {"eval", "exec", "compile"}

@@ -1,1 +1,1 @@
-"""Orders and arcs: distances of rankings, feedback arc sets."""
+"""Graphs and orders: checked link matrices, distances of rankings, feedback arc sets."""

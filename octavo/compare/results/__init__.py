@@ -1,0 +1,1 @@
+"""What a comparison leaves: a page with pictures, code, a saved model."""

@@ -1,0 +1,1 @@
+"""Folds, scores, and the processes that fit them within a budget."""

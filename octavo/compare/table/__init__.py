@@ -1,0 +1,1 @@
+"""From a file to a problem: reading, cleaning, what rows depend on, the task."""

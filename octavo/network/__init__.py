@@ -1,0 +1,5 @@
+"""Networks: signs of links, and links to come."""
+
+from octavo._lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,22 @@
+# Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.network.signed.balance import BalanceReport as BalanceReport
+from octavo.network.signed.balance import balance_report as balance_report
+from octavo.network.signed.balance import embeddedness as embeddedness
+from octavo.network.signed.balance import imbalance as imbalance
+from octavo.network.signed.balance import is_balanced as is_balanced
+from octavo.network.signed.balance import is_weakly_balanced as is_weakly_balanced
+from octavo.network.signed.clustering import SignedSpectralClustering as SignedSpectralClustering
+from octavo.network.signed.completion import SignedCompletion as SignedCompletion
+from octavo.network.signed.cycle_classifier import HigherOrderCycleClassifier as HigherOrderCycleClassifier
+from octavo.network.signed.cycles import cycle_features as cycle_features
+from octavo.network.signed.evaluation import SignScores as SignScores
+from octavo.network.signed.evaluation import cross_validate_signs as cross_validate_signs
+from octavo.network.signed.evaluation import embeddedness_curve as embeddedness_curve
+from octavo.network.signed.evaluation import sign_folds as sign_folds
+from octavo.network.signed.exponential import ExponentialPredictor as ExponentialPredictor
+from octavo.network.signed.groups import correlation_clustering_cost as correlation_clustering_cost
+from octavo.network.signed.groups import group_imbalance as group_imbalance
+from octavo.network.signed.groups import incoherence as incoherence
+from octavo.network.signed.groups import recovery_scale as recovery_scale
+from octavo.network.signed.imbalance_predictor import ImbalancePredictor as ImbalancePredictor
+from octavo.network.signed.walks import signed_katz as signed_katz

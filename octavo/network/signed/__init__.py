@@ -1,0 +1,1 @@
+"""Networks whose links are friendly or hostile: balance, signs that are missing, groups."""
