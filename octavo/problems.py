@@ -730,6 +730,9 @@ PROBLEMS = (
             "A kernel matrix to improve, no new items: `LowRankKernelLearner`; targets for "
             "quadratic forms: `FixedRankPSDRegressor`.",
             "A map that follows dissimilarities while they change: `OnlineMDS`.",
+            "Labelled histograms (bags of words, topics, colours, compositions) whose bins are "
+            "related: `GroundMetricLearner` learns how; a table of dissimilarities that should be "
+            "a metric: `metric_nearness`.",
             "Answers such as 'these two are more alike than those two', and several kinds of "
             "features: `MultipleKernelPOE`; only to clean such answers: `clean_comparisons`.",
         ),
@@ -743,6 +746,10 @@ PROBLEMS = (
             "lmnn",
             "must-link",
             "multidimensional scaling",
+            "optimal transport",
+            "earth mover",
+            "wasserstein",
+            "histogram",
             "triplet comparisons",
             "odd one out",
             "multiple kernel learning",

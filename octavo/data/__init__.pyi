@@ -66,6 +66,8 @@ from octavo.data.loaders.streams import LibsvmChunks as LibsvmChunks
 from octavo.data.metric.fixed_rank import PlantedMetric as PlantedMetric
 from octavo.data.metric.fixed_rank import make_fixed_rank_targets as make_fixed_rank_targets
 from octavo.data.metric.fixed_rank import make_planted_metric as make_planted_metric
+from octavo.data.metric.ground import GroupedHistograms as GroupedHistograms
+from octavo.data.metric.ground import make_grouped_histograms as make_grouped_histograms
 from octavo.data.metric.partial_order import DigitViews as DigitViews
 from octavo.data.metric.partial_order import flip_comparisons as flip_comparisons
 from octavo.data.metric.partial_order import make_digit_views as make_digit_views

@@ -12,6 +12,17 @@ from octavo.metric.fixed_rank.oja import OjaSubspace as OjaSubspace
 from octavo.metric.fixed_rank.online import OnlineFixedRankPSD as OnlineFixedRankPSD
 from octavo.metric.fixed_rank.online_mds import OnlineMDS as OnlineMDS
 from octavo.metric.fixed_rank.regression import FixedRankPSDRegressor as FixedRankPSDRegressor
+from octavo.metric.ground.bin_distances import HellingerTransformer as HellingerTransformer
+from octavo.metric.ground.bin_distances import simplex_distance as simplex_distance
+from octavo.metric.ground.criterion import ground_metric_criterion as ground_metric_criterion
+from octavo.metric.ground.learner import GroundMetricLearner as GroundMetricLearner
+from octavo.metric.ground.nearness import NearnessInfo as NearnessInfo
+from octavo.metric.ground.nearness import metric_nearness as metric_nearness
+from octavo.metric.ground.neighbors import OTNeighborsClassifier as OTNeighborsClassifier
+from octavo.metric.ground.neighbors import retrieval_curve as retrieval_curve
+from octavo.metric.ground.transports import threshold_metric as threshold_metric
+from octavo.metric.ground.transports import transport_distances as transport_distances
+from octavo.metric.ground.transports import transport_plan as transport_plan
 from octavo.metric.partial_order.comparison_graph import ComparisonGraph as ComparisonGraph
 from octavo.metric.partial_order.comparison_graph import Contradictions as Contradictions
 from octavo.metric.partial_order.comparison_graph import GraphStats as GraphStats

@@ -150,6 +150,11 @@ from octavo.plot.metric.fixed_rank import plot_cost_descent as plot_cost_descent
 from octavo.plot.metric.fixed_rank import plot_error_by_rank as plot_error_by_rank
 from octavo.plot.metric.fixed_rank import plot_form_ellipse as plot_form_ellipse
 from octavo.plot.metric.fixed_rank import plot_learned_map as plot_learned_map
+from octavo.plot.metric.ground import plot_bin_map as plot_bin_map
+from octavo.plot.metric.ground import plot_criterion_descent as plot_criterion_descent
+from octavo.plot.metric.ground import plot_error_by_neighbors as plot_error_by_neighbors
+from octavo.plot.metric.ground import plot_ground_metric as plot_ground_metric
+from octavo.plot.metric.ground import plot_transport_flow as plot_transport_flow
 from octavo.plot.metric.partial_order import plot_beta_scores as plot_beta_scores
 from octavo.plot.metric.partial_order import plot_comparison_graph as plot_comparison_graph
 from octavo.plot.metric.partial_order import plot_kernel_shares as plot_kernel_shares
