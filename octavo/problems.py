@@ -796,6 +796,28 @@ PROBLEMS = (
         ("signed network", "trust", "distrust", "balance theory", "friend", "foe", "enemy", "sign"),
         "network/plot_signed",
     ),
+    Problem(
+        "coming-links",
+        "I have snapshots of a graph over time, and want the next one",
+        (
+            "Groups move: `AutoregressiveLinkPredictor` foresees the matrix and its features "
+            "together; `AutoregressiveLinkPredictorCV` chooses its penalties over time.",
+            "Too large for a matrix: `FactorizedLinkPredictor`. No time in it: "
+            "`SparseLowRankDenoiser`, or `link_heuristics` on the sum.",
+            "Only the volumes: `SparseVAR` on the sums of rows or columns.",
+        ),
+        "networkx has scores of pairs in one static graph; statsmodels' VAR knows no graph.",
+        (
+            "link prediction",
+            "dynamic graph",
+            "temporal network",
+            "bipartite",
+            "sales",
+            "vector autoregression",
+            "low rank",
+        ),
+        "network/plot_autoregressive",
+    ),
 )
 
 

@@ -72,6 +72,8 @@ from octavo.data.metric.partial_order import DigitViews as DigitViews
 from octavo.data.metric.partial_order import flip_comparisons as flip_comparisons
 from octavo.data.metric.partial_order import make_digit_views as make_digit_views
 from octavo.data.metric.partial_order import make_taxonomy_comparisons as make_taxonomy_comparisons
+from octavo.data.network.autoregressive import AutoregressiveGraphs as AutoregressiveGraphs
+from octavo.data.network.autoregressive import make_autoregressive_graphs as make_autoregressive_graphs
 from octavo.data.network.signed import WeaklyBalancedNetwork as WeaklyBalancedNetwork
 from octavo.data.network.signed import make_weakly_balanced as make_weakly_balanced
 from octavo.data.online.expert_games import make_expert_game as make_expert_game

@@ -161,6 +161,11 @@ from octavo.plot.metric.partial_order import plot_kernel_shares as plot_kernel_s
 from octavo.plot.metric.partial_order import plot_landmark_weights as plot_landmark_weights
 from octavo.plot.metric.partial_order import plot_order_embedding as plot_order_embedding
 from octavo.plot.metric.partial_order import plot_view_accuracy as plot_view_accuracy
+from octavo.plot.network.autoregressive import plot_auc_by_length as plot_auc_by_length
+from octavo.plot.network.autoregressive import plot_graph_forecast as plot_graph_forecast
+from octavo.plot.network.autoregressive import plot_graph_spectrum as plot_graph_spectrum
+from octavo.plot.network.autoregressive import plot_phase_transition as plot_phase_transition
+from octavo.plot.network.autoregressive import plot_var_coefficients as plot_var_coefficients
 from octavo.plot.network.signed import plot_cycle_surprise as plot_cycle_surprise
 from octavo.plot.network.signed import plot_embeddedness_curve as plot_embeddedness_curve
 from octavo.plot.network.signed import plot_sign_accuracy as plot_sign_accuracy
