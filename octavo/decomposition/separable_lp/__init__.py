@@ -1,0 +1,1 @@
+"""Separable factorisation by linear optimisation, with a guarantee against noise."""
