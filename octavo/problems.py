@@ -797,6 +797,29 @@ PROBLEMS = (
         "network/plot_signed",
     ),
     Problem(
+        "teaching",
+        "I want the fewest examples, questions or tests that pin down which rule is true",
+        (
+            "Any learner that respects the examples must get it: `TeachingAnalysis` finds the "
+            "smallest sets of a table of rules by cases, exactly.",
+            "The learner knows that the examples were chosen for it: subset or recursive teaching "
+            "needs far fewer; `best_protocol` takes the better.",
+            "Rules are fitted classifiers, stumps or conjunctions: `ConceptClass` makes the table.",
+        ),
+        "scikit-learn has nothing for it; an integer program a rule by hand, in `milp` of scipy.",
+        (
+            "teaching set",
+            "teaching dimension",
+            "machine teaching",
+            "curriculum",
+            "few-shot",
+            "minimal examples",
+            "test suite",
+            "diagnosis",
+            "hitting set",
+            "vc dimension",
+        ),
+        "teaching/plot_cooperative",
         "coming-links",
         "I have snapshots of a graph over time, and want the next one",
         (

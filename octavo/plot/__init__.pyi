@@ -253,3 +253,7 @@ from octavo.plot.svm.representatives import plot_hull_errors as plot_hull_errors
 from octavo.plot.svm.representatives import plot_reduction as plot_reduction
 from octavo.plot.svm.representatives import plot_representatives as plot_representatives
 from octavo.plot.svm.representatives import plot_training_times as plot_training_times
+from octavo.plot.teaching.cooperative import plot_concept_matrix as plot_concept_matrix
+from octavo.plot.teaching.cooperative import plot_set_sizes as plot_set_sizes
+from octavo.plot.teaching.cooperative import plot_teaching_dimensions as plot_teaching_dimensions
+from octavo.plot.teaching.cooperative import plot_teaching_hierarchy as plot_teaching_hierarchy
