@@ -820,6 +820,8 @@ PROBLEMS = (
             "vc dimension",
         ),
         "teaching/plot_cooperative",
+    ),
+    Problem(
         "coming-links",
         "I have snapshots of a graph over time, and want the next one",
         (
