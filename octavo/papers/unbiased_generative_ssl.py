@@ -280,7 +280,7 @@ def two_heaps(n: int, seed: int):
     published="asymptotically unbiased",
     where="Theorem 10",
     kind="ordering",
-    seeds=SEEDS,
+    seeds=(100, 101, 102, 103, 104),  # the set-up was looked at with seeds below
     expect=at_most(0.2, because="a fifth of the bias of maximum likelihood in test NLL, at this n"),
 )
 def unbiased_in_the_limit(run: Run) -> float:
