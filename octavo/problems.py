@@ -168,6 +168,9 @@ PROBLEMS = (
         "Few labels, classes of unequal size, or errors of unequal cost",
         (
             "Only positives are labelled: `PUBaggingSVC`.",
+            "All classes have a few labels, and many rows have none: "
+            "`SemiSupervisedGenerativeClassifier` uses them without the bias of EM; "
+            "`unlabelled_value` says whether they help.",
             "One class must be right with a guarantee: `BiasedMPM`; both, whatever the "
             "distribution: `MinimaxProbabilityMachine`.",
             "So few rows that means and covariances are uncertain themselves: "
@@ -179,6 +182,7 @@ PROBLEMS = (
             "imbalance",
             "rare class",
             "positive unlabelled",
+            "semi-supervised",
             "unlabeled",
             "cost sensitive",
             "robust classification",

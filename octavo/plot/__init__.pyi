@@ -1,5 +1,9 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.plot.bayes.gaussian_mixtures import plot_gmm_reduction as plot_gmm_reduction
+from octavo.plot.bayes.generative_ssl import plot_bias_bounds as plot_bias_bounds
+from octavo.plot.bayes.generative_ssl import plot_class_densities as plot_class_densities
+from octavo.plot.bayes.generative_ssl import plot_improvement_bars as plot_improvement_bars
+from octavo.plot.bayes.generative_ssl import plot_unlabelled_curves as plot_unlabelled_curves
 from octavo.plot.bayes.latent_gaussian import plot_correction_bounds as plot_correction_bounds
 from octavo.plot.bayes.latent_gaussian import plot_field_map as plot_field_map
 from octavo.plot.bayes.latent_gaussian import plot_hyper_grid as plot_hyper_grid
