@@ -168,6 +168,9 @@ PROBLEMS = (
         "Few labels, classes of unequal size, or errors of unequal cost",
         (
             "Only positives are labelled: `PUBaggingSVC`.",
+            "All classes have a few labels, and many rows have none: "
+            "`SemiSupervisedGenerativeClassifier` uses them without the bias of EM; "
+            "`unlabelled_value` says whether they help.",
             "One class must be right with a guarantee: `BiasedMPM`; both, whatever the "
             "distribution: `MinimaxProbabilityMachine`.",
             "So few rows that means and covariances are uncertain themselves: "
@@ -179,6 +182,7 @@ PROBLEMS = (
             "imbalance",
             "rare class",
             "positive unlabelled",
+            "semi-supervised",
             "unlabeled",
             "cost sensitive",
             "robust classification",
@@ -453,6 +457,9 @@ PROBLEMS = (
             "A distance that needs no density: `MMD`, `EnergyDistance`.",
             "Kullback-Leibler, Rényi and other divergences: `divergence`; in closed form with "
             "kernels: `CauchySchwarzDivergence`. Entropy: `entropy`.",
+            "A classifier suits the samples, or a lower bound is wanted: `CostCurveDivergence`. "
+            "Probabilities are known: `CsiszarDivergence`.",
+            "Tell the two apart as well: `WitnessClassifier`.",
             "Is an estimate to be believed at your sample size: `quick_test`.",
         ),
         "Nothing; scipy has tests in one dimension.",
@@ -467,6 +474,29 @@ PROBLEMS = (
             "distribution shift",
         ),
         "info/plot_divergences_kernels",
+    ),
+    Problem(
+        "costs",
+        "Mistakes of two kinds cost differently, and I want to judge a classifier by that",
+        (
+            "Probabilities, by the costs that matter: `ProperLoss` makes a scorer from a weight "
+            "over costs.",
+            "Scores, over all costs at once: `risk_curve`, and `weighted_risk` in place of the "
+            "AUC.",
+        ),
+        "`log_loss`, `brier_score_loss`, `roc_auc_score`, whose weights over costs are fixed or "
+        "left to the data; `TunedThresholdClassifierCV` for one known cost.",
+        (
+            "cost-sensitive",
+            "cost curve",
+            "proper scoring rule",
+            "custom loss",
+            "auc alternative",
+            "roc curve",
+            "calibration",
+            "surrogate loss",
+        ),
+        "info/plot_binary_experiments",
     ),
     Problem(
         "sets",
@@ -592,6 +622,8 @@ PROBLEMS = (
             "Some rows are pure, single entries are wrong, or there are outliers, in up to some "
             "thousand rows: `SeparableNMFLP`.",
             "Sources are independent, also as groups: `IndependentSubspaceAnalysis`.",
+            "Each row sees the sources at other times or places: `AnechoicMixture`.",
+            "Smooth signals behind an unknown nonlinear map: `XSFA`.",
             "The smallest ellipsoid around points: `min_volume_ellipsoid`.",
         ),
         "`NMF`, `LatentDirichletAllocation`, `FastICA`.",
@@ -604,20 +636,79 @@ PROBLEMS = (
             "ica",
             "archetypes",
             "optimal design",
+            "time delays",
+            "muscle synergies",
+            "shifted spectra",
+            "nonlinear mixture",
         ),
         "decomposition/plot_separable_rounding",
+    ),
+    Problem(
+        "slow",
+        "Find what changes slowly behind fast measurements: states, positions, wear",
+        (
+            "The slowest functions of a series, also of a stream: `SFA`.",
+            "Several slow signals that were mixed by an unknown map: `XSFA`.",
+        ),
+        "`PCA`, which looks for variance, not for slowness.",
+        (
+            "slow feature analysis",
+            "time series",
+            "unsupervised",
+            "sensor",
+            "drift",
+            "driving force",
+        ),
+        "decomposition/plot_slowness_spectrum",
     ),
     Problem(
         "clusters",
         "Group rows, or find out whether a clustering method can be trusted",
         (
+            "Any shape, in few columns, with rows that belong nowhere: "
+            "`LevelSetSpectralClustering`; `scale_path` and `level_tree` show how many clusters "
+            "there are at which scale and level.",
             "Any shape, very many rows: `fast_spectral_clusters`.",
             "Which algorithm finds clusters that overlap so much: `ClusteringReferee` and "
             "`make_overlap_mixture`.",
         ),
         "`KMeans`, `HDBSCAN`, `SpectralClustering`, `GaussianMixture`.",
-        ("clustering", "spectral clustering", "cluster overlap", "benchmark", "simulation study"),
+        (
+            "clustering",
+            "spectral clustering",
+            "density clustering",
+            "dbscan",
+            "noise",
+            "cluster tree",
+            "cluster overlap",
+            "benchmark",
+            "simulation study",
+        ),
         "cluster/plot_referee",
+    ),
+    Problem(
+        "communities",
+        "Find communities of a network, of any size, and know what the quality function promises",
+        (
+            "Clusters that do not depend on the rest of the network: `GraphClustering` with "
+            "`AdaptiveScaleModularity`, and `advise_scale` for its parameters.",
+            "Modularity, Potts models or cuts with one fast search: `GraphClustering` with "
+            "`Modularity` or `ConstantPotts`.",
+            "A quality function of your own: `check_axioms` finds graphs on which it misbehaves.",
+        ),
+        "`SpectralClustering(affinity='precomputed')` for a known number of clusters.",
+        (
+            "community detection",
+            "graph clustering",
+            "network",
+            "modularity",
+            "louvain",
+            "leiden",
+            "resolution limit",
+            "constant potts",
+            "normalized cut",
+        ),
+        "cluster/plot_communities",
     ),
     Problem(
         "recordings",
@@ -651,6 +742,11 @@ PROBLEMS = (
             "A kernel matrix to improve, no new items: `LowRankKernelLearner`; targets for "
             "quadratic forms: `FixedRankPSDRegressor`.",
             "A map that follows dissimilarities while they change: `OnlineMDS`.",
+            "Labelled histograms (bags of words, topics, colours, compositions) whose bins are "
+            "related: `GroundMetricLearner` learns how; a table of dissimilarities that should be "
+            "a metric: `metric_nearness`.",
+            "Answers such as 'these two are more alike than those two', and several kinds of "
+            "features: `MultipleKernelPOE`; only to clean such answers: `clean_comparisons`.",
         ),
         "`NeighborhoodComponentsAnalysis` from labels, with all pairs at once; `MDS` for a map "
         "that is made once.",
@@ -662,6 +758,14 @@ PROBLEMS = (
             "lmnn",
             "must-link",
             "multidimensional scaling",
+            "optimal transport",
+            "earth mover",
+            "wasserstein",
+            "histogram",
+            "triplet comparisons",
+            "odd one out",
+            "multiple kernel learning",
+            "gnmds",
         ),
         "metric/plot_fixed_rank",
     ),
@@ -703,6 +807,53 @@ PROBLEMS = (
         "scikit-learn's SpectralClustering takes similarities only, and has no word for enmity.",
         ("signed network", "trust", "distrust", "balance theory", "friend", "foe", "enemy", "sign"),
         "network/plot_signed",
+    ),
+    Problem(
+        "teaching",
+        "I want the fewest examples, questions or tests that pin down which rule is true",
+        (
+            "Any learner that respects the examples must get it: `TeachingAnalysis` finds the "
+            "smallest sets of a table of rules by cases, exactly.",
+            "The learner knows that the examples were chosen for it: subset or recursive teaching "
+            "needs far fewer; `best_protocol` takes the better.",
+            "Rules are fitted classifiers, stumps or conjunctions: `ConceptClass` makes the table.",
+        ),
+        "scikit-learn has nothing for it; an integer program a rule by hand, in `milp` of scipy.",
+        (
+            "teaching set",
+            "teaching dimension",
+            "machine teaching",
+            "curriculum",
+            "few-shot",
+            "minimal examples",
+            "test suite",
+            "diagnosis",
+            "hitting set",
+            "vc dimension",
+        ),
+        "teaching/plot_cooperative",
+    ),
+    Problem(
+        "coming-links",
+        "I have snapshots of a graph over time, and want the next one",
+        (
+            "Groups move: `AutoregressiveLinkPredictor` foresees the matrix and its features "
+            "together; `AutoregressiveLinkPredictorCV` chooses its penalties over time.",
+            "Too large for a matrix: `FactorizedLinkPredictor`. No time in it: "
+            "`SparseLowRankDenoiser`, or `link_heuristics` on the sum.",
+            "Only the volumes: `SparseVAR` on the sums of rows or columns.",
+        ),
+        "networkx has scores of pairs in one static graph; statsmodels' VAR knows no graph.",
+        (
+            "link prediction",
+            "dynamic graph",
+            "temporal network",
+            "bipartite",
+            "sales",
+            "vector autoregression",
+            "low rank",
+        ),
+        "network/plot_autoregressive",
     ),
 )
 

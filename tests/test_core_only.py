@@ -14,7 +14,12 @@ from tests.conformance.discovery import PACKAGE
 ROOT = PACKAGE.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # What an extra installs under another name than its own.
-IMPORTED_AS = {"python-crfsuite": "pycrfsuite", "dask[distributed]": "dask", "cma": "cma"}
+IMPORTED_AS = {
+    "python-crfsuite": "pycrfsuite",
+    "dask[distributed]": "dask",
+    "cma": "cma",
+    "POT": "ot",
+}
 BESIDES = ["distributed", "mpi4py", "IPython", "sphinx", "pytest"]
 
 

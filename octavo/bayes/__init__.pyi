@@ -1,5 +1,15 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.bayes.gaussian_mixtures.reduction import GMMReduction as GMMReduction
+from octavo.bayes.generative_ssl.cross_validated import SemiSupervisedGenerativeClassifierCV as SemiSupervisedGenerativeClassifierCV
+from octavo.bayes.generative_ssl.divergences import KLDecomposition as KLDecomposition
+from octavo.bayes.generative_ssl.divergences import bias_bounds as bias_bounds
+from octavo.bayes.generative_ssl.divergences import kl_decomposition as kl_decomposition
+from octavo.bayes.generative_ssl.divergences import semi_supervised_kl as semi_supervised_kl
+from octavo.bayes.generative_ssl.estimator import SemiSupervisedGenerativeClassifier as SemiSupervisedGenerativeClassifier
+from octavo.bayes.generative_ssl.study import SemiSupervisedStudy as SemiSupervisedStudy
+from octavo.bayes.generative_ssl.study import semi_supervised_study as semi_supervised_study
+from octavo.bayes.generative_ssl.variance import UnlabelledValue as UnlabelledValue
+from octavo.bayes.generative_ssl.variance import unlabelled_value as unlabelled_value
 from octavo.bayes.latent_gaussian.besag import BesagSpatialModel as BesagSpatialModel
 from octavo.bayes.latent_gaussian.cox import LogGaussianCoxProcess as LogGaussianCoxProcess
 from octavo.bayes.latent_gaussian.densities import Marginal as Marginal

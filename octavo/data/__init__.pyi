@@ -1,4 +1,9 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.data.cluster.clique_graphs import make_cliques_and_random as make_cliques_and_random
+from octavo.data.cluster.clique_graphs import make_ring_of_cliques as make_ring_of_cliques
+from octavo.data.cluster.noisy_moons import make_noisy_moons as make_noisy_moons
+from octavo.data.decomposition.anechoic import AnechoicSample as AnechoicSample
+from octavo.data.decomposition.anechoic import make_anechoic_mixture as make_anechoic_mixture
 from octavo.data.decomposition.near_separable import make_near_separable as make_near_separable
 from octavo.data.decomposition.near_separable import make_swimmer as make_swimmer
 from octavo.data.decomposition.outlier_subspaces import OutlierSubspace as OutlierSubspace
@@ -7,6 +12,9 @@ from octavo.data.decomposition.separable import AnchorCorpus as AnchorCorpus
 from octavo.data.decomposition.separable import SeparableSample as SeparableSample
 from octavo.data.decomposition.separable import make_anchor_corpus as make_anchor_corpus
 from octavo.data.decomposition.separable import make_separable as make_separable
+from octavo.data.decomposition.slow_sources import make_colored_noise as make_colored_noise
+from octavo.data.decomposition.slow_sources import make_postnonlinear_mixture as make_postnonlinear_mixture
+from octavo.data.decomposition.slow_sources import make_spiral_mixture as make_spiral_mixture
 from octavo.data.decomposition.subspace_sources import SubspaceMixture as SubspaceMixture
 from octavo.data.decomposition.subspace_sources import make_subspace_mixture as make_subspace_mixture
 from octavo.data.graphical.node_networks import NodePerturbedNetworks as NodePerturbedNetworks
@@ -58,6 +66,14 @@ from octavo.data.loaders.streams import LibsvmChunks as LibsvmChunks
 from octavo.data.metric.fixed_rank import PlantedMetric as PlantedMetric
 from octavo.data.metric.fixed_rank import make_fixed_rank_targets as make_fixed_rank_targets
 from octavo.data.metric.fixed_rank import make_planted_metric as make_planted_metric
+from octavo.data.metric.ground import GroupedHistograms as GroupedHistograms
+from octavo.data.metric.ground import make_grouped_histograms as make_grouped_histograms
+from octavo.data.metric.partial_order import DigitViews as DigitViews
+from octavo.data.metric.partial_order import flip_comparisons as flip_comparisons
+from octavo.data.metric.partial_order import make_digit_views as make_digit_views
+from octavo.data.metric.partial_order import make_taxonomy_comparisons as make_taxonomy_comparisons
+from octavo.data.network.autoregressive import AutoregressiveGraphs as AutoregressiveGraphs
+from octavo.data.network.autoregressive import make_autoregressive_graphs as make_autoregressive_graphs
 from octavo.data.network.signed import WeaklyBalancedNetwork as WeaklyBalancedNetwork
 from octavo.data.network.signed import make_weakly_balanced as make_weakly_balanced
 from octavo.data.online.expert_games import make_expert_game as make_expert_game

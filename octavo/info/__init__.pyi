@@ -1,4 +1,24 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.info.binary_experiments.bounds import extended_convolution as extended_convolution
+from octavo.info.binary_experiments.bounds import generalized_pinsker as generalized_pinsker
+from octavo.info.binary_experiments.bounds import pinsker_bound as pinsker_bound
+from octavo.info.binary_experiments.bounds import psi_transform as psi_transform
+from octavo.info.binary_experiments.bounds import surrogate_regret_bound as surrogate_regret_bound
+from octavo.info.binary_experiments.csiszar import CsiszarDivergence as CsiszarDivergence
+from octavo.info.binary_experiments.csiszar import f_divergence as f_divergence
+from octavo.info.binary_experiments.curves import RiskCurve as RiskCurve
+from octavo.info.binary_experiments.curves import risk_curve as risk_curve
+from octavo.info.binary_experiments.curves import risk_to_roc as risk_to_roc
+from octavo.info.binary_experiments.curves import roc_to_risk as roc_to_risk
+from octavo.info.binary_experiments.curves import threshold_risk as threshold_risk
+from octavo.info.binary_experiments.curves import weighted_risk as weighted_risk
+from octavo.info.binary_experiments.losses import ProperLoss as ProperLoss
+from octavo.info.binary_experiments.losses import bregman_information as bregman_information
+from octavo.info.binary_experiments.losses import is_proper as is_proper
+from octavo.info.binary_experiments.losses import statistical_information as statistical_information
+from octavo.info.binary_experiments.samples import CostCurveDivergence as CostCurveDivergence
+from octavo.info.binary_experiments.samples import VariationalDivergence as VariationalDivergence
+from octavo.info.binary_experiments.witness import WitnessClassifier as WitnessClassifier
 from octavo.info.closed_forms.accuracy import AccuracyRow as AccuracyRow
 from octavo.info.closed_forms.accuracy import AccuracyTable as AccuracyTable
 from octavo.info.closed_forms.accuracy import accuracy_table as accuracy_table

@@ -1,4 +1,16 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.network.autoregressive.calibration import CalibratedPenalties as CalibratedPenalties
+from octavo.network.autoregressive.calibration import calibrate_penalties as calibrate_penalties
+from octavo.network.autoregressive.choice import AutoregressiveLinkPredictorCV as AutoregressiveLinkPredictorCV
+from octavo.network.autoregressive.combined_shrinkage import prox_nuclear_l1 as prox_nuclear_l1
+from octavo.network.autoregressive.evaluation import feature_error as feature_error
+from octavo.network.autoregressive.evaluation import link_auc as link_auc
+from octavo.network.autoregressive.evaluation import phase_transition as phase_transition
+from octavo.network.autoregressive.factorized import FactorizedLinkPredictor as FactorizedLinkPredictor
+from octavo.network.autoregressive.heuristics import link_heuristics as link_heuristics
+from octavo.network.autoregressive.predictor import AutoregressiveLinkPredictor as AutoregressiveLinkPredictor
+from octavo.network.autoregressive.static import SparseLowRankDenoiser as SparseLowRankDenoiser
+from octavo.network.autoregressive.static import SparseVAR as SparseVAR
 from octavo.network.signed.balance import BalanceReport as BalanceReport
 from octavo.network.signed.balance import balance_report as balance_report
 from octavo.network.signed.balance import embeddedness as embeddedness

@@ -6,6 +6,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -36,9 +37,16 @@ def family_files(folder: str, method: Method, ending: str) -> list[Path]:
     return [single] if single.exists() else sorted(several)
 
 
+# Names that two rooms have, each with its own meaning.
+SHARED = {"required_samples": {"linear", "decomposition"}}  # for privacy; to resolve a slowness
+
+
 def test_every_public_name_of_a_room_is_in_one_record():
     recorded = [member for _, method in PAIRS for member in method.members]
-    assert len(recorded) == len(set(recorded)), "a member is recorded twice"
+    twice = {name for name, count in Counter(recorded).items() if count > 1}
+    assert twice == set(SHARED), "a member is recorded twice"
+    for name, rooms_of_it in SHARED.items():
+        assert {method.room for _, method in PAIRS if name in method.members} == rooms_of_it
     public = {name for room in rooms() for name in public_names(room)}
     assert public == set(recorded)
 
@@ -146,7 +154,7 @@ def test_public_members_are_in_the_modules_all():
 
 def test_members_point_to_their_method():
     for member, name in members_of_records().items():
-        assert find_method(member)[1].name == name
+        assert member in SHARED or find_method(member)[1].name == name
 
 
 def test_discovery_finds_what_lies_deep():

@@ -20,6 +20,7 @@ BANNED = {
         "metric.OnlineFixedRankPSD",
         "metric.LowRank",
         "metric.PSDPolar",
+        "metric.simplex_distance",
         "kernel.pard_kkt",
         "kernel.group_lasso_kkt",
         "kernel.vskl_oracle",
@@ -34,7 +35,12 @@ BANNED = {
         "kernel.SimpleMKLClassifier",
     ),
     "lams": (),
-    "reg": (),
+    "reg": (
+        # POT's word for the smoothing of transport, which is no penalty of a model
+        "metric.GroundMetricLearner",
+        "metric.OTNeighborsClassifier",
+        "metric.transport_",
+    ),
     "reg2": (),
     "ridge": (),
     "l1": (),
@@ -86,6 +92,8 @@ BANNED = {
         "search.central_composite",
         "search.fractional_factorial",
         "survival.MismatchOutlierDetector",
+        "metric.GroundMetricLearner",
+        "metric.ground_metric_criterion",
     ),
 }
 CLASSES = [(f"{p}.{n}", t) for p, n, t in public_objects() if p != "plot" and inspect.isclass(t)]

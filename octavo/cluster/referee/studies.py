@@ -130,7 +130,9 @@ class ClusteringReferee:
         Scikit-learn clusterers (they are told the number of clusters), functions of
         (X, n_clusters) that return labels, or `ExternalClusterer`.
     metrics : str, list of str or dict of str to callable, default="adjusted_rand"
-        Agreement with the truth; outliers are not counted.
+        Agreement with the truth; outliers are not counted. Points that a clusterer calls noise (a
+        label of -1) count as one more group: calling a cluster's points noise costs what tearing
+        them off would, and calling outliers noise gains nothing.
     n_samples, n_components, n_features : int or list of int, default=100, 5, 5
         Sizes; every combination is tried.
     overlaps : float or list of float, default=(0.1, 0.01, 0.001)

@@ -55,6 +55,14 @@ def masks_of_members(members: NDArray[np.integer], n: int) -> Masks:
     return masks
 
 
+def masks_of_table(table: NDArray[np.bool_]) -> Masks:
+    """Return one row per row of a boolean table, whose columns are the members."""
+    words = np.zeros((table.shape[0], 8 * n_words(table.shape[1])), np.uint8)
+    packed = np.packbits(table, axis=1, bitorder="little")
+    words[:, : packed.shape[1]] = packed
+    return words.view("<u8").astype(np.uint64)
+
+
 def members_of(mask: NDArray[np.uint64]) -> tuple[int, ...]:
     """Return the members of one set in ascending order."""
     return tuple(

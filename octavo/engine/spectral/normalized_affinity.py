@@ -1,7 +1,8 @@
 """Clusters of a weighted graph from the eigenvectors of its normalised affinity.
 
 Affinities are dense, symmetric and not negative, with a zero diagonal. 1 - D^(-1/2) A D^(-1/2) is
-the normalised Laplacian: as many of its eigenvalues are zero as the graph has parts.
+the normalised Laplacian: as many of its eigenvalues are zero as the graph has parts. The
+eigenvectors are those of `octavo.engine.spectral.embedding`, which takes sparse graphs too.
 
 References: Ng, Jordan and Weiss (2002), "On spectral clustering: analysis and an algorithm", NIPS;
 von Luxburg (2007), "A tutorial on spectral clustering", Statistics and Computing 17, section 8.3,
@@ -15,15 +16,12 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.spectral.embedding import embed_affinity, normalized_matrix, unit_rows
 
 
 def normalized_affinity(affinity: Floats) -> Floats:
     """Return D^(-1/2) A D^(-1/2); nodes without an edge keep one to themselves."""
-    A = np.array(affinity, dtype=np.float64)
-    alone = A.sum(axis=1) <= 0.0
-    A[alone, alone] = 1.0
-    root = np.sqrt(A.sum(axis=1))
-    return A / np.outer(root, root)
+    return normalized_matrix(affinity)[0].toarray()
 
 
 def count_clusters(affinity: Floats) -> int:
@@ -36,9 +34,7 @@ def count_clusters(affinity: Floats) -> int:
 
 def spectral_embedding(affinity: Floats, n_clusters: int) -> Floats:
     """Return the leading eigenvectors of the normalised affinity, with rows of unit length."""
-    vectors = np.linalg.eigh(normalized_affinity(affinity))[1][:, -n_clusters:]
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(length > 0.0, length, 1.0)
+    return unit_rows(embed_affinity(affinity, n_clusters).vectors)
 
 
 def spectral_labels(affinity: Floats, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:

@@ -345,7 +345,8 @@ class FDivergence(DivergenceEstimator):
     """Any f-divergence of distributions that lie close, by its second-order expansion.
 
     D_f = ∫ q f(p/q) is f''(1)/2 times the χ² divergence, up to terms of third order in p/q - 1:
-    good where the distributions are near each other, and no further.
+    good where the distributions are near each other, and no further. For distributions that are
+    known see `CsiszarDivergence`; for samples that lie apart, `CostCurveDivergence`.
 
     Parameters
     ----------

@@ -1,0 +1,1 @@
+"""Generative classifiers that learn from labelled and unlabelled rows."""

@@ -1,0 +1,1 @@
+"""Spectral clustering of the points where their density is high."""

@@ -1,0 +1,1 @@
+"""Points and graphs with known groups, from the papers' generators."""

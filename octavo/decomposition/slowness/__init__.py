@@ -1,0 +1,1 @@
+"""Slow features of time series, and sources behind a nonlinear mixture."""

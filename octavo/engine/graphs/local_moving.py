@@ -1,0 +1,512 @@
+"""Clusters of a graph by local moving, refinement and aggregation, for any sum of cluster terms.
+
+The quality of a clustering is Σ_c q(w_c, v_c, n_c): w_c the weight within cluster c (each link
+twice, a loop once), v_c its volume and n_c its number of nodes. Nodes move to the neighbouring
+cluster (or to one of their own) that gains most, from a queue of nodes whose surroundings have
+changed; clusters become nodes and the search goes on with those. Since q sees nothing but (w, v,
+n), aggregation is exact. With refinement (Leiden) a cluster may be taken apart again: nodes of the
+next level are connected parts of clusters, not clusters.
+
+Two families of terms are compiled, in one kernel each and for one type: the kind is a number, so
+that a first call compiles once whatever the quality is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.arrays import Floats
+
+Indices = NDArray[Any]  # labels and places: int32 in the kernels, whatever comes from outside
+QUADRATIC, ADAPTIVE = 0, 1
+_ROUNDING = 1e-12  # a gain below this share of the terms that it is the difference of is none
+_MAX_PASSES = 50
+_LEAST_GAIN = 1e-5  # of a pass, as a share of the quality; another would gain less
+
+
+class Term(NamedTuple):
+    """A cluster term q(w, v, n) by family and three constants.
+
+    QUADRATIC is first w - (second v)² - third n²; ADAPTIVE is w / d - (v / d)² with d = first +
+    second v, and 0 where d is 0.
+    """
+
+    kind: int
+    first: float
+    second: float
+    third: float
+
+
+class FlatGraph(NamedTuple):
+    """An undirected graph: links between different nodes as CSR, and what each node holds."""
+
+    indptr: Indices
+    indices: Indices
+    weights: Floats
+    loops: Floats
+    volumes: Floats
+    sizes: Floats
+
+
+class Clustering(NamedTuple):
+    """Labels of the nodes, their quality, and the labels after each level of each pass."""
+
+    labels: Indices
+    quality: float
+    levels: list[Indices]
+
+
+def flat_graph(matrix: sp.csr_array) -> FlatGraph:
+    """Return the arrays of a symmetric sparse matrix; a diagonal entry is a loop.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        Canonical, symmetric, not negative.
+
+    Returns
+    -------
+    graph : FlatGraph
+    """
+    loops = np.asarray(matrix.diagonal(), dtype=np.float64)
+    volumes = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+    if loops.any():
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        off = rows != matrix.indices
+        starts = np.concatenate([[0], np.cumsum(off)])[matrix.indptr]
+        indices, weights = matrix.indices[off], matrix.data[off]
+    else:
+        starts, indices, weights = matrix.indptr, matrix.indices, matrix.data
+    return FlatGraph(
+        np.ascontiguousarray(starts, dtype=np.int64),
+        np.ascontiguousarray(indices, dtype=np.int32),
+        np.ascontiguousarray(weights, dtype=np.float64),
+        loops,
+        volumes,
+        np.ones(matrix.shape[0]),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _term(kind, first, second, third, w, v, n):
+    if kind == 0:
+        return first * w - (second * v) * (second * v) - third * n * n
+    d = first + second * v
+    if d <= 0.0:
+        return 0.0
+    return w / d - (v / d) * (v / d)
+
+
+@njit(cache=True, nogil=True)
+def _add_up(indptr, indices, weights, loops, volumes, sizes, labels, w, v, size):
+    """Add w, v and n of each cluster to three arrays of zeros."""
+    for i in range(loops.shape[0]):
+        c = labels[i]
+        inside = loops[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            if labels[indices[k]] == c:
+                inside += weights[k]
+        w[c] += inside
+        v[c] += volumes[i]
+        size[c] += sizes[i]
+
+
+def cluster_sums(graph: FlatGraph, labels: Indices) -> tuple[Floats, Floats, Floats]:
+    """Return w, v and n of each cluster, as many as there are nodes.
+
+    Parameters
+    ----------
+    graph : FlatGraph
+    labels : ndarray of shape (n,)
+        Whole numbers from 0 to n - 1.
+
+    Returns
+    -------
+    w, v, n : ndarray of shape (n,)
+    """
+    w, v, size = np.zeros((3, len(graph.loops)))
+    _add_up(*graph, np.asarray(labels, dtype=np.int32), w, v, size)
+    return w, v, size
+
+
+# Kernels get their work space from outside: numpy's calls take most of the time to compile.
+
+
+@njit(cache=True, nogil=True)
+def _move(
+    indptr, indices, weights, loops, volumes, sizes, labels, queue, kind, first, second, third,
+    cw, cv, cn, cq, toward, members, free, touched, waiting,
+):  # fmt: skip
+    """Move single nodes until none gains; return how many moves were made."""
+    n = loops.shape[0]
+    for i in range(n):
+        members[labels[i]] += 1
+    n_free = 0
+    for c in range(n):
+        if members[c] == 0:
+            free[n_free] = c
+            n_free += 1
+        else:
+            cq[c] = _term(kind, first, second, third, cw[c], cv[c], cn[c])
+    head, count, moves = 0, n, 0
+    while count > 0:
+        i = queue[head]
+        head = head + 1 if head + 1 < n else 0
+        count -= 1
+        waiting[i] = False
+        old = labels[i]
+        n_touched = 0
+        for k in range(indptr[i], indptr[i + 1]):
+            c = labels[indices[k]]
+            if toward[c] == 0.0:
+                touched[n_touched] = c
+                n_touched += 1
+            toward[c] += weights[k]
+        loop, volume, size = loops[i], volumes[i], sizes[i]
+        alone = members[old] == 1
+        w_left = cw[old] - 2.0 * toward[old] - loop
+        v_left, n_left = cv[old] - volume, cn[old] - size
+        if alone:
+            left = 0.0
+        else:
+            left = _term(kind, first, second, third, w_left, v_left, n_left)
+        leaving = left - cq[old]
+        best, target, best_q = 0.0, old, 0.0
+        for t in range(n_touched):
+            c = touched[t]
+            if c != old:
+                q = _term(
+                    kind, first, second, third,
+                    cw[c] + 2.0 * toward[c] + loop, cv[c] + volume, cn[c] + size,
+                )  # fmt: skip
+                gain = q - cq[c] + leaving
+                if gain > best and gain > _ROUNDING * (abs(q) + abs(cq[c]) + abs(leaving)):
+                    best, target, best_q = gain, c, q
+        if not alone:
+            q = _term(kind, first, second, third, loop, volume, size)
+            gain = q + leaving
+            if gain > best and gain > _ROUNDING * (abs(q) + abs(left) + abs(cq[old])):
+                best, target, best_q = gain, free[n_free - 1], q
+        if target != old:
+            moves += 1
+            if members[target] == 0:
+                n_free -= 1
+            cw[old], cv[old], cn[old], cq[old] = w_left, v_left, n_left, left
+            members[old] -= 1
+            if alone:
+                cw[old] = cv[old] = cn[old] = 0.0
+                free[n_free] = old
+                n_free += 1
+            cw[target] += 2.0 * toward[target] + loop
+            cv[target] += volume
+            cn[target] += size
+            cq[target] = best_q
+            members[target] += 1
+            labels[i] = target
+            for k in range(indptr[i], indptr[i + 1]):
+                j = indices[k]
+                if labels[j] != target and not waiting[j]:
+                    waiting[j] = True
+                    place = head + count
+                    queue[place if place < n else place - n] = j
+                    count += 1
+        for t in range(n_touched):
+            toward[touched[t]] = 0.0
+    return moves
+
+
+@njit(cache=True, nogil=True)
+def _refine(
+    indptr, indices, weights, loops, volumes, sizes, labels, order, kind, first, second, third,
+    pw, pv, pn, pq, toward, parts, touched, single,
+):  # fmt: skip
+    """Fill in connected parts of clusters: single nodes join a part of theirs that gains most."""
+    n = loops.shape[0]
+    for i in range(n):
+        pq[i] = _term(kind, first, second, third, pw[i], pv[i], pn[i])
+    for o in range(n):
+        i = order[o]
+        if not single[i]:
+            continue  # others have joined it: moving it could cut their part in two
+        n_touched = 0
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            if labels[j] == labels[i]:
+                p = parts[j]
+                if toward[p] == 0.0:
+                    touched[n_touched] = p
+                    n_touched += 1
+                toward[p] += weights[k]
+        best, target, best_q = 0.0, i, 0.0
+        for t in range(n_touched):
+            p = touched[t]
+            q = _term(
+                kind, first, second, third,
+                pw[p] + 2.0 * toward[p] + loops[i], pv[p] + volumes[i], pn[p] + sizes[i],
+            )  # fmt: skip
+            gain = q - pq[p] - pq[i]
+            if gain > best and gain > _ROUNDING * (abs(q) + abs(pq[p]) + abs(pq[i])):
+                best, target, best_q = gain, p, q
+        if target != i:
+            pw[target] += 2.0 * toward[target] + loops[i]
+            pv[target] += volumes[i]
+            pn[target] += sizes[i]
+            pq[target] = best_q
+            parts[i] = target
+            single[target] = False
+        for t in range(n_touched):
+            toward[touched[t]] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def _renumber(labels, names):
+    """Number labels 0, 1, ... as they come, in place; names is an array of -1."""
+    count = 0
+    for i in range(labels.shape[0]):
+        if names[labels[i]] < 0:
+            names[labels[i]] = count
+            count += 1
+        labels[i] = names[labels[i]]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _gather(
+    indptr, indices, weights, loops, volumes, sizes, labels, members, starts,
+    new_ptr, new_indices, new_weights, new_loops, new_volumes, new_sizes, toward,
+):  # fmt: skip
+    """Fill in the graph of clusters, given their members; return the number of its links."""
+    filled = 0
+    for c in range(new_loops.shape[0]):
+        begin = filled
+        for m in range(starts[c], starts[c + 1]):
+            i = members[m]
+            new_loops[c] += loops[i]
+            new_volumes[c] += volumes[i]
+            new_sizes[c] += sizes[i]
+            for k in range(indptr[i], indptr[i + 1]):
+                d = labels[indices[k]]
+                if d == c:
+                    new_loops[c] += weights[k]
+                else:
+                    if toward[d] == 0.0:
+                        new_indices[filled] = d
+                        filled += 1
+                    toward[d] += weights[k]
+        for k in range(begin, filled):
+            new_weights[k] = toward[new_indices[k]]
+            toward[new_indices[k]] = 0.0
+        new_ptr[c + 1] = filled
+    return filled
+
+
+def renumbered(labels: Indices) -> int:
+    """Number int32 labels 0, 1, ... as they come, in place, and return how many there are.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+
+    Returns
+    -------
+    count : int
+    """
+    return int(_renumber(labels, np.full(len(labels), -1, dtype=np.int32)))
+
+
+def aggregated(graph: FlatGraph, labels: Indices, count: int) -> FlatGraph:
+    """Return the graph whose nodes are the clusters; a cluster's loop is all within it.
+
+    Parameters
+    ----------
+    graph : FlatGraph
+    labels : ndarray of shape (n,)
+        Whole numbers from 0 to count - 1.
+    count : int
+        Number of clusters.
+
+    Returns
+    -------
+    graph : FlatGraph
+    """
+    members = np.argsort(labels, kind="stable").astype(np.int32)
+    starts = np.zeros(count + 1, dtype=np.int64)
+    starts[1:] = np.cumsum(np.bincount(labels, minlength=count))
+    indptr, indices = np.zeros(count + 1, dtype=np.int64), np.empty_like(graph.indices)
+    weights, (loops, volumes, sizes, toward) = np.empty_like(graph.weights), np.zeros((4, count))
+    filled = _gather(
+        *graph, labels, members, starts, indptr, indices, weights, loops, volumes, sizes, toward
+    )
+    return FlatGraph(
+        indptr, indices[:filled].copy(), weights[:filled].copy(), loops, volumes, sizes
+    )
+
+
+def _moved(graph: FlatGraph, labels: Indices, order: Indices, term: Term) -> int:
+    """Move nodes in place from labels, in that order at first; return the number of moves."""
+    n = len(labels)
+    floats, wholes = np.zeros((2, n)), np.zeros((3, n), dtype=np.int32)
+    waiting = np.ones(n, dtype=np.bool_)
+    sums = cluster_sums(graph, labels)
+    return int(_move(*graph, labels, order.copy(), *term, *sums, *floats, *wholes, waiting))
+
+
+def _parts(graph: FlatGraph, labels: Indices, order: Indices, term: Term) -> Indices:
+    """Return connected parts of clusters."""
+    n = len(labels)
+    parts = np.arange(n, dtype=np.int32)
+    _refine(
+        *graph, labels, order, *term, graph.loops.copy(), graph.volumes.copy(), graph.sizes.copy(),
+        *np.zeros((2, n)), parts, np.zeros(n, dtype=np.int32), np.ones(n, dtype=np.bool_),
+    )  # fmt: skip
+    return parts
+
+
+def quality_of(graph: FlatGraph, labels: Indices, term: Term) -> float:
+    """Return Σ_c q(w_c, v_c, n_c).
+
+    Parameters
+    ----------
+    graph : FlatGraph
+    labels : ndarray of shape (n,)
+        Whole numbers from 0 to n - 1.
+    term : Term
+
+    Returns
+    -------
+    quality : float
+    """
+    w, v, n = cluster_sums(graph, labels)
+    used = n > 0
+    return float(cluster_terms(term, w[used], v[used], n[used]).sum())
+
+
+def _one_pass(
+    graph: FlatGraph, labels: Indices, term: Term, rng: np.random.Generator, refine: bool
+) -> tuple[Indices, list[Indices]]:
+    """Move, refine and aggregate until nothing moves; return labels of nodes, and of each level."""
+    n = len(labels)
+    place = np.arange(n, dtype=np.int32)  # the node of the present level that holds each node
+    levels: list[Indices] = []
+    while True:
+        order = rng.permutation(len(labels)).astype(np.int32)
+        moves = _moved(graph, labels, order, term)
+        count = renumbered(labels)
+        if moves or not levels:
+            levels.append(labels[place])
+        if count == len(labels):
+            return levels[-1], levels
+        parts, n_parts = labels, count
+        if refine:
+            parts = _parts(graph, labels, order, term)
+            n_parts = renumbered(parts)
+            if n_parts == len(labels):  # no part gains: go on with the clusters themselves
+                parts, n_parts = labels, count
+        graph = aggregated(graph, parts, n_parts)
+        coarse = np.empty(n_parts, dtype=np.int32)
+        coarse[parts] = labels
+        place, labels = parts[place], coarse
+
+
+def _split_apart(graph: FlatGraph, labels: Indices, term: Term) -> Indices:
+    """Return labels in which clusters of several components are split where that loses nothing."""
+    n = len(labels)
+    rows = np.repeat(np.arange(n), np.diff(graph.indptr))
+    within = labels[rows] == labels[graph.indices]
+    links = sp.csr_array((within[within], (rows[within], graph.indices[within])), shape=(n, n))
+    count, parts = sp.csgraph.connected_components(links, directed=False)
+    if count == len(np.unique(labels)):
+        return labels
+    owner = np.empty(count, dtype=np.intp)
+    owner[parts] = labels
+    w, v, size = (sums[:count] for sums in cluster_sums(graph, parts))
+    terms = cluster_terms(term, w, v, size)
+    k = labels.max() + 1
+    joined = [np.bincount(owner, x, minlength=k).astype(np.float64) for x in (w, v, size)]
+    whole = cluster_terms(term, *joined)
+    apart = np.bincount(owner, terms, minlength=k) >= whole
+    split = np.where(apart[owner], k + np.arange(count), owner)
+    return np.unique(split[parts], return_inverse=True)[1].astype(np.int32)
+
+
+def cluster_terms(term: Term, w: Floats, v: Floats, n: Floats) -> Floats:
+    """Return q(w, v, n), number by number.
+
+    Parameters
+    ----------
+    term : Term
+    w, v, n : ndarray
+        Weights within, volumes and numbers of nodes.
+
+    Returns
+    -------
+    terms : ndarray
+    """
+    if term.kind == QUADRATIC:
+        return term.first * w - np.square(term.second * v) - term.third * np.square(n)
+    d = np.asarray(term.first + term.second * v, dtype=np.float64)
+    positive = np.where(d > 0, d, 1.0)
+    return np.where(d > 0, w / positive - np.square(v / positive), 0.0)
+
+
+def move_locally(
+    graph: FlatGraph,
+    term: Term,
+    *,
+    refine: bool = True,
+    start: Indices | None = None,
+    rng: np.random.Generator,
+    on_pass: Callable[[Indices], Any] | None = None,
+) -> Clustering:
+    """Return a clustering that no move of a node or of a cluster improves.
+
+    Parameters
+    ----------
+    graph : FlatGraph
+        What is clustered.
+    term : Term
+        The cluster term of the quality that is made large.
+    refine : bool, default=True
+        Whether clusters are taken apart between levels, and passes repeated until none gains
+        (Leiden); else one pass of levels is made (Louvain).
+    start : ndarray of shape (n,), optional
+        Labels from 0 to n - 1 to start from; each node alone by default.
+    rng : numpy Generator
+        For the order of nodes.
+    on_pass : callable, optional
+        Called with the labels after each pass; a true answer ends the search.
+
+    Returns
+    -------
+    clustering : Clustering
+    """
+    n = len(graph.loops)
+    labels = np.arange(n) if start is None else start
+    labels = np.array(labels, dtype=np.int32)
+    if n == 0:
+        return Clustering(labels, 0.0, [labels])
+    quality = -np.inf
+    levels: list[Indices] = []
+    for _ in range(_MAX_PASSES if refine else 1):
+        found, steps = _one_pass(graph, labels.copy(), term, rng, refine)
+        if refine:
+            found = _split_apart(graph, found, term)
+        reached = quality_of(graph, found, term)
+        if levels and not reached - quality > _LEAST_GAIN * abs(quality):
+            break
+        labels, quality = found, reached
+        levels += [*steps[:-1], found]
+        if on_pass is not None and on_pass(found):
+            break
+    return Clustering(labels, quality, levels)
+
+
+def _warmup() -> None:
+    graph = flat_graph(sp.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]])))
+    move_locally(graph, Term(ADAPTIVE, 0.0, 2.0, 0.0), rng=np.random.default_rng(0))

@@ -1,0 +1,379 @@
+"""Polynomials of several variables, and second moments of functions that arrive in blocks.
+
+`Expansion` evaluates all products of one-dimensional polynomials up to a total degree; the four
+bases span the same functions and differ in how well their moments are conditioned.
+`StreamingMoments` adds up the covariance of rows and the second moments of their differences in
+time, block after block, never across the border of an episode. Both take NumPy arrays or, under
+scikit-learn's array API dispatch, arrays of any namespace and device.
+
+References: Mason and Handscomb (2003), "Chebyshev polynomials", for the recurrences; Chan, Golub
+and LeVeque (1983), "Algorithms for computing the sample variance", for the merging of moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import comb, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from octavo.engine.estimators.arrays import Floats, Ints
+from octavo.engine.kernels.namespaces import namespace_of
+
+BASES = ("chebyshev", "hermite", "legendre", "monomial")
+# Numbers in the temporary arrays of one block of rows: few megabytes, which caches hold.
+BLOCK = 1 << 18
+
+
+def n_functions(n_features: int, degree: int) -> int:
+    """Return how many products of total degree 1 to `degree` there are, the constant left out."""
+    return comb(n_features + degree, degree) - 1
+
+
+def largest_degree(n_features: int, most: int, limit: int) -> int:
+    """Return the largest degree up to `most` with at most `limit` functions; at least 1."""
+    degree = 1
+    while degree < most and n_functions(n_features, degree + 1) <= limit:
+        degree += 1
+    return degree
+
+
+def one_dimensional(U: Any, degree: int, basis: str) -> list[Any]:
+    """Return P_0(U), ..., P_degree(U), entry by entry, by the three-term recurrence.
+
+    Parameters
+    ----------
+    U : array
+        Points.
+    degree : int
+        The highest degree.
+    basis : {"chebyshev", "hermite", "legendre", "monomial"}
+        T_k; He_k / sqrt(k!); P_k; or powers.
+
+    Returns
+    -------
+    values : list of array
+        One array of the shape of U for each degree.
+    """
+    xp = namespace_of(U).xp
+    values = [xp.ones_like(U), U]
+    for k in range(1, degree):
+        if basis == "chebyshev":
+            following = 2.0 * U * values[k] - values[k - 1]
+        elif basis == "legendre":
+            following = ((2 * k + 1) * U * values[k] - k * values[k - 1]) / (k + 1)
+        elif basis == "hermite":  # He_(k+1) = x He_k - k He_(k-1), each over the root of k!
+            following = (U * values[k] - sqrt(k) * values[k - 1]) / sqrt(k + 1)
+        else:
+            following = U * values[k]
+        values.append(following)
+    return values[: degree + 1]
+
+
+class Expansion(NamedTuple):
+    """All products of one-dimensional polynomials of total degree 1 to `degree`.
+
+    Function j is function ``parents[j]`` (the constant if -1) times the polynomial of degree
+    ``powers[j]`` in the variable ``variables[j]``: one multiplication each.
+    """
+
+    basis: str
+    degree: int
+    n_features: int
+    parents: Ints
+    variables: Ints
+    powers: Ints
+
+    @property
+    def exponents(self) -> Ints:
+        """Degrees of every function in every variable, of shape (n_functions, n_features)."""
+        table = np.zeros((len(self.parents), self.n_features), dtype=np.int64)
+        for j, (parent, variable, power) in enumerate(
+            zip(self.parents, self.variables, self.powers)
+        ):
+            if parent >= 0:
+                table[j] = table[parent]
+            table[j, variable] = power
+        return table
+
+    def __call__(self, U: Any) -> Any:
+        """Return the functions at the rows of U, of shape (n_rows, n_functions)."""
+        xp, device, _ = namespace_of(U)
+        tables = [one_dimensional(U[:, i], self.degree, self.basis) for i in range(self.n_features)]
+        # Functions are rows of memory: each is written once, and neighbours in time are adjacent.
+        out = xp.empty((len(self.parents), U.shape[0]), dtype=U.dtype, device=device)
+        plan = zip(self.parents.tolist(), self.variables.tolist(), self.powers.tolist())
+        for j, (parent, variable, power) in enumerate(plan):
+            factor = tables[variable][power]
+            out[j, :] = factor if parent < 0 else out[parent, :] * factor
+        return out.T
+
+
+def expansion(n_features: int, degree: int, basis: str = "chebyshev") -> Expansion:
+    """Return the polynomials of total degree 1 to `degree` in some variables.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of variables.
+    degree : int
+        The highest total degree.
+    basis : {"chebyshev", "hermite", "legendre", "monomial"}, default="chebyshev"
+        Polynomials of which products are taken. Chebyshev and Legendre want variables in
+        [-1, 1], Hermite those of unit variance.
+
+    Returns
+    -------
+    Expansion
+        A function of rows, ordered by degree.
+    """
+    if basis not in BASES:
+        raise ValueError(f"basis must be one of {BASES}, got {basis!r}.")
+    # The last variable of a function never comes before that of its parent, so that every
+    # product is made once; ``made`` holds (degree, parent, variable, power).
+    made: list[tuple[int, int, int, int]] = []
+    for total in range(1, degree + 1):
+        for variable in range(n_features):
+            made.append((total, -1, variable, total))
+        for parent, (degree_of, _, last, _) in enumerate(list(made)):
+            if degree_of < total:
+                power = total - degree_of
+                made.extend((total, parent, later, power) for later in range(last + 1, n_features))
+    plan = np.array(made, dtype=np.int64).reshape(-1, 4)
+    return Expansion(basis, degree, n_features, plan[:, 1], plan[:, 2], plan[:, 3])
+
+
+class StreamingMoments:
+    """Mean, scatter about the mean, and second moments of differences, added up block by block.
+
+    Parameters
+    ----------
+    lag : int, default=1
+        Differences are taken between rows that are so many steps apart.
+
+    Attributes
+    ----------
+    count, n_steps : int
+        Rows and differences so far.
+    mean : array of shape (n_functions,)
+        Mean of the rows.
+    scatter, velocity : array of shape (n_functions, n_functions)
+        Sums of the products of centred rows, and of differences.
+    """
+
+    def __init__(self, lag: int = 1) -> None:
+        self.lag = lag
+        self.count = self.n_steps = 0
+        self.mean: Any = None
+        self.scatter: Any = None
+        self.velocity: Any = None
+        self._tail: Any = None
+        self._episodes: Ints = np.empty(0, dtype=np.int64)
+
+    def update(self, Z: Any, episodes: Ints | None = None) -> None:
+        """Add a block of rows.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_functions)
+            Rows, in the order of time.
+        episodes : ndarray of int, optional
+            To which episode each row belongs; None means the one under way. Differences are taken
+            within episodes, also over the border of two blocks.
+        """
+        if episodes is None:
+            last = self._episodes[-1] if self._episodes.size else 0
+            episodes = np.full(Z.shape[0], last, dtype=np.int64)
+        self.add_rows(Z)
+        self.add_steps(Z, episodes)
+
+    def add_rows(self, Z: Any) -> None:
+        """Add rows to the mean and the scatter alone."""
+        xp = namespace_of(Z).xp
+        n = Z.shape[0]
+        mean = xp.mean(Z, axis=0)
+        centred = Z - mean
+        scatter = centred.T @ centred
+        if self.count == 0:
+            self.count, self.mean, self.scatter = n, mean, scatter
+            return
+        gap, total = mean - self.mean, self.count + n
+        self.scatter = self.scatter + scatter + (self.count * n / total) * gap[:, None] * gap
+        self.mean = self.mean + (n / total) * gap
+        self.count = total
+
+    def add_steps(self, Z: Any, episodes: Ints) -> None:
+        """Add differences alone; rows are those of `add_rows`."""
+        xp = namespace_of(Z).xp
+        if self._tail is not None and self._episodes[-1] == episodes[0]:
+            Z = xp.concat([self._tail, Z])
+            episodes = np.concatenate([self._episodes, episodes])
+        if Z.shape[0] > self.lag:
+            steps = Z[self.lag :, :] - Z[: -self.lag, :]
+            inside = np.flatnonzero(episodes[self.lag :] == episodes[: -self.lag])
+            if len(inside) < steps.shape[0]:
+                steps = steps[inside, :]
+            velocity = steps.T @ steps
+            self.velocity = velocity if self.velocity is None else self.velocity + velocity
+            self.n_steps += len(inside)
+        # A copy: a view would keep the whole block alive.
+        self._tail = xp.asarray(Z[-self.lag :, :], copy=True)
+        self._episodes = episodes[-self.lag :].copy()
+
+    def begin_episode(self) -> None:
+        """Forget the last rows, so that the next block begins an episode."""
+        self._tail = None
+
+    @property
+    def covariance(self) -> Any:
+        """Covariance of the rows, with the number of rows as divisor."""
+        return self.scatter / self.count
+
+    @property
+    def velocity_covariance(self) -> Any:
+        """Mean product of differences."""
+        return self.velocity / self.n_steps
+
+
+def blocks_of(n_rows: int, width: int) -> Iterator[slice]:
+    """Yield the rows, so many at once that `width` numbers a row stay few."""
+    size = max(256, BLOCK // max(width, 1))
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def episodes_of(lengths: Ints, first: int = 0) -> Ints:
+    """Return the number of the episode of every row."""
+    return np.repeat(np.arange(first, first + len(lengths)), lengths)
+
+
+def streamed(
+    X: Any,
+    lengths: Ints,
+    expand: Callable[[Any], Any],
+    width: int,
+    *,
+    lag: int = 1,
+    into: StreamingMoments | None = None,
+    first: int = 0,
+) -> StreamingMoments:
+    """Return the moments of the functions of rows, never all of them in memory.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+        Rows of all episodes, one after the other.
+    lengths : ndarray of int
+        Rows of each episode.
+    expand : callable
+        Maps rows to functions.
+    width : int
+        How many functions; decides how many rows are taken at once.
+    lag : int, default=1
+        Steps between the rows of a difference.
+    into : StreamingMoments, optional
+        Moments to add to; new ones by default.
+    first : int, default=0
+        Number of the first episode.
+
+    Returns
+    -------
+    StreamingMoments
+        Moments of all rows.
+    """
+    moments = StreamingMoments(lag) if into is None else into
+    episodes = episodes_of(lengths, first)
+    for rows in blocks_of(X.shape[0], width):
+        moments.update(expand(X[rows, :]), episodes[rows])
+    return moments
+
+
+class Box(NamedTuple):
+    """A shift and a scale of variables: ``(X - center) / scale``."""
+
+    center: Floats
+    scale: Floats
+
+    def __call__(self, X: Any) -> Any:
+        """Return rows in the units of the box."""
+        return (X - self.center) / self.scale
+
+
+def box_of(X: Floats, kind: str = "minmax") -> Box:
+    """Return the box of the rows of X; columns that do not vary get scale zero.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Finite rows, of any size that doubles hold.
+    kind : {"minmax", "standard"}, default="minmax"
+        Centre and half-width of the range, so that values lie in [-1, 1]; or mean and deviation.
+
+    Returns
+    -------
+    Box
+        Centre and scale.
+    """
+    low, high = X.min(axis=0), X.max(axis=0)
+    half = 0.5 * high - 0.5 * low  # no overflow where the range is that of doubles
+    center = low + half
+    size = np.maximum(np.abs(low), np.abs(high))
+    half = np.where(half <= 8.0 * np.finfo(np.float64).eps * size, 0.0, half)
+    if kind == "minmax":
+        return Box(center, half)
+    safe = np.where(half > 0, half, 1.0)
+    units = (X - center) / safe
+    return Box(center + safe * units.mean(axis=0), half * units.std(axis=0))
+
+
+class Frame(NamedTuple):
+    """Variables without correlation, in a box: ``((X - center) / scale @ rotation)`` in `box`.
+
+    Polynomials of them are conditioned alike whatever invertible linear map the variables went
+    through.
+    """
+
+    units: Box
+    rotation: Floats
+    box: Box
+
+    def __call__(self, X: Any) -> Any:
+        """Return rows in the units of the frame."""
+        return self.box(self.units(X) @ self.rotation)
+
+    @property
+    def loadings(self) -> Floats:
+        """Return the map from coordinates back to variables, in their units, up to a constant."""
+        return self.box.scale[:, None] * np.linalg.pinv(self.rotation)
+
+
+def frame_of(X: Floats, kind: str = "minmax") -> Frame:
+    """Return the frame of the rows of X.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Finite rows; columns that do not vary get a scale of one.
+    kind : {"minmax", "standard"}, default="minmax"
+        How uncorrelated variables are scaled; see `box_of`.
+
+    Returns
+    -------
+    Frame
+        As many coordinates as variables, less those that others determine. Where rows are too
+        few to tell, variables stay as they are.
+    """
+    box = box_of(X, "standard")
+    units = Box(box.center, np.where(box.scale > 0, box.scale, 1.0))
+    n, d = X.shape
+    rotation = np.eye(d)
+    if n > 2 * d:
+        inside = units(X)
+        values, vectors = np.linalg.eigh(inside.T @ inside / n)
+        keep = values > 1e-12 * d
+        if keep.any():
+            rotation = vectors[:, keep] / np.sqrt(values[keep])
+    coordinates = box_of(units(X) @ rotation, kind)
+    scale = np.where(coordinates.scale > 0, coordinates.scale, 1.0)
+    return Frame(units, rotation, Box(coordinates.center, scale))

@@ -1,0 +1,1 @@
+"""Optimal transport between histograms: many small problems with one cost at once."""

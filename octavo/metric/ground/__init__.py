@@ -1,0 +1,1 @@
+"""Ground metrics: distances between bins, learned from labelled histograms."""

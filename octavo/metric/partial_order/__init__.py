@@ -1,0 +1,1 @@
+"""Similarity spaces from comparisons of pairs: partial order embedding."""

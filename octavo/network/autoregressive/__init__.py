@@ -1,0 +1,1 @@
+"""Tomorrow's links from a series of graphs: sparse, low-rank, with features that autoregress."""

@@ -1,0 +1,5 @@
+"""Teaching: the fewest examples that pin down a rule."""
+
+from octavo._lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

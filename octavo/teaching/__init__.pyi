@@ -1,0 +1,22 @@
+# Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.teaching.cooperative.analysis import TeachingAnalysis as TeachingAnalysis
+from octavo.teaching.cooperative.balbach import balbach_teaching_sets as balbach_teaching_sets
+from octavo.teaching.cooperative.capacity import ClassStatistics as ClassStatistics
+from octavo.teaching.cooperative.capacity import class_statistics as class_statistics
+from octavo.teaching.cooperative.capacity import vc_dimension as vc_dimension
+from octavo.teaching.cooperative.concepts import ConceptClass as ConceptClass
+from octavo.teaching.cooperative.concepts import InconsistentSample as InconsistentSample
+from octavo.teaching.cooperative.minimal import TeachingSets as TeachingSets
+from octavo.teaching.cooperative.minimal import teaching_sets as teaching_sets
+from octavo.teaching.cooperative.protocols import ProtocolRun as ProtocolRun
+from octavo.teaching.cooperative.protocols import best_protocol as best_protocol
+from octavo.teaching.cooperative.protocols import is_collusion_free as is_collusion_free
+from octavo.teaching.cooperative.protocols import is_valid_protocol as is_valid_protocol
+from octavo.teaching.cooperative.protocols import simulate_protocol as simulate_protocol
+from octavo.teaching.cooperative.recursive import RecursiveTeaching as RecursiveTeaching
+from octavo.teaching.cooperative.recursive import recursive_teaching as recursive_teaching
+from octavo.teaching.cooperative.structure import SubclassDimensions as SubclassDimensions
+from octavo.teaching.cooperative.structure import redundant_instances as redundant_instances
+from octavo.teaching.cooperative.structure import subclass_dimensions as subclass_dimensions
+from octavo.teaching.cooperative.structure import subset_teaching_property as subset_teaching_property
+from octavo.teaching.cooperative.subsets import subset_teaching_sets as subset_teaching_sets

@@ -1,0 +1,1 @@
+"""Samples that identify a concept of a finite class, for teachers and learners that cooperate."""

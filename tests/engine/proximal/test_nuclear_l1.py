@@ -1,0 +1,101 @@
+"""The combined map against Dykstra's alternation, cvxpy and its own optimality conditions."""
+
+import numpy as np
+import pytest
+
+from octavo.engine.proximal.matrices import shrink_singular_values, soft_threshold
+from octavo.engine.proximal.nuclear_l1 import SingularShrinker, cut_entries, shrink_both
+
+
+def matrix(n=20, m=14, seed=0):
+    rng = np.random.RandomState(seed)
+    return rng.standard_normal((n, 3)) @ rng.standard_normal((3, m)) + 0.3 * rng.standard_normal(
+        (n, m)
+    )
+
+
+def dykstra(Y, tau, gamma, nonneg, n_iter=20_000):
+    X, P, Q = Y, np.zeros_like(Y), np.zeros_like(Y)
+    for _ in range(n_iter):
+        before = X + P
+        Z = np.maximum(before - gamma, 0.0) if nonneg else soft_threshold(before, gamma)
+        P = before - Z
+        U, s, Vt = np.linalg.svd(Z + Q, full_matrices=False)
+        X = (U * np.maximum(s - tau, 0.0)) @ Vt
+        Q = Z + Q - X
+        if np.linalg.norm(X - Z) < 1e-12:
+            break
+    return X
+
+
+@pytest.mark.parametrize("nonneg", [False, True])
+def test_equals_dykstra(nonneg):
+    Y = matrix()
+    found = shrink_both(Y, 1.0, 0.2, nonneg, tol=1e-12)
+    assert found.sparse == pytest.approx(dykstra(Y, 1.0, 0.2, nonneg), abs=1e-8)
+    assert found.low_rank == pytest.approx(found.sparse, abs=1e-8)
+    assert (found.sparse == 0.0).any()
+    assert np.linalg.matrix_rank(found.low_rank, tol=1e-9) == len(found.values) < 14
+
+
+@pytest.mark.parametrize("nonneg", [False, True])
+def test_the_objective_is_cvxpys(nonneg):
+    cp = pytest.importorskip("cvxpy")
+    Y = matrix(9, 7, seed=1)
+    X = cp.Variable(Y.shape, nonneg=nonneg)
+    cost = 0.5 * cp.sum_squares(X - Y) + 0.8 * cp.normNuc(X) + 0.1 * cp.sum(cp.abs(X))
+    best = cp.Problem(cp.Minimize(cost)).solve(solver="CLARABEL")
+    Z = shrink_both(Y, 0.8, 0.1, nonneg).sparse
+    ours = 0.5 * ((Z - Y) ** 2).sum() + 0.8 * np.linalg.norm(Z, "nuc") + 0.1 * np.abs(Z).sum()
+    assert ours == pytest.approx(best, rel=1e-6)
+
+
+def test_each_penalty_alone_is_its_closed_form():
+    Y = matrix()
+    assert shrink_both(Y, 1.0, 0.0).sparse == pytest.approx(shrink_singular_values(Y, 1.0)[0])
+    assert shrink_both(Y, 0.0, 0.3).sparse == pytest.approx(soft_threshold(Y, 0.3))
+    assert shrink_both(Y, 0.0, 0.3, True).sparse == pytest.approx(np.maximum(Y - 0.3, 0.0))
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1e5])
+def test_follows_the_scale_of_the_data(scale):
+    Y = matrix()
+    plain = shrink_both(Y, 1.0, 0.2).sparse
+    assert shrink_both(scale * Y, scale, 0.2 * scale).sparse / scale == pytest.approx(
+        plain, abs=1e-8
+    )
+
+
+def test_a_start_nearby_costs_fewer_steps():
+    Y = matrix()
+    cold = shrink_both(Y, 1.0, 0.2, True)
+    warm = shrink_both(Y + 1e-6, 1.0, 0.2, True, dual=cold.dual, tol=1e-8)
+    assert warm.n_iter < shrink_both(Y + 1e-6, 1.0, 0.2, True, tol=1e-8).n_iter
+
+
+@pytest.mark.parametrize("shape", [(120, 90), (90, 120)])
+def test_few_singular_values_by_krylov_are_all_of_them(shape):
+    rng = np.random.RandomState(3)
+    M = rng.standard_normal((shape[0], 6)) @ rng.standard_normal((6, shape[1]))
+    M += 0.1 * rng.standard_normal(shape)
+    shrink = SingularShrinker("randomized")
+    for step in range(3):
+        near = M + 0.01 * step
+        X, values = shrink(near, 5.0)
+        U, s, Vt = np.linalg.svd(near, full_matrices=False)
+        assert pytest.approx((U * np.maximum(s - 5.0, 0.0)) @ Vt, abs=1e-7) == X
+        assert np.sort(values) == pytest.approx(np.sort(s[s > 5.0] - 5.0))
+    assert shrink.start is not None  # the Krylov space was used
+
+
+def test_many_values_above_widen_the_block():
+    M = np.random.RandomState(4).standard_normal((200, 150))
+    X, values = SingularShrinker("randomized")(M, 12.0)
+    U, s, Vt = np.linalg.svd(M, full_matrices=False)
+    assert len(values) == (s > 12.0).sum() > 10
+    assert pytest.approx((U * np.maximum(s - 12.0, 0.0)) @ Vt, abs=1e-6) == X
+
+
+def test_cut_entries():
+    assert cut_entries(np.array([[-2.0, 2.0]]), 0.5, False).tolist() == [[-1.5, 1.5]]
+    assert cut_entries(np.array([[-2.0, 2.0]]), 0.5, True).tolist() == [[0.0, 1.5]]
