@@ -515,7 +515,10 @@ PROBLEMS = (
         (
             "A function of numbers, noisy or rugged: `minimize_nes` (`XNES`, and `SNES` from a "
             "hundred variables on).",
-            "Hyper-parameters of an estimator: `NESSearchCV`.",
+            "Hyper-parameters of an estimator: `NESSearchCV`; with some twenty fits to spend, and "
+            "to learn which of them matter, `ScreenedSearchCV`.",
+            "Settings of anything slow, a simulator or a learner: `response_surface_search`, or by "
+            "hand `FactorialDesign`, `screen` and `steepest_ascent`.",
         ),
         "`RandomizedSearchCV`, `HalvingRandomSearchCV`; cma and optuna elsewhere.",
         (
@@ -525,6 +528,11 @@ PROBLEMS = (
             "hyper-parameter",
             "hyperparameter tuning",
             "derivative-free",
+            "design of experiments",
+            "fractional factorial",
+            "response surface",
+            "screening",
+            "sensitivity",
             "neuroevolution",
         ),
         "search/plot_evolution",

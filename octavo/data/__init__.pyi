@@ -80,6 +80,11 @@ from octavo.data.online.expert_games import make_expert_game as make_expert_game
 from octavo.data.ranking.games import make_games as make_games
 from octavo.data.ranking.meta_search import make_meta_search as make_meta_search
 from octavo.data.ranking.meta_search import make_sparse_ratings as make_sparse_ratings
+from octavo.data.search.ilp_runs import PublishedRuns as PublishedRuns
+from octavo.data.search.ilp_runs import load_ilp_runs as load_ilp_runs
+from octavo.data.search.relations import RelationalProblem as RelationalProblem
+from octavo.data.search.relations import make_family as make_family
+from octavo.data.search.relations import make_trains as make_trains
 from octavo.data.sequence.citations import make_citations as make_citations
 from octavo.data.sequence.high_order_markov import make_high_order_markov as make_high_order_markov
 from octavo.data.sequence.hmms import make_hmm_sequences as make_hmm_sequences

@@ -214,6 +214,13 @@ from octavo.plot.search.evolution import plot_search_distributions as plot_searc
 from octavo.plot.search.evolution import plot_search_progress as plot_search_progress
 from octavo.plot.search.evolution import plot_search_rate as plot_search_rate
 from octavo.plot.search.evolution import plot_success_rate as plot_success_rate
+from octavo.plot.search.screening import plot_ascent as plot_ascent
+from octavo.plot.search.screening import plot_effects as plot_effects
+from octavo.plot.search.screening import plot_experiments as plot_experiments
+from octavo.plot.search.screening import plot_half_normal as plot_half_normal
+from octavo.plot.search.screening import plot_main_effects as plot_main_effects
+from octavo.plot.search.screening import plot_response_surface as plot_response_surface
+from octavo.plot.search.screening import plot_stepwise_residuals as plot_stepwise_residuals
 from octavo.plot.sequence.crf import plot_accuracy_by_order as plot_accuracy_by_order
 from octavo.plot.sequence.crf import plot_label_marginals as plot_label_marginals
 from octavo.plot.sequence.crf import plot_pattern_automaton as plot_pattern_automaton

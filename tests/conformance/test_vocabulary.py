@@ -89,6 +89,8 @@ BANNED = {
         "kernel.zero_probability",
         "data.make_group_sparse",
         "linear.codelength",
+        "search.central_composite",
+        "search.fractional_factorial",
         "survival.MismatchOutlierDetector",
         "metric.GroundMetricLearner",
         "metric.ground_metric_criterion",

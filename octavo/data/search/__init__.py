@@ -1,0 +1,1 @@
+"""Data of searches: published runs, and problems of relations."""

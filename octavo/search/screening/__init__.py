@@ -1,0 +1,1 @@
+"""Designed experiments: screen settings with a handful of runs, then climb those that matter."""
