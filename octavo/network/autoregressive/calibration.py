@@ -15,7 +15,7 @@ __all__ = ["CalibratedPenalties", "calibrate_penalties"]
 
 
 class CalibratedPenalties(NamedTuple):
-    """τ, γ and κ of Theorem 3."""
+    """The penalties τ, γ and κ that Theorem 3 asks for, at a noise level."""
 
     tau: float
     gamma: float

@@ -71,6 +71,7 @@ def is_balanced(A: Any) -> tuple[bool, Any]:
     Returns
     -------
     balanced : bool
+        Whether all cycles are balanced.
     certificate : ndarray of shape (n_nodes,) or list
         The groups, 0 and 1; or the nodes of a cycle with an odd number of negative links.
 
@@ -117,6 +118,7 @@ def is_weakly_balanced(A: Any) -> tuple[bool, Any]:
     Returns
     -------
     balanced : bool
+        Whether no cycle has exactly one negative link.
     certificate : ndarray of shape (n_nodes,) or list
         The groups (nodes that positive links join); or the nodes of a cycle with exactly one
         negative link, which joins its last node to its first.
@@ -186,6 +188,7 @@ def imbalance(A: Any, order: float = 3, beta: float = 1.0, simple: bool = False)
     Returns
     -------
     imbalance : float
+        Zero where the network is balanced (Corollary 9, Theorem 10), for long enough cycles.
 
     Examples
     --------
@@ -265,10 +268,12 @@ def embeddedness(A: Any, pairs: Any) -> np.ndarray:
     A : graph
         A signed network.
     pairs : array-like of shape (m, 2)
+        Rows of the network's matrix.
 
     Returns
     -------
     common : ndarray of shape (m,)
+        Numbers of common neighbours.
 
     Examples
     --------

@@ -162,6 +162,7 @@ class SignedSpectralClustering(ClusterMixin, SoundEstimator):
         Returns
         -------
         self : SignedSpectralClustering
+            The fitted estimator.
         """
         links, self.n_conflicts_ = undirected_signs(A)
         matrix = links.matrix

@@ -140,6 +140,7 @@ class SignedCompletion(CallbackSupportMixin, SignPredictor):
         Returns
         -------
         self : SignedCompletion
+            The fitted estimator.
         """
         if self.solver in SQUARED_ONLY and self.loss != "squared":
             raise ValueError(

@@ -96,6 +96,7 @@ class HigherOrderCycleClassifier(SignPredictor):
         Returns
         -------
         self : HigherOrderCycleClassifier
+            The fitted estimator.
         """
         self._matrix = (read_signs(A) if self.directed else undirected_signs(A)[0]).matrix
         self._count(self._matrix)
@@ -136,6 +137,7 @@ class HigherOrderCycleClassifier(SignPredictor):
         Returns
         -------
         proba : ndarray of shape (m, 2)
+            Of -1 and of 1; rows sum to one.
         """
         check_is_fitted(self)
         pairs = check_pairs(pairs, self.n_nodes_)

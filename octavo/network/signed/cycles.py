@@ -156,6 +156,7 @@ def cycle_features(A: Any, pairs: Any, order: int = 3, directed: bool = True) ->
     A : graph
         A signed network.
     pairs : array-like of shape (m, 2)
+        Rows of the network's matrix.
     order : int, default=3
         Length of the cycles, at least 3.
     directed : bool, default=True

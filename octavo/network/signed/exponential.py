@@ -77,6 +77,7 @@ class ExponentialPredictor(SignPredictor):
         Returns
         -------
         self : ExponentialPredictor
+            The fitted estimator.
         """
         matrix = (undirected_signs(A)[0] if self.symmetric else read_signs(A)).matrix
         self._count(matrix)

@@ -27,6 +27,7 @@ def correlation_clustering_cost(A: Any, labels: Any) -> int:
     Returns
     -------
     cost : int
+        How many links, each pair once.
 
     Examples
     --------
@@ -90,7 +91,7 @@ def incoherence(labels: Any) -> float:
     --------
     >>> from octavo.network import incoherence
     >>> round(incoherence([0, 0, 0, 1, 1, 2]), 3)
-    6.0
+    3.532
     """
     labels = np.asarray(labels)
     tau = group_imbalance(labels)

@@ -89,6 +89,7 @@ class ImbalancePredictor(SignPredictor):
         Returns
         -------
         self : ImbalancePredictor
+            The fitted estimator.
         """
         if np.isfinite(self.order) and self.order != int(self.order):
             raise ValueError(f"order must be a whole number or infinite; got {self.order:g}.")

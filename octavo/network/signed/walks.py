@@ -60,12 +60,13 @@ def signed_katz(A: Any, beta: float) -> Floats:
     Returns
     -------
     scores : ndarray of shape (n_nodes, n_nodes)
+        Above zero where a positive link leaves more cycles balanced.
 
     Examples
     --------
     >>> from octavo.network import signed_katz
     >>> signed_katz([(0, 1, 1), (1, 2, -1)], 0.1).round(4)[0].tolist()
-    [0.0102, 0.0002, -0.0102]
+    [0.0102, 0.002, -0.0102]
     """
     matrix = undirected_signs(A)[0].matrix
     if not beta > 0.0:
