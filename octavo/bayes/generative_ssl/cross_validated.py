@@ -76,7 +76,9 @@ objective_, objectives_, converged_, n_iter_, n_labelled_, n_unlabelled_ : objec
     >>> truth = rng.randint(0, 2, 200)
     >>> X = rng.standard_normal((200, 2)) + 3.0 * truth[:, None]
     >>> y = np.where(np.arange(200) < 20, truth, -1)
-    >>> model = SemiSupervisedGenerativeClassifierCV(objective="multi_conditional", n_init=0)
+    >>> model = SemiSupervisedGenerativeClassifierCV(
+    ...     objective="multi_conditional", n_init=0, random_state=0
+    ... )
     >>> round(model.fit(X, y).score(X, truth), 2), model.cv_scores_.shape
     (0.99, (5, 5))
     """
