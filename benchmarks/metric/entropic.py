@@ -27,9 +27,7 @@ def make_pairs() -> dict[str, Any]:
 
 
 def smoothed(data: Any) -> Any:
-    return entropic_transport(
-        data["M"], data["R"], data["C"], 0.05, tol=0.0, max_iter=SWEEPS
-    ).costs
+    return entropic_transport(data["M"], data["R"], data["C"], 0.05, tol=0.0, max_iter=SWEEPS).costs
 
 
 CONTESTS = [

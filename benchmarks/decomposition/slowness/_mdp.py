@@ -31,6 +31,8 @@ def worker() -> Any:
 
 def with_mdp(task: str, X: np.ndarray) -> np.ndarray:
     """Return what MDP makes of a series."""
+    if not INTERPRETER:
+        raise ImportError("OCTAVO_MDP_PYTHON names no interpreter that has MDP.")
     source, target = FOLDER / f"mdp-{os.getpid()}.npy", FOLDER / f"mdp-{os.getpid()}-answer.npy"
     np.save(source, X)
     process = worker()
@@ -42,5 +44,5 @@ def with_mdp(task: str, X: np.ndarray) -> np.ndarray:
 
 
 def solvers(ours: dict[str, Any], mdp: dict[str, Any]) -> dict[str, Any]:
-    """Return octavo's solvers, and MDP's where there is one."""
-    return ours | (mdp if INTERPRETER else {})
+    """Return octavo's solvers and MDP's, which is absent where no interpreter is named."""
+    return ours | mdp

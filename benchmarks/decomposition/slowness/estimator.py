@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib.util import find_spec
 
 import numpy as np
 
-from benchmarks.decomposition.slowness._mdp import INTERPRETER, with_mdp
+from benchmarks.decomposition.slowness._mdp import with_mdp
 from benchmarks.harness import Contest
 from octavo.data import make_colored_noise
 from octavo.decomposition import SFA
@@ -42,8 +41,7 @@ def same_deltas(X, answers):
 
 
 def peers(task, also):
-    found = {"MDP": partial(with_mdp, task)} if INTERPRETER else {}
-    return found | (also if find_spec("sksfa") else {})
+    return {"MDP": partial(with_mdp, task)} | also
 
 
 CONTESTS = [
