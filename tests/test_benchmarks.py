@@ -73,3 +73,17 @@ def test_the_page_lists_first_calls_slowest_first():
     assert "Nothing is compiled by Quick." in text
     assert "Could not be measured: Broken." in text
     assert "First calls" not in page({}).replace("First calls, which compile", "")
+
+
+def test_a_peer_that_is_not_installed_is_left_out(capsys):
+    def absent(data):
+        import no_such_package  # noqa: F401
+
+    contest = Contest(
+        "c", "p", lambda: 1, {"octavo": lambda d: d, "peer": absent}, lambda d, a: a["peer"]
+    )
+    found = run_contest(contest)
+    assert [row["solver"] for row in found["rows"]] == ["octavo"]
+    assert "peer is left out" in capsys.readouterr().out
+    with pytest.raises(ImportError):
+        run_contest(Contest("c", "p", lambda: 1, {"octavo": absent}))
