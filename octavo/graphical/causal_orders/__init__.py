@@ -1,0 +1,1 @@
+"""Sparse linear identifiable multivariate models: factor models, causal orders and DAGs."""
