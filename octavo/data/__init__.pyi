@@ -17,6 +17,12 @@ from octavo.data.decomposition.slow_sources import make_postnonlinear_mixture as
 from octavo.data.decomposition.slow_sources import make_spiral_mixture as make_spiral_mixture
 from octavo.data.decomposition.subspace_sources import SubspaceMixture as SubspaceMixture
 from octavo.data.decomposition.subspace_sources import make_subspace_mixture as make_subspace_mixture
+from octavo.data.graphical.causal_dags import CausalData as CausalData
+from octavo.data.graphical.causal_dags import heavy_tailed as heavy_tailed
+from octavo.data.graphical.causal_dags import make_confounded_dag as make_confounded_dag
+from octavo.data.graphical.causal_dags import make_factor_data as make_factor_data
+from octavo.data.graphical.causal_dags import make_linear_dag as make_linear_dag
+from octavo.data.graphical.causal_dags import make_nonlinear_dag as make_nonlinear_dag
 from octavo.data.graphical.node_networks import NodePerturbedNetworks as NodePerturbedNetworks
 from octavo.data.graphical.node_networks import make_node_perturbed_networks as make_node_perturbed_networks
 from octavo.data.graphical.sparse_precision import SparsePrecision as SparsePrecision

@@ -1,4 +1,23 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.graphical.causal_orders.correlated import CSLIM as CSLIM
+from octavo.graphical.causal_orders.dag import CausalEdge as CausalEdge
+from octavo.graphical.causal_orders.dag import SLIMDAG as SLIMDAG
+from octavo.graphical.causal_orders.factor_model import SLIMOrderSearch as SLIMOrderSearch
+from octavo.graphical.causal_orders.factor_model import SparseFactorModel as SparseFactorModel
+from octavo.graphical.causal_orders.nonlinear import CausalDirection as CausalDirection
+from octavo.graphical.causal_orders.nonlinear import SNIM as SNIM
+from octavo.graphical.causal_orders.nonlinear import causal_direction as causal_direction
+from octavo.graphical.causal_orders.orders import OrderCandidate as OrderCandidate
+from octavo.graphical.causal_orders.orders import deterministic_order as deterministic_order
+from octavo.graphical.causal_orders.orders import is_causal_order as is_causal_order
+from octavo.graphical.causal_orders.predictive import predictive_log_density as predictive_log_density
+from octavo.graphical.causal_orders.simulators import CausalData as CausalData
+from octavo.graphical.causal_orders.simulators import make_confounded_dag as make_confounded_dag
+from octavo.graphical.causal_orders.simulators import make_factor_data as make_factor_data
+from octavo.graphical.causal_orders.simulators import make_linear_dag as make_linear_dag
+from octavo.graphical.causal_orders.simulators import make_nonlinear_dag as make_nonlinear_dag
+from octavo.graphical.causal_orders.spike_slab import SpikeSlabRegression as SpikeSlabRegression
+from octavo.graphical.causal_orders.workflow import SLIM as SLIM
 from octavo.graphical.joint_glasso.cv import NodeJointGraphicalLassoCV as NodeJointGraphicalLassoCV
 from octavo.graphical.joint_glasso.edge_penalties import FusedJointGraphicalLasso as FusedJointGraphicalLasso
 from octavo.graphical.joint_glasso.edge_penalties import GroupJointGraphicalLasso as GroupJointGraphicalLasso

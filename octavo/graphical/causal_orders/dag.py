@@ -61,8 +61,8 @@ def dag_draws(
     return chain.sample(n_samples, burn_in, draw_state(rng), report=report)
 
 
-class DagAnswers(CallbackSupportMixin, SoundEstimator):
-    """What a fitted DAG says: edges, graph and densities of new rows."""
+class EdgeAnswers(CallbackSupportMixin, SoundEstimator):
+    """What a fitted DAG says of its edges."""
 
     def edge_table(self) -> list[CausalEdge]:
         """Return all edges with a positive probability, most probable first.
@@ -88,6 +88,10 @@ class DagAnswers(CallbackSupportMixin, SoundEstimator):
                     edge.cause, edge.effect, weight=edge.median, probability=edge.probability
                 )
         return graph
+
+
+class DagAnswers(EdgeAnswers):
+    """What a fitted DAG says of its edges, and of new rows."""
 
     def score_samples(self, X: Any) -> Floats:
         """Return the log predictive density of rows.

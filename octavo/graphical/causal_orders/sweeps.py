@@ -114,7 +114,8 @@ def draw_loadings(gram, cross, squares, n_rows, allowed, means, hyper, state,
     """Draw loadings, their slabs, noise variances and rates, from products of regressors.
 
     `gram` is that of the regressors, `cross` of variables by regressors, `squares` the sums of
-    squares of the variables; `slab` holds 1/τ and `means` the β_m of each column. No law depends on η, which is not drawn.
+    squares of the variables; `slab` holds 1/τ and `means` the β_m of each column. No law depends on
+    η, which is not drawn.
     """
     d, K = W.shape
     for k in range(K):
@@ -123,7 +124,7 @@ def draw_loadings(gram, cross, squares, n_rows, allowed, means, hyper, state,
         n_slabs, spread = 0, 0.0
         for k in range(K):
             kind = allowed[i, k]
-            if kind == ABSENT or kind == HELD:
+            if kind in (ABSENT, HELD):
                 continue
             r = cross[i, k]
             for o in range(K):
