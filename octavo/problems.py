@@ -390,6 +390,8 @@ PROBLEMS = (
             "`CohubNodeJointGraphicalLasso` (shared hubs).",
             "Categories, with directions and proof: `BayesianNetworkStructureLearner`; from one "
             "step to the next: `DynamicBNLearner`.",
+            "Numbers, with directions and their probabilities: `SLIM`; cause or effect of two "
+            "variables: `causal_direction`.",
         ),
         "`GraphicalLassoCV` for one network of numbers.",
         (
@@ -398,6 +400,8 @@ PROBLEMS = (
             "precision matrix",
             "inverse covariance",
             "causal discovery",
+            "causal order",
+            "lingam",
             "bayesian network",
             "structure learning",
             "gene network",

@@ -23,6 +23,10 @@ from octavo.data.graphical.causal_dags import make_confounded_dag as make_confou
 from octavo.data.graphical.causal_dags import make_factor_data as make_factor_data
 from octavo.data.graphical.causal_dags import make_linear_dag as make_linear_dag
 from octavo.data.graphical.causal_dags import make_nonlinear_dag as make_nonlinear_dag
+from octavo.data.graphical.causal_tables import CauseEffectPair as CauseEffectPair
+from octavo.data.graphical.causal_tables import ProteinSignals as ProteinSignals
+from octavo.data.graphical.causal_tables import load_cause_effect_pairs as load_cause_effect_pairs
+from octavo.data.graphical.causal_tables import load_protein_signals as load_protein_signals
 from octavo.data.graphical.node_networks import NodePerturbedNetworks as NodePerturbedNetworks
 from octavo.data.graphical.node_networks import make_node_perturbed_networks as make_node_perturbed_networks
 from octavo.data.graphical.sparse_precision import SparsePrecision as SparsePrecision

@@ -47,9 +47,7 @@ class NonlinearChain:
         self.rng, self.state, self.kappa = rng, draw_state(rng), 100.0
         self.laws = [law] * X.shape[1]
         self.functions = [SmoothFunction(x, FIRST_RATE) for x in X.T]
-        self.chain = dag_chain(
-            X.T.copy(), order, rate=rate, laws=self.laws, F=np.zeros(X.T.shape)
-        )
+        self.chain = dag_chain(X.T.copy(), order, rate=rate, laws=self.laws, F=np.zeros(X.T.shape))
         self.parents = [int(j) for j in order[:-1]]
         for j in order:
             self.functions[j].draw_prior(rng)
