@@ -53,8 +53,8 @@ PAPER = Paper(
     ),
 )
 
-# All seeds, sizes and bounds of this module were fixed before any of its claims was run. The seeds of
-# the simulators are 10,000 and more, which nothing else in octavo uses.
+# All seeds, sizes and bounds of this module were fixed before any of its claims was run. The
+# simulators have seeds from 10,000 on, which nothing else in octavo uses.
 QUICK, FULL = (0, 1, 2, 3, 4), tuple(range(10))
 FIRST_SET = 10_000
 SETS = 10  # of each seed, in the full form: a hundred in all

