@@ -2,8 +2,8 @@
 A causal order with probabilities
 =================================
 
-Five variables act on each other; who acts on whom is hidden. A search ranks orders, every order gets a
-DAG, and held-out rows choose among them and a factor model.
+Five variables act on each other; who acts on whom is hidden. A search ranks orders, every order
+gets a DAG, and held-out rows choose among them and a factor model.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,9 @@ fig.tight_layout()
 # The table of edges: probabilities, medians and credible intervals in the data's units.
 
 for edge in model.edge_table()[:6]:
+    true = data.B[edge.effect, edge.cause]
     print(
         f"{edge.cause} -> {edge.effect}: {edge.probability:.2f}, "
-        f"{edge.median:.2f} ({edge.low:.2f} to {edge.high:.2f}), true {data.B[edge.effect, edge.cause]:.2f}"
+        f"{edge.median:.2f} ({edge.low:.2f} to {edge.high:.2f}), true {true:.2f}"
     )
 plt.show()

@@ -92,7 +92,8 @@ class Chain:
         hyper: Floats,
         missing: Any = None,
     ) -> None:
-        self.X, self.F = np.ascontiguousarray(X), np.ascontiguousarray(F)
+        # A kernel has one type for arrays that may be written, and another for those that may not.
+        self.X, self.F = (np.require(part, np.float64, ["C", "W"]) for part in (X, F))
         self.allowed = np.ascontiguousarray(allowed, dtype=np.int8)
         d, K = self.allowed.shape
         m, n = K - len(F), X.shape[1]

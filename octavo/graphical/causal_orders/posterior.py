@@ -49,10 +49,10 @@ def check_table(
         estimator, X, dtype=np.float64, ensure_all_finite="allow-nan" if allow_nan else True
     )
     n, d = X.shape
-    if n < SMALLEST_SAMPLE:
-        raise ValueError(f"At least {SMALLEST_SAMPLE} rows are needed; got n_samples={n}.")
     if d < min_features:
         raise ValueError(f"At least {min_features} columns are needed; got n_features={d}.")
+    if n < SMALLEST_SAMPLE:
+        raise ValueError(f"At least {SMALLEST_SAMPLE} rows are needed; got n_samples={n}.")
     if not dependent:
         return X
     Z = standardized(X).X

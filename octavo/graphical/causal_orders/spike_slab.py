@@ -79,6 +79,11 @@ class SpikeSlabRegression(RegressorMixin, CallbackSupportMixin, SoundEstimator):
     A single-site sampler moves slowly between two columns that say the same; look at `rhat_` with
     several chains. The prior of the noise expects a response with a variance near one.
 
+    References
+    ----------
+    R. Henao and O. Winther (2011), "Sparse linear identifiable multivariate modeling", JMLR 12,
+    section 3.1.
+
     Examples
     --------
     >>> import numpy as np

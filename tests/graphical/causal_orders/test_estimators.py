@@ -21,7 +21,7 @@ from octavo.graphical.causal_orders.posterior import match_factors
 
 
 def short(**more):
-    return {"n_samples": (1000, 500), "burn_in": (800, 200), "random_state": 0} | more
+    return {"n_samples": (800, 200), "burn_in": (800, 100), "random_state": 0} | more
 
 
 def test_known_order_gives_least_squares_on_the_true_parents():
@@ -65,6 +65,7 @@ def test_slim_finds_the_order_and_says_dag():
     }
 
 
+@pytest.mark.slow
 def test_processes_do_not_change_the_draws():
     few = short(n_samples=(40, 20), burn_in=(20, 10), n_candidates=2)
     one, two = (SLIM(**few, n_jobs=n).fit(GOOD) for n in (1, 2))
