@@ -19,6 +19,7 @@ from octavo.engine.mcmc.diagnostics import effective_sample_size, split_rhat
 SMALLEST_SAMPLE = 20
 MATCHED_DRAWS = 500  # at most so many draws are matched to one another, or averaged over
 GAUSSIAN_LEVEL = 0.01  # of the test of Jarque and Bera
+LARGEST = 1e150  # of a standard deviation
 DEPENDENT = 1e-10  # smallest eigenvalue of correlations, per variable
 
 
@@ -80,6 +81,13 @@ def standardized(X: Floats) -> Scaled:
     if constant.any():
         column = int(np.flatnonzero(constant)[0])
         raise ValueError(f"Column {column} is constant: it has no causes and no effects to find.")
+    size = spread * unit
+    if size.max() > LARGEST or size.min() < 1.0 / LARGEST:
+        column = int(np.argmax(np.abs(np.log(size))))
+        raise ValueError(
+            f"Column {column} has a standard deviation of {size[column]:.2g}, whose square no "
+            "double holds; rescale it."
+        )
     Z = np.where(gone, 0.0, (Z - mean) / spread)
     return Scaled(Z, mean * unit, spread * unit, np.argwhere(gone))
 
