@@ -93,7 +93,8 @@ def enumeration(run: Run) -> float:
         multivariate_normal.logpdf(
             y, np.zeros(15), psi * (np.eye(15) + tau * X[:, mask] @ X[:, mask].T)
         )
-        + np.where(mask, np.log(inclusion), np.log1p(-inclusion)).sum()
+        + mask.sum() * np.log(inclusion)
+        + (~mask).sum() * np.log1p(-inclusion)
         for mask in masks
     ]
     law = np.exp(np.array(logs) - max(logs))
@@ -273,7 +274,7 @@ def right_chains(seed: int, latent: str, n_samples: int) -> int:
         chain.start(child)
         chain.W[0, 2] = chain.W[1, 3] = 1.0
         draws = chain.sample(n_samples, n_samples // 3, draw_state(child))
-        right += abs(np.median(draws.W[:, 1, 0]) - 1.0) < 0.5
+        right += int(abs(np.median(draws.W[:, 1, 0]) - 1.0) < 0.5)
     return right
 
 

@@ -305,7 +305,8 @@ class SparseFactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Facto
         kind, _ = self._laws[0]
         prior = (0.5 if kind == LAPLACE else 1.0) * np.eye(len(C))
         if not np.isnan(R).any():
-            return np.linalg.solve(prior + (C / psi) @ C.T, (C / psi) @ R.T).T
+            found: Any = np.linalg.solve(prior + (C / psi) @ C.T, (C / psi) @ R.T)
+            return found.T
         Z = np.zeros((len(R), len(C)))
         for n, row in enumerate(R):
             seen = ~np.isnan(row)

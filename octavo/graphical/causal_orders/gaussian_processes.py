@@ -126,7 +126,7 @@ class SmoothFunction:
 
 def evidence(F: Floats, signal: Floats, own: float) -> tuple[float, Floats, Floats]:
     """Return log p(signal | υ) up to a constant, with what a draw of the function needs."""
-    L = np.linalg.cholesky(np.eye(len(F)) + own * (F @ F.T))
+    L: Any = np.linalg.cholesky(np.eye(len(F)) + own * (F @ F.T))
     y = solve_triangular(L, F @ signal, lower=True, check_finite=False)
     return 0.5 * float(y @ y) - float(np.log(np.diag(L)).sum()), L, y
 

@@ -173,7 +173,8 @@ def join_draws(parts: list[Draws]) -> Draws:
     """Return draws of several runs or chains as one."""
     sizes = [len(part.psi) for part in parts]
     acceptance = float(np.average([part.acceptance for part in parts], weights=sizes))
-    arrays = [np.concatenate(column) for column in list(zip(*parts, strict=True))[:-1]]
+    columns: list[Any] = list(zip(*parts, strict=True))[:-1]
+    arrays: Any = [np.concatenate(column) for column in columns]
     return Draws(*arrays, acceptance)
 
 

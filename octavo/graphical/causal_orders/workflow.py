@@ -32,7 +32,7 @@ __all__ = ["SLIM"]
 
 def _pair(name: str, value: Any, low: int) -> tuple[int, int]:
     """Return numbers of sweeps for the factor model and for a DAG."""
-    both = (value, value) if isinstance(value, Integral) else tuple(value)
+    both: Any = (value, value) if isinstance(value, Integral) else tuple(value)
     if len(both) != 2 or not all(
         isinstance(v, Integral) and not isinstance(v, bool) and low <= v <= MOST for v in both
     ):

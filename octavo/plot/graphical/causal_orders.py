@@ -66,7 +66,7 @@ def plot_causal_dag(
     for k in range(d):
         label = str(k) if names is None else str(names[k])
         box = {"boxstyle": "circle", "fc": "white", "ec": "0.25"}
-        ax.text(*places[k], label, ha="center", va="center", bbox=box)
+        ax.text(places[k, 0], places[k, 1], label, ha="center", va="center", bbox=box)
     ax.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xticks=[], yticks=[])
     return ax
 
