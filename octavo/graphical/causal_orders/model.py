@@ -175,7 +175,8 @@ def join_draws(parts: list[Draws]) -> Draws:
     acceptance = float(np.average([part.acceptance for part in parts], weights=sizes))
     columns: list[Any] = list(zip(*parts, strict=True))[:-1]
     arrays: Any = [np.concatenate(column) for column in columns]
-    return Draws(*arrays, acceptance)
+    W, Q, psi, missing, orders = arrays
+    return Draws(W, Q, psi, missing, orders, acceptance)
 
 
 def chunks(n_sweeps: int) -> list[int]:

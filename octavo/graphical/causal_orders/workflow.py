@@ -34,7 +34,7 @@ def _pair(name: str, value: Any, low: int) -> tuple[int, int]:
     """Return numbers of sweeps for the factor model and for a DAG."""
     both: Any = (value, value) if isinstance(value, Integral) else tuple(value)
     if len(both) != 2 or not all(
-        isinstance(v, Integral) and not isinstance(v, bool) and low <= v <= MOST for v in both
+        isinstance(v, Integral) and not isinstance(v, bool) and low <= int(v) <= MOST for v in both
     ):
         raise ValueError(
             f"{name} must be two whole numbers from {low} to {MOST}, for the factor model and for "
