@@ -1,7 +1,7 @@
 """The Gaussian likelihood under a given pattern of zeros in the precision matrix.
 
-Column by column, a variable is regressed on its neighbours under the current covariance, which makes
-the covariance agree with the sample on the pattern; the precision has exact zeros off it.
+Column by column, a variable is regressed on its neighbours under the current covariance, which
+makes the covariance agree with the sample on the pattern; the precision has exact zeros off it.
 
 References: A. P. Dempster (1972), "Covariance selection"; T. Hastie, R. Tibshirani and J. Friedman
 (2009), "The Elements of Statistical Learning", Algorithm 17.1.
@@ -84,8 +84,8 @@ def pattern_mle(
             spare = 1.0 - column[near] @ coefficients
             if not spare > 0:
                 raise ValueError(
-                    f"The likelihood has no maximum under this pattern: variable {j} is determined by "
-                    f"its {near.size} neighbours in the sample."
+                    f"The likelihood has no maximum under this pattern: variable {j} is determined "
+                    f"by its {near.size} neighbours in the sample."
                 )
             precision[j, j] = 1.0 / spare
             precision[near, j] = -coefficients / spare

@@ -1,11 +1,12 @@
 """Elimination orders and junction trees.
 
-Vertices are eliminated one by one; the neighbours of the eliminated one become a clique. The cliques
-that no other contains are the clusters of a junction tree, and a tree of largest total separator size
-over them has the running intersection property. Neighbourhoods are Python integers used as bit sets.
+Vertices are eliminated one by one; the neighbours of the eliminated one become a clique. The
+cliques that no other contains are the clusters of a junction tree, and a tree of largest total
+separator size over them has the running intersection property. Neighbourhoods are Python integers
+used as bit sets.
 
-References: S. L. Lauritzen and D. J. Spiegelhalter (1988), "Local computations with probabilities on
-graphical structures and their application to expert systems"; D. Koller and N. Friedman (2009),
+References: S. L. Lauritzen and D. J. Spiegelhalter (1988), "Local computations with probabilities
+on graphical structures and their application to expert systems"; D. Koller and N. Friedman (2009),
 "Probabilistic Graphical Models", Chapters 9 and 10.
 """
 

@@ -2,7 +2,8 @@
 
 `maximum_forest` is Kruskal's answer in Kruskal's order, found in Prim's way: with a strict order of
 all pairs (heavier first, then the smaller pair of numbers) the forest is unique, so that growing it
-vertex by vertex on a dense matrix, n steps over n entries, gives the same edges as sorting all pairs.
+vertex by vertex on a dense matrix, n steps over n entries, gives the same edges as sorting all of
+them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Sums and maxima over all labellings of a rooted forest, by messages from the leaves.
 
-`scores[..., v, a, b]` is the score of vertex v with label b under a parent with label a; a root reads
-its row `[..., v, 0, :]`. Scores are logarithms of potentials: -inf forbids. Leading axes are problems
-on the same forest, answered together.
+`scores[..., v, a, b]` is the score of vertex v with label b under a parent with label a; a root
+reads its row `[..., v, 0, :]`. Scores are logarithms of potentials: -inf forbids. Leading axes are
+problems on the same forest, answered together.
 """
 
 from __future__ import annotations

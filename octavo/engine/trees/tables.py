@@ -1,8 +1,9 @@
 """Exact sums over discrete variables by tables on a junction tree.
 
-A factor is a scope (variables in ascending order) and a table of log potentials with one axis for each.
-Every factor is put into one cluster; messages go to the root and back; then each cluster holds the
-logarithm of its unnormalised marginal. A size guard says what exact inference would cost before it is paid.
+A factor is a scope (variables in ascending order) and a table of log potentials with one axis for
+each. Every factor is put into one cluster; messages go to the root and back; then each cluster
+holds the logarithm of its unnormalised marginal. A size guard says what exact inference would cost
+before it is paid.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class TableTree:
 
     @classmethod
     def of(cls, cardinalities: Ints, scopes: Sequence[Sequence[int]]) -> TableTree:
-        """Build the tree for factors over the given scopes; a cluster that is too large is an error.
+        """Build the tree for factors over the given scopes, or say that a cluster is too large.
 
         Parameters
         ----------

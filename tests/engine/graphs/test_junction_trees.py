@@ -48,7 +48,8 @@ def test_clusters_cover_and_intersections_run(heuristic, seed, chance):
     assert nx.number_connected_components(skeleton) == nx.number_connected_components(graph)
     for v in range(n):
         homes = [c for c, cluster in enumerate(tree.clusters) if v in cluster]
-        assert homes and nx.is_connected(skeleton.subgraph(homes))
+        assert homes
+        assert nx.is_connected(skeleton.subgraph(homes))
     for (a, b), separator in zip(tree.edges, tree.separators, strict=True):
         assert separator == tree.clusters[a] & tree.clusters[b] != frozenset()
     chordal = nx.Graph()
@@ -93,4 +94,5 @@ def test_fill_counts_stay_right_while_vertices_go():
 def test_no_vertices_and_no_links():
     assert junction_forest(np.zeros((0, 0), dtype=bool)).clusters == ()
     lonely = junction_forest(np.zeros((3, 3), dtype=bool))
-    assert len(lonely.clusters) == 3 and lonely.edges == ()
+    assert len(lonely.clusters) == 3
+    assert lonely.edges == ()
