@@ -337,7 +337,7 @@ class DerivativeTree:
         return one
 
     def _terms(self, part: Floats, outside: Floats, own: Sequence[bool], wanted: Bools) -> Floats:
-        """Return the log terms of the derivative that the entries of one factor's table take part in.
+        """Return the log terms of the derivative, one for each entry of a factor's table.
 
         Along an axis D(f g) = f g' + f' (g - c g'): the value meets the slope, and the other way.
         """
@@ -395,7 +395,8 @@ class DerivativeTree:
                 table = table_product(table, part, own, ring, last)
             message, _ = self._leave(k, onto, table, wanted)
             if not logs:
-                top = message.max(axis=tuple(range(message.ndim - 1)))
+                flat = message.reshape(-1, message.shape[-1])
+                top = flat[0] if len(flat) == 1 else np.maximum.reduce(list(flat))
                 message = message / np.where(top > 0, top, 1.0)
                 total += np.log(top)
             elif self.parent[k] < 0:

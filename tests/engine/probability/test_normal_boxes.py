@@ -23,7 +23,7 @@ def test_two_variables_are_an_integral_of_conditionals(rho):
     root = np.sqrt(1 - rho**2)
     for (h, k), value in zip(points, got):
         want = quad(
-            lambda t: norm.pdf(t) * ndtr((k - rho * t) / root),
+            lambda t, k=k: norm.pdf(t) * ndtr((k - rho * t) / root),
             -12,
             h,
             epsabs=1e-14,
