@@ -19,6 +19,7 @@ from octavo.data.decomposition.subspace_sources import SubspaceMixture as Subspa
 from octavo.data.decomposition.subspace_sources import make_subspace_mixture as make_subspace_mixture
 from octavo.data.graphical.node_networks import NodePerturbedNetworks as NodePerturbedNetworks
 from octavo.data.graphical.node_networks import make_node_perturbed_networks as make_node_perturbed_networks
+from octavo.data.graphical.score_games import make_score_games as make_score_games
 from octavo.data.graphical.sparse_precision import SparsePrecision as SparsePrecision
 from octavo.data.graphical.sparse_precision import make_sparse_precision as make_sparse_precision
 from octavo.data.info.fractional_brownian import fbm as fbm

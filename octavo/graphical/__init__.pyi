@@ -1,13 +1,17 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.graphical.cumulative_networks.copulas import CopulaCDF as CopulaCDF
+from octavo.graphical.cumulative_networks.density import CDNDensityEstimator as CDNDensityEstimator
+from octavo.graphical.cumulative_networks.density import pairwise_gains as pairwise_gains
 from octavo.graphical.cumulative_networks.factors import CDFFactor as CDFFactor
 from octavo.graphical.cumulative_networks.factors import GaussianCDF as GaussianCDF
 from octavo.graphical.cumulative_networks.factors import LogisticCDF as LogisticCDF
 from octavo.graphical.cumulative_networks.factors import TableCDF as TableCDF
 from octavo.graphical.cumulative_networks.margins import UnivariateCDF as UnivariateCDF
 from octavo.graphical.cumulative_networks.network import CDN as CDN
+from octavo.graphical.cumulative_networks.ordinal import CumulativeLinkRegression as CumulativeLinkRegression
 from octavo.graphical.cumulative_networks.separation import bidirected_graph as bidirected_graph
 from octavo.graphical.cumulative_networks.separation import factor_scopes as factor_scopes
+from octavo.graphical.cumulative_networks.team_ranker import CDNTeamRanker as CDNTeamRanker
 from octavo.graphical.joint_glasso.cv import NodeJointGraphicalLassoCV as NodeJointGraphicalLassoCV
 from octavo.graphical.joint_glasso.edge_penalties import FusedJointGraphicalLasso as FusedJointGraphicalLasso
 from octavo.graphical.joint_glasso.edge_penalties import GroupJointGraphicalLasso as GroupJointGraphicalLasso

@@ -25,6 +25,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _STEEP = 0.95  # beyond this correlation the angle's integrand is too sharp for the nodes
 _FAR = 1e6  # standard deviations; infinite for every purpose here, with a finite square
 _LATTICE = 4096
+_CELLS = 1 << 17  # rows times lattice points at a time
 _PRIMES = np.array([2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31])
 
 
@@ -89,14 +90,18 @@ def _many(z: Floats, corr: Floats) -> Floats:
     points = np.arange(1, _LATTICE + 1)[:, None] * np.sqrt(_PRIMES[: d - 1]) % 1.0
     points = np.abs(2.0 * points - 1.0)
     out = np.empty(n)
-    for row in range(n):
-        chance = np.full(_LATTICE, ndtr(z[0, row] / chol[0, 0]))
-        edge, draws = chance, np.empty((d - 1, _LATTICE))
+    block = max(1, _CELLS // _LATTICE)
+    for start in range(0, n, block):
+        part = z[:, start : start + block, None]
+        edge = np.broadcast_to(ndtr(part[0] / chol[0, 0]), (part.shape[1], _LATTICE))
+        chance = edge.copy()
+        shift = np.zeros((d, part.shape[1], _LATTICE))  # what the variables before add to each
         for v in range(1, d):
-            draws[v - 1] = ndtri(np.clip(points[:, v - 1] * edge, 1e-300, 1.0 - 1e-16))
-            edge = ndtr((z[v, row] - chol[v, :v] @ draws[:v]) / chol[v, v])
-            chance = chance * edge
-        out[row] = chance.mean()
+            draw = ndtri(np.clip(points[:, v - 1] * edge, 1e-300, 1.0 - 1e-16))
+            shift[v:] += chol[v:, v - 1, None, None] * draw
+            edge = ndtr((part[v] - shift[v]) / chol[v, v])
+            chance *= edge
+        out[start : start + block] = chance.mean(axis=1)
     return out
 
 

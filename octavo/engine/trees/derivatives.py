@@ -28,14 +28,14 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.graphs.junction_trees import junction_forest
 from octavo.engine.graphs.spanning import rooted_forest
 
-__all__ = ["DerivativeTree", "absorbed", "is_tree_of", "table_product"]
+__all__ = ["DerivativeTree", "Logs", "Numbers", "absorbed", "is_tree_of", "table_product"]
 
 Bools = NDArray[np.bool_]
 MOST = 12  # variables of a cluster: its table has two to that power entries a row
 _ROWS = 16384  # at a time: the tables of a cluster then stay in the cache
 
 
-class _Numbers:
+class Numbers:
     """Plain arithmetic on tables."""
 
     zero = 0.0
@@ -47,7 +47,7 @@ class _Numbers:
         return np.maximum(a - b, 0.0)
 
 
-class _Logs:
+class Logs:
     """The same on logarithms of numbers that are not negative."""
 
     zero = -np.inf
@@ -128,7 +128,7 @@ def table_product(
     a: Floats,
     b: Floats,
     steps: Sequence[bool],
-    ring: type[Any] = _Numbers,
+    ring: type[Any] = Numbers,
     ends: Sequence[bool] | None = None,
 ) -> Floats:
     """Multiply two functions given by their tables of derivatives.
@@ -330,7 +330,7 @@ class DerivativeTree:
         """Multiply log tables over one cluster; every wanted axis gets length two."""
         one = np.full((*[1] * len(self.scopes[k]), n), 0.0)
         for part in parts:
-            one = table_product(one, part, own, _Logs)
+            one = table_product(one, part, own, Logs)
         for a, v in enumerate(self.scopes[k]):
             if wanted[v] and one.shape[a] == 1:  # depends on v nowhere: its derivative is zero
                 one = np.concatenate([one, np.full_like(one, -np.inf)], axis=a)
@@ -348,7 +348,7 @@ class DerivativeTree:
             elif part.shape[a] == 1:
                 g = g[1:]
             else:
-                g = np.stack([g[1], _Logs.minus(g[0], g[1]) if own[a] else g[0]])
+                g = np.stack([g[1], Logs.minus(g[0], g[1]) if own[a] else g[0]])
             outside = np.moveaxis(g, 0, a)
         return part + outside
 
@@ -381,7 +381,7 @@ class DerivativeTree:
         total: Floats,
     ) -> list[Floats]:
         """Send the messages to the roots; return each, spread over the receiving cluster."""
-        ring = _Logs if logs else _Numbers
+        ring = Logs if logs else Numbers
         sent: list[Floats] = [np.empty(0)] * len(self.scopes)
         for k in self.order[::-1]:
             own, scope = self._steps(k, steps), self.scopes[k]

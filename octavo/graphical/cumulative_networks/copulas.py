@@ -323,5 +323,5 @@ class CopulaCDF(CDFFactor):
             theta = corr_from_free(free[:end], self.arity)
         return CopulaCDF(self.family, theta, margins[::-1])
 
-    def _described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, Any]:
         return {"family": self.family, "theta": self.theta, "marginals": self.marginals}

@@ -42,7 +42,7 @@ def _vector(values: Any, name: str) -> Floats:
     return found
 
 
-def _log_difference(high: Floats, low: Floats) -> Floats:
+def log_difference(high: Floats, low: Floats) -> Floats:
     """Return log(exp(high) - exp(low)), low never above high but for rounding."""
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = np.where(np.isneginf(low), -np.inf, np.minimum(low - high, 0.0))
@@ -130,7 +130,7 @@ class CDFFactor(ABC):
         for i, a in enumerate(axes):
             for key in [k for k in corners if k[i] == 0]:
                 high, under = corners[key], corners.pop((*key[:i], 1, *key[i + 1 :]))
-                corners[key] = np.concatenate([high, _log_difference(high, under)], axis=a)
+                corners[key] = np.concatenate([high, log_difference(high, under)], axis=a)
         return corners[(0,) * len(axes)]
 
     def _bounded(self, X: Floats, wanted: Sequence[bool]) -> Floats:
@@ -163,11 +163,11 @@ class CDFFactor(ABC):
             found.append(np.where(np.isfinite(slope), slope, 0.0))
         return found
 
-    def _described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, Any]:
         return {}
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{name}={value!r}" for name, value in self._described().items())
+        said = ", ".join(f"{name}={value!r}" for name, value in self.described().items())
         return f"{type(self).__name__}({said})"
 
 
@@ -259,7 +259,7 @@ class GaussianCDF(CDFFactor):
         corr = corr_from_free(free[2 * k :], k)
         return GaussianCDF(free[:k] * scale, corr * np.outer(scale, scale))
 
-    def _described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, Any]:
         return {"mean": self.mean.tolist(), "cov": self.cov.tolist()}
 
 
@@ -389,7 +389,7 @@ class LogisticCDF(CDFFactor):
         loc = None if self.loc is None else free[self.arity :] / weights
         return LogisticCDF(weights, loc)
 
-    def _described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, Any]:
         said = {"weights": self.weights.tolist()}
         return said if self.loc is None else {**said, "loc": self.loc.tolist()}
 
@@ -483,5 +483,5 @@ class TableCDF(CDFFactor):
             mass = np.cumsum(mass, axis=axis)
         return TableCDF(mass)
 
-    def _described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, Any]:
         return {"table": self.cumulative.tolist()}

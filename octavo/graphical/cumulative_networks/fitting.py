@@ -47,7 +47,7 @@ def _whole(network: Any) -> list[_Piece]:
 
 
 def _pairs(network: Any) -> list[_Piece]:
-    """Return the bivariate margins of variables that share a factor; of others alone, themselves."""
+    """Return the bivariate margins of variables that share a factor, and lone variables."""
     sets = {tuple(sorted(p)) for scope in network.scopes for p in combinations(scope, 2)}
     paired = {v for pair in sets for v in pair}
     sets |= {(v,) for v in range(network.n_variables) if v not in paired}

@@ -83,6 +83,8 @@ class UnivariateCDF(CDFFactor):
     power : float, default=1
         The function is raised to this power. A variable in m factors whose margins have power 1/m
         has the margin of power one in the network.
+    fixed : bool, default=False
+        Whether a fit leaves the parameters as they are.
 
     Examples
     --------
@@ -101,9 +103,10 @@ class UnivariateCDF(CDFFactor):
         scale: float = 1.0,
         shape: float | None = None,
         power: float = 1.0,
+        fixed: bool = False,
     ) -> None:
         self.family, self.loc, self.scale = family, loc, scale
-        self.shape, self.power = shape, power
+        self.shape, self.power, self.fixed = shape, power, fixed
         frozen = all(hasattr(family, name) for name in ("logcdf", "logpdf", "ppf"))
         if not frozen and not (isinstance(family, str) and family in _LAWS):
             raise ValueError(
@@ -197,7 +200,7 @@ class UnivariateCDF(CDFFactor):
         return self
 
     def free(self) -> Floats:
-        if self._frozen or self.family == "uniform":
+        if self._frozen or self.fixed or self.family == "uniform":
             return np.empty(0)
         own = [self.loc / self.scale, np.log(self.scale)]
         if self.family == "t":
@@ -217,6 +220,6 @@ class UnivariateCDF(CDFFactor):
         scale = float(np.exp(np.clip(free[1], -300.0, 300.0)))
         return UnivariateCDF(self.family, float(free[0] * scale), scale, shape, self.power)
 
-    def _described(self) -> dict[str, Any]:
-        names = ("family", "loc", "scale", "shape", "power")
+    def described(self) -> dict[str, Any]:
+        names = ("family", "loc", "scale", "shape", "power", "fixed")
         return {name: getattr(self, name) for name in names}

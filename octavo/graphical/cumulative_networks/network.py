@@ -35,7 +35,7 @@ from octavo.graphical.cumulative_networks.separation import (
 
 __all__ = ["CDN"]
 
-_ROWS = 16384  # at a time: the tables of all factors then stay in the cache
+_ROWS = 16384  # at a time, which bounds the memory of the tables
 KINDS = ("continuous", "ordinal")
 
 
@@ -71,10 +71,10 @@ class CDN:
 
     Notes
     -----
-    Do not use it for densities far in the body of strongly and negatively dependent variables: a
-    product of distribution functions of positively dependent pairs has tails that hang together, and
-    marginal independence wherever two variables share no factor. For ordinal variables the model
-    depends on which end of the scale is called smallest.
+    Do not use it where variables that share no factor depend on each other: in the network they
+    are marginally independent, as in a covariance graph. scikit-learn's `GaussianMixture` and
+    `KernelDensity` make no such assumption. For ordinal variables the model depends on which end
+    of the scale is called smallest.
 
     Examples
     --------
@@ -124,7 +124,8 @@ class CDN:
         whole = all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in scope)
         if not whole or len(set(scope)) < len(scope) or any(v < 0 for v in scope):
             raise ValueError(
-                f"The variables of factor {k} must be different numbers 0, 1, ..., got {variables!r}."
+                f"The variables of factor {k} must be different numbers 0, 1, ..., got "
+                f"{variables!r}."
             )
         if len(scope) != factor.arity:
             raise ValueError(
