@@ -406,6 +406,30 @@ PROBLEMS = (
         "graphical/plot_joint_glasso_node_penalties",
     ),
     Problem(
+        "joint-tails",
+        "Several variables are extreme together, and I want the probability of that",
+        (
+            "A table and a chain, a tree or a graph of neighbours: `CDNDensityEstimator`.",
+            "Factors that you choose, ordinal variables, conditionals given values or bounds: "
+            "`CDN` with `CopulaCDF`, `GaussianCDF`, `LogisticCDF` and `TableCDF`.",
+            "An ordered label from features: `CumulativeLinkRegression`; teams from their players' "
+            "scores: `CDNTeamRanker`.",
+        ),
+        "`GaussianMixture` and `KernelDensity` know no graph and no tails.",
+        (
+            "copula",
+            "extremes",
+            "tail dependence",
+            "joint exceedance",
+            "cdf",
+            "cumulative distribution",
+            "ordinal regression",
+            "proportional odds",
+            "risk",
+        ),
+        "graphical/plot_cumulative_networks",
+    ),
+    Problem(
         "readable",
         "A classifier that a person can read",
         (

@@ -52,6 +52,11 @@ from octavo.plot.decomposition.slowness import plot_mixture_scatter as plot_mixt
 from octavo.plot.decomposition.slowness import plot_source_match as plot_source_match
 from octavo.plot.decomposition.subspaces import plot_hinton as plot_hinton
 from octavo.plot.decomposition.subspaces import plot_sources as plot_sources
+from octavo.plot.graphical.cumulative_networks import plot_cdn_density as plot_cdn_density
+from octavo.plot.graphical.cumulative_networks import plot_cdn_graph as plot_cdn_graph
+from octavo.plot.graphical.cumulative_networks import plot_conditional_cdf as plot_conditional_cdf
+from octavo.plot.graphical.cumulative_networks import plot_joint_tail as plot_joint_tail
+from octavo.plot.graphical.cumulative_networks import plot_skill_functions as plot_skill_functions
 from octavo.plot.graphical.joint_glasso import plot_edge_recovery as plot_edge_recovery
 from octavo.plot.graphical.joint_glasso import plot_network_difference as plot_network_difference
 from octavo.plot.graphical.joint_glasso import plot_networks as plot_networks

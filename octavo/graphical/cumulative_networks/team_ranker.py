@@ -1,9 +1,10 @@
 """Ranking players of team games from their scores by a cumulative distribution network a game.
 
-For each game the joint distribution function is Π g_n(x_n, r_n) Π h_{n,n+1}(r_n, r_{n+1}) Π s_k(x_k):
-g ties a team's place to the scores of its players, h orders neighbouring places, s is what is known
-of a player. Each player's skill function is multiplied by the conditional distribution function of
-the player's score given all places and all other scores (Sections 4.1, 4.2 and Appendix A.3).
+For each game the joint distribution function is Π g_n(x_n, r_n) Π h_{n,n+1}(r_n, r_{n+1}) times
+Π s_k(x_k): g ties a team's place to the scores of its players, h orders neighbouring places, s is
+what is known of a player. Each player's skill function is multiplied by the conditional
+distribution function of the player's score given all places and all other scores (Sections 4.1,
+4.2 and Appendix A.3).
 
 The initial pairs for a missing neighbour are (1, 0) here, the derivative of a constant; Appendix
 A.3 prints (1, 1). Places are ordinal: their derivatives are differences. Normal distribution

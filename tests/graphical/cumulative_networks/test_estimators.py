@@ -91,7 +91,8 @@ def test_the_tree_joins_what_depends():
     assert gains[0, 2] == pytest.approx(-0.5 * np.log(1 - rho**2), abs=0.15)
     model = CDNDensityEstimator("tree", copula="gaussian", margins="preserve").fit(X)
     assert {(0, 2), (1, 3)} <= {tuple(sorted(e)) for e in model.graph_.edges}
-    assert model.adjacency_[0, 2] and model.adjacency_.sum() == 6
+    assert model.adjacency_[0, 2]
+    assert model.adjacency_.sum() == 6
 
 
 def test_graphs_in_every_form():
@@ -155,8 +156,10 @@ def test_free_for_alls_order_players_by_skill():
     assert np.corrcoef(found, skill)[0, 1] > 0.5
     for player in ranker.skills_:
         curve = ranker.skill_function(player)
-        assert (np.diff(curve) >= -1e-12).all() and curve[-1] == pytest.approx(1, abs=1e-3)
-    assert ranker.n_games_ == 60 and list(ranker.cutpoints_) == [4]
+        assert (np.diff(curve) >= -1e-12).all()
+        assert curve[-1] == pytest.approx(1, abs=1e-3)
+    assert ranker.n_games_ == 60
+    assert list(ranker.cutpoints_) == [4]
     assert (np.diff(ranker.cutpoints_[4]) > 0).all()
 
 
