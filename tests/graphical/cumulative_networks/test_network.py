@@ -239,7 +239,8 @@ def test_independence_queries():
     assert chain.independent([0], [2], given=[3, 4])  # 1 is not looked at: Theorem 11
     assert chain.independent([0], [2], given=[1], kind="le")  # Theorem 8
     assert not chain.independent([0], [1], given=[2], kind="le")
-    assert chain.separated([0], [3], by=[1]) and not chain.separated([0], [3])
+    assert chain.separated([0], [3], by=[1])
+    assert not chain.separated([0], [3])
     with pytest.raises(ValueError, match="ordinal"):
         chain.independent([0], [2], given=[1], kind="min")
     steps = CDN(
