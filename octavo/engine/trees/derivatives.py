@@ -328,8 +328,8 @@ class DerivativeTree:
         self, k: int, parts: Sequence[Floats], own: Sequence[bool], wanted: Bools, n: int
     ) -> Floats:
         """Multiply log tables over one cluster; every wanted axis gets length two."""
-        one = np.full((*[1] * len(self.scopes[k]), n), 0.0)
-        for part in parts:
+        one = parts[0] if parts else np.zeros((*[1] * len(self.scopes[k]), n))
+        for part in parts[1:]:
             one = table_product(one, part, own, Logs)
         for a, v in enumerate(self.scopes[k]):
             if wanted[v] and one.shape[a] == 1:  # depends on v nowhere: its derivative is zero

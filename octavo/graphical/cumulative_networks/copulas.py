@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, logsumexp, ndtr, ndtri_exp
+from scipy.special import gammaln, ndtr, ndtri_exp
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.graphical.cumulative_networks.factors import (
@@ -21,6 +21,7 @@ from octavo.graphical.cumulative_networks.factors import (
     CDFFactor,
     GaussianCDF,
     corr_from_free,
+    log_sum,
 )
 from octavo.graphical.cumulative_networks.margins import UnivariateCDF
 
@@ -50,7 +51,7 @@ class _Gumbel(_Generator):
     def derivatives(self, log_u: Floats, most: int) -> list[Floats]:
         theta = self.theta
         with np.errstate(divide="ignore"):
-            log_t = logsumexp(np.log(-log_u) / theta, axis=0)
+            log_t = log_sum(np.log(-log_u) / theta)
         y = np.exp(np.minimum(theta * log_t, 700.0))
         # (-1)^m ψ^(m) = e^(-y) t^(-m) P_m(y) with y = t^θ, and P_(m+1) = (θ y + m) P_m - θ y P_m'.
         coef = np.array([1.0])
@@ -62,7 +63,7 @@ class _Gumbel(_Generator):
                 terms = np.log(np.maximum(coef[1:], 0.0))[:, None] + np.outer(
                     np.arange(1, coef.size), theta * log_t
                 )
-                found.append(logsumexp(terms, axis=0) - y - (m + 1) * log_t)
+                found.append(log_sum(terms) - y - (m + 1) * log_t)
         return found
 
     def inverse_slope(self, log_u: Floats) -> Floats:
@@ -88,9 +89,9 @@ class _Clayton(_Generator):
         powers = -theta * log_u  # of u^(-θ), whose sum less k - 1 is 1 + t
         top = powers.max(axis=0)
         inner = np.exp(powers - top).sum(axis=0) - (len(powers) - 1) * np.exp(-top)
-        log_sum = top + np.log(np.maximum(inner, 1e-300))
+        total = top + np.log(np.maximum(inner, 1e-300))
         rise = [gammaln(1 / theta + m) - gammaln(1 / theta) for m in range(most + 1)]
-        return [r - (1 / theta + m) * log_sum for m, r in enumerate(rise)]
+        return [r - (1 / theta + m) * total for m, r in enumerate(rise)]
 
     def inverse_slope(self, log_u: Floats) -> Floats:
         return math.log(self.theta) - (self.theta + 1.0) * log_u
@@ -124,7 +125,7 @@ class _Frank(_Generator):
             k = np.arange(m)
             logs = np.log(stirling) + gammaln(k + 1)
             terms = logs[:, None] + (k + 1)[:, None] * log_odds
-            found.append(logsumexp(terms, axis=0) - math.log(theta))
+            found.append(log_sum(terms) - math.log(theta))
         return found
 
     def inverse_slope(self, log_u: Floats) -> Floats:

@@ -246,4 +246,5 @@ class CumulativeLinkRegression(CallbackSupportMixin, ClassifierMixin, SoundEstim
         ndarray of shape (n_samples,)
             Labels.
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        chance = self.predict_proba(X)
+        return self.classes_[chance.argmax(axis=1)]
