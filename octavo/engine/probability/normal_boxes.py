@@ -13,6 +13,7 @@ probabilities"; A. Genz (1992), "Numerical computation of multivariate normal pr
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri, owens_t
@@ -24,13 +25,14 @@ __all__ = ["log_normal_box", "normal_box"]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _STEEP = 0.95  # beyond this correlation the angle's integrand is too sharp for the nodes
 _FAR = 1e6  # standard deviations; infinite for every purpose here, with a finite square
+_ROWS = 16384  # of two variables at a time, with all nodes at once
 _LATTICE = 4096
 _CELLS = 1 << 17  # rows times lattice points at a time
 _PRIMES = np.array([2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31])
 
 
-def _arc(h: Floats, k: Floats, rho: float, over: Floats) -> Floats:
-    """Return the integrands of Plackett's formula at sines `over` of the angle."""
+def _arc(h: Floats, k: Floats, over: Any) -> Floats:
+    """Return the integrand of Plackett's formula at sines `over` of the angle."""
     cos2 = 1.0 - over * over
     return np.exp(-0.5 * (h * h + k * k - 2.0 * h * k * over) / cos2) / (2.0 * math.pi)
 
@@ -39,10 +41,8 @@ def _two(h: Floats, k: Floats, rho: float) -> Floats:
     if abs(rho) > _STEEP:
         return _two_steep(h, k, rho)
     angle = math.asin(rho)
-    total = ndtr(h) * ndtr(k)
-    for node, weight in zip(_NODES, _WEIGHTS):
-        sine = math.sin(0.5 * angle * (node + 1.0))
-        total = total + 0.5 * angle * weight * _arc(h, k, rho, np.float64(sine))
+    sines = np.sin(0.5 * angle * (_NODES + 1.0))[:, None]
+    total = ndtr(h) * ndtr(k) + 0.5 * angle * (_WEIGHTS @ _arc(h, k, sines))
     return np.clip(total, 0.0, 1.0)
 
 
@@ -77,7 +77,7 @@ def _three(z: Floats, corr: Floats) -> Floats:
             mean = ((b - a * r23) * h + (r23 - a * b) * first) / cos2
             rest = (1.0 - a * a - b * b - r23 * r23 + 2.0 * a * b * r23) / cos2
             share = ndtr((second - mean) / math.sqrt(max(rest, 1e-30)))
-            total = total + 0.5 * angle * weight * _arc(h, first, rho, np.float64(a)) * share
+            total = total + 0.5 * angle * weight * _arc(h, first, a) * share
     return np.clip(total, 0.0, 1.0)
 
 
@@ -135,7 +135,9 @@ def normal_box(Z: Floats, corr: Floats) -> Floats:
     if d == 1:
         return ndtr(Z[0])
     if d == 2:
-        return _two(Z[0], Z[1], float(corr[0, 1]))
+        rho = float(corr[0, 1])
+        parts = [Z[:, i : i + _ROWS] for i in range(0, max(Z.shape[1], 1), _ROWS)]
+        return np.concatenate([_two(part[0], part[1], rho) for part in parts])
     return _three(Z, corr) if d == 3 else _many(Z, corr)
 
 
