@@ -82,6 +82,13 @@ class CumulativeLinkRegression(CallbackSupportMixin, ClassifierMixin, SoundEstim
     Do not use it for labels without an order, or where the effect of a feature differs from one
     cut-point to the next: sklearn's `LogisticRegression` fits a vector for each class.
 
+    References
+    ----------
+    .. [1] P. McCullagh (1980). "Regression models for ordinal data". Journal of the Royal
+       Statistical Society B 42.
+    .. [2] J. C. Huang and B. J. Frey (2011). "Cumulative Distribution Networks and the
+       Derivative-sum-product Algorithm". Journal of Machine Learning Research 12, Appendix A.2.
+
     Examples
     --------
     >>> import numpy as np
@@ -91,7 +98,7 @@ class CumulativeLinkRegression(CallbackSupportMixin, ClassifierMixin, SoundEstim
     >>> model.predict([[1.0], [5.0], [10.0]])
     array([0, 1, 2])
     >>> model.predict_proba([[5.5]]).round(2)
-    array([[0.12, 0.76, 0.12]])
+    array([[0.05, 0.91, 0.05]])
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -112,6 +119,11 @@ class CumulativeLinkRegression(CallbackSupportMixin, ClassifierMixin, SoundEstim
         self.alpha = alpha
         self.max_iter = max_iter
         self.tol = tol
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # on labels that no line puts in order
+        return tags
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
