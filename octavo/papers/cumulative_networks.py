@@ -153,7 +153,7 @@ def orthants_of_example_4(run: Run) -> float:
     cov = [[1, r, 0], [r, 1, -0.5], [0, -0.5, 1]]
     network = graphical.CDN([((0, 1, 2), graphical.GaussianCDF([0, 0, 0], cov))])
     inf = np.inf
-    got = network.cdf([[0, 0, inf], [inf, 0, 0], [0, 0, 0]])
+    got = network.cdf(np.array([[0, 0, inf], [inf, 0, 0], [0, 0, 0]]))
     return float(np.abs(got - [3 / 8, 1 / 6, 7 / 48]).max())
 
 

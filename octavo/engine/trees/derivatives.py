@@ -79,7 +79,7 @@ def absorbed(scopes: Sequence[Sequence[int]]) -> list[int]:
     holders: dict[int, list[int]] = {}  # of each variable, the scopes kept so far
     home = list(range(len(sets)))
     for s in order:
-        rarest = min(sets[s], key=lambda v: len(holders.get(v, ())), default=None)
+        rarest = min(sets[s], key=lambda v: len(holders.get(v, ())), default=-1)
         found = [k for k in holders.get(rarest, ()) if sets[s] <= sets[k]] if sets[s] else []
         if found:
             home[s] = found[0]
@@ -282,7 +282,7 @@ class DerivativeTree:
             for k in self.order:
                 around = [up[j] for j in self.children[k]]
                 if down[k] is not None:
-                    around.append(down[k])  # type: ignore[arg-type]
+                    around.append(down[k])
                 own = self._steps(k, steps)
                 for i, s in enumerate(self.factors[k]):
                     others = [p for j, p in enumerate(parts[k]) if j != i] + around

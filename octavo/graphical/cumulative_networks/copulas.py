@@ -233,12 +233,12 @@ class CopulaCDF(CDFFactor):
         log_u = np.minimum(log_u, 0.0)
         dead = np.isneginf(log_u).any(axis=0)
         log_u[:, dead] = -1.0
-        density = [m.log_pdf(X[:, k]) if wanted[k] else None for k, m in enumerate(self.marginals)]
+        density = {k: m.log_pdf(X[:, k]) for k, m in enumerate(self.marginals) if wanted[k]}
         shape = [2 if w else 1 for w in wanted]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             table = self._copula_jet(log_u, shape)
             for index in np.ndindex(*shape):
-                for k in np.flatnonzero(index):
+                for k in np.flatnonzero(index).tolist():
                     table[index] = np.where(
                         np.isneginf(density[k]), -np.inf, table[index] + density[k]
                     )
@@ -295,7 +295,7 @@ class CopulaCDF(CDFFactor):
             own = [math.log(self._generator.theta)]
         elif self.family == "gaussian" and np.ndim(self.theta) == 0:
             low = -1.0 / (self.arity - 1) if self.arity > 1 else -1.0
-            share = (float(self.theta) - low) / (1.0 - low)  # type: ignore[arg-type]
+            share = (float(self.theta) - low) / (1.0 - low)
             own = [math.log(share / (1 - share))]
         elif self.family == "gaussian":
             chol = np.linalg.cholesky(self._normal.corr)

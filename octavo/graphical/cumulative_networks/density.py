@@ -187,7 +187,7 @@ class CDNDensityEstimator(CallbackSupportMixin, DensityMixin, SoundEstimator):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the graph where asked to, and fit all factors.
 
         Parameters
@@ -301,7 +301,7 @@ class CDNDensityEstimator(CallbackSupportMixin, DensityMixin, SoundEstimator):
         keep = self.margins == "preserve"
         return UnivariateCDF(found.family, found.loc, found.scale, found.shape, power, keep)
 
-    def score_samples(self, X: ArrayLike) -> Floats:
+    def score_samples(self, X: Any) -> Floats:
         """Return the log density of rows.
 
         Parameters
@@ -318,7 +318,7 @@ class CDNDensityEstimator(CallbackSupportMixin, DensityMixin, SoundEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return self.network_.logpdf(X)
 
-    def score(self, X: ArrayLike, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log density of rows.
 
         Parameters
@@ -362,9 +362,9 @@ def _in_units(factor: CDFFactor, center: Floats, scale: Floats) -> CDFFactor:
     if isinstance(factor, GaussianCDF):
         return GaussianCDF(center + scale * factor.mean, factor.cov * np.outer(scale, scale))
     if isinstance(factor, UnivariateCDF):
-        loc = float(center[0] + scale[0] * factor.loc)
+        place = float(center[0] + scale[0] * factor.loc)
         size = float(scale[0] * factor.scale)
-        return UnivariateCDF(factor.family, loc, size, factor.shape, factor.power, factor.fixed)
+        return UnivariateCDF(factor.family, place, size, factor.shape, factor.power, factor.fixed)
     assert isinstance(factor, CopulaCDF)
     margins = [
         _in_units(m, center[k : k + 1], scale[k : k + 1]) for k, m in enumerate(factor.marginals)

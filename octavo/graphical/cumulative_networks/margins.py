@@ -206,7 +206,7 @@ class UnivariateCDF(CDFFactor):
         if self.family == "t":
             own.append(np.log(self.shape))  # type: ignore[arg-type]
         elif self.family == "gev":
-            own.append(self.shape)  # type: ignore[arg-type]
+            own.append(self.shape)
         return np.array(own)
 
     def freed(self, free: Floats) -> UnivariateCDF:

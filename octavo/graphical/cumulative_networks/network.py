@@ -192,7 +192,7 @@ class CDN:
 
     def _block(self, tree: DerivativeTree, X: Floats, wanted: Any) -> Floats:
         columns = np.ascontiguousarray(X.T)
-        steps = self._steps
+        steps: Any = self._steps
         tables = [
             f.table(columns[list(s)].T, wanted[list(s)], steps[list(s)]) for s, f in self.factors
         ]

@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, log_ndtr, ndtr
 from sklearn.base import ClassifierMixin
@@ -127,7 +127,7 @@ class CumulativeLinkRegression(CallbackSupportMixin, ClassifierMixin, SoundEstim
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit coefficients and cut-points.
 
         Parameters
@@ -209,7 +209,7 @@ class CumulativeLinkRegression(CallbackSupportMixin, ClassifierMixin, SoundEstim
         cuts = free[d] + np.concatenate([[0.0], np.cumsum(steps)])
         return free[:d], cuts, steps
 
-    def decision_score(self, X: ArrayLike) -> Floats:
+    def decision_score(self, X: Any) -> Floats:
         """Return the linear score w·x, which the cut-points divide.
 
         Parameters
@@ -226,7 +226,7 @@ class CumulativeLinkRegression(CallbackSupportMixin, ClassifierMixin, SoundEstim
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return X @ self.coef_
 
-    def predict_proba(self, X: ArrayLike) -> Floats:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each label.
 
         Parameters
@@ -245,7 +245,7 @@ class CumulativeLinkRegression(CallbackSupportMixin, ClassifierMixin, SoundEstim
         padded = np.pad(below, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
         return np.maximum(np.diff(padded, axis=1), 0.0)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label.
 
         Parameters

@@ -378,7 +378,7 @@ class CDNTeamRanker(CallbackSupportMixin, SoundEstimator):
         size = rows.shape[1]
         law = _team_law(size, float(self.mu), float(self.sigma))
         wanted = [j != skip for j in range(size)] + [False]
-        corners = []
+        corners: list[Floats | None] = []
         for cut in end:
             if np.isneginf(cut):
                 corners.append(None)

@@ -51,7 +51,7 @@ def plot_cdn_graph(
         for v in scope:
             ax.plot(*np.stack([center, places[v]]).T, color="0.6", zorder=1)
         ax.plot(*center, "D", color="C1", markersize=9, zorder=2)
-    ax.scatter(*places.T, s=500, facecolor="white", edgecolor="C0", zorder=3)
+    ax.scatter(places[:, 0], places[:, 1], s=500, facecolor="white", edgecolor="C0", zorder=3)
     for v, (x, y) in enumerate(places):
         label = f"X{v}" if names is None else literal(names[v])
         ax.text(x, y, label, ha="center", va="center", zorder=4)
@@ -87,7 +87,7 @@ def plot_cdn_density(
         The axes.
     """
     ax = ax or plt.subplots()[1]
-    first, second = np.linspace(*x, n_grid), np.linspace(*y, n_grid)
+    first, second = np.linspace(x[0], x[1], n_grid), np.linspace(y[0], y[1], n_grid)
     rows = np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2)
     density = np.exp(network.logpdf(rows)).reshape(n_grid, n_grid)
     ax.contour(first, second, density, levels=12, cmap="viridis")
