@@ -21,6 +21,8 @@ from octavo.data.graphical.node_networks import NodePerturbedNetworks as NodePer
 from octavo.data.graphical.node_networks import make_node_perturbed_networks as make_node_perturbed_networks
 from octavo.data.graphical.sparse_precision import SparsePrecision as SparsePrecision
 from octavo.data.graphical.sparse_precision import make_sparse_precision as make_sparse_precision
+from octavo.data.graphical.weak_edges import WeakEdgeNetwork as WeakEdgeNetwork
+from octavo.data.graphical.weak_edges import make_weak_edge_network as make_weak_edge_network
 from octavo.data.info.fractional_brownian import fbm as fbm
 from octavo.data.kernel.group_sparse import GroupSparse as GroupSparse
 from octavo.data.kernel.group_sparse import make_group_sparse as make_group_sparse
