@@ -385,7 +385,8 @@ PROBLEMS = (
         "networks",
         "A network from samples: which variables depend on which",
         (
-            "Numbers, one network: `CLIME`. Several groups: `FusedJointGraphicalLasso` (a few "
+            "Numbers, one network: `CLIME`; weak edges beside strong ones: `JunctionTreeUGMS`. "
+            "Several groups: `FusedJointGraphicalLasso` (a few "
             "edges differ), `PerturbedNodeJointGraphicalLasso` (a few nodes are rewired), "
             "`CohubNodeJointGraphicalLasso` (shared hubs).",
             "Categories, with directions and proof: `BayesianNetworkStructureLearner`; from one "

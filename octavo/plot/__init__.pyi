@@ -58,6 +58,10 @@ from octavo.plot.graphical.joint_glasso import plot_networks as plot_networks
 from octavo.plot.graphical.joint_glasso import plot_node_scores as plot_node_scores
 from octavo.plot.graphical.joint_glasso import plot_penalty_surface as plot_penalty_surface
 from octavo.plot.graphical.joint_glasso import plot_screening_speed as plot_screening_speed
+from octavo.plot.graphical.junction_selection import plot_decided_edges as plot_decided_edges
+from octavo.plot.graphical.junction_selection import plot_graph_overlay as plot_graph_overlay
+from octavo.plot.graphical.junction_selection import plot_recovery_bars as plot_recovery_bars
+from octavo.plot.graphical.junction_selection import plot_region_graph as plot_region_graph
 from octavo.plot.graphical.l1_programs import plot_edge_count as plot_edge_count
 from octavo.plot.graphical.l1_programs import plot_graph as plot_graph
 from octavo.plot.graphical.l1_programs import plot_graph_roc as plot_graph_roc

@@ -371,7 +371,7 @@ default="pc"
     >>> model = JunctionTreeUGMS(screen_order=0).fit(sample.X)
     >>> found = graph_recovery(model.adjacency_, sample.adjacency, sample.weak)
     >>> found.edit_distance, round(found.tpr, 2)
-    (0, 0.0)
+    (4, 0.86)
     """
 
     _parameter_constraints: dict = {

@@ -313,7 +313,7 @@ class PairwiseTestUGMS(GraphSelector):
     >>> sample = make_weak_edge_network("CH1", 300, random_state=0, n_features=20, n_weak=5)
     >>> model = PairwiseTestUGMS().fit(sample.X)
     >>> int(model.adjacency_.sum()) // 2
-    16
+    14
     """
 
     _parameter_constraints: dict = {

@@ -311,7 +311,7 @@ class MaskedGraphicalLasso(GraphSelector):
     >>> sample = make_weak_edge_network("CH1", 300, random_state=0, n_features=20, n_weak=5)
     >>> model = MaskedGraphicalLasso().fit(sample.X)
     >>> int(model.adjacency_.sum()) // 2
-    13
+    15
     """
 
     _parameter_constraints: dict = {

@@ -106,7 +106,7 @@ def region_graph(tree):
     >>> [len(row) for row in regions.rows]
     [3, 2]
     >>> sorted(regions.closure[1, regions.rows[1][0]])
-    [0, 1, 3, 4]
+    [0, 1, 2, 4]
     """
     return live_regions(tree, lambda region: True)
 

@@ -41,7 +41,8 @@ def test_equals_cvxpy(seed):
     )
     fit = masked_graphical_lasso(R, alpha, allowed, asked)
     assert abs(fit.objective - value.value) <= 1e-6
-    np.testing.assert_allclose(fit.precision, Theta.value, atol=1e-6 * np.abs(Theta.value).max())
+    # cvxpy's value is good to 1e-11, its point to the root of that, 3e-6
+    np.testing.assert_allclose(fit.precision, Theta.value, atol=1e-5)
     assert 0 <= fit.duality_gap <= 1e-6
     assert (fit.precision[zero] == 0).all()
     np.testing.assert_allclose(fit.covariance @ fit.precision, np.eye(d), atol=1e-9)
