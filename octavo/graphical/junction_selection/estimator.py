@@ -433,10 +433,12 @@ default="pc"
         m = moments(X)
         gamma = self.gamma if self.selection == "ebic" else 0.0
         base = MaskedGraphicalLasso(gamma=gamma) if self.base is None else self.base
-        screen = self._screen(X, base, gamma)
         most = self.screen_order + 1 if self.max_separator is None else self.max_separator
-        found, self.history_ = np.zeros_like(screen), []
+        self.history_ = []
         with FitProgress(self, None, X) as progress:
+            screen = self._screen(X, base, gamma)
+            found = np.zeros_like(screen)
+            progress.step()
             steps = decide_by_regions(screen, self._decider(X, base, gamma), self.heuristic, most)
             for iteration, task, selection in steps:
                 self._note(iteration, task, selection, base)
