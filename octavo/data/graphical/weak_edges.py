@@ -71,7 +71,7 @@ def _near(p, p1, weak, rng):
     for begin, end, most, value in ((0, p1, 6, weak), (p1, p, 4, STRONG)):
         part = _trimmed(drawn[begin:end, begin:end].copy(), most, rng)
         links += [(begin + i, begin + j, value) for i, j in np.argwhere(np.triu(part, 1))]
-    across = set()
+    across: set[tuple[int, int]] = set()
     while len(across) < min(4, p1 * (p - p1)):
         across.add((int(rng.randint(p1)), int(rng.randint(p1, p))))
     return links + [(i, j, weak) for i, j in sorted(across)]

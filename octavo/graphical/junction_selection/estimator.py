@@ -434,7 +434,7 @@ default="pc"
         gamma = self.gamma if self.selection == "ebic" else 0.0
         base = MaskedGraphicalLasso(gamma=gamma) if self.base is None else self.base
         most = self.screen_order + 1 if self.max_separator is None else self.max_separator
-        self.history_ = []
+        self.history_: list[RegionDecision] = []
         with FitProgress(self, None, X) as progress:
             screen = self._screen(X, base, gamma)
             found = np.zeros_like(screen)

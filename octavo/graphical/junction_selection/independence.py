@@ -256,9 +256,10 @@ class PCSkeletonUGMS(GraphSelector):
         least = ebic_threshold(n, 1, 0.0)
         pairs = region.pairs
         size = np.sort(np.abs(R[pairs[:, 0], pairs[:, 1]]))
-        size = size[size > least]
-        grid = np.unique(np.quantile(size, np.linspace(0, 1, N_THRESHOLDS))) if size.size else []
-        grid = [*np.geomspace(least, 2.0 * least, 9), *[g for g in grid if g > 2.0 * least], 1.0]
+        large = size[size > 2.0 * least]
+        steps = np.linspace(0, 1, N_THRESHOLDS)
+        spread = np.unique(np.quantile(large, steps)) if large.size else large
+        grid = [*np.geomspace(least, 2.0 * least, 9), *spread, 1.0]
         return [(float(g), lambda k, g=g: g) for g in grid]
 
 

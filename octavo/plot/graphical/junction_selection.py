@@ -52,7 +52,7 @@ def _draw(graph: nx.Graph, at: Positions, edges: Any, ax: Axes, **style: Any) ->
 
 def _finish(graph: nx.Graph, at: Positions, names: Sequence[Any] | None, ax: Axes) -> None:
     points = np.array([at[node] for node in graph])
-    ax.scatter(*points.T, s=14, color="0.25", zorder=2)
+    ax.scatter(points[:, 0], points[:, 1], s=14, color="0.25", zorder=2)
     if names is not None:
         for node, (x, y) in zip(graph, points, strict=True):
             ax.annotate(literal(names[node]), (x, y), fontsize="x-small", ha="center", va="bottom")
