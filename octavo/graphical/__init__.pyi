@@ -1,4 +1,9 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.graphical.energies.bounds import multiplicative_bound as multiplicative_bound
+from octavo.graphical.energies.problem import PairwiseMRF as PairwiseMRF
+from octavo.graphical.energies.problem import grid_mrf as grid_mrf
+from octavo.graphical.energies.solvers import MRFResult as MRFResult
+from octavo.graphical.energies.solvers import minimize_mrf as minimize_mrf
 from octavo.graphical.joint_glasso.cv import NodeJointGraphicalLassoCV as NodeJointGraphicalLassoCV
 from octavo.graphical.joint_glasso.edge_penalties import FusedJointGraphicalLasso as FusedJointGraphicalLasso
 from octavo.graphical.joint_glasso.edge_penalties import GroupJointGraphicalLasso as GroupJointGraphicalLasso
