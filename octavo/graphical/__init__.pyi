@@ -1,9 +1,13 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.graphical.energies.bounds import multiplicative_bound as multiplicative_bound
+from octavo.graphical.energies.estimators import MRFLabelSmoother as MRFLabelSmoother
+from octavo.graphical.energies.estimators import TruncatedMRFDenoiser as TruncatedMRFDenoiser
 from octavo.graphical.energies.problem import PairwiseMRF as PairwiseMRF
 from octavo.graphical.energies.problem import grid_mrf as grid_mrf
 from octavo.graphical.energies.solvers import MRFResult as MRFResult
 from octavo.graphical.energies.solvers import minimize_mrf as minimize_mrf
+from octavo.graphical.energies.stereo import StereoMatcher as StereoMatcher
+from octavo.graphical.energies.stereo import stereo_costs as stereo_costs
 from octavo.graphical.joint_glasso.cv import NodeJointGraphicalLassoCV as NodeJointGraphicalLassoCV
 from octavo.graphical.joint_glasso.edge_penalties import FusedJointGraphicalLasso as FusedJointGraphicalLasso
 from octavo.graphical.joint_glasso.edge_penalties import GroupJointGraphicalLasso as GroupJointGraphicalLasso

@@ -55,7 +55,7 @@ def expansion_bound(differences: Floats, truncation: float, interval: int) -> fl
 
 
 def metric_bound(mrf: PairwiseMRF) -> float:
-    """Return 2 max θ / min θ of alpha-expansion where the pair costs are a metric, else infinity."""
+    """Return 2 max θ / min θ of alpha-expansion where pair costs are a metric, else infinity."""
     costs = mrf.pair_costs
     if mrf.n_labels < 2:
         return 1.0
