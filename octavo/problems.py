@@ -687,6 +687,34 @@ PROBLEMS = (
         "cluster/plot_referee",
     ),
     Problem(
+        "jumps",
+        "Give every pixel, region or moment an ordered label: smooth, but for jumps",
+        (
+            "Costs of labels on any graph or image: `PairwiseMRF` (or `grid_mrf`) and "
+            "`minimize_mrf`, with a lower bound of all energies.",
+            "A noisy image or signal on a graph: `TruncatedMRFDenoiser`. Two views of a scene: "
+            "`StereoMatcher`.",
+            "Predictions of a classifier of ordered classes, in time or space: `MRFLabelSmoother`.",
+        ),
+        "Nothing in scikit-learn; PyMaxflow and gco have alpha-expansion, which offers one label "
+        "at a time.",
+        (
+            "markov random field",
+            "energy minimization",
+            "graph cut",
+            "max flow",
+            "min cut",
+            "alpha expansion",
+            "image denoising",
+            "stereo",
+            "segmentation",
+            "trw-s",
+            "belief propagation",
+            "smoothing",
+        ),
+        "graphical/plot_energies",
+    ),
+    Problem(
         "communities",
         "Find communities of a network, of any size, and know what the quality function promises",
         (

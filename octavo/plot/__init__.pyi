@@ -52,6 +52,9 @@ from octavo.plot.decomposition.slowness import plot_mixture_scatter as plot_mixt
 from octavo.plot.decomposition.slowness import plot_source_match as plot_source_match
 from octavo.plot.decomposition.subspaces import plot_hinton as plot_hinton
 from octavo.plot.decomposition.subspaces import plot_sources as plot_sources
+from octavo.plot.graphical.energies import plot_energy_curves as plot_energy_curves
+from octavo.plot.graphical.energies import plot_label_map as plot_label_map
+from octavo.plot.graphical.energies import plot_truncated_potentials as plot_truncated_potentials
 from octavo.plot.graphical.joint_glasso import plot_edge_recovery as plot_edge_recovery
 from octavo.plot.graphical.joint_glasso import plot_network_difference as plot_network_difference
 from octavo.plot.graphical.joint_glasso import plot_networks as plot_networks

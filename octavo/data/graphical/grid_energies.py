@@ -37,9 +37,7 @@ class Stereogram(NamedTuple):
 def _shape(shape: Any, name: str = "shape") -> tuple[int, int]:
     sizes = tuple(shape) if np.iterable(shape) else ()
     if len(sizes) != 2 or not all(1 <= int(s) == s <= 4096 for s in sizes):
-        raise ValueError(
-            f"{name} must be (height, width), ints of 1 to 4096; got {shape!r}."
-        )
+        raise ValueError(f"{name} must be (height, width), ints of 1 to 4096; got {shape!r}.")
     return int(sizes[0]), int(sizes[1])
 
 

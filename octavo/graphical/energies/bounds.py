@@ -110,7 +110,7 @@ def multiplicative_bound(
     --------
     >>> from octavo.graphical import multiplicative_bound
     >>> round(multiplicative_bound(20, 5), 3), round(multiplicative_bound(20, 5, interval=5), 3)
-    (3.4, 3.8)
+    (3.2, 3.6)
     """
     if isinstance(n_labels, bool) or not 1 <= int(n_labels) == n_labels <= MAX_LABELS:
         raise ValueError(f"n_labels must be an int of 1 to {MAX_LABELS}; got {n_labels!r}.")

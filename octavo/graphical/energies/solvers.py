@@ -156,6 +156,9 @@ def minimize_mrf(
     >>> for method in ("range_expansion", "alpha_expansion", "icm"):
     ...     result = minimize_mrf(mrf, method)
     ...     print(method, round(result.energy, 1), round(result.bound, 3))
+    range_expansion 595.8 1.0
+    alpha_expansion 597.7 1.003
+    icm 905.3 1.519
     """
     _check(mrf, method, max_sweeps, random_order, bound_max_iter, backend)
     start = _start(mrf, init)
