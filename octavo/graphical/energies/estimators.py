@@ -48,6 +48,13 @@ def minimize_with_progress(estimator: Any, mrf: PairwiseMRF, *data: Any) -> MRFR
         )
 
 
+def weighted_mrf(estimator: Any, unary: Floats, graph: Any) -> PairwiseMRF:
+    """Return the energy of a graph whose weights are multiplied by the estimator's weight."""
+    d, truncation = estimator.distance, estimator.truncation
+    plain = PairwiseMRF(unary, graph, None, d, truncation)
+    return PairwiseMRF(unary, plain.edges, plain.weights * estimator.weight, d, truncation)
+
+
 def keep_result(estimator: Any, result: MRFResult) -> None:
     """Store what a result says as fitted attributes."""
     estimator.labels_ = result.labels
@@ -238,10 +245,7 @@ class TruncatedMRFDenoiser(CallbackSupportMixin, TransformerMixin, SoundEstimato
                 self.truncation,
                 connectivity=int(self.connectivity),
             )
-        mrf = PairwiseMRF(unary, self.connectivity, None, self.distance, self.truncation)
-        return PairwiseMRF(
-            unary, mrf.edges, mrf.weights * self.weight, self.distance, self.truncation
-        )
+        return weighted_mrf(self, unary, self.connectivity)
 
 
 class MRFLabelSmoother(CallbackSupportMixin, SoundEstimator):
@@ -337,25 +341,8 @@ class MRFLabelSmoother(CallbackSupportMixin, SoundEstimator):
         self : MRFLabelSmoother
             The fitted estimator.
         """
-        P = real_array(X, "X")
-        if P.ndim != 2 or not P.size:
-            raise ValueError(
-                f"X must have shape (n_samples, n_classes), with at least one of each; "
-                f"got {P.shape}."
-            )
-        total = P.sum(axis=1)
-        if (P < 0).any() or not ((total > 0) & np.isfinite(total)).all():
-            raise ValueError(
-                "X must hold probabilities: at least 0, and not all 0 in a row. See predict_proba."
-            )
-        unary = -np.log(np.maximum(P / total[:, None], LEAST_PROBABILITY))
-        n = len(P)
-        chain = np.column_stack([np.arange(n - 1), np.arange(1, n)])
-        graph = chain if self.connectivity is None else self.connectivity
-        mrf = PairwiseMRF(unary, graph, None, self.distance, self.truncation)
-        mrf = PairwiseMRF(
-            unary, mrf.edges, mrf.weights * self.weight, self.distance, self.truncation
-        )
+        mrf = self._energy(X)
+        self.n_features_in_ = mrf.n_labels
         if self.connectivity is None:
             with FitProgress(self, 1, X, step_name="sweep") as progress:
                 result = minimize_mrf(mrf, "tree")
@@ -381,3 +368,46 @@ class MRFLabelSmoother(CallbackSupportMixin, SoundEstimator):
             Columns of X.
         """
         return self.fit(X).labels_
+
+    def predict(self, X: ArrayLike) -> Ints:
+        """Return the best labels of other samples together, by the same settings.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes)
+            Probabilities of as many classes as in `fit`; with a graph, of as many samples.
+
+        Returns
+        -------
+        labels : ndarray of int of shape (n_samples,)
+            Columns of X.
+        """
+        check_is_fitted(self, "labels_")
+        mrf = self._energy(X)
+        if mrf.n_labels != self.n_features_in_:
+            raise ValueError(
+                f"X has {mrf.n_labels} classes; MRFLabelSmoother was fitted with "
+                f"{self.n_features_in_}."
+            )
+        method = "tree" if self.connectivity is None else self.method
+        options = {"max_sweeps": self.max_sweeps, "bound_max_iter": 0}
+        return minimize_mrf(mrf, method, self.interval, **options).labels
+
+    def _energy(self, X: ArrayLike) -> PairwiseMRF:
+        P = real_array(X, "X")
+        if P.ndim != 2 or not P.size:
+            raise ValueError(
+                f"X must have shape (n_samples, n_classes), with at least one of each; "
+                f"got {P.shape}."
+            )
+        with np.errstate(over="ignore"):
+            total = P.sum(axis=1)
+        if (P < 0).any() or not ((total > 0) & np.isfinite(total)).all():
+            raise ValueError(
+                "X must hold probabilities: at least 0, and not all 0 in a row. See predict_proba."
+            )
+        unary = -np.log(np.maximum(P / total[:, None], LEAST_PROBABILITY))
+        rows = np.arange(len(P))
+        chain = np.column_stack([rows[:-1], rows[1:]])
+        graph = chain if self.connectivity is None else self.connectivity
+        return weighted_mrf(self, unary, graph)

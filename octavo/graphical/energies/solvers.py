@@ -176,7 +176,10 @@ def minimize_mrf(
     rng = check_random_state(random_state) if random_order else None
     began = time.perf_counter()
     if method in ("exact", "tree", "lp"):
-        return _direct(mrf, method, backend, began)
+        result = _direct(mrf, method, backend, began)
+        if callback is not None:
+            callback()
+        return result
     if method in ("trws", "bp"):
         rounds = pass_messages(
             mrf,

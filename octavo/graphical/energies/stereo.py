@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.checked import checked
@@ -175,35 +176,36 @@ class StereoMatcher(CallbackSupportMixin, SoundEstimator):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Find the disparities of two views.
 
         Parameters
         ----------
-        X : array-like of shape (height, width)
-            The left view.
-        y : array-like of shape (height, width)
-            The right view.
+        X : array-like of shape (height, width) or (2, height, width)
+            The left view, or the left and the right.
+        y : array-like of shape (height, width), default=None
+            The right view where X is the left alone.
 
         Returns
         -------
         self : StereoMatcher
             The fitted estimator.
         """
-        unary = stereo_costs(X, y, int(self.n_disparities), float(self.cost_truncation))
+        left, right = self._views(X, y)
+        unary = stereo_costs(left, right, int(self.n_disparities), float(self.cost_truncation))
         mrf = grid_mrf(unary, self.weight, self.distance, self.truncation)
         keep_result(self, minimize_with_progress(self, mrf, X, y))
         return self
 
-    def fit_predict(self, X: ArrayLike, y: ArrayLike) -> Ints:
+    def fit_predict(self, X: ArrayLike, y: ArrayLike | None = None) -> Ints:
         """Find the disparities of two views and return them.
 
         Parameters
         ----------
-        X : array-like of shape (height, width)
-            The left view.
-        y : array-like of shape (height, width)
-            The right view.
+        X : array-like of shape (height, width) or (2, height, width)
+            The left view, or the left and the right.
+        y : array-like of shape (height, width), default=None
+            The right view where X is the left alone.
 
         Returns
         -------
@@ -211,3 +213,38 @@ class StereoMatcher(CallbackSupportMixin, SoundEstimator):
             Of the left view.
         """
         return self.fit(X, y).labels_
+
+    @staticmethod
+    def _views(X: Any, y: Any) -> tuple[Any, Any]:
+        if y is not None:
+            return X, y
+        views = real_array(X, "X")
+        if views.ndim != 3 or len(views) != 2:
+            raise ValueError(
+                "X must hold two views, shape (2, height, width), where y is not given; "
+                f"got {views.shape}."
+            )
+        return views[0], views[1]
+
+    def warp(self, X: ArrayLike) -> Floats:
+        """Return the left view as the right one and the disparities make it.
+
+        Parameters
+        ----------
+        X : array-like of shape (height, width)
+            The right view, or anything that is known of its pixels.
+
+        Returns
+        -------
+        left : ndarray of shape (height, width)
+            Column x is column x - disparity of X; the first column where that is outside.
+        """
+        check_is_fitted(self, "labels_")
+        values = real_array(X, "X")
+        if values.shape != self.labels_.shape:
+            raise ValueError(
+                f"X must have the shape of the disparities, {self.labels_.shape}; "
+                f"got {values.shape}."
+            )
+        columns = np.maximum(np.arange(values.shape[1]) - self.labels_, 0)
+        return np.take_along_axis(values, columns, axis=1)

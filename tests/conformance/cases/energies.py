@@ -5,11 +5,11 @@ import numpy as np
 from octavo.graphical import MRFLabelSmoother, StereoMatcher, TruncatedMRFDenoiser
 from tests.conformance.discovery import Case
 
-RNG = np.random.default_rng(0)
-IMAGE = np.kron([[0.0, 5.0], [9.0, 2.0]], np.ones((4, 5))) + RNG.normal(0, 0.5, (8, 10))
-PROBABILITIES = RNG.dirichlet(np.ones(4), 20)
-LEFT = RNG.uniform(0, 255, (6, 14))
-RIGHT = np.roll(LEFT, -2, axis=1)
+rng = np.random.default_rng(0)
+IMAGE = np.kron([[0.0, 5.0], [9.0, 2.0]], np.ones((4, 5))) + rng.normal(0, 0.5, (8, 10))
+PROBABILITIES = rng.dirichlet(np.ones(4), 20)
+LEFT = rng.uniform(0, 255, (6, 14))
+VIEWS = np.stack([LEFT, np.roll(LEFT, -2, axis=1)])
 GRID = np.column_stack([np.arange(19), np.arange(1, 20)])
 
 CASES = [
@@ -37,17 +37,19 @@ CASES = [
             ("type", lambda m: m.fit([["a", "b"]]), ValueError, "real numbers"),
             ("option", lambda m: m.set_params(weight=-1).fit(PROBABILITIES), ValueError, "weight"),
         ],
+        unfitted=[lambda m: m.predict(PROBABILITIES)],
     ),
     Case(
-        make=lambda: StereoMatcher(n_disparities=4),
-        fit=lambda model: model.fit(LEFT, RIGHT),
+        make=lambda: StereoMatcher(n_disparities=6),
+        fit=lambda model: model.fit(VIEWS),
         query=lambda model: np.append(model.labels_.ravel(), model.objective_),
         bad=[
-            ("NaN", lambda m: m.fit(LEFT * np.nan, RIGHT), ValueError, "NaN"),
-            ("empty", lambda m: m.fit(np.zeros((0, 3)), np.zeros((0, 3))), ValueError, "shape"),
-            ("shape", lambda m: m.fit(LEFT, RIGHT[:3]), ValueError, "one shape"),
-            ("type", lambda m: m.fit([["a"]], [["b"]]), ValueError, "real numbers"),
-            ("option", lambda m: m.set_params(interval=0).fit(LEFT, RIGHT), ValueError, "interval"),
+            ("NaN", lambda m: m.fit(VIEWS * np.nan), ValueError, "NaN"),
+            ("empty", lambda m: m.fit(np.zeros((2, 0, 3))), ValueError, "shape"),
+            ("shape", lambda m: m.fit(LEFT, LEFT[:3]), ValueError, "one shape"),
+            ("type", lambda m: m.fit([[["a"]], [["b"]]]), ValueError, "real numbers"),
+            ("option", lambda m: m.set_params(interval=0).fit(VIEWS), ValueError, "interval"),
         ],
+        unfitted=[lambda m: m.warp(LEFT)],
     ),
 ]

@@ -74,15 +74,27 @@ def test_a_series_is_smoothed_exactly():
     assert graph.objective_ == pytest.approx(model.objective_, rel=0.02)
     np.testing.assert_array_equal(MRFLabelSmoother(0.0).fit_predict(P), P.argmax(axis=1))
     assert MRFLabelSmoother().fit_predict([[0.2, 0.8]]).tolist() == [1]
+    np.testing.assert_array_equal(model.predict(P), model.labels_)
+    np.testing.assert_array_equal(graph.predict(P), graph.labels_)
+    assert model.predict(P[:4]).shape == (4,)
+    with pytest.raises(ValueError, match="fitted with 4"):
+        model.predict(P[:, :3])
 
 
 def test_disparities_of_random_dots():
     scene = make_random_dot_stereogram((32, 48), n_disparities=8, random_state=1)
     model = StereoMatcher(8).fit(scene.left, scene.right)
+    both = StereoMatcher(8).fit_predict([scene.left, scene.right])
+    np.testing.assert_array_equal(both, model.labels_)
     near = np.abs(model.labels_ - scene.disparity) <= 1
     alone = stereo_costs(scene.left, scene.right, 8).argmin(axis=2)
     mrf = grid_mrf(stereo_costs(scene.left, scene.right, 8), 10.0, truncation=3.0)
     assert model.objective_ <= mrf.energy(scene.disparity)
+    right = model.labels_ == scene.disparity
+    seen = right & scene.visible
+    assert np.abs(model.warp(scene.right) - scene.left)[seen].max() < 10 * 2.0 * np.sqrt(2)
+    with pytest.raises(ValueError, match="shape of the disparities"):
+        model.warp(scene.right[:3])
     assert near[scene.visible].mean() > (np.abs(alone - scene.disparity) <= 1)[scene.visible].mean()
 
 
@@ -120,6 +132,7 @@ def test_the_generators():
         (lambda: MRFLabelSmoother().fit([[0.0, 0.0]]), "probabilities"),
         (lambda: MRFLabelSmoother().fit([0.5, 0.5]), "n_samples, n_classes"),
         (lambda: StereoMatcher().fit(np.zeros((2, 3)), np.zeros((3, 2))), "images of one shape"),
+        (lambda: StereoMatcher().fit(np.zeros((2, 3))), "two views"),
         (lambda: stereo_costs(np.zeros((2, 2)), np.zeros((2, 2)), 0), "n_disparities"),
         (lambda: stereo_costs(np.zeros((2, 2)), np.zeros((2, 2)), 2, -1.0), "truncation"),
         (lambda: make_grid_energy((0, 3)), "shape must be"),

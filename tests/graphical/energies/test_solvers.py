@@ -8,6 +8,7 @@ import pytest
 from octavo.engine.graphs import max_flow
 from octavo.graphical import PairwiseMRF, grid_mrf, minimize_mrf, multiplicative_bound
 from octavo.graphical.energies.messages import pass_messages
+from octavo.graphical.energies.moves import swap_range
 from octavo.graphical.energies.relaxation import solve_relaxation
 from tests.graphical.energies.oracles import all_energies, random_mrf
 
@@ -87,6 +88,18 @@ def test_a_start_is_never_made_worse(method):
     shuffled = minimize_mrf(mrf, method, random_order=True, random_state=0, bound_max_iter=0)
     again = minimize_mrf(mrf, method, random_order=True, random_state=0, bound_max_iter=0)
     assert shuffled.energy == again.energy
+
+
+@pytest.mark.parametrize(("d", "M"), MODELS)
+def test_a_range_swap_alone_never_raises_the_energy(d, M):
+    rng = np.random.default_rng(7)
+    mrf = grid_mrf(rng.uniform(0, 10, (6, 6, 6)), rng.uniform(0, 5, 60), d, M)
+    for length in (2, 3, 6):  # the last is longer than d(L) = M allows to be exact
+        for low in range(7 - length):
+            labels = rng.integers(6, size=36)
+            after = swap_range(mrf, labels, (low, low + length - 1), "numba")
+            if after is not None:
+                assert mrf.energy_of(after) <= mrf.energy_of(labels) + 1e-9
 
 
 def test_range_expansion_beats_the_narrow_moves_and_nears_the_bound():
