@@ -390,8 +390,10 @@ class MRFLabelSmoother(CallbackSupportMixin, SoundEstimator):
                 f"{self.n_features_in_}."
             )
         method = "tree" if self.connectivity is None else self.method
-        options = {"max_sweeps": self.max_sweeps, "bound_max_iter": 0}
-        return minimize_mrf(mrf, method, self.interval, **options).labels
+        result = minimize_mrf(
+            mrf, method, self.interval, max_sweeps=self.max_sweeps, bound_max_iter=0
+        )
+        return result.labels
 
     def _energy(self, X: ArrayLike) -> PairwiseMRF:
         P = real_array(X, "X")

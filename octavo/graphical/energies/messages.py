@@ -89,40 +89,40 @@ def _pass(
     belief, sent, out = np.empty(h), np.empty(h), np.empty(h)
     envelope, ends = np.empty(h + 1, dtype=np.int64), np.empty(h + 2)
     bound = 0.0
-    for place in range(n):
+    for place in range(n):  # plain loops: a third of the compile time of slices and minima
         i = order[place] if step > 0 else order[n - 1 - place]
-        belief[:] = costs[i]
+        for k in range(h):
+            belief[k] = sent[k] = costs[i, k]
         for p in range(indptr[i], indptr[i + 1]):
-            incoming = messages[edge[p], 0 if i < other[p] else 1]
+            j, e = other[p], edge[p]
+            side = 0 if i < j else 1
+            fixed = (rank[j] - rank[i]) * step < 0
             for k in range(h):
-                belief[k] += incoming[k]
-        # labels: fixed neighbours by their label, the others by what they send
-        sent[:] = costs[i]
-        for p in range(indptr[i], indptr[i + 1]):
-            j = other[p]
-            if (rank[j] - rank[i]) * step < 0:
-                for k in range(h):
-                    sent[k] += weights[edge[p]] * min(table[abs(k - labels[j])], M)
-            else:
-                incoming = messages[edge[p], 0 if i < j else 1]
-                for k in range(h):
-                    sent[k] += incoming[k]
-        labels[i] = np.argmin(sent)
-        least = belief.min()
+                belief[k] += messages[e, side, k]
+                # labels: fixed neighbours by their label, the others by what they send
+                if fixed:
+                    sent[k] += weights[e] * min(table[abs(k - labels[j])], M)
+                else:
+                    sent[k] += messages[e, side, k]
+        best, least = 0, belief[0]
+        for k in range(1, h):
+            if sent[k] < sent[best]:
+                best = k
+            least = min(least, belief[k])
+        labels[i] = best
         bound += least
         for p in range(indptr[i], indptr[i + 1]):
-            j = other[p]
+            j, e = other[p], edge[p]
             if (rank[j] - rank[i]) * step < 0:
                 continue
-            incoming = messages[edge[p], 0 if i < j else 1]
+            side = 0 if i < j else 1
             for k in range(h):
-                sent[k] = shares[i] * (belief[k] - least) - incoming[k]
-            _transform(sent, weights[edge[p]], kind, table, M, out, envelope, ends)
-            least_out = out.min()
+                sent[k] = shares[i] * (belief[k] - least) - messages[e, side, k]
+            # the least entry of a transform is that of what goes in: d(0) = 0
+            least_out = _transform(sent, weights[e], kind, table, M, out, envelope, ends)
             bound += least_out
-            outgoing = messages[edge[p], 1 if i < j else 0]
             for k in range(h):
-                outgoing[k] = out[k] - least_out
+                messages[e, 1 - side, k] = out[k] - least_out
     return bound
 
 

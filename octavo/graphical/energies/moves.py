@@ -176,7 +176,7 @@ def _binary(
     labels: Indices, alpha: int, gain: Any, edges: Any, capacity: Any, backend: str
 ) -> Indices:
     """Return labels with alpha for those that a cut puts on the sink's side."""
-    a, b = edges.T.astype(np.int32)
+    a, b = np.ascontiguousarray(edges.T, dtype=np.int32)
     graph = FlowGraph(
         np.maximum(gain, 0.0), np.maximum(-gain, 0.0), a, b, capacity, np.zeros(len(a))
     )
@@ -202,10 +202,11 @@ def swap_labels(
         change = mrf.pair_costs[other, beta] - mrf.pair_costs[other, alpha]
         gain += np.bincount(place[here[border]], change * mrf.weights[border], len(who))
     within = part[a] & part[b]
-    ends = place[mrf.edges[within]].T.astype(np.int32)
+    ends = place[mrf.edges[within]].astype(np.int32)
+    tails, heads = ends[:, 0].copy(), ends[:, 1].copy()
     capacity = mrf.weights[within] * mrf.pair_costs[alpha, beta]
     # the source's side keeps alpha: alpha is paid at the sink, beta at the source
-    graph = FlowGraph(np.maximum(gain, 0), np.maximum(-gain, 0), *ends, capacity, capacity)
+    graph = FlowGraph(np.maximum(gain, 0), np.maximum(-gain, 0), tails, heads, capacity, capacity)
     proposed = labels.copy()
     proposed[who] = np.where(minimum_cut(graph, backend=backend).source_side, alpha, beta)
     return proposed
@@ -218,11 +219,15 @@ def _conditional_modes(costs, indptr, other, weights, pair_costs, labels):
     cost = np.empty(h)
     changed = 0
     for i in range(n):
-        cost[:] = costs[i]
+        for k in range(h):
+            cost[k] = costs[i, k]
         for p in range(indptr[i], indptr[i + 1]):
             for k in range(h):
                 cost[k] += weights[p] * pair_costs[labels[other[p]], k]
-        best = np.argmin(cost)
+        best = 0
+        for k in range(1, h):
+            if cost[k] < cost[best]:
+                best = k
         if cost[best] < cost[labels[i]]:
             labels[i] = best
             changed += 1

@@ -312,7 +312,7 @@ def _read_edges(edges: Any, weights: Any, n: int) -> tuple[Ints, Floats]:
     unique, place = np.unique(pairs, axis=0, return_inverse=True)
     total = np.bincount(place.ravel(), weights=values, minlength=len(unique))
     kept = total > 0
-    return unique[kept], total[kept]
+    return unique[kept], np.asarray(total[kept], dtype=np.float64)
 
 
 def grid_edges(height: int, width: int, connectivity: int = 4) -> Ints:
@@ -381,5 +381,5 @@ def grid_mrf(
         raise ValueError(f"unary must have shape (height, width, n_labels); got {costs.shape}.")
     if connectivity not in (4, 8) or isinstance(connectivity, bool):
         raise ValueError(f"connectivity must be 4 or 8; got {connectivity!r}.")
-    edges = grid_edges(*costs.shape[:2], connectivity)
+    edges = grid_edges(costs.shape[0], costs.shape[1], connectivity)
     return PairwiseMRF(costs, edges, weights, d, truncation)

@@ -73,7 +73,7 @@ def solve_relaxation(mrf: PairwiseMRF) -> RelaxedMRF:
 def _rounded(mrf: PairwiseMRF, marginals: Floats) -> Indices:
     """Return labels, the surest variable first."""
     n = mrf.n_variables
-    by = [[] for _ in range(n)]
+    by: list[list[tuple[int, float]]] = [[] for _ in range(n)]
     for (a, b), w in zip(mrf.edges.tolist(), mrf.weights.tolist()):
         by[a].append((b, w))
         by[b].append((a, w))
