@@ -36,16 +36,31 @@ ENERGY_CONSTRAINTS: dict[str, Any] = {
 }
 
 
+def minimize_by(estimator: Any, mrf: PairwiseMRF, **options: Any) -> MRFResult:
+    """Minimise an energy by an estimator's settings; range expansion goes on from range swap.
+
+    Expansion overrates a variable that moves alone and swap never leaves an interval: each ends
+    high where the other does well, and expansion never makes a start worse.
+    """
+    start: Any = "unary"
+    if estimator.method == "range_expansion" and not mrf.is_convex:
+        start = minimize_mrf(
+            mrf, "range_swap", max_sweeps=estimator.max_sweeps, bound_max_iter=0
+        ).labels
+    return minimize_mrf(
+        mrf,
+        estimator.method,
+        estimator.interval,
+        start,
+        max_sweeps=estimator.max_sweeps,
+        **options,
+    )
+
+
 def minimize_with_progress(estimator: Any, mrf: PairwiseMRF, *data: Any) -> MRFResult:
-    """Minimise an energy by an estimator's settings and tell its callbacks of every sweep."""
+    """Do so, and tell the estimator's callbacks of every sweep."""
     with FitProgress(estimator, None, *data, step_name="sweep") as progress:
-        return minimize_mrf(
-            mrf,
-            estimator.method,
-            estimator.interval,
-            max_sweeps=estimator.max_sweeps,
-            callback=progress.step,
-        )
+        return minimize_by(estimator, mrf, callback=progress.step)
 
 
 def weighted_mrf(estimator: Any, unary: Floats, graph: Any) -> PairwiseMRF:
@@ -89,7 +104,7 @@ class TruncatedMRFDenoiser(CallbackSupportMixin, TransformerMixin, SoundEstimato
     loss : {"squared", "absolute"}, default="squared"
         Distance to the data, in levels; "absolute" for impulses and heavy tails.
     method : str, default="range_expansion"
-        Any of `minimize_mrf`.
+        Any of `minimize_mrf`; range expansion starts from what range swap finds.
     interval : int or "auto", default="auto"
         Labels of an interval of range moves.
     max_sweeps : int, default=20
@@ -122,7 +137,7 @@ class TruncatedMRFDenoiser(CallbackSupportMixin, TransformerMixin, SoundEstimato
     >>> model = TruncatedMRFDenoiser(levels=16)
     >>> error = np.abs(model.fit_transform(noisy) - clean).mean()
     >>> round(float(np.abs(noisy - clean).mean()), 2), round(float(error), 2)
-    (0.82, 0.21)
+    (0.82, 0.34)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -195,10 +210,7 @@ class TruncatedMRFDenoiser(CallbackSupportMixin, TransformerMixin, SoundEstimato
         """
         check_is_fitted(self, "levels_")
         mrf = self._energy(self._read(X))
-        result = minimize_mrf(
-            mrf, self.method, self.interval, max_sweeps=self.max_sweeps, bound_max_iter=0
-        )
-        return self.levels_[result.labels]
+        return self.levels_[minimize_by(self, mrf, bound_max_iter=0).labels]
 
     def fit_transform(self, X: ArrayLike, y: Any = None, **fit_params: Any) -> Floats:
         """Find the levels and return the data denoised.
@@ -389,11 +401,9 @@ class MRFLabelSmoother(CallbackSupportMixin, SoundEstimator):
                 f"X has {mrf.n_labels} classes; MRFLabelSmoother was fitted with "
                 f"{self.n_features_in_}."
             )
-        method = "tree" if self.connectivity is None else self.method
-        result = minimize_mrf(
-            mrf, method, self.interval, max_sweeps=self.max_sweeps, bound_max_iter=0
-        )
-        return result.labels
+        if self.connectivity is None:
+            return minimize_mrf(mrf, "tree").labels
+        return minimize_by(self, mrf, bound_max_iter=0).labels
 
     def _energy(self, X: ArrayLike) -> PairwiseMRF:
         P = real_array(X, "X")

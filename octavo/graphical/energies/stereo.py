@@ -116,7 +116,7 @@ class StereoMatcher(CallbackSupportMixin, SoundEstimator):
     cost_truncation : float, default=15.0
         The largest cost of a match; for intensities of 0 to 255.
     method : str, default="range_expansion"
-        Any of `minimize_mrf`.
+        Any of `minimize_mrf`; range expansion starts from what range swap finds.
     interval : int or "auto", default="auto"
         Labels of an interval of range moves.
     max_sweeps : int, default=20
