@@ -20,6 +20,16 @@ from octavo.graphical.l1_programs.clime import ClimePath as ClimePath
 from octavo.graphical.l1_programs.clime import clime_path as clime_path
 from octavo.graphical.l1_programs.clime import make_sparse_precision as make_sparse_precision
 from octavo.graphical.l1_programs.cv import CLIMECV as CLIMECV
+from octavo.graphical.log_linear.dependency import DependencyNetwork as DependencyNetwork
+from octavo.graphical.log_linear.dtsl import DTSLMarkovNetwork as DTSLMarkovNetwork
+from octavo.graphical.log_linear.dtsl import ProbabilityTree as ProbabilityTree
+from octavo.graphical.log_linear.dtsl import tree_features as tree_features
+from octavo.graphical.log_linear.evaluation import ncmll as ncmll
+from octavo.graphical.log_linear.model import LogLinearMarkovNetwork as LogLinearMarkovNetwork
+from octavo.graphical.log_linear.regression_networks import DTPlusL1MarkovNetwork as DTPlusL1MarkovNetwork
+from octavo.graphical.log_linear.regression_networks import L1MarkovNetwork as L1MarkovNetwork
+from octavo.graphical.log_linear.search_networks import BLMMarkovNetwork as BLMMarkovNetwork
+from octavo.graphical.log_linear.search_networks import DellaPietraMarkovNetwork as DellaPietraMarkovNetwork
 from octavo.graphical.network_scores.constraints import NetworkRule as NetworkRule
 from octavo.graphical.network_scores.constraints import RuleTemplate as RuleTemplate
 from octavo.graphical.network_scores.constraints import forbidden_arc as forbidden_arc

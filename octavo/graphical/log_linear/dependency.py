@@ -172,12 +172,16 @@ class DependencyNetwork(LearnedNetwork):
             parts = as_parts([self.features_[f] for f in own], self.cardinalities_)
             blocks = self._blocks(codes, parts.variable.size)
             if own.size:
-                found[:, k] = np.concatenate([matches(b, parts) @ self.weights_[own] for b in blocks])
+                found[:, k] = np.concatenate(
+                    [matches(b, parts) @ self.weights_[own] for b in blocks]
+                )
         return found
 
     def _adopt(self, written: WrittenNetwork) -> None:
         if written.targets is None:
-            raise ValueError("The file holds a Markov network; LogLinearMarkovNetwork.load reads it.")
+            raise ValueError(
+                "The file holds a Markov network; LogLinearMarkovNetwork.load reads it."
+            )
         made = [canonical(feature, written.cardinalities) for feature in written.features]
         self.features_ = [feature for feature in made if feature]
         if len(self.features_) != len(written.features):

@@ -50,9 +50,7 @@ def reduced(row: Codes, parts: Parts, weights: Floats, cardinalities: Ints) -> R
     hidden = np.flatnonzero(row < 0)
     left, number = np.unique(feature[kept], return_inverse=True)
     place = np.searchsorted(hidden, parts.variable[kept])
-    return Reduced(
-        hidden, number, place, parts.allowed[kept], weights[left], cardinalities[hidden]
-    )
+    return Reduced(hidden, number, place, parts.allowed[kept], weights[left], cardinalities[hidden])
 
 
 def _factors(net: Reduced) -> list[Factor]:

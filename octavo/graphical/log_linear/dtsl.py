@@ -132,7 +132,9 @@ class ProbabilityTree(SoundEstimator):
         table = read_table(self, X, reset=True)
         d = table.codes.shape[1]
         if not isinstance(target, (int, np.integer)) or not -d <= target < d:
-            raise ValueError(f"target must be the number of one of the {d} columns, got {target!r}.")
+            raise ValueError(
+                f"target must be the number of one of the {d} columns, got {target!r}."
+            )
         self.cardinalities_, self.categories_ = table.cardinalities, table.categories
         self.target_ = int(target) % d
         rows = weighted_rows(table.codes, self.cardinalities_)

@@ -243,7 +243,9 @@ class LearnedNetwork(CallbackSupportMixin, NetworkQueries, SoundEstimator):
 
     def _adopt(self, written: WrittenNetwork) -> None:
         if written.targets is not None:
-            raise ValueError("The file holds a dependency network; DependencyNetwork.load reads it.")
+            raise ValueError(
+                "The file holds a dependency network; DependencyNetwork.load reads it."
+            )
         self.cardinalities_ = written.cardinalities
         self.features_ = canonical_set(written.features, self.cardinalities_)
         self.weights_ = written.weights

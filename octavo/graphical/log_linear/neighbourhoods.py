@@ -36,8 +36,8 @@ class BlanketChoice(NamedTuple):
 def blanket(rows: WeightedRows, target: int, C: float, seed: int) -> NDArray[np.bool_]:
     """Return the variables with a coefficient in the l1 logistic regression of one on the others.
 
-    Other variables stand for indicators of all their states but the first; a target of more than two
-    states is regressed a state against the rest, and a variable counts if any of them uses it.
+    Other variables stand for indicators of all their states but the first; a target of more than
+    two states is regressed a state against the rest, and a variable counts if any of them uses it.
 
     Parameters
     ----------
@@ -133,4 +133,3 @@ def blanket_features(
 def seed_of(random_state: Any) -> int:
     """Return a seed that LIBLINEAR can use again and again."""
     return int(check_random_state(random_state).randint(2**31 - 1))
-

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -284,7 +285,7 @@ class PseudoLikelihood:
         slots = np.arange(plan.sums.shape[0] - plan.loose.size, plan.sums.shape[0], dtype=np.int32)
         self._blocks = []
         self.n_changes = 0
-        for start, stop in zip(cuts[:-1], cuts[1:]):
+        for start, stop in pairwise(cuts):
             codes = rows.codes[start:stop]
             indptr, changes = self._listed(codes, trees, parts, slots)
             self._blocks.append((codes, rows.weights[start:stop].astype(float), indptr, changes))

@@ -342,7 +342,11 @@ def _without(X: Any, columns: Ints) -> Any:
     if hasattr(X, "iloc") or hasattr(X, "tocsr"):
         return X
     values = np.array(X)
-    if values.ndim != 2 or columns.max(initial=0) >= values.shape[1] or values.dtype.kind not in "biuf":
+    if (
+        values.ndim != 2
+        or columns.max(initial=0) >= values.shape[1]
+        or values.dtype.kind not in "biuf"
+    ):
         return X
     values[:, columns] = 0
     return values

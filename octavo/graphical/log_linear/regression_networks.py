@@ -349,6 +349,11 @@ class DTPlusL1MarkovNetwork(LearnedNetwork):
             )
             loose = blanket_features(rows, C, rule, seed, self.n_jobs)
             self._fit_final(rows, tree_plan(self.trees_, method, cards, loose), sd, progress.step)
-        self.kappa_, self.feature_method_, self.C_, self.rule_ = float(kappa), method, float(C), rule
+        self.kappa_, self.feature_method_, self.C_, self.rule_ = (
+            float(kappa),
+            method,
+            float(C),
+            rule,
+        )
         self.validation_scores_ = scores
         return self

@@ -1,4 +1,4 @@
-"""DTSL (Algorithm 1): a probability tree for each variable, its paths as features, joint weights."""
+"""DTSL (Algorithm 1): a probability tree for each variable, its paths as features, weights."""
 
 from __future__ import annotations
 
