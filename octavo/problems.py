@@ -389,7 +389,8 @@ PROBLEMS = (
             "edges differ), `PerturbedNodeJointGraphicalLasso` (a few nodes are rewired), "
             "`CohubNodeJointGraphicalLasso` (shared hubs).",
             "Categories, with directions and proof: `BayesianNetworkStructureLearner`; from one "
-            "step to the next: `DynamicBNLearner`.",
+            "step to the next: `DynamicBNLearner`; interactions of many categories without "
+            "directions, as a density: `DTSLMarkovNetwork`.",
         ),
         "`GraphicalLassoCV` for one network of numbers.",
         (
@@ -399,6 +400,8 @@ PROBLEMS = (
             "inverse covariance",
             "causal discovery",
             "bayesian network",
+            "markov network",
+            "log-linear model",
             "structure learning",
             "gene network",
             "differential network",

@@ -62,6 +62,10 @@ from octavo.plot.graphical.l1_programs import plot_edge_count as plot_edge_count
 from octavo.plot.graphical.l1_programs import plot_graph as plot_graph
 from octavo.plot.graphical.l1_programs import plot_graph_roc as plot_graph_roc
 from octavo.plot.graphical.l1_programs import plot_time_by_size as plot_time_by_size
+from octavo.plot.graphical.log_linear import plot_feature_lengths as plot_feature_lengths
+from octavo.plot.graphical.log_linear import plot_feature_weights as plot_feature_weights
+from octavo.plot.graphical.log_linear import plot_interaction_graph as plot_interaction_graph
+from octavo.plot.graphical.log_linear import plot_relative_scores as plot_relative_scores
 from octavo.plot.graphical.networks import plot_anytime_bounds as plot_anytime_bounds
 from octavo.plot.graphical.networks import plot_bayesian_network as plot_bayesian_network
 from octavo.plot.graphical.networks import plot_cache_sizes as plot_cache_sizes

@@ -97,8 +97,6 @@ class BLMMarkovNetwork(LearnedNetwork):
         Of the features.
     n_initial_features_ : int
         Number of features at the start.
-    n_sweeps_ : int
-        Passes over the features.
     history_ : list of tuple
         Number of features and of accepted changes after each pass.
     graph_ : networkx.Graph
@@ -261,7 +259,6 @@ class BLMMarkovNetwork(LearnedNetwork):
                     break
             plan = flat_plan(features, self.cardinalities_)
             self._fit_final(rows, plan, sd, progress.step, start=weights)
-        self.n_sweeps_ = len(self.history_)
         return self
 
 
