@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.progress import FitProgress
@@ -93,7 +92,7 @@ class DependencyNetwork(LearnedNetwork):
     >>> X[:, 2] = X[:, 0] ^ (rng.random(300) < 0.1)
     >>> network = DependencyNetwork(kappa=0.01).fit(X)
     >>> round(network.score(X), 3), len(network.features_)
-    (-0.446, 10)
+    (-0.403, 10)
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -161,7 +160,7 @@ class DependencyNetwork(LearnedNetwork):
         return self
 
     def _targets(self) -> Ints | None:
-        check_is_fitted(self, "weights_")
+        self._ready()
         return self.targets_
 
     def _log_conditionals(self, codes: Codes) -> Floats:

@@ -101,7 +101,7 @@ class ProbabilityTree(SoundEstimator):
     >>> X[:, 2] = X[:, 0] & X[:, 1]
     >>> tree = ProbabilityTree(kappa=0.01).fit(X, target=2)
     >>> tree.n_leaves_, tree.predict_proba([[1, 1, 0]]).round(3)
-    (3, array([[0.02, 0.98]]))
+    (3, array([[0.014, 0.986]]))
     """
 
     _parameter_constraints: dict[str, Any] = {**TREE_CONSTRAINTS, "kappa": [KAPPA]}
@@ -296,10 +296,10 @@ class DTSLMarkovNetwork(LearnedNetwork):
     >>> from octavo.graphical import DTSLMarkovNetwork
     >>> rng = np.random.default_rng(0)
     >>> X = rng.integers(0, 2, (600, 4))
-    >>> X[:, 3] = (X[:, 0] ^ X[:, 1]) ^ (rng.random(600) < 0.1)
+    >>> X[:, 3] = np.where(X[:, 0], X[:, 1], X[:, 2]) ^ (rng.random(600) < 0.1)
     >>> network = DTSLMarkovNetwork(kappa=0.1, features="prune", weight_sd=1.0).fit(X[:500])
-    >>> round(network.score(X[500:]), 2), sorted(network.graph_.edges)
-    (-0.42, [(0, 1), (0, 3), (1, 3)])
+    >>> round(network.score(X[500:]), 2), network.graph_.number_of_edges()
+    (-0.42, 6)
     """
 
     _parameter_constraints: dict[str, Any] = {

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -155,37 +154,11 @@ class LearnedNetwork(CallbackSupportMixin, NetworkQueries, SoundEstimator):
         return tags
 
     def _codes(self, X: Any, unknown: bool = False) -> Codes:
-        check_is_fitted(self, "weights_")
+        self._ready()
         return read_table(self, X, reset=False, unknown=unknown).codes
 
-    def _parts(self) -> Any:
+    def _ready(self) -> None:
         check_is_fitted(self, "weights_")
-        return super()._parts()
-
-    def _asked(self, query: Any) -> Ints:
-        check_is_fitted(self, "weights_")
-        return super()._asked(query)
-
-    def sample(self, n: int = 1, random_state: Any = None, *, burn_in: int = 100) -> NDArray[Any]:
-        """Draw rows.
-
-        Parameters
-        ----------
-        n : int, default=1
-            How many.
-        random_state : int, RandomState or None, default=None
-            Source of randomness.
-        burn_in : int, default=100
-            Sweeps of the Gibbs sampler from which each row comes, where there are too many joint
-            states to draw from their list.
-
-        Returns
-        -------
-        X : ndarray of shape (n, n_features)
-            Codes of states; independent draws.
-        """
-        check_is_fitted(self, "weights_")
-        return super().sample(n, random_state, burn_in=burn_in)
 
     def _read(self, X: Any, fewest: int) -> Codes:
         """Read the table of fit, and refuse one with too few rows."""

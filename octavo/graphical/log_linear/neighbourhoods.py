@@ -75,7 +75,9 @@ def blanket(rows: WeightedRows, target: int, C: float, seed: int) -> NDArray[np.
 def blankets(rows: WeightedRows, C: float, seed: int, n_jobs: int | None) -> NDArray[np.bool_]:
     """Return the blankets of all variables, a row each."""
     targets = range(len(rows.cardinalities))
-    found = Parallel(n_jobs=n_jobs)(delayed(blanket)(rows, k, C, seed) for k in targets)
+    found = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(blanket)(rows, k, C, seed) for k in targets
+    )
     return np.array(found)
 
 

@@ -56,7 +56,11 @@ class NetworkQueries:
     def _codes(self, X: Any, unknown: bool = False) -> Codes:
         raise NotImplementedError
 
+    def _ready(self) -> None:
+        """Raise unless there is a network to ask."""
+
     def _parts(self) -> Parts:
+        self._ready()
         return as_parts(self.features_, self.cardinalities_)
 
     def _targets(self) -> Ints | None:
@@ -201,6 +205,7 @@ class NetworkQueries:
         marginals : ndarray of shape (n_samples, len(query), most states)
             Probabilities; 0 for states that a variable does not have.
         """
+        self._ready()
         asked = self._asked(query)
         codes = self._codes(_without(X, asked), unknown=True).copy()
         codes[:, asked] = UNKNOWN
@@ -253,6 +258,7 @@ class NetworkQueries:
         """
         if not isinstance(n, (int, np.integer)) or n < 1:
             raise ValueError(f"n must be a whole number of at least 1, got {n!r}.")
+        self._ready()
         rng = check_random_state(random_state)
         cards = self.cardinalities_
         if self._targets() is None and np.prod(cards.astype(float)) <= ENUMERATED:
@@ -298,6 +304,7 @@ class NetworkQueries:
         """Variables, joined where they share a feature; `weight` is the largest of its weights."""
         import networkx as nx
 
+        self._ready()
         graph = nx.Graph()
         graph.add_nodes_from(range(len(self.cardinalities_)))
         for feature, weight in zip(self.features_, self.weights_.tolist()):
@@ -311,6 +318,7 @@ class NetworkQueries:
     @property
     def adjacency_(self) -> NDArray[np.bool_]:
         """Which pairs of variables share a feature."""
+        self._ready()
         joined = np.zeros((len(self.cardinalities_),) * 2, bool)
         for feature in self.features_:
             scope = sorted({variable for variable, _, _ in feature})
@@ -326,10 +334,12 @@ class NetworkQueries:
         path : str or path-like
             Where.
         """
+        self._ready()
         network = (self.features_, self.weights_, self.cardinalities_, self._targets())
         write_whole(Path(path), format_network(*network))
 
     def _need_joint(self, what: str) -> None:
+        self._ready()
         if self._targets() is not None:
             raise ValueError(
                 f"A dependency network has no {what}: its conditionals need not belong to one "

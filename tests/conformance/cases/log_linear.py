@@ -13,9 +13,9 @@ from octavo.graphical import (
 )
 from tests.conformance.discovery import Case
 
-RNG = np.random.default_rng(0)
-X = RNG.integers(0, 2, (80, 4))
-X[:, 3] = X[:, 0] ^ (RNG.random(80) < 0.1)
+rng = np.random.default_rng(0)
+X = rng.integers(0, 2, (80, 4))
+X[:, 3] = X[:, 0] ^ (rng.random(80) < 0.1)
 NAN = np.where(X == 1, np.nan, X)
 TREES = {"kappa": 0.1, "features": "prune", "weight_sd": 1.0}
 
