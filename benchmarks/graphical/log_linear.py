@@ -37,7 +37,7 @@ def hill_climbing(X):
     import pandas as pd
     from pgmpy.estimators import HillClimbSearch
 
-    table = pd.DataFrame(X, columns=[f"c{k}" for k in range(X.shape[1])])
+    table = pd.DataFrame(X, columns=[f"c{k}" for k in range(X.shape[1])]).astype("category")
     return HillClimbSearch(table).estimate(scoring_method="bic-d", show_progress=False)
 
 
