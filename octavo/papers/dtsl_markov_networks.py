@@ -317,7 +317,7 @@ def both_win_mixed(run: Run) -> float:
 )
 def prune_doubles_features(run: Run) -> float:
     train, _ = simulated("ising", run.seed)
-    settings = {"kappa": 0.1, "weight_sd": 0.1}
+    settings: dict[str, Any] = {"kappa": 0.1, "weight_sd": 0.1}
     prune, default = (
         graphical.DTSLMarkovNetwork(features=method, **settings).fit(train)
         for method in ("prune", "default")

@@ -37,7 +37,7 @@ def format_network(
     """Return a network as text; weights are written exactly."""
     lines = [",".join(str(int(c)) for c in cardinalities)]
     groups = [(None, range(len(features)))] if targets is None else [
-        (k, np.flatnonzero(targets == k)) for k in range(len(cardinalities))
+        (k, np.flatnonzero(targets == k).tolist()) for k in range(len(cardinalities))
     ]  # fmt: skip
     for k, members in groups:
         lines.append("MN {" if k is None else f"v{k} {{")
