@@ -58,7 +58,7 @@ def tried_sizes(t_max):
     return sizes
 
 
-def split_rows(n, d, holdout, random):
+def split_rows(n, d, holdout, random, least=LEAST_ROWS):
     """Return the rows of the first and of the second part."""
     if isinstance(holdout, Real):
         n_second = int(holdout * n)
@@ -79,9 +79,9 @@ def split_rows(n, d, holdout, random):
                 f"got {holdout!r}."
             )
         first = np.setdiff1d(np.arange(n), second)
-    if len(first) < LEAST_ROWS or not len(second):
+    if len(first) < least or not len(second):
         raise ValueError(
-            f"Densities need at least {LEAST_ROWS} rows in the first part and one in the second; "
+            f"Densities need at least {least} rows in the first part and one in the second; "
             f"n_samples={n}, n_features={d} and holdout leave {len(first)} and {len(second)}."
         )
     return first, second

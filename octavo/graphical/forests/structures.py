@@ -2,7 +2,7 @@
 
 A forest whose trees have at most t edges is NP-hard to find for t of 7 and more. Adding edges
 greedily with degrees of at most t and cutting the trees optimally gives at least a quarter of the
-best weight (Theorem 16); a mixed integer program finds the best in small graphs.
+best weight (Theorem 16); integer programs find the best in small graphs.
 
 Reference: Liu, Xu, Gu, Gupta, Lafferty and Wasserman (2011), "Forest density estimation",
 JMLR 12:907-951, Algorithms 1, 2, 4 and 5; J. A. Lukes (1974), "Efficient algorithm for the
@@ -11,11 +11,13 @@ partitioning of trees", IBM Journal of Research and Development 18:217-224.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse.csgraph import connected_components
 from sklearn.utils.validation import check_array
 
 from octavo.engine.estimators.arrays import Floats, Indices
@@ -222,45 +224,61 @@ def restricted_edges(W: Floats, t: int, pairs: Indices | None = None) -> Indices
     return edges[partition_forest(d, edges, W[edges[:, 0], edges[:, 1]], t)]
 
 
-def best_restricted_edges(W: Floats, t: int) -> Indices:
-    """Return the best forest with trees of at most t edges, by a mixed integer program.
+def forest_rank(n_vertices: int, t: int) -> int:
+    """Return the most edges that a forest with trees of at most t edges has on some vertices."""
+    return n_vertices - -(-n_vertices // (t + 1))
 
-    An arc (u, v) makes u the parent of v and carries the number of vertices below: flow leaves
-    every vertex that is not a root one smaller than it came, so that there is no cycle, and at
-    most t of it leave a root.
+
+def violated_sets(d: int, edges: Indices, t: int) -> list[Indices]:
+    """Return the connected sets of vertices with more edges among them than any such forest has."""
+    links = sp.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(d, d))
+    label = connected_components(links, directed=False)[1]
+    n_vertices = np.bincount(label)
+    n_edges = np.bincount(label[edges[:, 0]], minlength=len(n_vertices))
+    return [
+        np.flatnonzero(label == c)
+        for c in range(len(n_vertices))
+        if n_edges[c] > forest_rank(int(n_vertices[c]), t)
+    ]
+
+
+def best_restricted_edges(W: Floats, t: int) -> Indices:
+    """Return the best forest with trees of at most t edges, by integer programs with growing rows.
+
+    Edges are such a forest if and only if every set of vertices has at most as many of them as a
+    forest on it can have. These rows are added where a solution breaks them, until none is broken.
     """
     d = len(W)
     pairs = heaviest_first(W)
     if t < 1 or not len(pairs):
         return np.empty((0, 2), dtype=np.intp)
-    arcs = np.vstack([pairs, pairs[:, ::-1]])
-    m = len(arcs)
-    at = np.arange(m)
-    into = sp.csr_array((np.ones(m), (arcs[:, 1], at)), shape=(d, m))
-    out = sp.csr_array((np.ones(m), (arcs[:, 0], at)), shape=(d, m))
-    eye = sp.eye_array(m)
-    rows = [
-        (sp.hstack([into, sp.csr_array((d, m))]), -np.inf, 1.0),  # one parent at most
-        (sp.hstack([into, out - into]), 0.0, np.inf),
-        (sp.hstack([(t + 1) * into, out - into]), -np.inf, float(t)),
-        (sp.hstack([-t * eye, eye]), -np.inf, 0.0),  # flow on chosen arcs alone
-    ]
-    # The first block of columns chooses arcs, the second is the flow. Weights of order one.
-    weights = W[arcs[:, 0], arcs[:, 1]] / W[pairs[0, 0], pairs[0, 1]]
-    found = milp(
-        np.concatenate([-weights, np.zeros(m)]),
-        integrality=np.concatenate([np.ones(m), np.zeros(m)]),
-        bounds=Bounds(0.0, np.concatenate([np.ones(m), np.full(m, float(t))])),
-        constraints=[LinearConstraint(A, low, high) for A, low, high in rows],
-        options={"time_limit": TIME_LIMIT, "mip_rel_gap": 1e-9},
-    )
-    if found.status != 0 or found.x is None:
-        raise ValueError(
-            f"The best forest of {d} vertices and trees of at most {t} edges was not proven within "
-            f"{TIME_LIMIT:g} seconds; exact=False approximates it."
+    end, at = pairs.T.ravel(), np.tile(np.arange(len(pairs)), 2)
+    degrees = sp.csr_array((np.ones(len(end)), (end, at)), shape=(d, len(pairs))).toarray()
+    rows = [*degrees, np.ones(len(pairs))]
+    limits = [float(t)] * d + [float(forest_rank(d, t))]
+    weights = W[pairs[:, 0], pairs[:, 1]] / W[pairs[0, 0], pairs[0, 1]]  # of order one
+    started = time.monotonic()
+    while (left := TIME_LIMIT - (time.monotonic() - started)) > 0:
+        found = milp(
+            -weights,
+            integrality=np.ones(len(pairs)),
+            bounds=Bounds(0.0, 1.0),
+            constraints=LinearConstraint(sp.csr_array(np.array(rows)), -np.inf, limits),
+            options={"time_limit": left, "mip_rel_gap": 1e-9},
         )
-    chosen = found.x[:m] > 0.5
-    return pairs[chosen[: m // 2] | chosen[m // 2 :]]
+        if found.status != 0 or found.x is None:
+            break
+        chosen = pairs[found.x > 0.5]
+        broken = violated_sets(d, chosen, t)
+        if not broken:
+            return chosen
+        for vertices in broken:
+            rows.append(np.isin(pairs, vertices).all(axis=1).astype(float))
+            limits.append(float(forest_rank(len(vertices), t)))
+    raise ValueError(
+        f"The best forest of {d} vertices and trees of at most {t} edges was not proven within "
+        f"{TIME_LIMIT:g} seconds; exact=False approximates it."
+    )
 
 
 @checked
@@ -274,7 +292,7 @@ def t_restricted_forest(W, t, exact=False):
     t : int
         Most edges of a tree.
     exact : bool, default=False
-        Whether to find the best one by a mixed integer program: for up to some twenty
+        Whether to find the best one by integer programs: for up to some twenty
         vertices. Otherwise edges are added greedily with degrees of at most t and the trees are
         cut optimally, which has at least a quarter of the best weight and most often nearly
         all; t=1 is exact for up to 200 vertices.
