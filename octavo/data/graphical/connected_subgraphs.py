@@ -89,7 +89,7 @@ def make_connected_subgraphs(
     >>> from octavo.data import make_connected_subgraphs
     >>> drawn = make_connected_subgraphs(20, 100, random_state=0)
     >>> drawn.X.shape, int(drawn.adjacency.sum()) // 2
-    ((100, 20), 20)
+    ((100, 20), 22)
     """
     random = check_random_state(random_state)
     precision = np.zeros((n_features, n_features))

@@ -210,9 +210,9 @@ class ForestDensityEstimator(CallbackSupportMixin, DensityMixin, SoundEstimator)
     >>> X[:, 1] = X[:, 0] ** 2 + 0.3 * X[:, 1]  # dependent, and not correlated
     >>> model = ForestDensityEstimator(random_state=0).fit(X)
     >>> model.edges_.tolist(), round(model.score(X), 2)
-    ([[0, 1]], -5.41)
-    >>> model.score_samples([[2.0, 4.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0]]).round(1)
-    array([-5.8, -9.7])
+    ([[0, 1]], -4.97)
+    >>> model.score_samples([[2.0, 4.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0]]).round(1)
+    array([ -8.1, -18. ])
     """
 
     _parameter_constraints = {

@@ -172,7 +172,7 @@ class RefitGraphicalLasso(CallbackSupportMixin, DensityMixin, SoundEstimator):
     >>> X = make_sparse_precision(8, 400, graph="band", random_state=0).X
     >>> model = RefitGraphicalLasso(alpha=0.2).fit(X)
     >>> model.n_edges_, round(model.score(X), 2)
-    (7, -10.04)
+    (8, -10.24)
     """
 
     _parameter_constraints = {
