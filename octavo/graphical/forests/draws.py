@@ -129,7 +129,7 @@ def _complete(sample, parent, order, points, supports, random):
     n = len(sample.values)
     beliefs, messages = _upward(sample, parent, order, points, supports)
     was_missing = np.isnan(points)
-    marginals = {}
+    marginals: dict[int, Floats] = {}
     for k in order.tolist():
         if k not in supports:
             continue

@@ -58,8 +58,9 @@ def tried_sizes(t_max):
     return sizes
 
 
-def split_rows(n, d, holdout, random, least=LEAST_ROWS):
+def split_rows(shape, holdout, random, least=LEAST_ROWS):
     """Return the rows of the first and of the second part."""
+    n, d = shape
     if isinstance(holdout, Real):
         n_second = int(holdout * n)
         shuffled = random.permutation(n)
@@ -281,7 +282,7 @@ class ForestDensityEstimator(CallbackSupportMixin, DensityMixin, SoundEstimator)
         random = check_random_state(self.random_state)
         names = getattr(self, "feature_names_in_", None)
         sizes = sizes_of(self.categories_)
-        first, self.heldout_rows_ = split_rows(*Z.shape, self.holdout, random)
+        first, self.heldout_rows_ = split_rows(Z.shape, self.holdout, random)
         sample = kernel_sample(Z[first], sizes, self.bandwidth, names=names)
         backend = backend_of(self.device)
         with FitProgress(self, None, X, step_name="block of pairs") as progress:
@@ -318,7 +319,7 @@ class ForestDensityEstimator(CallbackSupportMixin, DensityMixin, SoundEstimator)
         """Return the edges in the order in which the second part judges them."""
         M, crossed = self.mutual_info_, self.cross_entropies_
         self.t_ = self.t_scores_ = None
-        if self.method == "train-prune":
+        if crossed is None:
             return maximum_forest(M)
         if self.method == "heldout":
             return maximum_forest(crossed, 0.0)

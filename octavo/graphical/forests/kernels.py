@@ -75,7 +75,7 @@ def kernel_sample(
         low, high = np.where(numbers, Z.min(axis=0), 0.0), np.where(numbers, Z.max(axis=0), 1.0)
         with np.errstate(over="ignore"):
             span = high - low
-        for k in np.flatnonzero(~((span > 0) & np.isfinite(span))):
+        for k in np.flatnonzero(~((span > 0) & np.isfinite(span))).tolist():
             told = column_name(k, names)
             if np.isinf(span[k]):
                 raise ValueError(f"{told} has a range of {low[k]:.3g} to {high[k]:.3g}: too wide.")

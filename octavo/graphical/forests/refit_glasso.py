@@ -226,7 +226,7 @@ class RefitGraphicalLasso(CallbackSupportMixin, DensityMixin, SoundEstimator):
         used = X
         if chosen:
             random = check_random_state(self.random_state)
-            first, second = split_rows(*X.shape, self.holdout, random, least=2)
+            first, second = split_rows(X.shape, self.holdout, random, least=2)
             used = X[first]
         mean, scale, R = standardized(used)
         alphas = self._path(R) if chosen else np.array([float(self.alpha)])
