@@ -391,6 +391,9 @@ PROBLEMS = (
             "Categories, with directions and proof: `BayesianNetworkStructureLearner`; from one "
             "step to the next: `DynamicBNLearner`; interactions of many categories without "
             "directions, as a density: `DTSLMarkovNetwork`.",
+            "step to the next: `DynamicBNLearner`.",
+            "Nothing Gaussian, numbers and categories, with a density: `ForestDensityEstimator`; "
+            "the Gaussian beside it: `RefitGraphicalLasso`.",
         ),
         "`GraphicalLassoCV` for one network of numbers.",
         (
@@ -407,6 +410,28 @@ PROBLEMS = (
             "differential network",
         ),
         "graphical/plot_joint_glasso_node_penalties",
+    ),
+    Problem(
+        "densities",
+        "How likely is a row, when many columns are not Gaussian",
+        (
+            "Scores of rows, new rows and missing entries in tens to thousands of columns: "
+            "`ForestDensityEstimator`; how much each pair of columns tells: "
+            "`mutual_information_matrix`.",
+            "Close to a sparse Gaussian: `RefitGraphicalLasso`.",
+        ),
+        "`KernelDensity` up to some five columns, `GaussianMixture` for clouds.",
+        (
+            "density estimation",
+            "kernel density",
+            "anomaly score",
+            "synthetic data",
+            "imputation",
+            "chow-liu tree",
+            "mutual information",
+            "nonparametric",
+        ),
+        "graphical/plot_forests",
     ),
     Problem(
         "readable",

@@ -1,4 +1,10 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.graphical.forests.estimator import ForestDensityEstimator as ForestDensityEstimator
+from octavo.graphical.forests.mutual_information import mutual_information_matrix as mutual_information_matrix
+from octavo.graphical.forests.refit_glasso import RefitGraphicalLasso as RefitGraphicalLasso
+from octavo.graphical.forests.structures import chow_liu_tree as chow_liu_tree
+from octavo.graphical.forests.structures import t_restricted_forest as t_restricted_forest
+from octavo.graphical.forests.structures import tree_partition as tree_partition
 from octavo.graphical.joint_glasso.cv import NodeJointGraphicalLassoCV as NodeJointGraphicalLassoCV
 from octavo.graphical.joint_glasso.edge_penalties import FusedJointGraphicalLasso as FusedJointGraphicalLasso
 from octavo.graphical.joint_glasso.edge_penalties import GroupJointGraphicalLasso as GroupJointGraphicalLasso

@@ -52,6 +52,11 @@ from octavo.plot.decomposition.slowness import plot_mixture_scatter as plot_mixt
 from octavo.plot.decomposition.slowness import plot_source_match as plot_source_match
 from octavo.plot.decomposition.subspaces import plot_hinton as plot_hinton
 from octavo.plot.decomposition.subspaces import plot_sources as plot_sources
+from octavo.plot.graphical.forests import plot_density_scores as plot_density_scores
+from octavo.plot.graphical.forests import plot_forest as plot_forest
+from octavo.plot.graphical.forests import plot_heldout_edges as plot_heldout_edges
+from octavo.plot.graphical.forests import plot_mutual_information as plot_mutual_information
+from octavo.plot.graphical.forests import plot_pair_density as plot_pair_density
 from octavo.plot.graphical.joint_glasso import plot_edge_recovery as plot_edge_recovery
 from octavo.plot.graphical.joint_glasso import plot_network_difference as plot_network_difference
 from octavo.plot.graphical.joint_glasso import plot_networks as plot_networks
