@@ -17,6 +17,14 @@ from octavo.data.decomposition.slow_sources import make_postnonlinear_mixture as
 from octavo.data.decomposition.slow_sources import make_spiral_mixture as make_spiral_mixture
 from octavo.data.decomposition.subspace_sources import SubspaceMixture as SubspaceMixture
 from octavo.data.decomposition.subspace_sources import make_subspace_mixture as make_subspace_mixture
+from octavo.data.graphical.connected_subgraphs import SubgraphSample as SubgraphSample
+from octavo.data.graphical.connected_subgraphs import make_connected_subgraphs as make_connected_subgraphs
+from octavo.data.graphical.density_tables import DensityTable as DensityTable
+from octavo.data.graphical.density_tables import read_density_table as read_density_table
+from octavo.data.graphical.grid_energies import GridEnergy as GridEnergy
+from octavo.data.graphical.grid_energies import Stereogram as Stereogram
+from octavo.data.graphical.grid_energies import make_grid_energy as make_grid_energy
+from octavo.data.graphical.grid_energies import make_random_dot_stereogram as make_random_dot_stereogram
 from octavo.data.graphical.node_networks import NodePerturbedNetworks as NodePerturbedNetworks
 from octavo.data.graphical.node_networks import make_node_perturbed_networks as make_node_perturbed_networks
 from octavo.data.graphical.sparse_precision import SparsePrecision as SparsePrecision

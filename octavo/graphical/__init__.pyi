@@ -1,4 +1,19 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.graphical.energies.bounds import multiplicative_bound as multiplicative_bound
+from octavo.graphical.energies.estimators import MRFLabelSmoother as MRFLabelSmoother
+from octavo.graphical.energies.estimators import TruncatedMRFDenoiser as TruncatedMRFDenoiser
+from octavo.graphical.energies.problem import PairwiseMRF as PairwiseMRF
+from octavo.graphical.energies.problem import grid_mrf as grid_mrf
+from octavo.graphical.energies.solvers import MRFResult as MRFResult
+from octavo.graphical.energies.solvers import minimize_mrf as minimize_mrf
+from octavo.graphical.energies.stereo import StereoMatcher as StereoMatcher
+from octavo.graphical.energies.stereo import stereo_costs as stereo_costs
+from octavo.graphical.forests.estimator import ForestDensityEstimator as ForestDensityEstimator
+from octavo.graphical.forests.mutual_information import mutual_information_matrix as mutual_information_matrix
+from octavo.graphical.forests.refit_glasso import RefitGraphicalLasso as RefitGraphicalLasso
+from octavo.graphical.forests.structures import chow_liu_tree as chow_liu_tree
+from octavo.graphical.forests.structures import t_restricted_forest as t_restricted_forest
+from octavo.graphical.forests.structures import tree_partition as tree_partition
 from octavo.graphical.joint_glasso.cv import NodeJointGraphicalLassoCV as NodeJointGraphicalLassoCV
 from octavo.graphical.joint_glasso.edge_penalties import FusedJointGraphicalLasso as FusedJointGraphicalLasso
 from octavo.graphical.joint_glasso.edge_penalties import GroupJointGraphicalLasso as GroupJointGraphicalLasso
@@ -47,6 +62,16 @@ from octavo.graphical.l1_programs.clime import ClimePath as ClimePath
 from octavo.graphical.l1_programs.clime import clime_path as clime_path
 from octavo.graphical.l1_programs.clime import make_sparse_precision as make_sparse_precision
 from octavo.graphical.l1_programs.cv import CLIMECV as CLIMECV
+from octavo.graphical.log_linear.dependency import DependencyNetwork as DependencyNetwork
+from octavo.graphical.log_linear.dtsl import DTSLMarkovNetwork as DTSLMarkovNetwork
+from octavo.graphical.log_linear.dtsl import ProbabilityTree as ProbabilityTree
+from octavo.graphical.log_linear.dtsl import tree_features as tree_features
+from octavo.graphical.log_linear.evaluation import ncmll as ncmll
+from octavo.graphical.log_linear.model import LogLinearMarkovNetwork as LogLinearMarkovNetwork
+from octavo.graphical.log_linear.regression_networks import DTPlusL1MarkovNetwork as DTPlusL1MarkovNetwork
+from octavo.graphical.log_linear.regression_networks import L1MarkovNetwork as L1MarkovNetwork
+from octavo.graphical.log_linear.search_networks import BLMMarkovNetwork as BLMMarkovNetwork
+from octavo.graphical.log_linear.search_networks import DellaPietraMarkovNetwork as DellaPietraMarkovNetwork
 from octavo.graphical.network_scores.constraints import NetworkRule as NetworkRule
 from octavo.graphical.network_scores.constraints import RuleTemplate as RuleTemplate
 from octavo.graphical.network_scores.constraints import forbidden_arc as forbidden_arc

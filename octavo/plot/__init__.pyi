@@ -52,6 +52,14 @@ from octavo.plot.decomposition.slowness import plot_mixture_scatter as plot_mixt
 from octavo.plot.decomposition.slowness import plot_source_match as plot_source_match
 from octavo.plot.decomposition.subspaces import plot_hinton as plot_hinton
 from octavo.plot.decomposition.subspaces import plot_sources as plot_sources
+from octavo.plot.graphical.energies import plot_energy_curves as plot_energy_curves
+from octavo.plot.graphical.energies import plot_label_map as plot_label_map
+from octavo.plot.graphical.energies import plot_truncated_potentials as plot_truncated_potentials
+from octavo.plot.graphical.forests import plot_density_scores as plot_density_scores
+from octavo.plot.graphical.forests import plot_forest as plot_forest
+from octavo.plot.graphical.forests import plot_heldout_edges as plot_heldout_edges
+from octavo.plot.graphical.forests import plot_mutual_information as plot_mutual_information
+from octavo.plot.graphical.forests import plot_pair_density as plot_pair_density
 from octavo.plot.graphical.joint_glasso import plot_edge_recovery as plot_edge_recovery
 from octavo.plot.graphical.joint_glasso import plot_network_difference as plot_network_difference
 from octavo.plot.graphical.joint_glasso import plot_networks as plot_networks
@@ -66,6 +74,10 @@ from octavo.plot.graphical.l1_programs import plot_edge_count as plot_edge_count
 from octavo.plot.graphical.l1_programs import plot_graph as plot_graph
 from octavo.plot.graphical.l1_programs import plot_graph_roc as plot_graph_roc
 from octavo.plot.graphical.l1_programs import plot_time_by_size as plot_time_by_size
+from octavo.plot.graphical.log_linear import plot_feature_lengths as plot_feature_lengths
+from octavo.plot.graphical.log_linear import plot_feature_weights as plot_feature_weights
+from octavo.plot.graphical.log_linear import plot_interaction_graph as plot_interaction_graph
+from octavo.plot.graphical.log_linear import plot_relative_scores as plot_relative_scores
 from octavo.plot.graphical.networks import plot_anytime_bounds as plot_anytime_bounds
 from octavo.plot.graphical.networks import plot_bayesian_network as plot_bayesian_network
 from octavo.plot.graphical.networks import plot_cache_sizes as plot_cache_sizes
