@@ -31,7 +31,7 @@ HEURISTICS = ("min_fill", "min_degree")
 class JunctionTree:
     """Clusters of vertices that hang together in a tree (a forest where the graph falls apart).
 
-    Attributes
+    Parameters
     ----------
     clusters : tuple of frozenset
         Maximal cliques of a chordal graph that contains the graph.
@@ -39,6 +39,12 @@ class JunctionTree:
         What two joined clusters share; never empty.
     edges : tuple of (int, int)
         Positions of the two clusters of each separator.
+
+    Examples
+    --------
+    >>> from octavo.graphical import JunctionTree
+    >>> JunctionTree((frozenset([0, 1]), frozenset([1, 2])), (frozenset([1]),), ((0, 1),)).width
+    1
     """
 
     clusters: tuple[frozenset[Any], ...]
