@@ -413,6 +413,28 @@ PROBLEMS = (
         "graphical/plot_joint_glasso_node_penalties",
     ),
     Problem(
+        "densities",
+        "How likely is a row, when many columns are not Gaussian",
+        (
+            "Scores of rows, new rows and missing entries in tens to thousands of columns: "
+            "`ForestDensityEstimator`; how much each pair of columns tells: "
+            "`mutual_information_matrix`.",
+            "Close to a sparse Gaussian: `RefitGraphicalLasso`.",
+        ),
+        "`KernelDensity` up to some five columns, `GaussianMixture` for clouds.",
+        (
+            "density estimation",
+            "kernel density",
+            "anomaly score",
+            "synthetic data",
+            "imputation",
+            "chow-liu tree",
+            "mutual information",
+            "nonparametric",
+        ),
+        "graphical/plot_forests",
+    ),
+    Problem(
         "joint-tails",
         "Several variables are extreme together, and I want the probability of that",
         (
@@ -435,26 +457,6 @@ PROBLEMS = (
             "risk",
         ),
         "graphical/plot_cumulative_networks",
-        "densities",
-        "How likely is a row, when many columns are not Gaussian",
-        (
-            "Scores of rows, new rows and missing entries in tens to thousands of columns: "
-            "`ForestDensityEstimator`; how much each pair of columns tells: "
-            "`mutual_information_matrix`.",
-            "Close to a sparse Gaussian: `RefitGraphicalLasso`.",
-        ),
-        "`KernelDensity` up to some five columns, `GaussianMixture` for clouds.",
-        (
-            "density estimation",
-            "kernel density",
-            "anomaly score",
-            "synthetic data",
-            "imputation",
-            "chow-liu tree",
-            "mutual information",
-            "nonparametric",
-        ),
-        "graphical/plot_forests",
     ),
     Problem(
         "readable",
