@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 # Data sets that are not part of octavo; claims and tests that need one say so when it is absent.
 export OCTAVO_DATA ?= $(firstword $(wildcard data ../shared/data))
 # One BLAS thread a process: the suite runs one process a core.
+# Compiled Python is kept: hundreds of modules are imported by every process of a demo or a test.
+export PYTHONDONTWRITEBYTECODE :=
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 JOBS ?= auto
 BENCH ?=

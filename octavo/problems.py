@@ -385,13 +385,18 @@ PROBLEMS = (
         "networks",
         "A network from samples: which variables depend on which",
         (
-            "Numbers, one network: `CLIME`. Several groups: `FusedJointGraphicalLasso` (a few "
+            "Numbers, one network: `CLIME`; weak edges beside strong ones: `JunctionTreeUGMS`. "
+            "Several groups: `FusedJointGraphicalLasso` (a few "
             "edges differ), `PerturbedNodeJointGraphicalLasso` (a few nodes are rewired), "
             "`CohubNodeJointGraphicalLasso` (shared hubs).",
             "Categories, with directions and proof: `BayesianNetworkStructureLearner`; from one "
+            "step to the next: `DynamicBNLearner`; interactions of many categories without "
+            "directions, as a density: `DTSLMarkovNetwork`.",
             "step to the next: `DynamicBNLearner`.",
             "Numbers, with directions and their probabilities: `SLIM`; cause or effect of two "
             "variables: `causal_direction`.",
+            "Nothing Gaussian, numbers and categories, with a density: `ForestDensityEstimator`; "
+            "the Gaussian beside it: `RefitGraphicalLasso`.",
         ),
         "`GraphicalLassoCV` for one network of numbers.",
         (
@@ -403,11 +408,59 @@ PROBLEMS = (
             "causal order",
             "lingam",
             "bayesian network",
+            "markov network",
+            "log-linear model",
             "structure learning",
             "gene network",
             "differential network",
         ),
         "graphical/plot_joint_glasso_node_penalties",
+    ),
+    Problem(
+        "densities",
+        "How likely is a row, when many columns are not Gaussian",
+        (
+            "Scores of rows, new rows and missing entries in tens to thousands of columns: "
+            "`ForestDensityEstimator`; how much each pair of columns tells: "
+            "`mutual_information_matrix`.",
+            "Close to a sparse Gaussian: `RefitGraphicalLasso`.",
+        ),
+        "`KernelDensity` up to some five columns, `GaussianMixture` for clouds.",
+        (
+            "density estimation",
+            "kernel density",
+            "anomaly score",
+            "synthetic data",
+            "imputation",
+            "chow-liu tree",
+            "mutual information",
+            "nonparametric",
+        ),
+        "graphical/plot_forests",
+    ),
+    Problem(
+        "joint-tails",
+        "Several variables are extreme together, and I want the probability of that",
+        (
+            "A table and a chain, a tree or a graph of neighbours: `CDNDensityEstimator`.",
+            "Factors that you choose, ordinal variables, conditionals given values or bounds: "
+            "`CDN` with `CopulaCDF`, `GaussianCDF`, `LogisticCDF` and `TableCDF`.",
+            "An ordered label from features: `CumulativeLinkRegression`; teams from their players' "
+            "scores: `CDNTeamRanker`.",
+        ),
+        "`GaussianMixture` and `KernelDensity` know no graph and no tails.",
+        (
+            "copula",
+            "extremes",
+            "tail dependence",
+            "joint exceedance",
+            "cdf",
+            "cumulative distribution",
+            "ordinal regression",
+            "proportional odds",
+            "risk",
+        ),
+        "graphical/plot_cumulative_networks",
     ),
     Problem(
         "readable",
@@ -689,6 +742,34 @@ PROBLEMS = (
             "simulation study",
         ),
         "cluster/plot_referee",
+    ),
+    Problem(
+        "jumps",
+        "Give every pixel, region or moment an ordered label: smooth, but for jumps",
+        (
+            "Costs of labels on any graph or image: `PairwiseMRF` (or `grid_mrf`) and "
+            "`minimize_mrf`, with a lower bound of all energies.",
+            "A noisy image or signal on a graph: `TruncatedMRFDenoiser`. Two views of a scene: "
+            "`StereoMatcher`.",
+            "Predictions of a classifier of ordered classes, in time or space: `MRFLabelSmoother`.",
+        ),
+        "Nothing in scikit-learn; PyMaxflow and gco have alpha-expansion, which offers one label "
+        "at a time.",
+        (
+            "markov random field",
+            "energy minimization",
+            "graph cut",
+            "max flow",
+            "min cut",
+            "alpha expansion",
+            "image denoising",
+            "stereo",
+            "segmentation",
+            "trw-s",
+            "belief propagation",
+            "smoothing",
+        ),
+        "graphical/plot_energies",
     ),
     Problem(
         "communities",

@@ -12,7 +12,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config):
-    """Import dcor before workers start: it compiles on import, and two that do so at once crash."""
-    if not hasattr(config, "workerinput"):
+    """Import dcor before workers start: it compiles on import, and two that do so at once crash.
+
+    Only slow tests use it.
+    """
+    if not hasattr(config, "workerinput") and config.getoption("markexpr") != "not slow":
         with contextlib.suppress(ImportError):
             import dcor  # noqa: F401

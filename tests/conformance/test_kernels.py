@@ -1,6 +1,7 @@
 """Compiled kernels are cached, and warming up compiles all that Python code calls."""
 
 import ast
+import functools
 
 import pytest
 
@@ -15,6 +16,7 @@ def is_kernel(node):
     return any("njit" in ast.unparse(decorator) for decorator in node.decorator_list)
 
 
+@functools.cache
 def kernels_used_by_python_code():
     """Return (module, name) of what plain functions use; kernels may call kernels unwarmed.
 
@@ -37,16 +39,14 @@ def kernels_used_by_python_code():
     return used
 
 
-USED = kernels_used_by_python_code()
-
-
 @each_module
 def test_warmup_compiles_every_kernel_that_python_code_calls(module):
     module._warmup()
+    used = kernels_used_by_python_code()
     cold = [
         name
         for name, kernel in kernels(module).items()
-        if (module.__name__, name) in USED and not kernel.signatures
+        if (module.__name__, name) in used and not kernel.signatures
     ]
     assert not cold
 

@@ -49,6 +49,7 @@ BANNED = {
         "ranking.",
         "data.",
         "kernel.rank_one_eigh",
+        "graphical.CDNTeamRanker",
         # the size of the noise in the calculators of early stopping
         "kernel.bias_variance",
         "kernel.critical_radius",

@@ -300,7 +300,8 @@ def _with_hints(
     if "epsilon" in known and "ledger" in known:
         needs.append(f"(differentially private, ε = {known['epsilon']:g} a fit)")
     if problem.task == "clustering" and "n_clusters" in known:
-        grid = [{"n_clusters": k} for k in CLUSTER_COUNTS]
+        finds_its_own = not isinstance(known["n_clusters"], int)  # "auto", or None
+        grid = [{}] * finds_its_own + [{"n_clusters": k} for k in CLUSTER_COUNTS]
     else:
         grid = widened(hint.grid) if hint.grid is not None else default_grid(estimator)
     return Candidate(

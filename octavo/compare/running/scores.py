@@ -342,15 +342,39 @@ def _judge_ranking(
     return {name: float(found.mean()) for name, found in by_score.items()}, chances, by_game
 
 
+def silhouette_with_noise(points: Any, labels: Any) -> float:
+    """Return the mean silhouette, in which a row without a cluster (-1) counts as 0.
+
+    Noise is no cluster; were its rows left out, who calls most of them noise would win.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_samples, n_features)
+        Rows.
+    labels : ndarray of shape (n_samples,)
+        Their clusters.
+
+    Returns
+    -------
+    float
+        0 where there are not two clusters.
+    """
+    clustered = np.flatnonzero(labels != -1)
+    n_clusters = len(np.unique(labels[clustered]))
+    if not 1 < n_clusters < len(clustered):
+        return 0.0
+    score = silhouette_score(points[clustered], labels[clustered])
+    return float(score * len(clustered) / len(labels))
+
+
 def _judge_clusters(
     model: Any, train: Problem, test: Problem
 ) -> tuple[dict[str, float], list[int], dict[str, Any]]:
     """Silhouette of the unseen rows in the learnt clusters, and whether they find the same ones."""
     labels = np.asarray(model.predict(test.X))
     points = model.encode(test.X)
-    rows = np.arange(len(labels))[:SILHOUETTE_ROWS]
-    n_labels = len(np.unique(labels[rows]))
-    silhouette = silhouette_score(points[rows], labels[rows]) if 1 < n_labels < len(rows) else 0.0
+    silhouette = silhouette_with_noise(points[:SILHOUETTE_ROWS], labels[:SILHOUETTE_ROWS])
+    n_labels = len(np.unique(labels[:SILHOUETTE_ROWS]))
     again = model.clusters_of(test.X)
     stability = adjusted_rand_score(labels, again) if n_labels > 1 else 0.0
     return {"silhouette": float(silhouette), "stability": float(stability)}, labels.tolist(), {}

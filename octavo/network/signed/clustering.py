@@ -148,6 +148,11 @@ class SignedSpectralClustering(ClusterMixin, SoundEstimator):
         self.n_init = n_init
         self.random_state = random_state
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # a network
+        return tags
+
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, A: Any, y: Any = None) -> Self:
         """Find the groups.

@@ -18,7 +18,7 @@ class SignedLinks(NamedTuple):
     nodes: list[Any]
 
 
-def read_signs(graph: Any, binarize: bool = False) -> SignedLinks:
+def read_signs(graph: Any) -> SignedLinks:
     """Return the links of a signed network as they are given, with their directions.
 
     Parameters
@@ -26,8 +26,6 @@ def read_signs(graph: Any, binarize: bool = False) -> SignedLinks:
     graph : networkx graph, igraph.Graph, square matrix, list of links or DataFrame
         Links are 1 or -1; of networkx and igraph, the attribute `sign` (else `weight`) is read.
         Links from a node to itself and stored zeros are dropped.
-    binarize : bool, default=False
-        Whether other weights count by their sign.
 
     Returns
     -------
@@ -35,30 +33,26 @@ def read_signs(graph: Any, binarize: bool = False) -> SignedLinks:
     """
     links = read_links(graph, directed=True, weight=_attribute(graph), self_loops="drop")
     matrix = links.matrix
-    if binarize:
-        matrix = sp.csr_array((np.sign(matrix.data), matrix.indices, matrix.indptr), matrix.shape)
     odd = np.flatnonzero(np.abs(matrix.data) != 1.0)
     if odd.size:
         entry = matrix.tocoo()
         u, v = links.nodes[int(entry.row[odd[0]])], links.nodes[int(entry.col[odd[0]])]
         raise ValueError(
             f"Links of a signed network are 1 or -1 (0 is unknown); that from {u!r} to {v!r} is "
-            f"{matrix.data[odd[0]]:g}. binarize=True takes the signs of weights."
+            f"{matrix.data[odd[0]]:g}. Give numpy.sign of weights to keep their signs alone."
         )
     if not matrix.nnz:
         raise ValueError("A signed network needs at least one link that is 1 or -1.")
     return SignedLinks(matrix, links.nodes)
 
 
-def undirected_signs(graph: Any, binarize: bool = False) -> tuple[SignedLinks, int]:
+def undirected_signs(graph: Any) -> tuple[SignedLinks, int]:
     """Return sign(A + Aᵀ) and the number of pairs whose two directions disagree and are dropped.
 
     Parameters
     ----------
     graph : graph
         As for `read_signs`.
-    binarize : bool, default=False
-        As there.
 
     Returns
     -------
@@ -66,7 +60,7 @@ def undirected_signs(graph: Any, binarize: bool = False) -> tuple[SignedLinks, i
         Symmetric.
     n_conflicts : int
     """
-    links = read_signs(graph, binarize)
+    links = read_signs(graph)
     A = links.matrix
     both = sp.csr_array(A + A.T)
     n_pairs = sp.csr_array(abs(A) + abs(A).T).nnz

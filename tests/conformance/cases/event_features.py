@@ -2,14 +2,18 @@
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 from octavo.linear import (
+    APBlender,
     BackwardElimination,
     ClickLog,
     EventFeatures,
     IterativeElimination,
     LogitBoost,
     MetaCost,
+    RotationForest,
+    StratifiedBootstrapForest,
 )
 from tests.conformance.discovery import Case
 
@@ -62,4 +66,12 @@ CASES = [
     ),
     Case(make=lambda: MetaCost(random_state=0)),
     Case(make=lambda: LogitBoost(20, random_state=0)),
+    # Few and light members: every check fits several times; what a fit does is checked elsewhere.
+    Case(make=lambda: RotationForest(5, random_state=0)),
+    Case(make=lambda: StratifiedBootstrapForest(5, random_state=0)),
+    Case(
+        make=lambda: APBlender(
+            [("linear", LogisticRegression()), ("bayes", GaussianNB())], cv=2, random_state=0
+        )
+    ),
 ]

@@ -12,7 +12,11 @@ BAD = [("daughter", "ann", "eve"), ("daughter", "sue", "ann")]
 CASES = [
     Case(
         make=lambda: ScreenedSearchCV(
-            Ridge(), {"alpha": (1e-1, 1e1, "log"), "tol": (1e-5, 1e-3)}, cv=2, random_state=0
+            Ridge(),
+            {"alpha": (1e-1, 1e1, "log"), "tol": (1e-5, 1e-3)},
+            cv=2,
+            max_iter=2,
+            random_state=0,
         ),
         iterative=False,
     ),

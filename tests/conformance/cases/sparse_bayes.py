@@ -4,7 +4,7 @@ from octavo.kernel import SparseBayesKernelClassifier, SparseBayesKernelRegresso
 from tests.conformance.discovery import Case
 
 # Every check fits several times; that long chains have the right law is tested elsewhere.
-SHORT = {"n_iter": 150, "burn_in": 50, "thin": 2, "k_max": 20}
+SHORT = {"n_iter": 60, "burn_in": 20, "thin": 2, "k_max": 10}
 
 CASES = [
     Case(make=lambda: SparseBayesKernelClassifier(**SHORT)),

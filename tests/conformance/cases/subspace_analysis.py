@@ -21,18 +21,18 @@ SPOILT = np.where(np.arange(400).reshape(200, 2) == 7, np.nan, MIXTURE)
 
 CASES = [
     Case(make=IndependentSubspaceAnalysis),
-    Case(make=ARIndependentSubspaceAnalysis),
-    Case(make=ARXIndependentSubspaceAnalysis),
+    Case(make=lambda: ARIndependentSubspaceAnalysis(optimizer="spectral")),
+    Case(make=lambda: ARXIndependentSubspaceAnalysis(optimizer="spectral")),
     Case(
-        make=lambda: MAIndependentSubspaceAnalysis(ar_order=1),
+        make=lambda: MAIndependentSubspaceAnalysis(ar_order=1, optimizer="spectral"),
         expected_failures={
             "check_methods_subset_invariance": "a source depends on the mixtures before it",
             "check_methods_sample_order_invariance": "rows are times, in their order",
         },
     ),
-    Case(make=MissingARISA),
-    Case(make=PostNonlinearISA),
-    Case(make=NonparametricARISA),
+    Case(make=lambda: MissingARISA(optimizer="spectral")),
+    Case(make=lambda: PostNonlinearISA(optimizer="spectral")),
+    Case(make=lambda: NonparametricARISA(optimizer="spectral")),
     Case(
         make=lambda: ComplexISA(subspace_dims=[1, 1], random_state=0),
         fit=lambda m: m.fit(MIXTURE),

@@ -1,0 +1,1 @@
+"""Trees: messages over labellings of a forest, tables on junction trees."""

@@ -1,0 +1,1 @@
+"""Networks whose joint distribution function is a product of small distribution functions."""

@@ -1,0 +1,1 @@
+"""Energies of labellings of graphs: truncated convex models and how they are minimised."""

@@ -1,0 +1,1 @@
+"""Graph selection in parts: junction trees, region graphs, and the selectors that decide edges."""
