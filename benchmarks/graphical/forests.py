@@ -1,4 +1,4 @@
-"""Forest densities beside scikit-learn's Gaussians, and the paper's largest size on a card."""
+"""Forest densities beside scikit-learn's Gaussians."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from sklearn.mixture import GaussianMixture
 
 from benchmarks.harness import Contest
 from octavo.data import make_connected_subgraphs
-from octavo.graphical import ForestDensityEstimator, mutual_information_matrix
-from octavo.graphical.forests.grids import HOST, backend_of
-
-N_GENES, N_SUBJECTS = 4238, 295
+from octavo.graphical import ForestDensityEstimator
 
 
 def bent_rows():
@@ -40,23 +37,6 @@ def likelihoods(data, answers):
     )
 
 
-def genes():
-    """The size of the paper's HapMap table, simulated."""
-    return make_connected_subgraphs(N_GENES, N_SUBJECTS, random_state=0).X.astype(np.float32)
-
-
-def on_the_card(X):
-    return mutual_information_matrix(X, device="cuda")
-
-
-def as_on_the_host(X, answers):
-    """Compare the first hundred columns with the same sums on the host."""
-    host = mutual_information_matrix(X[:, :100])
-    gap = float(np.abs(answers["octavo on a card"][:100, :100] - host).max())
-    assert gap <= 1e-4, gap
-    return f"The first hundred columns differ from the host's by {gap:.1e}."
-
-
 CONTESTS = [
     Contest(
         name="a hundred variables",
@@ -73,15 +53,3 @@ CONTESTS = [
         limit="products of matrices: two thirds of the time",
     ),
 ]
-if backend_of("auto") is not HOST:
-    CONTESTS.append(
-        Contest(
-            name="the HapMap size",
-            problem=f"all pairs of {N_GENES:,} variables, {N_SUBJECTS} rows, grids of 128 x 128",
-            setup=genes,
-            solvers={"octavo on a card": on_the_card},
-            agree=as_on_the_host,
-            repeats=2,
-            target="Aim: under two minutes (the paper: a day).",
-        )
-    )

@@ -350,7 +350,7 @@ PAPER.not_measurable(
 PAPER.not_measurable(
     "hapmap",
     "the expression levels of Nayak et al. (2009) are not among the data at hand; the size is "
-    "timed on a card by benchmarks/graphical/forests.py",
+    "timed on a card by benchmarks/graphical/forests_card.py",
     says="HapMap, 295 subjects and 4,238 genes: one component of more than 3,000 genes, all pairs "
     "on an array of GPUs in a day",
     where="Figure 8, section 6.2.2",
