@@ -258,7 +258,16 @@ class RefitGraphicalLasso(CallbackSupportMixin, DensityMixin, SoundEstimator):
             for s in steps
         ]
         self.heldout_scores_ = np.array(scores) - shift
-        return steps[int(self.heldout_scores_[:, 1].argmax())]
+        at = int(self.heldout_scores_[:, 1].argmax())
+        if at + 1 < len(steps) and steps[at + 1].refit is None:
+            warnings.warn(
+                f"The path ends at {int(steps[at].adjacency.sum()) // 2} edges: with those of "
+                f"alpha={steps[at + 1].alpha:.4g} the likelihood has no maximum. Columns that "
+                "determine each other, or too few rows, do this; drop columns or give more rows.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return steps[at]
 
     def _set_model(self, best, mean, scale):
         if best.refit is None:

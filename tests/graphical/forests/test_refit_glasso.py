@@ -49,3 +49,10 @@ def test_no_maximum_is_met_by_a_sentence():
         RefitGraphicalLasso(0.01).fit(np.random.RandomState(0).normal(size=(5, 12)))
     with pytest.raises(ValueError, match="Column 0 is constant"):
         RefitGraphicalLasso(0.1).fit(np.column_stack([np.ones(30), np.arange(30.0)]))
+
+
+def test_columns_that_determine_each_other_are_said():
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    with pytest.warns(UserWarning, match="The path ends at 0 edges"):
+        model = RefitGraphicalLasso(random_state=0).fit(np.column_stack([X, X[:, 0]]))
+    assert model.n_edges_ == 0
