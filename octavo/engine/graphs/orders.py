@@ -1,4 +1,4 @@
-"""Distances of rankings: pairs of items that two of them put in opposite order."""
+"""Distances of rankings: pairs that two of them put in opposite order, places that items move."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 
-__all__ = ["discordant_pairs", "kendall_distance"]
+__all__ = ["discordant_pairs", "footrule", "kendall_distance"]
 
 
 @njit(cache=True, nogil=True)
@@ -106,6 +106,40 @@ def kendall_distance(
     if normalize:
         return discordant / comparable if comparable else 0.0
     return discordant
+
+
+@checked
+def footrule(first: ArrayLike, second: ArrayLike) -> float:
+    """Return Spearman's footrule: how many places all items move from one ranking to another.
+
+    With D inversions between two permutations it lies between D and 2 D (Diaconis and Graham
+    1977).
+
+    Parameters
+    ----------
+    first, second : array-like of shape (n_items,)
+        Positions of the items in two rankings.
+
+    Returns
+    -------
+    distance : float
+        Σ |first - second|.
+
+    Examples
+    --------
+    >>> from octavo.search import footrule
+    >>> footrule([0, 1, 2, 3], [3, 1, 2, 0])
+    6.0
+    """
+    a, b = (np.asarray(places, dtype=np.float64) for places in (first, second))
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError(
+            "Two rankings of the same items are needed, as vectors of equal length; got shapes "
+            f"{a.shape} and {b.shape}."
+        )
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise ValueError("Positions must be finite; got NaN or infinity.")
+    return float(np.abs(a - b).sum())
 
 
 def _warmup() -> None:

@@ -1,0 +1,1 @@
+"""Few answers about pairs: rankings, clusterings and rules from questions that are chosen."""
