@@ -34,3 +34,18 @@ def test_a_reversed_ranking_is_as_far_as_can_be():
 def test_rankings_of_other_items_are_refused():
     with pytest.raises(ValueError, match="equal length"):
         kendall_distance([1, 2, 3], [1, 2])
+
+
+def test_footrule_lies_between_one_and_two_kendall_distances():
+    from octavo.engine.graphs.orders import footrule
+
+    rng = np.random.RandomState(0)
+    for _ in range(50):
+        a, b = rng.permutation(9), rng.permutation(9)
+        inversions = kendall_distance(a, b)
+        assert inversions <= footrule(a, b) <= 2 * inversions  # Diaconis and Graham
+    assert footrule([0, 1, 2], [2, 1, 0]) == 4.0
+    with pytest.raises(ValueError, match="equal length"):
+        footrule([0, 1], [0, 1, 2])
+    with pytest.raises(ValueError, match="finite"):
+        footrule([0, np.nan], [0, 1])
