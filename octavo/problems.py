@@ -894,6 +894,33 @@ PROBLEMS = (
         "network/plot_signed",
     ),
     Problem(
+        "few-comparisons",
+        "People or language models judge pairs, each answer costs, and I want a ranking or clusters",
+        (
+            "Which of two is better: `SRRARanker` asks about close pairs and needs some n log n of "
+            "n² answers; with features and a linear score, `SRRALinearRanker`.",
+            "Are these two the same: `SRRAClusterer`.",
+            "The answers are there already: `mfast_local_search`, `correlation_cluster_local`, or "
+            "`bradley_terry`.",
+            "One of a table of rules, by labels of points: `SRRAFinite`.",
+        ),
+        "scikit-learn has nothing that asks; `choix` fits strengths to answers that are there.",
+        (
+            "pairwise comparison",
+            "preference",
+            "active learning",
+            "llm judge",
+            "human feedback",
+            "tournament",
+            "entity resolution",
+            "deduplication",
+            "correlation clustering",
+            "feedback arc set",
+            "sorting with noise",
+        ),
+        "search/plot_active_pairs",
+    ),
+    Problem(
         "teaching",
         "I want the fewest examples, questions or tests that pin down which rule is true",
         (

@@ -233,6 +233,10 @@ from octavo.plot.rl.processes import plot_lasso_td_path as plot_lasso_td_path
 from octavo.plot.rl.processes import plot_spectral_radius as plot_spectral_radius
 from octavo.plot.rl.processes import plot_state_features as plot_state_features
 from octavo.plot.rl.processes import plot_value_map as plot_value_map
+from octavo.plot.search.active_pairs import plot_cluster_pairs as plot_cluster_pairs
+from octavo.plot.search.active_pairs import plot_pair_weights as plot_pair_weights
+from octavo.plot.search.active_pairs import plot_queried_pairs as plot_queried_pairs
+from octavo.plot.search.active_pairs import plot_query_curve as plot_query_curve
 from octavo.plot.search.evolution import plot_run_lengths as plot_run_lengths
 from octavo.plot.search.evolution import plot_search_distributions as plot_search_distributions
 from octavo.plot.search.evolution import plot_search_progress as plot_search_progress
