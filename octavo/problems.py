@@ -895,7 +895,7 @@ PROBLEMS = (
     ),
     Problem(
         "few-comparisons",
-        "People or language models judge pairs, each answer costs, and I want a ranking or clusters",
+        "People or language models judge pairs at a price, and I want a ranking or clusters",
         (
             "Which of two is better: `SRRARanker` asks about close pairs and needs some n log n of "
             "n² answers; with features and a linear score, `SRRALinearRanker`.",

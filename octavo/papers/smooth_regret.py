@@ -55,8 +55,8 @@ PAPER = Paper(
 # Fixed before anything was run: n = 300 (full: 1,000), noise ½|Δ|^-1, p = 2, four rounds.
 SEEDS = (10, 11, 12, 13, 14)
 PRACTICE = (
-    "p = 2 and pooled answers in place of p = O(ε⁻³ log³n), which exceeds n; a local search in place
-    " "of an exact minimiser; ν is the error of a local search that knows all answers"
+    "p = 2 and pooled answers in place of p = O(ε⁻³ log³n), which exceeds n; a local search in "
+    "place of an exact minimiser; ν is the error of a local search that knows all answers"
 )
 
 
@@ -69,9 +69,9 @@ def tournament(seed: int, n: int):
     W = np.zeros((n, n))
     W[u, v] = oracle.peek(np.column_stack([u, v]))
     W[v, u] = 1.0 - W[u, v]
-    best = min(
-        search.mfast_local_search(W, start)[1] for start in (np.argsort(truth), None)
-    ) / len(u)
+    best = min(search.mfast_local_search(W, start)[1] for start in (np.argsort(truth), None)) / len(
+        u
+    )
     model = search.SRRARanker(p=2, random_state=seed).fit(n, oracle)
     uniform = search.uniform_rank(n, oracle, model.n_queries_, random_state=seed)
     errors = (search.pair_error(x, oracle) for x in (model.position_, np.argsort(uniform)))
@@ -149,8 +149,9 @@ def all_rankings(n: int):
 
 
 @PAPER.claim(
-    says="The minimiser of an (ε, 0)-approximation errs at most ν + ε(2 dist(h, h*) + dist(h1,
-    h*))", where="Theorem 3, Equation (3)",
+    says="The minimiser of an (ε, 0)-approximation errs at most ν + ε(2 dist(h, h*) "
+    "+ dist(h1, h*))",
+    where="Theorem 3, Equation (3)",
     published="always",
     seeds=SEEDS,
     expect=holds(because="ε is the approximation's own, over all rankings of six items"),
@@ -168,7 +169,7 @@ def theorem_3(run: Run) -> float:
     weights = (w + w.T)[u, v] / (n * (n - 1))
     wrong = np.abs(H - Y)
     f, error = (wrong - wrong[h]) @ weights, wrong.mean(axis=1)
-    distance = (H != H[h]).mean(axis=1)
+    distance = np.not_equal(H, H[h]).mean(axis=1)
     apart = distance > 0
     eps = (np.abs(f - (error - error[h]))[apart] / distance[apart]).max()
     found, best = int(np.argmin(f)), int(np.argmin(error))
