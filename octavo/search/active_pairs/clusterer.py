@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
-from octavo.search.active_pairs.asking import PairwiseOracle, as_count, as_oracle
+from octavo.search.active_pairs.asking import PairwiseOracle, as_count, as_oracle, as_pairs
 from octavo.search.active_pairs.correlation import (
     best_settled,
     correlation_cluster_exact,
@@ -250,3 +251,19 @@ class SRRAClusterer(CallbackSupportMixin, SoundEstimator):
         self.pairs_ = np.zeros((0, 2), np.int64) if found.pairs is None else found.pairs
         self.weights_ = np.zeros(0) if found.weights is None else found.weights
         return self
+
+    def predict(self, pairs: Any) -> Ints:
+        """Answer questions about pairs.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (m, 2)
+            Pairs of items (u, v).
+
+        Returns
+        -------
+        answers : ndarray of shape (m,)
+            1 where both are of one cluster, else 0.
+        """
+        check_is_fitted(self)
+        return said_together(self.labels_, as_pairs(pairs, self.n_items_)).astype(np.int64)

@@ -36,12 +36,14 @@ CASES = [
         fit=lambda m: m.fit(8, TABLE),
         query=lambda m: m.ranking_,
         bad=of_pairs(count_fit, "sampling"),
+        unfitted=[lambda m: m.predict([[0, 1]])],
     ),
     Case(
         make=lambda: SRRAClusterer(2, random_state=0),
         fit=lambda m: m.fit(8, LABELS),
         query=lambda m: m.labels_,
         bad=of_pairs(count_fit, "reuse"),
+        unfitted=[lambda m: m.predict([[0, 1]])],
     ),
     Case(
         make=lambda: SRRALinearRanker(random_state=0),

@@ -125,6 +125,13 @@ def test_same_seed_same_answer_and_trivial_sizes():
     assert tied.estimated_regret_ == 0.0
 
 
+def test_pairs_are_answered_by_the_ranking():
+    model = SRRARanker(random_state=0).fit(6, lambda u, v: u > v)
+    assert model.predict([[0, 5], [5, 0], [3, 2]]).tolist() == [0, 1, 1]
+    with pytest.raises(ValueError, match="numbered from 0 to 5"):
+        model.predict([[0, 6]])
+
+
 def test_max_weight_bounds_the_ratio():
     model = SRRARanker(max_weight=2.0, random_state=0).fit(50, lambda u, v: u < v)
     assert model.weights_.max() / model.weights_.min() <= 2.0
