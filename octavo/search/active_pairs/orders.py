@@ -22,6 +22,7 @@ from octavo.search.active_pairs.sampling import MOST, uniform_sample
 
 __all__ = ["footrule", "mfast_exact", "mfast_local_search", "quicksort_rank", "uniform_rank"]
 
+BOTH_STARTS = 5000  # items beyond which Borda's order, far from settled, costs n² moves
 LARGEST = 50  # items of a cycle of majorities up to which an exact answer comes in reasonable time
 
 
@@ -149,7 +150,9 @@ def borda_order(n: int, pairs: Ints, answers: Floats, weights: Floats) -> Indice
 
 def best_order(W: sp.csr_array, pivot: Indices) -> Indices:
     """Return the better of the local searches from the pivot and from Borda's order."""
-    found = [sparse_feedback_arcs_local(W, pivot), sparse_feedback_arcs_local(W)]
+    found = [sparse_feedback_arcs_local(W, pivot)]
+    if len(pivot) <= BOTH_STARTS:
+        found.append(sparse_feedback_arcs_local(W))
     return min(found, key=lambda one: one.weight).order
 
 

@@ -94,8 +94,8 @@ class SRRARanker(CallbackSupportMixin, SoundEstimator):
         The first order: by sorting, by the wins in p n uniform pairs, or given, first to last.
     minimizer : {"local", "exact"} or callable, default="local"
         How the weighted disagreement is minimised: by moving single items from the pivot and from
-        Borda's order, exactly (few items), or by a function of W (``W[u, v]`` is the weight of "u
-        before v", a CSR array) and the pivot's order that returns an order.
+        Borda's order (up to 5,000 items), exactly (few), or by a function of W (``W[u, v]`` is the
+        weight of "u before v", a CSR array) and the pivot's order that returns an order.
     max_weight : float or None, default=None
         Largest ratio of two weights; 1 weighs all answers alike, None does not limit.
     random_state : int, RandomState instance or None, default=None
