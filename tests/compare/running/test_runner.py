@@ -617,6 +617,7 @@ class OneProcess:
     close = stop
 
 
+@pytest.mark.slow
 def test_a_slow_method_does_not_starve_the_rest():
     pool, begin = OneProcess(), time.monotonic()
     methods = [odd("sleep"), linear(), guess()]
