@@ -67,9 +67,10 @@ class HingeTerms:
     def quadratic(self, scales: Floats) -> tuple[Floats, Floats]:
         """Return (lin, quad) given the scales λ (ω is the second of two)."""
         c = self.costs
-        quad = (c * c / scales).sum(axis=0)
-        # Eq. (10), (22): c y (λ + cℓ) / λ; Eq. (17): c² ψ
-        lin = (c * self.signs * (1.0 + c * self.margins / scales)).sum(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):  # met by a sentence in `weight_law`
+            quad = (c * c / scales).sum(axis=0)
+            # Eq. (10), (22): c y (λ + cℓ) / λ; Eq. (17): c² ψ
+            lin = (c * self.signs * (1.0 + c * self.margins / scales)).sum(axis=0)
         return lin, quad
 
     def draw_scales(self, scores: Floats, state: Any) -> Floats:
@@ -115,15 +116,16 @@ def weight_law(Z: Floats, lin: Floats, quad: Floats, nu2: float) -> tuple[Floats
     factor : tuple
         As `scipy.linalg.cho_factor` returns it, lower.
     """
-    precision = Z.T @ (Z * quad[:, None])
-    precision[np.diag_indices_from(precision)] += 1.0 / nu2
-    if not np.all(np.isfinite(precision)):
+    with np.errstate(over="ignore", invalid="ignore"):
+        precision, pull = Z.T @ (Z * quad[:, None]), Z.T @ lin
+        precision[np.diag_indices_from(precision)] += 1.0 / nu2
+    if not (np.all(np.isfinite(precision)) and np.all(np.isfinite(pull))):
         raise ValueError(
             "The precision of the weights overflows: c or the values are too large for numbers "
             "of 64 bits. Scale the data or lower c."
         )
     factor = cho_factor(precision, lower=True, check_finite=False)
-    return cho_solve(factor, Z.T @ lin, check_finite=False), factor
+    return cho_solve(factor, pull, check_finite=False), factor
 
 
 def draw_weights(
