@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.mcmc.inverse_gaussian import fill_inverse_gaussian
@@ -119,12 +119,15 @@ def weight_law(Z: Floats, lin: Floats, quad: Floats, nu2: float) -> tuple[Floats
     with np.errstate(over="ignore", invalid="ignore"):
         precision, pull = Z.T @ (Z * quad[:, None]), Z.T @ lin
         precision[np.diag_indices_from(precision)] += 1.0 / nu2
-    if not (np.all(np.isfinite(precision)) and np.all(np.isfinite(pull))):
+    try:
+        if not (np.all(np.isfinite(precision)) and np.all(np.isfinite(pull))):
+            raise LinAlgError
+        factor = cho_factor(precision, lower=True, check_finite=False)
+    except LinAlgError:
         raise ValueError(
             "The precision of the weights overflows: c or the values are too large for numbers "
             "of 64 bits. Scale the data or lower c."
-        )
-    factor = cho_factor(precision, lower=True, check_finite=False)
+        ) from None
     return cho_solve(factor, pull, check_finite=False), factor
 
 

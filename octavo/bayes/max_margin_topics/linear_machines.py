@@ -214,7 +214,7 @@ class BayesianLinearSVM(ClassifierMixin, BayesianMachine):
     >>> X, y = make_blobs(100, centers=[[-1, -1], [1, 1]], random_state=0)
     >>> model = BayesianLinearSVM(method="map").fit(X, y)
     >>> model.coef_.round(2).tolist()
-    [[1.01, 0.98]]
+    [[1.23, 1.07]]
     """
 
     _parameter_constraints = BayesianMachine._parameter_constraints | {
@@ -381,8 +381,8 @@ class BayesianLinearSVR(RegressorMixin, BayesianMachine):
     >>> from octavo.bayes import BayesianLinearSVR
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
     >>> model = BayesianLinearSVR(method="map").fit(X, X @ [1.0, -0.5])
-    >>> model.coef_.round(1).tolist()
-    [0.9, -0.5]
+    >>> model.coef_.round(2).tolist()
+    [0.96, -0.49]
     """
 
     _parameter_constraints = BayesianMachine._parameter_constraints | {

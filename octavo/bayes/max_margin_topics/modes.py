@@ -11,7 +11,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
 from octavo.bayes.max_margin_topics.hinge_terms import HingeTerms
@@ -57,7 +57,10 @@ def _stage(eta, X, m, s, c, nu2, delta):
         bend = (c * (delta / root) ** 2 / root).sum(axis=0)
         H = X.T @ (X * bend[:, None])
         H[np.diag_indices_from(H)] += 1.0 / nu2
-        move = cho_solve(cho_factor(H, check_finite=False), slope, check_finite=False)
+        try:
+            move = cho_solve(cho_factor(H, check_finite=False), slope, check_finite=False)
+        except LinAlgError:  # bends of hinges that differ too much: the gap tells what is reached
+            break
         gain = float(slope @ move)
         if not gain > 1e-22 * abs(value):
             break
