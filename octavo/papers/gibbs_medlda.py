@@ -361,6 +361,7 @@ PAPER.not_measurable(
 )
 
 
+@lru_cache(maxsize=2)
 def enumerated(c: float) -> tuple[Any, Any]:
     """Return the assignments of six tokens to two topics and their posterior, by brute force.
 

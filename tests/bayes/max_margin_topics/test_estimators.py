@@ -288,13 +288,13 @@ def test_draws_have_the_posterior_of_two_weights():
     mean = (grid * density[..., None]).sum(axis=(0, 1))
     away = grid - mean
     cov = np.einsum("ab,abi,abj->ij", density, away, away)
-    model = BayesianLinearSVM(c=0.5, n_iter=2500, burn_in=100, n_chains=2, random_state=0)
+    model = BayesianLinearSVM(c=0.5, n_iter=1600, burn_in=100, n_chains=2, random_state=0)
     model.fit(X, y)
     error = np.sqrt(np.diag(cov) / model.ess_[0])
     assert np.all(np.abs(model.coef_[0] - mean) < 4.5 * error)
     assert_allclose(model.coef_cov_, cov, atol=0.12 * cov.max())
     assert model.rhat_.max() < 1.05
-    assert model.coef_draws_.shape == (4800, 1, 2)
+    assert model.coef_draws_.shape == (3000, 1, 2)
 
 
 def test_intercepts_and_several_classes():
