@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -48,6 +49,7 @@ class _Averages:
 
     def __init__(self) -> None:
         self.n = 0
+        self.sums: tuple[Floats, ...] = ()
 
     def add(self, chain: TopicChain) -> None:
         new = (chain.phi, chain.shares, chain.eta.copy())
@@ -97,7 +99,7 @@ class TopicBase(
                 f"n_infer_iter={self.n_infer_iter} and n_infer_burn={self.n_infer_burn}."
             )
 
-    def _start(self, corpus: Corpus, groups: list[HingeTerms | None]) -> list[TopicChain]:
+    def _start(self, corpus: Corpus, groups: Sequence[HingeTerms | None]) -> list[TopicChain]:
         """Return a chain for each group of tasks; warm chains where they are asked for."""
         alpha, old = self.alpha / self.n_topics, getattr(self, "_chains", None)
         nu2, method = getattr(self, "nu2", 1.0), getattr(self, "method", "gibbs")
