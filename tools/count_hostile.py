@@ -11,6 +11,7 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -22,29 +23,27 @@ def main() -> int:
     from tests.conformance.test_hostile import BASES, ESTIMATORS, FUNCTIONS
 
     warnings.simplefilter("ignore")
-    os.environ.pop("FUZZ", None)
+    os.environ.pop("OCTAVO_FUZZ", None)
     os.chdir(tempfile.mkdtemp())  # examples write files
     every = {"functions": 0, "estimators": 0}
     chosen = dict(every)
 
-    def add(kind: str, name: str, label: str, one_in: int) -> None:
-        every[kind] += 1
-        chosen[kind] += hostile.is_chosen(name, label, one_in=one_in)
+    def add(kind: str, name: str, cases: Any, one_in: int) -> None:
+        listed = list(cases)
+        every[kind] += len(listed)
+        chosen[kind] += len(hostile.chosen(name, listed, one_in))
 
     for package, name, thing in FUNCTIONS:
         call = hostile.valid_call(package, name, thing)
         assert call is not None, name
-        for label, _ in hostile.spoilt(call):
-            add("functions", name, label, 5)
+        add("functions", name, hostile.spoilt(call), 5)
     for package, name, thing in ESTIMATORS:
         if name in BASES:
             continue
         use = hostile_estimators.valid_use(package, name, thing)
         assert use is not None, name
-        for label, *_ in hostile_estimators.spoilt_tables(use):
-            add("estimators", name, label, 3)
-        for label, _ in hostile_estimators.spoilt_settings(use):
-            add("estimators", name, label, 5)
+        add("estimators", name, hostile_estimators.spoilt_tables(use), 3)
+        add("estimators", name, hostile_estimators.spoilt_settings(use), 5)
     print(f"{len(FUNCTIONS)} functions, {len(ESTIMATORS)} estimators")
     for title, counts in (("make test", chosen), ("make fuzz", every)):
         print(f"{title}: {counts['functions']:,} + {counts['estimators']:,}")

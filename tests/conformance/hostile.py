@@ -19,7 +19,7 @@ import os
 import signal
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,9 +110,19 @@ def rounds() -> int:
     return int(os.environ.get("OCTAVO_FUZZ", "0"))
 
 
-def is_chosen(*labels: str, one_in: int) -> bool:
-    """Whether a case belongs to the short form: always the same ones, spread over everything."""
-    return rounds() > 0 or zlib.crc32("/".join(labels).encode()) % one_in == 0
+MOST_CASES = 6  # of each kind, in the short form
+
+
+def chosen(name: str, cases: Iterable[tuple], one_in: int) -> list[tuple]:
+    """Return the cases of the short form: always the same ones, spread over everything.
+
+    The first entry of a case is its label.
+    """
+    if rounds() > 0:
+        return list(cases)
+    marks = [(zlib.crc32(f"{name}/{case[0]}".encode()), case) for case in cases]
+    marked = [pair for pair in marks if pair[0] % one_in == 0]
+    return [case for _, case in sorted(marked, key=lambda pair: pair[0])[:MOST_CASES]]
 
 
 def spoilt(call: Call) -> Iterator[tuple[str, dict[str, Any]]]:

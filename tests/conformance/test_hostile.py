@@ -10,7 +10,7 @@ import pytest
 
 from octavo.engine.estimators.sound import SoundEstimator
 from tests.conformance import hostile, hostile_estimators
-from tests.conformance.hostile import is_chosen, rounds
+from tests.conformance.hostile import chosen, rounds
 from tests.conformance.hostile_estimators import ANY, run, spoilt_settings, spoilt_tables
 
 FUNCTIONS = hostile.functions()
@@ -30,8 +30,8 @@ def test_functions(package, name, thing, tmp_path, monkeypatch):
     call = hostile.valid_call(package, name, thing)
     assert call is not None, "its docstring has no example that calls it"
     wrong = []
-    for label, arguments in hostile.spoilt(call):
-        if is_chosen(name, label, one_in=5) and (what := hostile.complaint(call, arguments)):
+    for label, arguments in chosen(name, hostile.spoilt(call), one_in=5):
+        if what := hostile.complaint(call, arguments):
             wrong.append(f"{label}: {what}")
     assert not wrong, "\n".join(wrong)
 
@@ -46,15 +46,13 @@ def test_estimators(package, name, thing, tmp_path, monkeypatch):
     assert issubclass(thing, SoundEstimator)
     plain = run(use)
     wrong = []
-    for label, expected, spoilt in spoilt_tables(use):
-        if is_chosen(name, label, one_in=3):
-            finite = not label.endswith(("NaN", "inf"))
-            what = hostile_estimators.complaint(plain, run(spoilt), expected, finite=finite)
-            wrong += [f"{label}: {what}"] if what else []
-    for label, params in spoilt_settings(use):
-        if is_chosen(name, label, one_in=5):
-            what = hostile_estimators.complaint(plain, run(use, params), ANY, finite=True)
-            wrong += [f"{label}: {what}"] if what else []
+    for label, expected, spoilt in chosen(name, spoilt_tables(use), one_in=3):
+        finite = not label.endswith(("NaN", "inf"))
+        what = hostile_estimators.complaint(plain, run(spoilt), expected, finite=finite)
+        wrong += [f"{label}: {what}"] if what else []
+    for label, params in chosen(name, spoilt_settings(use), one_in=5):
+        what = hostile_estimators.complaint(plain, run(use, params), ANY, finite=True)
+        wrong += [f"{label}: {what}"] if what else []
     wrong += list(two_at_once(name, use, plain))
     assert not wrong, "\n".join(wrong)
 

@@ -217,7 +217,10 @@ def run(
         All outcomes.
     """
     start = time.monotonic() if started is None else started
-    log = RunLog(journal.read(candidates))
+    # A run with more repeats may have left folds that this one was not asked for.
+    wanted = settings.cv * settings.repeats
+    kept = {key: found for key, found in journal.read(candidates).items() if key[1] < wanted}
+    log = RunLog(kept)
     log.resumed = len(log.outcomes)
     before = sum(outcome.seconds for outcome in log.outcomes.values()) / pool.n_jobs
     queue = Queue(candidates, settings, log)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from octavo.data.loaders.datasets import DatasetNotFoundError, data_folders
-from octavo.data.loaders.formats import CorruptDatasetError
+from octavo.data.loaders.formats import CorruptDatasetError, read_text
 from octavo.engine.estimators.checked import checked
 
 __all__ = ["CauseEffectPair", "ProteinSignals", "load_cause_effect_pairs", "load_protein_signals"]
@@ -62,8 +61,7 @@ def _text(name: str) -> str:
         path = Path(folder) / "causal" / name
         places.append(str(path))
         if path.is_file():
-            raw = path.read_bytes()
-            return (gzip.decompress(raw) if name.endswith(".gz") else raw).decode()
+            return read_text(path)
     raise DatasetNotFoundError(f"{name} is not found: looked for {' and '.join(places)}.")
 
 

@@ -51,7 +51,7 @@ def make_score_games(
     >>> from octavo.data import make_score_games
     >>> games, skill = make_score_games(3, 10, random_state=0)
     >>> games[0][0]
-    [[5], [6]]
+    [[5], [2]]
     """
     if n_games < 1 or n_teams < 2 or team_size < 1:
         raise ValueError(

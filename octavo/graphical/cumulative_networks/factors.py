@@ -62,6 +62,15 @@ class CDFFactor(ABC):
 
     To bring one of your own, define `arity`, `log_jet`, `draw` and `marginal`; for fitting, also
     `free` (parameters without constraints) and `freed`.
+
+    Examples
+    --------
+    >>> from octavo.graphical import CDFFactor, LogisticCDF
+    >>> factor = LogisticCDF([1.0, 2.0])
+    >>> isinstance(factor, CDFFactor), factor.arity
+    (True, 2)
+    >>> print(factor.cdf([[0.0, 0.0]]).round(2))
+    [0.33]
     """
 
     arity: int

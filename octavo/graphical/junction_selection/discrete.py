@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, expit, xlogy
 
 from octavo.engine.discrete.contingency import count_table
-from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.doubles import real_array
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.graphical.junction_selection.independence import check_order, pc_skeleton
-from octavo.graphical.junction_selection.moments import Bools, Pairs, smaller_sides
+from octavo.graphical.junction_selection.moments import Bools, smaller_sides
 from octavo.graphical.junction_selection.neighborhoods import free_lasso
 from octavo.graphical.junction_selection.selectors import Decision, GraphSelector
 
@@ -69,7 +69,7 @@ def g_square(data: Codes, i: int, j: int, given: tuple[int, ...]) -> tuple[float
 def by_g_square(data: Codes, alpha: float):
     """Return a test for `pc_skeleton`: some set leaves a p-value above the level."""
 
-    def separated(H: Bools, pairs: Pairs, k: int) -> Bools:
+    def separated(H: Bools, pairs: Indices, k: int) -> Bools:
         sides = smaller_sides(H, pairs)
         gone = np.zeros(len(pairs), dtype=bool)
         for m, ((i, j), side) in enumerate(zip(pairs.tolist(), sides, strict=True)):

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.graphical.junction_selection.moments import (
     Bools,
-    Pairs,
     batched_partials,
     edge_price,
     likelihood_gain,
@@ -47,17 +46,17 @@ class Weakest(NamedTuple):
 
     which: NDArray[np.intp]
     partials: Floats
-    given: Pairs
+    given: Indices
 
 
-def weakest_partials(R: Floats, graph: Bools, pairs: Pairs, k: int) -> Weakest:
+def weakest_partials(R: Floats, graph: Bools, pairs: Indices, k: int) -> Weakest:
     """Return the least partial correlation of each pair over the sets S of k nodes in S_ij."""
     if k == 0:
         every = np.arange(len(pairs))
         return Weakest(every, R[pairs[:, 0], pairs[:, 1]], np.empty((len(pairs), 0), dtype=np.intp))
     sides = smaller_sides(graph, pairs)
     found: list[Weakest] = []
-    batch: list[tuple[int, Pairs]] = []
+    batch: list[tuple[int, Indices]] = []
     size = 0
     for m, side in enumerate(sides):
         if len(side) >= k:
@@ -71,7 +70,7 @@ def weakest_partials(R: Floats, graph: Bools, pairs: Pairs, k: int) -> Weakest:
     return Weakest(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
-def _weakest(R: Floats, pairs: Pairs, batch: list[tuple[int, Pairs]], k: int = 1) -> Weakest:
+def _weakest(R: Floats, pairs: Indices, batch: list[tuple[int, Indices]], k: int = 1) -> Weakest:
     if not batch:
         none = np.empty(0, dtype=np.intp)
         return Weakest(none, np.empty(0), none.reshape(0, k))
@@ -88,7 +87,7 @@ def _weakest(R: Floats, pairs: Pairs, batch: list[tuple[int, Pairs]], k: int = 1
 
 
 def pc_skeleton(
-    graph: Bools, candidates: Bools, kappa: int, separated: Callable[[Bools, Pairs, int], Bools]
+    graph: Bools, candidates: Bools, kappa: int, separated: Callable[[Bools, Indices, int], Bools]
 ) -> Bools:
     """Return the candidates that no set of at most kappa nodes separates (Algorithm 4).
 
@@ -123,7 +122,7 @@ def pc_skeleton(
 def by_threshold(R: Floats, threshold: Callable[[int], float]):
     """Return a test for `pc_skeleton`: |ρ| below a threshold for sets of k nodes, Eq. (4)."""
 
-    def separated(H: Bools, pairs: Pairs, k: int) -> Bools:
+    def separated(H: Bools, pairs: Indices, k: int) -> Bools:
         gone = np.zeros(len(pairs), dtype=bool)
         least = weakest_partials(R, H, pairs, k)
         gone[least.which] = np.abs(least.partials) < threshold(k)

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.doubles import check_squares, real_array
 
 __all__ = ["partial_correlation"]
 
 Bools = NDArray[np.bool_]
-Pairs = NDArray[np.intp]
 CHUNK = 1 << 16  # partial correlations at a time: some tens of megabytes
 
 
@@ -53,7 +52,7 @@ def moments(X: Floats) -> Moments:
     return Moments(len(X), location, largest * lengths / np.sqrt(len(X)), R)
 
 
-def batched_partials(R: Floats, pairs: Pairs, given: Pairs) -> Floats:
+def batched_partials(R: Floats, pairs: Indices, given: Indices) -> Floats:
     """Return the partial correlation of each pair given the variables of its row in `given`.
 
     Where the variables determine each other it is undefined, and comes out as 1: dependent.
@@ -65,7 +64,7 @@ def batched_partials(R: Floats, pairs: Pairs, given: Pairs) -> Floats:
     return found
 
 
-def _partials(R: Floats, pairs: Pairs, given: Pairs) -> Floats:
+def _partials(R: Floats, pairs: Indices, given: Indices) -> Floats:
     i, j = pairs[:, 0], pairs[:, 1]
     if given.shape[1] == 0:
         return R[i, j]
@@ -87,7 +86,7 @@ def _partials(R: Floats, pairs: Pairs, given: Pairs) -> Floats:
     return np.clip(np.where(usable, top / np.sqrt(np.where(usable, spread, 1.0)), 1.0), -1.0, 1.0)
 
 
-def smaller_sides(adjacency: Bools, pairs: Pairs) -> list[NDArray[np.intp]]:
+def smaller_sides(adjacency: Bools, pairs: Indices) -> list[Indices]:
     """Return for each pair the neighbours of one end, the one with fewer, without the pair."""
     degree = adjacency.sum(axis=1)
     around = [np.flatnonzero(row) for row in adjacency]
@@ -99,7 +98,9 @@ def smaller_sides(adjacency: Bools, pairs: Pairs) -> list[NDArray[np.intp]]:
     return sides
 
 
-def local_partials(R: Floats, adjacency: Bools, pairs: Pairs, most: int) -> tuple[Floats, Pairs]:
+def local_partials(
+    R: Floats, adjacency: Bools, pairs: Indices, most: int
+) -> tuple[Floats, Indices]:
     """Return the partial correlation of each pair given the neighbours of one of its ends.
 
     Two variables that are not joined are independent given the neighbours of either; those of the

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.graphical.junction_selection.independence import (
     check_order,
     pc_skeleton,
     weakest_partials,
 )
-from octavo.graphical.junction_selection.moments import CHUNK, Bools, Pairs, edge_price, moments
+from octavo.graphical.junction_selection.moments import CHUNK, Bools, edge_price, moments
 
 N_FOLDS = 5
 
@@ -47,7 +47,7 @@ def fold_moments(X: Floats, n_folds: int = N_FOLDS) -> FoldMoments:
     return FoldMoments(np.array(train), np.array(test), np.array(sizes, dtype=np.float64))
 
 
-def held_out_gains(folds: FoldMoments, pairs: Pairs, given: Pairs) -> Floats:
+def held_out_gains(folds: FoldMoments, pairs: Indices, given: Indices) -> Floats:
     """Return the held-out log-likelihood that joining each pair gains, fold by fold.
 
     Both models regress the two variables on those given, from the training rows; one lets what is
@@ -67,7 +67,7 @@ def held_out_gains(folds: FoldMoments, pairs: Pairs, given: Pairs) -> Floats:
     return gains
 
 
-def _residual_moments(C: Floats, M: Floats, pairs: Pairs, given: Pairs):
+def _residual_moments(C: Floats, M: Floats, pairs: Indices, given: Indices):
     """Return variances and covariance of the residuals of both ends, in training and held out."""
     i, j = pairs.T
     if not given.shape[1]:
@@ -100,7 +100,7 @@ def pc_screen(X: Floats, order: int, gamma: float = 0.5) -> Bools:
     check_order(order, len(X))
     price = edge_price(len(X), 2, gamma)
 
-    def separated(H: Bools, pairs: Pairs, k: int) -> Bools:
+    def separated(H: Bools, pairs: Indices, k: int) -> Bools:
         gone = np.zeros(len(pairs), dtype=bool)
         least = weakest_partials(R, H, pairs, k)
         gains = held_out_gains(folds, pairs[least.which], least.given)

@@ -64,6 +64,7 @@ def test_sampled_divergences_approach_those_of_the_table():
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.slow
 def test_theorems_7_to_9_on_a_table(seed):
     rng = np.random.RandomState(seed)
     P = rng.dirichlet(np.ones(18) * 0.7).reshape(9, 2)
@@ -152,6 +153,7 @@ def test_bounds_and_tables_refuse_what_they_cannot_use():
         assert kl_decomposition([[0.5, 0.5]], [[1.0, 0.0]], 0.5).joint == np.inf
 
 
+@pytest.mark.slow
 def test_study_has_every_cell():
     rng = np.random.RandomState(0)
     y = np.arange(120) % 5

@@ -124,6 +124,7 @@ def test_gp_refuses_three_classes():
 # --- the others -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_volatility_follows_the_variance():
     rng = np.random.default_rng(0)
     scale = np.exp(1.2 * np.sin(np.arange(300) / 30))

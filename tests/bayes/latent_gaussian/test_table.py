@@ -88,6 +88,7 @@ def test_evidence(row):
 
 @each_row
 @pytest.mark.parametrize("method", ["ep", "laplace"])
+@pytest.mark.slow
 def test_total_variation_of_every_marginal(row, method):
     sd = np.sqrt(row[1])
     x = np.linspace(-3 * sd, 5 * sd, 1601)

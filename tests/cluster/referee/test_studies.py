@@ -70,6 +70,7 @@ class TestReferee:
         assert easy > hard
         assert (summary.failed == 0).all()
 
+    @pytest.mark.slow
     def test_parallel_runs_give_the_same_table(self):
         one, two = (small(n_jobs=n).run().drop(columns="seconds") for n in (1, 2))
         assert one.equals(two)

@@ -167,6 +167,7 @@ def test_the_bar_shows_the_best_so_far_and_the_time_left():
 FORMULA = r"$\frac{1}$"
 
 
+@pytest.mark.slow
 def test_a_name_that_looks_like_a_formula_is_a_name(tmp_path):
     """It ended the report after all the work was done."""
     frame = FRAME.rename(columns={"k": FORMULA, "y": "a$b$"}).drop(columns="m")

@@ -527,6 +527,13 @@ def test_resumed_repeats_count_as_time_that_was_spent(tmp_path):
     assert (log.resumed, again.count) == (6, 0)
 
 
+def test_fewer_repeats_than_a_journal_holds_are_answered_alone(tmp_path):
+    journal = Journal(tmp_path / "j.jsonl")
+    run([linear()], Settings(cv=3, repeats=4), Clock(), journal)
+    log = run([linear()], Settings(cv=3, repeats=1), Clock(), journal)
+    assert sorted(fold for _, fold in log.outcomes) == [0, 1, 2]
+
+
 class Uneven(Clock):
     """Each method takes its own time."""
 
@@ -610,6 +617,7 @@ class OneProcess:
     close = stop
 
 
+@pytest.mark.slow
 def test_a_slow_method_does_not_starve_the_rest():
     pool, begin = OneProcess(), time.monotonic()
     methods = [odd("sleep"), linear(), guess()]

@@ -236,6 +236,7 @@ def test_no_rows_and_no_columns():
         prepare(FRAME[["price"]], "price")
 
 
+@pytest.mark.slow
 def test_two_million_rows():
     n = 2_000_000
     frame = pd.DataFrame({"x": np.arange(n) % 1009, "y": np.arange(n) % 2})

@@ -5,6 +5,8 @@ from tests.conformance.discovery import Case
 
 KERNELS_FIRST = "one matrix a kernel: the first axis of the output is the kernel, not the sample"
 
+TWO = [("rbf", "rbf", {"gamma": 0.1}), ("linear", "linear", {})]
+
 CASES = [
     Case(
         make=KernelStack,
@@ -17,6 +19,6 @@ CASES = [
         },
     ),
     # A small grid: every check fits several times, and what a fit does is checked elsewhere.
-    Case(make=lambda: LpMKLClassifierCV(Cs=(1.0,), norms=(1, 2), cv=2)),
+    Case(make=lambda: LpMKLClassifierCV(TWO, Cs=(1.0,), norms=(1, 2), cv=2)),
     Case(make=lambda: SimpleMKLClassifier(C=1.0)),
 ]

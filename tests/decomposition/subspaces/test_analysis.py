@@ -25,6 +25,7 @@ def letters():
 
 
 @pytest.mark.parametrize("kind", ["shapes", "letters"])
+@pytest.mark.slow
 def test_amari_index_falls_to_zero_like_one_over_the_root_of_n(kind):
     """Entries of WA off the blocks are of order 1/√n, so √n times the index stays bounded."""
     sizes, means = (250, 1000, 4000), []

@@ -123,6 +123,7 @@ def test_best_segmentations_against_enumeration(seed, scale, L):
         assert len(distinct) == min(5, order.size)
 
 
+@pytest.mark.slow
 def test_samples_have_the_right_frequencies():
     problem, matrix = random_problem(5, lengths=(4,), L=2, forbidden=0.1)
     (_, _, paths, scores) = next(iter(enumerated(problem, matrix)))

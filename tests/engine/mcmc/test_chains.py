@@ -8,6 +8,7 @@ def first_draws(rng):
     return rng.standard_normal(5)
 
 
+@pytest.mark.slow
 def test_draws_do_not_depend_on_the_number_of_processes():
     one = run_chains(first_draws, 3, random_state=4)
     two = run_chains(first_draws, 3, random_state=4, n_jobs=2)

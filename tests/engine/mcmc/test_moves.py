@@ -65,6 +65,7 @@ def test_moves_are_chosen_as_often_as_they_should():
 
 @pytest.mark.parametrize("jump", [True, False])
 @pytest.mark.parametrize("k_max", [1, 3, 4])
+@pytest.mark.slow
 def test_subsets_come_as_often_as_their_exact_law_says(jump, k_max):
     """Σ √(p(1-p)) / √(2 N τ) with τ about ten is 0.008 for these laws: 0.03 is far outside."""
     rng = np.random.default_rng(7)

@@ -71,6 +71,7 @@ def test_the_best_bound_on_kl_equals_eq_59_and_the_parametric_curve():
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_no_pair_lies_below_its_bounds(name):
     rng = np.random.default_rng(0)
     pis = np.array([0.2, 0.5, 0.65])

@@ -166,6 +166,7 @@ def test_energy_distance_by_its_integral():
     assert analytical_value("divergence", "energy", p, q) == pytest.approx(expected, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_expected_kernel_by_integration():
     p, q = PAIRS["normal"]
     f, g = stats.norm(0.2, 1.3**0.5).pdf, stats.norm(-0.5, 2.0**0.5).pdf

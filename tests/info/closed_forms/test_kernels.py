@@ -121,6 +121,7 @@ DIVERGENCE = [
 
 
 @pytest.mark.parametrize("estimator", [*DEPENDENCE, *DIVERGENCE], ids=repr)
+@pytest.mark.slow
 def test_the_bias_is_below_one_standard_error(estimator):
     """Over 40 samples of 1000: |bias| below the deviation of one estimate, beyond noise."""
     repeats = 40
@@ -153,6 +154,7 @@ SMOOTHED = [
 
 
 @pytest.mark.parametrize(("estimator", "family"), SMOOTHED, ids=lambda x: type(x).__name__)
+@pytest.mark.slow
 def test_parzen_estimates_approach_the_truth(estimator, family):
     """Smoothing biases them; the error falls with n and is small against the value at 2000."""
     errors = []

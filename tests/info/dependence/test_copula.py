@@ -132,6 +132,7 @@ def test_two_variables_have_the_classical_normalisation():
 
 
 @pytest.mark.parametrize("rho", [0.5, 0.8])
+@pytest.mark.slow
 def test_gaussian_copula_values(rho):
     """A positively dependent copula lies above Π: σ is Spearman's ρ, κ is Blomqvist's β."""
     runs = [ranks(1500, 2, seed, rho) for seed in range(25)]

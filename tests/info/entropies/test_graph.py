@@ -126,6 +126,7 @@ def test_constant_of_cells_is_that_of_a_gamma_law():
 
 
 @pytest.mark.parametrize(("d", "n"), [(2, 6000), (3, 6000)])
+@pytest.mark.slow
 def test_voronoi_entropy_of_normals(d, n):
     """Standard error √(var log p + var log cell)/n; cells at the rim are about n^(1-1/d)/10."""
     result = quick_test(VoronoiEntropy(), Normal(np.zeros(d), np.eye(d)), n=n, n_repeats=3)

@@ -180,6 +180,7 @@ def test_orthogonal_design(gamma):
     np.testing.assert_allclose(model.lambda_, exact, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_least_squares_noise_is_unbiased_with_an_intercept():
     rng = np.random.default_rng(4)
     estimates = [

@@ -83,6 +83,7 @@ def kmeanspp_law(D, k):
 
 
 @pytest.mark.parametrize("lazy", [False, True], ids=["a pass a landmark", "rejection alone"])
+@pytest.mark.slow
 def test_kmeanspp_has_the_law_of_the_algorithm(lazy, monkeypatch):
     if lazy:  # every draw comes from distances that are out of date
         monkeypatch.setattr(sampling, "pass_is_due", lambda n_pending, n_chosen: False)
@@ -119,6 +120,7 @@ def test_restarts_have_the_law_of_the_algorithm():
     assert chi_square_accepts(counts, np.array([law[value] for value in values]))
 
 
+@pytest.mark.slow
 def test_kdpp_chain_visits_sets_by_their_determinant():
     K = rbf_kernel(SMALL, gamma=0.5)
     sets = list(itertools.combinations(range(6), 3))
@@ -178,6 +180,7 @@ def test_every_set_of_landmarks_misses_no_more_than_its_potential():
         assert report.optimal_trace <= report.trace + 1e-12
 
 
+@pytest.mark.slow
 def test_potential_is_within_the_factor_of_the_best_clustering():
     """Theorem 4.6: E φ ≤ 8 (ln K + 2) φ*, with φ* over all partitions by brute force."""
     K = rbf_kernel(NINE, gamma=0.4)

@@ -371,6 +371,7 @@ def test_classes_of_their_own_and_shared_weights():
     np.testing.assert_allclose(answer / np.sqrt((answer**2).sum()), shared.weights_, atol=1e-2)
 
 
+@pytest.mark.slow
 def test_cross_validation_finds_the_sparse_and_the_uniform_truth():
     for nu, expected in ((0.95, 1.0), (0.0, np.inf)):
         X, y, _ = make_mkl_toy(100, nu, d=20, random_state=0)

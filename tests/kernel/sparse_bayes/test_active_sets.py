@@ -66,6 +66,7 @@ def test_factors_after_ten_thousand_moves_are_those_made_anew(source):
 
 @pytest.mark.parametrize("jump", [True, False])
 @pytest.mark.parametrize("k_max", [5, 2])
+@pytest.mark.slow
 def test_active_sets_come_as_often_as_enumeration_says(jump, k_max):
     """Scores observed: the marginal likelihood of every set is in closed form.
 

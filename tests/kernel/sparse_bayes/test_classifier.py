@@ -204,6 +204,7 @@ def test_search_and_jump_agree(moons):
     assert one.traces_["n_active"].mean() == pytest.approx(two.traces_["n_active"].mean(), rel=0.3)
 
 
+@pytest.mark.slow
 def test_processes_do_not_change_the_draws(moons):
     X, y = moons
     one, two = (model(n_chains=2, n_jobs=n).fit(X, y) for n in (None, 2))

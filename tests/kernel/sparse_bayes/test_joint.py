@@ -143,6 +143,7 @@ def z_scores(kind, contrasts, transition, n_draws, seed, **options):
     return np.abs(test.z).max()
 
 
+@pytest.mark.slow
 def test_the_sweep_leaves_the_posterior_invariant():
     """About a dozen statistics: |z| > 4.5 has a chance of 1e-4."""
     D = class_contrasts(2)

@@ -41,6 +41,7 @@ def rejection_draws(Q, codes, D, n_draws, rng):
 
 @pytest.mark.parametrize("form", ["sparse", "full"])
 @pytest.mark.parametrize("codes", [[0, 1, 1], [2, 0, 1]])
+@pytest.mark.slow
 def test_scores_have_the_law_of_a_truncated_normal(form, codes):
     """Means and covariances beside plain rejection; four standard errors."""
     codes = np.array(codes)

@@ -68,6 +68,7 @@ def test_active_sets_are_those_of_exact_enumeration():
     assert total_variation(frequencies(masks, states), law) < 0.03
 
 
+@pytest.mark.slow
 def test_the_noise_is_found():
     X, y = curve(200, noise=0.3)
     fitted = model(n_iter=3_000).fit(X, y)

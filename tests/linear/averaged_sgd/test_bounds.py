@@ -138,6 +138,7 @@ def random_problem(rng):
     return evaluate, best, R
 
 
+@pytest.mark.slow
 def test_certificate_is_never_violated():
     """1,000 random problems of three losses, points near and far; looseness about three."""
     rng = np.random.default_rng(0)

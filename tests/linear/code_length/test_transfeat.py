@@ -95,6 +95,7 @@ def test_donors_are_richer_and_similar(base):
     assert np.mean([meanings[i] == meanings[d] for i, d in pairs]) > 0.5
 
 
+@pytest.mark.slow
 def test_transfer_helps_the_poor():
     """Paired over words with few rows and at least one donor."""
     gains = []

@@ -46,6 +46,7 @@ def test_decisions_are_average_log_odds():
 
 
 @pytest.mark.parametrize("n_noise", [0, 100, 400])
+@pytest.mark.slow
 def test_tic_tac_toe_is_learnt(n_noise):
     errors, missing = [], []
     for seed in range(20, 25):

@@ -94,6 +94,7 @@ def test_a_plain_tree_is_a_tree_of_intersections():
 # --- the law of Algorithm 1 ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_sets_shrink_as_the_paper_says():
     # E|S_j| = Σ δ_k^(d+1) at depth d.
     X, y = table(n=60, seed=1)
@@ -297,6 +298,7 @@ def test_prevalences_are_exact_and_satisfy_the_thresholds(prevalence):
         assert (indicators[:, s] == X[:, pattern].all(axis=1)).all()
 
 
+@pytest.mark.slow
 def test_hashes_and_counts_agree_where_hashes_are_many():
     X, y = planted(2, p=20)
     rows, others = sp.csr_array(X[y == 1]), sp.csr_array(X[y == 0])
@@ -308,6 +310,7 @@ def test_hashes_and_counts_agree_where_hashes_are_many():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.slow
 def test_threads_and_forms_of_the_rows_do_not_matter(weighted):
     X, y = planted(3)
     weight = np.random.default_rng(0).random(len(y)) if weighted else None

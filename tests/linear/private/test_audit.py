@@ -274,6 +274,7 @@ def test_curvature_times_norm_is_not_enough(monkeypatch):
     ],
     ids=["huber", "huber-tight", "logistic", "smooth_hinge"],
 )
+@pytest.mark.slow
 def test_the_search_finds_pairs_near_the_bound(model, n, at_least):
     worst = worst_case_neighbours(model, n)
     found = privacy_audit(

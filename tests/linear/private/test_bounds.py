@@ -43,6 +43,7 @@ def test_lemmas_16_and_19_by_hand():
 
 @pytest.mark.parametrize("method", ["output", "objective"])
 @pytest.mark.parametrize("B", [1.0, 3.0])
+@pytest.mark.slow
 def test_private_models_stay_within_the_bound(method, B):
     """400 draws: more than δ of them may not exceed it, up to a binomial tail of 1e-6."""
     rng = np.random.default_rng(0)

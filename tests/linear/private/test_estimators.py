@@ -303,6 +303,7 @@ def test_the_noise_is_what_the_model_says_it_is(loss, kind):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.slow
 def test_released_models_follow_their_density_on_the_line(loss):
     """In one dimension f falls as b grows, so P(f ≤ t) = P(b ≥ b(t)), with b Laplace."""
     X, y = problem(2, n=40, d=1)

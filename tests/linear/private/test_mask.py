@@ -270,6 +270,7 @@ def attacked(one, other, level=1e-9):
 
 
 @pytest.mark.parametrize("method", ["objective", "output"])
+@pytest.mark.slow
 def test_the_attack_on_low_order_bits_tells_nothing(method, monkeypatch):
     """With the mask off the attack proves a loss beyond epsilon; with it, none at all."""
     epsilon, draws = 1.0, 2500

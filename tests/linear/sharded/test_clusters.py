@@ -57,6 +57,7 @@ def inside():
 # --- real processes ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_processes_give_the_bits_of_threads_and_survive_a_kill(tmp_path):
     """One cluster for both, since processes take seconds to start."""
     X, y = zipf(d=9_000, s=20, seed=30)  # vectors so long that Dask replicates them

@@ -143,6 +143,7 @@ def test_diagonal_covariance(entry, form):
 @each_form
 @pytest.mark.parametrize("diag", [False, True], ids=["full", "diag"])
 @each_multiclass
+@pytest.mark.slow
 def test_multiclass_rules_on_rows_with_zeros(entry, form, diag):
     X, y = noisy_stream(n_classes=4, seed=2)
     X = X.astype(np.float32).astype(np.float64)

@@ -702,6 +702,7 @@ def test_bad_trading(attempt, words):
 
 @pytest.mark.parametrize("hurst", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.slow
 def test_covariance_of_fractional_brownian_motion(hurst, n):
     n_paths = 20_000
     generator = np.random.RandomState(0)

@@ -175,6 +175,7 @@ def test_ratios_of_one_change_nothing(cls, lam):
 
 @each_lam
 @each_weighting
+@pytest.mark.slow
 def test_sums_converge_to_the_exact_system(lam, off_policy):
     """A_i / i -> Φᵀ D₀ (I - γP)(I - λγP)⁻¹ Φ with P of the target, D₀ of the behaviour policy."""
     rng = np.random.default_rng(5)

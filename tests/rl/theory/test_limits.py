@@ -52,6 +52,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=["continuing", "cut", "terminal"])
+@pytest.mark.slow
 def test_limits_agree_with_a_long_simulation(shape):
     mdp, pi, pi0 = chain_and_policies(**shape)
     lam, n = 0.4, 20_000

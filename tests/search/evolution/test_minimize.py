@@ -203,6 +203,7 @@ class TestBehaviour:
         assert result.success
         assert result.fun <= 1e-18
 
+    @pytest.mark.slow
     def test_plain_gradient_fails_to_shrink_where_natural_gradient_does(self):
         """Figure 1: minimising z², η = 0.01, λ = 10."""
         plain, natural = [], []
@@ -403,6 +404,7 @@ class TestRadial:
         r2 = np.sum(GaussianRadial().draw(20_000, 5, np.random.RandomState(0)) ** 2, axis=1)
         assert abs(np.mean(r2 <= chi2(5).ppf(0.3)) - 0.3) < 4 * np.sqrt(0.21 / 20_000)
 
+    @pytest.mark.slow
     def test_degrees_of_freedom_adapt_and_search_converges(self):
         search = RadialNES(np.ones(4), radial=StudentRadial(2.0, adapt_df=True), random_state=0)
         run(search, sphere, 500)

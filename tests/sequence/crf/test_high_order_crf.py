@@ -212,6 +212,7 @@ def test_gradient_against_finite_differences(problem, seed):
     assert gradient @ direction == pytest.approx(slope, abs=1e-6 * (1 + np.abs(theta).sum()))
 
 
+@pytest.mark.slow
 def test_samples_have_the_models_frequencies():
     rng = np.random.default_rng(0)
     weights = {("a", "b", "a"): 1.0, ("b", "b"): -0.7}

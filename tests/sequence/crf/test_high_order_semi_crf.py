@@ -146,6 +146,7 @@ def test_gradient_against_finite_differences(problem, seed):
     assert gradient @ direction == pytest.approx(slope, abs=1e-6 * (1 + np.abs(theta).sum()))
 
 
+@pytest.mark.slow
 def test_samples_have_the_models_frequencies():
     rng = np.random.default_rng(0)
     coef, weights = rng.normal(size=(1, 2)), {("a", "b", "a"): 0.8}
