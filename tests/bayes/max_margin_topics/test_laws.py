@@ -231,9 +231,7 @@ def test_geweke():
         z, words = pair
         return [z.mean(), np.mean(z[:3] == z[3:]), np.mean(words == 0), z @ words, z[0] == z[1]]
 
-    test = geweke_joint_test(
-        prior, simulate, transition, statistics, 700, np.random.default_rng(0)
-    )
+    test = geweke_joint_test(prior, simulate, transition, statistics, 700, np.random.default_rng(0))
     assert np.abs(test.z).max() < 4
 
 
