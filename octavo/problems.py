@@ -701,6 +701,29 @@ PROBLEMS = (
         "decomposition/plot_separable_rounding",
     ),
     Problem(
+        "labelled-documents",
+        "I have documents with a label, and want topics that explain it",
+        (
+            "A class: `GibbsMedLDAClassifier`; a score: `GibbsMedLDARegressor`; several labels, "
+            "some of them unknown: `GibbsMedLDAMultilabel`.",
+            "No label: `GibbsLDA`, or `AnchorTopics` where each topic has a word of its own.",
+            "Features are observed and weights need their uncertainty: `BayesianLinearSVM`, "
+            "`BayesianLinearSVR`.",
+        ),
+        "`LatentDirichletAllocation` before a `LinearSVC`: its topics know nothing of the label.",
+        (
+            "supervised topic model",
+            "supervised lda",
+            "text classification",
+            "survey comments",
+            "reviews",
+            "bag of words",
+            "explainable text",
+            "bayesian svm",
+        ),
+        "bayes/plot_max_margin_topics",
+    ),
+    Problem(
         "slow",
         "Find what changes slowly behind fast measurements: states, positions, wear",
         (

@@ -31,6 +31,14 @@ from octavo.bayes.latent_gaussian.sparse_precision import SparseCholesky as Spar
 from octavo.bayes.latent_gaussian.sparse_precision import selected_inverse as selected_inverse
 from octavo.bayes.latent_gaussian.sparse_precision import sparse_cholesky as sparse_cholesky
 from octavo.bayes.latent_gaussian.volatility import StochasticVolatility as StochasticVolatility
+from octavo.bayes.max_margin_topics.classifier import GibbsMedLDAClassifier as GibbsMedLDAClassifier
+from octavo.bayes.max_margin_topics.lda import GibbsLDA as GibbsLDA
+from octavo.bayes.max_margin_topics.linear_machines import BayesianLinearSVM as BayesianLinearSVM
+from octavo.bayes.max_margin_topics.linear_machines import BayesianLinearSVR as BayesianLinearSVR
+from octavo.bayes.max_margin_topics.multilabel import GibbsMedLDAMultilabel as GibbsMedLDAMultilabel
+from octavo.bayes.max_margin_topics.regressor import GibbsMedLDARegressor as GibbsMedLDARegressor
+from octavo.bayes.max_margin_topics.reports import TopicSummary as TopicSummary
+from octavo.bayes.max_margin_topics.reports import topic_report as topic_report
 from octavo.bayes.mixed_models.accuracy import variational_accuracy as variational_accuracy
 from octavo.bayes.mixed_models.estimator import VariationalMixedModel as VariationalMixedModel
 from octavo.bayes.mixed_models.formula import fit_mixed_formula as fit_mixed_formula

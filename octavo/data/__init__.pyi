@@ -1,4 +1,5 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.data.bayes.labelled_topics import make_labelled_topics as make_labelled_topics
 from octavo.data.cluster.clique_graphs import make_cliques_and_random as make_cliques_and_random
 from octavo.data.cluster.clique_graphs import make_ring_of_cliques as make_ring_of_cliques
 from octavo.data.cluster.noisy_moons import make_noisy_moons as make_noisy_moons

@@ -9,6 +9,11 @@ from octavo.plot.bayes.latent_gaussian import plot_field_map as plot_field_map
 from octavo.plot.bayes.latent_gaussian import plot_hyper_grid as plot_hyper_grid
 from octavo.plot.bayes.latent_gaussian import plot_marginal_methods as plot_marginal_methods
 from octavo.plot.bayes.latent_gaussian import plot_volatility as plot_volatility
+from octavo.plot.bayes.max_margin_topics import plot_class_topics as plot_class_topics
+from octavo.plot.bayes.max_margin_topics import plot_document_topics as plot_document_topics
+from octavo.plot.bayes.max_margin_topics import plot_topic_sweeps as plot_topic_sweeps
+from octavo.plot.bayes.max_margin_topics import plot_topic_weights as plot_topic_weights
+from octavo.plot.bayes.max_margin_topics import plot_topic_words as plot_topic_words
 from octavo.plot.bayes.mixed_models import plot_caterpillar as plot_caterpillar
 from octavo.plot.bayes.mixed_models import plot_lower_bounds as plot_lower_bounds
 from octavo.plot.bayes.mixed_models import plot_partial_effects as plot_partial_effects

@@ -1,0 +1,1 @@
+"""Generators from the papers."""
