@@ -17,6 +17,8 @@ from octavo.search.screening.runs import as_experiments
 
 __all__ = ["AscentPath", "QuadraticStep", "quadratic_step", "section_search", "steepest_ascent"]
 
+LARGEST_STEP = 10.0  # further out nothing that was fitted says anything
+
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
@@ -43,8 +45,11 @@ class QuadraticStep(NamedTuple):
 
 
 def _check_step(step: Any, patience: Any, max_iter: Any) -> None:
-    if not isinstance(step, (int, float, np.number)) or not 0.0 < step < math.inf:
-        raise ValueError(f"step must be a positive number of coded units; got {step!r}.")
+    if not isinstance(step, (int, float, np.number)) or not 0.0 < step <= LARGEST_STEP:
+        raise ValueError(
+            f"step must be a positive number of at most {LARGEST_STEP:g} coded units, of which the "
+            f"experiment spans two; got {step!r}."
+        )
     for name, value in (("patience", patience), ("max_iter", max_iter)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
             raise ValueError(f"{name} must be a positive integer; got {value!r}.")
@@ -89,7 +94,7 @@ def steepest_ascent(
     screening : ScreeningResult
         An adequate screening.
     step : float, default=0.5
-        Step of the factor with the largest effect, in coded units.
+        Step of the factor with the largest effect, in coded units; at most 10.
     patience : int, default=3
         Runs in a row that are no better than the best, after which it ends.
     defaults : dict, optional

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.sklearn_door import BaseSearchCV, Interval, StrOptions
 from octavo.engine.estimators.sound import SoundEstimator
+from octavo.search.screening.ascent import LARGEST_STEP
 from octavo.search.screening.factors import OwnDefaults, check_factors
 from octavo.search.screening.runs import Experiments, Params
 from octavo.search.screening.search import ScreenedSearch, factorial_search, response_surface_search
@@ -119,7 +120,7 @@ class ScreenedSearchCV(SoundEstimator, BaseSearchCV):
     p_enter, p_remove : float, default=0.10 and 0.15
         p-values with which a parameter becomes relevant, and beyond which it is not.
     step : float, default=0.5
-        Step of the ascent in coded units: half of a range is one.
+        Step of the ascent in coded units, at most 10: half of a range is one.
     patience : int, default=3
         Runs without a better score after which the ascent ends.
     n_rounds : int, default=1
@@ -191,7 +192,7 @@ class ScreenedSearchCV(SoundEstimator, BaseSearchCV):
         "center_points": [Interval(Integral, 0, 10_000, closed="both")],
         "p_enter": [Interval(Real, 0, 1, closed="both")],
         "p_remove": [Interval(Real, 0, 1, closed="both")],
-        "step": [Interval(Real, 0, None, closed="neither")],
+        "step": [Interval(Real, 0, LARGEST_STEP, closed="right")],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "n_rounds": [Interval(Integral, 1, 1000, closed="both")],
         "second_order": ["boolean"],

@@ -249,7 +249,7 @@ def response_surface_search(
     p_remove : float, default=0.15
         p-value beyond which it no longer is.
     step : float, default=0.5
-        Step of the ascent, in coded units of the factor with the largest effect.
+        Step of the ascent, in coded units of the factor with the largest effect; at most 10.
     patience : int, default=3
         Runs without a better response, after which an ascent ends.
     n_rounds : int, default=1
