@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import doctest
+import faulthandler
 import functools
 import importlib
 import inspect
@@ -173,9 +174,12 @@ def limited() -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.alarm(SECONDS)
+    # Compiled code hears no alarm: a process that never comes back ends with a traceback.
+    faulthandler.dump_traceback_later(6 * SECONDS, exit=True)
     try:
         yield
     finally:
+        faulthandler.cancel_dump_traceback_later()
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
 
