@@ -407,7 +407,7 @@ def chain_equals_enumeration(run: Run) -> float:
             2, c=c, margin=1.5, alpha=1.0, beta=0.4, n_iter=1, n_avg=1, random_state=run.seed
         ).fit(X, [1, 0])
         chain, draws = model._chains[0], []
-        for _ in range(20_000 if run.full else 800):
+        for _ in range(20_000 if run.full else 1_500):
             chain.sweep()
             draws.append(chain.topics.copy())
         drawn = np.array(draws)
