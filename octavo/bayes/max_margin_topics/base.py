@@ -297,4 +297,5 @@ class TopicBase(
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
+        tags.input_tags.two_d_array = False  # counts of words, not any table
         return tags
