@@ -292,4 +292,8 @@ def stochastic(
 
 def _warmup() -> None:
     matrix = sp.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    ridge_rows(matrix, np.ones((2, 1)), 1.0)
+    start = np.ones((2, 1))
+    ridge_rows(matrix, start, 1.0)
+    stochastic(
+        matrix, (start, start), 1.0, LOSSES[0], 1, 0.0, lambda: False, np.random.RandomState(0), 0.1
+    )

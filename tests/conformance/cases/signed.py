@@ -1,6 +1,7 @@
 """Predictors and clusterers of signed networks take a graph."""
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.network import (
     ExponentialPredictor,
@@ -21,7 +22,7 @@ def fit(model):
     return model.fit(NETWORK)
 
 
-def case(make, option, query):
+def case(make, option, query, unfitted=None):
     named = repr(next(iter(option)))
     return Case(
         make=make,
@@ -39,7 +40,7 @@ def case(make, option, query):
                 named,
             ),
         ],
-        unfitted=[query],
+        unfitted=[unfitted or query],
     )
 
 
@@ -60,5 +61,6 @@ CASES = [
         lambda: SignedSpectralClustering(2, random_state=0),
         {"method": "some"},
         lambda m: m.labels_,
+        check_is_fitted,  # it has no method that needs a fit
     ),
 ]
