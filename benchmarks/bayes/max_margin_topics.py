@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 
 from benchmarks.harness import Contest
@@ -52,15 +50,12 @@ def tomotopy_plain(problem):
     return model
 
 
-HAS_PEER = importlib.util.find_spec("tomotopy") is not None
-
 CONTESTS = [
     Contest(
         name="supervised-topic-sweeps",
         problem="20 sweeps over 480,000 words, 20 topics, two classes, one core",
         setup=documents,
-        solvers={"octavo": supervised}
-        | ({"tomotopy SLDAModel": tomotopy_supervised} if HAS_PEER else {}),
+        solvers={"octavo": supervised, "tomotopy SLDAModel": tomotopy_supervised},
         repeats=3,
         target="at most twice the time of tomotopy's likelihood-based model",
         limit="memory: a word's topics and a document's are read for every word",
@@ -69,7 +64,7 @@ CONTESTS = [
         name="plain-topic-sweeps",
         problem="20 sweeps over 480,000 words, 20 topics, no label, one core",
         setup=documents,
-        solvers={"octavo": plain} | ({"tomotopy LDAModel": tomotopy_plain} if HAS_PEER else {}),
+        solvers={"octavo": plain, "tomotopy LDAModel": tomotopy_plain},
         repeats=3,
         target="at most twice the time of tomotopy",
         limit="memory: a word's topics and a document's are read for every word",
