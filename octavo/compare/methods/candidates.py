@@ -301,7 +301,8 @@ def _with_hints(
         needs.append(f"(differentially private, ε = {known['epsilon']:g} a fit)")
     if problem.task == "clustering" and "n_clusters" in known:
         finds_its_own = not isinstance(known["n_clusters"], int)  # "auto", or None
-        grid = [{}] * finds_its_own + [{"n_clusters": k} for k in CLUSTER_COUNTS]
+        own: list[dict[str, Any]] = [{}] if finds_its_own else []
+        grid = own + [{"n_clusters": k} for k in CLUSTER_COUNTS]
     else:
         grid = widened(hint.grid) if hint.grid is not None else default_grid(estimator)
     return Candidate(

@@ -79,7 +79,8 @@ def random_tree(n: int, random: np.random.RandomState) -> Indices:
         edges.append((leaf, int(inner)))
         degree[leaf] -= 1
         degree[inner] -= 1
-    edges.append(tuple(np.flatnonzero(degree == 1)))
+    last = np.flatnonzero(degree == 1)
+    edges.append((int(last[0]), int(last[1])))
     return np.sort(np.array(edges, dtype=np.intp), axis=1)
 
 

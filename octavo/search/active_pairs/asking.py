@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,16 @@ def as_count(value: Any, name: str, least: int = 1, most: float = np.inf) -> int
     """Return a whole number within its ends, or say what was seen."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise ValueError(f"{name} must be a whole number; got {value!r}.")
-    if not least <= value <= most:
+    count = int(value)
+    if not least <= count <= most:
         ends = f"at least {least}" if most == np.inf else f"between {least} and {most:g}"
         raise ValueError(f"{name} must be {ends}; got {value}.")
-    return int(value)
+    return count
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is one real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
 def as_pairs(pairs: Any, n_items: int | None = None) -> Ints:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from octavo.engine.estimators.checked import checked
-from octavo.search.active_pairs.asking import as_count
+from octavo.search.active_pairs.asking import as_count, is_real
 
 __all__ = ["query_complexity"]
 
@@ -17,9 +17,9 @@ KINDS = ("ranking", "clustering", "linear", "disagreement")
 def _number(value: Any, name: str, low: float, high: float, needed_by: str = "") -> float:
     if value is None:
         raise ValueError(f"{name} is needed for {needed_by}.")
-    if isinstance(value, (bool, np.bool_)) or not np.isscalar(value) or isinstance(value, str):
+    if not is_real(value):
         raise ValueError(f"{name} must be a number; got {value!r}.")
-    if isinstance(value, complex) or not low < value < high:
+    if not low < value < high:
         raise ValueError(f"{name} must lie between {low:g} and {high:g}; got {value!r}.")
     return float(value)
 

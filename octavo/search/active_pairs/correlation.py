@@ -27,7 +27,7 @@ def _as_signed(W: Any) -> sp.csr_array:
         raise ValueError(
             f"W must be a square matrix, a row and a column an item; got {table.shape}."
         )
-    values = table.data if sp.issparse(table) else table
+    values: Any = table.data if sp.issparse(table) else table
     if not np.isfinite(values).all() or (values.size and np.abs(values).max() > 1e150):
         raise ValueError("W must hold finite weights, none beyond 1e150.")
     table = sp.csr_array(table)

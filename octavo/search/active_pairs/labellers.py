@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.checked import checked
-from octavo.search.active_pairs.asking import PairwiseOracle, as_count
+from octavo.search.active_pairs.asking import PairwiseOracle, as_count, is_real
 from octavo.search.active_pairs.sampling import as_labels, as_position
 
 __all__ = [
@@ -58,7 +58,7 @@ class _Labeller:
 
 
 def _probability(value: Any, name: str) -> float:
-    if isinstance(value, (bool, np.bool_)) or not np.isscalar(value) or not 0 <= value <= 1:
+    if not is_real(value) or not 0 <= value <= 1:
         raise ValueError(f"{name} must be a probability between 0 and 1; got {value!r}.")
     return float(value)
 
@@ -104,7 +104,7 @@ def noisy_preference_oracle(
     0.045
     """
     place = as_position(position)
-    if isinstance(rho, (bool, np.bool_)) or not np.isscalar(rho) or not rho >= 0:
+    if not is_real(rho) or not rho >= 0:
         raise ValueError(f"rho must be a number of at least 0; got {rho!r}.")
 
     def wrong(u: Ints, v: Ints) -> Any:

@@ -7,6 +7,7 @@ Everything that differs between rankings, clusterings, linear rules and finite c
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +76,13 @@ def _capped(weights: Floats, max_weight: float | None) -> Floats:
     return np.minimum(weights, max_weight * weights.min())
 
 
+def _scaled_chance(
+    chance: Callable[[Any, Any], Floats], hypothesis: Any, share: float, pairs: Any
+) -> Floats:
+    """Return how likely pairs are to be drawn and asked, where a share of the draws is."""
+    return share * chance(hypothesis, pairs)
+
+
 def run_rounds(
     problem: Problem,
     start: Any,
@@ -114,9 +122,7 @@ def run_rounds(
             points = _points(pool, drawn.pairs)
             said = ask(points) if len(points) else np.zeros(0)
             chance = problem.inclusion
-            drawn_by.append(
-                lambda pairs, h=hypothesis, s=share, chance=chance: s * chance(h, pairs)
-            )
+            drawn_by.append(partial(_scaled_chance, chance, hypothesis, share))
             missed = np.ones(len(points))
             for probability in drawn_by:
                 missed = missed * (1.0 - np.minimum(probability(points), 1.0))

@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.checked import checked
 from octavo.engine.linear_programs.cone_facets import cone_facets
+from octavo.search.active_pairs.asking import is_real
 from octavo.search.active_pairs.sampling import PairSample
 
 __all__ = ["disagreement_coefficient", "disagreement_region_linear"]
@@ -70,7 +71,7 @@ def disagreement_coefficient(H: Any, mu: float = 0.0) -> float:
     2.0 2.0
     """
     table = as_hypotheses(H)
-    if isinstance(mu, (bool, np.bool_)) or not np.isscalar(mu) or not 0 <= mu < np.inf:
+    if not is_real(mu) or not 0 <= mu < np.inf:
         raise ValueError(f"mu must be a number of at least 0; got {mu!r}.")
     n = table.shape[1]
     best = 0.0
@@ -181,7 +182,7 @@ def disagreement_region_linear(X: Any, w: Any, r: float) -> Ints:
     >>> print(disagreement_region_linear(X, [1.0, 0.1], 0.4).tolist())
     [[0, 1], [1, 2]]
     """
-    if isinstance(r, (bool, np.bool_)) or not np.isscalar(r) or not 0 <= r <= 1:
+    if not is_real(r) or not 0 <= r <= 1:
         raise ValueError(f"r must be a share between 0 and 1; got {r!r}.")
     X, w = as_features(X, w)
     n = len(X)
