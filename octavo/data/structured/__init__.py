@@ -1,0 +1,1 @@
+"""Structured problems from the papers' generators."""

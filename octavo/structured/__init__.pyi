@@ -1,0 +1,1 @@
+# Written by tools/sync.py from the __all__ of this package's modules.
