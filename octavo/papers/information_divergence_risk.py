@@ -517,7 +517,11 @@ def two_clouds(run: Run, n: int = 80) -> tuple[np.ndarray, np.ndarray]:
     "the same objective",
     where="Appendix H",
     method="WitnessClassifier",
-    expect=at_most(1e-6, because="relative difference of Σ α_i α_j y_i y_j k to LIBSVM's ν-SVM"),
+    expect=at_most(
+        1e-6,
+        because="relative difference of Σ α_i α_j y_i y_j k to LIBSVM's ν-SVM, beyond the gap that "
+        "the fit itself certifies (classes that almost meet leave an objective of 1e-8)",
+    ),
 )
 def pessimistic_weights_are_the_nu_svm(run: Run) -> float:
     from sklearn.metrics.pairwise import rbf_kernel
@@ -528,10 +532,13 @@ def pessimistic_weights_are_the_nu_svm(run: Run) -> float:
     for nu in (0.2, 0.5, 0.8):
         mine = info.WitnessClassifier(nu=nu, gamma=0.5, tol=1e-10).fit(X, y)
         theirs = NuSVC(nu=nu, gamma=0.5, tol=1e-10).fit(X, y)
+        run.note(f"ν = {nu:g}: gap {mine.duality_gap_:.1e} of {mine.objective_:.1e}")
         beta = np.zeros(y.size)
         beta[theirs.support_] = theirs.dual_coef_[0] / np.abs(theirs.dual_coef_).sum()
-        worst = max(worst, abs(mine.objective_ / (beta @ K @ beta) - 1))
-    return worst
+        objective = beta @ K @ beta
+        beyond = abs(mine.objective_ - objective) - mine.duality_gap_
+        worst = max(worst, beyond / objective)
+    return max(worst, 0.0)
 
 
 @theory.claim(
