@@ -433,12 +433,17 @@ def compare(
         str, typer.Argument(help="A CSV, TSV, JSON lines, Excel, Parquet, ARFF or libsvm file.")
     ],
     target: Annotated[
-        str | None,
-        typer.Option(help="The column to predict: its name, or its place (1 first, -1 last)."),
+        list[str] | None,
+        typer.Option(
+            help="The column to predict: its name, or its place (1 first, -1 last). Several times, "
+            "or first:last, for labels."
+        ),
     ] = None,
     task: Annotated[
         str,
-        typer.Option(help="auto, classification, regression, ranking, survival or clustering."),
+        typer.Option(
+            help="auto, classification, multilabel, regression, ranking, survival or clustering."
+        ),
     ] = "auto",
     methods_: Annotated[
         list[str] | None,
@@ -515,7 +520,7 @@ def compare(
         with ComparisonBar(err) as bar:
             result = run_comparison(
                 data,
-                target,
+                target if target is None or len(target) > 1 else target[0],
                 task=task,
                 time=time,
                 event=event,

@@ -334,7 +334,7 @@ def _settings_steps(problem: Problem, settings: Settings, why: str) -> list[Step
 
 def compare(
     data: Any,
-    target: str | int | None = None,
+    target: str | int | Sequence[str | int] | None = None,
     *,
     task: str = "auto",
     time: str | int | None = None,
@@ -367,9 +367,11 @@ def compare(
     ----------
     data : str, Path or DataFrame
         The table; a CSV, TSV, Parquet, ARFF or libsvm file.
-    target : str or int, optional
+    target : str, int, or sequence of them, optional
         The column to predict, by name or by place from 1 (-1 is the last); none clusters rows.
-    task : {"auto", "classification", "regression", "ranking", "survival", "clustering"}
+        Several, or a block ``"first:last"``, are labels with 0 and 1: a multilabel task.
+    task : {"auto", "classification", "multilabel", "regression", "ranking", "survival", \
+            "clustering"}
         What to do; "auto" looks at the target.
     time, event : str or int, optional
         Columns of a survival task; ``event="status=dead"`` says which value is the event.
@@ -442,7 +444,7 @@ def compare(
     if time_budget is not None and time_budget <= 0:
         raise InputError(f"the time budget must be positive, got {time_budget:g} minutes")
     arguments: dict[str, Any] = {
-        "target": target,
+        "target": target if target is None or isinstance(target, (str, int)) else list(target),
         "task": task,
         "time": time,
         "event": event,

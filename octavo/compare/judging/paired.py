@@ -27,6 +27,7 @@ RANGES = {
     "explained_variance": (-np.inf, 1.0),
     "d2_absolute_error_score": (-np.inf, 1.0),
     "max_error": (-np.inf, 0.0),
+    "neg_hamming_loss": (-1.0, 0.0),
 }
 UNIT_SCORES = (
     "accuracy",
@@ -39,6 +40,7 @@ UNIT_SCORES = (
     "average_precision",
     "concordance",
     "pair_accuracy",
+    "exact_match",
     "top_k_accuracy",
 )
 

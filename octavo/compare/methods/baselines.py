@@ -25,6 +25,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC, SVR
 
@@ -136,6 +137,79 @@ def classifiers(problem: Problem) -> Iterator[Candidate]:
         needs="anything",
     )
     yield from boosters("Classifier")
+
+
+class SteadyClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that also learns from rows of one class: it then always answers with that class.
+
+    A rare label may be absent from a training part, which most classifiers refuse.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Used where there are two classes or more.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, sorted.
+    estimator_ : classifier
+        The fitted one, or a constant guess.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any) -> SteadyClassifier:
+        """Fit the classifier, or remember the only class."""
+        self.classes_ = np.unique(y)
+        one_class = len(self.classes_) < 2
+        model = DummyClassifier(strategy="most_frequent") if one_class else clone(self.estimator)
+        self.estimator_ = model.fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return labels."""
+        return self.estimator_.predict(X)
+
+
+def labellers(problem: Problem) -> Iterator[Candidate]:
+    """Yield the usual methods for several labels: one classifier a label, and chains of them."""
+    nothing = "nothing: the usual value of each label"
+    yield _sk("DummyClassifier", DummyClassifier(), [{}], "guess", needs=nothing)
+    inside = "estimator__estimator__"
+    linear = SteadyClassifier(LogisticRegression(max_iter=1000)), spaced(f"{inside}C", 0.003, 30.0)
+    machine = SteadyClassifier(SVC()), rbf_settings(problem, inside)
+    square: dict[str, Any] = {"row_limit": QUADRATIC_ROWS, "cost": SQUARE}
+    for name, alias, (one, grid), more in (
+        ("LogisticRegression", "linear", linear, {}),
+        ("SVC", "svm", machine, square),
+    ):
+        alone, chain = MultiOutputClassifier(one), ClassifierChain(one, order="random")
+        yield _sk(f"{name}PerLabel", alone, grid, alias, "independent", needs="numbers", **more)
+        needs = "numbers; labels that depend on labels"
+        yield _sk(f"{name}Chain", chain, grid, f"{alias}-chain", "chain", needs=needs, **more)
+    yield _sk(
+        "KNeighborsClassifier",
+        KNeighborsClassifier(),
+        neighbour_settings(problem),
+        "knn",
+        needs="numbers",
+    )
+    trees = settings_of(max_features=("sqrt", 0.5, 1.0), min_samples_leaf=(1, 3, 10))
+    for name, estimator, alias in (
+        ("ExtraTreesClassifier", ExtraTreesClassifier(), "extra-trees"),
+        ("RandomForestClassifier", RandomForestClassifier(), "forest"),
+    ):
+        yield _sk(
+            name,
+            estimator,
+            trees,
+            alias,
+            encoding="codes",
+            cost="rows, many trees",
+            needs="anything",
+        )
 
 
 def regressors(problem: Problem) -> Iterator[Candidate]:

@@ -264,6 +264,8 @@ def _octavo_candidate(method: Method, name: str, problem: Problem) -> Candidate 
 def _does_task(tags: Any, task: str, estimator: Any) -> bool:
     if task == "survival":
         return hasattr(estimator, "predict") and hasattr(estimator, "predict_survival_function")
+    if task == "multilabel":
+        return tags.estimator_type == "classifier" and tags.classifier_tags.multi_label
     kinds = {"classification": "classifier", "regression": "regressor", "clustering": "clusterer"}
     return tags.estimator_type == kinds[task]
 
@@ -408,11 +410,17 @@ def baselines(problem: Problem) -> Iterator[Candidate]:
     """Yield what a practitioner would try first, cheapest first."""
     from octavo.compare.methods.baselines import (  # they are Candidates of here
         classifiers,
+        labellers,
         regressors,
     )
 
-    if problem.task in ("classification", "regression"):
-        yield from (classifiers if problem.task == "classification" else regressors)(problem)
+    with_target = {
+        "classification": classifiers,
+        "multilabel": labellers,
+        "regression": regressors,
+    }
+    if problem.task in with_target:
+        yield from with_target[problem.task](problem)
         return
     makers = {"survival": _survival, "ranking": _rankers, "clustering": _clusterers}
     yield from makers[problem.task]()

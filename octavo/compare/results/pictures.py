@@ -183,6 +183,7 @@ def draw_winner(comparison: Comparison) -> tuple[Figure, str] | None:
     """Draw what the winner predicts for rows that it did not see, as fits the task."""
     draw = {
         "classification": _draw_confusion,
+        "multilabel": _draw_labels,
         "regression": _draw_regression,
         "survival": _draw_survival,
         "clustering": _draw_clusters,
@@ -230,10 +231,35 @@ def _draw_confusion(
     return fig, f"{comparison.best.name} on rows that it had not seen: what became of each class."
 
 
+LABELS_DRAWN = 30
+
+
+def _draw_labels(
+    comparison: Comparison, rows: Any, predictions: Any, margins: Any
+) -> tuple[Figure, str]:
+    """Draw how often each label is there, and how often it is found and right."""
+    y, guess = comparison.problem.y[rows], np.asarray(predictions)
+    found = (y == 1) & (guess == 1)
+    recall = found.sum(axis=0) / np.maximum((y == 1).sum(axis=0), 1)
+    precision = found.sum(axis=0) / np.maximum((guess == 1).sum(axis=0), 1)
+    order = np.argsort(-y.mean(axis=0), kind="stable")[:LABELS_DRAWN]
+    fig, ax = _figure(6.4, 1.2 + 0.26 * len(order))
+    places = np.arange(len(order))
+    ax.barh(places, y.mean(axis=0)[order], color=GRID, height=0.7, label="share of the rows")
+    ax.plot(recall[order], places, "o", color=BLUE, ms=6, label="found, of the rows that have it")
+    ax.plot(precision[order], places, "D", color=GREEN, ms=5, label="right, of the rows given it")
+    ax.set_yticks(places, [literal(comparison.problem.labels[k][:24]) for k in order])
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1.02)
+    ax.tick_params(length=0)
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3)
+    return fig, f"{comparison.best.name} on rows that it had not seen, label by label."
+
+
 def draw_chances(comparison: Comparison) -> tuple[Figure, str] | None:
     """Draw whether the chances that are given to the rarer of two classes come true."""
     problem, settings, best = comparison.problem, comparison.settings, comparison.best
-    if len(problem.classes) != 2:
+    if problem.task != "classification" or len(problem.classes) != 2:
         return None
     label, _ = rarer_class(problem.y)
     chance, truth = [], []

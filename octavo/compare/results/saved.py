@@ -51,6 +51,8 @@ class SavedModel:
         What it predicts, and which method it is.
     n_features : int
         Columns of sparse rows.
+    labels : list of str, optional
+        Names of several targets.
 
     Examples
     --------
@@ -72,8 +74,10 @@ class SavedModel:
         target: str,
         name: str,
         n_features: int = 0,
+        labels: list[str] | None = None,
     ) -> None:
         self.model, self.plan, self.task = model, plan, task
+        self.labels = labels or []
         self.target, self.name, self.n_features = target, name, n_features
 
     def features(self, rows: Any) -> Any:
@@ -114,7 +118,7 @@ class SavedModel:
         Returns
         -------
         predictions : ndarray
-            One a row.
+            One a row; a column a label in a multilabel task.
         """
         return np.asarray(self.model.predict(self.features(rows)))
 
@@ -154,6 +158,12 @@ class SavedModel:
             A row a row.
         """
         pd = need_pandas()
+        if self.task == "multilabel":
+            if probabilities:
+                raise InputError("chances are of the classes of one target; these are labels")
+            return pd.DataFrame(
+                self.predict(rows).astype(int), columns=[f"predicted {n}" for n in self.labels]
+            )
         name = {"survival": "risk", "clustering": "cluster"}.get(self.task, self.target)
         found = {f"predicted {name}" if name == self.target else name: self.predict(rows)}
         if probabilities:
@@ -185,6 +195,7 @@ class SavedModel:
             "target": self.target,
             "name": self.name,
             "n_features": self.n_features,
+            "labels": self.labels,
         }
         check_path(path)
         if path.suffix == ".skops":
@@ -250,6 +261,7 @@ def load_model(path: str | Path) -> SavedModel:
         content["target"],
         content["name"],
         content["n_features"],
+        content.get("labels"),
     )
 
 
@@ -302,7 +314,9 @@ def saved_winner(
         if not hasattr(model, "predict_proba"):
             model = calibrated(problem, model)
     n_features = int(problem.X.shape[1]) if problem.sparse else 0
-    return SavedModel(model, problem.plan, problem.task, problem.target, name, n_features)
+    return SavedModel(
+        model, problem.plan, problem.task, problem.target, name, n_features, problem.labels
+    )
 
 
 def calibrated(problem: Problem, model: Any) -> Any:

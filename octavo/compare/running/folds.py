@@ -106,7 +106,7 @@ def splits(problem: Problem, n_folds: int, seed: int) -> list[tuple[NDArray[Any]
 def _group_splits(
     problem: Problem, n_folds: int, seed: int
 ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    if problem.task == "regression":
+    if problem.task in ("multilabel", "regression"):
         folds: Any = GroupKFold(n_folds, shuffle=True, random_state=seed)
         strata = None
     else:

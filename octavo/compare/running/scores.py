@@ -14,6 +14,7 @@ from sklearn.metrics import (
     balanced_accuracy_score,
     f1_score,
     get_scorer,
+    hamming_loss,
     mean_absolute_error,
     r2_score,
     root_mean_squared_error,
@@ -32,6 +33,7 @@ IMBALANCED = 0.8  # share of the largest class from which accuracy says little
 
 EXTRAS = {
     "classification": ("accuracy", "balanced_accuracy", "f1_macro"),
+    "multilabel": ("neg_hamming_loss", "exact_match", "f1_micro"),
     "regression": ("r2", "neg_root_mean_squared_error", "neg_mean_absolute_error"),
     "survival": ("concordance", "concordance_ipcw"),
     "ranking": ("pair_accuracy", "neg_log_loss"),
@@ -42,6 +44,11 @@ METRICS: dict[str, dict[str, Any]] = {  # of predictions, which are made once
         "accuracy": accuracy_score,
         "balanced_accuracy": balanced_accuracy_score,
         "f1_macro": partial(f1_score, average="macro"),
+    },
+    "multilabel": {
+        "neg_hamming_loss": lambda y, p: -hamming_loss(y, p),
+        "exact_match": accuracy_score,
+        "f1_micro": partial(f1_score, average="micro", zero_division=0.0),
     },
     "regression": {
         "r2": r2_score,
@@ -54,6 +61,9 @@ NAMES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
     "f1_macro": "F1 (mean of classes)",
+    "neg_hamming_loss": "Hamming loss (negative)",
+    "exact_match": "rows with all labels right",
+    "f1_micro": "F1 (all labels together)",
     "roc_auc": "area under the ROC curve",
     "average_precision": "average precision (rarer class)",
     "brier": "Brier score (smaller is better)",
@@ -138,7 +148,7 @@ def judge(model: Any, train: Problem, test: Problem, score: str, *, full: bool =
     verdict : Verdict
         Scores and predictions.
     """
-    if test.task in ("classification", "regression"):
+    if test.task in ("classification", "multilabel", "regression"):
         return _judge_supervised(model, train, test, score, full)
     judges: Any = {
         "survival": _judge_survival,
@@ -184,6 +194,8 @@ def row_values(score: str, model: Any, test: Problem, predictions: Any) -> Any:
         None where the score has no such values here.
     """
     y, n = test.y, test.n_rows
+    if test.task == "multilabel":
+        return _label_values(score, np.asarray(predictions), y)
     if score == "accuracy":
         return (predictions == y).astype(float)
     if score == "balanced_accuracy":
@@ -212,6 +224,22 @@ def row_values(score: str, model: Any, test: Problem, predictions: Any) -> Any:
         margin = margins_of(model, test)
         return None if margin is None else _placements(margin, y == np.unique(y)[1])
     return None
+
+
+def _label_values(score: str, predictions: Any, y: Any) -> Any:
+    """Return row values of the scores of several labels."""
+    wrong = predictions != y
+    if score == "neg_hamming_loss":
+        return -wrong.mean(axis=1)
+    if score == "exact_match":
+        return (~wrong.any(axis=1)).astype(float)
+    # F1 is twice the labels found over twice those plus the mistakes: a ratio of two means.
+    found = 2.0 * ((predictions == 1) & (y == 1)).sum(axis=1)
+    size = found + wrong.sum(axis=1)
+    if score != "f1_micro" or size.sum() == 0:
+        return None
+    ratio = found.mean() / size.mean()
+    return ratio + (found - ratio * size) / size.mean()
 
 
 def _recall_values(right: Any, y: Any) -> Any:

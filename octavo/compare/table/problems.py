@@ -18,8 +18,10 @@ from octavo.compare.table.tasks import (
     TASKS,
     class_target,
     find_column,
+    find_targets,
     find_task,
     games_of_table,
+    label_targets,
     number_target,
     survival_target,
 )
@@ -38,11 +40,11 @@ class Problem:
     Parameters
     ----------
     task : str
-        One of classification, regression, ranking, survival and clustering.
+        One of classification, multilabel, regression, ranking, survival and clustering.
     X : DataFrame, csr_array or list
         Features; or games, for a ranking.
     y : ndarray or None
-        Labels, numbers, or (event, time) records.
+        Labels, numbers, (event, time) records, or a 0/1 table of several labels.
     name, target : str
         Of the data and of the target, for headings.
     steps : list of Step
@@ -55,6 +57,8 @@ class Problem:
         Numbers of groups; rows of one stay on one side of every fold.
     ordered : bool
         Whether rows stand in the order of time; then methods learn from earlier ones alone.
+    labels : list of str
+        Names of the columns of y in a multilabel task.
     """
 
     task: str
@@ -67,6 +71,7 @@ class Problem:
     n_rows_read: int = 0
     groups: Any = None
     ordered: bool = False
+    labels: list[str] = field(default_factory=list)
 
     @property
     def n_rows(self) -> int:
@@ -138,7 +143,7 @@ def as_table(data: Any, header: bool | None = None) -> Table:
 
 def prepare(
     data: Any,
-    target: str | int | None = None,
+    target: str | int | Sequence[str | int] | None = None,
     *,
     task: str = "auto",
     time: str | int | None = None,
@@ -160,9 +165,11 @@ def prepare(
     ----------
     data : str, Path or DataFrame
         The table.
-    target : str or int, optional
-        The column to predict: its name, or its place counted from 1 (-1 is the last).
-    task : {"auto", "classification", "regression", "ranking", "survival", "clustering"}
+    target : str, int, or sequence of them, optional
+        The column to predict: its name, or its place counted from 1 (-1 is the last). Several, or
+        a block ``"first:last"``, are labels with 0 and 1: a multilabel task.
+    task : {"auto", "classification", "multilabel", "regression", "ranking", "survival", \
+            "clustering"}
         What to do; "auto" looks.
     time, event : str or int, optional
         The columns of a survival task; ``event="status=dead"`` says which value is the event.
@@ -194,9 +201,21 @@ def prepare(
         raise InputError(f"{where} holds no rows; check how it was written")
     if task not in ("auto", *TASKS):
         raise InputError(f"no task is called {task!r}; expected auto or one of {', '.join(TASKS)}")
-    columns, happened = _named_columns(table, target, time, event, task)
+    labels: list[str] = []
+    if target is not None:
+        found = find_targets(frame, target, where)
+        if not found:
+            raise InputError("the list of targets is empty; give at least one column")
+        labels = found if len(found) > 1 or task == "multilabel" else []
+        target = found[0]
+    columns, happened = _named_columns(table, None if labels else target, time, event, task)
     steps = [Step(note, "mixes encodings" in note) for note in table.notes]
-    if task == "auto":
+    if labels and task in ("auto", "multilabel"):
+        task = "multilabel"
+        steps.append(Step(f"Task: multilabel, because {len(labels)} targets are given."))
+    elif labels:
+        raise InputError(f"{task} has one target, got {len(labels)}: {', '.join(labels[:8])}")
+    elif task == "auto":
         chosen = None if columns["target"] is None else frame[columns["target"]]
         task, reason = find_task(
             chosen, time=columns["time"], event=columns["event"], columns=list(frame.columns)
@@ -204,12 +223,12 @@ def prepare(
         steps.append(Step(f"Task: {task}, because {reason} (--task says otherwise)."))
     else:
         steps.append(Step(f"Task: {task}, as asked."))
-    _check_roles(task, columns, table)
+    _check_roles(task, columns, labels, table)
     _check_dependence(task, group, time_order, table)
     if task == "ranking":
-        found = [find_column(frame, item, "--item", where) for item in items]
+        pair = [find_column(frame, item, "--item", where) for item in items]
         named = None if game is None else find_column(frame, game, "--game", where)
-        games, more = games_of_table(frame, columns["target"], found, named)
+        games, more = games_of_table(frame, columns["target"], pair, named)
         label = columns["target"] or "winner"
         problem = Problem(task, games, None, where, label, steps + more, None, len(frame))
     else:
@@ -220,7 +239,9 @@ def prepare(
             order = find_column(frame, time_order, "--time-order", where)
             table, more = _in_time(table, order)
             steps += more
-        problem = _table_problem(table, task, columns, happened, kept, dropped, steps, cv, groups)
+        problem = _table_problem(
+            table, task, columns, labels, happened, kept, dropped, steps, cv, groups
+        )
         problem.ordered = time_order is not None
         if not problem.sparse and groups is None:
             problem.steps += _questions(problem)
@@ -244,7 +265,9 @@ def _named_columns(
     return found, happened
 
 
-def _check_roles(task: str, columns: dict[str, str | None], table: Table) -> None:
+def _check_roles(
+    task: str, columns: dict[str, str | None], labels: list[str], table: Table
+) -> None:
     if task == "survival" and (columns["time"] is None or columns["event"] is None):
         lacking = "--time" if columns["time"] is None else "--event"
         raise InputError(
@@ -252,6 +275,13 @@ def _check_roles(task: str, columns: dict[str, str | None], table: Table) -> Non
             "event "
             f"happened then (--event); {lacking} is not given. Columns: "
             f"{', '.join(table.frame.columns[:20])}"
+        )
+    if task == "multilabel" and table.sparse is not None:
+        raise InputError("several targets are columns of a table; sparse rows have one target")
+    if task == "multilabel" and not labels:
+        raise InputError(
+            "multilabel needs several targets: --target A --target B, or --target first:last; "
+            f"columns: {', '.join(table.frame.columns[:20])}"
         )
     if task in ("classification", "regression") and columns["target"] is None:
         raise InputError(f"{task} needs --target; columns: {', '.join(table.frame.columns[:20])}")
@@ -261,6 +291,7 @@ def _table_problem(
     table: Table,
     task: str,
     columns: dict[str, str | None],
+    labels: list[str],
     happened: str | None,
     keep: list[str],
     drop: list[str],
@@ -269,7 +300,7 @@ def _table_problem(
     group: str | None,
 ) -> Problem:
     frame = table.frame
-    roles = [name for name in (*columns.values(), group) if name is not None]
+    roles = [name for name in (*columns.values(), *labels, group) if name is not None]
     target = columns["target"]
     rows = np.ones(len(frame), dtype=bool)
     y: Any = None
@@ -283,6 +314,9 @@ def _table_problem(
         assert columns["event"] is not None
         y, rows, more = survival_target(frame, columns["time"], columns["event"], happened)
         target = columns["event"]
+    elif task == "multilabel":
+        y, rows, labels, more = label_targets(frame[labels])
+        target = f"{len(labels)} labels"
     steps = steps + more
     heading = target or ""
     groups = None
@@ -314,6 +348,7 @@ def _table_problem(
         )
     n_dates = len({p.name for p in plan.columns if p.kind == "date"})
     problem = Problem(task, X, y, table.name, heading, steps, plan, len(frame), groups)
+    problem.labels = labels
     n_numbers, n_categories = len(problem.numbers), len(problem.categories)
     summary = f"{X.shape[1]} features: {n_numbers} numbers, {n_categories} categories"
     if problem.texts:
@@ -359,6 +394,8 @@ def _questions(problem: Problem) -> list[Step]:
     task, y = problem.task, problem.y
     if task == "survival":
         task, y = "classification", y["event"]
+    elif task == "multilabel":  # rows with the same labels are of one kind
+        task, y = "classification", np.unique(y, axis=0, return_inverse=True)[1].ravel()
     steps = [] if task == "clustering" else find_entities(problem.X, y, task)
     if not problem.ordered and task != "clustering" and problem.plan is not None:
         steps += find_dates(problem.plan)
@@ -374,21 +411,42 @@ def _without_leaks(
     keep: frozenset[str],
     heading: str,
 ) -> tuple[TablePlan, pd.DataFrame, list[Step]]:
-    from octavo.compare.table.cleaning import ColumnPlan
-
     if task == "survival":
         checked, kind, what = y["event"].astype(int), "classification", f"'{heading}'"
+    elif task == "multilabel":
+        return _without_label_leaks(plan, X, raw, y, keep)
     elif task == "classification":
         checked, kind, what = np.unique(y, return_inverse=True)[1], task, "the target"
     else:
         checked, kind, what = y, task, "the target"
     copies, steps = find_leaks(X, checked, kind, keep=keep, what=what)
-    if not copies:
-        return plan, X, steps
-    origins = {name.split(": ")[0] for name in copies} | set(copies)
+    return *_without_columns(plan, X, raw, copies), steps
+
+
+def _without_label_leaks(
+    plan: TablePlan, X: pd.DataFrame, raw: pd.DataFrame, y: Any, keep: frozenset[str]
+) -> tuple[TablePlan, pd.DataFrame, list[Step]]:
+    """Leave out the columns that give away any of several labels."""
+    steps: dict[Step, None] = {}
+    copies: dict[str, None] = {}
+    for label in y.T:
+        found, told = find_leaks(X, label, "classification", keep=keep, what="one of the targets")
+        copies |= dict.fromkeys(found)
+        steps |= dict.fromkeys(told)
+    return *_without_columns(plan, X, raw, list(copies)), list(steps)
+
+
+def _without_columns(
+    plan: TablePlan, X: pd.DataFrame, raw: pd.DataFrame, names: list[str]
+) -> tuple[TablePlan, pd.DataFrame]:
+    from octavo.compare.table.cleaning import ColumnPlan
+
+    if not names:
+        return plan, X
+    origins = {name.split(": ")[0] for name in names} | set(names)
     plans = [ColumnPlan(p.name, "drop") if p.name in origins else p for p in plan.columns]
     plan = TablePlan(plans)
-    return plan, plan.apply(raw), steps
+    return plan, plan.apply(raw)
 
 
 def _check_size(problem: Problem, cv: int) -> None:

@@ -15,7 +15,7 @@ from octavo.compare.table.reading import InputError, need_pandas
 if TYPE_CHECKING:
     import pandas as pd
 
-TASKS = ("classification", "regression", "ranking", "survival", "clustering")
+TASKS = ("classification", "multilabel", "regression", "ranking", "survival", "clustering")
 FEW_VALUES = 20  # whole numbers with at most so many different values are classes
 HAPPENED = {
     "1",
@@ -50,6 +50,35 @@ def find_column(frame: pd.DataFrame, wanted: str | int, role: str, where: str) -
         return names[place]
     error = UnknownNameError(f"column of {where}", str(wanted), names[:40])
     raise InputError(f"{error} ({role})")
+
+
+def find_targets(frame: pd.DataFrame, wanted: Any, where: str) -> list[str]:
+    """Return the names of target columns, given one by one or as a block ``first:last``.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    wanted : str, int, or sequence of them
+        Names or places; text with a colon that is no column's name is a block of columns.
+    where : str
+        The name of the table, for errors.
+
+    Returns
+    -------
+    names : list of str
+        Each once, in the order given.
+    """
+    given = [wanted] if isinstance(wanted, (str, int)) else list(wanted)
+    names: list[str] = []
+    for item in given:
+        if isinstance(item, str) and ":" in item and item not in frame.columns:
+            ends = [find_column(frame, end, "--target", where) for end in item.split(":", 1)]
+            first, last = sorted(frame.columns.get_loc(end) for end in ends)
+            names += [str(name) for name in frame.columns[first : last + 1]]
+        else:
+            names.append(find_column(frame, item, "--target", where))
+    return list(dict.fromkeys(names))
 
 
 def find_task(
@@ -137,6 +166,59 @@ def class_target(target: pd.Series, n_folds: int) -> tuple[NDArray, NDArray[np.b
     if all(value.lstrip("-").isdigit() for value in np.unique(labels)):
         labels = labels.astype(np.int64)
     return labels, rows, steps
+
+
+YES = {"1", "1.0", "true", "yes", "y", "t"}
+NO = {"0", "0.0", "false", "no", "n", "f"}
+
+
+def label_targets(
+    targets: pd.DataFrame,
+) -> tuple[NDArray, NDArray[np.bool_], list[str], list[Step]]:
+    """Return a 0/1 table of labels, the rows and columns to keep, and what was decided.
+
+    Parameters
+    ----------
+    targets : DataFrame
+        One column a label: 0 and 1, no and yes, false and true.
+
+    Returns
+    -------
+    labels : ndarray of shape (rows kept, labels kept)
+        Whether each row has each label.
+    rows : ndarray of bool
+        Which rows are kept.
+    names : list of str
+        The labels that are kept: those that some rows have and others have not.
+    steps : list of Step
+        What was decided.
+    """
+    text = targets.apply(lambda column: as_text(column).str.strip().str.lower())
+    rows = text.notna().all(axis=1).to_numpy()
+    steps = []
+    if not rows.all():
+        steps.append(Step(f"{(~rows).sum():,} rows without all of their targets were left out."))
+    found = text[rows]
+    for name in found.columns:
+        odd = found[name][~found[name].isin(YES | NO)]
+        if len(odd):
+            raise InputError(
+                f"the target '{name}' holds {odd.iloc[0]!r}; several targets are labels, each with "
+                "0 and 1 (or no and yes) in its column. Give one target at a time for other kinds"
+            )
+    labels = found.isin(YES).to_numpy().astype(np.int64)
+    varies = labels.min(axis=0) < labels.max(axis=0) if len(labels) else np.zeros(0, dtype=bool)
+    names = [str(name) for name, kept in zip(found.columns, varies) if kept]
+    if len(names) < len(found.columns):
+        gone = [str(name) for name in found.columns if str(name) not in names]
+        listed = ", ".join(gone[:5]) + (", ..." if len(gone) > 5 else "")
+        steps.append(Step(f"Labels that are the same in every row were left out: {listed}.", True))
+    if len(names) < 2:
+        raise InputError(
+            f"{len(names)} of {len(found.columns)} targets have both values: there are not several "
+            "labels to learn. Give one --target, or other columns"
+        )
+    return labels[:, varies], rows, names, steps
 
 
 def number_target(target: pd.Series) -> tuple[NDArray, NDArray[np.bool_], list[Step]]:
