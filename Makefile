@@ -10,6 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 JOBS ?= auto
 BENCH ?=
+CHECK ?=
 
 .PHONY: demo test test-all fuzz bench claims docs lint sync new clean clean-cache
 
@@ -35,9 +36,10 @@ FUZZ ?= 20
 fuzz: $(VENV)/.stamp-test
 	OCTAVO_FUZZ=$(FUZZ) $(THREADS) $(BIN)/python -m pytest -n $(JOBS) tests/conformance/test_hostile.py
 
-# All benchmarks, or a room, a family or one: make bench BENCH="ranking svm/minimax"
+# All benchmarks, or a room, a family or one: make bench BENCH="ranking svm/minimax". CHECK=1 records nothing and
+# names the ratios that fell below the spread on record.
 bench: $(VENV)/.stamp-bench
-	$(BIN)/python -m benchmarks $(BENCH)
+	$(BIN)/python -m benchmarks $(if $(CHECK),--check) $(BENCH)
 
 # Full measurements of claims, kept for the documentation: make claims PAPERS="libol fastclime"
 PAPERS ?=

@@ -12,7 +12,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core each, before numpy loa
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.harness import benchmark_names, duration, load_benchmark, record, run_contest
+from benchmarks.harness import (
+    benchmark_names,
+    duration,
+    fallen_ratios,
+    load_benchmark,
+    record,
+    run_contest,
+)
 
 
 def main() -> int:
@@ -20,7 +27,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks", description="octavo beside its peers")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--dry", action="store_true", help="do not write docs/benchmarks.md")
+    parser.add_argument(
+        "--check", action="store_true", help="record nothing; name what became slower"
+    )
     arguments = parser.parse_args()
+    fallen: list[str] = []
     console = Console()
     wanted = [
         [name for name in known if name == given or name.startswith(f"{given}/")] or [given]
@@ -49,8 +60,14 @@ def main() -> int:
             for note in (result["agreement"], contest.target):
                 if note:
                     console.print(f"  {note}")
-        if not arguments.dry:
+        fallen += fallen_ratios(name, results)
+        if not (arguments.dry or arguments.check):
             record(name, results, module.hardware() if hasattr(module, "hardware") else "")
+    if arguments.check:
+        for sentence in fallen:
+            console.print(f"slower: {sentence}", soft_wrap=True)
+        console.print(f"{len(fallen)} ratios fell below the spread on record")
+        return int(bool(fallen))
     return 0
 
 

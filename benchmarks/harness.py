@@ -188,6 +188,36 @@ def record(module: str, contests: list[dict[str, Any]], hardware: str = "") -> N
     write_page()
 
 
+def fallen_ratios(module: str, contests: list[dict[str, Any]]) -> list[str]:
+    """Return a sentence for each ratio that lies wholly below the spread on record.
+
+    Parameters
+    ----------
+    module : str
+        The benchmark.
+    contests : list of dict
+        What `run_contest` returned now.
+
+    Returns
+    -------
+    sentences : list of str
+        Empty where nothing became slower beside its peers than it was.
+    """
+    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    before = {
+        (contest["name"], row["solver"]): row
+        for contest in kept.get(module, {}).get("contests", [])
+        for row in contest["rows"][1:]
+    }
+    return [
+        f"{module}, {contest['name']}: {spread(row)} times octavo's time for {row['solver']}, "
+        f"{spread(then)} on record"
+        for contest in contests
+        for row in contest["rows"][1:]
+        if (then := before.get((contest["name"], row["solver"]))) and row["high"] < then["low"]
+    ]
+
+
 def write_page() -> None:
     """Rewrite the pages from the results that are kept: a summary, and one a room."""
     kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}

@@ -6,6 +6,7 @@ from benchmarks.harness import (
     Contest,
     benchmark_names,
     duration,
+    fallen_ratios,
     load_benchmark,
     page,
     room_page,
@@ -34,6 +35,22 @@ def test_solvers_rotate_and_ratios_are_per_unit(monkeypatch):
     kept = {"room/c": {"machine": "m", "date": "d", "contests": [result]}}
     assert "| b | 1 s | 2 [2, 2] |" in room_page("room", kept)
     assert "| [room/c](benchmarks/room.md) | p | b | 2 [2, 2] |  |" in page(kept)
+
+
+def test_a_ratio_that_fell_below_its_spread_is_named(tmp_path, monkeypatch):
+    import json
+
+    def contest(low, ratio, high):
+        rows = [{"solver": "octavo"}, {"solver": "b", "low": low, "ratio": ratio, "high": high}]
+        return {"name": "c", "rows": rows}
+
+    path = tmp_path / "bench.json"
+    path.write_text(json.dumps({"room/c": {"contests": [contest(2.0, 3.0, 4.0)]}}))
+    monkeypatch.setattr("benchmarks.harness.RESULTS", path)
+    (told,) = fallen_ratios("room/c", [contest(1.0, 1.5, 1.9)])
+    assert "1.5 [1, 1.9] times octavo's time for b, 3 [2, 4] on record" in told
+    assert fallen_ratios("room/c", [contest(1.0, 1.5, 2.1)]) == []  # the spreads meet
+    assert fallen_ratios("room/other", [contest(1.0, 1.5, 1.9)]) == []
 
 
 def test_disagreement_stops_a_contest():
