@@ -9,6 +9,7 @@ Networks", ICML.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, NamedTuple
 
@@ -65,7 +66,7 @@ def annealed_log_partition(
     v = _visible_draw(repeated, repeated.a, draws)
     weights = xp.zeros(n * n_runs, dtype=field.a.dtype, device=namespace_of(field.a).device)
     betas = np.linspace(0.0, 1.0, n_temperatures + 1)
-    for before, now in zip(betas[:-1], betas[1:], strict=True):
+    for before, now in itertools.pairwise(betas):
         heard = repeated.interaction.up(v)
         higher, lower = repeated.b + float(now) * heard, repeated.b + float(before) * heard
         weights = weights + xp.sum(softplus(higher, xp) - softplus(lower, xp), axis=1)

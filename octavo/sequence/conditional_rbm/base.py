@@ -180,6 +180,16 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         self._like = like
         return frames
 
+    def _adopt(self, other: ConditionalMachine) -> None:
+        """Take over the scaling of another fitted machine, without its styles."""
+        for name in ("_scaling", "_like", "_seeds", "n_features_in_", "n_iter_"):
+            setattr(self, name, getattr(other, name))
+        for name in ("mean_", "scale_", "kept_", "low_", "high_", "history_"):
+            setattr(self, name, getattr(other, name))
+        self._code = self.classes_ = None
+        self.n_styles_, self._style_size = 0, 1.0
+        self._speed = self._activity = None
+
     def _mean_style(self, y: Any, n_rows: int) -> float:
         assert self._code is not None
         total = self._code.rows(y, n_rows, never_zero=self._gated).sum(axis=1)
@@ -275,6 +285,62 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
             )
         rows = self._code.rows(y, n_rows, never_zero=self._gated)
         return to_namespace(rows, self._like)
+
+    # --- for machines that are built of this one --------------------------------------------------
+
+    def machine(self, y: Any, n_rows: int) -> tuple[Params, Wiring, Any]:
+        """Return the parameters, the wiring and the styles of some frames as rows of numbers.
+
+        Parameters
+        ----------
+        y : array-like or None
+            Styles.
+        n_rows : int
+            Number of frames.
+
+        Returns
+        -------
+        params : dict of arrays
+            In standard units.
+        wiring : Wiring
+            What they mean.
+        style : array of shape (n_rows, P) or None
+            On the device of the parameters.
+        """
+        params = self._params()
+        return params, self._wiring(self._shape(), self._style_size), self._style_rows(y, n_rows)
+
+    def standard_frames(self, X: Any) -> Any:
+        """Return the channels that vary, in the units of the parameters.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features_in_)
+            Frames in the units of the data.
+
+        Returns
+        -------
+        frames : array of shape (n_rows, D)
+            Standardised.
+        """
+        self._params()
+        return self._standard(check_frames(X, n_features=self.n_features_in_).rows)
+
+    def original_frames(self, frames: Any) -> Any:
+        """Return frames in the units of the data, constant channels put back.
+
+        Parameters
+        ----------
+        frames : array of shape (n_rows, D)
+            Standardised frames.
+
+        Returns
+        -------
+        X : array of shape (n_rows, n_features_in_)
+            In the units of the data.
+        """
+        self._params()
+        return self._scaling.original(frames)
 
     # --- questions about frames -------------------------------------------------------------------
 
@@ -502,7 +568,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         single = init.ndim == 2
         histories = init[None, ...] if single else init
         n, T, D = histories.shape
-        if T < span:
+        if span > T:
             raise ValueError(
                 f"{name} holds {T} frames, but the model looks {span} frames back; give at least "
                 f"{span}."

@@ -10,7 +10,7 @@ Generating High-Dimensional Time Series", Journal of Machine Learning Research 1
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from octavo.sequence.conditional_rbm.base import ConditionalMachine
 from octavo.sequence.conditional_rbm.wiring import PlainWiring, Shape, Wiring
@@ -162,6 +162,25 @@ class CRBM(ConditionalMachine):
 
     def _wiring(self, shape: Shape, style_size: float) -> Wiring:
         return PlainWiring(shape)
+
+    def with_arrays(self, machine: Any, params: dict[str, Any]) -> Self:
+        """Return this machine, fitted by taking over arrays and another machine's scaling.
+
+        Parameters
+        ----------
+        machine : fitted machine
+            Whose scaling is taken over.
+        params : dict of arrays
+            W, A, B, a and b, in standard units.
+
+        Returns
+        -------
+        self : object
+            The fitted machine, without styles.
+        """
+        self._adopt(machine)
+        self._store(params)
+        return self
 
 
 class GaussianBernoulliRBM(ConditionalMachine):

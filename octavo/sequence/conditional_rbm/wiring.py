@@ -164,11 +164,15 @@ class FactoredWiring(NamedTuple):
         if P:
             Q = P if self.n_features is None else self.n_features
             size = self.style_size
-            if self.n_features is not None:
-                found["R"] = (1.0 + 0.1 * rng.standard_normal((P, Q))) / (Q * size)
-                size = 1.0
+            if self.n_features is None:
+                gates = (1.0 + 0.1 * rng.standard_normal((Q, F))) / size
+            else:  # one feature that all styles share, the others at random
+                found["R"] = rng.standard_normal((P, Q)) / size
+                found["R"][:, 0] = 1.0 / size
+                gates = 0.1 * rng.standard_normal((Q, F)) / max(1.0, (Q - 1) ** 0.5)
+                gates[0] = 1.0
             for name in ("Z",) if self.tied else ("Wz", "Az", "Bz"):
-                found[name] = (1.0 + 0.1 * rng.standard_normal((Q, F))) / size
+                found[name] = gates.copy()
         return found
 
     def gates(self, params: Params, style: Any) -> tuple[Any, tuple[Any, Any, Any]]:
