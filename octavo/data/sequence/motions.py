@@ -39,7 +39,7 @@ def make_oscillator_styles(
     """Simulate coupled nonlinear oscillators that move in several styles at several speeds.
 
     Two Van der Pol oscillators drive all channels through saturating functions. A style sets their
-    frequencies, how nonlinear and how coupled they are, and how channels mix them; a speed
+    frequency, how nonlinear and how coupled they are, and how channels mix them; a speed
     stretches time. Stands in for seven types of walking at three speeds.
 
     Parameters
@@ -77,9 +77,9 @@ def make_oscillator_styles(
     shared = rng.standard_normal((4, n_channels))
     sequences, styles, speeds = [], [], []
     for style in range(n_styles):
-        setting = (0.25 * np.exp(0.25 * rng.standard_normal(2)), rng.uniform(0.5, 2.5, 2))
-        coupling = rng.uniform(0.0, 0.4)
-        mix = shared + 0.7 * rng.standard_normal((4, n_channels))
+        setting = (0.2 * np.exp(0.2 * rng.standard_normal()), rng.uniform(0.2, 1.0, 2))
+        coupling = rng.uniform(0.2, 0.6)
+        mix = 0.5 * shared + 0.7 * rng.standard_normal((4, n_channels))
         for speed, rate in enumerate(rates):
             states = _van_der_pol(*setting, coupling, float(rate), length, rng)
             clean = np.tanh(states @ mix / 2.0)

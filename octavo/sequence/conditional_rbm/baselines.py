@@ -85,6 +85,11 @@ class VectorAutoRegression(SoundEstimator):
     Do not use it for series whose dynamics change with their state, or beyond a few steps.
     statsmodels' VAR has tests and confidence bands for a single series; scikit-learn has nothing.
 
+    References
+    ----------
+    .. [1] G. W. Taylor, G. E. Hinton and S. T. Roweis (2011). "Two Distributed-State Models for
+       Generating High-Dimensional Time Series". Journal of Machine Learning Research 12.
+
     Examples
     --------
     >>> import numpy as np
@@ -281,6 +286,11 @@ class NearestFrameImputer(SoundEstimator):
     Do not use it where the past says more than the channels that are there.
     `sklearn.impute.KNNImputer` is the same without standardising, and uses training rows that have
     the missing entry only; here training frames are complete.
+
+    References
+    ----------
+    .. [1] G. W. Taylor, G. E. Hinton and S. T. Roweis (2011). "Two Distributed-State Models for
+       Generating High-Dimensional Time Series". Journal of Machine Learning Research 12.
 
     Examples
     --------

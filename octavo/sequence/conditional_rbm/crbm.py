@@ -237,6 +237,11 @@ class GaussianBernoulliRBM(ConditionalMachine):
     Do not use it for binary data where `sklearn.neural_network.BernoulliRBM` does; that has no
     Gaussian units, no exact likelihood and no imputation.
 
+    References
+    ----------
+    .. [1] G. W. Taylor, G. E. Hinton and S. T. Roweis (2011). "Two Distributed-State Models for
+       Generating High-Dimensional Time Series". Journal of Machine Learning Research 12.
+
     Examples
     --------
     >>> import numpy as np

@@ -276,6 +276,11 @@ class FactoredCRBM(ConditionalMachine):
     -----
     Do not use it where a `CRBM` is small enough: factors save parameters, and cost epochs.
 
+    References
+    ----------
+    .. [1] G. W. Taylor, G. E. Hinton and S. T. Roweis (2011). "Two Distributed-State Models for
+       Generating High-Dimensional Time Series". Journal of Machine Learning Research 12.
+
     Examples
     --------
     >>> import numpy as np

@@ -88,6 +88,11 @@ class GatedCRBM(ConditionalMachine):
     Do not use it with many styles or few frames for each: every style learns alone. The paper
     found it slightly worse than `FCRBM` and much slower.
 
+    References
+    ----------
+    .. [1] G. W. Taylor, G. E. Hinton and S. T. Roweis (2011). "Two Distributed-State Models for
+       Generating High-Dimensional Time Series". Journal of Machine Learning Research 12.
+
     Examples
     --------
     >>> import numpy as np
