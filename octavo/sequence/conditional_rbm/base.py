@@ -153,7 +153,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         scaling = learn_scaling(frames, standardize)
         if self.visible == "binary" and (scaling.low.min() < 0 or scaling.high.max() > 1):
             raise ValueError(
-                "visible='binary' needs values between 0 and 1, got values from "
+                "Binary visible units need values between 0 and 1, got values from "
                 f"{scaling.low.min():g} to {scaling.high.max():g}; scale them, or choose "
                 "visible='gaussian'."
             )
@@ -174,7 +174,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         rng = check_random_state(self.random_state)
         self._seeds = rng.randint(np.iinfo(np.int32).max, size=2)
         self._style_size = 1.0 if y is None else self._mean_style(y, frames.n_rows)
-        like = scaling.standard(frames.rows[:1])
+        like = scaling.standard(frames.rows[:1, :])
         start = self._wiring(self._shape(), self._style_size).start(rng)
         self._store({name: to_namespace(value, like) for name, value in start.items()})
         self._like = like
@@ -360,7 +360,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         for first in range(0, targets.size, limit):
             chosen = targets[first : first + limit]
             begin = int(chosen[0]) - span
-            rows = self._standard(frames.rows[begin : int(chosen[-1]) + 1])
+            rows = self._standard(frames.rows[begin : int(chosen[-1]) + 1, :])
             index = to_namespace(chosen - begin, rows)
             part = None
             if style is not None:
@@ -715,7 +715,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         _check_gibbs(gibbs)
         self._params()
         frames = check_frames(X, lengths, n_features=self.n_features_in_, allow_nan=True)
-        raw = frames.rows[0 : frames.n_rows]
+        raw = frames.rows[0 : frames.n_rows, :]
         self._check_home(raw)
         draws, H = Draws(self._seed(random_state), self._like), int(self.n_hidden)
 
@@ -808,7 +808,7 @@ def _blocks(frames: Frames, scaling: Scaling, style: Any, span: int, like: Any, 
         for first in rng.permutation(np.arange(0, targets.size, BLOCK)):
             chosen = targets[first : first + BLOCK]
             begin, end = int(chosen[0]) - span, int(chosen[-1]) + 1
-            rows = to_namespace(scaling.standard(frames.rows[begin:end]), like)
-            yield Block(rows, None if style is None else style[begin:end], chosen - begin)
+            rows = to_namespace(scaling.standard(frames.rows[begin:end, :]), like)
+            yield Block(rows, None if style is None else style[begin:end, :], chosen - begin)
 
     return read

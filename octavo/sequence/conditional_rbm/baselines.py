@@ -135,7 +135,7 @@ class VectorAutoRegression(SoundEstimator):
         self.mean_ = scaling.constant
         self.scale_ = np.ones(self.n_features_in_)
         self.scale_[scaling.kept] = scaling.scale
-        rows = (np.asarray(frames.rows[0 : frames.n_rows], dtype=np.float64) - self.mean_) / (
+        rows = (np.asarray(frames.rows[0 : frames.n_rows, :], dtype=np.float64) - self.mean_) / (
             self.scale_
         )
         targets = target_rows(frames.lengths, self.order)
@@ -207,7 +207,7 @@ class VectorAutoRegression(SoundEstimator):
         check_is_fitted(self)
         frames = check_frames(X, lengths, n_features=self.n_features_in_)
         check_long_enough(frames, self.order)
-        rows = np.asarray(frames.rows[0 : frames.n_rows], dtype=np.float64)
+        rows = np.asarray(frames.rows[0 : frames.n_rows, :], dtype=np.float64)
         targets = target_rows(frames.lengths, self.order)
         residual = (
             rows[targets] - self.intercept_ - past_of(rows, targets, self.order, np) @ self.coef_
@@ -326,13 +326,15 @@ class NearestFrameImputer(SoundEstimator):
         """
         frames = check_frames(X, lengths)
         if frames.n_rows < self.k:
-            raise ValueError(f"k={self.k} neighbours need as many frames, got {frames.n_rows}.")
+            raise ValueError(
+                f"Neighbours cannot be more than frames, got k={self.k} and {frames.n_rows} frames."
+            )
         self.n_features_in_ = int(frames.rows.shape[1])
         scaling = learn_scaling(frames, True)
         self.mean_ = scaling.constant
         self.scale_ = np.ones(self.n_features_in_)
         self.scale_[scaling.kept] = scaling.scale
-        rows = np.asarray(frames.rows[0 : frames.n_rows], dtype=np.float64)
+        rows = np.asarray(frames.rows[0 : frames.n_rows, :], dtype=np.float64)
         self.frames_ = (rows - self.mean_) / self.scale_
         return self
 
@@ -353,7 +355,7 @@ class NearestFrameImputer(SoundEstimator):
         """
         check_is_fitted(self)
         frames = check_frames(X, lengths, n_features=self.n_features_in_, allow_nan=True)
-        raw = np.array(frames.rows[0 : frames.n_rows], dtype=np.float64)
+        raw = np.array(frames.rows[0 : frames.n_rows, :], dtype=np.float64)
         rows = (raw - self.mean_) / self.scale_
         missing = np.isnan(rows)
         for pattern in np.unique(missing[missing.any(axis=1)], axis=0):

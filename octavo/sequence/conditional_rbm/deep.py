@@ -121,7 +121,7 @@ class ConditionalDBN(SoundEstimator):
         spans = [_span(layer) for layer in layers]
         check_long_enough(frames, sum(spans))
         self.n_features_in_ = int(frames.rows.shape[1])
-        rows, counts, styles = frames.rows[0 : frames.n_rows], frames.lengths, _styles(y)
+        rows, counts, styles = frames.rows[0 : frames.n_rows, :], frames.lengths, _styles(y)
         fitted = []
         for number, layer in enumerate(layers):
             model = clone(layer)
@@ -162,7 +162,7 @@ class ConditionalDBN(SoundEstimator):
         draws = Draws(int(rng.randint(np.iinfo(np.int32).max)), like)
         frames, styles = self._training
         for _ in range(n_epochs):
-            levels, counts = self._levels(frames.rows[0 : frames.n_rows], frames.lengths)
+            levels, counts = self._levels(frames.rows[0 : frames.n_rows, :], frames.lengths)
             top = target_rows(counts[-1], _span(self.layers_[-1]))
             size = self.layers_[-1].batch_size
             order = rng.permutation(top)
@@ -264,11 +264,11 @@ class ConditionalDBN(SoundEstimator):
         check_is_fitted(self)
         frames = check_frames(X, lengths, n_features=self.n_features_in_)
         check_long_enough(frames, sum(_span(layer) for layer in self.layers_))
-        levels, counts = self._levels(frames.rows[0 : frames.n_rows], frames.lengths)
+        levels, counts = self._levels(frames.rows[0 : frames.n_rows, :], frames.lengths)
         place = np.arange(int(counts[-1].sum()))
         styles = _take_styles(_styles(y), self._places(counts, place)[0])
         if len(self.layers_) == 1:
-            return self.layers_[0].transform(frames.rows[0 : frames.n_rows], styles, counts[-1])
+            return self.layers_[0].transform(frames.rows[0 : frames.n_rows, :], styles, counts[-1])
         return self.layers_[-1].transform(levels[-1], styles, counts[-1])
 
     def sample(
@@ -308,7 +308,7 @@ class ConditionalDBN(SoundEstimator):
         given = self.random_state if random_state is None else random_state
         seed = int(check_random_state(given).randint(np.iinfo(np.int32).max))
         first = max(0, start.n_rows - max(need, 1))
-        return self._generated(start.rows[first : start.n_rows], n_steps, y, gibbs, seed)
+        return self._generated(start.rows[first : start.n_rows, :], n_steps, y, gibbs, seed)
 
     def _generated(self, start: Any, n_steps: int, y: Any, gibbs: int, seed: int) -> Any:
         levels, _ = self._levels(start, np.array([start.shape[0]], dtype=np.int64))

@@ -28,8 +28,8 @@ class Joined:
         self.shape = (int(self._ends[-1]), parts[0].shape[1])
         self.dtype = np.result_type(*[part.dtype for part in parts])
 
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
-        first, last, _ = rows.indices(self.shape[0])
+    def __getitem__(self, place: tuple[slice, slice]) -> NDArray[Any]:
+        first, last, _ = place[0].indices(self.shape[0])
         found = []
         for part, end in zip(self._parts, self._ends, strict=True):
             begin = int(end) - len(part)
@@ -54,7 +54,7 @@ class Frames(NamedTuple):
         """Yield first row and rows of the pieces that are read at once."""
         size = BLOCK if self.on_disk else max(self.n_rows, 1)
         for first in range(0, self.n_rows, size):
-            yield first, self.rows[first : first + size]
+            yield first, self.rows[first : min(first + size, self.n_rows), :]
 
 
 def _is_sequence_list(X: Any) -> bool:
@@ -235,6 +235,7 @@ def learn_scaling(frames: Frames, standardize: bool) -> Scaling:
         block = np.asarray(to_numpy(rows), dtype=np.float64)
         low, high = np.minimum(low, block.min(axis=0)), np.maximum(high, block.max(axis=0))
         total += (block / n).sum(axis=0)
+    total = np.where(high > low, total, low)  # a constant channel comes back as it was
     squares = np.zeros(D)
     with np.errstate(over="ignore", under="ignore"):
         width = np.where(high > low, high - low, 1.0)
@@ -272,12 +273,12 @@ class StyleCode(NamedTuple):
     def rows(self, y: Any, n_rows: int, *, name: str = "y", never_zero: bool = False) -> Floats:
         """Return a row of numbers for each frame; one style stands for all frames."""
         values = _style_array(y)
-        if self.classes is not None and (
-            values.ndim == 1 or (values.ndim == 2 and values.shape[1] != self.width)
-        ):
+        # One row of numbers for all frames, a blend of labels, is no list of labels.
+        blend = values.ndim == 1 and values.dtype.kind in "biuf" and self.width > 1
+        blend = blend and values.size == self.width != n_rows
+        of_labels = self.classes is not None and not blend
+        if of_labels and (values.ndim < 2 or values.shape[1] != self.width):
             found = self._labels(np.ravel(values), name)
-        elif self.classes is not None and values.ndim == 0:
-            found = self._labels(values[None], name)
         else:
             found = self._numbers(values, n_rows, name)
         if found.shape[0] == 1 and n_rows != 1:

@@ -154,7 +154,7 @@ class GatedCRBM(ConditionalMachine):
 
     def _wiring(self, shape: Shape, style_size: float) -> Wiring:
         if self.gate == "history" and shape.span == 0:
-            raise ValueError("gate='history' needs a past: choose an order of at least 1.")
+            raise ValueError("A gate by history needs a past: choose an order of at least 1.")
         return GatedWiring(shape, self.gate == "history", style_size)
 
     def effective_crbm(self, style: Any = None) -> Any:

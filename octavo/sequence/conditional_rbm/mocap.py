@@ -204,7 +204,10 @@ def _unwrapped(maps: Floats) -> Floats:
     found = maps.copy()
     for t in range(1, len(found)):
         size = np.linalg.norm(found[t], axis=-1, keepdims=True)
-        axis = np.divide(found[t], size, out=np.zeros_like(found[t]), where=size > 1e-12)
+        before = np.linalg.norm(found[t - 1], axis=-1, keepdims=True)
+        # A map of no turn has no axis: that of the frame before serves.
+        along = np.divide(found[t - 1], before, out=np.zeros_like(found[t]), where=before > 0)
+        axis = np.divide(found[t], size, out=along, where=size > 1e-9)
         gap = (found[t - 1] * axis).sum(axis=-1, keepdims=True) - size
         found[t] += axis * 2 * np.pi * np.round(gap / (2 * np.pi))
     return found

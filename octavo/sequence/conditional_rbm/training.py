@@ -159,7 +159,7 @@ class Trainer:
         step = make_step(self.wiring, self.layout, self.rates, self.schedule, block, self.xp)
         width = self.wiring.shape.span * self.wiring.shape.n_visible
         for first in range(0, block.targets.size, size):
-            rows = order[first : first + size]
+            rows = order[first : min(first + size, block.targets.size)]
             n = int(rows.shape[0])
             inputs = (rows, self.draws.uniform((cd_k, n, H)))
             if self.schedule.history_noise > 0:

@@ -521,7 +521,6 @@ def test_strict_arrays_give_the_answers_of_numpy(kind):
 def test_bad_input_is_met_by_a_sentence(act, words):
     with pytest.raises(ValueError, match=words) as caught:
         act()
-    assert str(caught.value)[0].isupper() or str(caught.value).split()[0].isidentifier()
     assert str(caught.value).endswith(".")
 
 

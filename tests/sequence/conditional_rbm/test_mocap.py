@@ -60,7 +60,8 @@ def test_exponential_maps_rotate_as_euler_angles_do():
     angles = np.random.RandomState(0).uniform(-90, 90, (20, 3))
     found = Rotation.from_rotvec(expmap_from_euler(angles)).as_matrix()
     z, x, y = (
-        Rotation.from_euler(a, angles[:, i], degrees=True).as_matrix() for i, a in enumerate("ZXY")
+        Rotation.from_euler(a, angles[:, i : i + 1], degrees=True).as_matrix()
+        for i, a in enumerate("ZXY")
     )
     np.testing.assert_allclose(found, z @ x @ y, atol=1e-12)
 
