@@ -63,8 +63,8 @@ SAMPLING = "sampling: the whole 95 % interval over seeds must lie on the claimed
 OSCILLATORS = (
     "coupled oscillators in 7 styles at 3 speeds in place of 7 types of walking at 3 speeds, "
     "which are on no package index; 3 of the 21 sequences held out (full: 7), order 6, 60 hidden "
-    "units and 40 factors, 60 epochs (full: 200), history noise 0.3, chosen on seed 101 (the paper's "
-    "rates and sizes belong to its data)"
+    "units and 40 factors, 60 epochs (full: 200), history noise 0.3, chosen on seed 101 (the "
+    "paper's rates and sizes belong to its data)"
 )
 WALKS = (
     "a simulated biped (10 joint angles, 7 styles) in place of motion capture, which is on no "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def _at_least(least: int, **given: Any) -> None:
 
 def _not_negative(**given: Any) -> None:
     for name, value in given.items():
-        if not np.isscalar(value) or not np.isreal(value) or not 0 <= value < np.inf:
+        if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
             raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
 
 
@@ -222,7 +223,7 @@ def make_lorenz_series(
     """
     _at_least(1, length=length)
     _not_negative(noise=noise)
-    if not np.isscalar(step) or not 0 < step <= 0.05:
+    if not isinstance(step, Real) or not 0 < step <= 0.05:
         raise ValueError(f"step must be a number above 0 and at most 0.05, got {step!r}.")
     rng = check_random_state(random_state)
     x, inner, found = rng.standard_normal(3) + [0.0, 0.0, 25.0], 4, []

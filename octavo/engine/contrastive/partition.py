@@ -54,7 +54,7 @@ def _same_matrix(a: Any, b: Any, W: Any, visible: str) -> Any:
     D, H = W.shape
     width = a.shape[0] * (1 if visible == "gaussian" else max(D, 1)) + H + D
     block = max(1, min(1 << H, _NUMBERS // width))
-    total = None
+    total: Any = None
     for first in range(0, 1 << H, block):
         states = to_namespace(_states(first, min(first + block, 1 << H), H), a)
         means = states @ W.T  # rows W h

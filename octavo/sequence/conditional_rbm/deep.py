@@ -233,7 +233,7 @@ class ConditionalDBN(SoundEstimator):
         layer = self.layers_[-1]
         params, wiring, style = layer.machine(styles, int(v.shape[0]))
         field, cache = wiring.field(params, past, style, xp)
-        k = layer.cd_k if isinstance(layer.cd_k, Integral) else 1
+        k = int(layer.cd_k) if isinstance(layer.cd_k, Integral) else 1
         phases = contrastive_phases(field, v, draws.uniform((k, v.shape[0], layer.n_hidden)))
         d = differences(phases, None, xp)
         gradient = wiring.gradient(params, past, style, cache, d, xp)

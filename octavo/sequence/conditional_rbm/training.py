@@ -161,7 +161,7 @@ class Trainer:
         for first in range(0, block.targets.size, size):
             rows = order[first : min(first + size, block.targets.size)]
             n = int(rows.shape[0])
-            inputs = (rows, self.draws.uniform((cd_k, n, H)))
+            inputs: tuple[Any, ...] = (rows, self.draws.uniform((cd_k, n, H)))
             if self.schedule.history_noise > 0:
                 inputs = (*inputs, self.draws.normal((n, width)))
             self.climb = self._run(step, block, inputs, n == size)

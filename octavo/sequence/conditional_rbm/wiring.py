@@ -10,7 +10,8 @@ Appendices B and C.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -75,13 +76,14 @@ def _pasts(past: Any, shape: Shape) -> tuple[Any, Any]:
     return past[:, : shape.order * D], past[:, : shape.order_hidden * D]
 
 
-class PlainWiring(NamedTuple):
+@dataclass(frozen=True)
+class PlainWiring:
     """A conditional RBM: W, A, B, a, b, and label biases L where there are styles."""
 
     shape: Shape
 
-    slow = ("A",)
-    biases = ("a", "b")
+    slow: ClassVar[tuple[str, ...]] = ("A",)
+    biases: ClassVar[tuple[str, ...]] = ("a", "b")
 
     def start(self, rng: np.random.RandomState) -> Params:
         """Return small random weights and zero biases."""
@@ -131,7 +133,8 @@ class PlainWiring(NamedTuple):
         return found
 
 
-class FactoredWiring(NamedTuple):
+@dataclass(frozen=True)
+class FactoredWiring:
     """A factored CRBM: three sub-models of F factors, gated by features z of the style.
 
     Gates are Z ("tied": one matrix for the three sub-models) or Wz, Az and Bz; features are
@@ -144,8 +147,8 @@ class FactoredWiring(NamedTuple):
     tied: bool
     style_size: float = 1.0
 
-    slow = ("Av", "Ap", "Az", "R")
-    biases = ("a", "b")
+    slow: ClassVar[tuple[str, ...]] = ("Av", "Ap", "Az", "R")
+    biases: ClassVar[tuple[str, ...]] = ("a", "b")
 
     def start(self, rng: np.random.RandomState) -> Params:
         """Return small random weights, and gates near one."""
@@ -247,7 +250,8 @@ class FactoredWiring(NamedTuple):
         return found
 
 
-class GatedWiring(NamedTuple):
+@dataclass(frozen=True)
+class GatedWiring:
     """A gated CRBM: a slice of W, A and B for each style number.
 
     With ``by_history`` the slices of W belong to a one and to each entry of the past instead
@@ -258,8 +262,8 @@ class GatedWiring(NamedTuple):
     by_history: bool
     style_size: float = 1.0
 
-    slow = ("A",)
-    biases = ("a", "b")
+    slow: ClassVar[tuple[str, ...]] = ("A",)
+    biases: ClassVar[tuple[str, ...]] = ("a", "b")
 
     def start(self, rng: np.random.RandomState) -> Params:
         """Return small random weights and zero biases."""

@@ -41,7 +41,7 @@ def plain(n_hidden=4, **more):
     return loud(CRBM(n_hidden, order=2, n_epochs=0, random_state=0, **more).fit(WAVES))
 
 
-# --- shapes and equalities -------------------------------------------------------------------------
+# --- shapes and equalities ---------------------------------------------------------------------
 
 
 def test_default_signature_is_the_documented_one():
@@ -192,7 +192,7 @@ def test_static_binary_machine_is_sklearns():
     np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-14)
 
 
-# --- learning --------------------------------------------------------------------------------------
+# --- learning ----------------------------------------------------------------------------------
 
 
 def test_learning_raises_the_exact_likelihood_of_held_out_frames():
@@ -275,7 +275,7 @@ def test_frames_on_disk_are_read_in_blocks(tmp_path, monkeypatch):
         )
 
 
-# --- frames to come --------------------------------------------------------------------------------
+# --- frames to come ----------------------------------------------------------------------------
 
 
 def test_prediction_minimises_the_free_energy():
@@ -381,7 +381,7 @@ def test_scores_say_what_they_are():
     np.testing.assert_allclose(small.score_samples(WAVES, exact=False), -small.free_energy(WAVES))
 
 
-# --- layers ----------------------------------------------------------------------------------------
+# --- layers ------------------------------------------------------------------------------------
 
 
 def test_layers_generate_and_finetune():
@@ -413,7 +413,7 @@ def test_styles_reach_the_top_layer():
     net.finetune(1)
 
 
-# --- baselines -------------------------------------------------------------------------------------
+# --- baselines ---------------------------------------------------------------------------------
 
 
 def test_autoregression_is_least_squares_with_an_intercept():
@@ -456,7 +456,7 @@ def test_nearest_frames_by_brute_force():
         )
 
 
-# --- other namespaces ------------------------------------------------------------------------------
+# --- other namespaces --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["CRBM", "FCRBM", "GatedCRBM"])
@@ -485,11 +485,11 @@ def test_strict_arrays_give_the_answers_of_numpy(kind):
         np.testing.assert_allclose(
             np.asarray(found), ours.predict(WAVES[0][:4], 2, y=one), atol=1e-8
         )
-        with pytest.raises(Exception, match="same namespace|namespace"):
+        with pytest.raises(Exception, match="namespace"):
             model.transform(WAVES, y)
 
 
-# --- bad input -------------------------------------------------------------------------------------
+# --- bad input ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
