@@ -183,12 +183,16 @@ def gibbs_frame(
     """
     xp = field.xp
     n_steps = uniforms.shape[0]
+    # u < σ(x) is logit(u) < x: one logarithm for all alternations in place of a sigmoid for each
+    thresholds = xp.log((uniforms + 1e-30) / (1.0 - uniforms))
     for k in range(n_steps):
         total = field.b + field.interaction.up(v)
         if bias_noise is not None:
             total = total + bias_noise[k, :, :]
-        p = sigmoid(total, xp)
-        h = p if k == n_steps - 1 else draw_binary(p, uniforms[k, :, :], xp)
+        if k == n_steps - 1:
+            h = sigmoid(total, xp)
+        else:
+            h = xp.astype(thresholds[k, :, :] < total, v.dtype)
         moved = visible_mean(field, h)
         v = moved if missing is None else xp.where(missing, moved, v)
     return v

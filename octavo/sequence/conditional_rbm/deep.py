@@ -46,7 +46,7 @@ class ConditionalDBN(SoundEstimator):
         The layers, bottom first. Layers above the first are trained with binary visible units,
         whatever they say. Styles go to the top layer, as in the paper.
     random_state : int, RandomState instance or None, default=None
-        Seed of fine-tuning and sampling; layers have seeds of their own.
+        Seed of fine-tuning, of sampling, and of layers that have none of their own.
 
     Attributes
     ----------
@@ -122,9 +122,11 @@ class ConditionalDBN(SoundEstimator):
         check_long_enough(frames, sum(spans))
         self.n_features_in_ = int(frames.rows.shape[1])
         rows, counts, styles = frames.rows[0 : frames.n_rows, :], frames.lengths, _styles(y)
-        fitted = []
+        fitted, rng = [], check_random_state(self.random_state)
         for number, layer in enumerate(layers):
             model = clone(layer)
+            if model.random_state is None:
+                model.set_params(random_state=rng.randint(np.iinfo(np.int32).max))
             if number:
                 model.set_params(visible="binary", standardize=False)
             top = number == len(layers) - 1
