@@ -31,7 +31,7 @@ PAPER = Paper(
         "factors-cost-little var-error-at-one var-error-at-two",
         "Section 4.6.4": "generates-in-real-time",
         "Appendix A": "root-code-is-invariant",
-        "Figures 6 and 7": "pictures of generated walks, judged by eye",
+        "Figures 6 and 7": "[pictures of generated walks, judged by eye]",
     },
     methods=(
         Method(
