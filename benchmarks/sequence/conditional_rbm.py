@@ -19,7 +19,7 @@ from octavo.sequence import CRBM, FCRBM, GaussianBernoulliRBM, VectorAutoRegress
 
 FRAMES, CHANNELS, HIDDEN = 2_813, 62, 200
 EPOCHS = 10
-CARD_FRAMES, CARD_EPOCHS = 30_000, 4
+CARD_FRAMES, CARD_EPOCHS = 30_000, 10
 
 
 def walk(n: int = FRAMES, d: int = CHANNELS, seed: int = 0) -> np.ndarray:

@@ -230,14 +230,12 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         trainer = Trainer(wiring, self._params(), schedule, draws, seed)
         if self._speed is not None:
             trainer.resume(self._speed, self._activity)
-        best = min([r["reconstruction_error"] for r in self.history_], default=math.inf)
         done = train(
             trainer,
             _blocks(frames, self._scaling, style, wiring.shape.span, self._like, seed),
             n_epochs,
             self.cd_k,
             first=len(self.history_),
-            best=best,
             report=report,
         )
         self._store(done.params)

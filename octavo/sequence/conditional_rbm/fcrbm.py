@@ -112,8 +112,8 @@ class FCRBM(ConditionalMachine):
     style must never be all zero, which would switch off every connection: code it 1, 2, 3.
 
     The paper starts all weights at 0.01, and products of three such numbers take hundreds of epochs
-    to grow. Here factors start at 0.1 and gates near one, that is as a factored CRBM that all
-    styles share.
+    to grow. Here gates start near one and products of factors at 0.01, that is as a factored CRBM
+    that all styles share.
 
     References
     ----------

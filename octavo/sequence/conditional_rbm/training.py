@@ -17,7 +17,7 @@ from octavo.engine.kernels.namespaces import namespace_of, to_namespace
 from octavo.sequence.conditional_rbm.wiring import Params, Wiring, differences
 
 DAMPING = 0.9  # of the average activation that sparsity watches
-GROWTH = 4.0  # a reconstruction error this many times the best one is a divergence
+GROWTH = 4.0  # a reconstruction error this many times the frames' own size is a divergence
 
 
 class Block(NamedTuple):
@@ -197,7 +197,6 @@ def train(
     cd_k: Any,
     *,
     first: int = 0,
-    best: float = math.inf,
     report: Callable[[], bool] = lambda: False,
 ) -> Trained:
     """Train for some epochs, and go back to the last good one where learning diverges.
@@ -214,8 +213,6 @@ def train(
         Gibbs steps of an epoch.
     first : int, default=0
         Number of the first epoch.
-    best : float, default=inf
-        The lowest reconstruction error so far.
     report : callable
         Called after each epoch; returns whether to stop.
 
@@ -232,11 +229,10 @@ def train(
         else:
             kept = Climb(*[part.clone() for part in good])  # a replayed step writes in place
         error, clipped = trainer.epoch(blocks(), k)
-        best = min(best, error) if math.isfinite(error) else best
         history.append(
             {"epoch": epoch, "cd_k": k, "reconstruction_error": error, "clipped": clipped}
         )
-        if not math.isfinite(error) or error > GROWTH * max(best, 1.0):
+        if not error <= GROWTH * trainer.schedule.bound:  # NaN, too
             diverged = {"epoch": epoch, "reconstruction_error": error}
             trainer.climb = kept
             break

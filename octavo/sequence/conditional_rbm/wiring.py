@@ -160,10 +160,10 @@ class FactoredWiring:
 
         found = {"Wv": small(D, F), "Wh": small(H, F), "Av": small(D, F), "Ap": small(N * D, F)}
         found |= {"Bp": small(M * D, F), "Bh": small(H, F), "a": np.zeros(D), "b": np.zeros(H)}
-        # The paper starts everything at 0.01; products of three such numbers hardly learn, so the
-        # two-way factors start at 0.1 and every gate near one.
+        # The paper starts everything at 0.01; products of three such numbers hardly learn. Here the
+        # products of factors start at START, as plain weights do, and every gate near one.
         for name in ("Wv", "Wh", "Av", "Ap", "Bp", "Bh"):
-            found[name] = 10 * found[name]
+            found[name] = found[name] * (START**-0.5 / F**0.25)
         if P:
             Q = P if self.n_features is None else self.n_features
             size = self.style_size

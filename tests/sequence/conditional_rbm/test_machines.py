@@ -209,12 +209,20 @@ def test_divergence_goes_back_and_says_what_to_try():
 
 
 def test_default_rates_of_the_factored_machine_do_not_blow_up():
-    X = np.random.RandomState(0).standard_normal((600, 20)).cumsum(axis=0)
+    """Many factors and a long, correlated past: the first epoch is below the frames' variance."""
+    X = np.random.RandomState(0).standard_normal((600, 30)).cumsum(axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = FCRBM(60, 30, n_features=10, order=6, n_epochs=10, random_state=0)
+        model = FCRBM(100, 200, n_features=50, order=12, n_epochs=5, random_state=0)
         model.fit(X, np.arange(600) % 4)
-    assert np.isfinite(model.Wv_).all()
+    assert max(record["reconstruction_error"] for record in model.history_) < 1.5
+
+
+def test_divergence_in_the_first_epoch_is_seen():
+    with pytest.warns(ConvergenceWarning, match="in epoch 0"):
+        model = FCRBM(20, 10, learning_rate=30, ar_learning_rate=30, n_epochs=3, random_state=0)
+        model.fit(WAVES, STYLES)
+    assert np.abs(model.Wv_).max() < 1  # where it started
 
 
 def test_steps_are_clipped_and_counted():
