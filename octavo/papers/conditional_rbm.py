@@ -379,8 +379,8 @@ def divergence_raises_likelihood(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="A machine of 16 hidden units gives held-out motions of a smart watch a higher density than "
-    "a linear autoregression",
+    says="A machine of 16 hidden units gives held-out motions of a smart watch a higher density "
+    "than a linear autoregression",
     published="not computed",
     kind="own",
     where="Section 5",

@@ -219,8 +219,8 @@ def test_default_rates_of_the_factored_machine_do_not_blow_up():
 
 
 def test_divergence_in_the_first_epoch_is_seen():
+    model = FCRBM(20, 10, learning_rate=30, ar_learning_rate=30, n_epochs=3, random_state=0)
     with pytest.warns(ConvergenceWarning, match="in epoch 0"):
-        model = FCRBM(20, 10, learning_rate=30, ar_learning_rate=30, n_epochs=3, random_state=0)
         model.fit(WAVES, STYLES)
     assert np.abs(model.Wv_).max() < 1  # where it started
 
