@@ -651,6 +651,26 @@ PROBLEMS = (
         "sequence/plot_hmm_mixtures_clustering",
     ),
     Problem(
+        "vector-series",
+        "Score, fill in, predict or generate vector time series",
+        (
+            "Channels go missing or frames look odd: `CRBM`.",
+            "Series come in styles that should be chosen or blended: `FCRBM`.",
+            "Only the next frames of a nearly linear series: `VectorAutoRegression`.",
+        ),
+        "Nothing.",
+        (
+            "motion capture",
+            "sensor imputation",
+            "missing channels",
+            "multivariate time series",
+            "restricted boltzmann machine",
+            "generate time series",
+            "vector autoregression",
+        ),
+        "sequence/plot_conditional_rbm",
+    ),
+    Problem(
         "outliers",
         "Outliers spoil PCA or a covariance",
         (

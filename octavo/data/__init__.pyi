@@ -110,6 +110,9 @@ from octavo.data.search.relations import make_trains as make_trains
 from octavo.data.sequence.citations import make_citations as make_citations
 from octavo.data.sequence.high_order_markov import make_high_order_markov as make_high_order_markov
 from octavo.data.sequence.hmms import make_hmm_sequences as make_hmm_sequences
+from octavo.data.sequence.motions import make_biped_motion as make_biped_motion
+from octavo.data.sequence.motions import make_lorenz_series as make_lorenz_series
+from octavo.data.sequence.motions import make_oscillator_styles as make_oscillator_styles
 from octavo.data.sequence.proteins import ProteinHMM as ProteinHMM
 from octavo.data.sequence.proteins import protein_structure_hmm as protein_structure_hmm
 from octavo.data.survival.hearts import HeartCohort as HeartCohort

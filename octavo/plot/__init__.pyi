@@ -254,6 +254,11 @@ from octavo.plot.search.screening import plot_half_normal as plot_half_normal
 from octavo.plot.search.screening import plot_main_effects as plot_main_effects
 from octavo.plot.search.screening import plot_response_surface as plot_response_surface
 from octavo.plot.search.screening import plot_stepwise_residuals as plot_stepwise_residuals
+from octavo.plot.sequence.conditional_rbm import plot_frame_scores as plot_frame_scores
+from octavo.plot.sequence.conditional_rbm import plot_hidden_activity as plot_hidden_activity
+from octavo.plot.sequence.conditional_rbm import plot_horizon_errors as plot_horizon_errors
+from octavo.plot.sequence.conditional_rbm import plot_imputed_channels as plot_imputed_channels
+from octavo.plot.sequence.conditional_rbm import plot_style_blend as plot_style_blend
 from octavo.plot.sequence.crf import plot_accuracy_by_order as plot_accuracy_by_order
 from octavo.plot.sequence.crf import plot_label_marginals as plot_label_marginals
 from octavo.plot.sequence.crf import plot_pattern_automaton as plot_pattern_automaton

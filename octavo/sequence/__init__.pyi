@@ -1,4 +1,18 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.sequence.conditional_rbm.baselines import NearestFrameImputer as NearestFrameImputer
+from octavo.sequence.conditional_rbm.baselines import VectorAutoRegression as VectorAutoRegression
+from octavo.sequence.conditional_rbm.crbm import CRBM as CRBM
+from octavo.sequence.conditional_rbm.crbm import GaussianBernoulliRBM as GaussianBernoulliRBM
+from octavo.sequence.conditional_rbm.deep import ConditionalDBN as ConditionalDBN
+from octavo.sequence.conditional_rbm.fcrbm import FCRBM as FCRBM
+from octavo.sequence.conditional_rbm.fcrbm import FactoredCRBM as FactoredCRBM
+from octavo.sequence.conditional_rbm.gated import GatedCRBM as GatedCRBM
+from octavo.sequence.conditional_rbm.mocap import BVHMotion as BVHMotion
+from octavo.sequence.conditional_rbm.mocap import decode_root as decode_root
+from octavo.sequence.conditional_rbm.mocap import encode_root as encode_root
+from octavo.sequence.conditional_rbm.mocap import expmap_from_euler as expmap_from_euler
+from octavo.sequence.conditional_rbm.mocap import read_bvh as read_bvh
+from octavo.sequence.conditional_rbm.styles import blend_styles as blend_styles
 from octavo.sequence.crf.high_order_crf import HighOrderCRF as HighOrderCRF
 from octavo.sequence.crf.high_order_semi_crf import HighOrderSemiCRF as HighOrderSemiCRF
 from octavo.sequence.crf.pattern_automaton import BoundaryLabel as BoundaryLabel

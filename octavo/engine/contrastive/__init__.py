@@ -1,0 +1,1 @@
+"""Contrastive divergence for Gaussian and binary units, and what a partition function is worth."""

@@ -1,0 +1,1 @@
+"""Conditional restricted Boltzmann machines for vector time series."""
