@@ -96,6 +96,10 @@ class Episode:
         """The sum of the rewards."""
         return float(self.rewards.sum())
 
+    def states_with_last(self) -> np.ndarray:
+        """Return the states, and the one after the last step where it was seen."""
+        return self.states if self.last is None else np.vstack([self.states, self.last])
+
     def transitions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return states, actions, rewards and next states of the steps whose end was seen."""
         if self.last is None:

@@ -223,8 +223,25 @@ class LinearWorldModel(SoundEstimator):
         following = self._describe(states, actions) @ self.coef_
         return following, self._describe(states, actions, following) @ self.reward_coef_
 
-    def _step(self, states, actions):
-        """Take one step that cannot explode: states stay in the box, rewards in their range."""
+    def step(self, states, actions):
+        """Take one step that cannot explode: states stay in the box, rewards in their range.
+
+        Parameters
+        ----------
+        states : array-like of shape (n, n_variables)
+            States.
+        actions : array-like of shape (n,) or (n, n_components)
+            Actions.
+
+        Returns
+        -------
+        next_states : ndarray of shape (n, n_variables)
+            Predicted states.
+        rewards : ndarray of shape (n,)
+            Predicted rewards.
+        ended : ndarray of shape (n,)
+            Which steps end an episode.
+        """
         following, _ = self.predict(states, actions)
         following = np.clip(following, self.low_, self.high_)
         rewards = self._describe(states, actions, following) @ self.reward_coef_
@@ -265,7 +282,7 @@ class LinearWorldModel(SoundEstimator):
         noise = policy.noise(rng, (horizon, n))
         wide = np.repeat(thetas, n, axis=0)
         found = roll_out(
-            self._step,
+            self.step,
             lambda rows, states, t: policy.choose(wide[rows], states, noise[t][rows % n]),
             np.tile(first, (len(thetas), 1)),
             horizon,
