@@ -86,7 +86,7 @@ class BehaviourKernel:
     >>> runs = [[Episode([[1.0]] * 4, [0, 1, 0, 0], [0.0] * 4)] for _ in range(3)]
     >>> thetas = [[0.0, 0.0], [1.0, 1.0], [0.5, 0.0]]  # the first two act alike
     >>> BehaviourKernel().matrix(policy, thetas, runs)[0].round(3).tolist()
-    [1.0, 1.0, 0.495]
+    [1.0, 1.0, 0.497]
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from scipy.optimize import direct
 Objective = Callable[[np.ndarray], np.ndarray]
 
 _CANDIDATES, _KEPT, _ROUNDS, _AROUND = 1000, 5, 6, 20
-_DIRECT_CALLS, _XNES_CALLS = 1000, 1200
+_DIRECT_CALLS, _XNES_CALLS = 600, 800
 
 
 def _uniform(n: int, low: np.ndarray, high: np.ndarray, rng: Any) -> np.ndarray:
