@@ -19,7 +19,7 @@ from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
-from octavo.rl.features.grids import TileCoding
+from octavo.rl.features.grids import TileCoding, tile_columns
 from octavo.rl.policy_search.environments import (
     check_env,
     check_episode_count,
@@ -73,8 +73,8 @@ class _TiledQ(CallbackSupportMixin, SoundEstimator):
     }
 
     def _tiles(self, states: np.ndarray) -> np.ndarray:
-        found = self.tiling_.transform(states).indices.reshape(len(states), -1)
-        return np.sort(found, axis=1).astype(np.int64)
+        tiling = self.tiling_
+        return tile_columns(states, tiling.low_, tiling.high_, self.n_tilings, self.n_tiles)
 
     def _start(self, env: Any) -> int:
         check_env(env)
@@ -148,7 +148,14 @@ class _TiledQ(CallbackSupportMixin, SoundEstimator):
             Values.
         """
         check_is_fitted(self, "weights_")
-        tiles = self._tiles(np.asarray(states, dtype=float))
+        states = np.asarray(states, dtype=float)
+        if states.ndim != 2 or states.shape[1] != len(self.tiling_.low_):
+            raise ValueError(
+                f"States must have {len(self.tiling_.low_)} columns; got shape {states.shape}."
+            )
+        if not np.isfinite(states).all():
+            raise ValueError("States must be finite; got NaN or infinity.")
+        tiles = self._tiles(states)
         return self.weights_[:, tiles].sum(axis=2).T
 
     def predict(self, states):

@@ -33,7 +33,7 @@ class Surface:
         """Return the kernel matrix of the evaluated policies, for each setting."""
         raise NotImplementedError
 
-    def rows(self, candidates: np.ndarray, setting: int) -> np.ndarray:
+    def rows(self, candidates: np.ndarray, setting: int, coarse: bool = False) -> np.ndarray:
         """Return kernel values between candidates and evaluated policies."""
         raise NotImplementedError
 
@@ -58,10 +58,11 @@ class BehaviourSurface(Surface):
         D = self.kernel.pair_divergence(self.policy, self.known)  # type: ignore[arg-type]
         return [self.kernel.settled(self.kernel.from_divergence(D))]
 
-    def rows(self, candidates: np.ndarray, setting: int) -> np.ndarray:
-        """Return exp(−αD) from the episodes of the evaluated, in single precision."""
+    def rows(self, candidates: np.ndarray, setting: int, coarse: bool = False) -> np.ndarray:
+        """Return exp(−αD) from the episodes of the evaluated; in single precision if coarse."""
         assert self.known is not None
-        sums = self.kernel.sums(self.policy, candidates, self.known, np.float32)
+        dtype = np.float32 if coarse else np.float64
+        sums = self.kernel.sums(self.policy, candidates, self.known, dtype)
         return self.kernel.from_divergence(self.kernel.divergence_from_sums(sums, self.known))
 
 
@@ -82,7 +83,7 @@ class SquaredExponential(Surface):
         squares = cdist(self.thetas, self.thetas, "sqeuclidean")
         return [np.exp(-0.5 * rho * squares) for rho in self.rhos]
 
-    def rows(self, candidates: np.ndarray, setting: int) -> np.ndarray:
+    def rows(self, candidates: np.ndarray, setting: int, coarse: bool = False) -> np.ndarray:
         """Return kernel values at the chosen ρ."""
         return np.exp(-0.5 * self.rhos[setting] * cdist(candidates, self.thetas, "sqeuclidean"))
 
@@ -107,7 +108,7 @@ class LinearARD(Surface):
         """Return the matrix; it has the rank of the parameters."""
         return [clipped_kernel((self.thetas * self.relevance) @ self.thetas.T)]
 
-    def rows(self, candidates: np.ndarray, setting: int) -> np.ndarray:
+    def rows(self, candidates: np.ndarray, setting: int, coarse: bool = False) -> np.ndarray:
         """Return kernel values."""
         return (candidates * self.relevance) @ self.thetas.T
 
@@ -133,7 +134,7 @@ class GivenKernel(Surface):
         """Return the kernel's matrix."""
         return [np.asarray(self.kernel(self.thetas))]
 
-    def rows(self, candidates: np.ndarray, setting: int) -> np.ndarray:
+    def rows(self, candidates: np.ndarray, setting: int, coarse: bool = False) -> np.ndarray:
         """Return kernel values."""
         return np.asarray(self.kernel(candidates, self.thetas))
 

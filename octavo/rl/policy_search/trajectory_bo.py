@@ -37,6 +37,7 @@ __all__ = ["TrajectoryBO"]
 _MOST_DIRECT = 15  # parameters, beyond which DIRECT is poor (section 5.1)
 _RATIOS = np.array([1e-6, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0])  # noise to amplitude
 _FREE_OF_NOISE = 1e-8
+_SMALLEST = 1e-12  # amplitude, as a share of the mean squared return
 _ROLL_OUTS = 4  # of the simulator for each policy, at least
 
 
@@ -334,6 +335,16 @@ class TrajectoryBO:
             return tried[nearest].amplitude, known, tried[nearest].log_evidence
         return tried[0].amplitude, 0.0, tried[0].log_evidence
 
+    def _chosen(
+        self, matrices: list[np.ndarray], residuals: np.ndarray, y: np.ndarray
+    ) -> tuple[int, float, float]:
+        """Return the kernel setting, amplitude and noise that the evidence prefers."""
+        choices = [self._settings(K, residuals) for K in matrices]
+        setting = int(np.argmax([choice[2] for choice in choices]))
+        smallest = _SMALLEST * float(np.mean(y**2)) + 1e-300  # where nothing is left to explain
+        amplitude, noise, _ = choices[setting]
+        return setting, max(amplitude, smallest), noise
+
     def _fitted(self) -> Process:
         """Fit the process to all that was told (lines 3 to 5 of Algorithm 2)."""
         if self._process is not None:
@@ -343,23 +354,25 @@ class TrajectoryBO:
         if self.world_ is not None:
             self.world_.fit([run for runs in self._episodes for run in runs])
         matrices = self._surface.matrices()
-        choices = [self._settings(K, y) for K in matrices]
-        setting = int(np.argmax([choice[2] for choice in choices]))
-        K, (amplitude, noise, _) = matrices[setting], choices[setting]
-        m = self._prior_mean(thetas)
-        eye = np.eye(len(y))
-        factor = jittered_factor(amplitude * K + noise * eye)
+        setting, amplitude, noise = self._chosen(matrices, y, y)
+        m, eye = self._prior_mean(thetas), np.eye(len(y))
+        factor = jittered_factor(amplitude * matrices[setting] + noise * eye)
         beta = weight_from_factor(factor, y, m)
-        if 0.0 < beta < 1.0:  # η is GP(βm, c(β)k), c(β) = (1 − β)² + β²
-            amplitude *= (1.0 - beta) ** 2 + beta**2
-            factor = jittered_factor(amplitude * K + noise * eye)
+        if beta > 0.0:
+            if self._surface.scaled:  # how far the model errs sets the scale of its errors
+                setting, amplitude, noise = self._chosen(matrices, y - beta * m, y)
+            else:  # η is GP(βm, c(β)k), c(β) = (1 − β)² + β²
+                amplitude *= (1.0 - beta) ** 2 + beta**2
+            factor = jittered_factor(amplitude * matrices[setting] + noise * eye)
         self.beta_ = beta
         self._process = Process(setting, amplitude, noise, factor, beta, y - beta * m)
         return self._process
 
-    def _moments(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _moments(
+        self, thetas: np.ndarray, coarse: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         process = self._fitted()
-        rows = process.amplitude * self._surface.rows(thetas, process.setting)
+        rows = process.amplitude * self._surface.rows(thetas, process.setting, coarse)
         prior = process.amplitude * self._surface.prior(thetas)
         shift, std = posterior_moments(process.factor, process.residuals, rows, prior)
         if process.beta == 0.0:
@@ -425,7 +438,7 @@ class TrajectoryBO:
         top = np.argsort(-np.array(self._values), kind="stable")[:3]
 
         def merit(thetas: np.ndarray) -> np.ndarray:
-            return log_improvement(*self._moments(thetas), best)
+            return log_improvement(*self._moments(thetas, coarse=True), best)
 
         near = np.clip(np.array(self._thetas)[top], self.low, self.high)
         theta = self._maximiser()(merit, self.low, self.high, self._rng, near)
