@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.harness import Contest
-from octavo.rl import BehaviourKernel, Episode, GaussianLinearPolicy, SoftmaxLinearPolicy, TrajectoryBO
+from octavo.rl import (
+    BehaviourKernel,
+    Episode,
+    GaussianLinearPolicy,
+    SoftmaxLinearPolicy,
+    TrajectoryBO,
+)
 
 _N, _T, _CANDIDATES = 100, 200, 1000
 _PART = 20  # candidates that the slow solvers get
@@ -103,7 +109,10 @@ def botorch_search(first, n=25):
 
 def searches_agree(data, answers):
     assert all(value > -1.0 for value in answers.values())
-    return "; ".join(f"{name} reaches {value:.3f}" for name, value in answers.items()) + " (best -0.398)."
+    return (
+        "; ".join(f"{name} reaches {value:.3f}" for name, value in answers.items())
+        + " (best -0.398)."
+    )
 
 
 CONTESTS = [

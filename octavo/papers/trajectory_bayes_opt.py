@@ -186,9 +186,7 @@ def residuals_mend_the_simulator(run: Run) -> float:
 def pole_episodes(seed: int, mean: str, budget: int) -> int:
     """Return how many episodes it takes to balance for 1,000 steps."""
     cart = rl.CartPole()
-    search = rl.TrajectoryBO(
-        cart.make_policy(), (-1, 1), kernel="se", mean=mean, random_state=seed
-    )
+    search = rl.TrajectoryBO(cart.make_policy(), (-1, 1), kernel="se", mean=mean, random_state=seed)
     for k in range(budget):
         search.run(cart, 1)
         if search.history_[-1]["value"] > cart.bonus + 500:

@@ -124,7 +124,9 @@ def plot_policy_kernels(
         axes = plt.subplots(1, len(matrices), figsize=(width, 3.6), squeeze=False)[1][0]
     order = np.argsort(np.asarray(values, dtype=float), kind="stable")
     for ax, (name, K) in zip(axes, matrices.items()):
-        image = ax.imshow(np.asarray(K, float)[np.ix_(order, order)], vmin=0, vmax=1, cmap="viridis")
+        image = ax.imshow(
+            np.asarray(K, float)[np.ix_(order, order)], vmin=0, vmax=1, cmap="viridis"
+        )
         ax.set(title=name, xlabel="policy, by return", xticks=[], yticks=[])
     axes[0].figure.colorbar(image, ax=list(axes), label="kernel value")
     return axes

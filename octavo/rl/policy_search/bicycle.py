@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from octavo.rl.policy_search.policies import SoftmaxLinearPolicy
-from octavo.rl.policy_search.simulator import Simulator, action_columns
+from octavo.rl.policy_search.simulator import Simulator
 
 __all__ = ["Bicycle"]
 

@@ -167,7 +167,9 @@ class LSPI(CallbackSupportMixin, SoundEstimator):
         log: list[tuple[Episode, bool]] = []
         with FitProgress(self, n_episodes, step_name="episode") as progress:
             for k in range(n_episodes):
-                log.append(self._episode(env, n_actions, 1.0 if k < self.batch else self.epsilon, rng))
+                log.append(
+                    self._episode(env, n_actions, 1.0 if k < self.batch else self.epsilon, rng)
+                )
                 self.returns_[k] = log[-1][0].total
                 stop = progress.step()
                 if (k + 1) % self.batch == 0 or k + 1 == n_episodes or stop:

@@ -43,7 +43,9 @@ def by_direct(
 ) -> np.ndarray:
     """Divide rectangles (Jones and others 1993); up to some fifteen parameters."""
     bounds = list(zip(low, high))
-    found = direct(lambda x: -float(f(x[None])[0]), bounds, maxfun=_DIRECT_CALLS, locally_biased=True)
+    found = direct(
+        lambda x: -float(f(x[None])[0]), bounds, maxfun=_DIRECT_CALLS, locally_biased=True
+    )
     return np.clip(found.x, low, high)
 
 

@@ -6,7 +6,7 @@ estimation", JAIR 15:351-381.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks

@@ -31,8 +31,9 @@ class LinearPolicy:
     """What linear policies share: features of states, and parameters as a matrix."""
 
     def __init__(self, n_features: int, n_actions: int, features: Features | None = None) -> None:
-        self.n_features, self.n_actions = _count("n_features", n_features), _count(
-            "n_actions", n_actions
+        self.n_features, self.n_actions = (
+            _count("n_features", n_features),
+            _count("n_actions", n_actions),
         )
         if features is not None and not callable(features):
             raise ValueError(f"features must be a function of states or None; got {features!r}.")

@@ -93,7 +93,9 @@ class _TiledQ(CallbackSupportMixin, SoundEstimator):
 
     def _decode(self, action: int) -> Any:
         """Return what the environment takes; the planar arm wants three bits."""
-        return np.array([action >> 2 & 1, action >> 1 & 1, action & 1]) if self._is_vector else action
+        return (
+            np.array([action >> 2 & 1, action >> 1 & 1, action & 1]) if self._is_vector else action
+        )
 
     def _episode(self, env, n_actions, epsilon, rng):
         """Act and learn until the end; return the episode, how it ended, and ε."""
@@ -397,7 +399,10 @@ class DynaQ(_TiledQ):
         if not self.n_planning:
             return
         self.model_.fit(
-            [Episode(e.states_with_last(), self._as_vectors(e.actions), e.rewards) for e in episodes]
+            [
+                Episode(e.states_with_last(), self._as_vectors(e.actions), e.rewards)
+                for e in episodes
+            ]
         )
         visited = np.vstack([e.states for e in episodes])
         states = visited[rng.randint(len(visited), size=self.n_planning)]

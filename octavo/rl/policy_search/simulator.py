@@ -65,8 +65,10 @@ class Simulator:
     def check_action(self, action: Any) -> np.ndarray:
         """Return an action as a row; whole numbers from 0 by default."""
         value = np.asarray(action)
-        if value.size != 1 or value.dtype.kind not in "biuf" or value.ravel()[0] not in range(
-            self.n_actions
+        if (
+            value.size != 1
+            or value.dtype.kind not in "biuf"
+            or value.ravel()[0] not in range(self.n_actions)
         ):
             raise ValueError(f"An action must be one of 0..{self.n_actions - 1}; got {action!r}.")
         return value.reshape(1).astype(np.int64)
@@ -95,7 +97,13 @@ class Simulator:
     # -- many policies at once -----------------------------------------------------------------
 
     def roll_outs(
-        self, policy: Any, thetas: Any, n_episodes: int = 1, *, random_state: Any = None, **options: Any
+        self,
+        policy: Any,
+        thetas: Any,
+        n_episodes: int = 1,
+        *,
+        random_state: Any = None,
+        **options: Any,
     ) -> RollOuts:
         """Roll out every row of thetas so many times, all in lock step.
 
@@ -118,10 +126,9 @@ class Simulator:
         self, policy: Any, thetas: Any, n_episodes: int = 1, *, random_state: Any = None
     ) -> list[list[Episode]]:
         """Return a list of recorded episodes for every row of thetas."""
-        found = self.roll_outs(
-            policy, thetas, n_episodes, random_state=random_state, record=True
-        )
-        assert found.states is not None and found.actions is not None
+        found = self.roll_outs(policy, thetas, n_episodes, random_state=random_state, record=True)
+        assert found.states is not None
+        assert found.actions is not None
         assert found.rewards is not None
         flat = [
             Episode(found.states[i, : n + 1], found.actions[i, :n], found.rewards[i, :n])

@@ -71,7 +71,9 @@ def check_episodes(thetas: Any, episodes: Any) -> tuple[np.ndarray, list[list[Ep
     except TypeError:
         raise ValueError("episodes must be a list of episodes for each row of thetas.") from None
     if len(lists) != len(thetas):
-        raise ValueError(f"{len(thetas)} policies need as many lists of episodes; got {len(lists)}.")
+        raise ValueError(
+            f"{len(thetas)} policies need as many lists of episodes; got {len(lists)}."
+        )
     for j, each in enumerate(lists):
         if not each or not all(isinstance(e, Episode) for e in each):
             raise ValueError(f"Policy {j} needs a list of at least one Episode.")
@@ -175,7 +177,9 @@ def softmax_table(steps: Steps, dtype: Any) -> SoftmaxTable:
     return SoftmaxTable(made, own, own_exp, entropy, taken)  # type: ignore[arg-type]
 
 
-def _pass(logits: np.ndarray, table: SoftmaxTable, bounds: np.ndarray, cap: float, out: Any) -> None:
+def _pass(
+    logits: np.ndarray, table: SoftmaxTable, bounds: np.ndarray, cap: float, out: Any
+) -> None:
     """Turn the logits (n_block, n_actions, n_steps) of a block into sums, in place."""
     logits -= logits.max(axis=1, keepdims=True)
     exps = np.exp(logits)

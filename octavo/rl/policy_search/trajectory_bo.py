@@ -368,9 +368,7 @@ class TrajectoryBO:
         self._process = Process(setting, amplitude, noise, factor, beta, y - beta * m)
         return self._process
 
-    def _moments(
-        self, thetas: np.ndarray, coarse: bool = False
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _moments(self, thetas: np.ndarray, coarse: bool = False) -> tuple[np.ndarray, np.ndarray]:
         process = self._fitted()
         rows = process.amplitude * self._surface.rows(thetas, process.setting, coarse)
         prior = process.amplitude * self._surface.prior(thetas)

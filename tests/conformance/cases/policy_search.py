@@ -35,17 +35,25 @@ CASES = [
         fit=lambda m: m.fit([RUN]),
         query=lambda m: m.predict(STATES, np.zeros(21))[0],
         bad=[
-            ("NaN", lambda m: m.fit([Episode(STATES * np.nan, RUN.actions, RUN.rewards)]),
-             ValueError, "NaN"),
+            (
+                "NaN",
+                lambda m: m.fit([Episode(STATES * np.nan, RUN.actions, RUN.rewards)]),
+                ValueError,
+                "NaN",
+            ),
             ("empty", lambda m: m.fit([]), ValueError, "at least one"),
-            ("shape", lambda m: m.fit([Episode(STATES[:3], RUN.actions, RUN.rewards)]),
-             ValueError, "states"),
+            (
+                "shape",
+                lambda m: m.fit([Episode(STATES[:3], RUN.actions, RUN.rewards)]),
+                ValueError,
+                "states",
+            ),
             ("type", lambda m: m.fit(["a"]), ValueError, "Episode"),
             ("option", lambda m: m.set_params(alpha=-1).fit([RUN]), ValueError, "'alpha'"),
         ],
         unfitted=[lambda m: m.predict(STATES, np.zeros(21))],
         iterative=False,
-    ),  # fmt: skip
+    ),
     Case(
         make=lambda: OLPOMDP(CAR.make_policy(), random_state=0),
         fit=lambda m: m.fit(CAR, 2),

@@ -12,7 +12,9 @@ def test_rows_end_on_their_own():
         following = states + actions[:, None]
         return following, states[:, 0], following[:, 0] >= 4.0
 
-    found = roll_out(step, lambda rows, s, t: np.ones(len(rows)), starts, 10, gamma=0.5, record=True)
+    found = roll_out(
+        step, lambda rows, s, t: np.ones(len(rows)), starts, 10, gamma=0.5, record=True
+    )
     assert found.lengths.tolist() == [4, 2, 1]
     np.testing.assert_allclose(found.totals, [0 + 0.5 + 0.5 + 0.375, 2 + 1.5, 9.0])
     assert found.states[0, :5, 0].tolist() == [0, 1, 2, 3, 4]

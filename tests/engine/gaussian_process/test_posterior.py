@@ -80,5 +80,6 @@ def test_improvement_by_quadrature_and_far_in_the_tail():
     series = norm.pdf(u) * (1 / u**2 - 3 / u**4 + 15 / u**6 - 105 / u**8 + 945 / u**10)
     assert improvement(np.array(u), np.array(1.0), 0.0) == pytest.approx(series, rel=1e-5)
     far = log_improvement(np.array([-1e4, -2e4]), np.ones(2), 0.0)
-    assert np.isfinite(far).all() and far[0] > far[1]
+    assert np.isfinite(far).all()
+    assert far[0] > far[1]
     np.testing.assert_array_equal(improvement(np.array([1.0, -1.0]), np.zeros(2), 0.0), [1.0, 0.0])

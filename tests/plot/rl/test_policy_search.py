@@ -26,7 +26,9 @@ def closed_figures():
 
 @pytest.fixture
 def search():
-    made = TrajectoryBO(GaussianLinearPolicy(1, 1), (-1, 1), RBF(0.5), lambda t: t[:, 0], noise=1e-6)
+    made = TrajectoryBO(
+        GaussianLinearPolicy(1, 1), (-1, 1), RBF(0.5), lambda t: t[:, 0], noise=1e-6
+    )
     for theta in (-0.5, 0.5):
         made.tell([theta], [Episode([[0.0]], [[0.0]], [theta])])
     return made

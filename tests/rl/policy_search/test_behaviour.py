@@ -24,7 +24,9 @@ T = 4
 def random_mdp(seed, n_states=3, n_actions=2):
     rng = np.random.RandomState(seed)
     P = rng.dirichlet(np.ones(n_states), (n_actions, n_states))
-    return FiniteMDP(P, rng.normal(size=(n_states, n_actions)), start=rng.dirichlet(np.ones(n_states)))
+    return FiniteMDP(
+        P, rng.normal(size=(n_states, n_actions)), start=rng.dirichlet(np.ones(n_states))
+    )
 
 
 def table_policy(n_states=3, n_actions=2):
@@ -140,7 +142,9 @@ def test_the_papers_sums(recorded):
     _, policy, old, new, _, runs = recorded
     kernel, few = BehaviourKernel(0.1, divergence="paper"), runs[:3]
     ratio = [
-        (policy.log_prob(new, r.states, r.actions) - policy.log_prob(old, r.states, r.actions)).sum()
+        (
+            policy.log_prob(new, r.states, r.actions) - policy.log_prob(old, r.states, r.actions)
+        ).sum()
         for r in few
     ]
     D = sum(np.exp(l) * l - l for l in ratio)
@@ -203,7 +207,9 @@ def test_per_step_and_thinned_sums():
 def test_estimated_matrices_are_positive_semidefinite():
     rng = np.random.RandomState(0)
     policy = SoftmaxLinearPolicy(2, 2)
-    runs = [[Episode(rng.normal(size=(6, 2)), rng.randint(2, size=6), np.zeros(6))] for _ in range(12)]
+    runs = [
+        [Episode(rng.normal(size=(6, 2)), rng.randint(2, size=6), np.zeros(6))] for _ in range(12)
+    ]
     for kind in ("sqrt", "paper"):
         K = BehaviourKernel(divergence=kind).matrix(policy, rng.normal(size=(12, 4)) * 2, runs)
         assert np.linalg.eigvalsh(K)[0] > -1e-10

@@ -39,7 +39,9 @@ def test_scores_are_gradients_and_draws_follow_the_law(policy):
     rows = (np.tile(theta, (20_000, 1)), np.tile(state, (20_000, 1)))
     drawn = policy.choose(*rows, policy.noise(rng, (20_000,)))
     if isinstance(policy, GaussianLinearPolicy):
-        np.testing.assert_allclose(drawn.mean(axis=0), policy.mean(theta, state[None])[0], atol=0.03)
+        np.testing.assert_allclose(
+            drawn.mean(axis=0), policy.mean(theta, state[None])[0], atol=0.03
+        )
         np.testing.assert_allclose(drawn.std(axis=0), 0.7, atol=0.02)
     else:
         code = drawn if drawn.ndim == 1 else drawn @ [3, 1]

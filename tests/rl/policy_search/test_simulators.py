@@ -15,7 +15,8 @@ def test_interface_repeats_and_ends(cls):
     theta = np.random.RandomState(0).uniform(-1, 1, policy.n_params)
     one, two = (record_episode(env, policy, theta, random_state=4) for _ in range(2))
     np.testing.assert_array_equal(one.states, two.states)
-    assert len(one) <= 30 and np.isfinite(one.states).all()
+    assert len(one) <= 30
+    assert np.isfinite(one.states).all()
     assert one.states.shape[1] == env.n_variables
     fresh = cls(horizon=3)
     with pytest.raises(ValueError, match="reset"):
@@ -88,7 +89,9 @@ def test_cart_pole_pays_for_the_whole_time():
     cart = CartPole(horizon=50, bonus=7.0)
     policy = cart.make_policy(scale=0.0)
     run = record_episode(cart, policy, [0.1, 0.1, 0.9, 0.5], random_state=0)
-    assert len(run) == 50 and run.rewards[-1] > 7.0 and run.rewards[:-1].max() <= 1.0
+    assert len(run) == 50
+    assert run.rewards[-1] > 7.0
+    assert run.rewards[:-1].max() <= 1.0
 
 
 def test_arm_reaches_by_plane_geometry():
@@ -101,7 +104,8 @@ def test_arm_reaches_by_plane_geometry():
     assert not ended[0]
     near = np.array([[0.0, 0.0, 0.0, 3.0, 0.0]])
     reached = PlanarArm(goal=(3.0, 0.0)).transition(near, np.array([[1, 0, 1]]))
-    assert reached[2][0] and reached[1][0] > 9.9
+    assert reached[2][0]
+    assert reached[1][0] > 9.9
 
 
 def test_bicycle_falls_as_a_pendulum_and_stands_when_straight():

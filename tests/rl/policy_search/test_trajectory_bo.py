@@ -106,7 +106,9 @@ def test_weighted_mean_is_the_dense_formula():
     y = np.array([h["value"] for h in search.history_])
     m = search.mean(X)
     K, noise = RBF(0.5)(X), 1e-4 * np.eye(6)
-    beta = float(np.clip(y @ np.linalg.solve(K + noise, m) / (m @ np.linalg.solve(K + noise, m)), 0, 1))
+    beta = float(
+        np.clip(y @ np.linalg.solve(K + noise, m) / (m @ np.linalg.solve(K + noise, m)), 0, 1)
+    )
     assert 0 < beta < 1
     c = (1 - beta) ** 2 + beta**2
     Z = np.linspace(-2, 2, 9)[:, None]
@@ -212,12 +214,15 @@ def test_other_kernels_run(kernel):
     search = TrajectoryBO(car.make_policy(), (-1, 1), kernel=kernel, n_init=22, random_state=0)
     search.run(car, 23)
     mean, std = search.posterior(np.zeros((2, 16)), return_std=True)
-    assert np.isfinite(mean).all() and (std > 0).all()
+    assert np.isfinite(mean).all()
+    assert (std > 0).all()
 
 
 def test_model_and_behaviour_combined():
     car = MountainCar(horizon=50)
-    world = LinearWorldModel(car.good_transition_features, car.reward_features, terminal=car.is_terminal)
+    world = LinearWorldModel(
+        car.good_transition_features, car.reward_features, terminal=car.is_terminal
+    )
     search = TrajectoryBO(car.make_policy(), (-1, 1), mean=world, n_init=3, random_state=0)
     search.run(car, 4)
     assert 0.9 < search.beta_ <= 1.0  # every policy costs 50, and the model says so
@@ -246,4 +251,4 @@ def test_bad_input_is_met_by_sentences():
     with pytest.raises(ValueError, match="finite"):
         search.tell([np.nan, 0.0], told(1.0))
     with pytest.raises(ValueError, match="Nothing was told"):
-        search.best_params_  # noqa: B018
+        search.best_params_
