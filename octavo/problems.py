@@ -620,10 +620,10 @@ PROBLEMS = (
         "policy-search",
         "Tune a controller when every trial is expensive",
         (
-            "A few dozen trials: `TrajectoryBO`, with a learnt simulator (`LinearWorldModel`) or by "
-            "what policies do (`BehaviourKernel`).",
+            "A few dozen trials: `TrajectoryBO`, with a learnt simulator (`LinearWorldModel`) or "
+            "by what policies do (`BehaviourKernel`).",
             "Hundreds to thousands of episodes: `LSPI`, `QLearningCMAC`, `DynaQ`, `OLPOMDP`.",
-            "Problems to try them on: `MountainCar`, `Acrobot`, `CartPole`, `PlanarArm`, `Bicycle`.",
+            "To try them on: `MountainCar`, `Acrobot`, `CartPole`, `PlanarArm`, `Bicycle`.",
         ),
         "Nothing in scikit-learn; botorch has the optimiser without trajectories.",
         (

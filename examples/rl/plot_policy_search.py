@@ -9,7 +9,7 @@ parameters alone is compared with one whose prior mean is a simulator, learnt fr
 import matplotlib.pyplot as plt
 import numpy as np
 
-from octavo.plot import plot_model_weight, plot_policy_search
+from octavo.plot import plot_model_weight, plot_policy_search, plot_return_posterior
 from octavo.rl import CartPole, TrajectoryBO
 
 cart, n_trials = CartPole(horizon=400), 9
@@ -29,8 +29,6 @@ fig.tight_layout()
 
 # %%
 # What is believed of the return along one parameter, the gain on the angle, and the best policy.
-
-from octavo.plot import plot_return_posterior
 
 plot_return_posterior(search, np.linspace(-1, 1, 60), parameter=2)
 print("best parameters:", search.best_params_.round(2), "return:", round(search.best_value_))

@@ -17,7 +17,7 @@ PAPER = Paper(
     authors="A. Wilson, A. Fern and P. Tadepalli",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=("divergence-bounds-returns", "weighing-a-bad-simulator", "model-balances-the-pole"),
+    headlines=("divergence-bounds-returns", "weighing-a-bad-simulator"),
     tables={
         "Table 1": "(features of the domains: they are those of the simulators)",
         "Figure 3": "residuals-mend-the-simulator",
@@ -148,7 +148,7 @@ def error(belief: np.ndarray, truth: np.ndarray) -> float:
 
 
 @PAPER.claim(
-    says="A simulator that underestimates all policies is discounted, and the mean is better for it",
+    says="A simulator that underestimates all policies is discounted, and the mean gains by it",
     published="β = 0.1 estimates the true function more accurately than β = 1",
     where="Figure 4",
     kind="ordering",
@@ -264,7 +264,7 @@ def behaviour_beats_parameters_uphill(run: Run) -> float:
     published=4.0,
     where="Section 5.2 and Figure 5",
     kind="own",
-    seeds=SEEDS,
+    seeds=(0, 1),
     full_seeds=FORTY,
     unit="episodes",
     expect=at_most(10.0, because="five first policies, then one that the model recommends"),

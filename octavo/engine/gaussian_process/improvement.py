@@ -11,7 +11,7 @@ _ROOT_HALF, _ROOT_TWO_PI = np.sqrt(0.5), np.sqrt(2 * np.pi)
 
 
 def improvement(mean: Floats, std: Floats, best: float) -> Floats:
-    """Return E[max(f − best, 0)] of normal variables; where the deviation is 0, max(mean − best, 0).
+    """Return E[max(f − best, 0)] of normal variables; max(mean − best, 0) without deviation.
 
     σ(uΦ(u) + φ(u)) with u = (μ − best)/σ. Below u = −3 its two terms nearly cancel, and Mills'
     ratio takes their place: φ(u)(1 + u Φ(u)/φ(u)).

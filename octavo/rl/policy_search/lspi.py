@@ -41,7 +41,9 @@ def fitted_values(X, X_next, actions, rewards, ended, n_actions, gamma, alpha, m
     base = alpha * max(size, 1e-300) * np.eye(n_actions * p)
     for a, r in enumerate(rows):
         base[a * p : (a + 1) * p, a * p : (a + 1) * p] += X[r].T @ X[r]
-    for n_iter in range(1, max_iter + 1):
+    n_iter = 0
+    while n_iter < max_iter:
+        n_iter += 1
         greedy = (X_next @ w.T).argmax(axis=1)
         A = base.copy()
         for a, r in enumerate(rows):

@@ -4,7 +4,7 @@ Steps of all episodes of all evaluated policies are stacked once. For a block of
 matrix product gives all logits, numpy's vector instructions the exponentials, and a compiled pass
 the sums of every episode:
 
-- ``forward``, Σ_t w_t KL(π_new(·|s_t) ‖ π_j(·|s_t)) with w_t the clipped weight of the steps before,
+- ``forward``, Σ_t w_t KL(π_new(·|s_t) ‖ π_j(·|s_t)) with w_t the clipped weight of steps before,
 - ``backward``, Σ_t KL(π_j(·|s_t) ‖ π_new(·|s_t)),
 - ``log_ratio``, ℓ = Σ_t ln π_new(a_t|s_t) − ln π_j(a_t|s_t).
 """

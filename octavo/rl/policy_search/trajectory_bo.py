@@ -145,7 +145,7 @@ class TrajectoryBO:
     --------
     >>> from octavo.rl import CartPole, TrajectoryBO
     >>> cart = CartPole(horizon=200)
-    >>> search = TrajectoryBO(cart.make_policy(), (-1, 1), kernel="se", mean="model", random_state=0)
+    >>> search = TrajectoryBO(cart.make_policy(), (-1, 1), "se", "model", random_state=0)
     >>> print(search.run(cart, 8).best_value_ > 200)  # upright to the end
     True
     """
@@ -172,7 +172,8 @@ class TrajectoryBO:
             raise ValueError(f"acq must be 'ei' or 'ei_mean'; got {acq!r}.")
         if acq_optimizer not in ("auto", *MAXIMISERS):
             raise ValueError(
-                f"acq_optimizer must be 'auto' or one of {tuple(MAXIMISERS)}; got {acq_optimizer!r}."
+                f"acq_optimizer must be 'auto' or one of {tuple(MAXIMISERS)}; got "
+                f"{acq_optimizer!r}."
             )
         automatic = isinstance(noise, str) and noise == "auto"
         if not automatic and (not isinstance(noise, Real) or not 0 <= noise < np.inf):

@@ -68,9 +68,13 @@ def test_profiled_evidence_is_the_best_of_the_dense_ones():
     assert found.log_evidence == pytest.approx(dense, abs=1e-7)
 
 
+def expected_gain(mean, std, best):
+    return quad(lambda f: (f - best) * norm.pdf(f, mean, std), best, best + 30 * std)[0]
+
+
 def test_improvement_by_quadrature_and_far_in_the_tail():
     for mean, std, best in ((0.3, 0.5, 1.0), (2.0, 1.5, 1.0), (-3.0, 0.8, 0.0)):
-        area = quad(lambda f: (f - best) * norm.pdf(f, mean, std), best, best + 30 * std)[0]
+        area = expected_gain(mean, std, best)
         assert improvement(np.array(mean), np.array(std), best) == pytest.approx(area, rel=1e-7)
         assert log_improvement(np.array(mean), np.array(std), best) == pytest.approx(
             np.log(area), abs=1e-7

@@ -239,6 +239,6 @@ def test_bad_input_is_met_by_sentences():
         Episode([[1.0]], [0], [np.nan])
     with pytest.raises(ValueError, match="kl_ij"):
         policy_divergence_bound(-1.0, 0.0, 1.0)
+    far = [[Episode([[1.0]] * 200, [0] * 200, [0.0] * 200)]] * 2
     with pytest.warns(UserWarning, match="unlike"):
-        far = [[Episode([[1.0]] * 200, [0] * 200, [0.0] * 200)]] * 2
         BehaviourKernel().matrix(policy, [[0.0, 0.0], [0.0, 5.0]], far)
