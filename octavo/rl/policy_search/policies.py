@@ -40,6 +40,12 @@ class LinearPolicy:
         self.features = features
         self.n_params = self.n_features * self.n_actions
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.n_features, self.n_actions))
+
     def describe(self, states: Any) -> np.ndarray:
         """Return the features of states, one row each."""
         states = np.asarray(states, dtype=float)
