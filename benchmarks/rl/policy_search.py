@@ -29,7 +29,7 @@ def rows_problem():
 
 def octavo_rows(data, kernel=None, dtype=np.float32):
     policy, thetas, runs, candidates = data
-    kernel = kernel or BehaviourKernel()
+    kernel = kernel or BehaviourKernel(normalize="per_step")
     steps = kernel.steps(policy, thetas, runs)
     sums = kernel.sums(policy, candidates, steps, dtype)
     return kernel.from_divergence(kernel.divergence_from_sums(sums, steps))
@@ -40,7 +40,7 @@ def octavo_double_rows(data):
 
 
 def octavo_thin_rows(data):
-    return octavo_rows(data, BehaviourKernel(thin=10))
+    return octavo_rows(data, BehaviourKernel(normalize="per_step", thin=10))
 
 
 def loop_rows(data):
@@ -54,7 +54,7 @@ def loop_rows(data):
             weight = np.exp(np.concatenate([[0.0], np.cumsum(mine[at] - own[at])[:-1]]))
             ahead = np.minimum(weight, 10.0) @ (np.exp(mine) * (mine - own)).sum(axis=1)
             behind = (np.exp(own) * (own - mine)).sum()
-            out[c, j] = np.exp(-np.sqrt(max(ahead, 0)) - np.sqrt(max(behind, 0)))
+            out[c, j] = np.exp(-np.sqrt(max(ahead, 0) / _T) - np.sqrt(max(behind, 0) / _T))
     return out
 
 

@@ -65,7 +65,7 @@ def jittered_factor(K: Floats) -> Factor:
     size = float(np.mean(np.diag(K))) if len(K) else 1.0
     for share in LADDER:
         try:
-            lower = np.linalg.cholesky(K + share * size * np.eye(len(K)))
+            lower: Floats = np.linalg.cholesky(K + share * size * np.eye(len(K))).astype(float)
         except np.linalg.LinAlgError:
             continue
         return Factor(lower, share * size)

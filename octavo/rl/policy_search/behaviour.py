@@ -91,13 +91,13 @@ class BehaviourKernel:
 
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: Any = 1.0,
         divergence: str = "sqrt",
         estimator: str = "per_decision",
-        w_max: float = 10.0,
+        w_max: Any = 10.0,
         normalize: str | None = None,
         *,
-        thin: int = 1,
+        thin: Any = 1,
     ) -> None:
         if not isinstance(alpha, Real) or not 0 < alpha < np.inf:
             raise ValueError(f"alpha must be a positive number; got {alpha!r}.")

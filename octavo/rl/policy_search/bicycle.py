@@ -84,7 +84,7 @@ class Bicycle(Simulator):
     low = np.array([-_FALLEN, -1.0, -_TURNED, -4.0, -np.pi, -50.0, -50.0, -50.0, -50.0])
     high = -low
 
-    def __init__(self, horizon: int = 60_000, gamma: float = 0.99, noise: float = 0.02) -> None:
+    def __init__(self, horizon: int = 60_000, gamma: Any = 0.99, noise: Any = 0.02) -> None:
         super().__init__(horizon)
         for name, value in (("gamma", gamma), ("noise", noise)):
             if not isinstance(value, Real) or not 0 <= value <= 1:

@@ -148,7 +148,8 @@ def record_episode(env, policy, theta, *, horizon=None, random_state=None):
     if not np.isfinite(theta).all():
         raise ValueError(f"theta must be finite; got {theta}.")
     state = np.atleast_1d(env.reset(seed=int(rng.randint(2**31 - 1)))[0]).astype(float)
-    states, actions, rewards, done = [state], [], [], False
+    states, actions, done = [state], [], False
+    rewards: list[float] = []
     while not done and (horizon is None or len(rewards) < horizon):
         action = policy.act(theta, state, rng)
         seen, reward, terminated, truncated, _ = env.step(action)

@@ -218,7 +218,7 @@ class GaussianLinearPolicy(LinearPolicy):
         n_features: int,
         n_actions: int,
         features: Features | None = None,
-        scale: float = 1.0,
+        scale: Any = 1.0,
     ) -> None:
         super().__init__(n_features, n_actions, features)
         if not isinstance(scale, Real) or not 0 <= scale < np.inf:

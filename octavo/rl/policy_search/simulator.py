@@ -35,7 +35,7 @@ class Simulator:
     n_actions: int
     gamma = 1.0
 
-    def __init__(self, horizon: int) -> None:
+    def __init__(self, horizon: Any) -> None:
         if not isinstance(horizon, Integral) or isinstance(horizon, bool) or horizon < 1:
             raise ValueError(f"horizon must be a whole number of at least 1; got {horizon!r}.")
         self.horizon = int(horizon)

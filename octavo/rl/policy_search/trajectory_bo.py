@@ -156,10 +156,10 @@ class TrajectoryBO:
         bounds: Any,
         kernel: Any = "bbk",
         mean: Any = "zero",
-        n_episodes: int = 1,
+        n_episodes: Any = 1,
         acq: str = "ei",
         acq_optimizer: str = "auto",
-        n_init: int = 5,
+        n_init: Any = 5,
         noise: Any = "auto",
         random_state: Any = None,
     ) -> None:
@@ -452,7 +452,7 @@ class TrajectoryBO:
                 env.transition_features, env.reward_features, terminal=env.is_terminal
             )
 
-    def run(self, env: Any, n_iter: int, *, tol: float = 0.0) -> Self:
+    def run(self, env: Any, n_iter: Any, *, tol: float = 0.0) -> Self:
         """Evaluate so many policies in an environment.
 
         Parameters
