@@ -7,14 +7,14 @@ optimization for reinforcement learning", JMLR 15:253-282, sections 4.1 and 4.2.
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from octavo.engine.estimators.checked import checked
 from octavo.engine.gaussian_process.posterior import clipped_kernel
-from octavo.rl.policy_search.policies import SoftmaxLinearPolicy
+from octavo.rl.policy_search.policies import SoftmaxLinearPolicy, is_real
 from octavo.rl.policy_search.step_sums import (
     BACKWARD,
     FORWARD,
@@ -99,9 +99,9 @@ class BehaviourKernel:
         *,
         thin: Any = 1,
     ) -> None:
-        if not isinstance(alpha, Real) or not 0 < alpha < np.inf:
+        if not is_real(alpha) or not 0 < alpha < np.inf:
             raise ValueError(f"alpha must be a positive number; got {alpha!r}.")
-        if not isinstance(w_max, Real) or not w_max >= 1:
+        if not is_real(w_max) or not w_max >= 1:
             raise ValueError(f"w_max must be a number of at least 1; got {w_max!r}.")
         if not isinstance(thin, Integral) or thin < 1:
             raise ValueError(f"thin must be a whole number of at least 1; got {thin!r}.")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from octavo.rl.policy_search.policies import SoftmaxLinearPolicy
+from octavo.rl.policy_search.policies import SoftmaxLinearPolicy, is_real
 from octavo.rl.policy_search.simulator import Simulator
 
 __all__ = ["Bicycle"]
@@ -87,7 +86,7 @@ class Bicycle(Simulator):
     def __init__(self, horizon: int = 60_000, gamma: Any = 0.99, noise: Any = 0.02) -> None:
         super().__init__(horizon)
         for name, value in (("gamma", gamma), ("noise", noise)):
-            if not isinstance(value, Real) or not 0 <= value <= 1:
+            if not is_real(value) or not 0 <= value <= 1:
                 raise ValueError(f"{name} must lie in [0, 1]; got {value!r}.")
         self.gamma, self.noise = float(gamma), float(noise)
 

@@ -21,6 +21,11 @@ __all__ = ["GaussianLinearPolicy", "MultiControllerPolicy", "SoftmaxLinearPolicy
 Features = Callable[[np.ndarray], np.ndarray]
 
 
+def is_real(value: Any) -> bool:
+    """Whether a value is a real number."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def _count(name: str, value: Any) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
@@ -221,7 +226,7 @@ class GaussianLinearPolicy(LinearPolicy):
         scale: Any = 1.0,
     ) -> None:
         super().__init__(n_features, n_actions, features)
-        if not isinstance(scale, Real) or not 0 <= scale < np.inf:
+        if not is_real(scale) or not 0 <= scale < np.inf:
             raise ValueError(f"scale must be a number of at least 0; got {scale!r}.")
         self.scale = float(scale)
 

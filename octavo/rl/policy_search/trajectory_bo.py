@@ -11,7 +11,7 @@ optimization for reinforcement learning", JMLR 15:253-282; Algorithms 1 and 2.
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -29,6 +29,7 @@ from octavo.engine.gaussian_process.posterior import (
 from octavo.rl.policy_search.acquisition import weight_from_factor
 from octavo.rl.policy_search.episodes import Episode, record_episode
 from octavo.rl.policy_search.maximisers import MAXIMISERS
+from octavo.rl.policy_search.policies import is_real
 from octavo.rl.policy_search.surfaces import make_surface
 from octavo.rl.policy_search.world_model import LinearWorldModel
 
@@ -176,7 +177,7 @@ class TrajectoryBO:
                 f"{acq_optimizer!r}."
             )
         automatic = isinstance(noise, str) and noise == "auto"
-        if not automatic and (not isinstance(noise, Real) or not 0 <= noise < np.inf):
+        if not automatic and (not is_real(noise) or not 0 <= noise < np.inf):
             raise ValueError(f"noise must be 'auto' or a variance of at least 0; got {noise!r}.")
         self.policy, self.bounds, self.kernel, self.mean = policy, bounds, kernel, mean
         self.n_episodes, self.n_init = int(n_episodes), int(n_init)
