@@ -19,11 +19,11 @@ PAPER = Paper(
     venue="Journal of Machine Learning Research 15",
     headlines=("divergence-bounds-returns", "weighing-a-bad-simulator"),
     tables={
-        "Table 1": "(features of the domains: they are those of the simulators)",
+        "Table 1": "[features of the domains: they are those of the simulators]",
         "Figure 3": "residuals-mend-the-simulator",
         "Figure 4": "weighing-a-bad-simulator",
         "Figure 5": "behaviour-beats-parameters-uphill good-model-climbs-at-once",
-        "Figure 6": "(acrobot: curves without numbers, and days of roll-outs for 40 runs)",
+        "Figure 6": "[acrobot: curves without numbers, which 40 runs of hours would have to match]",
         "Figure 7": "model-balances-the-pole model-beats-none-on-the-pole",
         "Figure 8": "behaviour-finds-the-point",
         "Figure 9": "behaviour-fails-on-the-bicycle",
