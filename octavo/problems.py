@@ -617,6 +617,27 @@ PROBLEMS = (
         "rl/plot_evaluators_least_squares_td",
     ),
     Problem(
+        "policy-search",
+        "Tune a controller when every trial is expensive",
+        (
+            "A few dozen trials: `TrajectoryBO`, with a learnt simulator (`LinearWorldModel`) or "
+            "by what policies do (`BehaviourKernel`).",
+            "Hundreds to thousands of episodes: `LSPI`, `QLearningCMAC`, `DynaQ`, `OLPOMDP`.",
+            "To try them on: `MountainCar`, `Acrobot`, `CartPole`, `PlanarArm`, `Bicycle`.",
+        ),
+        "Nothing in scikit-learn; botorch has the optimiser without trajectories.",
+        (
+            "policy search",
+            "bayesian optimisation",
+            "bayesian optimization",
+            "controller tuning",
+            "robot",
+            "few episodes",
+            "mountain car",
+        ),
+        "rl/plot_policy_search",
+    ),
+    Problem(
         "tagging",
         "Label every element of a sequence, or cut it into segments",
         (

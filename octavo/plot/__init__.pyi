@@ -233,6 +233,10 @@ from octavo.plot.rl.evaluators import plot_objective_paths as plot_objective_pat
 from octavo.plot.rl.evaluators import plot_parameter_map as plot_parameter_map
 from octavo.plot.rl.evaluators import plot_trace_weights as plot_trace_weights
 from octavo.plot.rl.evaluators import plot_value_band as plot_value_band
+from octavo.plot.rl.policy_search import plot_model_weight as plot_model_weight
+from octavo.plot.rl.policy_search import plot_policy_kernels as plot_policy_kernels
+from octavo.plot.rl.policy_search import plot_policy_search as plot_policy_search
+from octavo.plot.rl.policy_search import plot_return_posterior as plot_return_posterior
 from octavo.plot.rl.processes import plot_error_by_lambda as plot_error_by_lambda
 from octavo.plot.rl.processes import plot_lasso_td_path as plot_lasso_td_path
 from octavo.plot.rl.processes import plot_spectral_radius as plot_spectral_radius

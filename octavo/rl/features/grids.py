@@ -177,6 +177,18 @@ class RBFGridFeatures(StateFeatures):
         return np.column_stack([made, np.ones(len(X))]) if self.bias else made
 
 
+def tile_columns(X, low, high, n_tilings, n_tiles):
+    """Return the number of the tile that each state falls in, one column a tiling."""
+    d = X.shape[1]
+    unit = np.clip((X - low) / (high - low), 0.0, 1.0) * n_tiles
+    # Odd multiples of the shift differ between variables, so that the diagonals of the
+    # tilings do not align (Miller and Glanz 1996).
+    shift = np.outer(np.arange(n_tilings), 2 * np.arange(d) + 1) / n_tilings % 1.0
+    tile = np.floor(np.minimum(unit, n_tiles * (1 - 1e-12))[:, None, :] + shift)
+    strides = float(n_tiles + 1) ** np.arange(d)[::-1]
+    return (tile @ strides).astype(np.int64) + np.arange(n_tilings) * (n_tiles + 1) ** d
+
+
 class TileCoding(StateFeatures):
     """Indicators of the tiles that a state falls in, for several grids shifted against each other.
 
@@ -279,15 +291,8 @@ class TileCoding(StateFeatures):
             Features.
         """
         X = self._states(X)
-        n, d = X.shape
-        unit = np.clip((X - self.low_) / (self.high_ - self.low_), 0.0, 1.0) * self.n_tiles
-        # Odd multiples of the shift differ between variables, so that the diagonals of the
-        # tilings do not align (Miller and Glanz 1996).
-        shift = np.outer(np.arange(self.n_tilings), 2 * np.arange(d) + 1) / self.n_tilings % 1.0
-        tile = np.floor(np.minimum(unit, self.n_tiles * (1 - 1e-12))[:, None, :] + shift)
-        strides = float(self.n_tiles + 1) ** np.arange(d)[::-1]
-        per_tiling = (self.n_tiles + 1) ** d
-        columns = (tile @ strides).astype(np.int64) + np.arange(self.n_tilings) * per_tiling
+        n = len(X)
+        columns = tile_columns(X, self.low_, self.high_, self.n_tilings, self.n_tiles)
         rows = np.repeat(np.arange(n), self.n_tilings)
         shape = (n, self.n_features_out_)
         made = sp.csr_matrix((np.ones(columns.size), (rows, columns.ravel())), shape=shape)

@@ -1,0 +1,1 @@
+"""Policies from few episodes: Bayesian optimisation that reads trajectories, and its rivals."""

@@ -1,0 +1,171 @@
+"""Kernels between policies, as a Gaussian process sees them.
+
+A surface is told the evaluated policies and answers with kernel matrices, one for each setting that
+the evidence may choose between, and with kernel rows of candidates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.linear_model import ARDRegression
+
+from octavo.engine.gaussian_process.posterior import clipped_kernel
+from octavo.rl.policy_search.behaviour import BehaviourKernel
+from octavo.rl.policy_search.step_sums import Steps
+
+_LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.6)  # of the SE kernel, in root mean squared distances of the box
+_UNINFORMED = 20  # policies before relevances are fitted (section 5.6)
+
+
+class Surface:
+    """A kernel between policies; whether its amplitude is chosen by the evidence."""
+
+    scaled = True
+
+    def update(self, thetas: np.ndarray, episodes: list, values: np.ndarray) -> None:
+        """Take note of all evaluated policies."""
+        raise NotImplementedError
+
+    def matrices(self) -> list[np.ndarray]:
+        """Return the kernel matrix of the evaluated policies, for each setting."""
+        raise NotImplementedError
+
+    def rows(self, candidates: np.ndarray, setting: int, coarse: bool = False) -> np.ndarray:
+        """Return kernel values between candidates and evaluated policies."""
+        raise NotImplementedError
+
+    def prior(self, candidates: np.ndarray) -> np.ndarray:
+        """Return kernel values of candidates with themselves."""
+        return np.ones(len(candidates))
+
+
+class BehaviourSurface(Surface):
+    """The behaviour-based kernel; divergences of evaluated policies are kept."""
+
+    def __init__(self, kernel: BehaviourKernel, policy: Any) -> None:
+        self.kernel, self.policy = kernel, policy
+        self.known: Steps | None = None
+
+    def update(self, thetas: np.ndarray, episodes: list, values: np.ndarray) -> None:
+        """Stack the steps of all episodes."""
+        self.known = self.kernel.steps(self.policy, thetas, episodes)
+
+    def matrices(self) -> list[np.ndarray]:
+        """Return exp(−αD), clipped."""
+        D = self.kernel.pair_divergence(self.policy, self.known)  # type: ignore[arg-type]
+        return [self.kernel.settled(self.kernel.from_divergence(D))]
+
+    def rows(self, candidates: np.ndarray, setting: int, coarse: bool = False) -> np.ndarray:
+        """Return exp(−αD) from the episodes of the evaluated; in single precision if coarse."""
+        assert self.known is not None
+        dtype = np.float32 if coarse else np.float64
+        sums = self.kernel.sums(self.policy, candidates, self.known, dtype)
+        return self.kernel.from_divergence(self.kernel.divergence_from_sums(sums, self.known))
+
+
+class SquaredExponential(Surface):
+    """exp(−ρ‖θ − θ'‖²/2), with ρ by the evidence among lengths that fit the box."""
+
+    def __init__(self, low: np.ndarray, high: np.ndarray) -> None:
+        typical = np.sqrt(np.sum((high - low) ** 2) / 6.0)  # of two uniform points
+        self.rhos = [1.0 / (share * typical) ** 2 for share in _LENGTHS]
+        self.thetas = np.zeros((0, len(low)))
+
+    def update(self, thetas: np.ndarray, episodes: list, values: np.ndarray) -> None:
+        """Keep the parameters."""
+        self.thetas = thetas
+
+    def matrices(self) -> list[np.ndarray]:
+        """Return a matrix for each ρ."""
+        squares = cdist(self.thetas, self.thetas, "sqeuclidean")
+        return [np.exp(-0.5 * rho * squares) for rho in self.rhos]
+
+    def rows(self, candidates: np.ndarray, setting: int, coarse: bool = False) -> np.ndarray:
+        """Return kernel values at the chosen ρ."""
+        return np.exp(-0.5 * self.rhos[setting] * cdist(candidates, self.thetas, "sqeuclidean"))
+
+
+class LinearARD(Surface):
+    """Σ_d r_d θ_d θ'_d, with relevances r by maximum likelihood after twenty policies."""
+
+    def __init__(self, n_params: int) -> None:
+        self.relevance = np.ones(n_params)
+        self.thetas = np.zeros((0, n_params))
+
+    def update(self, thetas: np.ndarray, episodes: list, values: np.ndarray) -> None:
+        """Keep the parameters, and fit relevances."""
+        self.thetas = thetas
+        spread = values.std()
+        if len(thetas) >= _UNINFORMED and spread > 0:
+            fitted = ARDRegression(fit_intercept=True).fit(thetas, values / spread)
+            found = 1.0 / np.maximum(fitted.lambda_, 1e-12)
+            self.relevance = found / found.max()
+
+    def matrices(self) -> list[np.ndarray]:
+        """Return the matrix; it has the rank of the parameters."""
+        return [clipped_kernel((self.thetas * self.relevance) @ self.thetas.T)]
+
+    def rows(self, candidates: np.ndarray, setting: int, coarse: bool = False) -> np.ndarray:
+        """Return kernel values."""
+        return (candidates * self.relevance) @ self.thetas.T
+
+    def prior(self, candidates: np.ndarray) -> np.ndarray:
+        """Return kernel values of candidates with themselves."""
+        return np.maximum(candidates**2 @ self.relevance, 1e-12)
+
+
+class GivenKernel(Surface):
+    """A kernel of scikit-learn, as it stands."""
+
+    scaled = False
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+        self.thetas = np.zeros((0, 1))
+
+    def update(self, thetas: np.ndarray, episodes: list, values: np.ndarray) -> None:
+        """Keep the parameters."""
+        self.thetas = thetas
+
+    def matrices(self) -> list[np.ndarray]:
+        """Return the kernel's matrix."""
+        return [np.asarray(self.kernel(self.thetas))]
+
+    def rows(self, candidates: np.ndarray, setting: int, coarse: bool = False) -> np.ndarray:
+        """Return kernel values."""
+        return np.asarray(self.kernel(candidates, self.thetas))
+
+    def prior(self, candidates: np.ndarray) -> np.ndarray:
+        """Return kernel values of candidates with themselves."""
+        return np.asarray(self.kernel.diag(candidates))
+
+
+def make_surface(kernel: Any, policy: Any, low: np.ndarray, high: np.ndarray) -> Surface:
+    """Return the surface that a name or a kernel stands for."""
+    if isinstance(kernel, str) and kernel == "se":
+        return SquaredExponential(low, high)
+    if isinstance(kernel, str) and kernel == "ard_linear":
+        return LinearARD(len(low))
+    if isinstance(kernel, str) and kernel == "bbk":
+        kernel = BehaviourKernel()
+    if isinstance(kernel, BehaviourKernel):
+        if not hasattr(policy, "log_prob"):
+            raise ValueError(
+                "The behaviour kernel needs a policy with log_prob: deterministic policies take "
+                "kernel='se'."
+            )
+        if getattr(policy, "scale", 1.0) == 0:
+            raise ValueError(
+                "The behaviour kernel compares stochastic policies; this one has scale=0. Give "
+                "it noise, or take kernel='se'."
+            )
+        return BehaviourSurface(kernel, policy)
+    if callable(kernel) and hasattr(kernel, "diag"):
+        return GivenKernel(kernel)
+    raise ValueError(
+        "kernel must be 'bbk', 'se', 'ard_linear', a BehaviourKernel or a kernel of scikit-learn; "
+        f"got {kernel!r}."
+    )

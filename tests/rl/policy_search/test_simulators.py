@@ -1,0 +1,123 @@
+"""Simulators against gymnasium, conservation laws and hand calculation."""
+
+import numpy as np
+import pytest
+
+from octavo.rl import Acrobot, Bicycle, CartPole, MountainCar, PlanarArm, record_episode
+
+ALL = [MountainCar, Acrobot, CartPole, PlanarArm, Bicycle]
+
+
+@pytest.mark.parametrize("cls", ALL, ids=lambda c: c.__name__)
+def test_interface_repeats_and_ends(cls):
+    env = cls(horizon=30)
+    policy = env.make_policy()
+    theta = np.random.RandomState(0).uniform(-1, 1, policy.n_params)
+    one, two = (record_episode(env, policy, theta, random_state=4) for _ in range(2))
+    np.testing.assert_array_equal(one.states, two.states)
+    assert len(one) <= 30
+    assert np.isfinite(one.states).all()
+    assert one.states.shape[1] == env.n_variables
+    fresh = cls(horizon=3)
+    with pytest.raises(ValueError, match="reset"):
+        fresh.step(0)
+    with pytest.raises(ValueError, match="horizon"):
+        cls(horizon=0)
+    fresh.reset(seed=1)
+    with pytest.raises(ValueError, match="action"):
+        fresh.step([9, 9])
+
+
+@pytest.mark.parametrize("cls", ALL, ids=lambda c: c.__name__)
+def test_rows_step_as_they_would_alone(cls):
+    env = cls(horizon=20)
+    policy = env.make_policy()
+    thetas = np.random.RandomState(0).uniform(-1, 1, (3, policy.n_params))
+    runs = env.episodes(policy, thetas, 2, random_state=0)
+    assert [len(each) for each in runs] == [2, 2, 2]
+    for each in runs:
+        for run in each:
+            s, a, r, after = run.transitions()
+            draws = np.zeros((len(s), 1))
+            if cls is Bicycle:
+                continue  # its chance is drawn inside
+            for t in range(len(s)):
+                got = env.transition(s[t : t + 1], a[t : t + 1], draws[:1], t)
+                np.testing.assert_allclose(got[0][0], after[t], atol=1e-12)
+                assert got[1][0] == pytest.approx(r[t])
+
+
+def test_mountain_car_is_gymnasiums():
+    gym = pytest.importorskip("gymnasium")
+    peer, car = gym.make("MountainCar-v0").unwrapped, MountainCar()
+    peer.reset(seed=0)
+    car.reset(seed=0)
+    peer.state = tuple(car.state)
+    rng = np.random.RandomState(0)
+    for _ in range(100):
+        action = int(rng.randint(2))
+        theirs = peer.step(2 * action)[0]
+        np.testing.assert_allclose(car.step(action)[0], theirs, atol=1e-6)  # theirs is float32
+
+
+def test_acrobot_is_gymnasiums():
+    gym = pytest.importorskip("gymnasium")
+    peer, robot = gym.make("Acrobot-v1").unwrapped, Acrobot()
+    peer.reset(seed=0)
+    robot.reset(seed=0)
+    peer.state = robot.state.copy()
+    rng = np.random.RandomState(0)
+    for _ in range(15):  # chaos doubles errors of 1e-16 too slowly to matter here
+        action = int(rng.randint(3))
+        peer.step(action)
+        np.testing.assert_allclose(robot.step(action)[0], peer.state, atol=1e-9)
+
+
+def test_cart_pole_is_gymnasiums():
+    gym = pytest.importorskip("gymnasium")
+    peer, cart = gym.make("CartPole-v1").unwrapped, CartPole()
+    peer.reset(seed=0)
+    cart.reset(seed=0)
+    peer.state = cart.state.copy()
+    for action in (1, 0, 1, 1, 0, 0, 1, 0):
+        peer.step(action)
+        got = cart.step([2.0 * action - 1.0])[0]
+        np.testing.assert_allclose(got, peer.state, atol=1e-12)
+
+
+def test_cart_pole_pays_for_the_whole_time():
+    cart = CartPole(horizon=50, bonus=7.0)
+    policy = cart.make_policy(scale=0.0)
+    run = record_episode(cart, policy, [0.1, 0.1, 0.9, 0.5], random_state=0)
+    assert len(run) == 50
+    assert run.rewards[-1] > 7.0
+    assert run.rewards[:-1].max() <= 1.0
+
+
+def test_arm_reaches_by_plane_geometry():
+    arm = PlanarArm()
+    states = np.array([[np.pi / 2, -np.pi / 2, np.pi / 2, 0.0, 0.0]])
+    after, _, ended = arm.transition(states, np.array([[1, 0, 1]]))
+    angles = states[0, :3] + 0.05 * np.array([1, -1, 1])
+    tip = sum(np.exp(1j * np.cumsum(angles)))
+    np.testing.assert_allclose(after[0, 3:], [tip.real, tip.imag])
+    assert not ended[0]
+    near = np.array([[0.0, 0.0, 0.0, 3.0, 0.0]])
+    reached = PlanarArm(goal=(3.0, 0.0)).transition(near, np.array([[1, 0, 1]]))
+    assert reached[2][0]
+    assert reached[1][0] > 9.9
+
+
+def test_bicycle_falls_as_a_pendulum_and_stands_when_straight():
+    bicycle = Bicycle(noise=0.0)
+    still = bicycle.starts(1, None)
+    after = bicycle.transition(still, np.array([4]), np.zeros((1, 1)))[0]
+    np.testing.assert_allclose(after[0, :4], 0.0)
+    assert after[0, 8] == pytest.approx(10 / 3.6 * 0.01)  # it goes straight on
+    leaning = still.copy()
+    leaning[0, 0] = 0.05
+    after = bicycle.transition(leaning, np.array([4]), np.zeros((1, 1)))[0]
+    inertia = 13 / 3 * 15 * 0.94**2 + 60 * 1.24**2
+    assert after[0, 1] == pytest.approx(0.01 * 75 * 0.94 * 9.82 * np.sin(0.05) / inertia)
+    assert bicycle.is_terminal(np.full((1, 9), 0.3))[0]
+    assert bicycle.policy_features(still).shape == (1, 20)
