@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from octavo.bayes.enriched_dp.columns import Plan, design_order, unit_map
-from octavo.bayes.enriched_dp.state import CATEGORICAL, COUNT, GAUSSIAN, NORMAL, POISSON, Base
+from octavo.bayes.enriched_dp.state import COUNT, GAUSSIAN, NORMAL, POISSON, Base
 from octavo.engine.estimators.arrays import Floats
 
 LEAST_NOISE = 1e-4  # of the variance of y, where a straight line leaves nothing
@@ -153,31 +153,29 @@ def make_base(
                 stacklevel=4,
             )
     beta0, C, noise = regression_prior(options, modes[0], plan, design, y, units)
-    others = np.flatnonzero(~gauss)
-    kinds = plan.kinds[others]
-    widths = np.where(kinds == CATEGORICAL, plan.levels[others], 2)
-    prior = np.zeros((others.size, 2))
-    for g, place in enumerate(others):
-        mean = max(float(plan.center[place]), 1e-3)
-        prior[g] = (1.0, 1.0 / mean) if kinds[g] == COUNT else (0.5, 0.0)
     theta = concentration(options.alpha_theta, "alpha_theta")
     psi = concentration(getattr(options, "alpha_psi", 1.0), "alpha_psi")
     return Base(
-        beta0=np.ascontiguousarray(beta0),
-        C=np.ascontiguousarray(C),
-        C_factor=np.ascontiguousarray(np.linalg.cholesky(C)),
-        noise=noise,
-        mu0=mu0,
-        c=c,
-        a=a,
-        b=b,
-        kinds=kinds.astype(np.int64),
-        starts=np.r_[0, np.cumsum(widths)][: others.size].astype(np.int64),
-        widths=widths.astype(np.int64),
-        others=prior,
-        design_columns=plan.design_columns,
-        units=np.column_stack([plan.center, plan.scale]),
-        theta_prior=np.array(theta),
-        psi_prior=np.array(psi),
+        prior=np.vstack([C, np.linalg.cholesky(C), beta0]),
+        scalars=np.array([*noise, *theta[:2], *psi, theta[2]]),
+        gauss=np.array([mu0, c, a, b]),
+        others=other_columns(plan),
+        units=np.column_stack([plan.design_columns, plan.center, plan.scale]).astype(np.float64),
         modes=np.asarray(modes, dtype=np.int64),
     )
+
+
+def other_columns(plan: Plan) -> Floats | None:
+    """Return what kernels know of columns that are not Gaussian, or None."""
+    places = np.flatnonzero(plan.kinds != NORMAL)
+    if not places.size:
+        return None
+    rows, start = [], 1  # entry 0 of a table of parameters is a constant
+    for place in places:
+        if plan.kinds[place] == COUNT:
+            width, prior = 2, (1.0, 1.0 / max(float(plan.center[place]), 1e-3))
+        else:
+            width, prior = int(plan.levels[place]), (0.5, 0.0)
+        rows.append((plan.kinds[place], start, width, *prior))
+        start += width
+    return np.array(rows, dtype=np.float64)

@@ -7,9 +7,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from octavo.bayes.enriched_dp.allocation import fill_prior_densities
-from octavo.bayes.enriched_dp.state import AUXILIARY, PROBIT, Base, Table, grown, new_mixture
-from octavo.bayes.enriched_dp.sweeps import slice_regressions, sweep
+from octavo.bayes.enriched_dp.allocation import allocate_rows, fill_prior_densities
+from octavo.bayes.enriched_dp.moves import shuffle_clusters
+from octavo.bayes.enriched_dp.state import (
+    ALPHA,
+    AUXILIARY,
+    LATENT,
+    MU,
+    NOISE,
+    OWNER,
+    PREC,
+    PROBIT,
+    RESPONSE,
+    ROWS,
+    SIZE,
+    Base,
+    Table,
+    grown,
+    new_mixture,
+)
+from octavo.bayes.enriched_dp.sweeps import (
+    fill_gaps,
+    prepare_collapsed,
+    redraw_kernels,
+    redraw_regressions,
+    slice_regressions,
+)
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.mcmc.chains import Schedule
 from octavo.engine.mcmc.compiled_draws import draw_state
@@ -70,48 +93,104 @@ class NestedChain:
 
     def __init__(self, table: Table, base: Base, rng: np.random.Generator) -> None:
         n, d = table.design.shape
-        self.table, self.base, self.state = table, base, draw_state(rng)
-        self._deep = bool(base.modes[3])
-        entries = int(base.widths.sum())
+        self.table, self.state = table, draw_state(rng)
+        self.base = base._replace(scalars=base.scalars.copy())  # holds α_θ
         caps = (min(n, FIRST_ROOM[0]) + 2, min(n, FIRST_ROOM[1]) + 2)
-        outputs = int(base.modes[1])
-        self.mix = new_mixture(n, d, base.mu0.size, entries, outputs, caps, self._deep)
-        self.mix.alpha_theta[0] = base.theta_prior[2]
-        self.mix.alpha_psi[0] = base.psi_prior[2]
-        self.mix.latent[:] = table.response
+        self.mix = new_mixture(n, d, base, caps)
         self._logs = np.log(np.maximum(np.arange(n + 2.0), 1.0))
-        self._L, self._u, self._work = np.zeros((d, d)), np.zeros(d), np.zeros(d)
+        self._block = np.zeros((d + 2, d))
         self._make_room()
         self.refresh()
 
+    def _make_room(self) -> None:
+        self._weights = np.empty((2, len(self.mix.xi) + len(self.mix.yi) + AUXILIARY))
+
+    def _densities(self, which: Ints) -> None:
+        base, spare = self.base, np.empty((1, *self.mix.xp.shape[1:]))
+        fill_prior_densities(
+            which, self.table.x, self.table.design, self.table.rows, base.prior, base.scalars,
+            base.gauss, base.others, base.modes, spare, np.empty((1, *self.mix.xt.shape[1:])),
+        )  # fmt: skip
+
     def refresh(self) -> None:
         """Draw all parameters given the clusters, after data or clusters have changed."""
-        self.mix.beta[:, :] = self.base.beta0
-        fill_prior_densities(0, self.table, self.base)
-        modes = self.base.modes.copy()
-        modes[3:] = 0  # by parameters, no moves
-        self._sweep(len(self.table.response), self.base._replace(modes=modes))
+        rows = self.table.rows
+        rows[LATENT] = rows[RESPONSE]
+        self._densities(np.arange(rows.shape[1]))
+        if self.base.modes[0] == PROBIT:
+            self._regressions(True)
+        if self.base.modes[0] <= PROBIT:
+            self._regressions(False)
+        self._kernels()
 
-    def _make_room(self) -> None:
-        n_options = self.mix.n_x.size + self.mix.n_y.size + AUXILIARY
-        self._weights, self._levels = np.empty(n_options), np.empty(self.mix.n_y.size)
+    def _regressions(self, latents: bool) -> None:
+        t, b, m = self.table, self.base, self.mix
+        redraw_regressions(
+            t.design, t.rows, b.prior, b.scalars, b.modes, m.labels, m.sizes, m.xi, m.yi,
+            m.beta, m.ys, self.state, self._block, latents,
+        )  # fmt: skip
 
-    def _sweep(self, start: int, base: Base) -> int:
-        return sweep(
-            start, self.table, base, self.mix, self.state, self._logs, self._levels,
-            self._weights, self._L, self._u, self._work,
+    def _kernels(self) -> None:
+        b, m = self.base, self.mix
+        redraw_kernels(
+            self.table.x, b.scalars, b.gauss, b.others, m.labels, m.sizes, m.xi, m.yi, m.xp, m.xt,
+            m.ys, self.state,
+        )  # fmt: skip
+
+    def allocate(self) -> None:
+        """Let every row choose its clusters, with more room for them where it is needed."""
+        t, b, m = self.table, self.base, self.mix
+        if m.deep is not None:
+            prepare_collapsed(
+                t.x, t.design, t.rows, b.prior, b.gauss, b.others, m.labels, m.sizes, m.xi, m.xp,
+                m.xt, m.ys, m.deep,
+            )  # fmt: skip
+        reached, n = 0, len(t.x)
+        while True:
+            reached = allocate_rows(
+                reached, t.x, t.design, t.rows, b.prior, b.scalars, b.gauss, b.others, b.modes,
+                m.labels, m.sizes, m.xi, m.yi, m.xp, m.xt, m.beta, m.ys, m.deep, m.auxiliary,
+                self.state, self._logs, self._weights, self._block,
+            )  # fmt: skip
+            if reached == n:
+                return
+            self.mix = m = grown(m, b)
+            self._make_room()
+
+    def shuffle(self) -> None:
+        """Propose the moves of x-clusters."""
+        t, b, m = self.table, self.base, self.mix
+        shuffle_clusters(
+            t.design, t.rows, b.prior, b.scalars, b.modes, m.labels, m.sizes, m.xi, m.yi, m.beta,
+            m.ys, m.deep, m.auxiliary, self.state, self._block, m.tried,
         )  # fmt: skip
 
     def step(self) -> None:
-        """Run one sweep, with more room for clusters where it is needed."""
-        n = self.table.response.size
-        reached = self._sweep(0, self.base)
-        while reached < n:
-            self.mix = grown(self.mix, self._deep)
-            self._make_room()
-            reached = self._sweep(reached, self.base)
-        if self.base.modes[0] > PROBIT:
-            slice_regressions(self.table, self.base, self.mix, self.state)
+        """Run one sweep (Appendix A)."""
+        response, _, plain, collapsed, moves = self.base.modes
+        conjugate = response <= PROBIT
+        self.allocate()
+        t, b, m = self.table, self.base, self.mix
+        if collapsed:
+            self._regressions(False)
+        elif response == PROBIT:
+            self._regressions(True)
+        if moves and not plain:
+            self.shuffle()
+        if conjugate and (moves or not collapsed):
+            self._regressions(False)
+        elif not conjugate:
+            slice_regressions(
+                t.design, t.rows, b.prior, b.modes, m.labels, m.sizes, m.xi, m.beta, self.state,
+                self._block,
+            )  # fmt: skip
+        self._kernels()
+        if len(t.gaps):
+            fill_gaps(
+                t.gaps, t.x, t.design, t.rows, b.others, b.units, b.modes, m.labels, m.xi, m.xp,
+                m.xt, m.beta, m.ys, self.state,
+            )  # fmt: skip
+            self._densities(t.gaps[:, 0].copy())
 
 
 def run_chain(
@@ -122,30 +201,29 @@ def run_chain(
     progress: Callable[[], Any] | None = None,
 ) -> Draws:
     """Run a chain and return its kept draws."""
-    table = Table(*(part.copy() for part in table))
-    chain = NestedChain(table, base, rng)
+    chain = NestedChain(Table(*(part.copy() for part in table)), base, rng)
     kept: list[tuple[Any, ...]] = []
     for t in range(schedule.n_iter):
         chain.step()
         if t + 1 == schedule.burn_in:
             chain.mix.tried[:] = 0.0
         if schedule.keeps(t):
-            kept.append(_copy(chain.mix))
+            kept.append(_copy(chain.mix, chain.base.scalars[7]))
         if progress is not None and progress():
             break
     if not kept:
-        kept.append(_copy(chain.mix))  # stopped by a callback before the first kept draw
+        kept.append(_copy(chain.mix, chain.base.scalars[7]))  # stopped by a callback before the first kept draw
     return join_draws(kept, chain.mix.tried)
 
 
-def _copy(mix: Any) -> tuple[Any, ...]:
+def _copy(mix: Any, alpha_theta: float) -> tuple[Any, ...]:
     k, kx = int(mix.sizes[0]), int(mix.sizes[1])
-    labels = mix.x_labels.astype(np.int32)
     return (
-        k, kx, mix.alpha_theta[0], mix.beta[:k].copy(), mix.noise[:k].copy(),
-        mix.alpha_psi[:k].copy(), mix.n_y[:k].copy(), mix.owner[:kx].copy(), mix.n_x[:kx].copy(),
-        mix.mu[:kx].copy(), mix.prec[:kx].copy(), mix.table[:kx].copy(), labels,
-        mix.owner[mix.x_labels].astype(np.int32),
+        k, kx, alpha_theta, mix.beta[:k].copy(), mix.ys[:k, NOISE].copy(),
+        mix.ys[:k, ALPHA].copy(), mix.yi[:k, ROWS].copy(), mix.xi[:kx, OWNER].copy(),
+        mix.xi[:kx, SIZE].copy(), mix.xp[:kx, MU].copy(), mix.xp[:kx, PREC].copy(),
+        mix.xt[:kx, 0].copy(), mix.labels.astype(np.int32),
+        mix.xi[mix.labels, OWNER].astype(np.int32),
     )  # fmt: skip
 
 

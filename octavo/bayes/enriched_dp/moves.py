@@ -9,66 +9,84 @@ from __future__ import annotations
 
 import math
 
-from octavo.bayes.enriched_dp.allocation import draw_auxiliary, drop_y_cluster
+from octavo.bayes.enriched_dp.allocation import drop_y_cluster
 from octavo.bayes.enriched_dp.densities import (
+    LOG_2PI,
     draw_theta,
-    log_block,
+    new_alpha,
+    prior_theta,
     row_log_like,
 )
-from octavo.bayes.enriched_dp.state import GAUSSIAN, PROBIT
+from octavo.bayes.enriched_dp.state import (
+    ALPHA,
+    GAUSSIAN,
+    LATENT,
+    NOISE,
+    OFFSET,
+    OWNER,
+    PARTS,
+    PROBIT,
+    RESPONSE,
+    ROWS,
+    SIZE,
+)
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.linalg.small_cholesky import factor_in_place
-from octavo.engine.mcmc.compiled_draws import draw_gamma, draw_uniform
+from octavo.engine.mcmc.compiled_draws import draw_uniform
 
 
 @njit(cache=True, error_model="numpy")
-def block_sums(l, is_y, table, base, mix, L, u):
-    """Set L to Ĉ and u to Xᵀr of an x-cluster (or a y-cluster); return rᵀr and the rows."""
-    d = base.beta0.size
+def block_sums(wanted, is_y, design, rows, prior, labels, xi, block):
+    """Set the block to Ĉ, and Xᵀr below, of an x-cluster (or a y-cluster); return rᵀr."""
+    d = design.shape[1]
     for h in range(d):
-        u[h] = 0.0
+        block[d, h] = 0.0
         for g in range(h + 1):
-            L[h, g] = base.C[h, g]
-    squares, n = 0.0, 0
-    for i in range(table.response.size):
-        label = mix.x_labels[i]
-        if (mix.owner[label] if is_y else label) != l:
+            block[h, g] = prior[h, g]
+    squares = 0.0
+    for i in range(labels.size):
+        label = labels[i]
+        if is_y:
+            label = xi[label, OWNER]
+        if label != wanted:
             continue
-        n += 1
-        x, away = table.design[i], mix.latent[i] - table.offset[i]
+        away = rows[LATENT, i] - rows[OFFSET, i]
         squares += away * away
         for h in range(d):
-            u[h] += x[h] * away
+            block[d, h] += design[i, h] * away
             for g in range(h + 1):
-                L[h, g] += x[h] * x[g]
-    return squares, n
+                block[h, g] += design[i, h] * design[i, g]
+    return squares
 
 
 @njit(cache=True, error_model="numpy")
-def rows_log_like(l, response, table, mix, beta, noise):
-    """Return Σ log K(y_i | x_i, θ) over an x-cluster, given latent numbers where there are some."""
-    total = 0.0
-    for i in range(table.response.size):
-        if mix.x_labels[i] == l:
-            if response <= PROBIT:
-                total += row_log_like(GAUSSIAN, mix.latent[i], table.design[i], beta, noise)
-            else:
-                total += row_log_like(response, table.response[i], table.design[i], beta, noise)
+def change_of_rows(l, response, design, rows, labels, beta, ys, old, new):
+    """Return Σ log K(y | x, θ_new) - log K(y | x, θ_old) over an x-cluster; -1 is no term.
+
+    A probit's latent numbers are given.
+    """
+    total, row, kind = 0.0, RESPONSE, response
+    if response <= PROBIT:
+        row, kind = LATENT, GAUSSIAN
+    for i in range(labels.size):
+        if labels[i] == l:
+            if new >= 0:
+                total += row_log_like(kind, rows[row, i], design, i, beta, new, ys[new, NOISE])
+            if old >= 0:
+                total -= row_log_like(kind, rows[row, i], design, i, beta, old, ys[old, NOISE])
     return total
 
 
 @njit(cache=True, error_model="numpy")
-def pick(several, mix, state):
+def pick(several, sizes, xi, yi, rng):
     """Return an x-cluster of y-clusters with several (or with one), uniformly, and their number."""
     count = 0
-    for l in range(mix.sizes[1]):
-        if (mix.k_x[mix.owner[l]] > 1) == several:
+    for l in range(sizes[1]):
+        if (yi[xi[l, OWNER], PARTS] > 1) == several:
             count += 1
-    if count == 0:
-        return -1, 0
-    rank = int(draw_uniform(state) * count)
-    for l in range(mix.sizes[1]):
-        if (mix.k_x[mix.owner[l]] > 1) == several:
+    rank = int(draw_uniform(rng) * count)
+    for l in range(sizes[1]):
+        if (yi[xi[l, OWNER], PARTS] > 1) == several:
             if rank == 0:
                 return l, count
             rank -= 1
@@ -82,150 +100,102 @@ def log_rising(alpha, n):
 
 
 @njit(cache=True, error_model="numpy")
-def count_several(mix, j, change_j, h, change_h):
-    """Return k_{x,2+} if y-clusters j and h had that many x-clusters more."""
+def several_after(sizes, yi, j, h):
+    """Return k_{x,2+} after y-cluster j gave an x-cluster to h."""
     total = 0
-    for g in range(mix.sizes[0]):
-        size = mix.k_x[g]
+    for g in range(sizes[0]):
+        size = yi[g, PARTS]
         if g == j:
-            size += change_j
+            size -= 1
         elif g == h:
-            size += change_h
+            size += 1
         if size > 1:
             total += size
     return total
 
 
 @njit(cache=True, error_model="numpy")
-def other_cluster(j, mix, state):
-    """Return a y-cluster that is not j, uniformly."""
-    h = int(draw_uniform(state) * (mix.sizes[0] - 1))
-    return h + 1 if h >= j else h
-
-
-@njit(cache=True, error_model="numpy")
-def accept(move, log_ratio, mix, state):
-    mix.tried[1, move] += 1.0
-    if math.log(1.0 - draw_uniform(state)) >= log_ratio:
-        return False
-    mix.tried[0, move] += 1.0
-    return True
-
-
-@njit(cache=True, error_model="numpy")
-def hand_over(l, j, h, mix):
-    """Move x-cluster l from y-cluster j to h."""
-    n = mix.n_x[l]
-    mix.owner[l] = h
-    mix.n_y[j] -= n
-    mix.n_y[h] += n
-    mix.k_x[j] -= 1
-    mix.k_x[h] += 1
-
-
-@njit(cache=True, error_model="numpy")
-def move_between(table, base, mix, state):
-    """Move 1: an x-cluster of j, which has several, to another y-cluster h."""
-    if mix.sizes[0] < 2:
-        return
-    l, several = pick(True, mix, state)
-    if l < 0:
-        return
-    j = mix.owner[l]
-    h, n, response = other_cluster(j, mix, state), mix.n_x[l], base.modes[0]
-    a_j, a_h, n_j, n_h = mix.alpha_psi[j], mix.alpha_psi[h], mix.n_y[j], mix.n_y[h]
-    ratio = log_rising(a_j, n_j - n) + log_rising(a_h, n_h + n)
-    ratio += math.log(a_h / a_j) - log_rising(a_j, n_j) - log_rising(a_h, n_h)
-    ratio += rows_log_like(l, response, table, mix, mix.beta[h], mix.noise[h])
-    ratio -= rows_log_like(l, response, table, mix, mix.beta[j], mix.noise[j])
-    ratio += math.log(several / count_several(mix, j, -1, h, 1))
-    if accept(0, ratio, mix, state):
-        hand_over(l, j, h, mix)
-
-
-@njit(cache=True, error_model="numpy")
-def block_marginal(l, table, base, mix, state, L, u, work, new):
-    """Return log h_y of an x-cluster's rows, with θ drawn from their posterior as slot `new`.
-
-    A response without a conjugate prior has θ from the prior, and its likelihood in place of h_y.
-    """
-    response = base.modes[0]
-    if response > PROBIT:
-        draw_auxiliary(0, base, mix, state, work)
-        for c in range(mix.beta.shape[1]):
-            for h in range(work.size):
-                mix.beta[new, c, h] = mix.auxiliary[0, c, h]
-        return rows_log_like(l, response, table, mix, mix.beta[new], 1.0)
-    known = response == PROBIT
-    log_det_prior = 0.0
-    for h in range(work.size):
-        log_det_prior += 2.0 * math.log(base.C_factor[h, h])
-    squares, n = block_sums(l, False, table, base, mix, L, u)
-    log_det = factor_in_place(L)
-    mix.noise[new], rest = draw_theta(
-        L, u, squares, n, base.noise, known, state, work, base.beta0, mix.beta[new, 0]
+def block_marginal(l, n, response, design, rows, prior, scalars, labels, xi, beta, ys, new, rng, block):
+    """Return log h_y of an x-cluster's rows, with θ drawn from their posterior as slot `new`."""
+    d, known = design.shape[1], response == PROBIT
+    squares = block_sums(l, False, design, rows, prior, labels, xi, block)
+    value = -0.5 * (factor_in_place(block) + n * LOG_2PI)
+    for h in range(d):
+        value += math.log(prior[d + h, h])
+    ys[new, NOISE], rest = draw_theta(
+        block, squares, n, prior, known, scalars, rng, beta, new, 0
     )
-    return log_block(log_det_prior, log_det, rest, n, base.noise, known)
+    if known:
+        return value - 0.5 * rest
+    a, b = scalars[0], scalars[1]
+    after = a + 0.5 * n
+    value += a * math.log(b) - after * math.log(b + 0.5 * rest)
+    return value + math.lgamma(after) - math.lgamma(a)
 
 
 @njit(cache=True, error_model="numpy")
-def move_apart(table, base, mix, state, L, u, work):
-    """Move 2: an x-cluster of j, which has several, becomes a y-cluster of its own."""
-    k = mix.sizes[0]
-    if k >= mix.n_y.size:
-        return
-    l, several = pick(True, mix, state)
-    if l < 0:
-        return
-    j, n = mix.owner[l], mix.n_x[l]
-    mix.alpha_psi[k] = base.psi_prior[2]
-    if base.psi_prior[0] > 0.0:
-        mix.alpha_psi[k] = max(draw_gamma(state, base.psi_prior[0]) / base.psi_prior[1], 1e-10)
-    a_j, a_new, n_j = mix.alpha_psi[j], mix.alpha_psi[k], mix.n_y[j]
-    ratio = log_rising(a_j, n_j - n) + log_rising(a_new, n) - log_rising(a_j, n_j)
-    ratio += math.log(mix.alpha_theta[0] * a_new / a_j)
-    ratio += block_marginal(l, table, base, mix, state, L, u, work, k)
-    ratio -= rows_log_like(l, base.modes[0], table, mix, mix.beta[j], mix.noise[j])
-    # of k + 1 clusters afterwards, those with one x-cluster
-    alone = mix.sizes[1] - count_several(mix, j, -1, -1, 0)
-    ratio += math.log(several / (alone * k))
-    if accept(1, ratio, mix, state):
-        mix.n_y[k], mix.k_x[k] = 0, 0
-        mix.sizes[0] = k + 1
-        hand_over(l, j, k, mix)
-
-
-@njit(cache=True, error_model="numpy")
-def move_together(table, base, mix, state, L, u, work):
-    """Move 3: a y-cluster's only x-cluster joins another y-cluster h."""
-    k = mix.sizes[0]
-    if k < 2 or k >= mix.n_y.size:
-        return
-    l, alone = pick(False, mix, state)
-    if l < 0:
-        return
-    j, n, response = mix.owner[l], mix.n_x[l], base.modes[0]
-    h = other_cluster(j, mix, state)
-    a_j, a_h, n_h = mix.alpha_psi[j], mix.alpha_psi[h], mix.n_y[h]
-    ratio = log_rising(a_h, n_h + n) - log_rising(a_h, n_h) - log_rising(a_j, n)
-    ratio += math.log(a_h / (mix.alpha_theta[0] * a_j))
-    ratio += rows_log_like(l, response, table, mix, mix.beta[h], mix.noise[h])
-    if response > PROBIT:
-        ratio -= rows_log_like(l, response, table, mix, mix.beta[j], 1.0)
-    else:
-        ratio -= block_marginal(l, table, base, mix, state, L, u, work, k)
-    # k_{x,1} (k - 1), with k before the move
-    ratio += math.log(alone * (k - 1) / count_several(mix, j, -1, h, 1))
-    if accept(2, ratio, mix, state):
-        hand_over(l, j, h, mix)
-        drop_y_cluster(j, mix)
-
-
-@njit(cache=True, error_model="numpy")
-def shuffle_clusters(table, base, mix, state, L, u, work):
+def shuffle_clusters(
+    design, rows, prior, scalars, modes, labels, sizes, xi, yi, beta, ys, deep, auxiliary, rng,
+    block, tried,
+):  # fmt: skip
     """Move 1, then move 2 or move 3 with equal chances."""
-    move_between(table, base, mix, state)
-    if draw_uniform(state) < 0.5:
-        move_apart(table, base, mix, state, L, u, work)
-    else:
-        move_together(table, base, mix, state, L, u, work)
+    response = modes[0]
+    second = 1 if draw_uniform(rng) < 0.5 else 2
+    for turn in range(2):
+        move = 0 if turn == 0 else second
+        k = sizes[0]
+        if k >= yi.shape[0] or (move != 1 and k < 2):
+            continue
+        l, count = pick(move != 2, sizes, xi, yi, rng)
+        if l < 0:
+            continue
+        j, n, h = xi[l, OWNER], xi[l, SIZE], k
+        if move == 1:
+            new_alpha(scalars, rng, ys, k)
+            yi[k, ROWS] = yi[k, PARTS] = 0
+        else:
+            h = int(draw_uniform(rng) * (k - 1))
+            h = h + 1 if h >= j else h
+        a_j, a_h, n_j, n_h = ys[j, ALPHA], ys[h, ALPHA], yi[j, ROWS], yi[h, ROWS]
+        # the partition's prior, then likelihoods, then proposals
+        ratio = math.log(a_h / a_j) + log_rising(a_h, n_h + n) - log_rising(a_j, n_j)
+        if move == 1:
+            ratio += math.log(scalars[7])
+        else:
+            ratio -= log_rising(a_h, n_h)
+        if move == 2:
+            ratio -= math.log(scalars[7])
+        else:
+            ratio += log_rising(a_j, n_j - n)
+        old, new = j, h
+        if auxiliary is None:
+            if move > 0:
+                block_value = block_marginal(
+                    l, n, response, design, rows, prior, scalars, labels, xi, beta, ys, k, rng,
+                    block,
+                )  # fmt: skip
+                ratio += block_value if move == 1 else -block_value
+                old, new = (j, -1) if move == 1 else (-1, h)
+        elif move == 1:  # θ from the prior, with its likelihood in place of h_y
+            prior_theta(block, prior, rng, beta, k)
+        ratio += change_of_rows(l, response, design, rows, labels, beta, ys, old, new)
+        after = several_after(sizes, yi, j, h)
+        if move == 0:
+            ratio += math.log(count / after)
+        elif move == 1:  # of all x-clusters those that are alone afterwards
+            ratio += math.log(count / ((sizes[1] - after) * k))
+        else:
+            ratio += math.log(count * (k - 1) / after)
+        tried[1, move] += 1.0
+        if math.log(1.0 - draw_uniform(rng)) >= ratio:
+            continue
+        tried[0, move] += 1.0
+        if move == 1:
+            sizes[0] = k + 1
+        xi[l, OWNER] = h
+        yi[j, ROWS] -= n
+        yi[h, ROWS] += n
+        yi[j, PARTS] -= 1
+        yi[h, PARTS] += 1
+        if move == 2:
+            drop_y_cluster(j, sizes, xi, yi, beta, ys, deep)

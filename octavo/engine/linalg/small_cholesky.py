@@ -17,7 +17,7 @@ from octavo.engine.compilation.kernel_cache import njit
 def factor_in_place(A):
     """Replace the lower triangle of A by its Cholesky factor; return log |A|, -inf if not
     positive definite."""
-    d = A.shape[0]
+    d = A.shape[1]
     total = 0.0
     for i in range(d):
         for j in range(i + 1):
