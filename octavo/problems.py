@@ -245,7 +245,7 @@ PROBLEMS = (
         "The whole law of a response given x, with bands, groups and missing entries",
         (
             "Numbers: `EnrichedDPRegressor` gives density, quantiles and credible bands from few "
-            "local regressions; `DPMixtureRegressor` is the plain mixture, for one to three columns.",
+            "local regressions; `DPMixtureRegressor` is the plain mixture, for few columns.",
             "Classes with credible probabilities: `EnrichedDPClassifier`.",
         ),
         "`QuantileRegressor` or quantile boosting, one level at a time and without groups.",

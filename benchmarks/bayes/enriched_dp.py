@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from benchmarks.harness import Contest
 from octavo.bayes import EnrichedDPRegressor
 from octavo.data import make_two_regimes
-
-from benchmarks.harness import Contest
 
 N_DRAWS = 400
 TRUNCATION = 8

@@ -27,7 +27,6 @@ from octavo.bayes.enriched_dp.densities import (
 )
 from octavo.bayes.enriched_dp.state import (
     ALPHA,
-    GAUSSIAN,
     HX,
     HY,
     LATENT,
@@ -42,7 +41,11 @@ from octavo.bayes.enriched_dp.state import (
     SQUARES,
 )
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.engine.linalg.small_cholesky import change_by_rank_one, solve_lower
+from octavo.engine.linalg.small_cholesky import (
+    change_by_rank_one,
+    factor_in_place,
+    solve_lower,
+)
 from octavo.engine.mcmc.compiled_draws import draw_uniform
 
 
@@ -54,32 +57,6 @@ def spread_of(factor, design, i, work):
     for h in range(work.size):
         total += work[h] * work[h]
     return total
-
-
-@njit(cache=True, error_model="numpy")
-def fill_prior_densities(which, x, design, rows, prior, scalars, gauss, others, modes, xp, xt):
-    """Set offsets, log h_x and log h_y of the rows `which`; xp and xt have room for a cluster."""
-    d = design.shape[1]
-    work = np.empty(d)
-    clear_sums(0, xp, xt)
-    predictive_psi(0, 0, gauss, others, xp, xt)
-    a, b = scalars[0], scalars[1]
-    level = math.lgamma(a + 0.5) - math.lgamma(a) - 0.5 * (LOG_2PI + math.log(b))
-    for place in range(which.size):
-        i = which[place]
-        rows[HX, i] = x_log_like(x, i, 0, xp, xt, others, True)
-        offset = 0.0
-        for h in range(d):
-            offset += design[i, h] * prior[2 * d, h]
-        rows[OFFSET, i] = offset
-        spread = spread_of(prior[d:], design, i, work)
-        if modes[0] == GAUSSIAN:  # t_{2a}(x β0, (b / a) (1 + x C⁻¹ xᵀ))
-            away = rows[RESPONSE, i] - offset
-            value = level - 0.5 * math.log(spread)
-            rows[HY, i] = value - (a + 0.5) * math.log1p(0.5 * away * away / (b * spread))
-        elif modes[0] == PROBIT:
-            z = offset / math.sqrt(spread)
-            rows[HY, i] = log_normal_cdf(z if rows[RESPONSE, i] > 0.5 else -z)
 
 
 @njit(cache=True, error_model="numpy")
@@ -176,16 +153,15 @@ def choose(n_options, weights, rng):
 def single_row_theta(i, j, design, rows, prior, scalars, response, beta, ys, rng, block):
     """Draw θ of a new y-cluster from its posterior given its only row."""
     d = design.shape[1]
-    for h in range(d):
-        for g in range(h + 1):
-            block[h, g] = prior[d + h, g]
     if response == PROBIT:
-        scale = math.sqrt(spread_of(block, design, i, block[d]))
+        scale = math.sqrt(spread_of(prior[d:], design, i, block[d]))
         rows[LATENT, i] = draw_side(rows[RESPONSE, i], rows[OFFSET, i], scale, rng)
     away = rows[LATENT, i] - rows[OFFSET, i]
-    change_by_rank_one(block, design[i], 1.0, block[d])
     for h in range(d):
         block[d, h] = design[i, h] * away
+        for g in range(h + 1):
+            block[h, g] = prior[h, g] + design[i, h] * design[i, g]
+    factor_in_place(block)
     ys[j, NOISE], _ = draw_theta(
         block, away * away, 1, prior, response == PROBIT, scalars, rng, beta, j, 0
     )
@@ -203,9 +179,7 @@ def fill_weights(
         if deep is None:
             value = row_log_like(response, rows[RESPONSE, i], design, i, beta, j, ys[j, NOISE])
         else:
-            value = collapsed_log_like(
-                response, i, j, design, rows, scalars, yi, ys, deep, work
-            )
+            value = collapsed_log_like(response, i, j, design, rows, scalars, yi, ys, deep, work)
         value += logs[yi[j, ROWS]]
         if plain:
             weights[0, kx + j] = -np.inf
@@ -256,9 +230,7 @@ def take_out(
 
 
 @njit(cache=True, error_model="numpy")
-def join_collapsed(
-    i, l, j, x, design, rows, gauss, others, modes, xi, xp, xt, ys, deep, rng, work
-):
+def join_collapsed(i, l, j, x, design, rows, gauss, others, modes, xi, xp, xt, ys, deep, rng, work):
     """Let a row join the sums of its clusters; draw its latent number on the way."""
     d = design.shape[1]
     add_to_sums(1.0, x, i, l, others, xp, xt)
@@ -333,3 +305,9 @@ def allocate_rows(
         xi[l, SIZE] += 1
         yi[j, ROWS] += 1
     return n
+
+
+def _warmup() -> None:
+    from octavo.bayes.enriched_dp.chain import warm_chain
+
+    warm_chain()

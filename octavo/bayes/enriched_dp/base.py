@@ -68,6 +68,12 @@ def check_level(level: Any) -> float:
     return float(level)
 
 
+def check_count(n_samples: Any) -> None:
+    """Refuse a number of draws that is no whole number of at least 1."""
+    if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or n_samples < 1:
+        raise ValueError(f"n_samples must be a whole number of at least 1; got {n_samples!r}.")
+
+
 class NestedMixture(CallbackSupportMixin, SoundEstimator):
     """Chains of nested partitions and what is read off them."""
 
@@ -126,9 +132,11 @@ class NestedMixture(CallbackSupportMixin, SoundEstimator):
         table = Table(values, design, rows, gaps)
         parts = self._chains(table, base, schedule)
         draws = join_chains(parts)
-        seed = int(chain_generators(self.random_state, self.n_chains + 1)[-1].integers(2**31)) if (
-            isinstance(self.random_state, Integral)
-        ) else int(draws.x_labels.sum() % 2**31)
+        seed = (
+            int(chain_generators(self.random_state, self.n_chains + 1)[-1].integers(2**31))
+            if (isinstance(self.random_state, Integral))
+            else int(draws.x_labels.sum() % 2**31)
+        )
         self._predictor = Predictor(draws, base, plan, n, seed)
         self._units = units
         self._summaries: dict[str, Any] = {}
@@ -243,8 +251,10 @@ class NestedMixture(CallbackSupportMixin, SoundEstimator):
         """
         check_is_fitted(self)
         draws = self._predictor.draws
-        if isinstance(row, bool) or not isinstance(row, Integral) or not (
-            0 <= row < draws.y_labels.shape[1]
+        if (
+            isinstance(row, bool)
+            or not isinstance(row, Integral)
+            or not (0 <= row < draws.y_labels.shape[1])
         ):
             raise ValueError(
                 f"row must be a row of the training data, 0 to {draws.y_labels.shape[1] - 1}; got "
@@ -255,9 +265,7 @@ class NestedMixture(CallbackSupportMixin, SoundEstimator):
                 raise ValueError(f"{name} must lie between 0 and 1; got {value!r}.")
         size = draws.k.size // self.n_chains
         place = (self._predictor.first_y[:-1] + draws.y_labels[:, row])[:size]
-        values = np.column_stack(
-            [draws.beta[place].reshape(size, -1), np.log(draws.noise[place])]
-        )
+        values = np.column_stack([draws.beta[place].reshape(size, -1), np.log(draws.noise[place])])
         early, late = values[: int(first * size)], values[size - int(last * size) :]
         if min(len(early), len(late)) < 4:
             raise ValueError(f"geweke_z needs at least four early draws; there are {len(early)}.")
@@ -276,7 +284,9 @@ class NestedMixture(CallbackSupportMixin, SoundEstimator):
         """Return ends of credible intervals of a mean of `values` over clusters, by draws."""
         predictor = self._predictor
         mass = predictor.by_draw(part.weights) + part.new
-        each = (predictor.by_draw(part.weights * values) + part.new * new) / np.maximum(mass, 1e-300)
+        each = (predictor.by_draw(part.weights * values) + part.new * new) / np.maximum(
+            mass, 1e-300
+        )
         tail = 0.5 * (1.0 - level)
         return weighted_quantiles(each, mass, (tail, 1.0 - tail))
 

@@ -12,9 +12,11 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaln, log_ndtr
 
 from octavo.bayes.enriched_dp.columns import Plan, design_order, unit_map
-from octavo.bayes.enriched_dp.state import COUNT, GAUSSIAN, NORMAL, POISSON, Base
+from octavo.bayes.enriched_dp.state import COUNT, GAUSSIAN, NORMAL, POISSON, PROBIT, Base
+from octavo.engine.conjugate.normal_inverse_gamma import StudentT, student_log_density
 from octavo.engine.estimators.arrays import Floats
 
 LEAST_NOISE = 1e-4  # of the variance of y, where a straight line leaves nothing
@@ -90,7 +92,9 @@ def concentration(given: Any, name: str) -> tuple[float, float, float]:
     return float(shape), float(rate), float(shape) / float(rate)
 
 
-def regression_prior(options: Any, response: int, plan: Plan, design: Floats, y: Floats, units: Any):
+def regression_prior(
+    options: Any, response: int, plan: Plan, design: Floats, y: Floats, units: Any
+):
     """Return β0, C and (a_y, b_y) in standard units; `units` are centre and scale of y."""
     d, (center, scale) = plan.width, units
     slopes = max(d - 1, 1)
@@ -179,3 +183,36 @@ def other_columns(plan: Plan) -> Floats | None:
         rows.append((plan.kinds[place], start, width, *prior))
         start += width
     return np.array(rows, dtype=np.float64)
+
+
+def log_prior_x(values: Floats, base: Base) -> Floats:
+    """Return log h_x of rows, entries that are NaN integrated out; x! of counts is left out."""
+    mu0, c, a, b = base.gauss
+    n_gaussian = mu0.size
+    scale = 2.0 * b * (c + 1.0) / c
+    away = values[:, :n_gaussian] - mu0
+    logs = gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(np.pi * scale)
+    logs = logs - (a + 0.5) * np.log1p(away * away / scale)
+    total = np.where(np.isnan(away), 0.0, logs).sum(axis=1)
+    for g, (kind, _, width, one, two) in enumerate(() if base.others is None else base.others):
+        entry = values[:, n_gaussian + g]
+        if kind == COUNT:
+            logs = gammaln(entry + one) - gammaln(one) + one * np.log(two / (two + 1.0))
+            logs = logs - entry * np.log(two + 1.0)
+        else:
+            logs = np.full(len(entry), -np.log(width))
+        total += np.where(np.isnan(entry), 0.0, logs)
+    return total
+
+
+def log_prior_y(y: Floats, design: Floats, base: Base) -> Floats:
+    """Return log h_y(y | x) of each row by itself; 0 where it has no closed form."""
+    d, response = design.shape[1], base.modes[0]
+    white = np.linalg.solve(base.prior[d : 2 * d], design.T)
+    spread, location = 1.0 + (white**2).sum(axis=0), design @ base.prior[-1]
+    if response == GAUSSIAN:  # t_{2a}(x β0, (b / a) (1 + x C⁻¹ xᵀ))
+        a, b = base.scalars[:2]
+        return student_log_density(StudentT(location, b / a * spread, 2.0 * a), y)
+    if response == PROBIT:
+        return log_ndtr(np.where(y > 0.5, 1.0, -1.0) * location / np.sqrt(spread))
+    return np.zeros(len(y))

@@ -7,14 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from octavo.bayes.enriched_dp.allocation import allocate_rows, fill_prior_densities
+from octavo.bayes.enriched_dp.allocation import allocate_rows
+from octavo.bayes.enriched_dp.base_measure import log_prior_x, log_prior_y
 from octavo.bayes.enriched_dp.moves import shuffle_clusters
 from octavo.bayes.enriched_dp.state import (
     ALPHA,
     AUXILIARY,
+    HX,
+    HY,
     LATENT,
     MU,
     NOISE,
+    OFFSET,
     OWNER,
     PREC,
     PROBIT,
@@ -99,24 +103,25 @@ class NestedChain:
         self.mix = new_mixture(n, d, base, caps)
         self._logs = np.log(np.maximum(np.arange(n + 2.0), 1.0))
         self._block = np.zeros((d + 2, d))
+        self._holed = np.unique(table.gaps[:, 0])
         self._make_room()
         self.refresh()
 
     def _make_room(self) -> None:
         self._weights = np.empty((2, len(self.mix.xi) + len(self.mix.yi) + AUXILIARY))
 
-    def _densities(self, which: Ints) -> None:
-        base, spare = self.base, np.empty((1, *self.mix.xp.shape[1:]))
-        fill_prior_densities(
-            which, self.table.x, self.table.design, self.table.rows, base.prior, base.scalars,
-            base.gauss, base.others, base.modes, spare, np.empty((1, *self.mix.xt.shape[1:])),
-        )  # fmt: skip
+    def _densities(self, which: Any) -> None:
+        """Set offsets and prior densities of some rows."""
+        rows, design = self.table.rows, self.table.design[which]
+        rows[OFFSET, which] = design @ self.base.prior[-1]
+        rows[HX, which] = log_prior_x(self.table.x[which], self.base)
+        rows[HY, which] = log_prior_y(rows[RESPONSE, which], design, self.base)
 
     def refresh(self) -> None:
         """Draw all parameters given the clusters, after data or clusters have changed."""
         rows = self.table.rows
         rows[LATENT] = rows[RESPONSE]
-        self._densities(np.arange(rows.shape[1]))
+        self._densities(slice(None))
         if self.base.modes[0] == PROBIT:
             self._regressions(True)
         if self.base.modes[0] <= PROBIT:
@@ -190,7 +195,7 @@ class NestedChain:
                 t.gaps, t.x, t.design, t.rows, b.others, b.units, b.modes, m.labels, m.xi, m.xp,
                 m.xt, m.beta, m.ys, self.state,
             )  # fmt: skip
-            self._densities(t.gaps[:, 0].copy())
+            self._densities(self._holed)
 
 
 def run_chain(
@@ -212,7 +217,9 @@ def run_chain(
         if progress is not None and progress():
             break
     if not kept:
-        kept.append(_copy(chain.mix, chain.base.scalars[7]))  # stopped by a callback before the first kept draw
+        kept.append(
+            _copy(chain.mix, chain.base.scalars[7])
+        )  # stopped by a callback before the first kept draw
     return join_draws(kept, chain.mix.tried)
 
 
@@ -242,3 +249,26 @@ def join_chains(parts: list[Draws]) -> Draws:
         return parts[0]
     joined = [np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[:-1]]
     return Draws(*joined, sum(part.tried for part in parts))
+
+
+def warm_chain() -> None:
+    """Compile what chains call, on a handful of rows."""
+    x = np.array([[0.0], [1.0], [2.0], [0.5]])
+    design, y = np.column_stack([np.ones(4), x]), np.array([0.0, 1.0, 0.0, 1.0])
+    for modes, others, gaps in (
+        ((0, 1, 0, 0, 1), None, np.zeros((0, 2))),
+        ((0, 1, 0, 1, 1), None, np.array([[0, 0]])),
+        ((2, 1, 0, 0, 1), None, np.zeros((0, 2))),
+    ):
+        base = Base(
+            np.vstack([np.eye(2), np.eye(2), np.zeros(2)]),
+            np.array([2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]),
+            np.array([[0.0], [1.0], [2.0], [1.0]]),
+            others,
+            np.array([[1.0, 0.0, 1.0]]),
+            np.array(modes),
+        )
+        rows = np.zeros((5, 4))
+        rows[RESPONSE] = y
+        table = Table(x.copy(), design.copy(), rows, gaps.astype(np.int64))
+        NestedChain(table, base, np.random.default_rng(0)).step()

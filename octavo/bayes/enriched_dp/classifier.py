@@ -15,7 +15,13 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from octavo.bayes.enriched_dp.base import CONSTRAINTS, NESTED, NestedMixture, check_level
+from octavo.bayes.enriched_dp.base import (
+    CONSTRAINTS,
+    NESTED,
+    NestedMixture,
+    check_count,
+    check_level,
+)
 from octavo.bayes.enriched_dp.state import LOGIT, PROBIT
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.classes import encode_classes
@@ -39,7 +45,9 @@ class NestedClassification(ClassifierMixin, NestedMixture):
             )
         is_probit = n_classes == 2 and self.link != "logit"
         if self.collapsed and not is_probit:
-            raise ValueError("collapsed=True needs a probit of two classes; a logit has no closed form.")
+            raise ValueError(
+                "collapsed=True needs a probit of two classes; a logit has no closed form."
+            )
         self._response = PROBIT if is_probit else LOGIT
         outputs = 1 if n_classes == 2 else n_classes
         self._run(X, codes.astype(np.float64), self._response, outputs, (0.0, 1.0))
@@ -52,9 +60,10 @@ class NestedClassification(ClassifierMixin, NestedMixture):
         elif len(self.classes_) > 2:
             return softmax(part.eta, axis=2), softmax(part.eta_new, axis=2)
         else:
-            p, new = (1.0 / (1.0 + np.exp(-np.clip(e[:, :, 0], -700, 700))) for e in (
-                part.eta, part.eta_new
-            ))
+            p, new = (
+                1.0 / (1.0 + np.exp(-np.clip(e[:, :, 0], -700, 700)))
+                for e in (part.eta, part.eta_new)
+            )
         return np.stack([1.0 - p, p], axis=2), np.stack([1.0 - new, new], axis=2)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -73,9 +82,11 @@ class NestedClassification(ClassifierMixin, NestedMixture):
         found = []
         for part in self._parts(X):
             old, new = self._chances(part)
-            fresh = np.einsum("ms,msc->mc", part.new, np.broadcast_to(
-                new, (len(old), part.new.shape[1], new.shape[2])
-            ))
+            fresh = np.einsum(
+                "ms,msc->mc",
+                part.new,
+                np.broadcast_to(new, (len(old), part.new.shape[1], new.shape[2])),
+            )
             found.append(np.einsum("mt,mtc->mc", part.weights, old) + fresh)
         proba = np.concatenate(found)
         return proba / proba.sum(axis=1, keepdims=True)
@@ -162,8 +173,7 @@ class NestedClassification(ClassifierMixin, NestedMixture):
         y : ndarray of shape (n_rows, n_samples)
             Labels.
         """
-        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
-            raise ValueError(f"n_samples must be a whole number of at least 1; got {n_samples!r}.")
+        check_count(n_samples)
         steps = np.cumsum(self.predict_proba(X), axis=1)
         u = check_random_state(random_state).uniform(size=(len(steps), int(n_samples)))
         codes = (u[:, :, None] > steps[:, None, :]).sum(axis=2)
@@ -174,8 +184,8 @@ class EnrichedDPClassifier(NestedClassification):
     """Classification by an enriched Dirichlet process mixture of local probit or logit models.
 
     The joint law of (x, y) is a mixture with a nested partition: y-clusters, each a linear
-    probit or logit model, hold x-clusters that describe the covariates. Many x-clusters no longer force many
-    local models, as they do in a plain Dirichlet process mixture.
+    probit or logit model, hold x-clusters that describe the covariates. Many x-clusters no longer
+    force many local models, as they do in a plain Dirichlet process mixture.
 
     Parameters
     ----------
@@ -258,8 +268,9 @@ class EnrichedDPClassifier(NestedClassification):
     -----
     For up to some ten thousand rows where probabilities with credible intervals are wanted, or
     where entries of X are missing (NaN): they are drawn along with everything else. Where only the
-    class is wanted, boosting is faster and often better. Numbers given for the base measure are used on the data as they
-    are; inside, columns are in standard units and the base measure is transformed to them.
+    class is wanted, boosting is faster and often better. Numbers given for the base measure are
+    used on the data as they are; inside, columns are in standard units and the base measure is
+    transformed to them.
     Never average parameters of cluster j over draws: labels change.
 
     References
@@ -277,9 +288,9 @@ class EnrichedDPClassifier(NestedClassification):
     True
     """
 
-    _parameter_constraints = CONSTRAINTS | NESTED | {
-        "link": [StrOptions({"auto", "probit", "logit"})]
-    }
+    _parameter_constraints = (
+        CONSTRAINTS | NESTED | {"link": [StrOptions({"auto", "probit", "logit"})]}
+    )
 
     def __init__(
         self,
@@ -416,9 +427,9 @@ class DPMixtureClassifier(NestedClassification):
 
     Notes
     -----
-    With five or more covariates their likelihood dictates the clusters, and regressions are learned from
-    few rows each: take `EnrichedDPClassifier`. `sklearn.mixture.BayesianGaussianMixture` is a
-    density of x alone.
+    With five or more covariates their likelihood dictates the clusters, and local models are
+    learned from few rows each: take `EnrichedDPClassifier`.
+    `sklearn.mixture.BayesianGaussianMixture` is a density of x alone.
 
     References
     ----------
@@ -437,9 +448,7 @@ class DPMixtureClassifier(NestedClassification):
     True
     """
 
-    _parameter_constraints = CONSTRAINTS | {
-        "link": [StrOptions({"auto", "probit", "logit"})]
-    }
+    _parameter_constraints = CONSTRAINTS | {"link": [StrOptions({"auto", "probit", "logit"})]}
 
     def __init__(
         self,

@@ -65,7 +65,7 @@ def column_kinds(given: Any, X: Any, n_columns: int, names: Any = None) -> list[
     Parameters
     ----------
     given : {"auto"}, str, list of str or dict
-        One kind for all, one for each, or kinds by name or number of the column ("auto" for others).
+        One kind for all, one for each, or kinds by name or number ("auto" for others).
     X : array-like or data frame
         The input, asked for types of columns.
     n_columns : int
@@ -90,7 +90,11 @@ def column_kinds(given: Any, X: Any, n_columns: int, names: Any = None) -> list[
         index = {} if names is None else {name: h for h, name in enumerate(names)}
         for key, kind in given.items():
             h = index.get(key, key)
-            if isinstance(h, bool) or not isinstance(h, (int, np.integer)) or not 0 <= h < n_columns:
+            if (
+                isinstance(h, bool)
+                or not isinstance(h, (int, np.integer))
+                or not 0 <= h < n_columns
+            ):
                 raise ValueError(f"column_kinds names a column that X does not have: {key!r}.")
             kinds[h] = kind
     else:
@@ -187,7 +191,7 @@ def make_plan(X: Floats, kinds: list[str]) -> Plan:
 
 
 def in_units(X: Floats, plan: Plan) -> Floats:
-    """Return values as kernels take them: Gaussian columns in standard units, others as they are."""
+    """Return values as kernels take them: Gaussian columns in standard units, others as given."""
     values = np.ascontiguousarray(X[:, plan.order])
     normal = plan.kinds == NORMAL
     values[:, normal] = (values[:, normal] - plan.center[normal]) / plan.scale[normal]

@@ -274,3 +274,9 @@ def draw_concentration(rng, alpha, n, k, shape, rate):
     if draw_uniform(rng) * (1.0 + odds) >= odds:
         shape -= 1.0
     return max(draw_gamma(rng, shape) / rate, LEAST_ALPHA)
+
+
+def _warmup() -> None:
+    from octavo.bayes.enriched_dp.chain import warm_chain
+
+    warm_chain()

@@ -115,16 +115,16 @@ def several_after(sizes, yi, j, h):
 
 
 @njit(cache=True, error_model="numpy")
-def block_marginal(l, n, response, design, rows, prior, scalars, labels, xi, beta, ys, new, rng, block):
+def block_marginal(
+    l, n, response, design, rows, prior, scalars, labels, xi, beta, ys, new, rng, block
+):
     """Return log h_y of an x-cluster's rows, with θ drawn from their posterior as slot `new`."""
     d, known = design.shape[1], response == PROBIT
     squares = block_sums(l, False, design, rows, prior, labels, xi, block)
     value = -0.5 * (factor_in_place(block) + n * LOG_2PI)
     for h in range(d):
         value += math.log(prior[d + h, h])
-    ys[new, NOISE], rest = draw_theta(
-        block, squares, n, prior, known, scalars, rng, beta, new, 0
-    )
+    ys[new, NOISE], rest = draw_theta(block, squares, n, prior, known, scalars, rng, beta, new, 0)
     if known:
         return value - 0.5 * rest
     a, b = scalars[0], scalars[1]
@@ -199,3 +199,9 @@ def shuffle_clusters(
         yi[h, PARTS] += 1
         if move == 2:
             drop_y_cluster(j, sizes, xi, yi, beta, ys, deep)
+
+
+def _warmup() -> None:
+    from octavo.bayes.enriched_dp.chain import warm_chain
+
+    warm_chain()

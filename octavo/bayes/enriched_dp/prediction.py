@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, ndtr, stdtr
 
+from octavo.bayes.enriched_dp.base_measure import log_prior_x
 from octavo.bayes.enriched_dp.chain import Draws
 from octavo.bayes.enriched_dp.columns import Plan, design_matrix, in_units
 from octavo.bayes.enriched_dp.state import COUNT, PROBIT, Base
@@ -19,26 +20,6 @@ from octavo.engine.estimators.arrays import Floats, Ints
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 CELLS = 4_000_000  # rows times clusters that are held at once
-
-
-def log_prior_x(values: Floats, base: Base) -> Floats:
-    """Return log h_x of rows, entries that are NaN integrated out; x! of counts is left out."""
-    mu0, c, a, b = base.gauss
-    n_gaussian = mu0.size
-    scale = 2.0 * b * (c + 1.0) / c
-    away = values[:, :n_gaussian] - mu0
-    logs = gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(np.pi * scale)
-    logs = logs - (a + 0.5) * np.log1p(away * away / scale)
-    total = np.where(np.isnan(away), 0.0, logs).sum(axis=1)
-    for g, (kind, _, width, one, two) in enumerate(() if base.others is None else base.others):
-        entry = values[:, n_gaussian + g]
-        if kind == COUNT:
-            logs = gammaln(entry + one) - gammaln(one) + one * np.log(two / (two + 1.0))
-            logs = logs - entry * np.log(two + 1.0)
-        else:
-            logs = np.full(len(entry), -np.log(width))
-        total += np.where(np.isnan(entry), 0.0, logs)
-    return total
 
 
 class Part(NamedTuple):
@@ -201,7 +182,9 @@ class Predictor:
             prec = rng.gamma(a[h], 1.0 / b[h], chosen.size)
             fresh = mu0[h] + rng.standard_normal(chosen.size) * np.sqrt((1.0 + 1.0 / c[h]) / prec)
             noise = rng.standard_normal(chosen.size)
-            return np.where(is_new, fresh, self.mu[chosen, h] + noise / np.sqrt(self.prec[chosen, h]))
+            return np.where(
+                is_new, fresh, self.mu[chosen, h] + noise / np.sqrt(self.prec[chosen, h])
+            )
         assert self.base.others is not None
         kind, start, width, one, two = self.base.others[h - mu0.size]
         place = int(start)

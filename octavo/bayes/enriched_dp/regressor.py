@@ -1,7 +1,7 @@
 """A whole conditional density of a number: few local regressions, nested clusters of covariates.
 
 Reference: S. Wade, D. B. Dunson, S. Petrone and L. Trippa (2014), "Improving Prediction from
-Dirichlet Process Mixtures via Enrichment", Journal of Machine Learning Research 15; Sections 2 to 5.
+Dirichlet Process Mixtures via Enrichment", Journal of Machine Learning Research 15; Sections 2-5.
 """
 
 from __future__ import annotations
@@ -12,13 +12,26 @@ import numpy as np
 from scipy.special import gammaln
 from sklearn.base import RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
 
-from octavo.bayes.enriched_dp.base import CONSTRAINTS, NESTED, NOISE, NestedMixture, check_level
+from octavo.bayes.enriched_dp.base import (
+    CONSTRAINTS,
+    NESTED,
+    NOISE,
+    NestedMixture,
+    check_count,
+    check_level,
+)
 from octavo.bayes.enriched_dp.prediction import cdf_of, density_of, quantiles_of, weighted_quantiles
 from octavo.bayes.enriched_dp.state import GAUSSIAN, POISSON
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import StrOptions, fit_context
+from octavo.engine.mcmc.chains import chain_generators
 
 __all__ = ["DPMixtureRegressor", "EnrichedDPRegressor"]
 
@@ -37,7 +50,9 @@ class NestedRegression(RegressorMixin, NestedMixture):
             raise ValueError(f"y must not be constant; all its values are {y[0]:g}.")
         if self._response == POISSON:
             if self.collapsed:
-                raise ValueError("collapsed=True needs a Gaussian response; counts have no closed form.")
+                raise ValueError(
+                    "collapsed=True needs a Gaussian response; counts have no closed form."
+                )
             if (y < 0).any() or (y != np.floor(y)).any():
                 raise ValueError("y must hold whole numbers that are not negative for 'poisson'.")
             units = (0.0, 1.0)
@@ -132,8 +147,6 @@ class NestedRegression(RegressorMixin, NestedMixture):
         return ends[:, 0], ends[:, 1]
 
     def _is_gaussian(self) -> bool:
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(self)
         return self._response == GAUSSIAN
 
@@ -264,7 +277,11 @@ class NestedRegression(RegressorMixin, NestedMixture):
                 raise ValueError(f"X and y must have the same length; y has {len(y)} values.")
             if self._response == GAUSSIAN:
                 logs = [
-                    np.log(np.maximum(density_of(part_y[i : i + 1], part, self._predictor, i)[0], 1e-300))
+                    np.log(
+                        np.maximum(
+                            density_of(part_y[i : i + 1], part, self._predictor, i)[0], 1e-300
+                        )
+                    )
                     for i in range(len(part_y))
                 ]
                 out[part.rows] = np.array(logs) - np.log(scale)
@@ -294,10 +311,7 @@ class NestedRegression(RegressorMixin, NestedMixture):
         y : ndarray of shape (n_rows, n_samples)
             Draws from f(y | x).
         """
-        from octavo.engine.mcmc.chains import chain_generators
-
-        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
-            raise ValueError(f"n_samples must be a whole number of at least 1; got {n_samples!r}.")
+        check_count(n_samples)
         parts = self._parts(X)
         rng = chain_generators(random_state, 1)[0]
         base, noise = self._predictor.base, np.sqrt(self._predictor.draws.noise)
@@ -318,7 +332,6 @@ class NestedRegression(RegressorMixin, NestedMixture):
                 t = rng.standard_t(2.0 * a, n_samples) * np.sqrt(b / a * part.spread[i])
                 found.append(center + scale * np.where(pick < n_old, y, part.eta_new[i] + t))
         return np.array(found)
-
 
 
 class EnrichedDPRegressor(NestedRegression):
@@ -409,9 +422,9 @@ class EnrichedDPRegressor(NestedRegression):
     Notes
     -----
     For up to some ten thousand rows where the whole law of y given x is wanted, or where entries of
-    X are missing (NaN): they are drawn along with everything else. Where only a mean is wanted, boosting
-    is faster and often better. Numbers given for the base measure are used on the data as they
-    are; inside, columns and y are in standard units and the base measure is transformed to them.
+    X are missing (NaN): they are drawn along with everything else. Where only a mean is wanted,
+    boosting is faster and often better. Numbers given for the base measure are used on the data as
+    they are; inside, columns and y are in standard units and the base measure is transformed.
     Never average parameters of cluster j over draws: labels change.
 
     References
@@ -431,9 +444,9 @@ class EnrichedDPRegressor(NestedRegression):
     (2, 3)
     """
 
-    _parameter_constraints = CONSTRAINTS | NESTED | NOISE | {
-        "response": [StrOptions({"gaussian", "poisson"})]
-    }
+    _parameter_constraints = (
+        CONSTRAINTS | NESTED | NOISE | {"response": [StrOptions({"gaussian", "poisson"})]}
+    )
 
     def __init__(
         self,
@@ -575,8 +588,8 @@ class DPMixtureRegressor(NestedRegression):
 
     Notes
     -----
-    With five or more covariates their likelihood dictates the clusters, and regressions are learned from
-    few rows each: take `EnrichedDPRegressor`. `sklearn.mixture.BayesianGaussianMixture` is a
+    With five or more covariates their likelihood dictates the clusters, and regressions are learned
+    from few rows each: take `EnrichedDPRegressor`. `sklearn.mixture.BayesianGaussianMixture` is a
     density of x alone.
 
     References
@@ -596,9 +609,9 @@ class DPMixtureRegressor(NestedRegression):
     True
     """
 
-    _parameter_constraints = CONSTRAINTS | NOISE | {
-        "response": [StrOptions({"gaussian", "poisson"})]
-    }
+    _parameter_constraints = (
+        CONSTRAINTS | NOISE | {"response": [StrOptions({"gaussian", "poisson"})]}
+    )
 
     def __init__(
         self,

@@ -79,9 +79,7 @@ def redraw_kernels(x, scalars, gauss, others, labels, sizes, xi, yi, xp, xt, ys,
 
 
 @njit(cache=True, error_model="numpy")
-def prepare_collapsed(
-    x, design, rows, prior, gauss, others, labels, sizes, xi, xp, xt, ys, deep
-):
+def prepare_collapsed(x, design, rows, prior, gauss, others, labels, sizes, xi, xp, xt, ys, deep):
     """Set the sums and predictive laws of all clusters anew."""
     d = design.shape[1]
     for j in range(sizes[0]):
@@ -139,9 +137,7 @@ def draw_entry(h, l, others, xp, xt, rng):
 
 
 @njit(cache=True, error_model="numpy")
-def fill_gaps(
-    gaps, x, design, rows, others, units, modes, labels, xi, xp, xt, beta, ys, rng
-):
+def fill_gaps(gaps, x, design, rows, others, units, modes, labels, xi, xp, xt, beta, ys, rng):
     """Draw missing entries given clusters and parameters."""
     n_gaussian, response = xp.shape[2], modes[0]
     for place in range(gaps.shape[0]):
@@ -207,3 +203,9 @@ def slice_regressions(design, rows, prior, modes, labels, sizes, xi, beta, rng, 
             angle = low + (high - low) * draw_uniform(rng)
         if not found:
             beta[j] = pair[0]
+
+
+def _warmup() -> None:
+    from octavo.bayes.enriched_dp.chain import warm_chain
+
+    warm_chain()

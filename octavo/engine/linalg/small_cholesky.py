@@ -16,7 +16,8 @@ from octavo.engine.compilation.kernel_cache import njit
 @njit(cache=True, error_model="numpy")
 def factor_in_place(A):
     """Replace the lower triangle of A by its Cholesky factor; return log |A|, -inf if not
-    positive definite."""
+    positive definite.
+    """
     d = A.shape[1]
     total = 0.0
     for i in range(d):
