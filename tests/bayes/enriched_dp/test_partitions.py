@@ -36,7 +36,7 @@ def test_simulator_has_the_moments_of_the_process():
 
 
 def test_sticks_have_the_moments_of_the_process():
-    pairs = [square_breaking_sample(2.0, 0.5, 60, 60, random_state=s) for s in range(2000)]
+    pairs = [square_breaking_sample(2.0, 0.5, 60, 60, random_state=s) for s in range(400)]
     ties = np.array([(w**2).sum() for w, _ in pairs])
     nested = np.array([(w**2 * (v**2).sum(axis=1)).sum() for w, v in pairs])
     assert abs(ties.mean() - 1 / 3) < 5 * ties.std() / np.sqrt(ties.size)
