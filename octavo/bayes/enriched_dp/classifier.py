@@ -104,7 +104,8 @@ class NestedClassification(ClassifierMixin, NestedMixture):
         y : ndarray of shape (n_samples,)
             Labels.
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        proba = self.predict_proba(X)
+        return self.classes_[proba.argmax(axis=1)]
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return credible intervals of the probabilities (Figure 7).
