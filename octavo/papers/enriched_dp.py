@@ -314,7 +314,13 @@ def exact_pairs(seed: int) -> Any:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(5, 2))
     y = X[:, 0] * np.where(np.arange(5) < 3, 1.0, -1.0) + 0.3 * rng.normal(size=5)
-    prior = {"beta0": [0.1, 0.2, -0.1], "C": [0.5, 1.0, 2.0], "b_y": 0.5, "mu0": 0.1, "c_x": 0.5}
+    prior: dict[str, Any] = {
+        "beta0": [0.1, 0.2, -0.1],
+        "C": [0.5, 1.0, 2.0],
+        "b_y": 0.5,
+        "mu0": 0.1,
+        "c_x": 0.5,
+    }
     line = NormalInverseGamma(np.array(prior["beta0"]), np.diag(prior["C"]), 2.0, 0.5)
     point = NormalInverseGamma(np.array([0.1]), np.array([[0.5]]), 2.0, 0.6)
     design, ones = np.column_stack([np.ones(5), X]), np.ones((5, 1))

@@ -63,7 +63,7 @@ NOISE: dict[str, Any] = {
 
 def check_level(level: Any) -> float:
     """Return a probability between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
     return float(level)
 

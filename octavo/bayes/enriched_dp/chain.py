@@ -247,8 +247,9 @@ def join_chains(parts: list[Draws]) -> Draws:
     """Return the draws of several chains, one chain after another."""
     if len(parts) == 1:
         return parts[0]
-    joined = [np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[:-1]]
-    return Draws(*joined, sum(part.tried for part in parts))
+    joined: Any = [np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[:-1]]
+    total: Any = sum(part.tried for part in parts)
+    return Draws(*joined, total)
 
 
 def warm_chain() -> None:

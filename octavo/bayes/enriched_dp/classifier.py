@@ -126,10 +126,10 @@ class NestedClassification(ClassifierMixin, NestedMixture):
         found = []
         for part in self._parts(X):
             old, new = self._chances(part)
-            ends = [
+            each = [
                 self._bands(part, old[:, :, c], new[:, :, c], level) for c in range(old.shape[2])
             ]
-            found.append(np.stack(ends, axis=1))
+            found.append(np.stack(each, axis=1))
         ends = np.concatenate(found)
         if len(self.classes_) == 2:
             return ends[:, 1, 0], ends[:, 1, 1]

@@ -172,7 +172,7 @@ class Predictor:
         is_new = empty > best
         values = np.tile(x, (best.size, 1))
         for h in np.flatnonzero(np.isnan(x)):
-            values[:, h] = self._drawn_entries(h, chosen, is_new, rng)
+            values[:, h] = self._drawn_entries(int(h), chosen, is_new, rng)
         design = design_matrix(values, self.plan)
         return np.einsum("td,tqd->tq", design, self.draws.beta)
 

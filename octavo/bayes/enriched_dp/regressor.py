@@ -95,7 +95,8 @@ class NestedRegression(RegressorMixin, NestedMixture):
         std : ndarray of shape (n_samples,)
             Where asked for: noise and doubt together.
         """
-        means, squares = [], []
+        means: list[Floats] = []
+        squares: list[Floats] = []
         for part in self._parts(X):
             mean, second, new, new_second = self._moments(part)
             total = part.total

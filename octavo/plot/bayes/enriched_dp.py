@@ -89,7 +89,7 @@ def plot_conditional_density(
         density, lower, upper = model.predict_density(X, grid, band=band)
     for i, line in enumerate(density):
         ax.plot(grid, line, color=f"C{i % 10}", label=f"row {i}")
-        if lower is not None:
+        if lower is not None and upper is not None:
             ax.fill_between(grid, lower[i], upper[i], color=f"C{i % 10}", alpha=0.25, lw=0)
     ax.set(xlabel="y", ylabel="density given x")
     ax.legend(frameon=False)

@@ -62,7 +62,8 @@ def test_density_cdf_quantiles_and_draws_are_of_one_law(kind):
     at = [model.predict_density(X[i : i + 1], [Y[i]])[0, 0] for i in range(3)]
     assert np.allclose(np.exp(logs), at)
     density, low, high = model.predict_density(X[:2], [4.0, 5.0], band=0.9)
-    assert (low <= high).all() and density.shape == low.shape == (2, 2)
+    assert (low <= high).all()
+    assert density.shape == low.shape == (2, 2)
 
 
 def test_truth_lies_where_the_data_say():
@@ -147,7 +148,8 @@ def test_counts():
 
 def test_summaries_and_diagnostics():
     model = EnrichedDPRegressor(n_chains=2, **SHORT).fit(X, Y)
-    assert model.k_trace_.shape == (400,) and model.rhat_.shape == (3,)
+    assert model.k_trace_.shape == (400,)
+    assert model.rhat_.shape == (3,)
     assert model.alpha_psi_trace_.shape == (400, model.k_trace_.max())
     assert model.y_partition_.shape == model.most_frequent_partition_.shape == (60,)
     assert np.allclose(np.diag(model.co_clustering_y_), 1.0)
