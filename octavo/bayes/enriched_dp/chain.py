@@ -206,7 +206,8 @@ def run_chain(
     progress: Callable[[], Any] | None = None,
 ) -> Draws:
     """Run a chain and return its kept draws."""
-    chain = NestedChain(Table(*(part.copy() for part in table)), base, rng)
+    own: Any = [part.copy() for part in table]  # missing entries are written into it
+    chain = NestedChain(Table(*own), base, rng)
     kept: list[tuple[Any, ...]] = []
     for t in range(schedule.n_iter):
         chain.step()
@@ -237,19 +238,18 @@ def _copy(mix: Any, alpha_theta: float) -> tuple[Any, ...]:
 def join_draws(kept: list[tuple[Any, ...]], tried: Floats) -> Draws:
     """Return draws as arrays."""
     columns = list(zip(*kept, strict=True))
-    numbers = [np.array(column) for column in columns[:3]]
-    lists = [np.concatenate(column) for column in columns[3:12]]
-    labels = [np.array(column) for column in columns[12:]]
-    return Draws(*numbers, *lists, *labels, tried.copy())
+    parts: list[Any] = [np.array(column) for column in columns[:3]]
+    parts += [np.concatenate(column) for column in columns[3:12]]
+    parts += [np.array(column) for column in columns[12:]]
+    return Draws._make([*parts, tried.copy()])
 
 
 def join_chains(parts: list[Draws]) -> Draws:
     """Return the draws of several chains, one chain after another."""
     if len(parts) == 1:
         return parts[0]
-    joined: Any = [np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[:-1]]
-    total: Any = sum(part.tried for part in parts)
-    return Draws(*joined, total)
+    joined: list[Any] = [np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[:-1]]
+    return Draws._make([*joined, np.sum([part.tried for part in parts], axis=0)])
 
 
 def warm_chain() -> None:

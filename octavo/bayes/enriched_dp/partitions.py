@@ -96,10 +96,11 @@ def edp_log_partition_prob(
 
 def restaurant(n: int, alpha: float, rng: Any) -> Ints:
     """Return labels of a Chinese restaurant process."""
-    labels, counts = np.empty(n, dtype=np.int64), []
+    labels = np.empty(n, dtype=np.int64)
+    counts: list[int] = []
     for i in range(n):
         u = rng.uniform() * (i + alpha)
-        label = int(np.searchsorted(np.cumsum(counts), u, side="right")) if counts else 0
+        label = int((np.cumsum(counts) <= u).sum()) if counts else 0
         if label == len(counts):
             counts.append(0)
         counts[label] += 1
