@@ -194,7 +194,13 @@ COUNTS = np.array([[2.0, 1.0, 2.0, 2.0, 2.0]])
 
 @pytest.mark.parametrize(
     ("response", "collapsed", "others"),
-    [(0, False, None), (0, True, COUNTS), (1, False, None), (1, True, None), (3, False, None)],
+    [
+        (0, False, None),
+        pytest.param(0, True, COUNTS, marks=pytest.mark.slow),
+        (1, False, None),
+        pytest.param(1, True, None, marks=pytest.mark.slow),
+        pytest.param(3, False, None, marks=pytest.mark.slow),
+    ],
     ids=["gaussian", "collapsed", "probit", "probit-collapsed", "poisson"],
 )
 def test_joint_law_of_parameters_and_data(response, collapsed, others):
