@@ -241,6 +241,28 @@ PROBLEMS = (
         "kernel/plot_fourier",
     ),
     Problem(
+        "conditional-density",
+        "The whole law of a response given x, with bands, groups and missing entries",
+        (
+            "Numbers: `EnrichedDPRegressor` gives density, quantiles and credible bands from few "
+            "local regressions; `DPMixtureRegressor` is the plain mixture, for few columns.",
+            "Classes with credible probabilities: `EnrichedDPClassifier`.",
+        ),
+        "`QuantileRegressor` or quantile boosting, one level at a time and without groups.",
+        (
+            "density regression",
+            "conditional density",
+            "prediction interval",
+            "credible interval",
+            "dirichlet process",
+            "bayesian nonparametrics",
+            "mixture of regressions",
+            "missing covariates",
+            "imputation",
+        ),
+        "bayes/plot_enriched_dp",
+    ),
+    Problem(
         "responses",
         "Many features, few rows, and several responses or tasks",
         (

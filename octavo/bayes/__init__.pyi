@@ -1,4 +1,12 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.bayes.enriched_dp.classifier import DPMixtureClassifier as DPMixtureClassifier
+from octavo.bayes.enriched_dp.classifier import EnrichedDPClassifier as EnrichedDPClassifier
+from octavo.bayes.enriched_dp.partitions import edp_log_partition_prob as edp_log_partition_prob
+from octavo.bayes.enriched_dp.partitions import nested_crp_sample as nested_crp_sample
+from octavo.bayes.enriched_dp.partitions import partition_estimate as partition_estimate
+from octavo.bayes.enriched_dp.partitions import square_breaking_sample as square_breaking_sample
+from octavo.bayes.enriched_dp.regressor import DPMixtureRegressor as DPMixtureRegressor
+from octavo.bayes.enriched_dp.regressor import EnrichedDPRegressor as EnrichedDPRegressor
 from octavo.bayes.gaussian_mixtures.reduction import GMMReduction as GMMReduction
 from octavo.bayes.generative_ssl.cross_validated import SemiSupervisedGenerativeClassifierCV as SemiSupervisedGenerativeClassifierCV
 from octavo.bayes.generative_ssl.divergences import KLDecomposition as KLDecomposition

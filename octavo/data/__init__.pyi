@@ -1,5 +1,8 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.data.bayes.labelled_topics import make_labelled_topics as make_labelled_topics
+from octavo.data.bayes.two_regimes import make_two_regimes as make_two_regimes
+from octavo.data.bayes.two_regimes import two_regimes_density as two_regimes_density
+from octavo.data.bayes.two_regimes import two_regimes_mean as two_regimes_mean
 from octavo.data.cluster.clique_graphs import make_cliques_and_random as make_cliques_and_random
 from octavo.data.cluster.clique_graphs import make_ring_of_cliques as make_ring_of_cliques
 from octavo.data.cluster.noisy_moons import make_noisy_moons as make_noisy_moons

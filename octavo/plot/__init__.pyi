@@ -1,4 +1,10 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.plot.bayes.enriched_dp import plot_cluster_traces as plot_cluster_traces
+from octavo.plot.bayes.enriched_dp import plot_cluster_tree as plot_cluster_tree
+from octavo.plot.bayes.enriched_dp import plot_co_clustering as plot_co_clustering
+from octavo.plot.bayes.enriched_dp import plot_conditional_density as plot_conditional_density
+from octavo.plot.bayes.enriched_dp import plot_nested_partition as plot_nested_partition
+from octavo.plot.bayes.enriched_dp import plot_predictive_bands as plot_predictive_bands
 from octavo.plot.bayes.gaussian_mixtures import plot_gmm_reduction as plot_gmm_reduction
 from octavo.plot.bayes.generative_ssl import plot_bias_bounds as plot_bias_bounds
 from octavo.plot.bayes.generative_ssl import plot_class_densities as plot_class_densities

@@ -1,0 +1,1 @@
+"""Enriched Dirichlet process mixtures: few local regressions, each with many covariate clusters."""
