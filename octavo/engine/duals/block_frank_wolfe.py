@@ -30,6 +30,7 @@ from octavo.engine.estimators.arrays import Floats, Indices
 
 __all__ = ["VertexStore", "add_vertices", "marginal_pass", "new_store", "vertex_passes"]
 
+USUAL = 8  # a block with so many vertices gives the place of one without mass to a new one
 _REGROUP = {"reassoc", "nsz", "contract"}
 
 
@@ -54,7 +55,7 @@ class VertexStore(NamedTuple):
     count: Indices
 
 
-def new_store(truth: np.ndarray, C: float, capacity: int = 8) -> VertexStore:
+def new_store(truth: np.ndarray, C: float, capacity: int = USUAL) -> VertexStore:
     """Return a store in which each block has all its mass on its true vertex.
 
     Parameters
@@ -133,7 +134,7 @@ def _add(store, losses, alpha, count, blocks, vertices, new_losses):
                 place = a
         if known:
             continue
-        if count[k] < capacity:
+        if count[k] < capacity and (place < 0 or count[k] < USUAL):
             place = count[k]
             count[k] += 1
         elif place < 0:
@@ -148,13 +149,17 @@ def _add(store, losses, alpha, count, blocks, vertices, new_losses):
 @njit(cache=True, nogil=True, fastmath=_REGROUP)
 def _potential(K, D, k, out):
     """Write (K D)[k]."""
-    p = D.shape[1]
+    m, p = D.shape
     for f in range(p):
         out[f] = 0.0
-    for j in range(D.shape[0]):
-        c = K[k, j]
+    for j in range(0, m - 3, 4):  # four rows for each time that the sum is read
+        a, b, c, d = K[k, j], K[k, j + 1], K[k, j + 2], K[k, j + 3]
         for f in range(p):
-            out[f] += c * D[j, f]
+            out[f] += a * D[j, f] + b * D[j + 1, f] + c * D[j + 2, f] + d * D[j + 3, f]
+    for j in range(m - m % 4, m):
+        a = K[k, j]
+        for f in range(p):
+            out[f] += a * D[j, f]
 
 
 @njit(cache=True, nogil=True, fastmath=_REGROUP)

@@ -24,9 +24,13 @@ def _keep(values, first, second, n, K, value, a, b):
         return n
     i = n if n < K else K - 1
     while i > 0 and values[i - 1] < value:
-        values[i], first[i], second[i] = values[i - 1], first[i - 1], second[i - 1]
+        values[i] = values[i - 1]
+        first[i] = first[i - 1]
+        second[i] = second[i - 1]
         i -= 1
-    values[i], first[i], second[i] = value, a, b
+    values[i] = value
+    first[i] = a
+    second[i] = b
     return min(n + 1, K)
 
 
@@ -60,7 +64,8 @@ def _k_best(parent, order, scores, K, labels, totals):
                     if n_merged == K and value <= merged[K - 1]:
                         break
                     n_merged = _keep(merged, before[v, a], within[v, a], n_merged, K, value, r, s)
-            best[p, a, :n_merged] = merged[:n_merged]
+            for r in range(n_merged):
+                best[p, a, r] = merged[r]
             count[p, a] = n_merged
     root = order[0]
     top_label = np.zeros(K, dtype=np.int32)
@@ -72,14 +77,16 @@ def _k_best(parent, order, scores, K, labels, totals):
             found = _keep(totals, top_label, top_rank, found, K, value, b, r)
     ranks = np.zeros(n, dtype=np.int32)
     for i in range(found):
-        labels[i, root], ranks[root] = top_label[i], top_rank[i]
+        labels[i, root] = top_label[i]
+        ranks[root] = top_rank[i]
         for position in range(1, n):  # siblings in the reverse of the order of their merging
             v = order[position]
             p = parent[v]
             a, r = labels[i, p], ranks[p]
             s = within[v, a, r]
             ranks[p] = before[v, a, r]
-            labels[i, v], ranks[v] = label_of[v, a, s], rank_of[v, a, s]
+            labels[i, v] = label_of[v, a, s]
+            ranks[v] = rank_of[v, a, s]
     return found
 
 
