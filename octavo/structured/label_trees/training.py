@@ -36,12 +36,11 @@ from octavo.structured.label_trees.parities import (
     parities,
     parity_weights,
 )
-from octavo.structured.label_trees.tree_weights import TreeMixture, next_mixture
+from octavo.structured.label_trees.tree_weights import TreeMixture, mixture_of, next_mixture
 
 Rows = np.ndarray
-DEBUG = False
-RATIO, GROW, SHRINK = 1.0, 1.5, 3.0
-BATCH = 64
+GROW, SHRINK, LARGEST = 1.5, 3.0, 64.0  # of the power in steps of the weights
+BATCH = 64  # rows that are searched at once
 
 
 class Margins(NamedTuple):
@@ -263,7 +262,7 @@ def train(
     """
     state = _State(problem, form, random)
     best_dual, objectives, gaps, n_trees = -np.inf, [], [], []
-    power, last_kkt = 0.5, np.inf
+    power, last_kkt = 0.5, np.inf  # a step of one half is the closed form; longer ones while they help
     kept: tuple[float, Floats, TreeMixture] | None = None
     pairs, nodes = state.pairs, problem.node_potentials
     for outer in range(max_outer + 1):
@@ -285,9 +284,8 @@ def train(
             break
         inner_gap = primal - dual
         kkt = dual - bound if update is not None else 0.0
-        if DEBUG: print(outer, 'primal %.6f inner %.2e kkt %.2e power %.2f'%(primal,inner_gap,kkt,power))
-        if outer and inner_gap <= RATIO * kkt:
-            power = min(power * GROW, 64.0) if kkt <= last_kkt else max(power / SHRINK, 0.5)
+        if update is not None and 0.0 < kkt >= inner_gap:  # weights leave more open than alphas
+            power = min(power * GROW, LARGEST) if kkt <= last_kkt else max(power / SHRINK, 0.5)
             last_kkt = kkt
             mixture = next_mixture(mixture, norms, pairs, update, power, tol)
             weights = parity_weights(mixture.edge_weights, pairs, nodes)
@@ -302,6 +300,4 @@ def train(
 def starting_mixture(n: int, n_trees: int, random: np.random.RandomState) -> TreeMixture:
     """Return random spanning trees of equal weight."""
     trees = tuple(random_tree(n, random) for _ in range(n_trees))
-    from octavo.structured.label_trees.tree_weights import mixture_of
-
     return mixture_of(n, trees, np.full(n_trees, 1.0 / n_trees))
