@@ -170,7 +170,15 @@ class LabelTreeBase(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
         """Train and store what predictions need."""
         raise NotImplementedError
 
-    def _train(self, X: Any, K: Floats, Y: np.ndarray, mixture: TreeMixture, update: Any, random: np.random.RandomState) -> None:
+    def _train(
+        self,
+        X: Any,
+        K: Floats,
+        Y: np.ndarray,
+        mixture: TreeMixture,
+        update: Any,
+        random: np.random.RandomState,
+    ) -> None:
         """Train one machine and store it."""
         with FitProgress(self, self.max_outer, X, Y, step_name="round") as progress:
             machine = train(

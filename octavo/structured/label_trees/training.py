@@ -40,6 +40,7 @@ from octavo.structured.label_trees.tree_weights import TreeMixture, mixture_of, 
 
 Rows = np.ndarray
 GROW, SHRINK, LARGEST = 1.5, 3.0, 64.0  # of the power in steps of the weights
+EAGER = 0.2  # weights move where they leave at least this share of what the alphas leave open
 BATCH = 64  # rows that are searched at once
 
 
@@ -262,7 +263,10 @@ def train(
     """
     state = _State(problem, form, random)
     best_dual, objectives, gaps, n_trees = -np.inf, [], [], []
-    power, last_kkt = 0.5, np.inf  # a step of one half is the closed form; longer ones while they help
+    power, last_kkt = (
+        0.5,
+        np.inf,
+    )  # a step of one half is the closed form; longer ones while they help
     kept: tuple[float, Floats, TreeMixture] | None = None
     pairs, nodes = state.pairs, problem.node_potentials
     for outer in range(max_outer + 1):
@@ -280,11 +284,11 @@ def train(
         objectives.append(kept[0])
         gaps.append(max(kept[0] - best_dual, 0.0))
         n_trees.append(len(mixture.trees))
+        kkt = dual - bound if update is not None else 0.0
         if gaps[-1] <= tol * abs(kept[0]) or outer == max_outer or on_round():
             break
         inner_gap = primal - dual
-        kkt = dual - bound if update is not None else 0.0
-        if update is not None and 0.0 < kkt >= inner_gap:  # weights leave more open than alphas
+        if update is not None and 0.0 < kkt >= EAGER * inner_gap:
             power = min(power * GROW, LARGEST) if kkt <= last_kkt else max(power / SHRINK, 0.5)
             last_kkt = kkt
             mixture = next_mixture(mixture, norms, pairs, update, power, tol)

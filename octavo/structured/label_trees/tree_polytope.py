@@ -62,9 +62,7 @@ def _pack(shares, prior, n_trees, loads):
             loads[i, j] /= prior + n_trees
 
 
-def packed_loads(
-    weights: Floats, shares: Floats, n_trees: int, prior: float
-) -> Floats:
+def packed_loads(weights: Floats, shares: Floats, n_trees: int, prior: float) -> Floats:
     """Return weights of pairs near given shares that some mixture of spanning trees has.
 
     Parameters

@@ -106,7 +106,11 @@ def _explicit_step(
         weights = weights * (np.maximum(upsilon, 0.0) / top) ** power
     else:
         stay = (upsilon >= (weights @ upsilon)) | (weights >= DROPPED)
-        trees, weights, upsilon = [t for t, s in zip(trees, stay) if s], weights[stay], upsilon[stay]
+        trees, weights, upsilon = (
+            [t for t, s in zip(trees, stay) if s],
+            weights[stay],
+            upsilon[stay],
+        )
         if not is_new:
             ahead = weights * np.exp(np.sqrt(np.maximum(upsilon, 0.0)) - np.sqrt(top))
             weights = DAMPING * weights / weights.sum() + (1 - DAMPING) * ahead / ahead.sum()
