@@ -183,12 +183,13 @@ def optimum_over_all_trees(run: Run) -> float:
 
 # --- planted chains ---------------------------------------------------------------------------------
 
-chains = PAPER.section(where="not in the thesis", seeds=SEEDS, kind="own", published="not tried")
+chains = PAPER.section(where="not in the thesis", seeds=SEEDS, kind="own")
 
 
 @chains.claim(
     "A planted chain of 10 labels, 1,000 rows: area under the ROC curve of the true pairs by their "
     "weights.",
+    "not tried",
     expect=at_least(0.95, because="fewer than one true pair in twenty behind a false one"),
 )
 def chain_edges_found(run: Run) -> float:
@@ -203,6 +204,7 @@ def chain_edges_found(run: Run) -> float:
 
 @chains.claim(
     "Planted chains: points of exact match gained over a linear SVM for each label.",
+    "not tried",
     expect=BETTER,
     unit="points",
 )
@@ -221,6 +223,7 @@ def chain_over_independent(run: Run) -> float:
 @chains.claim(
     "Planted chains: share of new rows whose label set is certified by lists as long as there are "
     "labels, the thesis's choice of K.",
+    "not tried",
     where="Section 4.4.7 has the length of the lists and no share",
     expect=at_least(0.9, because="a certificate that is rarely given is of no use"),
 )

@@ -1,19 +1,19 @@
 """Block-coordinate Frank-Wolfe for quadratic duals over products of simplices, with a duality gap.
 
 Blocks are training examples. A point of block k is a convex combination, C in total, of vertices:
-vectors `s` of p features, each with a loss. With D[k] = C s_k - sum of alpha_k(s) s, where s_k is the
-true vertex, whose loss is 0, and a kernel K over the blocks, the dual is
+vectors `s` of p features, each with a loss. With D[k] = C s_k - sum of alpha_k(s) s, where s_k is
+the true vertex, whose loss is 0, and a kernel K over the blocks, the dual is
 
     sum of alpha_k(s) loss_k(s) - 1/2 sum_f weights[f] D[:, f]' K D[:, f].
 
-Its gradient in alpha_k(s) is, but for a constant of the block, loss_k(s) + F_k(s) with F_k(s) the sum
-of weights[f] (K D)[k, f] s_f: the loss-augmented score, so that the vertex with the largest is both
-the Frank-Wolfe direction and the constraint that is violated most, and the gap of a block is C times
-that score less the mean score of the block. The gaps add up to primal - dual.
+Its gradient in alpha_k(s) is, but for a constant of the block, loss_k(s) + F_k(s) with F_k(s) the
+sum of weights[f] (K D)[k, f] s_f: the loss-augmented score, so that the vertex with the largest is
+both the Frank-Wolfe direction and the constraint that is violated most, and the gap of a block is
+C times that score less the mean score of the block. The gaps add up to primal - dual.
 
 Two forms: `marginal_pass` keeps D and the losses only (memory that does not grow), `vertex_passes`
-keeps the vertices that were met with their alphas and moves mass from the worst to the best of them,
-which converges much faster. Neither can lower the dual: every step is an exact line search.
+keeps the vertices that were met with their alphas and moves mass from the worst to the best of
+them, which converges much faster. Neither can lower the dual: every step is an exact line search.
 
 Reference: S. Lacoste-Julien, M. Jaggi, M. Schmidt and P. Pletscher (2013), "Block-coordinate
 Frank-Wolfe optimization for structural SVMs", ICML.

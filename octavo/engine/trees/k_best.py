@@ -3,8 +3,8 @@
 `scores[v, a, b]` is the score of vertex v with label b under a parent with label a; the root reads
 its row `[root, 0, :]`. Every vertex keeps, for each of its labels, the K best labellings of what
 hangs below it; merging two sorted lists looks at pairs of ranks (r, s) with (r + 1)(s + 1) <= K
-only, because a pair beyond them has K better ones. Equal scores are kept in the order in which they
-are met, so that the answer is always the same.
+only, because a pair beyond them has K better ones. Equal scores are kept in the order in which
+they are met, so that the answer is always the same.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def label_matrix(Y: Any, name: str = "Y") -> np.ndarray:
 
 def warn_of_constant(Y: np.ndarray) -> None:
     """Tell which labels are the same everywhere."""
-    constant = np.flatnonzero((Y == Y[:1]).all(axis=0))
+    constant = np.flatnonzero((Y[:1] == Y).all(axis=0))
     if len(constant):
         warnings.warn(
             f"Label(s) {constant[:5].tolist()} have the same value in every training row; pairs "

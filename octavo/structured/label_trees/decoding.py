@@ -1,9 +1,9 @@
 """The label set with the largest score, from the K best labellings of spanning trees, certified.
 
-A score over label pairs is cut into spanning trees whose scores add up to it (Section 4.4.8, "trees
-for inference"). A labelling that is in no tree's list of K best scores at most the sum of the lists'
-last entries, plus what the pairs in no tree could add (Lemmas 10 and 11 of the thesis): where the best
-labelling met reaches that, it is the best of all.
+A score over label pairs is cut into spanning trees whose scores add up to it (Section 4.4.8,
+"trees for inference"). A labelling that is in no tree's list of K best scores at most the sum of
+the lists' last entries, plus what the pairs in no tree could add (Lemmas 10 and 11 of the thesis):
+where the best labelling met reaches that, it is the best of all.
 
 Reference: S. Cousins (thesis, University College London), Sections 4.4.4, 4.4.6 and 4.4.8.
 """

@@ -1,10 +1,11 @@
 """Label sets as signs and products of signs, in which scores over label pairs are short sums.
 
-With s = 2y - 1, the four indicators of a pair of labels are sums of 1, s_i, s_j and s_i s_j. The dual
-variables of a margin machine with pair features k(x, x') 1[u = u'] (thesis, Section 4.4.3) enter its
-scores only through their moments of these parities, of which there are l + l(l - 1)/2 instead of four
-for each pair, and labels' own moments are shared by all the pairs they are in: F = sum over f of
-weight_f G_f(x) s_f(y), with G = K D for the moments D of `octavo.engine.duals.block_frank_wolfe`.
+With s = 2y - 1, the four indicators of a pair of labels are sums of 1, s_i, s_j and s_i s_j. The
+dual variables of a margin machine with pair features k(x, x') 1[u = u'] (thesis, Section 4.4.3)
+enter its scores only through their moments of these parities, of which there are l + l(l - 1)/2
+instead of four for each pair, and labels' own moments are shared by all the pairs they are in: F =
+sum over f of weight_f G_f(x) s_f(y), with G = K D for the moments D of
+`octavo.engine.duals.block_frank_wolfe`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Multi-label machines over random spanning trees: of equal weight, or trained one by one.
 
-References: M. Marchand, H. Su, E. Morvant, J. Rousu and J. Shawe-Taylor (2014), "Multilabel structured
-output learning with random spanning trees of max-margin Markov networks", NIPS; H. Su and J. Rousu
-(2013), "Multilabel classification through random graph ensembles", ACML.
+References: M. Marchand, H. Su, E. Morvant, J. Rousu and J. Shawe-Taylor (2014), "Multilabel
+structured output learning with random spanning trees of max-margin Markov networks", NIPS; H. Su
+and J. Rousu (2013), "Multilabel classification through random graph ensembles", ACML.
 """
 
 from __future__ import annotations

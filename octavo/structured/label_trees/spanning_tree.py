@@ -45,8 +45,9 @@ callable, default="linear"
     n_init_trees : int, default=10
         Random spanning trees to start from.
     update : {"edges", "closed", "thesis"}, default="edges"
-        How weights follow the machine: those of pairs, such that a bound cannot rise; those of a
-        list of trees, each by the root of its norm; or the thesis's Algorithm 7.
+        How weights follow the machine: those of pairs by the closed form of multiple kernel
+        learning, with longer steps while they help; those of a list of trees likewise; or the
+        thesis's Algorithm 7. The best machine of all rounds is kept.
     max_outer : int, default=100
         Most rounds of dual steps and a step of the weights.
     inner_factor : int, default=5

@@ -1,16 +1,16 @@
 """Margin machines over mixtures of spanning trees: dual steps and steps of the pairs' weights.
 
-The primal (Definition 3) is 1/2 (sum_T |w_T|)^2 + C sum of slacks. For weights lambda of the pairs that
-some mixture of trees has, it is 1/2 sum_e |w_e|^2 / lambda_e' + C sum of slacks, lambda' = lambda over
-the number of a tree's parts, and its dual (Definition 5) is sum of alpha loss - 1/2 max_T
-upsilon_T(alpha). Rounds alternate between steps of block-coordinate Frank-Wolfe for fixed weights
-(Section 4.4.6) and steps of the weights. Every round has a primal value and a dual bound; their
-difference is what the machine's own dual leaves open plus half of how much the heaviest spanning tree
-under gamma is heavier than the mixture.
+The primal (Definition 3) is 1/2 (sum_T |w_T|)^2 + C sum of slacks. For weights lambda of the pairs
+that some mixture of trees has, it is 1/2 sum_e |w_e|^2 / lambda_e' + C sum of slacks, lambda' =
+lambda over the number of a tree's parts, and its dual (Definition 5) is sum of alpha loss - 1/2
+max_T upsilon_T(alpha). Rounds alternate between steps of block-coordinate Frank-Wolfe for fixed
+weights (Section 4.4.6) and steps of the weights. Every round has a primal value and a dual bound;
+their difference is what the machine's own dual leaves open plus half of how much the heaviest
+spanning tree under gamma is heavier than the mixture.
 
-Reference: S. Cousins (thesis, University College London), Sections 4.4.3 to 4.4.8, with the printed
-block updates of potentials and losses corrected: F loses beta k(x_k, .) D(e, u), the mean loss moves
-by beta (C loss(y*) - mean loss).
+Reference: S. Cousins (thesis, University College London), Sections 4.4.3 to 4.4.8, with the
+printed block updates of potentials and losses corrected: F loses beta k(x_k, .) D(e, u), the mean
+loss moves by beta (C loss(y*) - mean loss).
 """
 
 from __future__ import annotations

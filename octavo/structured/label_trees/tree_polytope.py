@@ -1,9 +1,9 @@
 """Weights of label pairs that mixtures of spanning trees can have, and steps among them.
 
-A mixture of trees gives pair e the weight lambda_e = sum of lambda_T over the trees that have e. The
-best weights for given functions of the pairs minimise sum c_e / lambda_e over all mixtures, and the
-minimiser shares out lambda in proportion to sqrt(c_e) as evenly as trees allow: it is the load that
-greedy packing of spanning trees converges to.
+A mixture of trees gives pair e the weight lambda_e = sum of lambda_T over the trees that have e.
+The best weights for given functions of the pairs minimise sum c_e / lambda_e over all mixtures,
+and the minimiser shares out lambda in proportion to sqrt(c_e) as evenly as trees allow: it is the
+load that greedy packing of spanning trees converges to.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """How the weights of trees, or of the pairs in them, follow the machine that is trained on them.
 
-Three rules. ``"edges"`` keeps weights of pairs only and moves them so that a bound on the primal cannot
-rise. ``"closed"`` keeps trees and multiplies each weight by the root of its upsilon, which is the same
-rule on trees (Eq. 4.16). ``"thesis"`` is Algorithm 7: exponential weights, with trees added and dropped.
+Three rules. ``"edges"`` keeps weights of pairs only and multiplies each by the root of its gamma,
+as far as mixtures of trees allow: for given functions of the pairs that minimises the primal.
+``"closed"`` keeps trees and does the same with their upsilon (Eq. 4.16). Both take longer steps,
+by a higher power, for as long as what the weights leave open falls. ``"thesis"`` is Algorithm 7:
+exponential weights, with trees added and dropped.
 """
 
 from __future__ import annotations
