@@ -1,4 +1,4 @@
-"""Pictures of label trees: the learned graph of labels, gaps by round, certified points by list length."""
+"""Pictures of label trees: the learned graph of labels, gaps by round, certified shares."""
 
 from __future__ import annotations
 

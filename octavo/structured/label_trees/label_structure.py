@@ -1,4 +1,4 @@
-"""A tree of the labels alone (Chow and Liu), and a choice among fitted models by exponential weights.
+"""A tree of the labels alone (Chow and Liu), and a choice among models by exponential weights.
 
 Reference: S. Cousins, PhD thesis, University College London, Algorithms 3 and 8.
 """

@@ -106,8 +106,8 @@ callable, default="linear"
 
     References
     ----------
-    .. [1] M. Marchand, H. Su, E. Morvant, J. Rousu and J. Shawe-Taylor (2014). Multilabel structured
-       output learning with random spanning trees of max-margin Markov networks. NIPS.
+    .. [1] M. Marchand, H. Su, E. Morvant, J. Rousu and J. Shawe-Taylor (2014). Multilabel
+       structured output learning with random spanning trees of max-margin Markov networks. NIPS.
 
     Examples
     --------
@@ -273,7 +273,8 @@ callable, default="linear"
 
     References
     ----------
-    .. [1] H. Su and J. Rousu (2013). Multilabel classification through random graph ensembles. ACML.
+    .. [1] H. Su and J. Rousu (2013). Multilabel classification through random graph ensembles.
+       ACML.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A multi-label classifier that learns which pairs of labels matter, as a mixture of spanning trees.
+"""A multi-label classifier that learns which label pairs matter, as a mixture of spanning trees.
 
 Reference: S. Cousins, PhD thesis, University College London, Chapter 4: the L1 mixture of all
 spanning trees (Sections 4.4.3 to 4.4.8).
