@@ -2,8 +2,8 @@
 Which labels hang together
 ==========================
 
-Ten labels of which each pulls at the next in a hidden order, and a machine that learns the order from
-label sets. Orange pairs are those of the hidden chain.
+Ten labels of which each pulls at the next in a hidden order, and a machine that learns the order
+from label sets. Orange pairs are those of the hidden chain.
 """
 
 import matplotlib.pyplot as plt
