@@ -85,15 +85,18 @@ def test_objective_is_that_of_the_scores(chain):
 def test_forms_of_input_do_not_matter(chain, make):
     X, Y = chain[0][:60], chain[1][:60]
     dense = make(random_state=0).fit(X, Y)
-    sparse = make(random_state=0).fit(sp.csr_array(X), sp.csr_array(Y))
-    assert_allclose(sparse.objective_, dense.objective_, rtol=1e-9)
-    assert (sparse.predict(sp.csr_array(X)) == dense.predict(X)).all()
+    for labels in (sp.csr_array(Y), sp.coo_matrix(Y), Y.astype(bool), Y.astype(float), Y.tolist()):
+        assert make(random_state=0).fit(X, labels).objective_ == dense.objective_
+    sparse = make(random_state=0).fit(sp.csr_array(X), Y)
     gram = make(kernel="precomputed", random_state=0).fit(rbf_kernel(X, gamma=0.2), Y)
     rbf = make(kernel="rbf", gamma=0.2, n_jobs=2, random_state=0).fit(X, Y)
-    assert_allclose(gram.objective_, rbf.objective_, rtol=1e-9)
-    assert (gram.predict(rbf_kernel(X, gamma=0.2)) == rbf.predict(X)).all()
-    booleans = make(random_state=0).fit(X, Y.astype(bool))
-    assert booleans.objective_ == dense.objective_
+    # kernels differ by rounding, after which visits may part ways: each end is within its gap
+    for one, other in ((sparse, dense), (gram, rbf)):
+        apart = abs(one.objective_ - other.objective_)
+        assert apart <= max(one.duality_gap_, other.duality_gap_)
+    assert (sparse.predict(sp.csr_array(X)) == dense.predict(X)).mean() > 0.95
+    assert (gram.predict(rbf_kernel(X, gamma=0.2)) == rbf.predict(X)).mean() > 0.95
+    assert (sparse.predict(X) == sparse.predict(sp.csr_array(X))).all()
 
 
 def test_permuted_labels_permute_the_weights(chain):
@@ -120,18 +123,16 @@ def test_a_rescaled_kernel_with_a_rescaled_price_is_the_same_problem(chain, scal
 
 def test_planted_pairs_are_found_and_need_the_constant():
     found = {}
+    X, Y, edges = make_label_chain(1000, random_state=100)
+    true = np.zeros((10, 10))
+    true[edges[:, 0], edges[:, 1]] = 1.0
+    pairs = np.triu_indices(10, 1)
     for constant in (1.0, 0.0):
-        X, Y, edges = make_label_chain(600, n_labels=6, random_state=100)
         model = SpanningTreeMultiLabel(C=0.1, intercept_scaling=constant, random_state=0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(X, Y)
-        true = np.zeros((6, 6))
-        true[edges[:, 0], edges[:, 1]] = 1.0
-        pairs = np.triu_indices(6, 1)
+        model.fit(X, Y)
         found[constant] = roc_auc_score(true[pairs], model.edge_weights_[pairs])
     assert found[1.0] > 0.95
-    assert found[0.0] < found[1.0]
+    assert found[0.0] < 0.75
 
 
 def test_max_marginals_are_those_of_enumeration():

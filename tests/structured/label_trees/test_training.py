@@ -51,8 +51,10 @@ def cone_program(X, Y, C, loss, node_potentials, trees):
 
 @pytest.fixture(scope="module")
 def rows():
-    random = np.random.RandomState(3)
-    return random.standard_normal((4, 2)), random.randint(0, 2, (4, 4))
+    random = np.random.RandomState(4)
+    X, Y = random.standard_normal((4, 2)), random.randint(0, 2, (4, 4))
+    Y[:2] = [[0, 1, 0, 1], [1, 0, 1, 0]]  # no label is constant
+    return X, Y
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
