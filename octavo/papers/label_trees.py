@@ -91,7 +91,8 @@ def certificates_are_right(run: Run) -> float:
         scores = random.normal(size=(n_trees, n, 2, 2))
         found = structured.decode_over_trees(parents, scores, int(random.integers(1, 9)))
         everything = np.array(list(itertools.product((0, 1), repeat=n)))
-        totals = sum(scores_on_tree(p, s, everything) for p, s in zip(parents, scores))
+        each = [scores_on_tree(p, s, everything) for p, s in zip(parents, scores)]
+        totals = np.sum(each, axis=0)
         certified += found.exact
         wrong += bool(found.exact and totals.max() > found.score + 1e-9)
         wrong += bool(totals.max() > found.bound + 1e-9)

@@ -45,14 +45,14 @@ class VertexStore(NamedTuple):
         Their losses.
     alpha : ndarray of shape (n_blocks, capacity)
         Their masses; each row sums to C.
-    count : ndarray of shape (n_blocks,)
+    n_held : ndarray of shape (n_blocks,)
         How many places of each block are in use.
     """
 
     vertices: np.ndarray
     losses: Floats
     alpha: Floats
-    count: Indices
+    n_held: Indices
 
 
 def new_store(truth: np.ndarray, C: float, capacity: int = USUAL) -> VertexStore:
@@ -102,16 +102,16 @@ def add_vertices(
         The store to go on with. A vertex without mass gives its place to the new one where its
         block is full.
     """
-    m, capacity, p = store.vertices.shape
+    capacity = store.vertices.shape[1]
     while not _add(*store, blocks, vertices.astype(np.int8), losses):
-        larger = [
-            np.zeros((m, 2 * capacity, p), dtype=np.int8),
-            np.zeros((m, 2 * capacity)),
-            np.zeros((m, 2 * capacity)),
-        ]
-        for new, old in zip(larger, store):
-            new[:, :capacity] = old
-        store, capacity = VertexStore(*larger, store.count), 2 * capacity
+        wider = [(0, 0), (0, capacity)]
+        store = VertexStore(
+            np.pad(store.vertices, [*wider, (0, 0)]),
+            np.pad(store.losses, wider),
+            np.pad(store.alpha, wider),
+            store.n_held,
+        )
+        capacity *= 2
     return store
 
 

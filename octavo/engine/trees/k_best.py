@@ -35,7 +35,7 @@ def _keep(values, first, second, n, K, value, a, b):
 
 
 @njit(cache=True, nogil=True)
-def _k_best(parent, order, scores, K, labels, totals):
+def fill_k_best(parent, order, scores, K, labels, totals):
     """Write the K best labellings and their scores, best first; return how many there are."""
     n, L = scores.shape[0], scores.shape[1]
     best = np.zeros((n, L, K))  # of the subtree below v when v has that label
@@ -116,7 +116,7 @@ def k_best_labellings(
     n, L = scores.shape[:2]
     K = min(K, L**n) if n * np.log2(L) < 40 else K
     labels, totals = np.zeros((K, n), dtype=np.int64), np.zeros(K)
-    found = _k_best(
+    found = fill_k_best(
         np.ascontiguousarray(parent, dtype=np.int64),
         np.ascontiguousarray(order, dtype=np.int64),
         np.ascontiguousarray(scores, dtype=np.float64),

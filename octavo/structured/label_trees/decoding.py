@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.checked import checked
-from octavo.engine.trees.k_best import _k_best, k_best_labellings
+from octavo.engine.trees.k_best import fill_k_best, k_best_labellings
 from octavo.structured.label_trees.parities import ENUMERATED, LabelPairs, best_of_all
-from octavo.structured.label_trees.tree_polytope import _heaviest_tree
+from octavo.structured.label_trees.tree_polytope import heaviest_tree
 
 __all__ = ["TreeDecoding", "decode_over_trees", "k_best_tree"]
 
@@ -172,7 +172,7 @@ def decode_over_trees(parents: ArrayLike, edge_scores: ArrayLike, K: int) -> Tre
     >>> scores = np.random.default_rng(0).normal(size=(2, 3, 2, 2))
     >>> found = decode_over_trees([[-1, 0, 1], [2, 2, -1]], scores, 4)
     >>> found.labels.tolist(), round(found.score, 3), found.exact
-    ([0, 0, 0], 1.727, True)
+    ([1, 1, 1], 2.533, True)
     """
     K = _checked_length(K)
     tables = np.asarray(edge_scores, dtype=np.float64)
@@ -185,7 +185,7 @@ def decode_over_trees(parents: ArrayLike, edge_scores: ArrayLike, K: int) -> Tre
     trees = [_checked_tree(parent, scores) for parent, scores in zip(given, tables)]
     lists = [k_best_labellings(*tree, K) for tree in trees]
     met = np.unique(np.vstack([labels for labels, _ in lists]), axis=0)
-    totals = sum(tree_scores(tree[0], tree[2], met) for tree in trees)
+    totals = np.sum([tree_scores(tree[0], tree[2], met) for tree in trees], axis=0)
     best = int(np.argmax(totals))
     n, L = tables.shape[1:3]
     every = n * np.log2(max(L, 1)) < 40 and len(lists[0][1]) == L**n
@@ -216,7 +216,7 @@ def _cover(strength, tol, parents, orders, uses):
         for j in range(i):
             rest += strength[i, j]
     while n_trees < parents.shape[0] and (n_trees == 0 or rest > tol):
-        _heaviest_tree(left, parents[n_trees], orders[n_trees])
+        heaviest_tree(left, parents[n_trees], orders[n_trees])
         for v in range(1, n):
             u = parents[n_trees, v]
             uses[u, v] += 1
@@ -289,7 +289,7 @@ def _decode(coefficients, first, second, K, bonus, truth, labels, values, bounds
         every = False
         for t in range(n_trees):
             _fill(h, n_trees, J, uses, parents[t], scores)
-            found = _k_best(parents[t], orders[t], scores, K, lists, totals)
+            found = fill_k_best(parents[t], orders[t], scores, K, lists, totals)
             outside += totals[found - 1]
             every = every or found < K
             for r in range(found):

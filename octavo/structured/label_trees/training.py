@@ -267,7 +267,7 @@ def train(
         0.5,
         np.inf,
     )  # a step of one half is the closed form; longer ones while they help
-    kept: tuple[float, Floats, TreeMixture] | None = None
+    kept: tuple[float, Floats, TreeMixture] = (np.inf, np.empty(0), mixture)
     pairs, nodes = state.pairs, problem.node_potentials
     for outer in range(max_outer + 1):
         weights = parity_weights(mixture.edge_weights, pairs, nodes)
@@ -279,7 +279,7 @@ def train(
             heaviest = tree_bound(norms, worst.squares, pairs, nodes)
             bound = state.total_loss() - 0.5 * heaviest
         best_dual = max(best_dual, bound)
-        if kept is None or primal < kept[0]:
+        if primal < kept[0]:
             kept = primal, state.D.copy(), mixture
         objectives.append(kept[0])
         gaps.append(max(kept[0] - best_dual, 0.0))

@@ -18,7 +18,7 @@ PRIOR = 0.1  # trees that the weights before it count for, as a share of those p
 
 
 @njit(cache=True, nogil=True)
-def _heaviest_tree(weights, parent, order):
+def heaviest_tree(weights, parent, order):
     """Write the maximum spanning tree of a dense symmetric matrix, hung from vertex 0 (Prim)."""
     n = weights.shape[0]
     inside = np.zeros(n, dtype=np.bool_)
@@ -50,7 +50,7 @@ def _pack(shares, prior, n_trees, loads):
             loads[i, j] *= prior
             relative[i, j] = -loads[i, j] / shares[i, j]
     for _ in range(n_trees):
-        _heaviest_tree(relative, parent, order)
+        heaviest_tree(relative, parent, order)
         for v in range(1, n):
             u = parent[v]
             loads[u, v] += 1.0

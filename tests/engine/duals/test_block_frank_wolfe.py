@@ -90,6 +90,6 @@ def test_a_full_block_grows_and_a_known_vertex_is_not_added_twice(problem):
         store = add_vertices(store, np.arange(M), vertices[:, v], losses[:, v])
         store.alpha[store.alpha == 0.0] = 1e-3  # with mass, so that no place is given away
     for k in range(M):
-        held = {tuple(row) for row in store.vertices[k, : store.count[k]]}
+        held = {tuple(row) for row in store.vertices[k, : store.n_held[k]]}
         assert held == {tuple(row) for row in vertices[k, :3]}
-        assert store.count[k] == len(held)
+        assert store.n_held[k] == len(held)
