@@ -293,6 +293,29 @@ PROBLEMS = (
         "linear/plot_code_length",
     ),
     Problem(
+        "label-sets",
+        "Each row has several labels at once, and they hang together",
+        (
+            "Whole label sets should be right, and which labels depend on which is to be learned: "
+            "`SpanningTreeMultiLabel`, with a certificate for every predicted set.",
+            "As baselines, random trees: `RandomSpanningTreeMultiLabel`, `MaxMarginTrees`; a tree "
+            "of the labels alone: `chow_liu_label_tree`.",
+        ),
+        "`MultiOutputClassifier` where labels are independent given the features, "
+        "`ClassifierChain` where their order is known.",
+        (
+            "multi-label",
+            "multilabel",
+            "label set",
+            "tagging",
+            "structured svm",
+            "spanning tree",
+            "label dependence",
+            "exact match",
+        ),
+        "structured/plot_label_trees",
+    ),
+    Problem(
         "grouped",
         "Measurements belong to patients, schools or items",
         (

@@ -118,6 +118,7 @@ from octavo.data.sequence.motions import make_lorenz_series as make_lorenz_serie
 from octavo.data.sequence.motions import make_oscillator_styles as make_oscillator_styles
 from octavo.data.sequence.proteins import ProteinHMM as ProteinHMM
 from octavo.data.sequence.proteins import protein_structure_hmm as protein_structure_hmm
+from octavo.data.structured.label_chains import make_label_chain as make_label_chain
 from octavo.data.survival.hearts import HeartCohort as HeartCohort
 from octavo.data.survival.hearts import SimulatedECG as SimulatedECG
 from octavo.data.survival.hearts import make_ecg as make_ecg

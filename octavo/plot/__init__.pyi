@@ -282,6 +282,10 @@ from octavo.plot.sequence.hmm_mixtures import plot_hmm as plot_hmm
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_map as plot_hmm_map
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_tree as plot_hmm_tree
 from octavo.plot.sequence.hmm_mixtures import plot_responsibilities as plot_responsibilities
+from octavo.plot.structured.label_trees import plot_certified_share as plot_certified_share
+from octavo.plot.structured.label_trees import plot_label_graph as plot_label_graph
+from octavo.plot.structured.label_trees import plot_label_losses as plot_label_losses
+from octavo.plot.structured.label_trees import plot_tree_gaps as plot_tree_gaps
 from octavo.plot.survival.classical import plot_risk_groups as plot_risk_groups
 from octavo.plot.survival.classical import plot_time_roc as plot_time_roc
 from octavo.plot.survival.minlip import plot_predicted_survival as plot_predicted_survival

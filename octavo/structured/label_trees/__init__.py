@@ -1,0 +1,1 @@
+"""Label sets from mixtures of spanning trees over the labels, learned and certified."""
