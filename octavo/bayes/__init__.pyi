@@ -1,4 +1,9 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.bayes.decisions.risk import BayesRiskClassifier as BayesRiskClassifier
+from octavo.bayes.decisions.sequential import SequentialBayes as SequentialBayes
+from octavo.bayes.discrete_mixtures.estimators import BernoulliMixture as BernoulliMixture
+from octavo.bayes.discrete_mixtures.estimators import MultinomialMixture as MultinomialMixture
+from octavo.bayes.discrete_mixtures.plsa import PLSA as PLSA
 from octavo.bayes.gaussian_mixtures.reduction import GMMReduction as GMMReduction
 from octavo.bayes.generative_ssl.cross_validated import SemiSupervisedGenerativeClassifierCV as SemiSupervisedGenerativeClassifierCV
 from octavo.bayes.generative_ssl.divergences import KLDecomposition as KLDecomposition

@@ -47,11 +47,17 @@ class DualPoint(NamedTuple):
 
 
 class DualSolution(NamedTuple):
-    """The last point, how many iterations led there, and whether the gradient is below tol."""
+    """The last point, how many iterations led there, and whether the gradient is below tol.
+
+    ``hessian`` is that of the point before, from which no log-probability has moved by more than
+    ``moved``; None where it was not computed.
+    """
 
     point: DualPoint
     n_iter: int
     converged: bool
+    hessian: Floats | None = None
+    moved: float = np.inf
 
 
 def column_scale(G: Floats) -> Floats:
@@ -79,11 +85,12 @@ def evaluate(problem: Moments, mu: Floats) -> DualPoint:
 
 def covariance(G: Floats, prob: Floats, mean: Floats) -> Floats:
     """Return the covariance of the columns, by blocks of rows that stay in the cache."""
-    root = np.sqrt(prob)
-    total = np.zeros((G.shape[1], G.shape[1]))
+    root = np.sqrt(prob)[:, None]
+    total, block = -np.outer(mean, mean), np.empty((CHUNK, G.shape[1]))
     for start in range(0, G.shape[0], CHUNK):
-        block = (G[start : start + CHUNK] - mean) * root[start : start + CHUNK, None]
-        total += block.T @ block
+        rows = G[start : start + CHUNK]
+        scaled = np.multiply(rows, root[start : start + CHUNK], out=block[: len(rows)])
+        total += scaled.T @ scaled
     return total
 
 
@@ -113,29 +120,35 @@ def _direction(H: Floats, gradient: Floats) -> Floats:
     return -(vectors[:, kept] / values[kept]) @ (vectors[:, kept].T @ gradient)
 
 
+def _shortened(problem: Moments, point: DualPoint, step: Floats) -> DualPoint | None:
+    """Return the point after a step that Armijo's rule allows, or None if there is none."""
+    slope, length = float(step @ point.gradient), 1.0
+    rounding = 1e-14 * (1.0 + abs(point.value))
+    while length > 1e-12:
+        trial = evaluate(problem, point.mu + length * step)
+        if trial.value <= point.value + ARMIJO * length * slope + rounding:
+            return trial
+        length *= 0.5
+    return None
+
+
 def newton(problem: Moments, mu: Floats, *, tol: float, max_iter: int) -> DualSolution:
     """Minimise by Newton's method with Armijo's rule, until no entry of the gradient exceeds tol."""
-    point = evaluate(problem, mu)
+    point, hessian, moved = evaluate(problem, mu), None, np.inf
     for n_iter in range(max_iter):
-        if np.abs(point.gradient).max() <= tol:
-            return DualSolution(point, n_iter, True)
-        if is_unbounded(problem, point):
-            return DualSolution(point, n_iter, False)
-        step = _direction(_hessian(problem, point), point.gradient)
-        slope, length = float(step @ point.gradient), 1.0
-        while True:
-            trial = evaluate(problem, point.mu + length * step)
-            rounding = 1e-14 * (1.0 + abs(point.value))
-            if trial.value <= point.value + ARMIJO * length * slope + rounding:
-                break
-            length *= 0.5
-            if length < 1e-12:
-                return DualSolution(point, n_iter, False)
-        smaller = np.abs(trial.gradient).max() < np.abs(point.gradient).max()
-        if trial.value >= point.value and not smaller:
-            return DualSolution(point, n_iter, False)  # rounding has the last word
+        size = float(np.abs(point.gradient).max())
+        if size <= tol or is_unbounded(problem, point):
+            return DualSolution(point, n_iter, size <= tol, hessian, moved)
+        hessian = _hessian(problem, point)
+        trial = _shortened(problem, point, _direction(hessian, point.gradient))
+        if trial is None or (
+            trial.value >= point.value and np.abs(trial.gradient).max() >= size
+        ):  # rounding has the last word
+            return DualSolution(point, n_iter, False, hessian, 0.0)
+        moved = 2.0 * float(np.abs(trial.mu - point.mu).sum())  # as |G| ≤ 1
         point = trial
-    return DualSolution(point, max_iter, bool(np.abs(point.gradient).max() <= tol))
+    done = bool(np.abs(point.gradient).max() <= tol)
+    return DualSolution(point, max_iter, done, hessian, moved)
 
 
 def lbfgs(problem: Moments, mu: Floats, *, tol: float, max_iter: int) -> DualSolution:
@@ -201,8 +214,11 @@ def refuse_outside(
         raise infeasible(point.mu / problem.scale, F, b, problem.slack)
     if problem.slack or n_spanned == 0:
         return
-    values = np.linalg.eigvalsh(covariance(problem.G, point.prob, point.mean))
-    radius = float(values[-n_spanned]) / np.sqrt(problem.G.shape[1])  # |G| ≤ 1 in every column
+    near, moved = solution.hessian, solution.moved
+    if near is None or moved > 1.0:
+        near, moved = covariance(problem.G, point.prob, point.mean), 0.0
+    least = float(np.linalg.eigvalsh(near)[-n_spanned]) * np.exp(-moved)
+    radius = least / np.sqrt(problem.G.shape[1])  # |G| ≤ 1 in every column
     if np.linalg.norm(point.mean) < 1e-3 * radius:
         return
     direction = separating_direction(problem.G)

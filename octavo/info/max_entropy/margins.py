@@ -146,8 +146,8 @@ def ipf(
     --------
     >>> from octavo.info import ipf
     >>> ipf([[1, 2], [3, 4]], [[10, 10], [8, 12]], [0, 1]).round(4)
-    array([[3.4789, 6.5211],
-           [4.5211, 5.4789]])
+    array([[3.5153, 6.4847],
+           [4.4847, 5.5153]])
     """
     if not tol > 0.0 or max_iter < 1:
         raise ValueError(f"tol and max_iter must be positive; got {tol} and {max_iter}.")
