@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClusterMixin, DensityMixin
+from sklearn.base import DensityMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -36,9 +36,7 @@ from octavo.engine.smooth.em import best_of, climb, warn_unless_converged
 __all__ = ["BernoulliMixture", "MultinomialMixture"]
 
 
-class _DiscreteMixture(
-    DensityMixin, ClusterMixin, CallbackSupportMixin, SoundEstimator, metaclass=ABCMeta
-):
+class _DiscreteMixture(DensityMixin, CallbackSupportMixin, SoundEstimator, metaclass=ABCMeta):
     """What mixtures of discrete rows share."""
 
     _parameter_constraints: dict[str, list[Any]] = {
@@ -161,6 +159,23 @@ class _DiscreteMixture(
             Components.
         """
         return self.predict_proba(X).argmax(axis=1)
+
+    def fit_predict(self, X: Any, y: Any = None) -> Any:
+        """Fit, and return the most probable component of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Components.
+        """
+        return self.fit(X).labels_
 
     def score_samples(self, X: Any) -> Floats:
         """Return the log-probability of each row.

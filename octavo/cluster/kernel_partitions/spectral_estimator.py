@@ -106,6 +106,8 @@ class DoublyStochasticSpectral(ClusterMixin, SoundEstimator):
         Eigenvectors.
     residual_ : float
         Largest deviation of a row sum of `scaled_affinity_` from one.
+    n_iter_ : int
+        Products with the affinity that the scaling took; 1 for those in closed form.
     n_features_in_ : int
         Number of columns.
 
@@ -215,12 +217,13 @@ class DoublyStochasticSpectral(ClusterMixin, SoundEstimator):
                 stacklevel=2,
             )
         if self.normalization == "kl":
-            scaled = doubly_stochastic(
+            scaled, found = doubly_stochastic(
                 A, tol=float(self.tol), max_iter=self.max_iter, name="The affinity"
-            )[0]
+            )
+            self.n_iter_ = found.n_iter
         else:
             make = {"ncut": normalized_cut_matrix, "l1": ratio_cut_matrix, "none": lambda K: K}
-            scaled = make[self.normalization](A)
+            scaled, self.n_iter_ = make[self.normalization](A), 1
         self.scaled_affinity_ = scaled
         self.residual_ = float(np.abs(np.asarray(scaled.sum(axis=1)).ravel() - 1.0).max())
         k = self.n_clusters

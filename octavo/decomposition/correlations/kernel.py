@@ -142,14 +142,14 @@ class KernelCCA(KernelRows, TransformerMixin, SoundEstimator):
         return Y
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, Y: Any) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Find the functions.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_x_features)
             One set of variables, or its Gram matrix where the kernel is precomputed.
-        Y : array-like of shape (n_samples, n_y_features) or (n_samples,)
+        y : array-like of shape (n_samples, n_y_features) or (n_samples,)
             The other, or its Gram matrix.
 
         Returns
@@ -157,7 +157,7 @@ class KernelCCA(KernelRows, TransformerMixin, SoundEstimator):
         self : KernelCCA
             Fitted.
         """
-        X, Y = self._rows(X, Y, multi_output=True, y_numeric=True, ensure_min_samples=2)
+        X, Y = self._rows(X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
         Y = self._read_y(Y)
         self._n_y = Y.shape[1]
         self._x_kernel, self._y_kernel = self._settle(X), self._settle(Y)
@@ -201,23 +201,6 @@ class KernelCCA(KernelRows, TransformerMixin, SoundEstimator):
         Y = self._read_y(Y, self._n_y)
         Ky = self._y_means.rows(cross_gram(self._y_kernel, Y, self._y_rows))
         return Kx @ self.x_dual_coef_, Ky @ self.y_dual_coef_
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and return the variates of the training rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_x_features)
-            One set of variables.
-        y : array-like of shape (n_samples, n_y_features)
-            The other.
-
-        Returns
-        -------
-        variates : tuple of ndarray of shape (n_samples, n_components)
-            Of both sets.
-        """
-        return self.fit(X, y).transform(X, y)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -140,14 +140,14 @@ class ExactCCA(TransformerMixin, SoundEstimator):
         return Y
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, Y: Any) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Find the directions.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_x_features)
             One set of variables.
-        Y : array-like of shape (n_samples, n_y_features) or (n_samples,)
+        y : array-like of shape (n_samples, n_y_features) or (n_samples,)
             The other.
 
         Returns
@@ -156,7 +156,7 @@ class ExactCCA(TransformerMixin, SoundEstimator):
             Fitted.
         """
         X, Y = validate_data(
-            self, X, Y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2
+            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2
         )
         check_squares(X)
         self._one_y = np.ndim(Y) == 1
@@ -169,8 +169,8 @@ class ExactCCA(TransformerMixin, SoundEstimator):
             )
         self.x_mean_, self.y_mean_ = X.mean(axis=0), Y.mean(axis=0)
         x = column_basis(X - self.x_mean_, float(self.reg))
-        y = column_basis(Y - self.y_mean_, float(self.reg))
-        rx, ry = x.Q.shape[1], y.Q.shape[1]
+        other = column_basis(Y - self.y_mean_, float(self.reg))
+        rx, ry = x.Q.shape[1], other.Q.shape[1]
         if self.reg == 0.0 and rx + ry > n - 1:
             warnings.warn(
                 f"{rx} and {ry} independent columns share {n - 1} dimensions: at least "
@@ -184,11 +184,11 @@ class ExactCCA(TransformerMixin, SoundEstimator):
             raise ValueError(
                 f"n_components={k} must be at most {most}, the smaller rank of X and Y."
             )
-        U, D, V = canonical_pairs(x, y)
+        U, D, V = canonical_pairs(x, other)
         spread = np.sqrt(n - 1.0)
         self.correlations_ = D[:k]
         self.x_rotations_ = x.coefficients @ U[:, :k] * spread
-        self.y_rotations_ = y.coefficients @ V[:, :k] * spread
+        self.y_rotations_ = other.coefficients @ V[:, :k] * spread
         # Vᵀy = DUᵀx (or Uᵀx) has the solution y = (YᵀY + reg I) V s, as Vᵀ(YᵀY + reg I) V = I: with
         # D it is the regression of Y on the variates of X
         shrink = self.correlations_ if self.prediction == "regression" else np.ones(k)
@@ -223,23 +223,6 @@ class ExactCCA(TransformerMixin, SoundEstimator):
                 f"Y must have {len(self.y_mean_)} columns as in fit; got {Y.shape[1]}."
             )
         return x_variates, (Y - self.y_mean_) @ self.y_rotations_
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and return the variates of the training rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_x_features)
-            One set of variables.
-        y : array-like of shape (n_samples, n_y_features)
-            The other.
-
-        Returns
-        -------
-        variates : tuple of ndarray of shape (n_samples, n_components)
-            Of both sets.
-        """
-        return self.fit(X, y).transform(X, y)
 
     def predict(self, X: Any) -> Floats:
         """Return the other set of variables, as far as the kept components tell it.

@@ -27,6 +27,8 @@ from octavo.engine.kernels.whole_gram import (
 
 __all__ = ["KernelPCANovelty"]
 
+ROUNDING = 1e-12
+
 
 def leading_coefficients(K: Floats, n_components: int | None) -> tuple[Floats, Floats]:
     """Return α with Kα the projections of the rows onto unit directions, and the eigenvalues."""
@@ -46,7 +48,7 @@ class KernelPCANovelty(KernelRows, OutlierMixin, SoundEstimator):
 
     Parameters
     ----------
-    n_components : int, default=None
+    n_components : int, default=10
         Dimension of the subspace; None for all that the training rows span.
     kernel : str or callable, default="rbf"
         A kernel of scikit-learn by name or a function of (X, Y). A precomputed kernel is taken by
@@ -108,7 +110,7 @@ class KernelPCANovelty(KernelRows, OutlierMixin, SoundEstimator):
 
     def __init__(
         self,
-        n_components=None,
+        n_components=10,
         kernel="rbf",
         *,
         gamma="scale",
@@ -157,7 +159,10 @@ class KernelPCANovelty(KernelRows, OutlierMixin, SoundEstimator):
         """Return squared distances: ‖φ - m‖² + ‖y‖² - 2‖y‖², at least 0 but for rounding."""
         projections = self._means.rows(K) @ self.dual_coef_
         squares = self._means.squares(diagonal, K)
-        return np.maximum(squares - np.einsum("nk,nk->n", projections, projections), 0.0)
+        apart = squares - np.einsum("nk,nk->n", projections, projections)
+        # what the sums above round away is no distance
+        noise = ROUNDING * (np.abs(diagonal) + 2.0 * np.abs(K).mean(axis=1) + abs(self._means.total))
+        return np.where(apart > noise, apart, 0.0)
 
     def score_samples(self, X: Any) -> Floats:
         """Return minus the squared distance from the subspace.

@@ -128,7 +128,8 @@ class TightRectangle(ClassifierMixin, SoundEstimator):
         labels : ndarray of shape (n_samples,)
             Classes.
         """
-        return self.classes_[(self.decision_function(X) > 0.0).astype(np.intp)]
+        inside = self.decision_function(X) > 0.0
+        return self.classes_[inside.astype(np.intp)]
 
     def error_bound(self, delta: float = 0.05) -> float:
         """Return the error that is exceeded with a chance of delta at most, if the truth is a box.
