@@ -390,7 +390,9 @@ class BernoulliMixture(_DiscreteMixture):
         check_is_fitted(self)
         rng = check_random_state(random_state)
         labels = rng.choice(len(self.weights_), size=n_samples, p=self.weights_)
-        return (rng.uniform(size=(n_samples, self.n_features_in_)) < self.means_[labels]) * 1, labels
+        return (
+            rng.uniform(size=(n_samples, self.n_features_in_)) < self.means_[labels]
+        ) * 1, labels
 
 
 class MultinomialMixture(_DiscreteMixture):

@@ -79,7 +79,9 @@ def separating_direction(G: Floats) -> Floats | None:
     return direction / np.abs(direction).max()
 
 
-def infeasible(direction: Floats, F: Floats, b: Floats, slack: float = 0.0) -> InfeasibleConstraints:
+def infeasible(
+    direction: Floats, F: Floats, b: Floats, slack: float = 0.0
+) -> InfeasibleConstraints:
     """Return the error that names a separating direction of points F and moments b."""
     direction = direction / np.abs(direction).max()
     direction = np.where(np.abs(direction) < ROUNDING, 0.0, direction)

@@ -161,7 +161,9 @@ class KernelPCANovelty(KernelRows, OutlierMixin, SoundEstimator):
         squares = self._means.squares(diagonal, K)
         apart = squares - np.einsum("nk,nk->n", projections, projections)
         # what the sums above round away is no distance
-        noise = ROUNDING * (np.abs(diagonal) + 2.0 * np.abs(K).mean(axis=1) + abs(self._means.total))
+        noise = ROUNDING * (
+            np.abs(diagonal) + 2.0 * np.abs(K).mean(axis=1) + abs(self._means.total)
+        )
         return np.where(apart > noise, apart, 0.0)
 
     def score_samples(self, X: Any) -> Floats:

@@ -217,7 +217,9 @@ def _agnostic_error(m: int, delta: float, d: int) -> float:
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break
-        low, high = (low, middle) if _log_failure(m, middle, d, True) <= log(delta) else (middle, high)
+        low, high = (
+            (low, middle) if _log_failure(m, middle, d, True) <= log(delta) else (middle, high)
+        )
     return high
 
 
