@@ -46,7 +46,10 @@ def test_expected_loss_is_least_of_all_rules():
     points = np.arange(3.0)[:, None]
     model = BayesRiskClassifier(Table(), loss).fit(points, [0, 1, 1])
     found = sum(posterior[i] @ loss[a] for i, a in enumerate(model.predict(points)))
-    every = [sum(posterior[i] @ loss[a] for i, a in enumerate(rule)) for rule in product((0, 1), repeat=3)]
+    every = [
+        sum(posterior[i] @ loss[a] for i, a in enumerate(rule))
+        for rule in product((0, 1), repeat=3)
+    ]
     assert found == pytest.approx(min(every))
     np.testing.assert_allclose(model.conditional_risk(points), posterior @ loss.T)
 

@@ -57,7 +57,9 @@ def test_likelihoods_never_fall(seed, alpha):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fits = [
-            BernoulliMixture(k, n_init=1, alpha=alpha, max_iter=30, random_state=seed).fit(binary(seed)),
+            BernoulliMixture(k, n_init=1, alpha=alpha, max_iter=30, random_state=seed).fit(
+                binary(seed)
+            ),
             MultinomialMixture(k, n_init=1, alpha=alpha, max_iter=30, random_state=seed).fit(
                 counts(seed)
             ),

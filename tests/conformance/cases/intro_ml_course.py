@@ -17,9 +17,7 @@ NO_CLASSES = dict.fromkeys(
 CASES = [
     Case(make=lambda: BayesRiskClassifier(GaussianNB()), iterative=False),
     # Rows of the checks are real numbers; a threshold makes ones and zeros of them.
-    Case(
-        make=lambda: BernoulliMixture(binarize=0.0, n_init=2), expected_failures=NO_CLASSES
-    ),
+    Case(make=lambda: BernoulliMixture(binarize=0.0, n_init=2), expected_failures=NO_CLASSES),
     Case(make=MultinomialMixture, expected_failures=NO_CLASSES),
     Case(
         make=lambda: MaxEntDistribution(DIE),

@@ -40,9 +40,7 @@ def test_die_with_mean_4_2(solver):
 def test_equals_cvxpy(seed):
     prior, F, b = attainable(seed)
     p = cp.Variable(len(prior))
-    problem = cp.Problem(
-        cp.Minimize(cp.sum(cp.rel_entr(p, prior))), [cp.sum(p) == 1, F.T @ p == b]
-    )
+    problem = cp.Problem(cp.Minimize(cp.sum(cp.rel_entr(p, prior))), [cp.sum(p) == 1, F.T @ p == b])
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13, tol_feas=1e-13)
     np.testing.assert_allclose(i_projection(prior, F, b), p.value, atol=1e-8)
 
