@@ -539,7 +539,7 @@ PROBLEMS = (
             "Averages of features on finitely many points: `MaxEntDistribution`; nearest to a given "
             "distribution in one call: `i_projection`.",
             "A table whose margins must agree with others: `ipf`.",
-            "Averages that cannot be: `InfeasibleConstraints` says in which direction; `slack` comes "
+            "Averages that cannot be: `InfeasibleConstraints` says in which direction; slack comes "
             "as near as it may.",
         ),
         "Nothing in scikit-learn; a general convex solver such as cvxpy for small problems.",

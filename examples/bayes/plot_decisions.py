@@ -30,10 +30,10 @@ print("left to the doctor", int((doctor.predict(X_new) == -1).sum()), "of", len(
 # A coin that may be fair or biased: each toss moves the belief.
 
 rng = np.random.default_rng(0)
-tosses = rng.uniform(size=150) < 0.6
+tosses = rng.uniform(size=600) < 0.6
 laws = [lambda h, p=p: np.log(p if h else 1 - p) for p in (0.5, 0.6, 0.7)]
 belief = SequentialBayes(laws, [0.75, 0.15, 0.1]).update_all(tosses)
-print("after 150 tosses", belief.posterior_.round(3))
+print("after 600 tosses", belief.posterior_.round(3))
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 plot_expected_cost(model, X_new, y_new, ax=axes[0])

@@ -2,8 +2,8 @@
 Groups and topics of counts
 ===========================
 
-Documents with five topics: a mixture gives each document one, PLSA lets it mix. EM climbs from several
-starts, and ends where it ends.
+Documents with five topics: a mixture gives each document one, PLSA lets it mix. EM climbs from
+several starts, and ends where it ends.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 What two sets of variables share
 ================================
 
-Two views of the same rows, one a curved function of the other: directions correlate a little, functions
-correlate well, also on rows that were not seen.
+Two views of the same rows, one a curved function of the other: directions correlate a little,
+functions correlate well, also on rows that were not seen.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Directions in the space of a kernel
 ===================================
 
-Fisher's discriminant separates three kinds of wine along two directions; the distance from the kernel
-principal components of a ring says which points do not belong to it.
+Fisher's discriminant separates three kinds of wine along two directions; the distance from the
+kernel principal components of a ring says which points do not belong to it.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 How many examples are enough
 ============================
 
-The learner of rectangles, the number of examples that theory asks for, and how far below the promised
-error it ends. Intervals on a line: labelings grow as a polynomial as soon as three points are too many.
+The learner of rectangles, the number of examples that theory asks for, and how far below the
+promised error it ends. Intervals on a line: labelings grow as a polynomial as soon as three points
+are too many.
 """
 
 import matplotlib.pyplot as plt

@@ -114,16 +114,12 @@ PAPER = Paper(
             task="classify, or find novel points, along directions of a kernel's feature space",
             summary="Fisher's discriminant with a kernel for any number of classes, distance from "
             "the subspace of kernel principal components, and exact polynomial features.",
-            use_when="Up to some thousand rows and a boundary that is not linear; directions are to "
-            "be looked at.",
-            avoid_when="Very many rows: the Gram matrix is factored; support vector machines scale "
-            "better.",
-            instead="LinearDiscriminantAnalysis, KernelPCA without a score, PolynomialFeatures "
-            "without the kernel's weights.",
-            peers=("scikit-learn",),
-            plots=("plot_discriminant_projections", "plot_novelty_map"),
-            quadratic=True,
-            trials={
+            use_when="Up to some thousand rows and a boundary that is not linear; directions are to
+            " "be looked at.", avoid_when="Very many rows: the Gram matrix is factored; support
+            vector machines scale " "better.", instead="LinearDiscriminantAnalysis, KernelPCA
+            without a score, PolynomialFeatures " "without the kernel's weights.",
+            peers=("scikit-learn",), plots=("plot_discriminant_projections", "plot_novelty_map"),
+            quadratic=True, trials={
                 "KernelFisherDiscriminant": Trial(
                     grid=({"reg": 1e-3}, {"reg": 1e-1}, {"reg": 10.0}), row_limit=2000
                 )
@@ -514,7 +510,7 @@ def rectangle_sample_size(run: Run) -> float:
     for _ in range(400 if run.full else 200):
         X = rng.uniform(size=(m, 2))
         low, high = np.sort(rng.uniform(size=(2, 2)), axis=0)
-        y = ((X >= low) & (X <= high)).all(axis=1)
+        y = ((low <= X) & (high >= X)).all(axis=1)
         inside = 0.0
         if y.any() and not y.all():
             model = teaching.TightRectangle().fit(X, y)

@@ -95,9 +95,9 @@ class BayesRiskClassifier(MetaEstimatorMixin, ClassifierMixin, SoundEstimator):
 
     Notes
     -----
-    For two classes and one known cost `sklearn.model_selection.TunedThresholdClassifierCV` looks for
-    a threshold on the data instead, which forgives probabilities that are not calibrated. Where all
-    mistakes cost the same there is nothing to gain.
+    For two classes and one known cost `sklearn.model_selection.TunedThresholdClassifierCV` looks
+    for a threshold on the data instead, which forgives probabilities that are not calibrated. Where
+    all mistakes cost the same there is nothing to gain.
 
     References
     ----------

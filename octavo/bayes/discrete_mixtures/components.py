@@ -1,7 +1,7 @@
 """Components of discrete mixtures: log-probabilities of rows, and the M-step.
 
-§3.3: with responsibilities r of m rows the weights are λ_j = Σ_i r_ij / m (the notes print the number
-of components as the divisor) and the parameters of a component are means weighted by r.
+§3.3: with responsibilities r of m rows the weights are λ_j = Σ_i r_ij / m (the notes print the
+number of components as the divisor) and the parameters of a component are means weighted by r.
 """
 
 from __future__ import annotations

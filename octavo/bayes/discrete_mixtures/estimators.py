@@ -351,7 +351,7 @@ class BernoulliMixture(_DiscreteMixture):
                 X.data = (X.data > self.binarize).astype(np.float64)
                 X.eliminate_zeros()
                 return X
-            return (X > self.binarize).astype(np.float64)
+            return (self.binarize < X).astype(np.float64)
         values = X.data if sp.issparse(X) else X
         odd = values[(values != 0.0) & (values != 1.0)]
         if odd.size:

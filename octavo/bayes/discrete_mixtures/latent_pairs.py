@@ -1,7 +1,7 @@
 """EM for pairs (document, word) with a hidden topic, on the stored entries of a sparse table.
 
-§3.5.2: q(z | d, w) ∝ λ_z v_dz u_zw; then λ, v and u are sums of n(d, w) q. The notes' update multiplies
-by n once more, with which the likelihood may fall; it is left out.
+§3.5.2: q(z | d, w) ∝ λ_z v_dz u_zw; then λ, v and u are sums of n(d, w) q. The notes' update
+multiplies by n once more, with which the likelihood may fall; it is left out.
 
 With a_dz = λ_z v_dz one pass computes p(d, w) = Σ_z a_dz u_zw and adds n/p times u to a document's
 row and times a to a word's: the sums of q are these, times a and u, and q itself is never stored.

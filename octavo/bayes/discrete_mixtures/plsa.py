@@ -80,8 +80,8 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
 
     Notes
     -----
-    The same maximum as `sklearn.decomposition.NMF` with the Kullback-Leibler loss, in probabilities.
-    It has no prior: with few words per document prefer
+    The same maximum as `sklearn.decomposition.NMF` with the Kullback-Leibler loss, in
+    probabilities. It has no prior: with few words per document prefer
     `sklearn.decomposition.LatentDirichletAllocation`.
 
     References

@@ -1,8 +1,8 @@
 """Lloyd's iteration in the feature space of a kernel.
 
-§6.1.1: k-means maximises Σ_j (1/l_j) 1ᵀK_jj 1, the sum over clusters j with l_j rows of the entries of
-the Gram matrix between their rows. With a one-hot matrix H of memberships, K H holds all sums that
-an iteration needs; rows that change clusters change only their part of it.
+§6.1.1: k-means maximises Σ_j (1/l_j) 1ᵀK_jj 1, the sum over clusters j with l_j rows of the entries
+of the Gram matrix between their rows. With a one-hot matrix H of memberships, K H holds all sums
+that an iteration needs; rows that change clusters change only their part of it.
 """
 
 from __future__ import annotations

@@ -93,8 +93,8 @@ def symmetric_sinkhorn(
 ) -> Any:
     """Return diag(x) K diag(x) whose rows and columns add up to one.
 
-    The doubly stochastic matrix nearest to an affinity in relative entropy (§6.3.2). Works by products
-    with K alone, so that sparse matrices stay sparse.
+    The doubly stochastic matrix nearest to an affinity in relative entropy (§6.3.2). Works by
+    products with K alone, so that sparse matrices stay sparse.
 
     Parameters
     ----------

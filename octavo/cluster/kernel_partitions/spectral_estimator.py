@@ -1,7 +1,7 @@
 """`DoublyStochasticSpectral`: spectral clustering after one of four normalisations.
 
-References: A. Shashua (2008), "Introduction to Machine Learning", section 6.3; R. Zass and A. Shashua
-(2007), "Doubly stochastic normalization for spectral clustering".
+References: A. Shashua (2008), "Introduction to Machine Learning", section 6.3; R. Zass and A.
+Shashua (2007), "Doubly stochastic normalization for spectral clustering".
 """
 
 from __future__ import annotations

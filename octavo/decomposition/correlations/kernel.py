@@ -1,7 +1,7 @@
 """`KernelCCA`: canonical correlations between feature spaces, with the ridge that they need.
 
-References: A. Shashua (2008), "Introduction to Machine Learning", section 5.9; D. Hardoon, S. Szedmak
-and J. Shawe-Taylor (2004), "Canonical correlation analysis: an overview".
+References: A. Shashua (2008), "Introduction to Machine Learning", section 5.9; D. Hardoon, S.
+Szedmak and J. Shawe-Taylor (2004), "Canonical correlation analysis: an overview".
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ class KernelCCA(KernelRows, TransformerMixin, SoundEstimator):
     ----------
     .. [1] Shashua (2008). Introduction to Machine Learning, lecture notes, Hebrew University,
        section 5.9.
-    .. [2] Hardoon, Szedmak and Shawe-Taylor (2004). Canonical correlation analysis: an overview with
+    .. [2] Hardoon, Szedmak and Shawe-Taylor (2004). Canonical correlation analysis: an overview
+    with
        application to learning methods. Neural Computation 16.
 
     Examples

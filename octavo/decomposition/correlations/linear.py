@@ -1,7 +1,7 @@
 """`ExactCCA`: canonical correlations by QR and SVD, and prediction of one set from the other.
 
-Reference: A. Shashua (2008), "Introduction to Machine Learning", section 5.9; A. Björck and G. Golub
-(1973), "Numerical methods for computing angles between linear subspaces".
+Reference: A. Shashua (2008), "Introduction to Machine Learning", section 5.9; A. Björck and G.
+Golub (1973), "Numerical methods for computing angles between linear subspaces".
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ def kernel_scatter(K: Floats, codes: Indices, n_classes: int) -> Scatter:
 def discriminant_directions(scatter: Scatter, reg: float) -> Floats:
     """Return coefficients of training rows, one column a direction, αᵀ(N + μI)α = 1.
 
-    Two classes have α ∝ (N + μI)⁻¹(m_1 - m_0); more have the generalised eigenvectors of the scatter
-    between classes.
+    Two classes have α ∝ (N + μI)⁻¹(m_1 - m_0); more have the generalised eigenvectors of the
+    scatter between classes.
     """
     n, n_classes = scatter.means.shape
     try:
@@ -113,9 +113,9 @@ class KernelFisherDiscriminant(
     Notes
     -----
     Takes n² numbers and n³ steps. With the linear kernel and a small ridge it is
-    `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`, which is far faster; `sklearn.svm.SVC`
-    scales better and has sparse solutions. Probabilities are those of the training projections and
-    are too sure of themselves where ``reg`` is small.
+    `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`, which is far faster;
+    `sklearn.svm.SVC` scales better and has sparse solutions. Probabilities are those of the
+    training projections and are too sure of themselves where ``reg`` is small.
 
     References
     ----------

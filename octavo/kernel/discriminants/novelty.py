@@ -82,8 +82,8 @@ class KernelPCANovelty(KernelRows, OutlierMixin, SoundEstimator):
     Notes
     -----
     Takes n² numbers and n³ steps. `sklearn.decomposition.KernelPCA` has the projections without the
-    distance; `sklearn.svm.OneClassSVM` and `sklearn.ensemble.IsolationForest` scale further. With all
-    components every training row has distance zero: keep fewer than there are rows.
+    distance; `sklearn.svm.OneClassSVM` and `sklearn.ensemble.IsolationForest` scale further. With
+    all components every training row has distance zero: keep fewer than there are rows.
 
     References
     ----------

@@ -252,8 +252,8 @@ def is_epsilon_net(
 ) -> bool:
     """Tell whether points hit every region of weight eps or more.
 
-    A sample that is an ε-net for the error regions of a target leaves no hypothesis consistent whose
-    error is ε or more (Definition 9).
+    A sample that is an ε-net for the error regions of a target leaves no hypothesis consistent
+    whose error is ε or more (Definition 9).
 
     Parameters
     ----------

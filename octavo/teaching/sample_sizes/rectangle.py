@@ -45,8 +45,8 @@ class TightRectangle(ClassifierMixin, SoundEstimator):
 
     Notes
     -----
-    It trusts every positive label: one that is wrong stretches the box. For anything but a lesson, or
-    a rule that is known to be a box, use `sklearn.tree.DecisionTreeClassifier`.
+    It trusts every positive label: one that is wrong stretches the box. For anything but a lesson,
+    or a rule that is known to be a box, use `sklearn.tree.DecisionTreeClassifier`.
 
     References
     ----------

@@ -98,7 +98,7 @@ def test_sparse_equals_dense_and_pseudo_counts_smooth():
     options = {"n_init": 2, "random_state": 0, "alpha": 0.5}
     dense, sparse = (BernoulliMixture(2, **options).fit(A) for A in (X, sp.csr_array(X)))
     np.testing.assert_allclose(dense.means_, sparse.means_, atol=1e-10)
-    assert 0.0 < dense.means_.min()
+    assert dense.means_.min() > 0.0
     assert dense.means_.max() < 1.0
     C = counts(5)
     a, b = (MultinomialMixture(2, random_state=0).fit(A).means_ for A in (C, sp.csr_array(C)))

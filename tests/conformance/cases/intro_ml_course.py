@@ -1,4 +1,4 @@
-"""Methods of the course: losses need a classifier, moments need features, two sets need two tables."""
+"""Methods of the course: losses need a classifier, moments need features."""
 
 import numpy as np
 from sklearn.naive_bayes import GaussianNB
