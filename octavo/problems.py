@@ -536,8 +536,8 @@ PROBLEMS = (
         "known-averages",
         "I know averages, margins or quotas, and want the distribution or the table",
         (
-            "Averages of features on finitely many points: `MaxEntDistribution`; nearest to a given "
-            "distribution in one call: `i_projection`.",
+            "Averages of features on finitely many points: `MaxEntDistribution`; nearest to a "
+            "given distribution in one call: `i_projection`.",
             "A table whose margins must agree with others: `ipf`.",
             "Averages that cannot be: `InfeasibleConstraints` says in which direction; slack comes "
             "as near as it may.",
@@ -583,8 +583,8 @@ PROBLEMS = (
         "Similarity is a kernel or a graph, and I want a given number of clusters",
         (
             "With a bound on how far from the best: `KernelKMeans`.",
-            "Clusters of odd shapes or very different sizes: `DoublyStochasticSpectral`; the scaling "
-            "alone: `symmetric_sinkhorn`.",
+            "Clusters of odd shapes or very different sizes: `DoublyStochasticSpectral`; the "
+            "scaling alone: `symmetric_sinkhorn`.",
         ),
         "`SpectralClustering` takes one step of the scaling; `KMeans` has no kernel.",
         ("kernel k-means", "spectral clustering", "ratio cut", "normalized cut", "sinkhorn"),

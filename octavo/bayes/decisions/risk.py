@@ -171,7 +171,8 @@ class BayesRiskClassifier(MetaEstimatorMixin, ClassifierMixin, SoundEstimator):
             label = -1 if self.classes_.dtype.kind in "biuf" else "reject"
         if label in self.classes_.tolist():
             raise ValueError(
-                f"reject_label={label!r} is a class as well: {self.classes_.tolist()}. Give another."
+                f"reject_label={label!r} is a class as well: {self.classes_.tolist()}. Give "
+                "another."
             )
         return label
 

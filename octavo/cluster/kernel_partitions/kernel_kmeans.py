@@ -169,7 +169,8 @@ class KernelKMeans(KernelRows, ClusterMixin, CallbackSupportMixin, SoundEstimato
                 run = best_partition(
                     K, self.n_clusters, rng, max_iter=self.max_iter, tol=float(self.tol)
                 )
-                if best is None or run.cohesion > best.cohesion:
+                # starts that end in one partition differ by rounding: the first of them stays
+                if best is None or run.cohesion > best.cohesion + 1e-12 * abs(best.cohesion):
                     best = run
                 if progress.step():
                     break

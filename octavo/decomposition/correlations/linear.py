@@ -164,8 +164,8 @@ class ExactCCA(TransformerMixin, SoundEstimator):
         n, dx, dy = len(X), X.shape[1], Y.shape[1]
         if self.reg == 0.0 and max(dx, dy) >= n:
             raise ValueError(
-                f"With {dx} and {dy} columns and only {n} rows (n_samples={n}) every correlation is "
-                "one by construction; set reg to a positive number."
+                f"With {dx} and {dy} columns and only {n} rows (n_samples={n}) every correlation "
+                "is one by construction; set reg to a positive number."
             )
         self.x_mean_, self.y_mean_ = X.mean(axis=0), Y.mean(axis=0)
         x = column_basis(X - self.x_mean_, float(self.reg))
@@ -174,7 +174,8 @@ class ExactCCA(TransformerMixin, SoundEstimator):
         if self.reg == 0.0 and rx + ry > n - 1:
             warnings.warn(
                 f"{rx} and {ry} independent columns share {n - 1} dimensions: at least "
-                f"{rx + ry - n + 1} correlations are one by construction. Use more rows, or reg > 0.",
+                f"{rx + ry - n + 1} correlations are one by construction. Use more rows, or a "
+                "positive reg.",
                 UserWarning,
                 stacklevel=2,
             )

@@ -25,6 +25,8 @@ from octavo.engine.estimators.arrays import Floats
 
 PLAIN_STEPS = 60  # of the damped iteration before Newton's steps: enough where K is definite
 REACH = 1e-12  # residuals below this are rounding
+FINEST = 1e-15  # to which a Newton step is solved at best
+PATIENCE = 5  # Newton steps without a smaller residual before giving up
 
 
 class SymmetricScaling(NamedTuple):
@@ -96,21 +98,21 @@ def symmetric_scaling(K: Any, *, tol: float = 1e-12, max_iter: int = 10_000) -> 
     product = np.asarray(K @ x)
     sums = x * product
     residual = float(np.abs(sums - 1.0).max())
-    while residual > tol and n_iter < max_iter:
+    best, n_worse = SymmetricScaling(x, n_iter, residual), 0
+    while best.residual > tol and n_iter < max_iter and n_worse < PATIENCE:
         if n_iter <= PLAIN_STEPS:
-            trial = np.sqrt(x / product)  # x ← √(x / Kx)
+            x = np.sqrt(x / product)  # x ← √(x / Kx)
         else:
-            step, n_products = _newton_step(K, x, sums, 0.1 * min(residual, 1.0) ** 2)
+            target = max(0.1 * min(residual, 1.0) ** 2, FINEST)
+            step, n_products = _newton_step(K, x, sums, target)
             n_iter += n_products
             # far from the solution a whole step in log x may overshoot
-            trial = x * np.exp(step * min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-300)))
-        x = trial
+            x = x * np.exp(step * min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-300)))
         product = np.asarray(K @ x)
         sums = x * product
         n_iter += 1
-        found = float(np.abs(sums - 1.0).max())
-        if found >= residual and residual <= 1e3 * REACH:
-            residual = found
-            break
-        residual = found
-    return SymmetricScaling(x, n_iter, residual)
+        residual = float(np.abs(sums - 1.0).max())
+        n_worse = 0 if residual < best.residual or n_iter <= PLAIN_STEPS else n_worse + 1
+        if residual < best.residual:
+            best = SymmetricScaling(x, n_iter, residual)
+    return best._replace(n_iter=n_iter)

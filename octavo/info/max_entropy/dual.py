@@ -24,7 +24,7 @@ ARMIJO = 1e-4
 
 
 class Moments(NamedTuple):
-    """A problem in scaled coordinates: G = (F - b)/scale on points of positive prior, and log p0."""
+    """A problem in scaled coordinates: G = (F - b)/scale where the prior is positive, and log p0."""
 
     G: Floats
     log_prior: Floats
@@ -133,7 +133,7 @@ def _shortened(problem: Moments, point: DualPoint, step: Floats) -> DualPoint | 
 
 
 def newton(problem: Moments, mu: Floats, *, tol: float, max_iter: int) -> DualSolution:
-    """Minimise by Newton's method with Armijo's rule, until no entry of the gradient exceeds tol."""
+    """Minimise by Newton's method with Armijo's rule, until the gradient is within tol."""
     point, hessian, moved = evaluate(problem, mu), None, np.inf
     for n_iter in range(max_iter):
         size = float(np.abs(point.gradient).max())

@@ -53,7 +53,7 @@ class InfeasibleConstraints(ValueError):
 
 
 def separating_direction(G: Floats) -> Floats | None:
-    """Return d with G_i·d ≤ 0 for all rows and < 0 for some, largest entry 1; None if there is none.
+    """Return d with G_i·d ≤ 0 for all rows and < 0 for some, largest entry 1; None if none is.
 
     Parameters
     ----------

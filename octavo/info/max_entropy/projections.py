@@ -34,7 +34,7 @@ SOLVERS = ("newton", "lbfgs", "gis")
 
 
 class Projection(NamedTuple):
-    """Probabilities, multipliers λ, the dual's value, iterations, and the largest |Fᵀp - b|/range."""
+    """Probabilities, multipliers λ, the dual, iterations, and the largest |Fᵀp - b|/range."""
 
     prob: Floats
     multipliers: Floats

@@ -180,7 +180,7 @@ class KernelFisherDiscriminant(
         self.priors_ = scatter.sizes / len(K)
         # a ridge in the same units keeps classes of one row each finite
         ridge = float(self.reg) * np.einsum("nk,nk->k", self.dual_coef_, self.dual_coef_)
-        self.covariance_ = (apart.T @ apart + np.diag(ridge)) / max(1, len(K) - n_classes)
+        self.covariance_ = (apart.T @ apart + np.diag(ridge)) / len(K)
         self._fit_rows = None if self.kernel == "precomputed" else X
         self._n_features_out = self.dual_coef_.shape[1]
         return self

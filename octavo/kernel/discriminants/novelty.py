@@ -150,7 +150,7 @@ class KernelPCANovelty(KernelRows, OutlierMixin, SoundEstimator):
         self._diagonal = np.diagonal(K).copy()
         self.dual_coef_, self.eigenvalues_ = leading_coefficients(centred, self.n_components)
         self._fit_rows = None if self.kernel == "precomputed" else X
-        self._fit_gram = K if self.kernel == "precomputed" else None
+        self._fit_gram = X if self.kernel == "precomputed" else None
         scores = -self._distances(K, self._diagonal)
         self.offset_ = float(np.quantile(scores, float(self.contamination)))
         return self

@@ -117,8 +117,8 @@ def pac_sample_size(
     ----------
     kind : {"rectangle", "finite", "agnostic", "vc"}
         The tight rectangle in the plane, (4/ε) log(4/δ); a finite class that holds the target,
-        (1/ε) log(|C|/δ); a finite class that need not, (2/ε²) log(2|C|/δ) for an error at most ε above
-        the best; a class of finite VC dimension, `vc_sample_size`. With `vc_dim` in place of
+        (1/ε) log(|C|/δ); a finite class that need not, (2/ε²) log(2|C|/δ) for an error at most ε
+        above the best; a class of finite VC dimension, `vc_sample_size`. With `vc_dim` in place of
         `n_hypotheses`, ``"agnostic"`` is that of an infinite class.
     eps : float
         Error that is allowed.

@@ -175,7 +175,8 @@ def growth_function(labelings: Any, m: int) -> int:
         return 1
     if comb(n, int(m)) > MOST_SUBSETS:
         raise ValueError(
-            f"{n} points have {comb(n, int(m))} subsets of {m}, more than {MOST_SUBSETS}; take fewer."
+            f"{n} points have {comb(n, int(m))} subsets of {m}, more than {MOST_SUBSETS}; take "
+            "fewer."
         )
     most = min(len(table), 2**m)
     largest = 0

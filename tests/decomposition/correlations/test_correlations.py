@@ -108,7 +108,9 @@ def test_linear_kernel_is_the_linear_method(reg):
     linear, kernel = ExactCCA(2, reg).fit(X, Y), KernelCCA("linear", reg).fit(X, Y)
     np.testing.assert_allclose(kernel.correlations_, linear.correlations_, atol=1e-10)
     new, other = views(8)
-    for ours, theirs in zip(kernel.transform(new, other), linear.transform(new, other), strict=True):
+    for ours, theirs in zip(
+        kernel.transform(new, other), linear.transform(new, other), strict=True
+    ):
         np.testing.assert_allclose(np.abs(ours), np.abs(theirs), atol=1e-7)
 
 

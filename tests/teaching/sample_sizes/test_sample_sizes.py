@@ -57,7 +57,9 @@ def test_devroye_is_the_smallest_number():
 
     def bound(m):
         half = 0.15
-        return log(4) + 4 * half + 4 * half**2 + log(sauer_bound(m * m, 2)) - m * half**2 / 2 * log(2)
+        return (
+            log(4) + 4 * half + 4 * half**2 + log(sauer_bound(m * m, 2)) - m * half**2 / 2 * log(2)
+        )
 
     assert bound(m) <= log(0.1) < bound(m - 1)
     assert pac_sample_size("agnostic", eps=0.3, delta=0.1, vc_dim=2) == m
