@@ -114,12 +114,16 @@ PAPER = Paper(
             task="classify, or find novel points, along directions of a kernel's feature space",
             summary="Fisher's discriminant with a kernel for any number of classes, distance from "
             "the subspace of kernel principal components, and exact polynomial features.",
-            use_when="Up to some thousand rows and a boundary that is not linear; directions are to
-            " "be looked at.", avoid_when="Very many rows: the Gram matrix is factored; support
-            vector machines scale " "better.", instead="LinearDiscriminantAnalysis, KernelPCA
-            without a score, PolynomialFeatures " "without the kernel's weights.",
-            peers=("scikit-learn",), plots=("plot_discriminant_projections", "plot_novelty_map"),
-            quadratic=True, trials={
+            use_when="Up to some thousand rows and a boundary that is not linear; directions are "
+            "to be looked at.",
+            avoid_when="Very many rows: the Gram matrix is factored; support vector machines scale "
+            "better.",
+            instead="LinearDiscriminantAnalysis, KernelPCA without a score, PolynomialFeatures "
+            "without the kernel's weights.",
+            peers=("scikit-learn",),
+            plots=("plot_discriminant_projections", "plot_novelty_map"),
+            quadratic=True,
+            trials={
                 "KernelFisherDiscriminant": Trial(
                     grid=({"reg": 1e-3}, {"reg": 1e-1}, {"reg": 10.0}), row_limit=2000
                 )
