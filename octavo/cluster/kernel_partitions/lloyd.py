@@ -86,7 +86,9 @@ def lloyd(K: Floats, labels: Indices, n_clusters: int, *, max_iter: int, tol: fl
     cohesion, n_iter, converged = -np.inf, 0, False
     while True:
         sizes = np.bincount(labels, minlength=n_clusters).astype(np.float64)
-        within = np.bincount(labels, sums[rows, labels], minlength=n_clusters)
+        within: Floats = np.bincount(labels, sums[rows, labels], minlength=n_clusters).astype(
+            np.float64
+        )
         found = float((within / sizes).sum())
         rise, cohesion = found - cohesion, found
         if n_iter == max_iter or (n_iter and rise <= tol * abs(found) and tol > 0.0):

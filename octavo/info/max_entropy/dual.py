@@ -24,7 +24,7 @@ ARMIJO = 1e-4
 
 
 class Moments(NamedTuple):
-    """A problem in scaled coordinates: G = (F - b)/scale where the prior is positive, and log p0."""
+    """A problem in scaled coordinates: G = (F - b)/scale where p0 is positive, and log p0."""
 
     G: Floats
     log_prior: Floats
