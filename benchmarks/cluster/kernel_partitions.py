@@ -19,7 +19,7 @@ def rows():
 
 def ours(X):
     model = KernelKMeans(8, gamma=0.05, n_init=5, random_state=0).fit(X)
-    return model.inertia_
+    return model.labels_
 
 
 def tslearn(X):
@@ -27,11 +27,18 @@ def tslearn(X):
 
     # a series of one step and five values each, so that the kernel sees the same rows
     model = Theirs(8, kernel="rbf", kernel_params={"gamma": 0.05}, n_init=5, random_state=0)
-    return float(model.fit(X[:, :, None]).inertia_)
+    return model.fit(X[:, :, None]).labels_
+
+
+def inertia(K, labels):
+    """Return the sum of squared distances to the means in feature space: one formula for both."""
+    within = [K[np.ix_(labels == j, labels == j)].sum() / (labels == j).sum() for j in set(labels)]
+    return float(np.trace(K) - sum(within))
 
 
 def not_worse(X, answers):
-    ours, theirs = answers["octavo"], answers["tslearn"]
+    K = rbf_kernel(X, gamma=0.05)
+    ours, theirs = (inertia(K, answers[name]) for name in ("octavo", "tslearn"))
     assert ours <= theirs * 1.01
     return f"inertia {ours:.2f} and {theirs:.2f}."
 
