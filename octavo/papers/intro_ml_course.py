@@ -591,7 +591,10 @@ def nets_leave_no_error(run: Run) -> float:
     return True
 
 
-@PAPER.figure("Dice with means of 2.5 and 4.2 that are otherwise as even as can be")
+@PAPER.figure(
+    "Dice with means of 2.5 and 4.2 that are otherwise as even as can be",
+    method="MaxEntDistribution",
+)
 def loaded_dice():
     import matplotlib.pyplot as plt
 

@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 
 __all__ = ["plot_growth", "plot_sample_sizes"]
 
@@ -70,4 +71,5 @@ def plot_sample_sizes(
     lines = ax.contour(eps, delta, sizes, levels=levels[1:-1], cmap="viridis")
     ax.clabel(lines, fmt="%d")
     ax.set(xlabel="error", ylabel="chance of failure", xscale="log", yscale="log")
+    ax.xaxis.set_minor_formatter(NullFormatter())
     return ax
