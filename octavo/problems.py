@@ -578,6 +578,97 @@ PROBLEMS = (
         "info/plot_divergences_kernels",
     ),
     Problem(
+        "known-averages",
+        "I know averages, margins or quotas, and want the distribution or the table",
+        (
+            "Averages of features on finitely many points: `MaxEntDistribution`; nearest to a "
+            "given distribution in one call: `i_projection`.",
+            "A table whose margins must agree with others: `ipf`.",
+            "Averages that cannot be: `InfeasibleConstraints` says in which direction; slack comes "
+            "as near as it may.",
+        ),
+        "Nothing in scikit-learn; a general convex solver such as cvxpy for small problems.",
+        (
+            "maximum entropy",
+            "maxent",
+            "gibbs distribution",
+            "iterative proportional fitting",
+            "raking",
+            "survey weights",
+            "margins",
+            "iterative scaling",
+        ),
+        "info/plot_max_entropy",
+    ),
+    Problem(
+        "decide-by-loss",
+        "Each kind of mistake has its price, and some cases should go to a human",
+        (
+            "A matrix of losses, with or without rejecting: `BayesRiskClassifier` around any "
+            "classifier with calibrated probabilities.",
+            "Evidence comes in one piece after another: `SequentialBayes`.",
+        ),
+        "`TunedThresholdClassifierCV` for two classes and one cost.",
+        ("cost matrix", "loss matrix", "reject option", "bayes decision", "misclassification cost"),
+        "bayes/plot_decisions",
+    ),
+    Problem(
+        "binary-groups",
+        "My rows are yes-or-no answers or counts, and I look for groups or topics",
+        (
+            "Zeros and ones: `BernoulliMixture`. Counts from one group each: `MultinomialMixture`.",
+            "Documents that mix topics: `PLSA`.",
+        ),
+        "`LatentDirichletAllocation` and `NMF` for topics; `GaussianMixture` for real numbers.",
+        ("latent class analysis", "plsa", "topic model", "bernoulli mixture", "questionnaire"),
+        "bayes/plot_discrete_mixtures",
+    ),
+    Problem(
+        "kernel-clusters",
+        "Similarity is a kernel or a graph, and I want a given number of clusters",
+        (
+            "With a bound on how far from the best: `KernelKMeans`.",
+            "Clusters of odd shapes or very different sizes: `DoublyStochasticSpectral`; the "
+            "scaling alone: `symmetric_sinkhorn`.",
+        ),
+        "`SpectralClustering` takes one step of the scaling; `KMeans` has no kernel.",
+        ("kernel k-means", "spectral clustering", "ratio cut", "normalized cut", "sinkhorn"),
+        "cluster/plot_kernel_partitions",
+    ),
+    Problem(
+        "two-views",
+        "I have two sets of variables on the same rows, and want what they share",
+        (
+            "Directions, all at once, and prediction of one from the other: `ExactCCA`.",
+            "Functions instead of directions: `KernelCCA`, with a ridge chosen on held-out rows.",
+        ),
+        "`CCA` of scikit-learn finds the same directions one by one.",
+        ("canonical correlation", "cca", "multi-view", "principal angles"),
+        "decomposition/plot_correlations",
+    ),
+    Problem(
+        "kernel-directions",
+        "I want directions of a kernel's feature space: to separate classes, or to find novelties",
+        (
+            "Classes: `KernelFisherDiscriminant`. Points that do not belong: `KernelPCANovelty`.",
+            "A polynomial kernel whose weights can be read: `MonomialFeatureMap`.",
+        ),
+        "`LinearDiscriminantAnalysis`, `KernelPCA` and `OneClassSVM`.",
+        ("kernel fisher", "kda", "kernel pca", "novelty detection", "polynomial features"),
+        "kernel/plot_discriminants",
+    ),
+    Problem(
+        "sample-size",
+        "How many examples does learning take, and how much can a class of rules fit",
+        (
+            "Numbers of examples and errors that are left: `pac_sample_size`, `pac_error_bound`.",
+            "What a class can fit: `shatters`, `vc_dimension`, `growth_function`.",
+        ),
+        "`learning_curve` measures on data at hand, without a guarantee.",
+        ("pac learning", "sample complexity", "vc dimension", "shattering", "sauer lemma"),
+        "teaching/plot_sample_sizes",
+    ),
+    Problem(
         "costs",
         "Mistakes of two kinds cost differently, and I want to judge a classifier by that",
         (

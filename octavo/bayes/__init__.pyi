@@ -1,4 +1,9 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.bayes.decisions.risk import BayesRiskClassifier as BayesRiskClassifier
+from octavo.bayes.decisions.sequential import SequentialBayes as SequentialBayes
+from octavo.bayes.discrete_mixtures.estimators import BernoulliMixture as BernoulliMixture
+from octavo.bayes.discrete_mixtures.estimators import MultinomialMixture as MultinomialMixture
+from octavo.bayes.discrete_mixtures.plsa import PLSA as PLSA
 from octavo.bayes.enriched_dp.classifier import DPMixtureClassifier as DPMixtureClassifier
 from octavo.bayes.enriched_dp.classifier import EnrichedDPClassifier as EnrichedDPClassifier
 from octavo.bayes.enriched_dp.partitions import edp_log_partition_prob as edp_log_partition_prob

@@ -22,6 +22,9 @@ from octavo.cluster.communities.resolution import ScaleAdvice as ScaleAdvice
 from octavo.cluster.communities.resolution import advise_scale as advise_scale
 from octavo.cluster.communities.resolution import resolution_map as resolution_map
 from octavo.cluster.communities.resolution import two_clique_outcome as two_clique_outcome
+from octavo.cluster.kernel_partitions.kernel_kmeans import KernelKMeans as KernelKMeans
+from octavo.cluster.kernel_partitions.scaled_affinity import symmetric_sinkhorn as symmetric_sinkhorn
+from octavo.cluster.kernel_partitions.spectral_estimator import DoublyStochasticSpectral as DoublyStochasticSpectral
 from octavo.cluster.level_sets.consistency import ConsistencyCurve as ConsistencyCurve
 from octavo.cluster.level_sets.consistency import consistency_curve as consistency_curve
 from octavo.cluster.level_sets.estimator import LevelSetSpectralClustering as LevelSetSpectralClustering

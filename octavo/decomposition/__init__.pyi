@@ -15,6 +15,8 @@ from octavo.decomposition.anechoic.recovery import log_polar as log_polar
 from octavo.decomposition.anechoic.recovery import shifted_match as shifted_match
 from octavo.decomposition.anechoic.shifted_parts import AnechoicNMF as AnechoicNMF
 from octavo.decomposition.anechoic.shifts import shift_fractional as shift_fractional
+from octavo.decomposition.correlations.kernel import KernelCCA as KernelCCA
+from octavo.decomposition.correlations.linear import ExactCCA as ExactCCA
 from octavo.decomposition.gms.convex_pursuits import Pursuit as Pursuit
 from octavo.decomposition.gms.convex_pursuits import outlier_pursuit as outlier_pursuit
 from octavo.decomposition.gms.convex_pursuits import principal_component_pursuit as principal_component_pursuit

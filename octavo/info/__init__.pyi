@@ -121,6 +121,11 @@ from octavo.info.estimators import DivergenceEstimator as DivergenceEstimator
 from octavo.info.estimators import EntropyEstimator as EntropyEstimator
 from octavo.info.estimators import MutualInformationEstimator as MutualInformationEstimator
 from octavo.info.estimators import SampleEstimator as SampleEstimator
+from octavo.info.max_entropy.estimator import MaxEntDistribution as MaxEntDistribution
+from octavo.info.max_entropy.feasibility import InfeasibleConstraints as InfeasibleConstraints
+from octavo.info.max_entropy.margins import ipf as ipf
+from octavo.info.max_entropy.projections import i_projection as i_projection
+from octavo.info.max_entropy.projections import iterative_scaling as iterative_scaling
 from octavo.info.registration.gradient_free import SearchResult as SearchResult
 from octavo.info.registration.gradient_free import optimize_estimate as optimize_estimate
 from octavo.info.registration.images import ImageRegistration as ImageRegistration

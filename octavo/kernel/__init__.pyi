@@ -1,4 +1,7 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.kernel.discriminants.fisher import KernelFisherDiscriminant as KernelFisherDiscriminant
+from octavo.kernel.discriminants.monomials import MonomialFeatureMap as MonomialFeatureMap
+from octavo.kernel.discriminants.novelty import KernelPCANovelty as KernelPCANovelty
 from octavo.kernel.early_stopping.bounds import StoppingBounds as StoppingBounds
 from octavo.kernel.early_stopping.bounds import finite_rank_rate as finite_rank_rate
 from octavo.kernel.early_stopping.bounds import polynomial_decay_rate as polynomial_decay_rate

@@ -1,4 +1,8 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.plot.bayes.decisions import plot_belief_updates as plot_belief_updates
+from octavo.plot.bayes.decisions import plot_expected_cost as plot_expected_cost
+from octavo.plot.bayes.discrete_mixtures import plot_latent_words as plot_latent_words
+from octavo.plot.bayes.discrete_mixtures import plot_likelihood_climb as plot_likelihood_climb
 from octavo.plot.bayes.enriched_dp import plot_cluster_traces as plot_cluster_traces
 from octavo.plot.bayes.enriched_dp import plot_cluster_tree as plot_cluster_tree
 from octavo.plot.bayes.enriched_dp import plot_co_clustering as plot_co_clustering
@@ -31,6 +35,8 @@ from octavo.plot.cluster.communities import plot_cluster_adjacency as plot_clust
 from octavo.plot.cluster.communities import plot_communities as plot_communities
 from octavo.plot.cluster.communities import plot_resolution_map as plot_resolution_map
 from octavo.plot.cluster.communities import plot_resolution_profile as plot_resolution_profile
+from octavo.plot.cluster.kernel_partitions import plot_affinity_eigenvalues as plot_affinity_eigenvalues
+from octavo.plot.cluster.kernel_partitions import plot_scaled_affinity as plot_scaled_affinity
 from octavo.plot.cluster.level_sets import plot_consistency as plot_consistency
 from octavo.plot.cluster.level_sets import plot_feature_space as plot_feature_space
 from octavo.plot.cluster.level_sets import plot_level_set as plot_level_set
@@ -44,6 +50,7 @@ from octavo.plot.cluster.spectral import plot_clusters as plot_clusters
 from octavo.plot.decomposition.anechoic import plot_anechoic_model as plot_anechoic_model
 from octavo.plot.decomposition.anechoic import plot_delay_errors as plot_delay_errors
 from octavo.plot.decomposition.anechoic import plot_source_overlay as plot_source_overlay
+from octavo.plot.decomposition.correlations import plot_canonical_variates as plot_canonical_variates
 from octavo.plot.decomposition.gms import plot_background as plot_background
 from octavo.plot.decomposition.gms import plot_objective_descent as plot_objective_descent
 from octavo.plot.decomposition.gms import plot_precision_spectrum as plot_precision_spectrum
@@ -118,6 +125,9 @@ from octavo.plot.info.entropies import plot_bias_map as plot_bias_map
 from octavo.plot.info.entropies import plot_dependence_matrix as plot_dependence_matrix
 from octavo.plot.info.entropies import plot_distribution_gram as plot_distribution_gram
 from octavo.plot.info.entropies import plot_estimate_by_size as plot_estimate_by_size
+from octavo.plot.info.max_entropy import plot_gibbs_distribution as plot_gibbs_distribution
+from octavo.plot.kernel.discriminants import plot_discriminant_projections as plot_discriminant_projections
+from octavo.plot.kernel.discriminants import plot_novelty_map as plot_novelty_map
 from octavo.plot.kernel.early_stopping import plot_bias_variance as plot_bias_variance
 from octavo.plot.kernel.early_stopping import plot_critical_crossing as plot_critical_crossing
 from octavo.plot.kernel.early_stopping import plot_error_path as plot_error_path
@@ -320,3 +330,5 @@ from octavo.plot.teaching.cooperative import plot_concept_matrix as plot_concept
 from octavo.plot.teaching.cooperative import plot_set_sizes as plot_set_sizes
 from octavo.plot.teaching.cooperative import plot_teaching_dimensions as plot_teaching_dimensions
 from octavo.plot.teaching.cooperative import plot_teaching_hierarchy as plot_teaching_hierarchy
+from octavo.plot.teaching.sample_sizes import plot_growth as plot_growth
+from octavo.plot.teaching.sample_sizes import plot_sample_sizes as plot_sample_sizes

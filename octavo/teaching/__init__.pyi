@@ -20,3 +20,12 @@ from octavo.teaching.cooperative.structure import redundant_instances as redunda
 from octavo.teaching.cooperative.structure import subclass_dimensions as subclass_dimensions
 from octavo.teaching.cooperative.structure import subset_teaching_property as subset_teaching_property
 from octavo.teaching.cooperative.subsets import subset_teaching_sets as subset_teaching_sets
+from octavo.teaching.sample_sizes.bounds import margin_vc_bound as margin_vc_bound
+from octavo.teaching.sample_sizes.bounds import pac_error_bound as pac_error_bound
+from octavo.teaching.sample_sizes.bounds import pac_sample_size as pac_sample_size
+from octavo.teaching.sample_sizes.bounds import vc_sample_size as vc_sample_size
+from octavo.teaching.sample_sizes.patterns import growth_function as growth_function
+from octavo.teaching.sample_sizes.patterns import is_epsilon_net as is_epsilon_net
+from octavo.teaching.sample_sizes.patterns import sauer_bound as sauer_bound
+from octavo.teaching.sample_sizes.patterns import shatters as shatters
+from octavo.teaching.sample_sizes.rectangle import TightRectangle as TightRectangle

@@ -40,6 +40,10 @@ BANNED = {
         "metric.GroundMetricLearner",
         "metric.OTNeighborsClassifier",
         "metric.transport_",
+        # the ridge of correlations and discriminants, as their packages call it
+        "decomposition.ExactCCA",
+        "decomposition.KernelCCA",
+        "kernel.KernelFisherDiscriminant",
     ),
     "reg2": (),
     "ridge": (),

@@ -39,7 +39,9 @@ def vc_dimension(labelings: Any) -> int:
     Returns
     -------
     dimension : int
-        The Vapnik-Chervonenkis dimension.
+        The Vapnik-Chervonenkis dimension of the class on these points. Where they are a sample of a
+        larger space it is a lower bound for the space. `shatters` decides for half-spaces and boxes
+        without a table.
 
     Examples
     --------

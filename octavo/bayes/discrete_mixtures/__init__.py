@@ -1,0 +1,1 @@
+"""Mixtures of discrete distributions, fitted by EM: latent classes and topics."""

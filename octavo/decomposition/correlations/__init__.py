@@ -1,0 +1,1 @@
+"""Correlations between two sets of variables, exactly and with kernels."""

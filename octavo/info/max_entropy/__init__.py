@@ -1,0 +1,1 @@
+"""Distributions of largest entropy under linear constraints, and margins of tables."""

@@ -1,0 +1,1 @@
+"""Discriminants and subspaces in the feature space of a kernel."""

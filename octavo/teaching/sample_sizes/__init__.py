@@ -1,0 +1,1 @@
+"""How many examples learning takes: shattering, growth, sample sizes, the tight rectangle."""
