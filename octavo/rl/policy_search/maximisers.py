@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import direct
 
+from octavo.engine.smooth.natural_gradient import climb_in_box
+
 Objective = Callable[[np.ndarray], np.ndarray]
 
 _CANDIDATES, _KEPT, _ROUNDS, _AROUND = 1000, 5, 6, 20
@@ -53,27 +55,19 @@ def by_xnes(
     f: Objective, low: np.ndarray, high: np.ndarray, rng: Any, near: np.ndarray
 ) -> np.ndarray:
     """Follow the natural gradient from the best of a hundred points: the CMA-ES of this library."""
-    from octavo.search import minimize_nes
-
     first = _uniform(100, low, high, rng)
     first = np.vstack([first, near]) if len(near) else first
     start = first[int(np.argmax(f(first)))]
     width = high - low
-    found = minimize_nes(
-        lambda Z: -f(low + width * Z),
+    best = climb_in_box(
+        lambda Z: f(low + width * Z),
         (start - low) / width,
         0.15,
-        method="xnes" if len(low) <= 100 else "snes",
+        n_calls=_XNES_CALLS,
         popsize=24,
-        max_evals=_XNES_CALLS,
-        bounds=np.tile([0.0, 1.0], (len(low), 1)),
-        bounds_handling="project",
-        vectorized=True,
-        random_state=rng.randint(2**31 - 1),
+        rng=rng,
     )
-    best = np.clip(low + width * found.x, low, high)
-    both = np.vstack([best, start])
-    return both[int(np.argmax(f(both)))]
+    return np.clip(low + width * best, low, high)
 
 
 MAXIMISERS = {"direct": by_direct, "xnes": by_xnes, "multistart": multistart}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from octavo.engine.estimators.checked import checked
+from octavo.engine.smooth.natural_gradient import log_utilities
 
 __all__ = ["rank_utilities"]
 
@@ -35,15 +36,13 @@ def rank_utilities(n: int, kind: Any = "log") -> np.ndarray:
     >>> print(rank_utilities(4).round(3))
     [ 0.48  0.02 -0.25 -0.25]
     """
-    k = np.arange(1, n + 1)
     if isinstance(kind, str):
         if kind == "log":
-            raw = np.maximum(0.0, np.log(n / 2 + 1) - np.log(k))
-        elif kind == "linear":
-            raw = (n - k).astype(float)
-        else:
-            raise ValueError(f"utilities must be 'log', 'linear' or an array; got {kind!r}.")
-        return raw / raw.sum() - 1.0 / n
+            return log_utilities(n)
+        if kind == "linear":
+            raw = (n - np.arange(1, n + 1)).astype(float)
+            return raw / raw.sum() - 1.0 / n
+        raise ValueError(f"utilities must be 'log', 'linear' or an array; got {kind!r}.")
     own = np.asarray(kind, dtype=float)
     if own.shape != (n,) or not np.isfinite(own).all():
         raise ValueError(f"utilities must be {n} finite numbers, one a rank; got {own!r}.")

@@ -17,8 +17,9 @@ from scipy.special import digamma, roots_legendre
 from scipy.stats import beta as beta_distribution
 
 from octavo.engine.estimators.checked import checked
+from octavo.engine.smooth.natural_gradient import LARGEST_STEP, bent, default_rate, spectrum
 from octavo.search.evolution.gaussian_search import GaussianSearch, positive
-from octavo.search.evolution.xnes import LARGEST_STEP, bent, default_rate, scale_and_shape, spectrum
+from octavo.search.evolution.xnes import scale_and_shape
 
 __all__ = [
     "GaussianRadial",

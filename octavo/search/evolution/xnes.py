@@ -6,47 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from octavo.engine.smooth.natural_gradient import (
+    bent,
+    default_rate,
+    scale_step,
+    spectrum,
+    times_function,
+)
 from octavo.search.evolution.adaptation_sampling import TRIAL, adapted_rate, log_importance
 from octavo.search.evolution.gaussian_search import GaussianSearch, positive
 
 __all__ = ["XNES"]
 
 RENORMALISE = 100  # generations after which det B is set to one again
-LARGEST_STEP = 3.0  # in the exponent: no generation scales a direction by more than e³
 SMALLEST_FACTOR = 1e-2  # of a variance in one linear update, which could turn negative
-
-
-def default_rate(d: int) -> float:
-    """Return the learning rate of scale and shape (Table 1)."""
-    return (9 + 3 * np.log(d)) / (5 * d * np.sqrt(d))
-
-
-def spectrum(S: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues and orthonormal eigenvectors that span Σ u s sᵀ.
-
-    The matrix acts on the span of n points alone, so that fewer points than dimensions need an
-    eigenproblem of size n; the eigenvalues that are left out are zero.
-    """
-    if len(S) >= S.shape[1]:
-        return np.linalg.eigh((S.T * u) @ S)
-    Q, R = np.linalg.qr(S.T)
-    values, W = np.linalg.eigh((R * u) @ R.T)
-    return values, Q @ W
-
-
-def times_function(B: np.ndarray, V: np.ndarray, rest: float, values: np.ndarray) -> np.ndarray:
-    """Return B (rest I + V (diag(values) - rest I) Vᵀ): a function of a symmetric matrix."""
-    if V.shape[0] == V.shape[1]:
-        return ((B @ V) * values) @ V.T
-    return rest * B + ((B @ V) * (values - rest)) @ V.T
-
-
-def bent(B: np.ndarray, values: np.ndarray, V: np.ndarray, rate: float) -> np.ndarray:
-    """Return B exp(rate G), G the traceless part of the matrix with that spectrum."""
-    trace = values.sum() / len(B)
-    largest = rate * max(abs(values - trace).max(), abs(trace))
-    rate *= min(1.0, LARGEST_STEP / largest) if largest > 0 else 1.0
-    return times_function(B, V, np.exp(-rate * trace), np.exp(rate * (values - trace)))
 
 
 class XNES(GaussianSearch):
@@ -197,9 +170,7 @@ class XNES(GaussianSearch):
 
     def _step(self, values: np.ndarray, V: np.ndarray, total: float) -> None:
         """Algorithm 5: the exponential of ∇_M, its trace in σ and the rest in B."""
-        trace = values.sum() / self.n_dims
-        gradient_sigma = trace - total  # ∇_σ = tr(∇_M) / d
-        step = np.clip(self.eta_sigma_ / 2 * gradient_sigma, -LARGEST_STEP, LARGEST_STEP)
+        step = scale_step(values, self.n_dims, total, self.eta_sigma_)
         self._log_growth = (TRIAL - 1) * step
         self.sigma_ *= float(np.exp(step))
         self.B_ = bent(self.B_, values, V, self.lr_B / 2)
