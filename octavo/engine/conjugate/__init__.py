@@ -1,0 +1,1 @@
+"""Conjugate blocks: update, predictive, expected log density, divergence."""
