@@ -24,12 +24,13 @@ from octavo.bayes.stick_breaking.observations import Observations
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.smooth.em import Climb, climb
 
-EVERY = 5  # iterations between looks at the widths
+LOOKS = (0, 5, 10, 20, 40, 80, 160)  # iterations in which widths are looked at
 SAMPLED = 30  # iterations in which widths are sampled
 FROZEN = 10  # iterations after which the bound must climb again
-SMALL = 1e-3  # mass below which an atom is empty
-TRIES = 4  # merges that are tried at a time
+SMALL = 0.5  # mass in rows below which an atom is empty
+TRIES = 3  # merges that are tried at a time
 TRIAL_STEPS = 5
+GAIN = 0.1  # nats that a merge must win
 
 
 class Params(NamedTuple):
@@ -86,7 +87,7 @@ class Mixture:
         """Update atoms and gates given memberships."""
         atoms = self.observations.update(self.tables, resp)
         yes, no = self.votes(resp, params.sticks)
-        looks = params.turn % EVERY == 0 or self.fitter.inference == "sample"
+        looks = params.turn in LOOKS or self.fitter.inference == "sample"
         gating = self.fitter.step(params.gating, yes, no, choose=self.choose and looks)
         return Params(atoms, gating, params.turn + 1, params.sticks)
 
@@ -164,8 +165,20 @@ def joined(one: Climb, other: Climb) -> Climb:
     )
 
 
-def merge_candidates(mixture: Mixture, resp: Floats, n: int) -> list[tuple[int, int]]:
-    """Return the pairs of atoms that lose least evidence as one, best first."""
+def gate_costs(mixture: Mixture, run: Climb) -> float:
+    """Return at most what simpler gates could win: their misfit, and their distance from idle."""
+    resp, sticks = run.expectations
+    gating = run.params.gating
+    yes, no = mixture.votes(resp, sticks)
+    log_yes, log_no = gating.log_sigmoids()
+    bounds = np.array([gate.bound for gate in gating.gates])
+    misfit = -float((yes * log_yes).sum() + (no * log_no).sum())
+    return misfit + float((bounds.max() - bounds).sum())
+
+
+def merge_candidates(mixture: Mixture, run: Climb) -> list[tuple[int, int]]:
+    """Return pairs of atoms whose evidence as one falls by less than gates can win, best first."""
+    resp = run.expectations[0]
     used = np.flatnonzero(resp.sum(axis=0) > SMALL)
     pairs = list(combinations(used.tolist(), 2))
     if not pairs:
@@ -175,7 +188,9 @@ def merge_candidates(mixture: Mixture, resp: Floats, n: int) -> list[tuple[int, 
     together = np.stack([resp[:, a] + resp[:, b] for a, b in pairs], axis=1)
     gains = mixture.observations.evidences(mixture.tables, together)
     gains -= np.array([own[a] + own[b] for a, b in pairs])
-    return [pairs[i] for i in np.argsort(-gains, kind="stable")[:n]]
+    best = np.argsort(-gains, kind="stable")[:TRIES]
+    spare = gate_costs(mixture, run)
+    return [pairs[i] for i in best if gains[i] + spare > 0.0]
 
 
 def merged(mixture: Mixture, run: Climb) -> Climb | None:
@@ -184,7 +199,7 @@ def merged(mixture: Mixture, run: Climb) -> Climb | None:
     All mass of one atom moves to the other; five iterations tell whether it pays.
     """
     resp = run.expectations[0]
-    for a, b in merge_candidates(mixture, resp, TRIES):
+    for a, b in merge_candidates(mixture, run):
         for into, empty in ((a, b), (b, a)):
             moved = resp.copy()
             moved[:, into] += moved[:, empty]
@@ -192,6 +207,48 @@ def merged(mixture: Mixture, run: Climb) -> Climb | None:
             sticks = None if run.expectations[1] is None else sticks_of(moved)
             trial = mixture.maximize(run.params._replace(sticks=sticks), moved)
             found = mixture.run(trial, TRIAL_STEPS, 0.0, None)
-            if found.objective > run.objective + 1e-9 * abs(run.objective):
+            if found.objective > run.objective + GAIN:
                 return found
     return None
+
+
+def ascend(
+    mixture: Mixture, resp: Floats, *, max_iter: int, tol: float, merge: bool, progress: Any
+) -> Climb:
+    """Climb from memberships to the end: widths, three small rises, merges that pay.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        What climbs.
+    resp : ndarray of shape (n, K)
+        Where to start.
+    max_iter, tol : int, float
+        Limits of all iterations together.
+    merge : bool
+        Whether to try merges.
+    progress : FitProgress
+        Stepped once per iteration.
+
+    Returns
+    -------
+    run : Climb
+        Its trace leaves out what led to merges, so that it climbs but for sampled widths.
+    """
+    mixture.choose = True
+    params = mixture.begin(resp)
+    n_before, trace = 0, np.zeros(0)
+    if mixture.fitter.inference == "sample":
+        first = mixture.run(params, max(1, min(SAMPLED, max_iter - FROZEN)), -1.0, progress)
+        params, n_before, trace = first.params, first.n_iter, first.trace[:-1]
+        mixture.choose = False
+    run = settle(mixture, params, max(1, max_iter - n_before), tol, progress)
+    run = run._replace(n_iter=run.n_iter + n_before, trace=np.concatenate([trace, run.trace]))
+    while merge and not run.stopped and run.n_iter < max_iter:
+        found = merged(mixture, run)
+        if found is None:
+            break
+        more = settle(mixture, found.params, max(1, max_iter - run.n_iter - 1), tol, progress)
+        after = more._replace(trace=np.append(run.trace[-1:], more.trace), n_iter=more.n_iter + 1)
+        run = joined(run, after)
+    return run

@@ -13,6 +13,9 @@ from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.variational.logistic_bound import expected_log_sigmoid
 
 
+IDLE = 1e-2  # rows' weight below which a gate is left as it is
+
+
 class Gating(NamedTuple):
     """K - 1 gates, the widths they have, and E g, E g² at each point (n, K - 1)."""
 
@@ -73,6 +76,12 @@ class GateFitter:
         choose = choose and self.inference != "fixed" and self.bank.psi.size > 1
         for k, gate in enumerate(gates):
             weights = yes[:, k] + no[:, k]
+            if gate.bound != 0.0 and weights.sum() < IDLE:
+                if gate.coef.any():
+                    gates[k] = self._idle(gate, widths[k], yes[:, k], no[:, k])
+                    rows = self.bank.rows(widths[k])
+                    first[:, k], second[:, k] = moments(rows, gates[k].coef, gates[k].cov)
+                continue  # no point reaches it
             around = second[:, k]
             if choose and self.inference == "sample":
                 widths[k] = self._sampled(gate, yes[:, k], no[:, k])
@@ -94,6 +103,14 @@ class GateFitter:
         """Draw a width by its probability given q(w) (Section 4.2)."""
         scores = np.array([self._score(gate, j, yes, no) for j in range(self.bank.psi.size)])
         return int(self.rng.choice(scores.size, p=softmax(scores)))
+
+    def _idle(self, gate: Gate, j: int, yes: Floats, no: Floats) -> Gate:
+        """Return the gate that has seen no point, where that is no worse."""
+        none = np.zeros(0)
+        rows = self.bank.rows(j)[:0]
+        idle = self.prior.step(rows, none, none, none, gate.hyper)
+        before, after = (self._score(g, j, yes, no) + g.bound for g in (gate, idle))
+        return idle if after >= before else gate
 
     def _best(
         self, gate: Gate, now: int, yes: Floats, no: Floats, around: Floats

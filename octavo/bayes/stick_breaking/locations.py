@@ -50,7 +50,7 @@ def check_coords(coords: Any, n: int | None = None, n_columns: int | None = None
 
 
 def choose_centers(centers: Any, n_centers: int, coords: Floats) -> Floats:
-    """Return the centres of the kernels: those given, or every so-many-th distinct place.
+    """Return the centres of the kernels: those given, or places of the data that cover it.
 
     Parameters
     ----------
@@ -86,8 +86,23 @@ def choose_centers(centers: Any, n_centers: int, coords: Floats) -> Floats:
         )
     if n_centers >= len(places):
         return places
-    picked = np.floor((np.arange(n_centers) + 0.5) * len(places) / n_centers).astype(int)
-    return np.asarray(places[picked])
+    if coords.shape[1] == 1:
+        places = places[np.argsort(places[:, 0], kind="stable")]
+        picked = np.floor((np.arange(n_centers) + 0.5) * len(places) / n_centers).astype(int)
+        return np.asarray(places[picked])
+    return spread_places(places, n_centers)
+
+
+def spread_places(places: Floats, n: int) -> Floats:
+    """Return n of the places, each the farthest from those before; the first nearest the middle."""
+    if n == 0:
+        return places[:0]
+    picked = [int(((places - places.mean(axis=0)) ** 2).sum(axis=1).argmin())]
+    near = ((places - places[picked[0]]) ** 2).sum(axis=1)
+    while len(picked) < n:
+        picked.append(int(near.argmax()))
+        near = np.minimum(near, ((places - places[picked[-1]]) ** 2).sum(axis=1))
+    return np.asarray(places[np.sort(picked)])
 
 
 def width_library(bandwidths: Any, units: str, coords: Floats, centers: Floats) -> Floats:

@@ -1,9 +1,9 @@
 """What atoms say of data: Gaussians, symbols, counts, and products of them.
 
-Data come as blocks; an atom is independent over blocks. Priors are taken from the data: a Gaussian
-has the weight of one row at the mean and as many degrees of freedom as columns, with the
-covariance of all rows as its inverse scale (scikit-learn's `BayesianGaussianMixture` has the same);
-symbols have the Dirichlet parameter 1 / n_symbols (Section 5.3).
+Data come as blocks; an atom is independent over blocks. Priors are taken from the data. A Gaussian
+atom's covariance is expected to be what neighbouring points differ by (half the mean outer product
+of their differences), with the least degrees of freedom for which it has a mean; its mean is
+expected to vary as all rows do. Symbols have the Dirichlet parameter 1 / n_symbols (Section 5.3).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial import cKDTree
 from sklearn.utils.validation import check_array, validate_data
 
 from octavo.engine.conjugate.dirichlet import Dirichlet
@@ -166,12 +167,10 @@ def pooled(parts: list[list[Block]]) -> list[Block]:
     return out
 
 
-def _gaussian_prior(X: Floats, full: bool) -> GaussianWishart | GaussianGamma:
-    d = X.shape[1]
-    mean = X.mean(axis=0)
-    centred = X - mean
+def _scales(X: Floats) -> tuple[Floats, Any]:
+    """Return the spread of each column, its size where it never varies, and which do not."""
+    centred = X - X.mean(axis=0)
     variances = (centred**2).mean(axis=0)
-    # a column that never varies tells atoms apart at no scale: any positive number will do
     size = np.maximum(np.abs(X).max(axis=0), 1e-150)
     flat = variances <= (1e-14 * size) ** 2
     variances = np.where(flat, size**2, variances)
@@ -179,13 +178,37 @@ def _gaussian_prior(X: Floats, full: bool) -> GaussianWishart | GaussianGamma:
         raise ValueError(
             "X must have columns whose variances are numbers of ordinary size; scale the columns."
         )
-    one, dof = np.ones(1), np.array([float(d)])
+    return np.sqrt(variances), flat
+
+
+def neighbours(coords: Floats) -> Indices:
+    """Return for each point the nearest other one."""
+    if len(coords) < 2:
+        return np.zeros(len(coords), dtype=np.intp)
+    _, found = cKDTree(coords).query(coords, k=2)
+    own = found[:, 0] == np.arange(len(coords))
+    return np.asarray(np.where(own, found[:, 1], found[:, 0]), dtype=np.intp)
+
+
+def _gaussian_prior(X: Floats, near: Indices, full: bool) -> GaussianWishart | GaussianGamma:
+    """Return the prior of a Gaussian atom: its noise is what neighbours differ by."""
+    d = X.shape[1]
+    mean = X.mean(axis=0)
+    scale, flat = _scales(X)
+    Z, steps = (X - mean) / scale, (X - X[near]) / scale
+    total, noise = Z.T @ Z / len(X), 0.5 * steps.T @ steps / len(X)
+    for S in (total, noise):  # collinear and constant columns have a density too
+        S.flat[:: d + 1] += RIDGE + flat
     if not full:
-        return GaussianGamma(mean[None], one, np.ones(1), variances[None])
-    scale = np.sqrt(variances)
-    cov = (centred / scale).T @ (centred / scale) / len(X)
-    cov.flat[:: d + 1] += RIDGE + flat
-    return GaussianWishart(mean[None], one, dof, (cov * scale[:, None] * scale)[None])
+        total, noise = np.diag(np.diagonal(total)), np.diag(np.diagonal(noise))
+    beta = np.array([min(1.0, d / float(np.trace(np.linalg.solve(noise, total))))])
+    if not full:
+        variances = np.diagonal(noise) * scale**2
+        return GaussianGamma(mean[None], beta, np.array([3.0]), 3.0 * variances[None])
+    dof = d + 2.0
+    return GaussianWishart(
+        mean[None], beta, np.array([dof]), (dof * noise * scale[:, None] * scale)[None]
+    )
 
 
 class Observations:
@@ -195,14 +218,16 @@ class Observations:
     ----------
     blocks : list of Block
         The training data.
+    near : ndarray of shape (n,)
+        A neighbour of each row.
     """
 
-    def __init__(self, blocks: list[Block]) -> None:
+    def __init__(self, blocks: list[Block], near: Indices) -> None:
         self.kinds = [block.kind for block in blocks]
         self.priors: list[Any] = []
         for kind, table in blocks:
             if kind in ("gaussian", "diag"):
-                self.priors.append(_gaussian_prior(table, kind == "gaussian"))
+                self.priors.append(_gaussian_prior(table, near, kind == "gaussian"))
             else:
                 size = int(table.max()) + 1 if kind == "categorical" else table.shape[1]
                 self.priors.append(Dirichlet(np.full((1, size), 1.0 / size)))

@@ -17,7 +17,7 @@ from octavo.engine.variational.logistic_bound import half_curvature, logistic_no
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 NU_PRIOR = (1.0, 10.0)  # of the share of coefficients in the slab: the paper's Figure 2
-LIGHT = 1e-12  # rows of less weight than this say nothing to a gate
+LIGHT = 1e-8  # rows of less weight than this say nothing to a gate
 
 
 class Gate(NamedTuple):
