@@ -83,12 +83,25 @@ class Mixture:
         start = Params(None, self.fitter.start(self.n_components - 1), 0, sticks)
         return self.maximize(start, resp)
 
+    def chooses(self, params: Params) -> bool:
+        """Tell whether gates look at their widths now."""
+        looks = params.turn in LOOKS or self.fitter.inference == "sample"
+        return self.choose and looks
+
+    def set_choose(self, choose: bool) -> None:
+        """Say whether widths may change."""
+        self.choose = choose
+
+    @property
+    def inference(self) -> str:
+        """How widths are chosen."""
+        return self.fitter.inference
+
     def maximize(self, params: Params, resp: Floats) -> Params:
         """Update atoms and gates given memberships."""
         atoms = self.observations.update(self.tables, resp)
         yes, no = self.votes(resp, params.sticks)
-        looks = params.turn in LOOKS or self.fitter.inference == "sample"
-        gating = self.fitter.step(params.gating, yes, no, choose=self.choose and looks)
+        gating = self.fitter.step(params.gating, yes, no, choose=self.chooses(params))
         return Params(atoms, gating, params.turn + 1, params.sticks)
 
     def local(self, params: Params, scores: Floats) -> tuple[Floats, Floats, Floats | None]:
@@ -213,20 +226,20 @@ def merged(mixture: Mixture, run: Climb) -> Climb | None:
 
 
 def ascend(
-    mixture: Mixture, resp: Floats, *, max_iter: int, tol: float, merge: bool, progress: Any
+    mixture: Any, params: Any, merge: Any, *, max_iter: int, tol: float, progress: Any
 ) -> Climb:
-    """Climb from memberships to the end: widths, three small rises, merges that pay.
+    """Climb to the end: widths, three small rises, merges that pay.
 
     Parameters
     ----------
-    mixture : Mixture
-        What climbs.
-    resp : ndarray of shape (n, K)
+    mixture : Mixture or SharedMixture
+        What climbs; its widths may still change.
+    params : object
         Where to start.
+    merge : callable or None
+        ``merge(mixture, run)`` returns where a merge leads that pays, or None.
     max_iter, tol : int, float
         Limits of all iterations together.
-    merge : bool
-        Whether to try merges.
     progress : FitProgress
         Stepped once per iteration.
 
@@ -235,17 +248,15 @@ def ascend(
     run : Climb
         Its trace leaves out what led to merges, so that it climbs but for sampled widths.
     """
-    mixture.choose = True
-    params = mixture.begin(resp)
     n_before, trace = 0, np.zeros(0)
-    if mixture.fitter.inference == "sample":
+    if mixture.inference == "sample":
         first = mixture.run(params, max(1, min(SAMPLED, max_iter - FROZEN)), -1.0, progress)
         params, n_before, trace = first.params, first.n_iter, first.trace[:-1]
-        mixture.choose = False
+        mixture.set_choose(False)
     run = settle(mixture, params, max(1, max_iter - n_before), tol, progress)
     run = run._replace(n_iter=run.n_iter + n_before, trace=np.concatenate([trace, run.trace]))
-    while merge and not run.stopped and run.n_iter < max_iter:
-        found = merged(mixture, run)
+    while merge is not None and not run.stopped and run.n_iter < max_iter:
+        found = merge(mixture, run)
         if found is None:
             break
         more = settle(mixture, found.params, max(1, max_iter - run.n_iter - 1), tol, progress)

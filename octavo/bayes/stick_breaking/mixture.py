@@ -20,7 +20,7 @@ from octavo.bayes.stick_breaking.allocation import (
     gate_probabilities,
     memberships,
 )
-from octavo.bayes.stick_breaking.climbing import Mixture, ascend
+from octavo.bayes.stick_breaking.climbing import Mixture, ascend, merged
 from octavo.bayes.stick_breaking.gating import GateFitter, moments
 from octavo.bayes.stick_breaking.locations import (
     KernelBank,
@@ -274,14 +274,15 @@ default="gaussian"
         best: dict[int, Climb] = {}
         with FitProgress(self, len(sizes) * n_starts * self.max_iter, X) as progress:
             for size in sizes:
-                mixture = Mixture(tables, self._observations, fitter, size, self.allocation)
+                merge = merged if self.merge_moves and size > 1 else None
                 for resp in self._starts(blocks, size, init_labels, rng):
+                    mixture = Mixture(tables, self._observations, fitter, size, self.allocation)
                     run = ascend(
                         mixture,
-                        resp,
+                        mixture.begin(resp),
+                        merge,
                         max_iter=self.max_iter,
                         tol=self.tol,
-                        merge=self.merge_moves,
                         progress=progress,
                     )
                     if size not in best or run.objective > best[size].objective:
