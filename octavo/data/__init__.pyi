@@ -1,5 +1,8 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.data.bayes.labelled_topics import make_labelled_topics as make_labelled_topics
+from octavo.data.bayes.segments import make_block_image as make_block_image
+from octavo.data.bayes.segments import make_speaker_series as make_speaker_series
+from octavo.data.bayes.segments import make_texture_mosaic as make_texture_mosaic
 from octavo.data.cluster.clique_graphs import make_cliques_and_random as make_cliques_and_random
 from octavo.data.cluster.clique_graphs import make_ring_of_cliques as make_ring_of_cliques
 from octavo.data.cluster.noisy_moons import make_noisy_moons as make_noisy_moons
