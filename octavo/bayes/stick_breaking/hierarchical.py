@@ -166,7 +166,7 @@ default="gaussian"
     --------
     >>> import numpy as np
     >>> from octavo.bayes import HierarchicalLSBP
-    >>> rng, t = np.random.RandomState(0), np.arange(40.0)
+    >>> rng, t = np.random.RandomState(1), np.arange(40.0)
     >>> one = np.where(t < 20, 0.0, 5.0)[:, None] + rng.normal(size=(40, 1))
     >>> two = np.where(t < 10, 5.0, 0.0)[:, None] + rng.normal(size=(40, 1))
     >>> model = HierarchicalLSBP(6, 3, n_centers=10, random_state=0).fit([one, two], [t, t])

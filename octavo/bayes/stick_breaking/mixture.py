@@ -193,7 +193,7 @@ default="gaussian"
     >>> import numpy as np
     >>> from octavo.bayes import LogisticStickBreakingMixture
     >>> t = np.arange(60.0)
-    >>> level = np.where((t < 20) | (t >= 40), 0.0, 3.0)
+    >>> level = np.where((t < 20) | (t >= 40), 0.0, 5.0)
     >>> X = level[:, None] + np.random.RandomState(0).normal(size=(60, 1))
     >>> model = LogisticStickBreakingMixture(4, n_centers=20, random_state=0).fit(X, t)
     >>> model.active_components_.size, int(np.sum(model.labels_ != model.labels_[0]))

@@ -49,9 +49,9 @@ def kl_similarity(histograms: Any, smoothing: float = 1e-2) -> Floats:
     --------
     >>> from octavo.bayes import kl_similarity
     >>> print(kl_similarity([[1, 1, 0], [1, 1, 0], [0, 1, 1]], smoothing=0.1).round(3))
-    [[1.    1.    0.206]
-     [1.    1.    0.206]
-     [0.206 0.206 1.   ]]
+    [[1.  1.  0.3]
+     [1.  1.  0.3]
+     [0.3 0.3 1. ]]
     """
     if not 0.0 <= smoothing <= 1.0:
         raise ValueError(f"Smoothing must be between 0 and 1; got {smoothing}.")
