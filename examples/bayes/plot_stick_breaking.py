@@ -25,7 +25,7 @@ from octavo.plot import (
 
 X, coords, truth = make_block_image(random_state=0)
 model = LogisticStickBreakingMixture(10, n_centers=60, random_state=0).fit(X, coords)
-plain = BayesianGaussianMixture(10, max_iter=500, random_state=0).fit_predict(X)
+plain = BayesianGaussianMixture(n_components=10, max_iter=500, random_state=0).fit_predict(X)
 print(round(adjusted_rand_score(truth, model.labels_), 3), model.active_components_.size)
 print(round(adjusted_rand_score(truth, plain), 3))
 

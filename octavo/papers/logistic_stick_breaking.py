@@ -101,7 +101,7 @@ def dirichlet_labels(X: Any, seed: int, observation: str = "gaussian") -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return BayesianGaussianMixture(10, max_iter=500, random_state=seed).fit_predict(X)
+        return BayesianGaussianMixture(n_components=10, max_iter=500, random_state=seed).fit_predict(X)
 
 
 def agreement(truth: Any, labels: Any) -> float:

@@ -309,8 +309,9 @@ default="gaussian"
         ]
         self._atoms = params.atoms
         self.atoms_ = self._observations.describe(params.atoms)
-        self.lower_bound_ = float(run.objective)
-        self.lower_bounds_ = run.trace
+        shift = sum(len(r) for r in self.resp_) * self._observations.log_unit
+        self.lower_bound_ = float(run.objective + shift)
+        self.lower_bounds_ = run.trace + shift
         self.n_iter_ = run.n_iter
 
     def _gate_moments(self, m: int, coords: Floats) -> tuple[Floats, Floats]:

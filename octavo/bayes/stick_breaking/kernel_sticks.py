@@ -286,8 +286,9 @@ default="gaussian"
         self.bandwidths_ = widths[params.widths]
         self._atoms = params.atoms
         self.atoms_ = self._observations.describe(params.atoms)
-        self.lower_bound_ = float(run.objective)
-        self.lower_bounds_ = run.trace
+        shift = len(self.resp_) * self._observations.log_unit
+        self.lower_bound_ = float(run.objective + shift)
+        self.lower_bounds_ = run.trace + shift
         self.n_iter_ = run.n_iter
 
     def fit_predict(self, X: Any, coords: Any = None, init_labels: Any = None) -> Indices:

@@ -138,14 +138,14 @@ def width_library(bandwidths: Any, units: str, coords: Floats, centers: Floats) 
 
 
 def _default_lengths(coords: Floats, centers: Floats) -> Floats:
-    extent = float(np.linalg.norm(np.ptp(coords, axis=0)))
-    if len(centers) < 2 or extent == 0.0:
-        return np.array([extent or 1.0])
+    away = coords - coords.mean(axis=0)
+    high = float(np.sqrt((away**2).sum(axis=1).max()))  # half the extent, however places are turned
+    if len(centers) < 2 or high == 0.0:
+        return np.array([high or 1.0])
     distances = cdist(centers, centers)
     np.fill_diagonal(distances, np.inf)
     near = distances.min(axis=1)
-    low = 2.0 * float(np.median(near[near > 0])) if (near > 0).any() else extent / 2
-    high = extent / 2
+    low = 2.0 * float(np.median(near[near > 0])) if (near > 0).any() else high
     return np.geomspace(low, high, N_WIDTHS) if high > low else np.array([low])
 
 

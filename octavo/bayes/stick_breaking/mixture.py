@@ -301,9 +301,11 @@ default="gaussian"
 
     def _keep(self, best: dict[int, Climb], n_columns: int) -> None:
         """Store the truncation level with the largest reduced bound."""
-        unit = self._prior.normalizer(n_columns)
+        constant = self._prior.normalizer(n_columns)
+        shift = len(next(iter(best.values())).expectations[0]) * self._observations.log_unit
         self.truncation_bounds_ = {
-            size: float(run.objective - (size - 1) * unit) for size, run in best.items()
+            size: float(run.objective + shift - (size - 1) * constant)
+            for size, run in best.items()
         }
         size = max(self.truncation_bounds_, key=lambda k: self.truncation_bounds_[k])
         run = best[size]
@@ -320,9 +322,9 @@ default="gaussian"
         self.bandwidths_ = self._widths[gating.widths]
         self._atoms = run.params.atoms
         self.atoms_ = self._observations.describe(self._atoms)
-        self.lower_bound_ = float(run.objective)
+        self.lower_bound_ = float(run.objective + shift)
         self.lower_bound_reduced_ = self.truncation_bounds_[size]
-        self.lower_bounds_ = run.trace
+        self.lower_bounds_ = run.trace + shift
         self.n_iter_ = run.n_iter
         divergence = float(self._observations.divergences(self._atoms).sum())
         self._global_bound = gating.bound - divergence
@@ -424,7 +426,7 @@ default="gaussian"
         local : ndarray of shape (n_samples,)
             For comparing models on held-out points.
         """
-        return self._local(X, coords)[1]
+        return self._local(X, coords)[1] + self._observations.log_unit
 
     def score(self, X: Any, coords: Any = None) -> float:
         """Return the bound per point, the divergences of atoms and gates from their priors included.

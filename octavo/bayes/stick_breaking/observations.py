@@ -167,8 +167,8 @@ def pooled(parts: list[list[Block]]) -> list[Block]:
     return out
 
 
-def _scales(X: Floats) -> tuple[Floats, Any]:
-    """Return the spread of each column, its size where it never varies, and which do not."""
+def _scales(X: Floats) -> Floats:
+    """Return the spread of each column; its size where it never varies."""
     centred = X - X.mean(axis=0)
     variances = (centred**2).mean(axis=0)
     size = np.maximum(np.abs(X).max(axis=0), 1e-150)
@@ -178,7 +178,7 @@ def _scales(X: Floats) -> tuple[Floats, Any]:
         raise ValueError(
             "X must have columns whose variances are numbers of ordinary size; scale the columns."
         )
-    return np.sqrt(variances), flat
+    return np.sqrt(variances)
 
 
 def neighbours(coords: Floats) -> Indices:
@@ -191,24 +191,20 @@ def neighbours(coords: Floats) -> Indices:
 
 
 def _gaussian_prior(X: Floats, near: Indices, full: bool) -> GaussianWishart | GaussianGamma:
-    """Return the prior of a Gaussian atom: its noise is what neighbours differ by."""
+    """Return the prior of a Gaussian atom of standardised rows: its noise is what neighbours differ by."""
     d = X.shape[1]
-    mean = X.mean(axis=0)
-    scale, flat = _scales(X)
-    Z, steps = (X - mean) / scale, (X - X[near]) / scale
-    total, noise = Z.T @ Z / len(X), 0.5 * steps.T @ steps / len(X)
+    flat = np.ptp(X, axis=0) == 0.0
+    steps = X - X[near]
+    total, noise = X.T @ X / len(X), 0.5 * steps.T @ steps / len(X)
     for S in (total, noise):  # collinear and constant columns have a density too
         S.flat[:: d + 1] += RIDGE + flat
     if not full:
         total, noise = np.diag(np.diagonal(total)), np.diag(np.diagonal(noise))
     beta = np.array([min(1.0, d / float(np.trace(np.linalg.solve(noise, total))))])
+    zero = np.zeros((1, d))
     if not full:
-        variances = np.diagonal(noise) * scale**2
-        return GaussianGamma(mean[None], beta, np.array([3.0]), 3.0 * variances[None])
-    dof = d + 2.0
-    return GaussianWishart(
-        mean[None], beta, np.array([dof]), (dof * noise * scale[:, None] * scale)[None]
-    )
+        return GaussianGamma(zero, beta, np.array([3.0]), 3.0 * np.diagonal(noise)[None])
+    return GaussianWishart(zero, beta, np.array([d + 2.0]), (d + 2.0) * noise[None])
 
 
 class Observations:
@@ -225,12 +221,22 @@ class Observations:
     def __init__(self, blocks: list[Block], near: Indices) -> None:
         self.kinds = [block.kind for block in blocks]
         self.priors: list[Any] = []
+        self.units: list[Any] = []
         for kind, table in blocks:
             if kind in ("gaussian", "diag"):
-                self.priors.append(_gaussian_prior(table, near, kind == "gaussian"))
+                self.units.append((table.mean(axis=0), _scales(table)))
+                Z = (table - self.units[-1][0]) / self.units[-1][1]
+                Z[:, np.ptp(table, axis=0) == 0.0] = 0.0
+                self.priors.append(_gaussian_prior(Z, near, kind == "gaussian"))
             else:
+                self.units.append(None)
                 size = int(table.max()) + 1 if kind == "categorical" else table.shape[1]
                 self.priors.append(Dirichlet(np.full((1, size), 1.0 / size)))
+
+    @property
+    def log_unit(self) -> float:
+        """What a row's log density in the user's units has more than in standardised ones."""
+        return -sum(float(np.log(unit[1]).sum()) for unit in self.units if unit is not None)
 
     def tables(self, blocks: list[Block]) -> list[Any]:
         """Return numbers as the conjugate blocks read them; refuse symbols that fit never saw."""
@@ -239,7 +245,9 @@ class Observations:
                 f"X must have the {len(self.kinds)} blocks of fit; got {len(blocks)}."
             )
         out = []
-        for i, ((kind, table), prior) in enumerate(zip(blocks, self.priors, strict=True)):
+        for i, ((kind, table), prior, unit) in enumerate(
+            zip(blocks, self.priors, self.units, strict=True)
+        ):
             size = prior[0].shape[1]
             if kind == "categorical":
                 if table.max() >= size:
@@ -252,7 +260,7 @@ class Observations:
                 raise ValueError(
                     f"Block {i} of X must have {size} columns as in fit; got {table.shape[1]}."
                 )
-            out.append(table)
+            out.append(table if unit is None else (table - unit[0]) / unit[1])
         return out
 
     def update(self, tables: list[Any], weights: Floats) -> list[Any]:
@@ -277,12 +285,15 @@ class Observations:
     def describe(self, atoms: list[Any]) -> Any:
         """Return the atoms as a dict of arrays, or a list of dicts, one per block."""
         out = []
-        for kind, q in zip(self.kinds, atoms, strict=True):
-            if kind in ("gaussian", "diag"):
+        for q, unit in zip(atoms, self.units, strict=True):
+            if unit is not None:
+                covariances = q.covariances() * unit[1] ** 2
+                if covariances.ndim == 3:
+                    covariances = q.covariances() * unit[1][:, None] * unit[1]
                 out.append(
                     {
-                        "means": q.mean,
-                        "covariances": q.covariances(),
+                        "means": unit[0] + unit[1] * q.mean,
+                        "covariances": covariances,
                         "mean_precisions": q.beta,
                         "degrees_of_freedom": q.dof,
                     }
@@ -294,14 +305,16 @@ class Observations:
     def draw(self, atoms: list[Any], labels: Indices, lengths: Any, rng: Any) -> Any:
         """Draw one row per label at the atoms' expected parameters."""
         out = []
-        for kind, q, length in zip(self.kinds, atoms, lengths, strict=True):
+        for kind, q, length, unit in zip(self.kinds, atoms, lengths, self.units, strict=True):
             if kind == "gaussian":
                 roots = np.linalg.cholesky(q.covariances())
                 noise = rng.standard_normal((len(labels), q.mean.shape[1]))
-                out.append(q.mean[labels] + np.einsum("nij,nj->ni", roots[labels], noise))
+                drawn = q.mean[labels] + np.einsum("nij,nj->ni", roots[labels], noise)
+                out.append(unit[0] + unit[1] * drawn)
             elif kind == "diag":
                 noise = rng.standard_normal((len(labels), q.mean.shape[1]))
-                out.append(q.mean[labels] + np.sqrt(q.covariances())[labels] * noise)
+                drawn = q.mean[labels] + np.sqrt(q.covariances())[labels] * noise
+                out.append(unit[0] + unit[1] * drawn)
             else:
                 p = q.mean()
                 p = p / p.sum(axis=1, keepdims=True)
