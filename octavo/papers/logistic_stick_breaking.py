@@ -17,7 +17,7 @@ PAPER = Paper(
     authors="L. Ren, L. Du, L. Carin and D. B. Dunson",
     year=2011,
     venue="Journal of Machine Learning Research 12",
-    headlines=("blocks-beat-dp", "speakers-are-found"),
+    headlines=("speakers-are-found", "prior-draws-are-segments"),
     tables={
         "Figure 2": "prior-draws-are-segments",
         "Figure 3": "wider-kernels-larger-segments",
