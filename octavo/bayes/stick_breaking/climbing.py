@@ -29,7 +29,7 @@ SAMPLED = 30  # iterations in which widths are sampled
 FROZEN = 10  # iterations after which the bound must climb again
 SMALL = 0.5  # mass in rows below which an atom is empty
 TRIES = 3  # merges that are tried at a time
-TRIAL_STEPS = 5
+TRIAL_STEPS = 20  # after five, gates that must cover two segments are not there yet
 GAIN = 0.1  # nats that a merge must win
 
 
@@ -209,7 +209,8 @@ def merge_candidates(mixture: Mixture, run: Climb) -> list[tuple[int, int]]:
 def merged(mixture: Mixture, run: Climb) -> Climb | None:
     """Return where the first merge leads that raises the bound, or None.
 
-    All mass of one atom moves to the other; five iterations tell whether it pays.
+    All mass of one atom moves to the other, gates look at their widths again, and twenty iterations
+    tell whether it pays.
     """
     resp = run.expectations[0]
     for a, b in merge_candidates(mixture, run):
@@ -218,7 +219,7 @@ def merged(mixture: Mixture, run: Climb) -> Climb | None:
             moved[:, into] += moved[:, empty]
             moved[:, empty] = 0.0
             sticks = None if run.expectations[1] is None else sticks_of(moved)
-            trial = mixture.maximize(run.params._replace(sticks=sticks), moved)
+            trial = mixture.maximize(run.params._replace(sticks=sticks, turn=0), moved)
             found = mixture.run(trial, TRIAL_STEPS, 0.0, None)
             if found.objective > run.objective + GAIN:
                 return found
