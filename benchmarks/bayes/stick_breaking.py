@@ -39,7 +39,9 @@ def dirichlet(problem):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return BayesianGaussianMixture(n_components=10, max_iter=500, random_state=0).fit_predict(problem[0])
+        return BayesianGaussianMixture(n_components=10, max_iter=500, random_state=0).fit_predict(
+            problem[0]
+        )
 
 
 def markov(problem):

@@ -101,7 +101,9 @@ def dirichlet_labels(X: Any, seed: int, observation: str = "gaussian") -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return BayesianGaussianMixture(n_components=10, max_iter=500, random_state=seed).fit_predict(X)
+        return BayesianGaussianMixture(
+            n_components=10, max_iter=500, random_state=seed
+        ).fit_predict(X)
 
 
 def agreement(truth: Any, labels: Any) -> float:
@@ -242,7 +244,9 @@ def mosaics(seed: int, full: bool):
         data.make_texture_mosaic(textures, size, random_state=100 * seed + m)
         for m in range(n_images)
     ]
-    features = bayes.SuperpixelFeatures(n_segments, features=["color", "texture"], random_state=seed)
+    features = bayes.SuperpixelFeatures(
+        n_segments, features=["color", "texture"], random_state=seed
+    )
     patches = features.fit_transform([image for image, _ in pairs])
     truths = []
     for one, (_, labels) in zip(patches, pairs, strict=True):

@@ -12,7 +12,6 @@ from octavo.bayes.stick_breaking.weight_priors import Gate
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.variational.logistic_bound import expected_log_sigmoid
 
-
 IDLE = 1e-2  # rows' weight below which a gate is left as it is
 
 

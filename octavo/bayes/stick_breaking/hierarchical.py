@@ -175,7 +175,7 @@ default="gaussian"
     (True, True)
     """
 
-    _parameter_constraints: dict = GATE_CONSTRAINTS | {  # noqa: RUF012
+    _parameter_constraints: dict = GATE_CONSTRAINTS | {
         "n_components": [COUNT],
         "n_atoms": [COUNT],
     }
@@ -237,21 +237,15 @@ default="gaussian"
         """
         rng = check_random_state(self.random_state)
         sets, places = check_lists(list_of_X, list_of_coords)
-        parts = [
-            read_blocks(self, X, self.observation, reset=m == 0) for m, X in enumerate(sets)
-        ]
+        parts = [read_blocks(self, X, self.observation, reset=m == 0) for m, X in enumerate(sets)]
         coords = [check_coords(c, rows_of(p)) for c, p in zip(places, parts, strict=True)]
         starts = np.concatenate([[0], np.cumsum([len(c) for c in coords])])
         everything = pooled(parts)
-        near = np.concatenate(
-            [a + neighbours(c) for a, c in zip(starts[:-1], coords, strict=True)]
-        )
+        near = np.concatenate([a + neighbours(c) for a, c in zip(starts[:-1], coords, strict=True)])
         self._observations = Observations(everything, near)
         tables = self._observations.tables(everything)
         prior = named_prior(self.weight_prior, self.a0, self.b0)
-        banks, self.centers_, self._widths = zip(
-            *(gate_bank(self, c) for c in coords), strict=True
-        )
+        banks, self.centers_, self._widths = zip(*(gate_bank(self, c) for c in coords), strict=True)
         self.centers_ = list(self.centers_)
         fitters = [GateFitter(bank, prior, self.bandwidth_inference, rng) for bank in banks]
         features = start_features(everything)
@@ -268,9 +262,7 @@ default="gaussian"
                     local_start(labels[part], features[part], self.n_components, self.n_atoms)
                     for part in mixture.slices
                 ]
-                params = mixture.begin(
-                    [resp for resp, _ in begun], np.stack([u for _, u in begun])
-                )
+                params = mixture.begin([resp for resp, _ in begun], np.stack([u for _, u in begun]))
                 return ascend(
                     mixture, params, merge, max_iter=self.max_iter, tol=self.tol,
                     progress=progress,
@@ -319,9 +311,7 @@ default="gaussian"
         psi = widths**2 if self.bandwidth_units == "length" else widths
         bank = KernelBank(coords, self.centers_[m], psi)
         found = np.empty((2, len(coords), len(psi)))
-        for j, (coef, cov) in enumerate(
-            zip(self.gate_coef_[m], self.gate_cov_[m], strict=True)
-        ):
+        for j, (coef, cov) in enumerate(zip(self.gate_coef_[m], self.gate_cov_[m], strict=True)):
             found[:, :, j] = moments(bank.rows(j), coef, cov)
         return found[0], found[1]
 

@@ -167,7 +167,7 @@ default="gaussian"
     set()
     """
 
-    _parameter_constraints: dict = SHARED_CONSTRAINTS | {  # noqa: RUF012
+    _parameter_constraints: dict = SHARED_CONSTRAINTS | {
         "n_components": [COUNT],
         "n_centers": [COUNT],
         "alpha": [Interval(Real, 1, None, closed="left")],

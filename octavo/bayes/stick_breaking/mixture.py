@@ -200,7 +200,7 @@ default="gaussian"
     (2, 20)
     """
 
-    _parameter_constraints: dict = GATE_CONSTRAINTS | {  # noqa: RUF012
+    _parameter_constraints: dict = GATE_CONSTRAINTS | {
         "n_components": [COUNT, list, tuple, np.ndarray],
     }
 
@@ -304,8 +304,7 @@ default="gaussian"
         constant = self._prior.normalizer(n_columns)
         shift = len(next(iter(best.values())).expectations[0]) * self._observations.log_unit
         self.truncation_bounds_ = {
-            size: float(run.objective + shift - (size - 1) * constant)
-            for size, run in best.items()
+            size: float(run.objective + shift - (size - 1) * constant) for size, run in best.items()
         }
         size = max(self.truncation_bounds_, key=lambda k: self.truncation_bounds_[k])
         run = best[size]

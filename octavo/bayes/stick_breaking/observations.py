@@ -62,9 +62,7 @@ def _check_counts(table: Any, where: str) -> Any:
     values = counts.data if sp.issparse(counts) else counts
     if values.size and (values.min() < 0 or (values != np.floor(values)).any()):
         wrong = values[(values < 0) | (values != np.floor(values))][0]
-        raise ValueError(
-            f"{where} must hold counts, whole numbers of at least 0; got {wrong:g}."
-        )
+        raise ValueError(f"{where} must hold counts, whole numbers of at least 0; got {wrong:g}.")
     return counts
 
 
@@ -241,9 +239,7 @@ class Observations:
     def tables(self, blocks: list[Block]) -> list[Any]:
         """Return numbers as the conjugate blocks read them; refuse symbols that fit never saw."""
         if [block.kind for block in blocks] != self.kinds:
-            raise ValueError(
-                f"X must have the {len(self.kinds)} blocks of fit; got {len(blocks)}."
-            )
+            raise ValueError(f"X must have the {len(self.kinds)} blocks of fit; got {len(blocks)}.")
         out = []
         for i, ((kind, table), prior, unit) in enumerate(
             zip(blocks, self.priors, self.units, strict=True)

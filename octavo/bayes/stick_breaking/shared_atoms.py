@@ -133,7 +133,8 @@ class SharedMixture:
     def maximize(self, params: Shared, found: Any) -> Shared:
         """Return the next parameters."""
         tasks = tuple(
-            one._replace(sticks=sticks) for one, (_, sticks) in zip(params.tasks, found, strict=True)
+            one._replace(sticks=sticks)
+            for one, (_, sticks) in zip(params.tasks, found, strict=True)
         )
         return self._maximize(params._replace(tasks=tasks), [resp for resp, _ in found])
 

@@ -80,7 +80,12 @@ def texture_responses(grey: Floats) -> Floats:
         size = np.hypot(across, down)
         blob = second[0] + second[1]
         bar = np.hypot(second[0] - second[1], 2.0 * second[2])
-        out += [size, blob, bar, gaussian_filter(np.abs(grey - gaussian_filter(grey, scale)), scale)]
+        out += [
+            size,
+            blob,
+            bar,
+            gaussian_filter(np.abs(grey - gaussian_filter(grey, scale)), scale),
+        ]
     return np.stack(out, axis=2)
 
 
@@ -123,7 +128,7 @@ class SuperpixelFeatures(SoundEstimator):
     32
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: dict = {
         "n_segments": [Interval(Integral, 1, None, closed="left")],
         "method": [StrOptions({"slic", "felzenszwalb"})],
         "features": [list, tuple],

@@ -89,7 +89,9 @@ class SpikeSlab:
         for i in range(mean.size):  # w_i given the others: slab, then how probable the slab is
             mean[i] = var[i] * (right[i] - A[i] @ used + A[i, i] * used[i])
             if i:
-                inside[i] = expit(odds + 0.5 * (np.log(var[i]) + log_lambda + mean[i] ** 2 / var[i]))
+                inside[i] = expit(
+                    odds + 0.5 * (np.log(var[i]) + log_lambda + mean[i] ** 2 / var[i])
+                )
             used[i] = inside[i] * mean[i]
         return self._with_hyper(inside, mean, var)
 

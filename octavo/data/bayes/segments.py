@@ -100,7 +100,9 @@ def make_speaker_series(
         raise ValueError(f"separation must be at least 0; got {separation}.")
     rng = check_random_state(random_state)
     labels = np.repeat([0, 1, 0, 2], [55, 184, 58, 191])
-    means = rng.normal(0.0, separation, (3, n_features)) if separation else np.zeros((3, n_features))
+    means = (
+        rng.normal(0.0, separation, (3, n_features)) if separation else np.zeros((3, n_features))
+    )
     X = means[labels] + rng.normal(size=(labels.size, n_features))
     return X, np.arange(1.0, labels.size + 1.0), labels
 

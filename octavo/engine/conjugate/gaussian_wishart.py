@@ -47,9 +47,7 @@ class GaussianWishart(NamedTuple):
         squares, log_dets = _distances(X, self.mean, self.scatter)
         trace = digamma((self.dof[:, None] - np.arange(d)) / 2).sum(axis=1)
         log_precision = trace + d * LOG_2 - log_dets
-        return 0.5 * (
-            log_precision - d / self.beta - d * (LOG_2 + LOG_PI) - self.dof * squares
-        )
+        return 0.5 * (log_precision - d / self.beta - d * (LOG_2 + LOG_PI) - self.dof * squares)
 
     def predictive_log_density(self, X: Floats) -> Floats:
         """Return log densities (n, K) of a new row: Student's t."""
@@ -70,13 +68,9 @@ class GaussianWishart(NamedTuple):
         d = self.mean.shape[1]
         ratio = prior.beta / self.beta
         squares, log_dets = _distances(prior.mean, self.mean, self.scatter)
-        mean_part = 0.5 * (
-            d * (ratio - 1.0 - np.log(ratio)) + prior.beta * self.dof * squares[0]
-        )
+        mean_part = 0.5 * (d * (ratio - 1.0 - np.log(ratio)) + prior.beta * self.dof * squares[0])
         _, prior_log_det = _distances(prior.mean, prior.mean, prior.scatter)
-        trace = np.array(
-            [np.trace(np.linalg.solve(S, prior.scatter[0])) for S in self.scatter]
-        )
+        trace = np.array([np.trace(np.linalg.solve(S, prior.scatter[0])) for S in self.scatter])
         halves = digamma((self.dof[:, None] - np.arange(d)) / 2).sum(axis=1)
         wishart = (
             0.5 * prior.dof * (log_dets - prior_log_det)
@@ -115,9 +109,7 @@ class GaussianGamma(NamedTuple):
         d = X.shape[1]
         log_precision = d * (digamma(self.dof / 2) + LOG_2) - np.log(self.scatter).sum(axis=1)
         squares = _diagonal_distances(X, self.mean, self.scatter)
-        return 0.5 * (
-            log_precision - d / self.beta - d * (LOG_2 + LOG_PI) - self.dof * squares
-        )
+        return 0.5 * (log_precision - d / self.beta - d * (LOG_2 + LOG_PI) - self.dof * squares)
 
     def predictive_log_density(self, X: Floats) -> Floats:
         """Return log densities (n, K) of a new row: Student's t in each column."""

@@ -37,7 +37,11 @@ def _grid(places: Any, values: Any) -> Any:
     """Return values as an image where places are all pixels of one, else None."""
     rows, columns = places.astype(int).T
     size = (int(rows.max()) + 1, int(columns.max()) + 1)
-    if (places == places.astype(int)).all() and places.min() == 0 and size[0] * size[1] == len(rows):
+    if (
+        (places == places.astype(int)).all()
+        and places.min() == 0
+        and size[0] * size[1] == len(rows)
+    ):
         image = np.zeros(size)
         image[rows, columns] = values
         return image
@@ -93,7 +97,9 @@ def plot_segmentation(
     return ax
 
 
-def plot_gate_weights(model: Any, coords: Any, *, component: int = 0, ax: Axes | None = None) -> Axes:
+def plot_gate_weights(
+    model: Any, coords: Any, *, component: int = 0, ax: Axes | None = None
+) -> Axes:
     """Draw the weight of one atom at each place, π_k(s).
 
     Parameters

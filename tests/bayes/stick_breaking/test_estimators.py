@@ -174,13 +174,17 @@ def test_constant_and_collinear_columns_have_an_answer():
         model = LogisticStickBreakingMixture(**SMALL, observation=observation).fit(odd, T)
         assert np.isfinite(model.lower_bound_)
         # a column twice counts twice where columns are taken for independent
-        assert adjusted_rand_score(KIND, model.labels_) > (0.9 if observation == "gaussian" else 0.5)
+        assert adjusted_rand_score(KIND, model.labels_) > (
+            0.9 if observation == "gaussian" else 0.5
+        )
 
 
 class TestPaper:
     def test_blocks_of_an_image(self):
         Y, coords, truth = make_block_image(random_state=11)
-        model = LogisticStickBreakingMixture(10, n_centers=60, n_init=2, random_state=0).fit(Y, coords)
+        model = LogisticStickBreakingMixture(10, n_centers=60, n_init=2, random_state=0).fit(
+            Y, coords
+        )
         assert adjusted_rand_score(truth, model.labels_) >= 0.95
 
     @pytest.mark.slow
@@ -192,7 +196,9 @@ class TestPaper:
 
     def test_speakers_come_back(self):
         Y, coords, truth = make_speaker_series(random_state=11)
-        model = LogisticStickBreakingMixture(10, n_centers=40, n_init=1, random_state=0).fit(Y, coords)
+        model = LogisticStickBreakingMixture(10, n_centers=40, n_init=1, random_state=0).fit(
+            Y, coords
+        )
         assert classification_accuracy(truth, model.labels_) >= 0.98
         assert model.labels_[20] == model.labels_[270]
         assert model.active_components_.size == 3
