@@ -2,8 +2,8 @@
 Segments that know where they are
 =================================
 
-A noisy image with blocks of two kinds, and a series in which three speakers take turns. A mixture that
-ignores places confuses kinds that overlap; one whose weights depend on the place does not, and
+A noisy image with blocks of two kinds, and a series in which three speakers take turns. A mixture
+that ignores places confuses kinds that overlap; one whose weights depend on the place does not, and
 says where it is unsure.
 """
 

@@ -41,7 +41,7 @@ def log_weights(log_yes: Floats, log_no: Floats) -> Floats:
 
 
 def categorical_step(scores: Floats, log_yes: Floats, log_no: Floats) -> tuple[Floats, Floats]:
-    """Return memberships and each point's part of the bound: the sticks that do not matter summed out.
+    """Return memberships and each point's part of the bound, with idle sticks summed out.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The variational climb of one data set: atoms, gates and memberships in turn, with merges.
 
-One iteration updates q of the atoms and of the gates given memberships, then memberships given those;
-the bound is that of Appendix A with M = 1, or the tighter one in which sticks that do not matter are
-summed out (``allocation="categorical"``).
+One iteration updates q of the atoms and of the gates given memberships, then memberships given
+those; the bound is that of Appendix A with M = 1, or the tighter one in which sticks that do not
+matter are summed out (``allocation="categorical"``).
 """
 
 from __future__ import annotations

@@ -160,7 +160,8 @@ default="gaussian"
 
     References
     ----------
-    .. [1] L. Ren, L. Du, L. Carin and D. B. Dunson (2011). Logistic Stick-Breaking Process. JMLR 12.
+    .. [1] L. Ren, L. Du, L. Carin and D. B. Dunson (2011). Logistic Stick-Breaking Process.
+       JMLR 12.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """`KernelStickBreakingMixture`: each atom has a place and a width, and weighs less far from it.
 
-Dunson and Park (2008); the paper's Eq. (2) and its rival in Section 5. q of the atoms is variational;
-place, width and stick of each atom are modes, places and widths among a grid.
+Dunson and Park (2008); the paper's Eq. (2) and its rival in Section 5. q of the atoms is
+variational; place, width and stick of each atom are modes, places and widths among a grid.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LARGEST = 1.0 - 1e-9  # of a stick
 
 
 class Places(NamedTuple):
-    """Atoms' q; for each of K - 1 sticks the centre, the width and the stick; log V K, log(1 - V K)."""
+    """Atoms' q; centre, width and V of each of K - 1 sticks; log V K and log(1 - V K)."""
 
     atoms: Any
     centers: Indices
@@ -154,7 +154,8 @@ default="gaussian"
     References
     ----------
     .. [1] D. B. Dunson and J.-H. Park (2008). Kernel stick-breaking processes. Biometrika 95.
-    .. [2] L. Ren, L. Du, L. Carin and D. B. Dunson (2011). Logistic Stick-Breaking Process. JMLR 12.
+    .. [2] L. Ren, L. Du, L. Carin and D. B. Dunson (2011). Logistic Stick-Breaking Process.
+       JMLR 12.
 
     Examples
     --------

@@ -186,7 +186,8 @@ default="gaussian"
 
     References
     ----------
-    .. [1] L. Ren, L. Du, L. Carin and D. B. Dunson (2011). Logistic Stick-Breaking Process. JMLR 12.
+    .. [1] L. Ren, L. Du, L. Carin and D. B. Dunson (2011). Logistic Stick-Breaking Process.
+       JMLR 12.
 
     Examples
     --------
@@ -428,7 +429,7 @@ default="gaussian"
         return self._local(X, coords)[1] + self._observations.log_unit
 
     def score(self, X: Any, coords: Any = None) -> float:
-        """Return the bound per point, the divergences of atoms and gates from their priors included.
+        """Return the bound per point, divergences of atoms and gates from their priors included.
 
         Parameters
         ----------

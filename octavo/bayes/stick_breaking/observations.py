@@ -189,7 +189,7 @@ def neighbours(coords: Floats) -> Indices:
 
 
 def _gaussian_prior(X: Floats, near: Indices, full: bool) -> GaussianWishart | GaussianGamma:
-    """Return the prior of a Gaussian atom of standardised rows: its noise is what neighbours differ by."""
+    """Return the prior of an atom of standardised rows: its noise is what neighbours differ by."""
     d = X.shape[1]
     flat = np.ptp(X, axis=0) == 0.0
     steps = X - X[near]

@@ -6,7 +6,7 @@ stick-breaking weights β with a Gamma prior on their concentration.
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +70,7 @@ class SharedMixture:
         self.tasks = [
             Mixture([], observations, fitter, n_components, allocation) for fitter in fitters
         ]
-        self.slices = [slice(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        self.slices = [slice(a, b) for a, b in pairwise(starts)]
 
     @property
     def inference(self) -> str:

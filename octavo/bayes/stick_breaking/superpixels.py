@@ -1,7 +1,7 @@
 """`SuperpixelFeatures`: an image as superpixels with places and histograms of visual words.
 
-Section 5.3: an image is cut into small coherent patches; pixels are coded by colour, hue and texture
-with a codebook of 32 words each, and a patch is three histograms of words.
+Section 5.3: an image is cut into small coherent patches; pixels are coded by colour, hue and
+texture with a codebook of 32 words each, and a patch is three histograms of words.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ WORDS_FROM = 5000  # pixels of all images from which a codebook is learned
 
 
 class Superpixels(NamedTuple):
-    """An image in patches: ``segments`` (height, width) of patch numbers, ``coords`` (patches, 2) of centroids as (row, column), and ``blocks``, one table of counts of words (patches, codebook) per kind of feature."""
+    """An image in patches.
+
+    ``segments`` (height, width) holds numbers of patches, ``coords`` (patches, 2) centroids as (row,
+    column), and ``blocks`` one table of counts of words (patches, codebook) per kind of feature.
+    """
 
     segments: Ints
     coords: Floats
@@ -68,7 +72,7 @@ def check_image(image: Any) -> Floats:
 
 
 def texture_responses(grey: Floats) -> Floats:
-    """Return responses (height, width, 12) of a bank of filters: edges, bars and blobs at 3 scales."""
+    """Return responses (height, width, 12) of filters: edges, bars and blobs at 3 scales."""
     out = []
     for scale in (1.0, 2.0, 4.0):
         across = gaussian_filter(grey, scale, order=(0, 1)) * scale
@@ -117,8 +121,8 @@ class SuperpixelFeatures(SoundEstimator):
 
     References
     ----------
-    .. [1] L. Ren, L. Du, L. Carin and D. B. Dunson (2011). Logistic Stick-Breaking Process. JMLR 12,
-       Section 5.3.
+    .. [1] L. Ren, L. Du, L. Carin and D. B. Dunson (2011). Logistic Stick-Breaking Process.
+       JMLR 12, Section 5.3.
 
     Examples
     --------

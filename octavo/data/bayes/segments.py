@@ -20,7 +20,9 @@ def _at_least(**sizes: tuple[int, int]) -> None:
 
 @checked
 def make_block_image(size: int = 32, *, noise: float = 10.0, random_state: Any = None) -> Any:
-    """Return pixels of an image with four blocks of two kinds on a background (Ren et al. 2011, 5.1).
+    """Return pixels of an image with four blocks of two kinds on a background.
+
+    The simulation of Ren et al. (2011), Section 5.1.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ LOG_2, LOG_PI = np.log(2.0), np.log(np.pi)
 
 
 class GaussianWishart(NamedTuple):
-    """Means (K, d), their precisions β (K,), degrees of freedom ν (K,), inverse scales (K, d, d)."""
+    """Means (K, d), precisions β (K,), degrees of freedom ν (K,), inverse scales (K, d, d)."""
 
     mean: Floats
     beta: Floats

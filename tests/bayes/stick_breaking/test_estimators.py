@@ -238,7 +238,7 @@ class TestHierarchical:
             assert adjusted_rand_score(a, b) == 1.0
 
     def test_one_data_set_with_fixed_atoms_is_the_plain_mixture(self):
-        """u at the identity: the same gates and memberships, the bound apart by the library's part."""
+        """u at the identity: the same memberships; bounds differ by the library's part."""
         from octavo.bayes.stick_breaking.climbing import Mixture
         from octavo.bayes.stick_breaking.gating import GateFitter
         from octavo.bayes.stick_breaking.locations import KernelBank

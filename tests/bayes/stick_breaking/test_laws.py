@@ -124,7 +124,7 @@ def test_gate_steps_never_lower_their_bound(prior):
 
 
 def test_spike_slab_bound_is_below_the_evidence():
-    """One kernel: the evidence by quadrature over the bias and the weight, both indicator states."""
+    """One kernel: the evidence by Monte Carlo over bias, weight and indicator."""
     coords = np.array([[0.0], [1.0], [2.0], [3.0]])
     yes = np.array([1.0, 1.0, 0.0, 0.0])
     bank = KernelBank(coords, np.array([[0.0]]), np.array([2.0]))
