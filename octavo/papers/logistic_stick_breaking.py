@@ -62,7 +62,8 @@ PAPER = Paper(
 )
 
 # Fixed before anything was run. Priors of the atoms were chosen by reasoning and looked at on
-# images and series of seeds 1000 and 1001, which no claim uses. K = 10 as in the paper; the quick form has
+# images and series of seeds 1000 and 1001, which no claim uses. K = 10 as in the paper; the
+# quick form has
 # a smaller image, fewer kernels and one start.
 SEEDS = (0, 1, 2, 3, 4)
 SAMPLING = "sampling: the whole 95 % interval over seeds must lie on the claimed side"

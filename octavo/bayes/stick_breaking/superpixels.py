@@ -27,8 +27,8 @@ WORDS_FROM = 5000  # pixels of all images from which a codebook is learned
 class Superpixels(NamedTuple):
     """An image in patches.
 
-    ``segments`` (height, width) holds numbers of patches, ``coords`` (patches, 2) centroids as (row,
-    column), and ``blocks`` one table of counts of words (patches, codebook) per kind of feature.
+    ``segments`` (height, width) holds numbers of patches, ``coords`` (patches, 2) centroids as
+    (row, column), and ``blocks`` one table of counts of words (patches, codebook) per kind of feature.
     """
 
     segments: Ints

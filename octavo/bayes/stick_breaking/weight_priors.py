@@ -1,7 +1,8 @@
 """Gates: logistic regressions on kernels with sparse priors on their weights, by variational Bayes.
 
 A gate has a Gaussian q(w) and what belongs to its prior. Student-t: w_i ~ N(0, 1/λ_i),
-λ_i ~ Ga(a0, b0) (Section 2.1). Spike-and-slab: w_i ~ ν N(0, 1/λ) + (1 - ν) δ_0, ν ~ Beta(1, 10), λ ~ Ga(a0, b0), the
+λ_i ~ Ga(a0, b0) (Section 2.1). Spike-and-slab:
+w_i ~ ν N(0, 1/λ) + (1 - ν) δ_0, ν ~ Beta(1, 10), λ ~ Ga(a0, b0), the
 bias always in the slab (Section 2.2).
 """
 
