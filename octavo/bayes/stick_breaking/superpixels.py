@@ -28,7 +28,7 @@ class Superpixels(NamedTuple):
     """An image in patches.
 
     ``segments`` (height, width) holds numbers of patches, ``coords`` (patches, 2) centroids as
-    (row, column), and ``blocks`` one table of counts of words (patches, codebook) per kind of feature.
+    (row, column), and ``blocks`` one table of counts of words (patches, codebook) per feature.
     """
 
     segments: Ints
