@@ -944,6 +944,33 @@ PROBLEMS = (
         "cluster/plot_referee",
     ),
     Problem(
+        "places",
+        "Segment a series, an image or a map, the number of segments unknown",
+        (
+            "One data set whose segments may come back: `LogisticStickBreakingMixture`; numbers, "
+            "codes, counts or all of them.",
+            "Several series or images with segment types in common: `HierarchicalLSBP`; "
+            "`kl_similarity` and `rank_similar` compare them.",
+            "Pictures: `SuperpixelFeatures` makes the rows. Round blobs with soft borders: "
+            "`KernelStickBreakingMixture`.",
+        ),
+        "`BayesianGaussianMixture`, which ignores places; hidden Markov models for one series.",
+        (
+            "segmentation",
+            "change point",
+            "regime",
+            "diarization",
+            "spatial clustering",
+            "spatial transcriptomics",
+            "superpixel",
+            "image segmentation",
+            "nonparametric bayes",
+            "stick breaking",
+            "dirichlet process",
+        ),
+        "bayes/plot_stick_breaking",
+    ),
+    Problem(
         "jumps",
         "Give every pixel, region or moment an ordered label: smooth, but for jumps",
         (

@@ -65,3 +65,11 @@ from octavo.bayes.mixed_models.matrix_calculus import natural_parameters as natu
 from octavo.bayes.mixed_models.matrix_calculus import row_kronecker as row_kronecker
 from octavo.bayes.mixed_models.matrix_calculus import vech as vech
 from octavo.bayes.mixed_models.splines import OSullivanSplines as OSullivanSplines
+from octavo.bayes.stick_breaking.hierarchical import HierarchicalLSBP as HierarchicalLSBP
+from octavo.bayes.stick_breaking.kernel_sticks import KernelStickBreakingMixture as KernelStickBreakingMixture
+from octavo.bayes.stick_breaking.mixture import LogisticStickBreakingMixture as LogisticStickBreakingMixture
+from octavo.bayes.stick_breaking.prior_draws import sample_lsbp_prior as sample_lsbp_prior
+from octavo.bayes.stick_breaking.similarity import kl_similarity as kl_similarity
+from octavo.bayes.stick_breaking.similarity import rank_similar as rank_similar
+from octavo.bayes.stick_breaking.superpixels import SuperpixelFeatures as SuperpixelFeatures
+from octavo.bayes.stick_breaking.superpixels import Superpixels as Superpixels

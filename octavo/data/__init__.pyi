@@ -1,5 +1,8 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.data.bayes.labelled_topics import make_labelled_topics as make_labelled_topics
+from octavo.data.bayes.segments import make_block_image as make_block_image
+from octavo.data.bayes.segments import make_speaker_series as make_speaker_series
+from octavo.data.bayes.segments import make_texture_mosaic as make_texture_mosaic
 from octavo.data.bayes.two_regimes import make_two_regimes as make_two_regimes
 from octavo.data.bayes.two_regimes import two_regimes_density as two_regimes_density
 from octavo.data.bayes.two_regimes import two_regimes_mean as two_regimes_mean

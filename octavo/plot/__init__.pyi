@@ -30,6 +30,15 @@ from octavo.plot.bayes.mixed_models import plot_partial_effects as plot_partial_
 from octavo.plot.bayes.mixed_models import plot_posterior_density as plot_posterior_density
 from octavo.plot.bayes.mixed_models import plot_prediction_fan as plot_prediction_fan
 from octavo.plot.bayes.mixed_models import plot_probability_transform as plot_probability_transform
+from octavo.plot.bayes.stick_breaking import plot_atom_usage as plot_atom_usage
+from octavo.plot.bayes.stick_breaking import plot_gate_panels as plot_gate_panels
+from octavo.plot.bayes.stick_breaking import plot_gate_weights as plot_gate_weights
+from octavo.plot.bayes.stick_breaking import plot_membership_entropy as plot_membership_entropy
+from octavo.plot.bayes.stick_breaking import plot_segmentation as plot_segmentation
+from octavo.plot.bayes.stick_breaking import plot_set_similarity as plot_set_similarity
+from octavo.plot.bayes.stick_breaking import plot_similar_sets as plot_similar_sets
+from octavo.plot.bayes.stick_breaking import plot_stick_bounds as plot_stick_bounds
+from octavo.plot.bayes.stick_breaking import plot_truncation_bounds as plot_truncation_bounds
 from octavo.plot.cluster.communities import plot_axiom_matrix as plot_axiom_matrix
 from octavo.plot.cluster.communities import plot_cluster_adjacency as plot_cluster_adjacency
 from octavo.plot.cluster.communities import plot_communities as plot_communities

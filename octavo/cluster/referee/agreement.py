@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics.cluster import contingency_matrix
 
 from octavo._names import UnknownNameError
+from octavo.engine.discrete.partition_agreement import contingency_table, partition_distance
 from octavo.engine.estimators.checked import checked
 
 __all__ = ["classification_accuracy", "classification_proportion", "variation_of_information"]
-
-
-def _table(labels_true: Any, labels_pred: Any) -> np.ndarray:
-    labels_true, labels_pred = np.asarray(labels_true), np.asarray(labels_pred)
-    if labels_true.ndim != 1 or labels_true.shape != labels_pred.shape:
-        raise ValueError(
-            f"both partitions must label the same points; got shapes {labels_true.shape} and "
-            f"{labels_pred.shape}."
-        )
-    if labels_true.size == 0:
-        raise ValueError("there are no points.")
-    return np.asarray(contingency_matrix(labels_true, labels_pred), dtype=float)
 
 
 @checked
@@ -46,12 +33,7 @@ def variation_of_information(labels_true: Any, labels_pred: Any) -> float:
     >>> print(round(variation_of_information([0, 0, 1, 1], [0, 1, 0, 1]), 4))
     1.3863
     """
-    joint = _table(labels_true, labels_pred)
-    joint /= joint.sum()
-    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
-    i, j = np.nonzero(joint)
-    p = joint[i, j]
-    return float(max(0.0, -np.sum(p * (np.log(p / rows[i]) + np.log(p / columns[j])))))
+    return partition_distance(labels_true, labels_pred)
 
 
 @checked
@@ -74,7 +56,7 @@ def classification_accuracy(labels_true: Any, labels_pred: Any) -> float:
     >>> print(classification_accuracy([0, 0, 1, 1], [1, 1, 0, 1]))
     0.75
     """
-    table = _table(labels_true, labels_pred)
+    table = contingency_table(labels_true, labels_pred)
     rows, columns = linear_sum_assignment(-table)
     return float(table[rows, columns].sum() / table.sum())
 
@@ -99,7 +81,7 @@ def classification_proportion(labels_true: Any, labels_pred: Any) -> float:
     >>> print(classification_proportion([0, 0, 1, 1], [0, 1, 2, 2]))
     1.0
     """
-    table = _table(labels_true, labels_pred)
+    table = contingency_table(labels_true, labels_pred)
     return float(table.max(axis=0).sum() / table.sum())
 
 
