@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.chains.label_sequences import classes_of, encode_labels
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.progress import FitProgress
-from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.structured.output_search.cells import Cells, read_cells, read_labels
 from octavo.structured.output_search.cost_learning import learn_cost
@@ -159,7 +159,7 @@ class OutputSpaceSearchClassifier(CallbackSupportMixin, ClassifierMixin, SoundEs
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "base_classifier": [None, "has_fit_and_predict"],
+        "base_classifier": [None, HasMethods(["fit", "predict"])],
         "space": [StrOptions({"lds", "flipbit"})],
         "sparse_k": [None, Interval(Integral, 1, None, closed="left")],
         "search": [StrOptions({"greedy", "beam", "breadth"})],

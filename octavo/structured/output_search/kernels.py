@@ -286,11 +286,9 @@ def rank_groups(
     With ``worst`` only the most violated pair of a group makes a step; else every pair does, one
     after the other. Returns the clock, the tick and the number of steps.
     """
-    longest, most = 0, 0
+    longest = 0
     for g in range(base_ptr.size - 1):
         longest = max(longest, base_ptr[g + 1] - base_ptr[g])
-    for c in range(tuples.shape[0], tuples.shape[0]):
-        most = max(most, c)
     width = 0
     for c in range(member_ptr.size - 1):
         width = max(width, member_ptr[c + 1] - member_ptr[c])

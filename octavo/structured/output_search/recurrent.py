@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.chains.label_sequences import classes_of, encode_labels
 from octavo.engine.estimators.arrays import Floats, Ints
-from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.structured.output_search.cells import Cells, layout, read_cells, read_labels
 from octavo.structured.output_search.space import Scores, Space
@@ -108,7 +108,7 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "estimator": [None, "has_fit_and_predict"],
+        "estimator": [None, HasMethods(["fit", "predict"])],
         "history": [Interval(Integral, 0, None, closed="left")],
         "trainer": [StrOptions({"imitation", "dagger", "searn"})],
         "random_state": ["random_state"],
