@@ -51,6 +51,11 @@ class RankingExamples:
         self.parts += other.parts
         self.n_pairs += other.n_pairs
 
+    def cut(self, n_groups: int) -> None:
+        """Keep the first groups only."""
+        self.starts, self.parts = self.starts[:n_groups], self.parts[:n_groups]
+        self.n_pairs = sum(_pairs(part[2], part[3]) for part in self.parts)
+
     def arrays(self) -> tuple[Any, ...]:
         """Return all groups stacked for compiled code."""
         base = [part[0] for part in self.parts]
@@ -260,6 +265,19 @@ class _CostTies:
         return self.evaluation.of_successors(labels, 0.0, found)
 
 
+class Passes(NamedTuple):
+    """How a rank learner goes over examples: its rule, passes, and what to do after each."""
+
+    rule: str
+    n_epochs: int
+    tie_break: str
+    step: Callable[[], bool]
+
+
+# After these passes the weights are judged on held-out structures.
+JUDGED = frozenset({1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160})
+
+
 def learn_cost(
     training: Training,
     rng: Any,
@@ -273,48 +291,78 @@ def learn_cost(
     n_steps: Any,
     step: Callable[[], bool],
 ) -> Learned:
-    """Return the cost that imitates loss-guided searches, exactly or by DAgger."""
+    """Return the cost that imitates loss-guided searches, exactly or by DAgger.
+
+    Held-out structures tell after how many passes to stop; then all structures are learned from
+    with that many. With DAgger they also choose the round.
+    """
     imitation = Imitation(training, rng, search=search, n_steps=n_steps)
+    how = Passes(rule, n_epochs, tie_break, step)
     n = training.cells.lengths.size
     held = np.zeros(n, dtype=bool)
-    if rounds and n > 1:
+    if n >= FEWEST_JUDGED:
         held[rng.permutation(n)[: max(1, int(validation_fraction * n))]] = True
     own, judges = np.flatnonzero(~held), np.flatnonzero(held)
-    examples, errors = imitation.examples(own), []
-    best, least = np.zeros(training.n_weights), np.inf
+    examples, more = imitation.examples(own), imitation.examples(judges)
+    best, errors = None, []
     for r in range(rounds + 1):
-        if not examples.parts:
-            break
-        again = own if tie_break == "cost" and r == 0 else None
-        weights, passes = _learn(imitation, examples, again, rng, rule, n_epochs, step)
-        errors += passes
-        loss = imitation.loss(judges, weights) if judges.size else 0.0
-        if loss < least:
-            best, least = weights, loss
-        if r < rounds:
-            examples.extend(imitation.corrections(own, weights))
-    return Learned(best, examples.n_pairs, np.array(errors, dtype=np.int64))
+        if examples.parts:
+            found = _learn(imitation, examples, own, judges, rng, how)
+            errors += found.errors
+            if best is None or found.loss < best.loss:
+                best, chosen = found, (len(examples.parts), len(more.parts))
+        if best is not None and r < rounds:
+            examples.extend(imitation.corrections(own, found.weights))
+            more.extend(imitation.corrections(judges, found.weights))
+    if best is None:
+        return Learned(np.zeros(training.n_weights), 0, np.zeros(0, dtype=np.int64))
+    if judges.size and more.parts:
+        examples.cut(chosen[0])
+        more.cut(chosen[1])
+        examples.extend(more)
+        everyone, nobody = np.arange(n), np.zeros(0, dtype=np.int64)
+        how = how._replace(n_epochs=best.n_passes, step=lambda: False)
+        best = _learn(imitation, examples, everyone, nobody, rng, how)
+    return Learned(best.weights, examples.n_pairs, np.array(errors, dtype=np.int64))
+
+
+FEWEST_JUDGED = 20  # structures below which none are held out
+
+
+class _Found(NamedTuple):
+    weights: Floats
+    loss: float
+    n_passes: int
+    errors: list[int]
 
 
 def _learn(
     imitation: Imitation,
     examples: RankingExamples,
-    again: Ints | None,
+    own: Ints,
+    judges: Ints,
     rng: Any,
-    rule: str,
-    n_epochs: int,
-    step: Callable[[], bool],
-) -> tuple[Floats, list[int]]:
-    """Return weights and ranking errors by pass; ``again`` are structures searched every pass."""
+    how: Passes,
+) -> _Found:
+    """Return the weights of the pass that is best by the judges; of the last without any."""
     training = imitation.training
-    if rule == "svm":
-        return machine_weights(training, examples, rng), []
-    learner, errors = RankLearner(training.field, training.n_weights, rule), []
-    arrays = examples.arrays()
-    for epoch in range(n_epochs):
-        if again is not None and epoch:
-            arrays = imitation.examples(again, learner.mean).arrays()
+    if how.rule == "svm":
+        weights = machine_weights(training, examples, rng)
+        loss = imitation.loss(judges, weights) if judges.size else 0.0
+        return _Found(weights, loss, how.n_epochs, [])
+    learner, errors = RankLearner(training.field, training.n_weights, how.rule), []
+    arrays, best = examples.arrays(), None
+    for epoch in range(1, how.n_epochs + 1):
+        if how.tie_break == "cost" and epoch > 1:
+            arrays = imitation.examples(own, learner.mean).arrays()
         errors.append(learner.one_pass(arrays, rng))
-        if step() or errors[-1] == 0:
+        stop = how.step() or errors[-1] == 0 or epoch == how.n_epochs
+        if stop or (judges.size and epoch in JUDGED):
+            weights = learner.mean
+            loss = imitation.loss(judges, weights) if judges.size else 0.0
+            if best is None or loss < best.loss:
+                best = _Found(weights, loss, epoch, errors)
+        if stop:
             break
-    return learner.mean, errors
+    assert best is not None
+    return best

@@ -80,7 +80,8 @@ class OutputSpaceSearchClassifier(CallbackSupportMixin, ClassifierMixin, SoundEs
         Passive-aggressive steps with margin √Δ; with margin 1 and errors that weigh Δ; averaged
         perceptron; or a linear support vector machine on all differences (small data).
     n_epochs : int, default=50
-        Passes over the ranking examples.
+        Most passes over the ranking examples. From 20 structures on, some are held out to tell
+        after how many to stop; then all are learned from with that many passes.
     imitation : {"exact", "dagger"}, default="exact"
         Learn on the states that the loss-guided search visits, or also on those that the
         learned cost visits.
@@ -88,13 +89,13 @@ class OutputSpaceSearchClassifier(CallbackSupportMixin, ClassifierMixin, SoundEs
         Rounds of "dagger"; the one that is best on held-out structures is kept.
     cv_rollouts : "auto" or int, default="auto"
         Folds by which the classifier that makes training states is fitted on other structures
-        than those; 0 for one classifier that has seen them all, as in the paper. "auto" is 10
+        than those; 0 for one classifier that has seen them all, as in the paper. "auto" is 5
         up to 2,000 structures, else 0.
     tie_break : {"random", "cost"}, default="random"
         How the loss-guided search chooses among equal losses: at random, or by the cost learned
         so far, with trajectories made anew in every pass.
     validation_fraction : float, default=0.1
-        Share of structures that judges the rounds of "dagger".
+        Share of structures held out to choose the number of passes, and the round of "dagger".
     random_state : int, RandomState instance or None, default=None
         Source of randomness.
     n_jobs : int, default=None
@@ -279,7 +280,9 @@ class OutputSpaceSearchClassifier(CallbackSupportMixin, ClassifierMixin, SoundEs
         else:
             options = {"estimator": base, "history": self.history}
         if options.get("random_state") is None:
-            options["random_state"] = int(rng.randint(2**31 - 1))
+            given = self.random_state
+            drawn = int(rng.randint(2**31 - 1))
+            options["random_state"] = int(given) if isinstance(given, Integral) else drawn
         make = lambda: RecurrentClassifier(**options)  # noqa: E731
         self.recurrent_ = make().fit_cells(cells, codes, self.classes_)
         self._check_scores()
@@ -288,7 +291,7 @@ class OutputSpaceSearchClassifier(CallbackSupportMixin, ClassifierMixin, SoundEs
         )
         folds = self.cv_rollouts or 0
         if folds == "auto":
-            folds = 10 if cells.lengths.size <= 2000 else 0
+            folds = 5 if cells.lengths.size <= 2000 else 0
         folds = min(int(folds), cells.lengths.size)
         space = training_space(
             cells,

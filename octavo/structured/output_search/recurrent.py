@@ -177,7 +177,8 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
         self.structure_ = "sequence" if cells.shapes is None else "grid"
         self._constant = int(codes[0])
         rng = check_random_state(self.random_state)
-        seed = int(rng.randint(2**31 - 1))
+        given = self.random_state
+        seed = int(given if isinstance(given, Integral) else rng.randint(2**31 - 1))
         slots = layout(cells, self.history, len(classes), 0).slots
         if np.all(codes == codes[0]):
             warnings.warn(
