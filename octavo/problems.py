@@ -644,8 +644,7 @@ PROBLEMS = (
         "Label sequences or grids under any loss, or within a time budget",
         (
             "`OutputSpaceSearchClassifier` starts from a classifier's own output, tries "
-            "corrections and picks by a learned cost of any order; `predict_anytime` shows what "
-            "more steps bring.",
+            "corrections and picks by a learned cost of any order, within a step or time budget.",
             "`HCSearchClassifier` has one function to guide the search and another to choose; "
             "`search_report` tells which of the two to improve.",
             "`RecurrentClassifier` labels cell after cell, without search.",

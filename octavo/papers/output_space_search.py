@@ -407,4 +407,3 @@ def losses():
 @PAPER.figure("Errors of the recurrent classifier after true labels and on its own (Section 3.4)")
 def classifier_errors():
     return plot.plot_classifier_errors(structured.search_report(*pictured("lds"))).figure
-

@@ -267,6 +267,10 @@ from octavo.plot.sequence.hmm_mixtures import plot_hmm as plot_hmm
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_map as plot_hmm_map
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_tree as plot_hmm_tree
 from octavo.plot.sequence.hmm_mixtures import plot_responsibilities as plot_responsibilities
+from octavo.plot.structured.output_search import plot_anytime_curves as plot_anytime_curves
+from octavo.plot.structured.output_search import plot_classifier_errors as plot_classifier_errors
+from octavo.plot.structured.output_search import plot_search_losses as plot_search_losses
+from octavo.plot.structured.output_search import plot_search_trajectory as plot_search_trajectory
 from octavo.plot.survival.classical import plot_risk_groups as plot_risk_groups
 from octavo.plot.survival.classical import plot_time_roc as plot_time_roc
 from octavo.plot.survival.minlip import plot_predicted_survival as plot_predicted_survival

@@ -128,7 +128,9 @@ def plot_search_losses(reports: Mapping[str, Any], *, ax: Axes | None = None) ->
     generation = np.array([report.generation_loss for report in reports.values()])
     selection = np.array([report.selection_loss for report in reports.values()])
     ax.bar(place, generation, width=0.6, color="C1", label="generation: never met")
-    ax.bar(place, selection, width=0.6, bottom=generation, color="C0", label="selection: not chosen")
+    ax.bar(
+        place, selection, width=0.6, bottom=generation, color="C0", label="selection: not chosen"
+    )
     for x, report in zip(place, reports.values()):
         start = report.initial_loss
         ax.plot([x - 0.38, x + 0.38], [start, start], color="0.3", linewidth=1.2)

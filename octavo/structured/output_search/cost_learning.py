@@ -86,7 +86,9 @@ def _pairs(kept: np.ndarray, losses: Floats) -> int:
 class RankLearner:
     """Passes of a rank learner over groups, with the weights and their mean."""
 
-    def __init__(self, field: CostField, n_weights: int, rule: str, worst: bool = True, most: float = np.inf) -> None:
+    def __init__(
+        self, field: CostField, n_weights: int, rule: str, worst: bool = True, most: float = np.inf
+    ) -> None:
         self.field, self.rule, self.worst, self.most = field, RULES[rule], worst, float(most)
         self.weights, self.drift, self.scratch = (np.zeros(n_weights) for _ in range(3))
         self.clock = 1.0
@@ -162,7 +164,7 @@ def rows_of(rows: list[tuple[Ints, Floats]]) -> sp.csr_array:
     pointers = _pointers([r[0].size for r in rows])
     indices = np.concatenate([r[0] for r in rows])
     data = np.concatenate([r[1] for r in rows])
-    found = sp.csr_array((data, indices, pointers))
+    found = sp.csr_array((data, indices.astype(np.int32), pointers.astype(np.int32)))
     found.sum_duplicates()
     return found
 
@@ -174,7 +176,8 @@ def machine_weights(training: Training, examples: RankingExamples, rng: Any) -> 
     if rows.shape[0] == 1:
         rows, sign = sp.vstack([rows, rows], format="csr"), np.array([1.0, -1.0])
     machine = LinearSVC(fit_intercept=False, C=0.01, random_state=int(rng.randint(2**31 - 1)))
-    machine.fit(sp.diags_array(sign) @ rows, sign)
+    rows.data *= np.repeat(sign, np.diff(rows.indptr))
+    machine.fit(rows, sign)
     weights = np.zeros(training.n_weights)
     weights[: machine.coef_.size] = machine.coef_[0]
     return weights

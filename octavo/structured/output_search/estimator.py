@@ -415,7 +415,9 @@ class OutputSpaceSearchClassifier(CallbackSupportMixin, ClassifierMixin, SoundEs
         def share(part: Ints) -> list[State]:
             field = self._field(cells, space)  # with marks of its own: threads share nothing
             return [
-                self.start_search(space, field, q).run(step_budget(n_steps, int(cells.lengths[q])), None, time_budget)
+                self.start_search(space, field, q).run(
+                    step_budget(n_steps, int(cells.lengths[q])), None, time_budget
+                )
                 for q in part
             ]
 
@@ -563,9 +565,5 @@ def check_budget(n_steps: Any, time_budget: Any) -> tuple[Any, float | None]:
     if time_budget is not None and not (
         isinstance(time_budget, Real) and not isinstance(time_budget, bool) and time_budget >= 0
     ):
-        raise ValueError(
-            f"time_budget must be None or seconds, not negative, got {time_budget!r}."
-        )
+        raise ValueError(f"time_budget must be None or seconds, not negative, got {time_budget!r}.")
     return n_steps, None if time_budget is None else float(time_budget)
-
-

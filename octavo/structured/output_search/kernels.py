@@ -205,8 +205,22 @@ def full_cost(labels, start, table, weights, tuples, arity, offset, member_ptr, 
 
 @njit(**_JIT)
 def one_change(
-    labels, work, start, cell, label, first, stop, table, weights,
-    tuples, arity, offset, member_ptr, members, stamps, tick,
+    labels,
+    work,
+    start,
+    cell,
+    label,
+    first,
+    stop,
+    table,
+    weights,
+    tuples,
+    arity,
+    offset,
+    member_ptr,
+    members,
+    stamps,
+    tick,
 ):
     """Return the change of cost that some changed cells make; ``work`` equals ``labels``."""
     n_labels, total = table.shape[1], 0.0
@@ -229,23 +243,63 @@ def one_change(
 
 @njit(**_JIT)
 def cost_changes(
-    labels, start, ptr, cell, label, table, weights,
-    tuples, arity, offset, member_ptr, members, stamps, tick,
+    labels,
+    start,
+    ptr,
+    cell,
+    label,
+    table,
+    weights,
+    tuples,
+    arity,
+    offset,
+    member_ptr,
+    members,
+    stamps,
+    tick,
 ):
     """Return the change of cost of every successor (delta features times weights)."""
     work, out = labels.copy(), np.empty(ptr.size - 1)
     for i in range(ptr.size - 1):
         out[i] = one_change(
-            labels, work, start, cell, label, ptr[i], ptr[i + 1], table, weights,
-            tuples, arity, offset, member_ptr, members, stamps, tick + i,
+            labels,
+            work,
+            start,
+            cell,
+            label,
+            ptr[i],
+            ptr[i + 1],
+            table,
+            weights,
+            tuples,
+            arity,
+            offset,
+            member_ptr,
+            members,
+            stamps,
+            tick + i,
         )
     return out
 
 
 @njit(**_JIT)
 def difference(
-    one, two, start, X, n_labels, cells, n_cells,
-    tuples, arity, offset, member_ptr, members, stamps, tick, indices, values,
+    one,
+    two,
+    start,
+    X,
+    n_labels,
+    cells,
+    n_cells,
+    tuples,
+    arity,
+    offset,
+    member_ptr,
+    members,
+    stamps,
+    tick,
+    indices,
+    values,
 ):
     """Fill Φ(x, two) - Φ(x, one) of two labellings that differ in some cells; return its size."""
     d, n = X.shape[1], 0
@@ -277,9 +331,32 @@ def difference(
 
 @njit(**_JIT)
 def rank_groups(
-    order, X, n_labels, group_start, base_ptr, base, cand_ptr, kept, loss, ptr, cell, label,
-    tuples, arity, offset, member_ptr, members, stamps, tick,
-    weights, drift, clock, scratch, rule, worst, most,
+    order,
+    X,
+    n_labels,
+    group_start,
+    base_ptr,
+    base,
+    cand_ptr,
+    kept,
+    loss,
+    ptr,
+    cell,
+    label,
+    tuples,
+    arity,
+    offset,
+    member_ptr,
+    members,
+    stamps,
+    tick,
+    weights,
+    drift,
+    clock,
+    scratch,
+    rule,
+    worst,
+    most,
 ):
     """Go once over groups of candidates: every kept one is to cost less than every pruned one.
 
@@ -306,8 +383,22 @@ def rank_groups(
         for i in range(low, high):
             tick += 1
             costs[i - low] = one_change(
-                labels, work, start, cell, label, ptr[i], ptr[i + 1], table, weights,
-                tuples, arity, offset, member_ptr, members, stamps, tick,
+                labels,
+                work,
+                start,
+                cell,
+                label,
+                ptr[i],
+                ptr[i + 1],
+                table,
+                weights,
+                tuples,
+                arity,
+                offset,
+                member_ptr,
+                members,
+                stamps,
+                tick,
             )
         best_i, best_j, most_missed = -1, -1, 0.0
         for i in range(low, high):
@@ -330,42 +421,148 @@ def rank_groups(
                 for k in (i, j):
                     tick += 1
                     costs[k - low] = one_change(
-                        labels, work, start, cell, label, ptr[k], ptr[k + 1], table, weights,
-                        tuples, arity, offset, member_ptr, members, stamps, tick,
+                        labels,
+                        work,
+                        start,
+                        cell,
+                        label,
+                        ptr[k],
+                        ptr[k + 1],
+                        table,
+                        weights,
+                        tuples,
+                        arity,
+                        offset,
+                        member_ptr,
+                        members,
+                        stamps,
+                        tick,
                     )
                 if violation(costs[j - low] - costs[i - low], gap, rule) <= 0.0:
                     continue
                 tick += 1
                 used = _pair_step(
-                    i, j, labels, one, two, start, X, n_labels, ptr, cell, label, cells,
-                    tuples, arity, offset, member_ptr, members, stamps, tick, indices, values,
-                    weights, drift, clock, scratch, gap, rule, table, most,
+                    i,
+                    j,
+                    labels,
+                    one,
+                    two,
+                    start,
+                    X,
+                    n_labels,
+                    ptr,
+                    cell,
+                    label,
+                    cells,
+                    tuples,
+                    arity,
+                    offset,
+                    member_ptr,
+                    members,
+                    stamps,
+                    tick,
+                    indices,
+                    values,
+                    weights,
+                    drift,
+                    clock,
+                    scratch,
+                    gap,
+                    rule,
+                    table,
+                    most,
                 )
                 steps += used
                 if used > 0:
                     for k in (i, j):
                         tick += 1
                         costs[k - low] = one_change(
-                            labels, work, start, cell, label, ptr[k], ptr[k + 1], table, weights,
-                            tuples, arity, offset, member_ptr, members, stamps, tick,
+                            labels,
+                            work,
+                            start,
+                            cell,
+                            label,
+                            ptr[k],
+                            ptr[k + 1],
+                            table,
+                            weights,
+                            tuples,
+                            arity,
+                            offset,
+                            member_ptr,
+                            members,
+                            stamps,
+                            tick,
                         )
         if worst:
             clock += 1.0
             if best_i >= 0:
                 tick += 1
                 steps += _pair_step(
-                    best_i, best_j, labels, one, two, start, X, n_labels, ptr, cell, label, cells,
-                    tuples, arity, offset, member_ptr, members, stamps, tick, indices, values,
-                    weights, drift, clock, scratch, loss[best_j] - loss[best_i], rule, table, most,
+                    best_i,
+                    best_j,
+                    labels,
+                    one,
+                    two,
+                    start,
+                    X,
+                    n_labels,
+                    ptr,
+                    cell,
+                    label,
+                    cells,
+                    tuples,
+                    arity,
+                    offset,
+                    member_ptr,
+                    members,
+                    stamps,
+                    tick,
+                    indices,
+                    values,
+                    weights,
+                    drift,
+                    clock,
+                    scratch,
+                    loss[best_j] - loss[best_i],
+                    rule,
+                    table,
+                    most,
                 )
     return clock, tick, steps
 
 
 @njit(**_JIT)
 def _pair_step(
-    i, j, labels, one, two, start, X, n_labels, ptr, cell, label, cells,
-    tuples, arity, offset, member_ptr, members, stamps, tick, indices, values,
-    weights, drift, clock, scratch, gap, rule, table, most,
+    i,
+    j,
+    labels,
+    one,
+    two,
+    start,
+    X,
+    n_labels,
+    ptr,
+    cell,
+    label,
+    cells,
+    tuples,
+    arity,
+    offset,
+    member_ptr,
+    members,
+    stamps,
+    tick,
+    indices,
+    values,
+    weights,
+    drift,
+    clock,
+    scratch,
+    gap,
+    rule,
+    table,
+    most,
 ):
     """Step along the difference of two candidates and refresh the costs of the labels in it."""
     n = 0
@@ -378,8 +575,22 @@ def _pair_step(
         cells[n] = cell[k]
         n += 1
     size = difference(
-        one, two, start, X, n_labels, cells, n,
-        tuples, arity, offset, member_ptr, members, stamps, tick, indices, values,
+        one,
+        two,
+        start,
+        X,
+        n_labels,
+        cells,
+        n,
+        tuples,
+        arity,
+        offset,
+        member_ptr,
+        members,
+        stamps,
+        tick,
+        indices,
+        values,
     )
     step = ranked_step(weights, drift, clock, indices, values, size, scratch, gap, rule, most)
     for k in range(n):

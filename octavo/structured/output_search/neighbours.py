@@ -119,9 +119,7 @@ def _forced(discrepancies: Any, n: int, classes: list[Any]) -> tuple[Ints, np.nd
     labels, forced = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
     for position, label in discrepancies.items():
         if not isinstance(position, (int, np.integer)) or not 0 <= position < n:
-            raise ValueError(
-                f"Discrepancies are at positions from 0 to {n - 1}, got {position!r}."
-            )
+            raise ValueError(f"Discrepancies are at positions from 0 to {n - 1}, got {position!r}.")
         if label not in classes:
             raise ValueError(
                 f"Position {position} has the label {label!r}, which was never seen in training."

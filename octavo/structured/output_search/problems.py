@@ -329,18 +329,20 @@ class _Walk:
         chosen = self.beam if self.breadth else self.beam[:1]
         rest = [] if self.breadth else self.beam[1:]
         self._decide(chosen, rest)  # selection
-        fresh = []
+        fresh, met = [], set(self.seen)
         for _, node in chosen:
             for state in self.successors(node):
                 if self.skip:
                     name = self.key(state)
-                    if name in self.seen:
+                    if name in met:
                         continue
-                    self.seen.add(name)
+                    met.add(name)
                 fresh.append((self._price(state), state))
         pool = sorted(rest + fresh, key=lambda pair: pair[0])
         self.beam, pruned = pool[: self.width], pool[self.width :]
         self._decide(self.beam, pruned)  # pruning
+        if self.skip:  # what greedy search did not follow stays a candidate
+            self.seen = met if self.width > 1 else self.seen | {self.key(s) for _, s in self.beam}
         if fresh:
             new = min(fresh, key=lambda pair: pair[0])
             if new[0] < self.best[0]:

@@ -206,9 +206,7 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
         self.estimator_ = model
         self.has_scores_ = hasattr(model, "decision_function") or hasattr(model, "predict_proba")
 
-    def _learn_by_rounds(
-        self, cells: Cells, codes: Ints, slots: Ints, seed: int, rng: Any
-    ) -> None:
+    def _learn_by_rounds(self, cells: Cells, codes: Ints, slots: Ints, seed: int, rng: Any) -> None:
         """Fit round after round on histories that the classifiers so far make."""
         held = _held_out(cells.lengths, rng)
         rows = np.flatnonzero(~np.repeat(held, cells.lengths))
@@ -240,9 +238,7 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
                 past.append(self.estimator_)
         self.estimator_ = best
 
-    def _mixture(
-        self, cells: Cells, codes: Ints, slots: Ints, past: list[Any], rng: Any
-    ) -> Ints:
+    def _mixture(self, cells: Cells, codes: Ints, slots: Ints, past: list[Any], rng: Any) -> Ints:
         """Return labels of SEARN's policy: each cell decided by the truth or a past classifier."""
         share = np.array([BETA * (1 - BETA) ** (len(past) - 1 - j) for j in range(len(past))])
         chance = np.concatenate([[1.0 - share.sum()], share])
@@ -453,10 +449,7 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
         codes = encode_labels(read_labels(y, cells), self.classes_)
         space, starts = self.space(cells), cells.starts
         return np.array(
-            [
-                space.errors(q, codes[starts[q] : starts[q + 1]])
-                for q in range(cells.lengths.size)
-            ],
+            [space.errors(q, codes[starts[q] : starts[q + 1]]) for q in range(cells.lengths.size)],
             dtype=np.int64,
         )
 

@@ -95,8 +95,9 @@ def test_flipbit_successors_are_all_outputs_at_distance_one():
 
 def counted(x, y, L, order):
     """Joint features by loops."""
-    parts = [np.sum([x[t] for t in range(len(y)) if y[t] == a] or [0 * x[0]], axis=0)
-             for a in range(L)]
+    parts = [
+        np.sum([x[t] for t in range(len(y)) if y[t] == a] or [0 * x[0]], axis=0) for a in range(L)
+    ]
     for q in range(1, order + 1):
         table = np.zeros((L,) * (q + 1))
         for t in range(q, len(y)):
