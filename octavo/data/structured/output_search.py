@@ -98,7 +98,7 @@ def make_tagged_chunks(
     >>> from octavo.data import make_tagged_chunks
     >>> X, y = make_tagged_chunks(1, random_state=0)
     >>> X[0].shape, " ".join(y[0])
-    ((13, 5), 'O B-b I-b I-b B-b I-b O O B-b O O O O')
+    ((12, 5), 'O B-b I-b O O O O O O B-a O B-a')
     """
     if n_sequences < 1 or not sigma >= 0:
         raise ValueError(

@@ -90,7 +90,7 @@ def limited_discrepancy_successors(
     >>> recurrent = RecurrentClassifier(random_state=0).fit([x], [y])
     >>> found = limited_discrepancy_successors(recurrent, x[:2], {})
     >>> [(forced, output.tolist()) for forced, output in found]
-    [({0: 1}, [1, 1]), ({1: 0}, [0, 0])]
+    [({0: 1}, [1, 0]), ({1: 0}, [0, 0])]
     """
     check_is_fitted(recurrent, "classes_")
     if sparse_k is not None and (sparse_k < 1 or not recurrent.has_scores_):
@@ -105,10 +105,10 @@ def limited_discrepancy_successors(
     labels = space.forced(0, labels, forced)
     found = space.successors(0, labels, forced)
     shape = cells.shapes[0] if cells.shapes is not None else (labels.size,)
-    kept, answers = dict(discrepancies), []
+    kept, names, answers = dict(discrepancies), classes.tolist(), []
     for k, row in enumerate(found.outputs(labels)):
         cell, new = (int(part[0]) for part in found.changes(k))
-        answers.append(({**kept, cell: classes[new]}, classes[row].reshape(shape)))
+        answers.append(({**kept, cell: names[new]}, classes[row].reshape(shape)))
     return answers
 
 

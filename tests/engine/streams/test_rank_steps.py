@@ -42,7 +42,8 @@ def test_after_a_step_the_margin_is_met_exactly(w, d, gap, repeat):
 
 def test_slack_scaling_bounds_the_step_by_the_gap_and_the_perceptron_adds():
     w, _, length = step([0.0, 0.0], [0.1, 0.0], 2.0, rule=1, most=1.0)
-    assert length == 2.0 and w[0] == pytest.approx(0.2)  # 1 / 0.01 would be a hundred
+    assert length == 2.0
+    assert w[0] == pytest.approx(0.2)
     w, _, _ = step([0.0, 0.0], [3.0, 4.0], 2.0, rule=1, most=1.0)
     assert np.dot(w, [3.0, 4.0]) == pytest.approx(1.0)
     w, _, _ = step([0.0, 0.0], [3.0, 4.0], 2.0, rule=2)

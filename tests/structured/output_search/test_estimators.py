@@ -96,7 +96,8 @@ def test_answers_get_cheaper_with_every_step_and_wider_beams_are_no_worse(markov
     fitted = model().fit(X[:30], y[:30])
     curve = fitted.predict_anytime(X[30:], n_steps=6)
     costs = np.array([fitted.cost(X[30:], answer) for _, answer in curve])
-    assert len(curve) == 7 and (np.diff(costs, axis=0) <= 1e-9).all()
+    assert len(curve) == 7
+    assert (np.diff(costs, axis=0) <= 1e-9).all()
     assert all(a[0] <= b[0] for a, b in itertools.pairwise(curve))
     assert same(curve[-1][1], fitted.predict(X[30:], n_steps=6))
     for search in ("beam", "breadth"):
@@ -134,7 +135,8 @@ def test_the_report_splits_the_loss(markov):
     assert report.loss == pytest.approx(1 - fitted.score(X[30:], y[30:]))
     assert report.initial_loss == pytest.approx(1 - fitted.recurrent_.score(X[30:], y[30:]))
     assert report.loss == pytest.approx(report.generation_loss + report.selection_loss)
-    assert 0 <= report.oracle_loss <= report.initial_loss and report.selection_loss >= 0
+    assert 0 <= report.oracle_loss <= report.initial_loss
+    assert report.selection_loss >= 0
     assert report.target_depth == fitted.recurrent_.imitation_errors(X[30:], y[30:]).mean()
     stuck = search_report(fitted.set_params(n_steps=0), X[30:], y[30:])
     assert stuck.loss == stuck.generation_loss == stuck.initial_loss == stuck.oracle_loss
@@ -209,7 +211,8 @@ def test_f1_and_a_function_as_the_loss():
     for loss in ("f1", lambda a, b: float(np.mean(a != b))):
         fitted = model(loss=loss).fit(X, y)
         report = search_report(fitted, X, y)
-        assert report.loss < report.initial_loss and 0 <= report.loss <= 1
+        assert report.loss < report.initial_loss
+        assert 0 <= report.loss <= 1
 
 
 def test_oracle_search_on_the_same_problem_as_the_report(small):
@@ -257,7 +260,8 @@ def test_oracle_search_on_the_same_problem_as_the_report(small):
 def test_units_of_features(markov, factor):
     X, y = [x * factor for x in markov[0]], markov[1]
     fitted = model().fit(X[:30], y[:30])
-    assert np.isfinite(fitted.cost_coef_).all() and np.isfinite(fitted.cost(X, y)).all()
+    assert np.isfinite(fitted.cost_coef_).all()
+    assert np.isfinite(fitted.cost(X, y)).all()
 
 
 class NoScores(ClassifierMixin, BaseEstimator):

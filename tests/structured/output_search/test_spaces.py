@@ -59,7 +59,8 @@ def test_discrepancies_are_obeyed_and_the_rest_rolled_out(estimator, history):
         assert len(found) == 6 * 2
         for forced, output in found:
             changed = [i for i in forced if start.get(i) != forced[i]]
-            assert len(changed) == 1 and forced[changed[0]] != current[changed[0]]
+            assert len(changed) == 1
+            assert forced[changed[0]] != current[changed[0]]
             assert output.tolist() == by_hand(model, X[0], forced, history, 3)
 
 
@@ -159,12 +160,15 @@ BEAM = {(3, 2), (4, 2), (3, 1), (3, 4), (4, 8), (4, 9), (10, 8), (10, 9), (3, 10
 def test_constraints_of_figure_6(fourth):
     losses = {1: 5, 2: 4, 3: 1, 4: fourth, 8: 6, 9: 7, 10: 2, 5: 9, 11: 9}
     rows = ranking_constraints(lambda s: TREE.get(s, []), losses.get, 1, 2)
-    assert len(rows) == 6 and set(rows) == GREEDY
+    assert len(rows) == 6
+    assert set(rows) == GREEDY
     rows = ranking_constraints(lambda s: TREE.get(s, []), losses.get, 1, 2, beam_width=2)
-    assert len(rows) == 9 and set(rows) == BEAM
+    assert len(rows) == 9
+    assert set(rows) == BEAM
     # All nodes of the beam are expanded: 11 is a candidate of the second step too.
     rows = ranking_constraints(lambda s: TREE.get(s, []), losses.get, 1, 2, 2, search="breadth")
-    assert (10, 11) in rows and (3, 4) not in rows
+    assert (10, 11) in rows
+    assert (3, 4) not in rows
 
 
 def test_equal_losses_make_no_constraint():
