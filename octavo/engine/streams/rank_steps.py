@@ -43,7 +43,8 @@ def ranked_step(weights, drift, clock, indices, values, n, scratch, gap, rule, m
 
     The first ``n`` of ``indices`` and ``values`` are the difference; an index may occur again,
     and ``values`` is overwritten. ``scratch`` is zero, as long as ``weights``, and left zero.
-    A passive-aggressive step is at most ``most`` long (PA-I). ``weights - drift / clock`` is the mean of the weights after ``clock`` examples.
+    A passive-aggressive step is at most ``most`` long (PA-I). ``weights - drift / clock`` is the
+    mean of the weights after ``clock`` examples.
     """
     for k in range(n):
         scratch[indices[k]] += values[k]

@@ -78,9 +78,9 @@ def top_labels(labels, start, slots, unary, hist, table, k, allowed):
         for _ in range(min(k, n_labels - 1)):
             best = -1
             for a in range(n_labels):
-                if a != labels[t] and not allowed[t, a]:
-                    if best < 0 or scores[a] > scores[best]:
-                        best = a
+                free = a != labels[t] and not allowed[t, a]
+                if free and (best < 0 or scores[a] > scores[best]):
+                    best = a
             allowed[t, best] = True
 
 

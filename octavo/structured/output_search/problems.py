@@ -38,6 +38,8 @@ class StructuredProblem(Protocol):
     True
     """
 
+    def __init__(self) -> None: ...
+
     def initial(self, x: Any) -> Any:
         """Return the node before any decision: I of the paper.
 

@@ -52,6 +52,6 @@ def test_bars_are_stacked_and_errors_are_points():
     ax = plot_search_losses({"lds": report})
     low, high = ax.patches
     assert low.get_height() == 0.1
-    assert (high.get_y(), high.get_height()) == (0.1, 0.2)
+    np.testing.assert_allclose([high.get_y(), high.get_height()], [0.1, 0.2])
     ax = plot_classifier_errors(report)
     assert len(ax.collections[0].get_offsets()) == 2  # equal points are one, drawn larger
