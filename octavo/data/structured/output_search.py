@@ -108,7 +108,8 @@ def make_tagged_chunks(
     rng = check_random_state(random_state)
     X, y = [], []
     for _ in range(n_sequences):
-        n, tags = int(rng.randint(8, 15)), []
+        n = int(rng.randint(8, 15))
+        tags: list[int] = []
         while len(tags) < n:
             if rng.uniform() < 0.65:
                 tags.append(4)

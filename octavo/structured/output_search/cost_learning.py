@@ -360,6 +360,8 @@ def _learn(
             arrays = imitation.examples(own, learner.mean).arrays()
         errors.append(learner.one_pass(arrays, rng))
         stop = how.step() or errors[-1] == 0 or epoch == how.n_epochs
+        late = best is not None and epoch > 3 * best.n_passes + 10
+        stop = stop or late  # long after the best pass: more only follow the noise
         if stop or (judges.size and epoch in JUDGED):
             weights = learner.mean
             loss = imitation.loss(judges, weights) if judges.size else 0.0

@@ -557,13 +557,15 @@ class OutputSpaceSearchClassifier(CallbackSupportMixin, ClassifierMixin, SoundEs
 def check_budget(n_steps: Any, time_budget: Any) -> tuple[Any, float | None]:
     """Return step and time budget after checking that neither is negative."""
     if not (isinstance(n_steps, str) and n_steps == "length") and not (
-        isinstance(n_steps, Integral) and not isinstance(n_steps, bool) and n_steps >= 0
+        isinstance(n_steps, Integral) and not isinstance(n_steps, bool) and int(n_steps) >= 0
     ):
         raise ValueError(
             f"n_steps must be 'length' or an integer that is not negative, got {n_steps!r}."
         )
     if time_budget is not None and not (
-        isinstance(time_budget, Real) and not isinstance(time_budget, bool) and time_budget >= 0
+        isinstance(time_budget, Real)
+        and not isinstance(time_budget, bool)
+        and float(time_budget) >= 0
     ):
         raise ValueError(f"time_budget must be None or seconds, not negative, got {time_budget!r}.")
     return n_steps, None if time_budget is None else float(time_budget)

@@ -165,7 +165,8 @@ class OracleSearch(NamedTuple):
 
 def _roll(problem: Any, x: Any, policy: Callable[[Any], Any], forced: dict[int, Any]) -> tuple:
     """Return the actions of a policy where some are forced: h[D](x)."""
-    node, taken = problem.initial(x), []
+    node = problem.initial(x)
+    taken: list[Any] = []
     while not problem.is_terminal(node):
         i = len(taken)
         if i in forced:
@@ -262,7 +263,7 @@ def oracle_search(
 
     def neighbours(state: tuple[tuple, tuple]) -> list[tuple[tuple, tuple]]:
         output, forced = state
-        found = []
+        found: list[tuple[tuple, tuple]] = []
         for i, options in enumerate(_options(problem, x, output)):
             for action in options:
                 if action == output[i]:

@@ -186,7 +186,8 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
                 UserWarning,
                 stacklevel=3,
             )
-            self.estimator_, self.has_scores_ = None, True
+            self.has_scores_ = True
+            self.estimator_: Any = None
             return self
         if self.trainer == "imitation":
             self._learn(cells.values, history_codes(codes, slots), codes, seed)
@@ -252,7 +253,7 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
         for c in np.flatnonzero(who > 0):
             s = tables[who[c] - 1]
             code = np.where(slots[c] >= 0, made[np.maximum(slots[c], 0)] + 1, 0)
-            made[c] = int(np.argmax(_cell_scores(s, c, code)))
+            made[c] = int(np.argmax(_cell_scores(s, int(c), code)))
         return made
 
     # --- scores -----------------------------------------------------------------------------
@@ -330,7 +331,7 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
             out[:, known] = values
         else:
             out[:, known] = 0.0
-            out[np.arange(len(features)), np.asarray(model.predict(features), dtype=int)] = 1.0
+            out[np.arange(len(features)), np.asarray(model.predict(features), dtype=np.int64)] = 1.0
         return out
 
     # --- predicting -------------------------------------------------------------------------
