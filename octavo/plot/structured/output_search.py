@@ -46,12 +46,15 @@ def plot_anytime_curves(
         The axes.
     """
     ax = ax or plt.subplots()[1]
+    by_step = all(np.ndim(curve) == 1 for curve in curves.values())
     for name, curve in curves.items():
         points = np.asarray(curve, dtype=float)
         if points.ndim == 1:
             points = np.stack([np.arange(points.size), points], axis=1)
         ax.plot(points[:, 0], points[:, 1], "o-", markersize=3, label=literal(name))
     ax.set(xlabel=xlabel, ylabel=ylabel)
+    if by_step:
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(frameon=False)
     return ax
 
@@ -136,7 +139,7 @@ def plot_search_losses(reports: Mapping[str, Any], *, ax: Axes | None = None) ->
         ax.plot([x - 0.38, x + 0.38], [start, start], color="0.3", linewidth=1.2)
     ax.set_xticks(place, [literal(name) for name in reports])
     ax.set(ylabel="loss (line: before search)")
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
     return ax
 
 
