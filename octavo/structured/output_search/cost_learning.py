@@ -86,10 +86,8 @@ def _pairs(kept: np.ndarray, losses: Floats) -> int:
 class RankLearner:
     """Passes of a rank learner over groups, with the weights and their mean."""
 
-    def __init__(
-        self, field: CostField, n_weights: int, rule: str, worst: bool = True, most: float = np.inf
-    ) -> None:
-        self.field, self.rule, self.worst, self.most = field, RULES[rule], worst, float(most)
+    def __init__(self, field: CostField, n_weights: int, rule: str, most: float = np.inf) -> None:
+        self.field, self.rule, self.most = field, RULES[rule], float(most)
         self.weights, self.drift, self.scratch = (np.zeros(n_weights) for _ in range(3))
         self.clock = 1.0
 
@@ -114,7 +112,6 @@ class RankLearner:
             self.clock,
             self.scratch,
             self.rule,
-            self.worst,
             self.most,
         )
         return int(steps)

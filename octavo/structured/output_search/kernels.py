@@ -150,18 +150,6 @@ def tuple_index(m, labels, start, tuples, arity, offset, n_labels):
     return offset[m] + index
 
 
-@njit(**_JIT)
-def unary_costs(X, start, n, weights, n_labels, out):
-    """Fill out[t, a] with the product of the cell's row and the block of label a."""
-    d = X.shape[1]
-    for t in range(n):
-        for a in range(n_labels):
-            total = 0.0
-            for k in range(d):
-                total += weights[a * d + k] * X[start + t, k]
-            out[t, a] = total
-
-
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _dot(a, b):
     total = 0.0
@@ -330,275 +318,104 @@ def difference(
 
 
 @njit(**_JIT)
+def most_violated(low, high, kept, loss, costs, rule):
+    """Return the kept and the pruned candidate whose order is violated most, or -1 and -1."""
+    best_i, best_j, most_missed = -1, -1, 0.0
+    for i in range(low, high):
+        if not kept[i]:
+            continue
+        for j in range(low, high):
+            if kept[j] or loss[j] <= loss[i]:
+                continue
+            missed = violation(costs[j - low] - costs[i - low], loss[j] - loss[i], rule)
+            if missed > most_missed:
+                best_i, best_j, most_missed = i, j, missed
+    return best_i, best_j
+
+
+# fmt: off
+@njit(**_JIT)
 def rank_groups(
-    order,
-    X,
-    n_labels,
-    group_start,
-    base_ptr,
-    base,
-    cand_ptr,
-    kept,
-    loss,
-    ptr,
-    cell,
-    label,
-    tuples,
-    arity,
-    offset,
-    member_ptr,
-    members,
-    stamps,
-    tick,
-    weights,
-    drift,
-    clock,
-    scratch,
-    rule,
-    worst,
-    most,
+    order, X, n_labels, group_start, base_ptr, base, cand_ptr, kept, loss, ptr, cell, label,
+    tuples, arity, offset, member_ptr, members, stamps, tick,
+    weights, drift, clock, scratch, rule, most,
 ):
     """Go once over groups of candidates: every kept one is to cost less than every pruned one.
 
-    With ``worst`` only the most violated pair of a group makes a step; else every pair does, one
-    after the other. Returns the clock, the tick and the number of steps.
+    The most violated pair of a group makes a step. Returns the clock, the tick and the number of
+    steps.
     """
-    longest = 0
+    longest, width, steps = 0, 0, 0
     for g in range(base_ptr.size - 1):
         longest = max(longest, base_ptr[g + 1] - base_ptr[g])
-    width = 0
     for c in range(member_ptr.size - 1):
         width = max(width, member_ptr[c + 1] - member_ptr[c])
     room = 2 * longest * (X.shape[1] + width) + 2
     indices, values = np.empty(room, np.int64), np.empty(room)
     cells = np.empty(2 * longest, np.int64)
-    steps = 0
     for g in order:
-        start, n = group_start[g], base_ptr[g + 1] - base_ptr[g]
+        start, low, high = group_start[g], cand_ptr[g], cand_ptr[g + 1]
         labels = base[base_ptr[g] : base_ptr[g + 1]]
-        work, one, two = labels.copy(), labels.copy(), labels.copy()
-        low, high = cand_ptr[g], cand_ptr[g + 1]
-        table = unary_table(X, start, n, weights, n_labels)
+        work = labels.copy()
+        table = unary_table(X, start, labels.size, weights, n_labels)
         costs = np.empty(high - low)
         for i in range(low, high):
             tick += 1
             costs[i - low] = one_change(
-                labels,
-                work,
-                start,
-                cell,
-                label,
-                ptr[i],
-                ptr[i + 1],
-                table,
-                weights,
-                tuples,
-                arity,
-                offset,
-                member_ptr,
-                members,
-                stamps,
-                tick,
+                labels, work, start, cell, label, ptr[i], ptr[i + 1], table, weights,
+                tuples, arity, offset, member_ptr, members, stamps, tick,
             )
-        best_i, best_j, most_missed = -1, -1, 0.0
-        for i in range(low, high):
-            if not kept[i]:
-                continue
-            for j in range(low, high):
-                if kept[j] or loss[j] <= loss[i]:
-                    continue
-                if not worst:
-                    clock += 1.0
-                gap = loss[j] - loss[i]
-                missed = violation(costs[j - low] - costs[i - low], gap, rule)
-                if missed <= 0.0:
-                    continue
-                if worst:
-                    if missed > most_missed:
-                        best_i, best_j, most_missed = i, j, missed
-                    continue
-                # An earlier step of this group may have moved the costs: look again.
-                for k in (i, j):
-                    tick += 1
-                    costs[k - low] = one_change(
-                        labels,
-                        work,
-                        start,
-                        cell,
-                        label,
-                        ptr[k],
-                        ptr[k + 1],
-                        table,
-                        weights,
-                        tuples,
-                        arity,
-                        offset,
-                        member_ptr,
-                        members,
-                        stamps,
-                        tick,
-                    )
-                if violation(costs[j - low] - costs[i - low], gap, rule) <= 0.0:
-                    continue
-                tick += 1
-                used = _pair_step(
-                    i,
-                    j,
-                    labels,
-                    one,
-                    two,
-                    start,
-                    X,
-                    n_labels,
-                    ptr,
-                    cell,
-                    label,
-                    cells,
-                    tuples,
-                    arity,
-                    offset,
-                    member_ptr,
-                    members,
-                    stamps,
-                    tick,
-                    indices,
-                    values,
-                    weights,
-                    drift,
-                    clock,
-                    scratch,
-                    gap,
-                    rule,
-                    table,
-                    most,
-                )
-                steps += used
-                if used > 0:
-                    for k in (i, j):
-                        tick += 1
-                        costs[k - low] = one_change(
-                            labels,
-                            work,
-                            start,
-                            cell,
-                            label,
-                            ptr[k],
-                            ptr[k + 1],
-                            table,
-                            weights,
-                            tuples,
-                            arity,
-                            offset,
-                            member_ptr,
-                            members,
-                            stamps,
-                            tick,
-                        )
-        if worst:
-            clock += 1.0
-            if best_i >= 0:
-                tick += 1
-                steps += _pair_step(
-                    best_i,
-                    best_j,
-                    labels,
-                    one,
-                    two,
-                    start,
-                    X,
-                    n_labels,
-                    ptr,
-                    cell,
-                    label,
-                    cells,
-                    tuples,
-                    arity,
-                    offset,
-                    member_ptr,
-                    members,
-                    stamps,
-                    tick,
-                    indices,
-                    values,
-                    weights,
-                    drift,
-                    clock,
-                    scratch,
-                    loss[best_j] - loss[best_i],
-                    rule,
-                    table,
-                    most,
-                )
+        i, j = most_violated(low, high, kept, loss, costs, rule)
+        if i >= 0:
+            one, n = labels.copy(), 0
+            for k in range(ptr[i], ptr[i + 1]):
+                one[cell[k]] = label[k]
+                cells[n] = cell[k]
+                n += 1
+            for k in range(ptr[j], ptr[j + 1]):
+                work[cell[k]] = label[k]
+                cells[n] = cell[k]
+                n += 1
+            tick += 1
+            size = difference(
+                one, work, start, X, n_labels, cells, n,
+                tuples, arity, offset, member_ptr, members, stamps, tick, indices, values,
+            )
+            gap = loss[j] - loss[i]
+            step = ranked_step(
+                weights, drift, clock, indices, values, size, scratch, gap, rule, most
+            )
+            steps += 1 if step > 0.0 else 0
+        clock += 1.0
     return clock, tick, steps
 
 
-@njit(**_JIT)
-def _pair_step(
-    i,
-    j,
-    labels,
-    one,
-    two,
-    start,
-    X,
-    n_labels,
-    ptr,
-    cell,
-    label,
-    cells,
-    tuples,
-    arity,
-    offset,
-    member_ptr,
-    members,
-    stamps,
-    tick,
-    indices,
-    values,
-    weights,
-    drift,
-    clock,
-    scratch,
-    gap,
-    rule,
-    table,
-    most,
-):
-    """Step along the difference of two candidates and refresh the costs of the labels in it."""
-    n = 0
-    for k in range(ptr[i], ptr[i + 1]):
-        one[cell[k]] = label[k]
-        cells[n] = cell[k]
-        n += 1
-    for k in range(ptr[j], ptr[j + 1]):
-        two[cell[k]] = label[k]
-        cells[n] = cell[k]
-        n += 1
-    size = difference(
-        one,
-        two,
-        start,
-        X,
-        n_labels,
-        cells,
-        n,
-        tuples,
-        arity,
-        offset,
-        member_ptr,
-        members,
-        stamps,
-        tick,
-        indices,
-        values,
+def _warmup() -> None:
+    one, none = np.zeros(1, np.int64), np.zeros((0, 1, 1))
+    labels, slots = np.zeros(2, np.int64), np.array([[-1], [0]])
+    forced, unary, hist = np.zeros(2, np.bool_), np.zeros((2, 2)), np.zeros((1, 3, 2))
+    classifier = (slots, unary, hist, none)
+    start, allowed = one[0], np.ones((2, 2), np.bool_)
+    runs = (
+        np.array([[0, 1]]), np.array([2]), np.array([2]), np.array([0, 1, 2]), np.array([0, 0]),
     )
-    step = ranked_step(weights, drift, clock, indices, values, size, scratch, gap, rule, most)
-    for k in range(n):
-        c = cells[k]
-        if step > 0.0 and one[c] != two[c]:
-            unary_column(X, start, labels.size, weights, one[c], table)
-            unary_column(X, start, labels.size, weights, two[c], table)
-    for k in range(n):
-        one[cells[k]] = labels[cells[k]]
-        two[cells[k]] = labels[cells[k]]
-    return 1 if step > 0.0 else 0
+    roll_out(labels, forced, start, *classifier)
+    imitation_errors(labels, start, *classifier)
+    top_labels(labels, start, *classifier, 1, allowed)
+    found = expand(labels, forced, start, slots, np.ones(2, np.int64), unary, hist, none,
+                   allowed, True)
+    X, weights, stamps = np.ones((2, 1)), np.zeros(6), np.full(3, -1)
+    table = unary_table(X, start, 2, weights, 2)
+    full_cost(labels, start, table, weights, *runs)
+    cost_changes(labels, start, *found, table, weights, *runs, stamps, 1)
+    difference(labels, labels, start, X, 2, one, 1, *runs, stamps, 9, np.zeros(9, np.int64),
+               np.zeros(9))
+    difference(labels, labels, 0, X, 2, one, 1, *runs, stamps, 9, np.zeros(9, np.int64),
+               np.zeros(9))
+    groups = (
+        one, np.array([0, 2]), labels, np.array([0, found[0].size - 1]),
+        np.zeros(found[0].size - 1, np.bool_), np.zeros(found[0].size - 1), *found,
+    )
+    rank_groups(one, X, 2, *groups, *runs, stamps, 20, weights, weights.copy(), 1.0,
+                weights.copy(), 0, np.inf)
+# fmt: on

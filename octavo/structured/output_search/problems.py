@@ -163,12 +163,16 @@ class OracleSearch(NamedTuple):
     trajectory: list[tuple[Any, ...]]
 
 
-def _roll(problem: Any, x: Any, policy: Callable[[Any], Any], forced: dict[int, Any]) -> tuple:
+def _roll(
+    problem: Any, x: Any, policy: Callable[[Any], Any], forced: dict[int, Any], n: int
+) -> tuple:
     """Return the actions of a policy where some are forced: h[D](x)."""
     node = problem.initial(x)
     taken: list[Any] = []
     while not problem.is_terminal(node):
         i = len(taken)
+        if i == n:
+            raise ValueError(f"y_true has {n} actions, but the problem goes on after as many.")
         if i in forced:
             action = forced[i]
         else:
@@ -257,7 +261,7 @@ def oracle_search(
     act = policy or (lambda node: problem.actions(node)[0])
     truth = tuple(y_true)
     price = loss or (lambda a, b: float(sum(p != q for p, q in zip(a, b))))
-    first = _roll(problem, x, act, {})
+    first = _roll(problem, x, act, {}, len(truth))
     if len(first) != len(truth):
         raise ValueError(f"y_true has {len(truth)} actions, but the problem takes {len(first)}.")
 
@@ -272,7 +276,9 @@ def oracle_search(
                     found.append(((*output[:i], action, *output[i + 1 :]), ()))
                     continue
                 more = {**dict(forced), i: action}
-                found.append((_roll(problem, x, act, more), tuple(sorted(more.items()))))
+                found.append(
+                    (_roll(problem, x, act, more, len(truth)), tuple(sorted(more.items())))
+                )
         return found
 
     walk = _Walk(
