@@ -347,9 +347,11 @@ class _Walk:
                         continue
                     met.add(name)
                 fresh.append((self._price(state), state))
-        pool = sorted(rest + fresh, key=lambda pair: pair[0])
-        self.beam, pruned = pool[: self.width], pool[self.width :]
-        self._decide(self.beam, pruned)  # pruning
+        pool = rest + fresh
+        ranked = sorted(range(len(pool)), key=lambda k: pool[k][0])
+        self.beam = [pool[k] for k in ranked[: self.width]]
+        kept, pruned = sorted(ranked[: self.width]), sorted(ranked[self.width :])
+        self._decide([pool[k] for k in kept], [pool[k] for k in pruned])  # pruning
         if self.skip:  # what greedy search did not follow stays a candidate
             self.seen = met if self.width > 1 else self.seen | {self.key(s) for _, s in self.beam}
         if fresh:
@@ -402,7 +404,7 @@ def ranking_constraints(
     >>> tree = {1: [2, 3, 4], 3: [8, 9, 10]}
     >>> losses = {1: 5, 2: 4, 3: 1, 4: 3, 8: 6, 9: 7, 10: 2}
     >>> ranking_constraints(lambda s: tree.get(s, []), losses.get, 1, 2)
-    [(3, 4), (3, 2), (3, 1), (10, 8), (10, 9), (3, 10)]
+    [(3, 2), (3, 4), (3, 1), (10, 8), (10, 9), (3, 10)]
     """
     if beam_width < 1 or n_steps < 0:
         raise ValueError(
