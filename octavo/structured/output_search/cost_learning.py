@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.streams.rank_steps import RULES
-from octavo.structured.output_search.evaluation import CostField
+from octavo.structured.output_search.evaluation import CostField, HammingEvaluation
 from octavo.structured.output_search.kernels import difference, rank_groups
 from octavo.structured.output_search.procedures import OutputSearch, step_budget
 from octavo.structured.output_search.rollouts import Training
@@ -204,15 +204,27 @@ class Imitation:
     ) -> None:
         self.training, self.rng, self.search, self.n_steps = training, rng, search, n_steps
 
-    def _random(self, labels: Ints, found: Successors) -> Floats:
-        return self.rng.uniform(size=len(found))
+    def _ties(self, q: int) -> Callable[[Ints, Successors], Floats]:
+        """Return what orders candidates of equal loss: chance.
+
+        Losses other than Hamming have plateaus; there fewer wrong labels come first, or the
+        search would wander.
+        """
+        wrong = HammingEvaluation(self.training.truth(q))
+        plain = self.training.loss.loss == "hamming"
+
+        def order(labels: Ints, found: Successors) -> Floats:
+            chance = self.rng.uniform(size=len(found))
+            return chance if plain else chance + wrong.of_successors(labels, 0.0, found)
+
+        return order
 
     def examples(self, structures: Iterable[int], weights: Floats | None = None) -> RankingExamples:
         """Return what the loss-guided search decides (Algorithm 2); weights break ties."""
         training, examples = self.training, RankingExamples()
         starts = training.cells.starts
         for q in structures:
-            ties: Any = self._random
+            ties: Any = self._ties(q)
             if weights is not None:
                 ties = _CostTies(training.field, q, weights)
             run = OutputSearch(training.space, q, training.expert(q), *self.search, ties=ties)
@@ -228,7 +240,7 @@ class Imitation:
             expert, record = training.expert(q), examples.recorder(starts[q])
             guide = training.field.evaluation(q, weights)
             run = OutputSearch(training.space, q, guide, *self.search)
-            advice = OutputSearch(training.space, q, expert, *self.search, ties=self._random)
+            advice = OutputSearch(training.space, q, expert, *self.search, ties=self._ties(q))
             for _ in range(step_budget(self.n_steps, int(starts[q + 1] - starts[q]))):
                 # The expert decides in the memory that the learned search is in.
                 advice.beam = [node._replace(value=expert.of(node.labels)) for node in run.beam]

@@ -92,8 +92,9 @@ class OutputSpaceSearchClassifier(CallbackSupportMixin, ClassifierMixin, SoundEs
         than those; 0 for one classifier that has seen them all, as in the paper. "auto" is 5
         up to 2,000 structures, else 0.
     tie_break : {"random", "cost"}, default="random"
-        How the loss-guided search chooses among equal losses: at random, or by the cost learned
-        so far, with trajectories made anew in every pass.
+        How the loss-guided search chooses among equal losses: at random (for other losses than
+        "hamming", among those with the fewest wrong labels), or by the cost learned so far, with
+        trajectories made anew in every pass.
     validation_fraction : float, default=0.1
         Share of structures held out to choose the number of passes, and the round of "dagger".
     random_state : int, RandomState instance or None, default=None
