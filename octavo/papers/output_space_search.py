@@ -365,7 +365,7 @@ def handwriting_large(run: Run) -> float:
     )
     if not run.full:
         run.note("a fortieth of the training words")
-    options = {} if run.full else {"n_epochs": 5, "cv_rollouts": 0}
+    options: dict[str, Any] = {} if run.full else {"n_epochs": 5, "cv_rollouts": 0}
     model = structured.OutputSpaceSearchClassifier(random_state=0, **options)
     model.fit(X, y, lengths)
     return 100 * float(np.mean(model.predict(Xt, lengths=test) == yt))
