@@ -797,6 +797,33 @@ PROBLEMS = (
         "sequence/plot_crf_high_order_crf",
     ),
     Problem(
+        "any-loss-outputs",
+        "Label sequences or grids under any loss, or within a time budget",
+        (
+            "`OutputSpaceSearchClassifier` starts from a classifier's own output, tries "
+            "corrections and picks by a learned cost of any order, within a step or time budget.",
+            "`HCSearchClassifier` has one function to guide the search and another to choose; "
+            "`search_report` tells which of the two to improve.",
+            "`RecurrentClassifier` labels cell after cell, without search.",
+        ),
+        "`ClassifierChain` for a fixed number of labels; nothing for sequences.",
+        (
+            "structured prediction",
+            "structured output",
+            "f1 loss",
+            "anytime prediction",
+            "limited discrepancy search",
+            "beam search",
+            "grid labelling",
+            "image patches",
+            "handwriting recognition",
+            "imitation learning",
+            "dagger",
+            "searn",
+        ),
+        "structured/plot_output_search",
+    ),
+    Problem(
         "sequence-clusters",
         "Group sequences, or models of them",
         (

@@ -122,6 +122,8 @@ from octavo.data.sequence.motions import make_oscillator_styles as make_oscillat
 from octavo.data.sequence.proteins import ProteinHMM as ProteinHMM
 from octavo.data.sequence.proteins import protein_structure_hmm as protein_structure_hmm
 from octavo.data.structured.label_chains import make_label_chain as make_label_chain
+from octavo.data.structured.output_search import make_label_grids as make_label_grids
+from octavo.data.structured.output_search import make_tagged_chunks as make_tagged_chunks
 from octavo.data.survival.hearts import HeartCohort as HeartCohort
 from octavo.data.survival.hearts import SimulatedECG as SimulatedECG
 from octavo.data.survival.hearts import make_ecg as make_ecg

@@ -305,6 +305,10 @@ from octavo.plot.structured.label_trees import plot_certified_share as plot_cert
 from octavo.plot.structured.label_trees import plot_label_graph as plot_label_graph
 from octavo.plot.structured.label_trees import plot_label_losses as plot_label_losses
 from octavo.plot.structured.label_trees import plot_tree_gaps as plot_tree_gaps
+from octavo.plot.structured.output_search import plot_anytime_curves as plot_anytime_curves
+from octavo.plot.structured.output_search import plot_classifier_errors as plot_classifier_errors
+from octavo.plot.structured.output_search import plot_search_losses as plot_search_losses
+from octavo.plot.structured.output_search import plot_search_trajectory as plot_search_trajectory
 from octavo.plot.survival.classical import plot_risk_groups as plot_risk_groups
 from octavo.plot.survival.classical import plot_time_roc as plot_time_roc
 from octavo.plot.survival.minlip import plot_predicted_survival as plot_predicted_survival

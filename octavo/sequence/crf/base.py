@@ -14,6 +14,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.engine.chains.label_sequences import LabelStack, object_array, stack_labels
 from octavo.engine.chains.sequences import split_sequences
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.progress import FitProgress
@@ -21,7 +22,6 @@ from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.sequence.crf.field_training import Trained, fit_likelihood, fit_margin, prior_sigmas
 from octavo.sequence.crf.label_grammar import LabelGrammar
-from octavo.sequence.crf.label_sequences import LabelStack, object_array, stack_labels
 from octavo.sequence.crf.pattern_automaton import BoundaryLabel, Pattern, observed_patterns
 from octavo.sequence.crf.sequence_features import Table, read_table
 

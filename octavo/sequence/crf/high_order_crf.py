@@ -22,12 +22,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
+from octavo.engine.chains.label_sequences import classes_of, encode_labels
 from octavo.engine.chains.sequences import split_sequences
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import fit_context
 from octavo.sequence.crf.base import PatternModel, labels_of, match_labels
 from octavo.sequence.crf.chain_field import ChainData, ChainField
-from octavo.sequence.crf.label_sequences import classes_of, encode_labels
 from octavo.sequence.crf.pattern_automaton import Pattern
 from octavo.sequence.crf.sequence_features import read_table
 

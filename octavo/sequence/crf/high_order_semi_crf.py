@@ -23,11 +23,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
+from octavo.engine.chains.label_sequences import classes_of
 from octavo.engine.chains.segments import Segmentations
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.sequence.crf.base import PatternModel
-from octavo.sequence.crf.label_sequences import classes_of
 from octavo.sequence.crf.pattern_automaton import Pattern
 from octavo.sequence.crf.segment_field import SegmentData, SegmentField, occupancy
 from octavo.sequence.crf.segment_labels import (

@@ -22,14 +22,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from octavo.engine.compilation.kernel_cache import njit
-from octavo.engine.estimators.checked import checked
-from octavo.sequence.crf.label_sequences import (
+from octavo.engine.chains.label_sequences import (
     classes_of,
     encode_labels,
     object_array,
     stack_labels,
 )
+from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.estimators.checked import checked
 
 __all__ = ["BoundaryLabel", "PatternAutomaton", "observed_patterns"]
 

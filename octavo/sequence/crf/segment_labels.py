@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from octavo.engine.estimators.arrays import Ints
-from octavo.engine.estimators.checked import checked
-from octavo.engine.estimators.sklearn_door import fit_context
-from octavo.engine.estimators.sound import SoundEstimator
-from octavo.sequence.crf.label_sequences import (
+from octavo.engine.chains.label_sequences import (
     LabelStack,
     classes_of,
     encode_labels,
     object_array,
     stack_labels,
 )
+from octavo.engine.estimators.arrays import Ints
+from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.sklearn_door import fit_context
+from octavo.engine.estimators.sound import SoundEstimator
 
 __all__ = [
     "EndMarkEncoder",

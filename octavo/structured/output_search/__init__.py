@@ -1,0 +1,1 @@
+"""Search in the space of complete outputs, guided by a learned cost."""
