@@ -17,7 +17,11 @@ PAPER = Paper(
     authors="A. Wilson, A. Fern and P. Tadepalli",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=("divergence-bounds-returns", "weighing-a-bad-simulator"),
+    headlines=(
+        "divergence-bounds-returns",
+        "weighing-a-bad-simulator",
+        "model-balances-the-pole",
+    ),
     tables={
         "Table 1": "[features of the domains: they are those of the simulators]",
         "Figure 3": "residuals-mend-the-simulator",

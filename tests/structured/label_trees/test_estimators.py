@@ -131,8 +131,9 @@ def test_planted_pairs_are_found_and_need_the_constant():
         model = SpanningTreeMultiLabel(C=0.1, intercept_scaling=constant, random_state=0)
         model.fit(X, Y)
         found[constant] = roc_auc_score(true[pairs], model.edge_weights_[pairs])
-    assert found[1.0] > 0.95
-    assert found[0.0] < 0.75
+    # Without any relation the area has mean 1/2 and deviation √(46 / (12 · 9 · 36)) = 0.11.
+    assert found[1.0] > 0.5 + 4 * 0.11
+    assert found[0.0] < 0.5 + 2.5 * 0.11
 
 
 def test_max_marginals_are_those_of_enumeration():
