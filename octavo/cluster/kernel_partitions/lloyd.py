@@ -1,4 +1,4 @@
-"""Lloyd's iteration in the feature space of a kernel.
+"""Lloyd's iteration in the feature space of a kernel, and moves of single rows after it.
 
 §6.1.1: k-means maximises Σ_j (1/l_j) 1ᵀK_jj 1, the sum over clusters j with l_j rows of the entries
 of the Gram matrix between their rows. With a one-hot matrix H of memberships, K H holds all sums
@@ -112,15 +112,64 @@ def lloyd(K: Floats, labels: Indices, n_clusters: int, *, max_iter: int, tol: fl
         labels, n_iter = better, n_iter + 1
 
 
+def single_moves(K: Floats, start: Partition, n_clusters: int, max_moves: int) -> Partition:
+    """Move one row at a time, the one that gains most, until no such move raises the objective.
+
+    Lloyd's iteration compares a row with means that the row itself is part of, so with clusters of
+    few rows it stops early; here every gain is exact (Hartigan 1975).
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Gram matrix.
+    start : Partition
+        Where Lloyd's iteration ended.
+    n_clusters : int
+        Number of clusters; none becomes empty.
+    max_moves : int
+        Most moves.
+
+    Returns
+    -------
+    Partition
+        With a cohesion that is no smaller.
+    """
+    labels, rows, diagonal = start.labels.copy(), np.arange(len(K)), np.diagonal(K)
+    sums = K @ _onehot(labels, n_clusters)
+    sizes = np.bincount(labels, minlength=n_clusters).astype(np.float64)
+    within = np.bincount(labels, sums[rows, labels], minlength=n_clusters).astype(np.float64)
+    cohesion = float((within / sizes).sum())
+    for _ in range(max_moves):
+        own, size = sums[rows, labels], sizes[labels]
+        left = (within[labels] - 2.0 * own + diagonal) / np.maximum(size - 1.0, 1.0)
+        loss = within[labels] / size - left
+        joined = (within + 2.0 * sums + diagonal[:, None]) / (sizes + 1.0) - within / sizes
+        gain = joined - loss[:, None]
+        gain[rows, labels] = -np.inf
+        gain[size < 2.0] = -np.inf
+        i, b = np.unravel_index(int(np.argmax(gain)), gain.shape)
+        if not gain[i, b] > 1e-12 * abs(cohesion):
+            break
+        a = labels[i]
+        within[a] -= 2.0 * sums[i, a] - diagonal[i]
+        within[b] += 2.0 * sums[i, b] + diagonal[i]
+        sums[:, a] -= K[i]
+        sums[:, b] += K[i]
+        sizes[a], sizes[b], labels[i] = sizes[a] - 1.0, sizes[b] + 1.0, b
+        cohesion = float((within / sizes).sum())
+    return start._replace(labels=labels, cohesion=max(cohesion, start.cohesion))
+
+
 def best_partition(K: Floats, n_clusters: int, rng, *, max_iter: int, tol: float) -> Partition:
-    """Return where Lloyd's iteration ends from one k-means++ start."""
+    """Return where Lloyd's iteration and single moves end from one k-means++ start."""
     seeds = seed_rows(K, n_clusters, rng)
     diagonal = np.diagonal(K)
     apart = diagonal[seeds] - 2.0 * K[:, seeds]
     labels = apart.argmin(axis=1)
     labels[seeds] = np.arange(n_clusters)  # equal rows may share a nearest seed
     labels = _refill(labels, diagonal + apart.min(axis=1), n_clusters)
-    return lloyd(K, labels, n_clusters, max_iter=max_iter, tol=tol)
+    settled = lloyd(K, labels, n_clusters, max_iter=max_iter, tol=tol)
+    return single_moves(K, settled, n_clusters, max_iter) if settled.converged else settled
 
 
 def top_eigenvalues(K: Floats, n_values: int) -> Floats:
