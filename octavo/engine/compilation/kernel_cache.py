@@ -319,6 +319,17 @@ def _names_itself(function: Any) -> bool:
     return function.__name__ in function.__code__.co_names
 
 
+def _plain_integer(kind: Any) -> Any:
+    """Return the type of an argument without its value, where that is a whole number.
+
+    A number that is written out in a call would make the compiler build the kernel once more for
+    that number; True, False and None stay, because branches that depend on them are dropped.
+    """
+    if isinstance(kind, numba.types.IntegerLiteral):
+        return numba.types.unliteral(kind)
+    return kind
+
+
 def _compile_bare_for_kernels(dispatcher: Any, options: dict[str, Any]) -> None:
     """Let kernels that call this one compile it without what only Python needs.
 
@@ -328,5 +339,9 @@ def _compile_bare_for_kernels(dispatcher: Any, options: dict[str, Any]) -> None:
     """
     bare_options = {**options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     bare: Any = numba.njit(**bare_options)(dispatcher.py_func)
-    dispatcher.get_call_template = bare.get_call_template
+
+    def call_template(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        return bare.get_call_template(tuple(map(_plain_integer, args)), kws)
+
+    dispatcher.get_call_template = call_template
     dispatcher.get_overload = bare.get_overload

@@ -173,3 +173,17 @@ def test_a_kernel_that_kernels_call_can_still_be_called_from_python():
     assert factorial_of_twice(1) == 24
     assert factorial(5) == 120
     assert add_step(1) == 4
+
+
+def test_a_number_written_out_in_a_call_does_not_compile_a_kernel_again():
+    @njit
+    def inner(x, k):
+        return x + k
+
+    @njit
+    def outer(x, k):
+        return inner(x, k) + inner(x, 1) + inner(x, 2)
+
+    assert outer(10, 3) == 36
+    (signature,) = inner.get_overload.__self__.signatures  # one, for any whole number
+    assert "Literal" not in str(signature)
