@@ -112,6 +112,7 @@ from octavo.data.sequence.high_order_markov import make_high_order_markov as mak
 from octavo.data.sequence.hmms import make_hmm_sequences as make_hmm_sequences
 from octavo.data.sequence.proteins import ProteinHMM as ProteinHMM
 from octavo.data.sequence.proteins import protein_structure_hmm as protein_structure_hmm
+from octavo.data.structured.reordering_corpus import make_reordering_corpus as make_reordering_corpus
 from octavo.data.survival.hearts import HeartCohort as HeartCohort
 from octavo.data.survival.hearts import SimulatedECG as SimulatedECG
 from octavo.data.survival.hearts import make_ecg as make_ecg

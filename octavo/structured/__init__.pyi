@@ -1,4 +1,21 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.structured.margins.aligner import IBMAligner as IBMAligner
 from octavo.structured.margins.class_distance import class_distance_from_tree as class_distance_from_tree
 from octavo.structured.margins.class_distance import ordinal_class_distance as ordinal_class_distance
 from octavo.structured.margins.classifier import StructuredMarginClassifier as StructuredMarginClassifier
+from octavo.structured.margins.costs import reordering_cost as reordering_cost
+from octavo.structured.margins.decoder import Translation as Translation
+from octavo.structured.margins.decoder import beam_decode as beam_decode
+from octavo.structured.margins.decoder import bigram_language_model as bigram_language_model
+from octavo.structured.margins.decoder import phrase_table as phrase_table
+from octavo.structured.margins.features import PhraseInContext as PhraseInContext
+from octavo.structured.margins.features import phrase_examples as phrase_examples
+from octavo.structured.margins.features import phrase_features as phrase_features
+from octavo.structured.margins.lexicalized import LexicalizedReordering as LexicalizedReordering
+from octavo.structured.margins.phrases import PhrasePair as PhrasePair
+from octavo.structured.margins.phrases import extract_phrase_pairs as extract_phrase_pairs
+from octavo.structured.margins.phrases import orientation as orientation
+from octavo.structured.margins.phrases import read_pharaoh as read_pharaoh
+from octavo.structured.margins.phrases import reordering_distances as reordering_distances
+from octavo.structured.margins.regression import MaximumMarginRegression as MaximumMarginRegression
+from octavo.structured.margins.reordering_model import PhraseReorderingModel as PhraseReorderingModel

@@ -18,12 +18,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.doubles import check_finite_result, check_squares
 from octavo.engine.estimators.progress import FitProgress
-from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
+from octavo.engine.estimators.sklearn_door import (
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+)
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.structured.margins.class_distance import NAMED, settle_class_distance
@@ -66,7 +71,8 @@ default="uniform"
     eta : float, default=0.1
         Step of "psl".
     max_iter : int, default=50
-        Most passes over the rows; most rounds of 100 steps of "extragradient".
+        Most passes over the rows of "psl"; most rounds of the others, five passes of "sdca" or 100
+        steps of "extragradient".
     tol : float, default=1e-4
         Duality gap to stop at, relative to the objective; for "psl" what the held-out price must
         fall by within five passes.
@@ -133,7 +139,7 @@ default="uniform"
     >>> model = StructuredMarginClassifier("ordinal", solver="sdca", alpha=0.01, random_state=0)
     >>> model.fit(scale(X), y).score(scale(X), y) > 0.8
     True
-    >>> bool(model.duality_gap_ < 1e-4 * model.objective_)
+    >>> bool(model.duality_gap_ <= 1e-4 * model.objective_)
     True
     """
 
@@ -249,7 +255,7 @@ default="uniform"
         return checked
 
     def _sizes(self, X: Any, sample_weight: Any) -> np.ndarray:
-        sizes = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        sizes = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not sizes.sum() > 0.0:
             raise ValueError("Sample weights must not all be zero.")
         return sizes
@@ -375,7 +381,11 @@ default="uniform"
         first = not hasattr(self, "_learner")
         if first and classes is None:
             raise ValueError("All classes must be passed on the first call to partial_fit.")
-        if not first and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        if (
+            not first
+            and classes is not None
+            and not np.array_equal(np.unique(classes), self.classes_)
+        ):
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
                 f"{self.classes_!r}."

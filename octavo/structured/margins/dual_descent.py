@@ -17,6 +17,8 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.streams.passes import Rows, as_rows, locked
 from octavo.structured.margins.margin_steps import dual_pass, dual_weights, loss_sum, row_norms
 
+PASSES = 5  # over the rows between two looks at the gap
+
 
 class MarginProblem(NamedTuple):
     """Rows as compiled code reads them, classes by number, weights of rows, prices."""
@@ -72,7 +74,7 @@ def penalized_margin(
     random: np.random.RandomState,
     on_pass: Callable[[], bool],
 ) -> MarginSolution:
-    """Pass over the rows until the duality gap is closed.
+    """Take rounds of five passes over the rows until the duality gap is closed.
 
     Parameters
     ----------
@@ -81,13 +83,13 @@ def penalized_margin(
     alpha : float
         λ, positive.
     max_iter : int
-        Most passes.
+        Most rounds.
     tol : float
         Gap to stop at, relative to the objective.
     random : RandomState
         Orders the visits.
     on_pass : callable
-        Called after each pass; ends the search by returning True.
+        Called after each round; ends the search by returning True.
 
     Returns
     -------
@@ -110,17 +112,19 @@ def penalized_margin(
     bound = 0.0  # of the dual variables that say nothing
     prices, start = problem.distance[problem.codes], problem.start / total
     for _ in range(max_iter):
-        dual_pass(
-            problem.rows,
-            locked(random.permutation(n)),
-            problem.codes,
-            problem.row_weights,
-            norms,
-            problem.distance,
-            strength,
-            weights,
-            mu,
-        )
+        for _ in range(PASSES):
+            order = locked(random.permutation(n))
+            dual_pass(
+                problem.rows,
+                order,
+                problem.codes,
+                problem.row_weights,
+                norms,
+                problem.distance,
+                strength,
+                weights,
+                mu,
+            )
         dual_weights(problem.rows, problem.codes, problem.row_weights, strength, mu, weights)
         penalty = 0.5 * alpha * float(weights @ weights)
         hinge = loss_sum(

@@ -42,9 +42,7 @@ def _dearest(price, scores):
 
 
 @njit(**JIT)
-def perceptron_pass(
-    rows, order, codes, row_weights, distance, eta, shrink, weights, drift, clock
-):
+def perceptron_pass(rows, order, codes, row_weights, distance, eta, shrink, weights, drift, clock):
     """Visit rows once (Table 2); return the weighted sum of the losses met, and the steps taken."""
     rows = borrowed_rows(rows)
     n_classes = distance.shape[0]

@@ -9,8 +9,8 @@ slow spiral of a saddle point converge fast; the first steps of w and μ are bal
 their sets.
 
 References: Ni, Saunders, Szedmak and Niranjan (2011), JMLR 12, eq. (6) and Appendix A; D. Applegate
-et al. (2021), "Practical large-scale linear programming using primal-dual hybrid gradient", NeurIPS,
-for the new starts.
+et al. (2021), "Practical large-scale linear programming using primal-dual hybrid gradient",
+NeurIPS, for the new starts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STEPS = 100  # extragradient steps between two looks at the gap
 
 
 class SaddleTerms(NamedTuple):
-    """What the saddle function is made of: a radius (0: none), a penalty, the size of the losses."""
+    """What the saddle function is made of: a radius (0: none), a penalty, the weight of losses."""
 
     problem: MarginProblem
     own: Floats
@@ -205,8 +205,10 @@ def _spread(terms: SaddleTerms) -> float:
     """Return the first guess of how far w moves for each unit of μ."""
     n, n_classes = terms.own.shape
     lengths = np.sqrt(_squares(terms.problem.X))
-    size = terms.radius * np.sqrt(n_classes) if terms.radius > 0.0 else 1.0 / max(
-        float(lengths.mean()), 1e-300
+    size = (
+        terms.radius * np.sqrt(n_classes)
+        if terms.radius > 0.0
+        else 1.0 / max(float(lengths.mean()), 1e-300)
     )
     return float(size / np.sqrt(n))
 
