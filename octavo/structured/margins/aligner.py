@@ -46,7 +46,7 @@ class _Tables(NamedTuple):
 
 
 def _jump_matrix(tables: _Tables, n: int) -> Floats:
-    """Return p(i | i') of the HMM over n words, then n copies of the empty word that remember i'."""
+    """Return p(i | i') of the HMM: n words, then n empty words that remember i'."""
     middle = len(tables.jumps) // 2
     steps = np.arange(n)[None, :] - np.arange(n)[:, None]
     jump = tables.jumps[np.clip(steps + middle, 0, len(tables.jumps) - 1)]

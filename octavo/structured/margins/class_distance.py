@@ -1,4 +1,4 @@
-"""What it costs to confuse two classes: equal prices, prices by rank, prices from a tree of classes.
+"""What it costs to confuse two classes: equal prices, prices by rank, prices from a tree.
 
 Reference: Y. Ni, C. Saunders, S. Szedmak and M. Niranjan (2011), "Exploitation of Machine Learning
 Techniques in Modelling Phrase Movements for Machine Translation", Journal of Machine Learning

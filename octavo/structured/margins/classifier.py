@@ -342,12 +342,12 @@ default="uniform"
             f"a single step of eta={self.eta:g} moves scores by {step:.3g} prices, so that margins "
             "mean nothing"
             if step > STEEP
-            else f"all steps of eta={self.eta:g} together move scores by {all_steps:.3g} prices, so "
-            "that no margin is reached"
+            else f"all steps of eta={self.eta:g} together move scores by {all_steps:.3g} prices, "
+            "so that no margin is reached"
         )
         warnings.warn(
-            f"Rows have lengths of about {np.sqrt(typical):.3g}: {wrong}. Scale X so that rows have "
-            f"lengths of about 1, or set eta to about {1.0 / typical:.3g}.",
+            f"Rows have lengths of about {np.sqrt(typical):.3g}: {wrong}. Scale X so that rows "
+            f"have lengths of about 1, or set eta to about {1.0 / typical:.3g}.",
             UserWarning,
             stacklevel=6,
         )

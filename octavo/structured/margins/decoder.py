@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,7 +105,7 @@ def bigram_language_model(targets: Any, smoothing: float = 0.1) -> Callable[[str
     vocabulary = {"</s>"}
     for sentence in targets:
         words = ["<s>", *words_of(sentence), "</s>"]
-        pairs.update(zip(words, words[1:]))
+        pairs.update(pairwise(words))
         befores.update(words[:-1])
         vocabulary.update(words[1:])
     size = float(len(vocabulary) + 1)
@@ -235,7 +236,7 @@ class _Scorer:
         if self.language_model is None:
             return 0.0
         chain = [before[-1] if before else "<s>", *phrase, *(["</s>"] if ends else [])]
-        return float(sum(self.language_model(a, b) for a, b in zip(chain, chain[1:])))
+        return float(sum(self.language_model(a, b) for a, b in pairwise(chain)))
 
 
 def _extended(

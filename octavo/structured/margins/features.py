@@ -193,7 +193,8 @@ def checked_examples(examples: Any) -> list[PhraseInContext]:
     for number, example in enumerate(examples):
         if not hasattr(example, "__len__") or len(example) != 3:
             raise ValueError(
-                f"Entry {number} must be (source words, target words, phrase pair), got {example!r}."
+                f"Entry {number} must be (source words, target words, phrase pair), got "
+                f"{example!r}."
             )
         source, target, pair = words_of(example[0]), words_of(example[1]), spans_of(example[2])
         if pair.source[1] > len(source) or pair.target[1] > len(target):

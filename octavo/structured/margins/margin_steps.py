@@ -14,10 +14,10 @@ import numpy as np
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams.passes import (
     JIT,
+    LAG,
     ROUND,
     SCALE,
     WORD,
-    add,
     as_rows,
     axpy_strided,
     borrowed_rows,
@@ -42,6 +42,63 @@ def _dearest(price, scores):
 
 
 @njit(**JIT)
+def _three_scores(x, weights, out):
+    first, second, third = 0.0, 0.0, 0.0
+    for k in range(x.values.size):
+        j = 3 * (k if x.dense else np.int64(x.indices[k]))
+        value = x.values[k]
+        first += value * weights[j]
+        second += value * weights[j + 1]
+        third += value * weights[j + 2]
+    out[0], out[1], out[2] = first, second, third
+
+
+@njit(**JIT)
+def _five_scores(x, weights, out):
+    first, second, third, fourth, fifth = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(x.values.size):
+        j = 5 * (k if x.dense else np.int64(x.indices[k]))
+        value = x.values[k]
+        first += value * weights[j]
+        second += value * weights[j + 1]
+        third += value * weights[j + 2]
+        fourth += value * weights[j + 3]
+        fifth += value * weights[j + 4]
+    out[0], out[1], out[2], out[3], out[4] = first, second, third, fourth, fifth
+
+
+@njit(**WORD)
+def _scores(x, weights, out):
+    """Write the products of a row with all classes; sums of 3 or 5 classes stay in registers."""
+    if out.size == 5:
+        _five_scores(x, weights, out)
+    elif out.size == 3:
+        _three_scores(x, weights, out)
+    else:
+        dots(x, weights, out)
+
+
+@njit(**JIT)
+def _exchange(step, x, weights, drift, clock, n, own, rival):
+    """Add a row to one class and take it from another, in one pass; `add` of the streams twice."""
+    inner = step / clock[SCALE]
+    lagging = (clock[ROUND] - 1.0) * step - clock[LAG] * inner
+    if drift.size > 0:
+        for k in range(x.values.size):
+            j = n * (k if x.dense else np.int64(x.indices[k]))
+            change, late = inner * x.values[k], lagging * x.values[k]
+            weights[j + own] += change
+            weights[j + rival] -= change
+            drift[j + own] += late
+            drift[j + rival] -= late
+    else:
+        for k in range(x.values.size):
+            j = n * (k if x.dense else np.int64(x.indices[k]))
+            weights[j + own] += inner * x.values[k]
+            weights[j + rival] -= inner * x.values[k]
+
+
+@njit(**JIT)
 def perceptron_pass(rows, order, codes, row_weights, distance, eta, shrink, weights, drift, clock):
     """Visit rows once (Table 2); return the weighted sum of the losses met, and the steps taken."""
     rows = borrowed_rows(rows)
@@ -55,7 +112,7 @@ def perceptron_pass(rows, order, codes, row_weights, distance, eta, shrink, weig
         clock[ROUND] += 1.0
         if size == 0.0:
             continue
-        dots(x, weights, scores)
+        _scores(x, weights, scores)
         for c in range(n_classes):
             scores[c] *= clock[SCALE]
         rival, value = _dearest(distance[own], scores)
@@ -65,8 +122,7 @@ def perceptron_pass(rows, order, codes, row_weights, distance, eta, shrink, weig
             rescale(max(1.0 - shrink * size, 1e-3), weights, drift, clock)
         if loss > 0.0:
             steps += 1
-            add(eta * size, x, weights, drift, clock, n_classes, own)
-            add(-eta * size, x, weights, drift, clock, n_classes, rival)
+            _exchange(eta * size, x, weights, drift, clock, n_classes, own, rival)
     return total, steps
 
 
@@ -77,7 +133,7 @@ def loss_sum(rows, codes, row_weights, distance, weights):
     scores = np.empty(distance.shape[0])
     total = 0.0
     for i in range(codes.size):
-        dots(row_of(rows, i), weights, scores)
+        _scores(row_of(rows, i), weights, scores)
         total += row_weights[i] * (_dearest(distance[codes[i]], scores)[1] - scores[codes[i]])
     return total
 
@@ -118,7 +174,7 @@ def dual_pass(rows, order, codes, row_weights, norms, distance, strength, weight
         if size == 0.0 or norms[i] == 0.0:
             continue
         x = row_of(rows, i)
-        dots(x, weights, scores)
+        _scores(x, weights, scores)
         rate = strength / norms[i]
         for c in range(n_classes):
             new[c] = mu[i, c] + (distance[own, c] + scores[c] - scores[own]) * rate

@@ -12,9 +12,11 @@ import numpy as np
 
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.streams.passes import averaged, current, locked, new_clock
-from octavo.structured.margins.dual_descent import MarginProblem
+from octavo.structured.margins.dual_descent import MarginProblem, margin_problem
 from octavo.structured.margins.margin_steps import perceptron_pass
 
+LARGE = 1 << 22  # stored numbers that no longer fit into a cache
+BLOCK = 256  # rows that stay together in a large table
 PATIENCE = 5  # passes without a fall of the held-out price
 
 
@@ -91,6 +93,31 @@ def mean_price(problem: MarginProblem, rows: Indices, weights: Floats) -> float:
     return float(sizes @ problem.distance[problem.codes[rows], found]) / max(sizes.sum(), 1e-300)
 
 
+def _close_rows(
+    problem: MarginProblem, train: Indices, random: Any
+) -> tuple[MarginProblem, Indices]:
+    """Return training rows; those of a large table are copied in random order, once.
+
+    Rows that are visited as they lie in memory are read several times as fast; whole blocks of
+    them change places from pass to pass.
+    """
+    stored = problem.X.nnz if hasattr(problem.X, "nnz") else problem.X.size
+    if stored < LARGE:
+        return problem, train
+    order = random.permutation(train)
+    parts = (problem.codes[order], problem.row_weights[order], problem.distance)
+    return margin_problem(problem.X[order], *parts), np.arange(len(order))
+
+
+def _visits(rows: Indices, random: Any) -> Indices:
+    """Return rows in random order, large tables in blocks."""
+    n_blocks = len(rows) // BLOCK
+    if n_blocks < BLOCK:
+        return random.permutation(rows)
+    blocks = np.array_split(rows, n_blocks)
+    return np.concatenate([blocks[k] for k in random.permutation(n_blocks)])
+
+
 def train_perceptron(
     learner: MarginPerceptron,
     problem: MarginProblem,
@@ -125,11 +152,12 @@ def train_perceptron(
     PerceptronFit
         The weights and how they came about.
     """
+    stepped, own = _close_rows(problem, train, random)
     losses: list[float] = []
     prices: list[float] = []
     best, best_weights, waited, converged = np.inf, None, 0, False
     for _ in range(max_iter):
-        loss, steps = learner.visit(problem, random.permutation(train))
+        loss, steps = learner.visit(stepped, _visits(own, random))
         losses.append(loss)
         if held.size:
             weights = learner.weights()
