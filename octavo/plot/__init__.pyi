@@ -267,6 +267,10 @@ from octavo.plot.sequence.hmm_mixtures import plot_hmm as plot_hmm
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_map as plot_hmm_map
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_tree as plot_hmm_tree
 from octavo.plot.sequence.hmm_mixtures import plot_responsibilities as plot_responsibilities
+from octavo.plot.structured.margins import plot_jump_distances as plot_jump_distances
+from octavo.plot.structured.margins import plot_phrase_alignment as plot_phrase_alignment
+from octavo.plot.structured.margins import plot_priced_confusion as plot_priced_confusion
+from octavo.plot.structured.margins import plot_score_by_size as plot_score_by_size
 from octavo.plot.survival.classical import plot_risk_groups as plot_risk_groups
 from octavo.plot.survival.classical import plot_time_roc as plot_time_roc
 from octavo.plot.survival.minlip import plot_predicted_survival as plot_predicted_survival

@@ -82,7 +82,8 @@ def make_reordering_corpus(
                 blocks.append(list(range(start, start + size)))
                 start += size
             swapped = swaps != bool(random.random_sample() < noise)
-            order += [blocks[0][0] - 1, *(blocks[1] + blocks[0] if swapped else blocks[0] + blocks[1])]
+            first, second = blocks[::-1] if swapped else blocks
+            order += [blocks[0][0] - 1, *first, *second]
         corpus[0].append(source)
         corpus[1].append([source[i].upper() for i in order])
         corpus[2].append({(int(i), int(j)) for j, i in enumerate(np.asarray(order))})
