@@ -1,4 +1,4 @@
-"""Margins beside liblinear's Crammer-Singer machine and a cone program; phrase pairs beside nltk."""
+"""Margins beside liblinear and a cone program; phrase pairs beside nltk."""
 
 from __future__ import annotations
 

@@ -68,8 +68,10 @@ plot_score_by_size(sizes, scores, ylabel="share of right classes")
 # A small decoder puts the words of a new sentence in the right order with the model's help, where
 # the distance alone would leave them as they are.
 
-table = phrase_table(*train, max_phrase_len=1)
+short = make_reordering_corpus(300, random_state=1)
+table = phrase_table(*short, max_phrase_len=1)
+jumper = PhraseReorderingModel(max_phrase_len=1, cluster_by_source=False).fit(*short)
 sentence = ["swap1", "a3", "b4", "keep2", "a1", "b1"]
 print(" ".join(beam_decode(sentence, table).words))
-print(" ".join(beam_decode(sentence, table, reordering=margins).words))
+print(" ".join(beam_decode(sentence, table, reordering=jumper).words))
 plt.show()

@@ -135,11 +135,12 @@ def beam_decode(
     beam_width: int = 20,
     max_jump: int = 6,
     reordering_weight: float = 1.0,
+    distance_weight: float = 0.1,
 ) -> Translation:
     """Translate a sentence with phrases, a language model and a model of jumps.
 
-    The score is the sum of the phrases' log-probabilities, the language model's and the weight
-    times log p(jump), or less the words jumped over where there is no model of jumps.
+    The score is the sum of the phrases' log-probabilities, the language model's and those of the
+    jumps, less the words jumped over, each with its weight.
 
     Parameters
     ----------
@@ -156,7 +157,9 @@ def beam_decode(
     max_jump : int, default=6
         Most words jumped over.
     reordering_weight : float, default=1.0
-        Weight of the jumps.
+        Weight of the jumps' log-probabilities.
+    distance_weight : float, default=0.1
+        Price of each word jumped over.
 
     Returns
     -------
@@ -178,7 +181,8 @@ def beam_decode(
             f"A beam has at least one hypothesis and jumps are not negative, got beam_width="
             f"{beam_width!r} and max_jump={max_jump!r}."
         )
-    scorer = _Scorer(words, language_model, reordering, float(reordering_weight))
+    weights = (float(reordering_weight), float(distance_weight))
+    scorer = _Scorer(words, language_model, reordering, weights)
     options = _options(words, table)
     stacks: list[dict[Any, _Hypothesis]] = [{} for _ in range(len(words) + 1)]
     stacks[0][None] = _Hypothesis(0, 0, (), (), 0.0)
@@ -217,20 +221,21 @@ def _options(words: list[str], table: Mapping[Any, Any]) -> list[tuple[int, int,
 class _Scorer:
     """Scores of jumps and of the language model; a phrase's jump chances are computed once."""
 
-    def __init__(self, words: list[str], language_model: Any, reordering: Any, weight: float):
+    def __init__(self, words: list[str], language_model: Any, reordering: Any, weights: Any):
         self.words, self.language_model = words, language_model
-        self.reordering, self.weight = reordering, weight
+        self.reordering, self.weights = reordering, weights
         self.chances: dict[Any, Any] = {}
 
     def jump(self, distance: int, span: tuple[int, int], phrase: Phrase) -> float:
+        far = self.weights[1] * abs(distance)
         if self.reordering is None:
-            return -self.weight * abs(distance)
+            return -far
         if (span, phrase) not in self.chances:
             example = PhraseInContext(self.words, list(phrase), PhrasePair(span, (0, len(phrase))))
             self.chances[span, phrase] = self.reordering.predict_proba([example])[0]
         shares = self.chances[span, phrase]
         chance = max(float(shares[orientation(distance, len(shares))]), LEAST)
-        return self.weight * float(np.log(chance))
+        return self.weights[0] * float(np.log(chance)) - far
 
     def fluency(self, before: Phrase, phrase: Phrase, ends: bool) -> float:
         if self.language_model is None:
