@@ -40,7 +40,7 @@ PAPER = Paper(
             family="margins",
             task="classify where some mistakes cost more than others",
             summary="A linear classifier whose margin between two classes is the price of "
-            "confusing them, with the tools around it that predict how phrases move in translation.",
+            "confusing them, with tools around it that predict how phrases move in translation.",
             use_when="Classes have an order, a taxonomy or a table of prices, rows are sparse and "
             "many, and training must be fast or certified.",
             avoid_when="All mistakes cost the same and probabilities or an intercept are needed.",

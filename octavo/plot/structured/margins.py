@@ -60,9 +60,8 @@ def plot_priced_confusion(
     counts = np.zeros((n, n), dtype=int)
     np.add.at(counts, (true, found), 1)
     shown = np.ma.masked_where(prices == 0.0, counts * prices)
-    colours = plt.get_cmap("OrRd").copy()
-    colours.set_bad("#d5ecd4")
-    ax.imshow(shown, cmap=colours)
+    ax.set_facecolor("#d5ecd4")  # seen through the cells that cost nothing
+    ax.imshow(shown, cmap="OrRd")
     for i in range(n):
         for j in range(n):
             price = f"\n× {prices[i, j]:g}" if prices[i, j] else ""

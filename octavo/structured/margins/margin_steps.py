@@ -109,9 +109,9 @@ def perceptron_pass(rows, order, codes, row_weights, distance, eta, shrink, weig
         i = order[k]
         own, size = codes[i], row_weights[i]
         x = row_of(rows, i)
-        clock[ROUND] += 1.0
         if size == 0.0:
             continue
+        clock[ROUND] += 1.0
         _scores(x, weights, scores)
         for c in range(n_classes):
             scores[c] *= clock[SCALE]

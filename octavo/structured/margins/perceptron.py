@@ -58,9 +58,6 @@ class MarginPerceptron(NamedTuple):
         """Return the weights, classes x features: their mean where it is kept."""
         if self.drift.size:
             found = averaged(self.vectors, self.drift, self.clock)
-            # the mean of the weights before each step; a round more counts the last ones too
-            rounds = self.clock[0]
-            found = found + (current(self.vectors, self.clock) - found) / (rounds + 1.0)
         else:
             found = current(self.vectors, self.clock)
         return np.ascontiguousarray(found.reshape(-1, self.n_classes).T)

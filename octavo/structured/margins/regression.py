@@ -76,7 +76,13 @@ def output_gram(output_kernel: Any, classes: np.ndarray) -> Floats:
         raise ValueError(
             f"An output_kernel of the {n} classes of y must have shape {(n, n)}, got {table.shape}."
         )
-    check_gram(table, name="The output kernel")
+    check_gram(table, definite=False, name="The output kernel")
+    lowest = float(np.linalg.eigvalsh(table)[0])
+    if lowest < -1e-9 * float(np.abs(table).max()):
+        raise ValueError(
+            f"The output kernel must be positive semi-definite, its lowest eigenvalue is {lowest:.3g}; "
+            "add as much to its diagonal."
+        )
     return np.ascontiguousarray(table)
 
 

@@ -1,5 +1,7 @@
 """Sentence pairs of the grammar obey its rules."""
 
+import itertools
+
 import pytest
 
 from octavo.data import make_reordering_corpus
@@ -12,7 +14,7 @@ def test_markers_decide_the_order():
         assert all(target[j] == source[i].upper() for i, j in links)
         place = dict(links)
         starts = [i for i, word in enumerate(source) if word[0] in "ks"] + [len(source)]
-        for start, stop in zip(starts, starts[1:]):
+        for start, stop in itertools.pairwise(starts):
             first = min(place[i] for i in range(start + 1, stop) if source[i][0] == "a")
             second = min(place[i] for i in range(start + 1, stop) if source[i][0] == "b")
             assert (second < first) == source[start].startswith("swap")

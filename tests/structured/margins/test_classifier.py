@@ -103,7 +103,7 @@ def test_two_classes_are_a_hinge_machine():
 @pytest.mark.parametrize("average", [False, True])
 def test_perceptron_steps_are_those_of_table_2(average):
     X, y, prices = problem(4, n=30, n_classes=3)
-    W, past = np.zeros((3, 6)), [np.zeros((3, 6))]
+    W, past = np.zeros((3, 6)), []
     for x, c in zip(X, y):
         values = prices[c] + W @ x
         rival = int(np.argmax(values))
