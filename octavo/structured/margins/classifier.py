@@ -18,6 +18,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.classes import encode_classes
@@ -45,6 +46,14 @@ from octavo.structured.margins.saddle import saddle_margin
 __all__ = ["StructuredMarginClassifier"]
 
 STEEP = 1e3  # a single step that moves scores by more than this many prices knows no margin
+
+
+def _takes_steps(model: Any) -> bool:
+    if model.solver != "psl":
+        raise AttributeError(
+            f"Rows can be added chunk by chunk with solver='psl' only, got {model.solver!r}."
+        )
+    return True
 
 
 class StructuredMarginClassifier(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
@@ -352,6 +361,7 @@ default="uniform"
             stacklevel=6,
         )
 
+    @available_if(_takes_steps)
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Take one pass of perceptron steps over more rows, in the order given.
@@ -373,11 +383,6 @@ default="uniform"
             The classifier.
         """
         self._refuse_options()
-        if self.solver != "psl":
-            raise ValueError(
-                f"Rows can be added one chunk after the other with solver='psl' only, got "
-                f"solver={self.solver!r}."
-            )
         first = not hasattr(self, "_learner")
         if first and classes is None:
             raise ValueError("All classes must be passed on the first call to partial_fit.")
@@ -446,7 +451,8 @@ default="uniform"
         labels : ndarray of shape (n_samples,)
             Classes.
         """
-        return self.classes_[np.argmax(self._scores(X), axis=1)]
+        best = np.argmax(self._scores(X), axis=1)
+        return self.classes_[best]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return exp of the scores, over the temperature, as shares (eq. 3 with h = exp).

@@ -80,8 +80,8 @@ def output_gram(output_kernel: Any, classes: np.ndarray) -> Floats:
     lowest = float(np.linalg.eigvalsh(table)[0])
     if lowest < -1e-9 * float(np.abs(table).max()):
         raise ValueError(
-            f"The output kernel must be positive semi-definite, its lowest eigenvalue is {lowest:.3g}; "
-            "add as much to its diagonal."
+            f"The output kernel must be positive semi-definite, its lowest eigenvalue is "
+            f"{lowest:.3g}; add as much to its diagonal."
         )
     return np.ascontiguousarray(table)
 
@@ -303,4 +303,5 @@ callable, default="indicator"
         labels : ndarray of shape (n_samples,)
             Classes.
         """
-        return self.classes_[np.argmax(self._scores(X), axis=1)]
+        best = np.argmax(self._scores(X), axis=1)
+        return self.classes_[best]
