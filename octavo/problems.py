@@ -531,6 +531,31 @@ PROBLEMS = (
         "graphical/plot_networks_tree_classifier",
     ),
     Problem(
+        "priced-mistakes",
+        "Some mistakes cost more than others",
+        (
+            "Classes with an order, a taxonomy or a table of prices, rows sparse and many: "
+            "`StructuredMarginClassifier`, with prices from `class_distance_from_tree` or "
+            "`ordinal_class_distance`.",
+            "A baseline that trains each class without rivals: `MaximumMarginRegression`.",
+            "Where phrases move in translation: `PhraseReorderingModel`, on alignments of "
+            "`IBMAligner` or `read_pharaoh`; counts alone: `LexicalizedReordering`.",
+        ),
+        "`LinearSVC` with `multi_class='crammer_singer'` where all mistakes cost the same.",
+        (
+            "cost-sensitive",
+            "misclassification cost",
+            "taxonomy",
+            "ordinal classes",
+            "crammer singer",
+            "structured svm",
+            "word alignment",
+            "phrase reordering",
+            "machine translation",
+        ),
+        "structured/plot_margins",
+    ),
+    Problem(
         "dependence",
         "Does A depend on B, and how strongly",
         (

@@ -124,6 +124,7 @@ from octavo.data.sequence.proteins import protein_structure_hmm as protein_struc
 from octavo.data.structured.label_chains import make_label_chain as make_label_chain
 from octavo.data.structured.output_search import make_label_grids as make_label_grids
 from octavo.data.structured.output_search import make_tagged_chunks as make_tagged_chunks
+from octavo.data.structured.reordering_corpus import make_reordering_corpus as make_reordering_corpus
 from octavo.data.survival.hearts import HeartCohort as HeartCohort
 from octavo.data.survival.hearts import SimulatedECG as SimulatedECG
 from octavo.data.survival.hearts import make_ecg as make_ecg

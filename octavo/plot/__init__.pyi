@@ -305,6 +305,10 @@ from octavo.plot.structured.label_trees import plot_certified_share as plot_cert
 from octavo.plot.structured.label_trees import plot_label_graph as plot_label_graph
 from octavo.plot.structured.label_trees import plot_label_losses as plot_label_losses
 from octavo.plot.structured.label_trees import plot_tree_gaps as plot_tree_gaps
+from octavo.plot.structured.margins import plot_jump_distances as plot_jump_distances
+from octavo.plot.structured.margins import plot_phrase_alignment as plot_phrase_alignment
+from octavo.plot.structured.margins import plot_priced_confusion as plot_priced_confusion
+from octavo.plot.structured.margins import plot_score_by_size as plot_score_by_size
 from octavo.plot.structured.output_search import plot_anytime_curves as plot_anytime_curves
 from octavo.plot.structured.output_search import plot_classifier_errors as plot_classifier_errors
 from octavo.plot.structured.output_search import plot_search_losses as plot_search_losses
