@@ -112,6 +112,8 @@ from octavo.data.sequence.high_order_markov import make_high_order_markov as mak
 from octavo.data.sequence.hmms import make_hmm_sequences as make_hmm_sequences
 from octavo.data.sequence.proteins import ProteinHMM as ProteinHMM
 from octavo.data.sequence.proteins import protein_structure_hmm as protein_structure_hmm
+from octavo.data.structured.sparse_grammars import DependencyGrammar as DependencyGrammar
+from octavo.data.structured.sparse_grammars import make_sparse_grammar as make_sparse_grammar
 from octavo.data.survival.hearts import HeartCohort as HeartCohort
 from octavo.data.survival.hearts import SimulatedECG as SimulatedECG
 from octavo.data.survival.hearts import make_ecg as make_ecg

@@ -7,5 +7,6 @@ from octavo.structured.grammars.evaluation import dependency_error_table as depe
 from octavo.structured.grammars.evaluation import scale_sigma as scale_sigma
 from octavo.structured.grammars.regularizer import L1LinfPosteriorRegularizer as L1LinfPosteriorRegularizer
 from octavo.structured.grammars.regularizer import PosteriorProjection as PosteriorProjection
+from octavo.structured.grammars.tag_hmm import SparseTagHMM as SparseTagHMM
 from octavo.structured.grammars.treebanks import Treebank as Treebank
 from octavo.structured.grammars.treebanks import read_conllu as read_conllu
