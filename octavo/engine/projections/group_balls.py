@@ -56,6 +56,19 @@ def group_entries(numbers: Any) -> Groups:
 
 
 @njit(cache=True, nogil=True)
+def _below_top(point, order, first, last, radius):
+    """Return the threshold that leaves the radius to the largest entries of a group."""
+    top, ties = 0.0, 0
+    for k in range(first, last):
+        value = point[order[k]]
+        if value > top:
+            top, ties = value, 1
+        elif value == top:
+            ties += 1
+    return top - radius / ties
+
+
+@njit(cache=True, nogil=True)
 def _project(point, order, bounds, radius, out):
     """Write the nearest point with non-negative entries and group sums of at most the radius."""
     for g in range(bounds.shape[0] - 1):
@@ -78,7 +91,10 @@ def _project(point, order, bounds, radius, out):
                     if value > threshold:
                         total += value
                         left += 1
-                if left == count or left == 0:
+                if left == 0:  # the radius was lost to rounding beside the largest entries
+                    threshold = _below_top(point, order, first, last, radius)
+                    break
+                if left >= count:
                     break
                 count = left
                 threshold = (total - radius) / count

@@ -35,7 +35,7 @@ from octavo.engine.projections.group_balls import (
 __all__ = ["L1LinfPosteriorRegularizer", "PosteriorProjection"]
 
 MEMORY = 8  # a step may rise above the last value, not above the largest of so many
-LEAST_STEP, MOST_STEP = 1e-10, 1e10
+LEAST_STEP, MOST_STEP = 1e-10, 1e6
 
 
 class PosteriorProjection(NamedTuple):
