@@ -220,7 +220,7 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         self : DMV
             Fitted.
         """
-        self._check_numbers()
+        self._check_init()
         corpus, tags = encode(sequences)
         random = check_random_state(self.random_state)
         with FitProgress(self, self.n_iter, sequences) as progress:
@@ -233,10 +233,7 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         self._end(corpus, sequences)
         return self
 
-    def _check_numbers(self) -> None:
-        for name in ("sigma", "alpha", "smoothing"):
-            if not np.isfinite(getattr(self, name)):
-                raise ValueError(f"Parameter {name} must be finite, got {getattr(self, name)}.")
+    def _check_init(self) -> None:
         if not isinstance(self.init, (str, DMV)):
             raise TypeError(
                 f"Parameter init must be one of {', '.join(STARTS)} or a fitted DMV, got "
@@ -346,7 +343,7 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         self : DMV
             Fitted; ``lower_bounds_`` has one entry, the log-probability of sentences and trees.
         """
-        self._check_numbers()
+        self._check_init()
         corpus, tags = encode(sequences)
         lengths = [len(each) for each in tag_lists(sequences)]
         given = head_arrays(heads, lengths)

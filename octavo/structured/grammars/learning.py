@@ -26,6 +26,7 @@ from octavo.structured.grammars.grammar import (
 from octavo.structured.grammars.regularizer import PosteriorProjection, project_posterior
 
 GAP = 1e-3  # of the penalty's value, where the inner steps of an iteration end
+ROUNDING = 1e-12  # of a bound, by which no posterior is judged better than another
 LEAST_DIGAMMA = -690.0  # exp of less underflows
 
 
@@ -65,7 +66,7 @@ def learn_em(
     def maximize(grammar: Grammar, counts: Counts) -> Grammar:
         return estimated(counts, grammar, grammar.backoff)
 
-    run = climb(expect, maximize, start, max_iter=n_iter, tol=0.0, progress=progress)
+    run = climb(expect, maximize, start, max_iter=n_iter, tol=-1.0, progress=progress)
     return Learned(run.params, run, 0.0, None)
 
 
@@ -116,7 +117,7 @@ def learn_sdp(
         return variational(counts, state[0], backoff, alpha)
 
     first = variational(start, None, backoff, alpha)
-    run = climb(expect, maximize, first, max_iter=n_iter, tol=0.0, progress=progress)
+    run = climb(expect, maximize, first, max_iter=n_iter, tol=-1.0, progress=progress)
     return Learned(run.params[0], run, 0.0, None)
 
 
@@ -286,7 +287,7 @@ def _sparse_step(
         if last:
             old = last[0]
             kept = expected_log_probability(old.counts, grammar) + old.entropy - old.penalty
-            if kept > bound:
+            if kept > bound + ROUNDING * abs(bound):
                 return kept, (old, max(bound + gap - kept, 0.0), found.lam)
         penalty = sigma * float(largest_of_groups(found.expectations, features.groups).sum())
         # KL(q ‖ p) = -H(q) - E_q[log p(X, Y)] + log p(X)

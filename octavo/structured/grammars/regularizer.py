@@ -233,8 +233,6 @@ class L1LinfPosteriorRegularizer:
         validate_parameter_constraints(
             self._parameter_constraints, given, caller_name=type(self).__name__
         )
-        if not np.isfinite(self.sigma):
-            raise ValueError(f"Parameter sigma must be finite, got {self.sigma}.")
         if not callable(log_partition):
             raise TypeError(
                 "Expected a function log_partition(lam) that returns log E_p[exp(-lam φ)] and "

@@ -26,7 +26,7 @@ from octavo.engine.projections.group_balls import Groups, group_entries, largest
 from octavo.engine.smooth.em import climb
 from octavo.structured.grammars.corpus import tag_lists
 from octavo.structured.grammars.grammar import normalized
-from octavo.structured.grammars.learning import GAP
+from octavo.structured.grammars.learning import GAP, ROUNDING
 from octavo.structured.grammars.regularizer import project_posterior
 
 __all__ = ["SparseTagHMM"]
@@ -98,7 +98,7 @@ class _Step:
         bound, gap = loglik - found.value, found.gap
         if self.last is not None:
             kept = _expected(self.last[0], model) + self.last[1]
-            if kept > bound:  # as in the grammar's step: the bound never falls
+            if kept > bound + ROUNDING * abs(bound):  # as in the grammar's step: the bound never falls
                 return kept, (self.last[0], max(bound + gap - kept, 0.0))
         penalty = self.sigma * float(largest_of_groups(found.expectations, kinds).sum())
         entropy = loglik - (found.value - penalty) - _expected(found.rest[0], model)
@@ -207,8 +207,6 @@ class SparseTagHMM(CallbackSupportMixin, SoundEstimator):
         self : SparseTagHMM
             Fitted.
         """
-        if not np.isfinite(self.sigma):
-            raise ValueError(f"Parameter sigma must be finite, got {self.sigma}.")
         lists = tag_lists(sequences)
         names = np.array(sorted({word for each in lists for word in each}))
         K, random = self.n_states, check_random_state(self.random_state)
