@@ -728,6 +728,27 @@ PROBLEMS = (
         "info/plot_sample_kernels",
     ),
     Problem(
+        "grammars",
+        "Sentences of tags or symbols, and I want their grammar without any trees",
+        (
+            "Which tags govern which: `DMV`, by EM or with few kinds of dependencies; trees from "
+            "files by `read_conllu`, judged by `attachment_score`.",
+            "Hidden tags of words: `SparseTagHMM`; the penalty for a model of your own: "
+            "`L1LinfPosteriorRegularizer`.",
+        ),
+        "Nothing; stanza or spaCy elsewhere, where trees exist to learn from.",
+        (
+            "grammar induction",
+            "dependency parsing",
+            "unsupervised parsing",
+            "posterior regularization",
+            "part of speech",
+            "treebank",
+            "conllu",
+        ),
+        "structured/plot_grammars",
+    ),
+    Problem(
         "search",
         "Search without gradients",
         (

@@ -125,6 +125,8 @@ from octavo.data.structured.label_chains import make_label_chain as make_label_c
 from octavo.data.structured.output_search import make_label_grids as make_label_grids
 from octavo.data.structured.output_search import make_tagged_chunks as make_tagged_chunks
 from octavo.data.structured.reordering_corpus import make_reordering_corpus as make_reordering_corpus
+from octavo.data.structured.sparse_grammars import DependencyGrammar as DependencyGrammar
+from octavo.data.structured.sparse_grammars import make_sparse_grammar as make_sparse_grammar
 from octavo.data.survival.hearts import HeartCohort as HeartCohort
 from octavo.data.survival.hearts import SimulatedECG as SimulatedECG
 from octavo.data.survival.hearts import make_ecg as make_ecg

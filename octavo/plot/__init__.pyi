@@ -301,6 +301,10 @@ from octavo.plot.sequence.hmm_mixtures import plot_hmm as plot_hmm
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_map as plot_hmm_map
 from octavo.plot.sequence.hmm_mixtures import plot_hmm_tree as plot_hmm_tree
 from octavo.plot.sequence.hmm_mixtures import plot_responsibilities as plot_responsibilities
+from octavo.plot.structured.grammars import plot_dependency_arcs as plot_dependency_arcs
+from octavo.plot.structured.grammars import plot_dependency_kinds as plot_dependency_kinds
+from octavo.plot.structured.grammars import plot_grammar_bounds as plot_grammar_bounds
+from octavo.plot.structured.grammars import plot_sigma_path as plot_sigma_path
 from octavo.plot.structured.label_trees import plot_certified_share as plot_certified_share
 from octavo.plot.structured.label_trees import plot_label_graph as plot_label_graph
 from octavo.plot.structured.label_trees import plot_label_losses as plot_label_losses

@@ -1,0 +1,1 @@
+"""Dependency grammars learned from tag sequences, and sparse posteriors."""
