@@ -1,0 +1,1 @@
+"""Decisions in stages: values, policies and roll-outs."""
