@@ -140,20 +140,21 @@ def make_grid5(gamma: float = 0.9, size: int = 5) -> POMDP:
     )
 
 
-# Cell by cell, what lies to the west, east, north and south: the stem 0-1-2, arms 2-3-4 and 2-5-6,
-# and the priest's branch 0-7-8-9. Of the branches from 0, 1 and 2 only that from 0 gives the 19
-# reachable beliefs of Table 4; that it leads east, and the stem north, is ours.
-_HEAVEN_MAP = {
-    0: (None, 7, 1, None),
+# Cell by cell, what lies to the west, east, north and south: the stem 0-1-2 to the north, arms 2-3-4
+# and 2-5-6, and the priest's branch 0-7-8-9 to the south. The drawing of Figure 4 is not at hand. Of
+# branches from 0, 1 and 2 only that from 0 has the 19 reachable beliefs of Table 4, and the expert
+# takes all four actions (else Table 6 could not count its deviations), so that it leads south.
+_HEAVEN_MAP: dict[int, tuple[int | None, ...]] = {
+    0: (None, None, 1, 7),
     1: (None, None, 2, 0),
     2: (3, 5, None, 1),
     3: (4, 2, None, None),
     4: (None, 3, None, None),
     5: (2, 6, None, None),
     6: (5, None, None, None),
-    7: (0, 8, None, None),
-    8: (7, 9, None, None),
-    9: (8, None, None, None),
+    7: (None, None, 0, 8),
+    8: (None, None, 7, 9),
+    9: (None, None, 8, None),
 }
 
 
