@@ -19,7 +19,6 @@ import numpy as np
 
 from octavo.rl.inverse.controllers import FSCPolicy
 
-__all__ = ["Deviations", "NewNodes", "count_new_nodes", "new_nodes"]
 
 MOST_ROWS = 1_000_000
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from octavo.engine.linear_programs.lazy_rows import LazyRows, Rows, solve_lazily
 
-__all__ = ["Margins", "MarginProgram", "dense_margins"]
 
 _TOL = 1e-7  # of rows, in units of r_max; HiGHS keeps rows to 1e-9
 _MOST_TIES = 30  # rounds in which tied deviations are put aside

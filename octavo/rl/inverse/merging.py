@@ -8,7 +8,6 @@ import numpy as np
 
 from octavo.rl.inverse.controllers import FSCPolicy
 
-__all__ = ["drop_unreached", "merge_nodes"]
 
 _MOST = 300  # nodes beyond which pairs are not tried
 
