@@ -233,6 +233,9 @@ from octavo.plot.rl.evaluators import plot_objective_paths as plot_objective_pat
 from octavo.plot.rl.evaluators import plot_parameter_map as plot_parameter_map
 from octavo.plot.rl.evaluators import plot_trace_weights as plot_trace_weights
 from octavo.plot.rl.evaluators import plot_value_band as plot_value_band
+from octavo.plot.rl.inverse import plot_controller as plot_controller
+from octavo.plot.rl.inverse import plot_inverse_values as plot_inverse_values
+from octavo.plot.rl.inverse import plot_reward_bars as plot_reward_bars
 from octavo.plot.rl.processes import plot_error_by_lambda as plot_error_by_lambda
 from octavo.plot.rl.processes import plot_lasso_td_path as plot_lasso_td_path
 from octavo.plot.rl.processes import plot_spectral_radius as plot_spectral_radius
