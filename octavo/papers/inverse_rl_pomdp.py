@@ -287,7 +287,6 @@ def few_trajectories(run: Run) -> float:
     return model.policy_.value(pomdp) / expert.value(pomdp)
 
 
-
 @PAPER.claim(
     says="Rock Sample: the expert is optimal for the reward that the witness method learns",
     published=0.0,

@@ -19,7 +19,6 @@ from octavo.engine.duals.min_norm_point import min_norm_point
 from octavo.engine.linear_programs.lazy_rows import LazyRows
 
 
-
 class Plan(NamedTuple):
     """A policy and its feature expectation μ."""
 

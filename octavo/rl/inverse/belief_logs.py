@@ -12,7 +12,6 @@ import numpy as np
 from octavo.rl.inverse.controllers import belief_key
 
 
-
 class BeliefLogs(NamedTuple):
     """Trajectories of equal or unequal length, padded.
 

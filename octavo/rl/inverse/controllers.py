@@ -73,7 +73,10 @@ class FSCPolicy:
     """
 
     def __init__(self, actions: Any, successors: Any, start: int = 0) -> None:
-        actions, successors = _as_whole(actions, "actions", 1), _as_whole(successors, "successors", 2)
+        actions, successors = (
+            _as_whole(actions, "actions", 1),
+            _as_whole(successors, "successors", 2),
+        )
         if len(successors) != len(actions):
             raise ValueError(
                 f"Parameter successors must have a row for each of {len(actions)} nodes, got "
@@ -278,9 +281,11 @@ class FSCPolicy:
         """
         visits = np.zeros((pomdp.n_states, pomdp.n_actions))
         np.add.at(visits.T, self.actions, self.occupancy(pomdp))
-        return visits.ravel() if phi is None else check_features(phi, pomdp).reshape(
-            len(phi), -1
-        ) @ visits.ravel()
+        return (
+            visits.ravel()
+            if phi is None
+            else check_features(phi, pomdp).reshape(len(phi), -1) @ visits.ravel()
+        )
 
     def reachable_beliefs(self, pomdp: Any, max_beliefs: int = 100_000) -> NodeBeliefs:
         """Return B_n, the beliefs that each node meets from b₀.
@@ -328,7 +333,9 @@ def check_features(phi: Any, pomdp: Any) -> np.ndarray:
         raise ValueError("Features must be numbers of shape (features, states, actions).") from None
     shape = (pomdp.n_states, pomdp.n_actions)
     if phi.ndim != 3 or phi.shape[1:] != shape or len(phi) == 0:
-        raise ValueError(f"Features must have shape (features, {shape[0]}, {shape[1]}), got {phi.shape}.")
+        raise ValueError(
+            f"Features must have shape (features, {shape[0]}, {shape[1]}), got {phi.shape}."
+        )
     if not np.isfinite(phi).all():
         raise ValueError("Features must be finite, got NaN or infinity.")
     return phi

@@ -170,7 +170,9 @@ class FSCIRL(CallbackSupportMixin, SoundEstimator):
     def _deviate(self, pomdp, policy):
         """Set up the program; refuse more comparisons than can be written down."""
         n_beliefs = len(policy.reachable_beliefs(pomdp).nodes)
-        rows = n_beliefs * count_new_nodes(pomdp, policy, "dp" if self.method == "q" else self.method)
+        rows = n_beliefs * count_new_nodes(
+            pomdp, policy, "dp" if self.method == "q" else self.method
+        )
         if rows > MOST_ROWS:
             raise ValueError(
                 f"Method {self.method!r} would compare {rows:.3g} deviations, more than "

@@ -235,7 +235,9 @@ default="state-action"
             options = {"tol": self.tol, "max_iter": self.max_iter, "step": progress.step}
             if self.method == "lp":
                 flat = phi.reshape(len(phi), -1)
-                found = match_values(plan_values, mu[None], first, flat, alpha=self.alpha, **options)
+                found = match_values(
+                    plan_values, mu[None], first, flat, alpha=self.alpha, **options
+                )
             else:
                 project = self.method == "projection"
                 found = match_features(plan, mu, first, project=project, **options)

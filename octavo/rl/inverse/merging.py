@@ -36,9 +36,7 @@ def _possible(pomdp: Any, policy: FSCPolicy) -> list[dict[int, int]]:
             break
         reached = wider
     inside = reached.reshape(policy.n_nodes, S)
-    seen = [
-        ((inside[n] @ pomdp.P[a] > 0) @ pomdp.O[a]) > 0 for n, a in enumerate(policy.actions)
-    ]
+    seen = [((inside[n] @ pomdp.P[a] > 0) @ pomdp.O[a]) > 0 for n, a in enumerate(policy.actions)]
     return [
         {int(z): int(policy.successors[n, z]) for z in np.flatnonzero(seen[n])}
         for n in range(policy.n_nodes)

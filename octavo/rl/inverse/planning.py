@@ -53,9 +53,9 @@ def backed_up(pomdp: Any, policy: FSCPolicy, V: np.ndarray, beliefs: np.ndarray,
         joint = (beliefs @ pomdp.P[a])[:, :, None] * pomdp.O[a]  # k, t, z
         ahead = np.einsum("ktz,nt->kzn", joint, V, optimize=True)
         to = ahead.argmax(axis=2)
-        value = beliefs @ r[:, a] + pomdp.gamma * np.take_along_axis(
-            ahead, to[:, :, None], 2
-        ).sum(axis=(1, 2))
+        value = beliefs @ r[:, a] + pomdp.gamma * np.take_along_axis(ahead, to[:, :, None], 2).sum(
+            axis=(1, 2)
+        )
         if successors is None:
             successors = to.copy()
         better = value > best

@@ -18,7 +18,12 @@ def bad(option, good, model=MAZE):
         ("empty", lambda m: m.fit(model, []), ValueError, "xpected|at least one|shape"),
         ("shape", lambda m: m.fit(model, np.zeros((3, 7))), ValueError, "xpected|pair|shape"),
         ("type", lambda m: m.fit("banana", good), ValueError, "xpected"),
-        ("option", lambda m: m.set_params(**{name: value}).fit(model, good), ValueError, f"'{name}'"),
+        (
+            "option",
+            lambda m: m.set_params(**{name: value}).fit(model, good),
+            ValueError,
+            f"'{name}'",
+        ),
     ]
 
 
