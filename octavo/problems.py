@@ -973,8 +973,8 @@ PROBLEMS = (
         "I want to know what an expert, a clinician or a controller is optimising",
         (
             "The controller is written down, and sees only part of the state: `FSCIRL`.",
-            "There are logs of actions and observations: `TrajectoryIRL`, in a model (`POMDP`) that "
-            "is known.",
+            "There are logs of actions and observations: `TrajectoryIRL`, in a known model "
+            "(`POMDP`).",
             "The state is seen: `MDPIRL`. Only to plan: `PBPISolver`, `solve_mdp`.",
         ),
         "imitation learns from logs of states that are seen; nothing knows partial observation.",

@@ -52,7 +52,7 @@ PAPER = Paper(
             use_when="Logs of an expert in a small known model whose state is hidden.",
             avoid_when="The model is unknown or has more than some hundred states.",
             instead="Nothing on PyPI knows partial observation; imitation needs the state.",
-            peers=(),
+            peers=("cvxpy",),
             plots=("plot_inverse_values",),
         ),
     ),
@@ -244,6 +244,7 @@ def learned_as_good(run: Run, method: str) -> float:
 
 
 @PAPER.claim(
+    method="TrajectoryIRL",
     says="MMFE earns what the expert earns on Tiger, Maze, Grid and Heaven/Hell",
     published="equal",
     where="Table 10, MMFE",
@@ -258,6 +259,7 @@ def margin_of_expectations(run: Run) -> float:
 
 
 @PAPER.claim(
+    method="TrajectoryIRL",
     says="PRJ earns what the expert earns on Tiger, Maze, Grid and Heaven/Hell",
     published="equal",
     where="Table 10, PRJ",
@@ -272,6 +274,7 @@ def projection(run: Run) -> float:
 
 
 @PAPER.claim(
+    method="TrajectoryIRL",
     says="Tiger: MMFE needs no more than a hundred trajectories to earn what the expert earns",
     published="fewer trajectories than MMV and PRJ",
     where="Figure 10",
@@ -313,6 +316,7 @@ def rock_sample_stays_optimal(run: Run) -> float:
 
 
 @PAPER.claim(
+    method="TrajectoryIRL",
     says="Rock Sample with the compact basis: MMFE comes within 6 % of the expert",
     published=20.05 / 21.11,
     where="Table 10, Rock Sample, C",

@@ -51,7 +51,9 @@ def iterate_policies(
     n, n_actions = r.shape
     chosen = r.argmax(axis=1) if actions is None else np.array(actions, dtype=np.int64)
     at = np.arange(n)
-    for n_iter in range(1, max_iter + 1):
+    n_iter = 0
+    while n_iter < max_iter:
+        n_iter += 1
         values = evaluate_choice(stacked[chosen * n + at], r[at, chosen], gamma)
         Q = r + gamma * (stacked @ values).reshape(n_actions, n).T
         best = Q.argmax(axis=1)
@@ -69,7 +71,9 @@ def iterate_values(
     """Value iteration until the error is below `tol`, by ‖V_k − V_{k−1}‖ γ/(1 − γ) ≤ tol."""
     n, n_actions = r.shape
     values = np.zeros(n)
-    for n_iter in range(1, max_iter + 1):
+    n_iter = 0
+    while n_iter < max_iter:
+        n_iter += 1
         Q = r + gamma * (stacked @ values).reshape(n_actions, n).T
         new = Q.max(axis=1)
         change, values = float(np.abs(new - values).max()), new

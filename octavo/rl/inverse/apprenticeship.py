@@ -47,8 +47,8 @@ def match_features(
     """Return the reward whose policy comes closest to the expert's feature expectation.
 
     With `project` the nearest point moves along the line to the last μ, clipped to the segment so
-    that it stays in the hull; else it is the nearest of the whole hull. It ends where the margin t is
-    below `tol`, or where planning repeats a policy, after which nothing would change.
+    that it stays in the hull; else it is the nearest of the whole hull. It ends where the margin t
+    is below `tol`, or where planning repeats a policy, after which nothing would change.
     """
     alpha, t = alpha0, np.inf
     found, mus, history = [], [], []

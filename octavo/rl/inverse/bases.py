@@ -88,7 +88,7 @@ def compact_basis(R: Any) -> np.ndarray:
         The features, in ascending order of the values.
     """
     R = _check_reward(R)
-    return np.array([(R == value).astype(float) for value in np.unique(R)])
+    return np.array([(value == R).astype(float) for value in np.unique(R)])
 
 
 @checked

@@ -22,7 +22,6 @@ from octavo.engine.dynamic_programs.value_iteration import (
 )
 from octavo.rl.inverse.controllers import belief_key
 
-
 _POSSIBLE = 1e-12  # probability below which an observation does not happen
 
 

@@ -15,8 +15,8 @@ from octavo.rl.inverse.controllers import belief_key
 class BeliefLogs(NamedTuple):
     """Trajectories of equal or unequal length, padded.
 
-    `ids` and `actions` have shape (n, horizon); id -1 stands after the end. `beliefs` are those that
-    the ids count.
+    `ids` and `actions` have shape (n, horizon); id -1 stands after the end. `beliefs` are those
+    that the ids count.
     """
 
     ids: np.ndarray
@@ -57,7 +57,8 @@ def _whole(values: Any, count: int, what: str, m: int) -> np.ndarray:
     if array.min() < 0 or array.max() >= count:
         t = int(np.argmax((array < 0) | (array >= count)))
         raise ValueError(
-            f"The {what} of trajectory {m} must lie in 0 to {count - 1}, got {array[t]} at step {t}."
+            f"The {what} of trajectory {m} must lie in 0 to {count - 1}, got {array[t]} at step "
+            f"{t}."
         )
     return array.astype(np.int64)
 

@@ -20,7 +20,7 @@ MERGE = 1e-9  # beliefs that are closer than this in every state are one
 
 
 class NodeBeliefs(NamedTuple):
-    """Beliefs that a controller reaches: `nodes` of shape (k,), `beliefs` of shape (k, n_states)."""
+    """Beliefs that a controller reaches: `nodes` (k,) and `beliefs` (k, n_states)."""
 
     nodes: np.ndarray
     beliefs: np.ndarray
@@ -349,6 +349,7 @@ def _as_whole(values: Any, name: str, ndim: int) -> np.ndarray:
     if array.ndim != ndim or array.size == 0 or array.dtype.kind not in "iu":
         raise ValueError(
             f"Parameter {name} must be a table of whole numbers with {ndim} "
-            f"{'axis' if ndim == 1 else 'axes'}, got {type(values).__name__} of shape {array.shape}."
+            f"{'axis' if ndim == 1 else 'axes'}, got {type(values).__name__} of shape "
+            f"{array.shape}."
         )
     return array.astype(np.int64)

@@ -4,8 +4,8 @@ The value of a new node (a, os) at a belief b is linear in the reward,
 
     e_{b,a} + γ Σ_z τ(b, a, z)' M_{os(z)},
 
-with τ the belief update before division and M the value maps of the controller's nodes; the terms of
-the sum are computed once and shared by all deviations.
+with τ the belief update before division and M the value maps of the controller's nodes; the terms
+of the sum are computed once and shared by all deviations.
 
 Reference: Choi and Kim (2011), sections 5.1 to 5.3, Eq. 14 to 16.
 """
@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from octavo.rl.inverse.controllers import FSCPolicy
-
 
 MOST_ROWS = 1_000_000
 

@@ -4,8 +4,8 @@ The optimal value of a belief with n steps to go is the largest of finitely many
 They are built action by action as cross sums over observations, pruned after each sum by linear
 programs that look for a belief at which a function is the best.
 
-Reference: Cassandra, Littman and Zhang (1997), "Incremental pruning: a simple, fast, exact method for
-partially observable Markov decision processes", UAI.
+Reference: Cassandra, Littman and Zhang (1997), "Incremental pruning: a simple, fast, exact method
+for partially observable Markov decision processes", UAI.
 """
 
 from __future__ import annotations
@@ -185,7 +185,8 @@ class ExactPOMDPSolver(SoundEstimator):
         r = pomdp.rewards(R)
         size = max(float(np.abs(r).max()) / (1.0 - pomdp.gamma), 1e-300)
         V, error = blind_values(pomdp, r / size), np.inf
-        for self.n_iter_ in range(1, self.max_iter + 1):
+        for n_iter in range(1, self.max_iter + 1):
+            self.n_iter_ = n_iter
             actions, plans = _backed_up(pomdp, V, r / size, self.max_vectors)
             change, V_old, V = self._change(plans.vectors, V), V, plans.vectors
             error = change * pomdp.gamma / (1.0 - pomdp.gamma)

@@ -195,9 +195,9 @@ class FSCIRL(CallbackSupportMixin, SoundEstimator):
         program = self._program
         decisive, widest = program.most_decisive()
         forced, best = self._deviations.ties(decisive, _TIED), None
+        largest = program.largest_alpha()
         for floor in (0.0, 0.5 * widest):
             program.floor = floor
-            largest = program.largest_alpha() if floor == 0.0 else largest
             for share in _SHARES:
                 tried = self._try(pomdp, solver, visits, share * largest, forced)
                 if best is None or tried.rank > best.rank:

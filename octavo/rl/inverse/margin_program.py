@@ -19,7 +19,6 @@ import numpy as np
 
 from octavo.engine.linear_programs.lazy_rows import LazyRows, Rows, solve_lazily
 
-
 _TOL = 1e-7  # of rows, in units of r_max; HiGHS keeps rows to 1e-9
 _MOST_TIES = 30  # rounds in which tied deviations are put aside
 
@@ -165,7 +164,7 @@ class MarginProgram:
         return R
 
     def most_decisive(self) -> tuple[np.ndarray, float]:
-        """Return a reward, whatever its sum, under which as few rows tie as can be; and its margin."""
+        """Return a reward under which as few rows tie as can be, whatever its sum; its margin."""
         cost, goal = np.zeros(2 * self.n + 1), np.append(np.zeros(2 * self.n), -1.0)
         x = self._run(self._program(goal, 1e6))
         R = self._reward(x)
@@ -182,4 +181,4 @@ class MarginProgram:
         for sign in (1.0, -1.0):
             goal = np.concatenate([sign * w, -sign * w, [0.0]])
             ends.append(float(w @ self._reward(self._run(self._face(cost, value, goal, 0.0)))))
-        return abs(ends[1] - ends[0]) <= 1e-5 * np.abs(w).sum()
+        return bool(abs(ends[1] - ends[0]) <= 1e-5 * np.abs(w).sum())

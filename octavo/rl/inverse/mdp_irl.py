@@ -87,9 +87,9 @@ class MDPIRL(CallbackSupportMixin, SoundEstimator):
         Weight of the sum of absolute rewards, the paper's λ, for "lp".
     r_max : float, default=1.0
         The largest absolute reward, for "lp".
-    basis : {"state-action", "state", "compact"} or array of shape (n_features, n_states, n_actions), \
-default="state-action"
-        Features of the reward; "lp" from a policy has one for each state and action.
+    basis : {"state-action", "state", "compact"} or array-like, default="state-action"
+        Features of the reward, of shape (n_features, n_states, n_actions); "lp" from a policy has
+        one for each state and action.
     max_iter : int, default=50
         The most rewards to plan for.
     tol : float, default=1e-3

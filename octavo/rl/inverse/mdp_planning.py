@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from octavo.engine.dynamic_programs.value_iteration import iterate_policies, stack_rows
 from octavo.engine.estimators.checked import checked
-from octavo.rl.processes.finite import FiniteMDP, _as_rewards
+from octavo.rl.processes.finite import FiniteMDP, as_rewards
 
 __all__ = ["solve_mdp"]
 
@@ -58,7 +58,7 @@ def reward_table(mdp: FiniteMDP, R: Any = None) -> np.ndarray:
     if R is None:
         r = mdp.action_rewards()
     else:
-        full = _as_rewards(R, mdp.n_actions, mdp.n_states)
+        full = as_rewards(R, mdp.n_actions, mdp.n_states)
         constant = full.strides[2] == 0
         r = full[:, :, 0].T.copy() if constant else np.einsum("ast,ast->sa", mdp.P, full)
     return np.where(mdp.terminal[:, None], 0.0, r)

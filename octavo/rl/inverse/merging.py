@@ -8,7 +8,6 @@ import numpy as np
 
 from octavo.rl.inverse.controllers import FSCPolicy
 
-
 _MOST = 300  # nodes beyond which pairs are not tried
 
 

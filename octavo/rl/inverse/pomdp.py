@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from octavo.rl.processes.finite import _as_probabilities, _as_rewards
+from octavo.rl.processes.finite import as_probabilities, as_rewards
 
 __all__ = ["POMDP"]
 
@@ -89,7 +89,7 @@ class POMDP:
     def __init__(
         self,
         P: Any,
-        O: Any,  # noqa: E741
+        O: Any,
         R: Any = None,
         gamma: float = 0.95,
         *,
@@ -111,14 +111,14 @@ class POMDP:
             raise ValueError(f"Parameter gamma must lie in [0, 1), got {gamma!r}.")
         self.n_actions, self.n_states = P.shape[:2]
         self.n_observations = seen.shape[2]
-        self.P = _as_probabilities(P, P.shape, "P")
-        self.O = _as_probabilities(seen, seen.shape, "O")
+        self.P = as_probabilities(P, P.shape, "P")
+        self.O = as_probabilities(seen, seen.shape, "O")
         self.gamma = float(gamma)
         uniform = np.full(self.n_states, 1.0 / self.n_states)
-        self.start = _as_probabilities(
+        self.start = as_probabilities(
             uniform if start is None else start, (self.n_states,), "start"
         )
-        self.R = None if R is None else _as_rewards(R, self.n_actions, self.n_states)
+        self.R = None if R is None else as_rewards(R, self.n_actions, self.n_states)
         self.state_names = _as_names(state_names, self.n_states, "states")
         self.action_names = _as_names(action_names, self.n_actions, "actions")
         self.observation_names = _as_names(observation_names, self.n_observations, "observations")
@@ -144,7 +144,7 @@ class POMDP:
         """
         if R is None and self.R is None:
             raise ValueError("The model has no reward of its own: give R.")
-        full = self.R if R is None else _as_rewards(R, self.n_actions, self.n_states)
+        full = self.R if R is None else as_rewards(R, self.n_actions, self.n_states)
         if full.strides[2] == 0:
             return full[:, :, 0].T.copy()
         return np.einsum("ast,ast->sa", self.P, full)
@@ -164,7 +164,7 @@ class POMDP:
         ndarray of shape (n_states,)
             The belief, summing to one.
         """
-        return _as_probabilities(b, (self.n_states,), "b")
+        return as_probabilities(b, (self.n_states,), "b")
 
     def _check_index(self, value: Any, count: int, what: str) -> int:
         is_index = isinstance(value, (int, np.integer)) and not isinstance(value, bool)

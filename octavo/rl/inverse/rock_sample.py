@@ -25,7 +25,7 @@ def _rock_places(n, k, rocks, random_state):
         cells = check_random_state(random_state).permutation(n * n)[:k]
         return [(int(c) % n, int(c) // n) for c in cells]
     places = [tuple(map(int, place)) for place in rocks]
-    inside = all(len(p) == 2 and 0 <= min(p) and max(p) < n for p in places)
+    inside = all(len(p) == 2 and min(p) >= 0 and max(p) < n for p in places)
     if len(places) != k or len(set(places)) != k or not inside:
         raise ValueError(f"Expected {k} different places (x, y) from 0 to {n - 1}, got {rocks!r}.")
     return places
@@ -107,7 +107,9 @@ def make_rock_sample(
     P[:, S - 1] = first
     return POMDP(
         P, seen, R, gamma, start=first,
-        action_names=("west", "east", "north", "south", "sample", *(f"check {i}" for i in range(k))),
+        action_names=(
+            "west", "east", "north", "south", "sample", *(f"check {i}" for i in range(k))
+        ),
         observation_names=("bad", "good"),
     )  # fmt: skip
 
@@ -133,10 +135,10 @@ def rock_sample_basis(pomdp: POMDP, compact: bool = True, random_state=0) -> np.
     """
     R, S, A = pomdp.rewards(), pomdp.n_states, pomdp.n_actions
     kinds = 2 ** (A - 5)
-    n = int(round(((S - 1) / kinds) ** 0.5))
+    n = round(((S - 1) / kinds) ** 0.5)
     cell = np.append(np.arange(S - 1) // kinds, -1)
     good = np.append(np.arange(S - 1) % kinds, 0)
-    sets = [((cell % n == 0) & (cell >= 0), 0), (cell % n == n - 1, 1)]
+    sets = [((cell % n == 0) & (cell >= 0), 0), ((cell % n == n - 1) & (cell >= 0), 1)]
     sets += [((cell >= n * (n - 1)), 2), ((cell >= 0) & (cell < n), 3)]
     empty = (R[:, 4] == -100.0) & (cell >= 0)
     for i in range(A - 5):  # the rock of a bit stands where that bit decides about a sample

@@ -30,9 +30,9 @@ class TrajectoryIRL(CallbackSupportMixin, SoundEstimator):
     method : {"mmfe", "prj", "mmv"}, default="mmfe"
         The margin between feature expectations, its projection method, or the margin between
         values.
-    basis : {"state-action", "state", "compact"} or array of shape (n_features, n_states, n_actions), \
-default="state-action"
-        Features of the reward. "compact" has one for each value of the model's own reward.
+    basis : {"state-action", "state", "compact"} or array-like, default="state-action"
+        Features of the reward, of shape (n_features, n_states, n_actions). "compact" has one for
+        each value of the model's own reward.
     max_iter : int, default=50
         The most rewards to plan for.
     tol : float, default=1e-3

@@ -140,10 +140,10 @@ def make_grid5(gamma: float = 0.9, size: int = 5) -> POMDP:
     )
 
 
-# Cell by cell, what lies to the west, east, north and south: the stem 0-1-2 to the north, arms 2-3-4
-# and 2-5-6, and the priest's branch 0-7-8-9 to the south. The drawing of Figure 4 is not at hand. Of
-# branches from 0, 1 and 2 only that from 0 has the 19 reachable beliefs of Table 4, and the expert
-# takes all four actions (else Table 6 could not count its deviations), so that it leads south.
+# Cell by cell, what lies to the west, east, north and south: the stem 0-1-2 to the north, arms
+# 2-3-4 and 2-5-6, and the priest's branch 0-7-8-9 to the south. The drawing of Figure 4 is not at
+# hand. Of branches from 0, 1 and 2 only that from 0 has the 19 reachable beliefs of Table 4; the
+# expert takes all four actions (else Table 6 could not count its deviations), so it leads south.
 _HEAVEN_MAP: dict[int, tuple[int | None, ...]] = {
     0: (None, None, 1, 7),
     1: (None, None, 2, 0),

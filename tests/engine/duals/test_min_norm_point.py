@@ -15,7 +15,8 @@ def test_it_is_what_cvxpy_finds(seed):
     cp.Problem(cp.Minimize(cp.sum_squares(P.T @ w)), [cp.sum(w) == 1]).solve(solver="CLARABEL")
     found = min_norm_point(P)
     np.testing.assert_allclose(found.point, P.T @ w.value, atol=1e-5)  # of its interior points
-    assert found.weights.min() >= 0 and found.weights.sum() == pytest.approx(1)
+    assert found.weights.min() >= 0
+    assert found.weights.sum() == pytest.approx(1)
     assert found.gap <= 1e-10
 
 

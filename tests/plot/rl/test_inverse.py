@@ -15,7 +15,8 @@ EXPERT = FSCPolicy([0, 1, 1], [[2, 0], [0, 0], [1, 0]], start=2)
 
 def test_controller_names_actions_and_sights():
     texts = [t.get_text() for t in plot_controller(EXPERT, MAZE).texts]
-    assert texts.count("right") == 2 and texts.count("left") == 1 and "goal" in texts
+    assert (texts.count("right"), texts.count("left")) == (2, 1)
+    assert "goal" in texts
 
 
 def test_bars_have_the_heights_of_the_rewards():

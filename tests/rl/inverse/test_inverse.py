@@ -104,7 +104,8 @@ def test_grid_and_heaven():
     expert = PBPISolver().solve(heaven)
     model = explain(FSCIRL(), heaven, expert)
     assert model.policy_.value(heaven) == pytest.approx(expert.value(heaven))
-    assert model.margin_ > 0 and model.margin_floor_ > 0
+    assert model.margin_ > 0
+    assert model.margin_floor_ > 0
     with pytest.raises(ValueError, match="witness"):
         FSCIRL("dp").fit(heaven, PBPISolver(merge=False).solve(heaven))
 
@@ -218,7 +219,8 @@ def test_mdp_logs():
     logs = [(log.states[i : i + 40], log.actions[i : i + 40]) for i in range(0, 4000, 40)]
     for method in ("lp", "max-margin", "projection"):
         model = MDPIRL(method, basis="state", random_state=0).fit(mdp, logs)
-        assert model.reward_.shape == (4, 2) and model.policy_.shape == (4,)
+        assert model.reward_.shape == (4, 2)
+        assert model.policy_.shape == (4,)
     exact = MDPIRL("max-margin", random_state=0).fit(mdp, policy)
     assert value_gap(mdp, mdp.action_rewards(), exact.reward_) < 0.01 * abs(values).max()
 
@@ -244,14 +246,15 @@ def test_logs_that_cannot_be():
             TrajectoryIRL().fit(MAZE, bad)
     with pytest.raises(ValueError, match="FSCPolicy"):
         FSCIRL().fit(MAZE, [0, 1])
+    mdp = FiniteMDP(np.full((2, 2, 2), 0.5), [0, 1.0], 0.5)
     with pytest.raises(ValueError, match="one action in each state"):
-        mdp = FiniteMDP(np.full((2, 2, 2), 0.5), [0, 1.0], 0.5)
         MDPIRL().fit(mdp, np.full((2, 2), 0.5))
 
 
 def test_bases_and_display():
     R = MAZE.rewards()
-    assert len(compact_basis(R)) == 2 and state_basis(4, 2).sum() == 8
+    assert len(compact_basis(R)) == 2
+    assert state_basis(4, 2).sum() == 8
     assert len(partition_basis([[(2, 0), (2, 1)]], 4, 2)) == 2
     np.testing.assert_allclose(normalize_reward(3 * R - 7, R), R, atol=1e-12)
     assert trajectory_horizon(0.9, 0.1) == int(np.ceil(np.log(0.01) / np.log(0.9)))

@@ -79,7 +79,8 @@ def test_point_based_values_are_the_exact_ones(seed):
     best = (exact.vectors_ @ pomdp.start).max()
     solver = PBPISolver(n_beliefs=3000)
     solver.solve(pomdp)
-    assert solver.value_ <= best + 1e-5 and solver.upper_ >= best - 1e-5
+    assert solver.value_ <= best + 1e-5
+    assert solver.upper_ >= best - 1e-5
     assert solver.value_ == pytest.approx(best, abs=1e-3)
 
 
@@ -157,7 +158,8 @@ def test_cassandra_s_tiger(tmp_path):
     np.testing.assert_allclose(read.P, made.P)
     np.testing.assert_allclose(read.O, made.O)
     np.testing.assert_allclose(read.rewards(), made.rewards())
-    assert read.gamma == 0.75 and read.action_names[0] == "listen"
+    assert read.gamma == 0.75
+    assert read.action_names[0] == "listen"
     for broken in (TIGER.replace("tiger-left : *", "lion : *"), "states: 2\n", "nonsense"):
         path.write_text(broken)
         with pytest.raises(ValueError, match="Cannot read"):
