@@ -63,6 +63,12 @@ def state_action_basis(n_states: int, n_actions: int) -> np.ndarray:
     -------
     ndarray of shape (n_states * n_actions, n_states, n_actions)
         The features, states first.
+
+    Examples
+    --------
+    >>> from octavo.rl import state_action_basis
+    >>> state_action_basis(2, 3).shape
+    (6, 2, 3)
     """
     _check_size(n_states, n_actions)
     return np.eye(n_states * n_actions).reshape(-1, n_states, n_actions)
@@ -86,6 +92,12 @@ def compact_basis(R: Any) -> np.ndarray:
     -------
     ndarray of shape (n_values, n_states, n_actions)
         The features, in ascending order of the values.
+
+    Examples
+    --------
+    >>> from octavo.rl import compact_basis
+    >>> compact_basis([[0, 5], [5, 0]])[1].tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
     """
     R = _check_reward(R)
     return np.array([(value == R).astype(float) for value in np.unique(R)])
@@ -107,6 +119,12 @@ def partition_basis(sets: Sequence, n_states: int, n_actions: int) -> np.ndarray
     -------
     ndarray of shape (n_features, n_states, n_actions)
         The features; without the last where the sets cover everything.
+
+    Examples
+    --------
+    >>> from octavo.rl import partition_basis
+    >>> partition_basis([[(0, 0), (1, 0)]], 2, 2)[1].tolist()
+    [[0.0, 1.0], [0.0, 1.0]]
     """
     _check_size(n_states, n_actions)
     phi = np.zeros((len(sets), n_states, n_actions))

@@ -178,6 +178,17 @@ def read_cassandra(path: str | os.PathLike) -> POMDP:
     -------
     POMDP
         The model, with rewards in the mean over where actions lead and what is seen there.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from octavo.rl import read_cassandra
+    >>> text = "states: 2 actions: 1 observations: 1 T: 0 identity O: 0 uniform R: 0 : 1 : * : * 3"
+    >>> path = os.path.join(tempfile.mkdtemp(), "small.POMDP")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write(text)
+    >>> read_cassandra(path).rewards().tolist()
+    [[0.0], [3.0]]
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"Expected the path of a file, got {type(path).__name__}.")

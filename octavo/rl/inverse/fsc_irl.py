@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
@@ -166,6 +167,23 @@ class FSCIRL(CallbackSupportMixin, SoundEstimator):
                 )
         del self._program, self._deviations
         return self
+
+    def plan(self, pomdp):
+        """Return what is optimal for the learned reward, in this model or another of its size.
+
+        Parameters
+        ----------
+        pomdp : POMDP
+            The model; a reward that it has is not used.
+
+        Returns
+        -------
+        FSCPolicy
+            The policy.
+        """
+        check_is_fitted(self)
+        solver = PBPISolver() if self.solver is None else self.solver
+        return solver.solve(pomdp, self.reward_)
 
     def _deviate(self, pomdp, policy):
         """Set up the program; refuse more comparisons than can be written down."""

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
@@ -196,6 +197,22 @@ class MDPIRL(CallbackSupportMixin, SoundEstimator):
             self._fit_features(mdp, table, policy)
         self.policy_ = solve_mdp(mdp, self.reward_)[1]
         return self
+
+    def plan(self, mdp):
+        """Return what is optimal for the learned reward, in this model or another of its size.
+
+        Parameters
+        ----------
+        mdp : FiniteMDP
+            The model; a reward that it has is not used.
+
+        Returns
+        -------
+        ndarray of int of shape (n_states,)
+            The policy.
+        """
+        check_is_fitted(self)
+        return solve_mdp(mdp, self.reward_)[1]
 
     def _fit_margins(self, mdp, policy):
         """Solve Table 1."""

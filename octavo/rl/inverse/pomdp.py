@@ -129,6 +129,20 @@ class POMDP:
             f"n_observations={self.n_observations}, gamma={self.gamma:g})"
         )
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, POMDP) or self.gamma != other.gamma:
+            return False
+        rewards = [None if m.R is None else np.asarray(m.R) for m in (self, other)]
+        return (
+            np.array_equal(self.P, other.P)
+            and np.array_equal(self.O, other.O)
+            and np.array_equal(self.start, other.start)
+            and (rewards[0] is None) == (rewards[1] is None)
+            and (rewards[0] is None or np.array_equal(*rewards))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
     def rewards(self, R: Any = None) -> np.ndarray:
         """Return r(s, a), of another reward if one is given.
 

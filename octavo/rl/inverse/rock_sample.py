@@ -132,6 +132,12 @@ def rock_sample_basis(pomdp: POMDP, compact: bool = True, random_state=0) -> np.
     -------
     ndarray of shape (n_features, n_states, n_actions)
         Indicators; what none of the others covers is the last.
+
+    Examples
+    --------
+    >>> from octavo.rl import make_rock_sample, rock_sample_basis
+    >>> len(rock_sample_basis(make_rock_sample(4, 3)))
+    12
     """
     R, S, A = pomdp.rewards(), pomdp.n_states, pomdp.n_actions
     kinds = 2 ** (A - 5)

@@ -10,6 +10,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
@@ -155,6 +156,23 @@ class TrajectoryIRL(CallbackSupportMixin, SoundEstimator):
         self.reward_ = np.einsum("f,fsa->sa", self.coef_, phi)
         self.feature_expectation_, self.n_iter_ = mu, len(found.history)
         return self
+
+    def plan(self, pomdp):
+        """Return what is optimal for the learned reward, in this model or another of its size.
+
+        Parameters
+        ----------
+        pomdp : POMDP
+            The model; a reward that it has is not used.
+
+        Returns
+        -------
+        FSCPolicy
+            The policy.
+        """
+        check_is_fitted(self)
+        solver = PBPISolver() if self.solver is None else self.solver
+        return solver.solve(pomdp, self.reward_)
 
     def _feature_planner(self, pomdp, phi, solver):
         def plan(coef):

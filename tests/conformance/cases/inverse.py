@@ -8,7 +8,11 @@ from tests.conformance.discovery import Case
 MAZE = make_maze1d()
 EXPERT = FSCPolicy([0, 1, 1], [[2, 0], [0, 0], [1, 0]], start=2)
 LOGS = MAZE.sample(EXPERT, 20, 15, random_state=0)
-MDP = FiniteMDP([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [[0, 0], [1, 0]], gamma=0.5)
+P = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]])
+
+
+def mdp():
+    return FiniteMDP(P, [[0, 0], [1, 0]], gamma=0.5)
 
 
 def bad(option, good, model=MAZE):
@@ -33,20 +37,20 @@ CASES = [
         fit=lambda m: m.fit(MAZE, EXPERT),
         query=lambda m: m.reward_,
         bad=bad(("r_max", -1.0), EXPERT),
-        unfitted=[],
+        unfitted=[lambda m: m.plan(MAZE)],
     ),
     Case(
         make=lambda: TrajectoryIRL(max_iter=5, random_state=0),
         fit=lambda m: m.fit(MAZE, LOGS),
         query=lambda m: m.reward_,
         bad=bad(("tol", -1.0), LOGS),
-        unfitted=[],
+        unfitted=[lambda m: m.plan(MAZE)],
     ),
     Case(
         make=lambda: MDPIRL(random_state=0),
-        fit=lambda m: m.fit(MDP, [1, 0]),
+        fit=lambda m: m.fit(mdp(), [1, 0]),
         query=lambda m: m.reward_,
-        bad=bad(("alpha", -1.0), [1, 0], MDP),
-        unfitted=[],
+        bad=bad(("alpha", -1.0), [1, 0], mdp()),
+        unfitted=[lambda m: m.plan(mdp())],
     ),
 ]
