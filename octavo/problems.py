@@ -1246,6 +1246,27 @@ PROBLEMS = (
         "teaching/plot_cooperative",
     ),
     Problem(
+        "expert-reward",
+        "I want to know what an expert, a clinician or a controller is optimising",
+        (
+            "The controller is written down, and sees only part of the state: `FSCIRL`.",
+            "There are logs of actions and observations: `TrajectoryIRL`, in a known model "
+            "(`POMDP`).",
+            "The state is seen: `MDPIRL`. Only to plan: `PBPISolver`, `solve_mdp`.",
+        ),
+        "imitation learns from logs of states that are seen; nothing knows partial observation.",
+        (
+            "inverse reinforcement learning",
+            "apprenticeship learning",
+            "pomdp",
+            "finite-state controller",
+            "belief state",
+            "reward function",
+            "dialogue policy",
+        ),
+        "rl/plot_inverse",
+    ),
+    Problem(
         "coming-links",
         "I have snapshots of a graph over time, and want the next one",
         (

@@ -258,6 +258,9 @@ from octavo.plot.rl.evaluators import plot_objective_paths as plot_objective_pat
 from octavo.plot.rl.evaluators import plot_parameter_map as plot_parameter_map
 from octavo.plot.rl.evaluators import plot_trace_weights as plot_trace_weights
 from octavo.plot.rl.evaluators import plot_value_band as plot_value_band
+from octavo.plot.rl.inverse import plot_controller as plot_controller
+from octavo.plot.rl.inverse import plot_inverse_values as plot_inverse_values
+from octavo.plot.rl.inverse import plot_reward_bars as plot_reward_bars
 from octavo.plot.rl.policy_search import plot_model_weight as plot_model_weight
 from octavo.plot.rl.policy_search import plot_policy_kernels as plot_policy_kernels
 from octavo.plot.rl.policy_search import plot_policy_search as plot_policy_search

@@ -85,6 +85,7 @@ BANNED = {
     "objective_trace_": (),
     "lower_bounds_history_": (),
     "k": (
+        "rl.make_rock_sample",
         "sequence.",
         "ranking.",
         "kernel.ard_orthogonal",

@@ -86,7 +86,7 @@ def _walk(P_sum, policy_sum, start_sum, terminal, restart, draws, state):
     return states, actions, successors, first
 
 
-def _as_probabilities(values, shape, name):
+def as_probabilities(values, shape, name):
     """Check that rows of `values` are probabilities; return them with exact sums."""
     array = np.array(values, dtype=np.float64)
     if array.shape != shape:
@@ -120,7 +120,7 @@ def _as_mask(values, n_states):
     return mask
 
 
-def _as_rewards(R, n_actions, n_states):
+def as_rewards(R, n_actions, n_states):
     """Return rewards of shape (n_actions, n_states, n_states), as a view where they repeat."""
     R = np.asarray(R, dtype=np.float64)
     if not np.isfinite(R).all():
@@ -200,15 +200,15 @@ class FiniteMDP:
         if not 0 <= gamma <= 1:
             raise ValueError(f"gamma must lie in [0, 1], got {gamma!r}.")
         self.n_actions, self.n_states = P.shape[:2]
-        self.P = _as_probabilities(P, P.shape, "P")
-        self.R = _as_rewards(R, self.n_actions, self.n_states)
+        self.P = as_probabilities(P, P.shape, "P")
+        self.R = as_rewards(R, self.n_actions, self.n_states)
         self.gamma = float(gamma)
         self.terminal = _as_mask(terminal, self.n_states)
         if self.terminal.all():
             raise ValueError("All states are terminal; at least one must not be.")
         if start is None:
             start = ~self.terminal / (~self.terminal).sum()
-        self.start = _as_probabilities(start, (self.n_states,), "start")
+        self.start = as_probabilities(start, (self.n_states,), "start")
         if (self.start * self.terminal).any():
             raise ValueError("start must give terminal states no probability.")
         self.restart = np.broadcast_to(np.asarray(restart, dtype=np.float64), (self.n_states,))
@@ -260,7 +260,7 @@ class FiniteMDP:
             if policy.min() < 0 or policy.max() >= self.n_actions:
                 raise ValueError(f"Actions of {name} must lie in 0..{self.n_actions - 1}.")
             return np.eye(self.n_actions)[policy]
-        return _as_probabilities(policy, (self.n_states, self.n_actions), name)
+        return as_probabilities(policy, (self.n_states, self.n_actions), name)
 
     def random_policy(self, random_state=None):
         """Draw a policy: in each state, the gaps that n_actions - 1 uniform cuts leave in [0, 1].

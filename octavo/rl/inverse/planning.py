@@ -1,0 +1,198 @@
+"""Point-based policy iteration: good controllers for the beliefs that matter.
+
+A first controller comes from the decision process of explored beliefs. It is then improved as in
+policy iteration: evaluate it exactly, back up each belief it meets, replace the nodes that a new
+one dominates, drop those that the start does not reach.
+
+Reference: Ji, Parr, Li, Liao and Carin (2007), "Point-based policy iteration", AAAI; Choi and Kim
+(2011), section 7, who plan by it.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from octavo.engine.estimators.sklearn_door import Interval
+from octavo.engine.estimators.sound import SoundEstimator
+from octavo.rl.inverse.belief_graph import BeliefGraph, Explored, blind_values
+from octavo.rl.inverse.controllers import FSCPolicy
+from octavo.rl.inverse.merging import drop_unreached, merge_nodes
+
+__all__ = ["PBPISolver"]
+
+_MOST_NODES = 400  # beyond which the improvement rounds end
+
+
+def controller_of(graph: BeliefGraph, found: Explored, blind_best: np.ndarray) -> FSCPolicy:
+    """Return the controller that remembers which explored belief it is at."""
+    pomdp, k = graph.pomdp, len(found.actions)
+    expanded = np.array(graph.expanded)
+    actions = np.where(expanded, found.actions, blind_best)
+    successors = np.tile(np.arange(k)[:, None], (1, pomdp.n_observations))
+    edges = graph.edges
+    i, a, z, j = edges[:, :4].astype(np.int64).T
+    taken = actions[i] == a
+    likely = np.zeros(k)
+    for row in np.flatnonzero(taken):  # what never happens goes where the likeliest goes
+        if edges[row, 4] > likely[i[row]]:
+            likely[i[row]] = edges[row, 4]
+            successors[i[row]] = j[row]
+    successors[i[taken], z[taken]] = j[taken]
+    return drop_unreached(FSCPolicy(actions, successors, 0))
+
+
+def backed_up(pomdp: Any, policy: FSCPolicy, V: np.ndarray, beliefs: np.ndarray, r: np.ndarray):
+    """Return for each belief the value, action and successors of the best new node."""
+    k = len(beliefs)
+    best = np.full(k, -np.inf)
+    actions, successors = np.zeros(k, dtype=np.int64), None
+    for a in range(pomdp.n_actions):
+        joint = (beliefs @ pomdp.P[a])[:, :, None] * pomdp.O[a]  # k, t, z
+        ahead = np.einsum("ktz,nt->kzn", joint, V, optimize=True)
+        to = ahead.argmax(axis=2)
+        value = beliefs @ r[:, a] + pomdp.gamma * np.take_along_axis(ahead, to[:, :, None], 2).sum(
+            axis=(1, 2)
+        )
+        if successors is None:
+            successors = to.copy()
+        better = value > best
+        best[better], actions[better], successors[better] = value[better], a, to[better]
+    return best, actions, successors
+
+
+def improved(pomdp: Any, policy: FSCPolicy, r: np.ndarray, tol: float, max_iter: int):
+    """Return the controller after rounds of improvement at the beliefs that it reaches."""
+    n_iter = 0
+    while n_iter < max_iter and policy.n_nodes <= _MOST_NODES:
+        n_iter += 1
+        V = policy.values(pomdp, r)
+        try:
+            beliefs = policy.reachable_beliefs(pomdp, 2000).beliefs
+        except ValueError:
+            break  # it never comes back to a belief: nothing finite to improve on
+        value, actions, successors = backed_up(pomdp, policy, V, beliefs, r)
+        gain = value - (beliefs @ V.T).max(axis=1)
+        size = max(1.0, float(np.abs(V).max()))
+        new = gain > tol * size
+        if not new.any():
+            break
+        rows = np.unique(np.column_stack([actions[new], successors[new]]), axis=0)
+        n = policy.n_nodes
+        joined = np.concatenate([policy.successors, rows[:, 1:]])
+        wider = FSCPolicy(np.concatenate([policy.actions, rows[:, 0]]), joined, policy.start)
+        wide = wider.values(pomdp, r)
+        goes = np.arange(len(joined))
+        for old in range(n):  # a node that a new one dominates gives way to it (Hansen 1998)
+            over = (wide[n:] >= wide[old] - 1e-12 * size).all(axis=1)
+            over &= (wide[n:] > wide[old] + 1e-12 * size).any(axis=1)
+            if over.any():
+                goes[old] = n + int(np.where(over, wide[n:].sum(axis=1), -np.inf).argmax())
+        first = int((wide @ pomdp.start).argmax())
+        policy = drop_unreached(FSCPolicy(wider.actions, goes[joined], int(goes[first])))
+    return policy, n_iter
+
+
+class PBPISolver(SoundEstimator):
+    """Find a controller that is good for a reward, from the beliefs that a good policy reaches.
+
+    Parameters
+    ----------
+    n_beliefs : int, default=1000
+        The most beliefs whose consequences are looked at.
+    tol : float, default=1e-6
+        Gap at the start, and gain at a belief, below which it ends, relative to the values.
+    max_iter : int, default=100
+        The most rounds of improvement.
+    merge : bool, default=True
+        Whether to merge nodes that behave alike from the start.
+
+    Attributes
+    ----------
+    policy_ : FSCPolicy
+        The last controller.
+    value_ : float
+        Its value at the start.
+    upper_ : float
+        No policy is worth more than this at the start.
+    n_iter_ : int
+        Rounds of improvement.
+
+    See Also
+    --------
+    ExactPOMDPSolver : All beliefs, for tiny models.
+
+    Notes
+    -----
+    ``upper_`` says how good the answer is: equal to ``value_`` it is optimal. Where it is far off,
+    raise `n_beliefs`. For hundreds of states and long horizons use a solver made for it, such as
+    SARSOP.
+
+    References
+    ----------
+    .. [1] Ji, Parr, Li, Liao and Carin (2007). Point-based policy iteration. AAAI.
+
+    Examples
+    --------
+    >>> from octavo.rl import PBPISolver, make_maze1d
+    >>> maze = make_maze1d()
+    >>> policy = PBPISolver().solve(maze)
+    >>> round(policy.value(maze), 4), policy.n_nodes
+    (1.0207, 3)
+    """
+
+    _parameter_constraints: dict = {
+        "n_beliefs": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "merge": ["boolean"],
+    }
+
+    def __init__(self, n_beliefs=1000, tol=1e-6, max_iter=100, merge=True):
+        self.n_beliefs = n_beliefs
+        self.tol = tol
+        self.max_iter = max_iter
+        self.merge = merge
+
+    def solve(self, pomdp, R=None):
+        """Return a controller for a reward.
+
+        Parameters
+        ----------
+        pomdp : POMDP
+            The model.
+        R : array-like, default=None
+            Another reward than the model's.
+
+        Returns
+        -------
+        FSCPolicy
+            The controller.
+        """
+        self._validate_params()
+        if not hasattr(pomdp, "n_observations"):
+            raise ValueError(f"Expected a POMDP, got {type(pomdp).__name__}.")
+        graph = getattr(self, "_graph", None)
+        if graph is None or graph.pomdp is not pomdp:
+            graph = self._graph = BeliefGraph(pomdp)
+        r = pomdp.rewards(R)
+        size = max(float(np.abs(r).max()) / (1.0 - pomdp.gamma), 1e-300)
+        unit = r / size  # so that tolerances mean the same for any scale of rewards
+        found = graph.explore(unit, self.n_beliefs, self.tol * 1e-3)
+        policy = controller_of(graph, found, self._best_blind(graph, unit))
+        policy, self.n_iter_ = improved(pomdp, policy, unit, self.tol * 1e-3, self.max_iter)
+        if self.merge:
+            policy = merge_nodes(pomdp, policy)
+        self.policy_ = policy
+        self.value_ = policy.value(pomdp, r)
+        self.upper_ = max(self.value_, float(size * (found.values[0] + found.gap)))
+        return policy
+
+    def _best_blind(self, graph, unit):
+        return (graph.beliefs @ blind_values(graph.pomdp, unit).T).argmax(axis=1)
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_graph"}
