@@ -231,7 +231,7 @@ class SchniderPK:
             block = np.zeros((5, 5))
             block[:4, :4], block[:4, 4] = self.matrix, self.inflow
             whole = expm(block * (dt / 60.0))
-            self._steps[dt] = whole[:4, :4], whole[:4, 4]
+            self._steps[dt] = whole[:4, :4].copy(), whole[:4, 4].copy()
         return self._steps[dt]
 
     def step(self, u: Any, dt: Any) -> np.ndarray:
