@@ -233,6 +233,11 @@ from octavo.plot.rl.evaluators import plot_objective_paths as plot_objective_pat
 from octavo.plot.rl.evaluators import plot_parameter_map as plot_parameter_map
 from octavo.plot.rl.evaluators import plot_trace_weights as plot_trace_weights
 from octavo.plot.rl.evaluators import plot_value_band as plot_value_band
+from octavo.plot.rl.infusion import plot_bolus_family as plot_bolus_family
+from octavo.plot.rl.infusion import plot_dose_response as plot_dose_response
+from octavo.plot.rl.infusion import plot_infusion as plot_infusion
+from octavo.plot.rl.infusion import plot_infusion_policy as plot_infusion_policy
+from octavo.plot.rl.infusion import plot_trial as plot_trial
 from octavo.plot.rl.processes import plot_error_by_lambda as plot_error_by_lambda
 from octavo.plot.rl.processes import plot_lasso_td_path as plot_lasso_td_path
 from octavo.plot.rl.processes import plot_spectral_radius as plot_spectral_radius

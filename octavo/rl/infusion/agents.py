@@ -25,6 +25,7 @@ from octavo.engine.mcmc.compiled_draws import draw_state
 from octavo.rl.infusion.bins import FuzzyBins
 from octavo.rl.infusion.environment import PropofolEnv
 from octavo.rl.infusion.numbers_in import whole
+from octavo.rl.infusion.percepts import cell_of
 from octavo.rl.infusion.value_tables import choose, forget, learn, sweep_values, train_block
 
 __all__ = ["CountedModelPolicy", "WatkinsQLambda"]
@@ -33,6 +34,9 @@ FIRST_STATES = 64  # rows of a table whose number of states is not known; it dou
 
 
 def _is_env(env: Any) -> bool:
+    """Return whether something is an environment; a class is a function that makes one."""
+    if isinstance(env, type):
+        return False
     return callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None))
 
 
@@ -171,6 +175,13 @@ class _TablePolicy(CallbackSupportMixin, SoundEstimator):
         if self.encoder_ is None:
             return table.hold(_as_state(observation))
         row = np.asarray(observation, dtype=float).reshape(1, -1)
+        if type(self.encoder_) is FuzzyBins and row.shape[1] == len(self.encoder_.widths) == 2:
+            if not np.isfinite(row).all():
+                raise ValueError(f"Observations must be finite; got {row[0]}.")
+            wide, narrow = self.encoder_.widths
+            return int(
+                cell_of(row[0, 0], row[0, 1], float(wide), float(narrow), int(self.encoder_.n_bins))
+            )
         return table.hold(int(self.encoder_.encode(row)[0]))
 
     def _store(self, table: _Table, Q: np.ndarray) -> None:
