@@ -391,7 +391,9 @@ class WatkinsQLambda(_TablePolicy):
                 gap = policy_difference(before, after)
                 alphas.append(alpha)
                 differences.append(gap)
-                waited, least, before = (0, gap, after) if gap < least else (waited + 1, least, after)
+                waited, least, before = (
+                    (0, gap, after) if gap < least else (waited + 1, least, after)
+                )
                 if gap < self.ssd_tol or (self.patience is not None and waited >= self.patience):
                     alpha, waited, least = alpha / 2, 0, np.inf
                 if progress.step():

@@ -269,9 +269,7 @@ class PropofolEnv:
         if self.concentrations is None:
             raise ValueError("Call reset before step: no episode has begun.")
         self.rate = real("rate", rate, 0.0)
-        self.concentrations = (
-            self._step[:, :4] @ self.concentrations + self._step[:, 4] * self.rate
-        )
+        self.concentrations = self._step[:, :4] @ self.concentrations + self._step[:, 4] * self.rate
         bis = float(self.pd.predict(self.concentrations[3]))
         offset = self._offsets[min(self.n_steps, self.horizon - 1)]
         if self.variability is None:
@@ -286,5 +284,3 @@ class PropofolEnv:
         return (
             self._observation(), -abs(self._errors[-1]), False, ended, self._info(bis, measured)
         )  # fmt: skip
-
-

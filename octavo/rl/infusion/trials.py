@@ -130,7 +130,9 @@ def _compiled_parts(controller: Any, loop: _Loop, patients: list, targets: np.nd
     if type(controller) in (WatkinsQLambda, CountedModelPolicy):
         encoder = getattr(controller, "encoder_", None)
         if type(encoder) is not FuzzyBins or len(encoder.widths) != 2:
-            raise ValueError("A policy for a trial must be fitted in a PropofolEnv, with FuzzyBins.")
+            raise ValueError(
+                "A policy for a trial must be fitted in a PropofolEnv, with FuzzyBins."
+            )
         if controller.q_table_.shape[1] != len(infusion_rates()):
             raise ValueError(f"A policy must have 15 actions; got {controller.q_table_.shape[1]}.")
         policy, widths = controller.policy_table_, np.array(encoder.widths, dtype=float)
@@ -294,7 +296,9 @@ def _seeded(variability: Any, random_state: Any) -> tuple[Any, PatientVariabilit
     """Return generators of orders and of patients that do not touch the caller's."""
     rng = check_random_state(random_state)
     if variability is not None and not isinstance(variability, PatientVariability):
-        raise ValueError(f"Parameter `variability` must be a PatientVariability; got {variability!r}.")
+        raise ValueError(
+            f"Parameter `variability` must be a PatientVariability; got {variability!r}."
+        )
     own = PatientVariability(int(rng.randint(2**31 - 1)))
     if variability is not None:
         own.__dict__.update(variability.__dict__, rng=own.rng)

@@ -212,7 +212,9 @@ def test_counting_compiled_and_in_python_agree():
         pass
 
     one = CountedModelPolicy(n_rounds=1, random_state=0).fit(env, 2000)
-    two = CountedModelPolicy(n_rounds=1, random_state=1).fit(Plain(exploring=True, horizon=100), 100)
+    two = CountedModelPolicy(n_rounds=1, random_state=1).fit(
+        Plain(exploring=True, horizon=100), 100
+    )
     share = [m.n_visits_.sum(axis=1) / m.n_steps_ for m in (one, two)]
     common = share[0] > 0.01
     # steps of an episode hang together: 100 episodes give a share of p an error of sqrt(p/100)

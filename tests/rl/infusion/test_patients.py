@@ -193,7 +193,9 @@ def test_fits_recover_a_curve():
     found = SigmoidPD.fit(Ce, truth.predict(Ce))
     assert np.allclose([found.E0, found.Emax, found.C50, found.g], [93, 70, 3, 2.5], rtol=1e-4)
     # a falling curve is its own isotonic fit; between 300 points it is linear
-    assert np.allclose(FittedPD().fit(Ce, truth.predict(Ce)).predict(Ce), truth.predict(Ce), atol=0.1)
+    assert np.allclose(
+        FittedPD().fit(Ce, truth.predict(Ce)).predict(Ce), truth.predict(Ce), atol=0.1
+    )
     net = FittedPD("mlp", random_state=0).fit(Ce, truth.predict(Ce))
     assert (np.diff(net.bis_) <= 0).all()
     assert np.abs(net.predict(Ce) - truth.predict(Ce)).mean() < 2.0

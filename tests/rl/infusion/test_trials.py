@@ -58,7 +58,8 @@ def test_scale_of_the_measures():
 
 
 @pytest.mark.parametrize(
-    "call", [([50], 0, [0]), ([50], -3, [0]), ([], 50, []), ([np.nan], 50, [0]), ([50, 51], 50, [0])]
+    "call",
+    [([50], 0, [0]), ([50], -3, [0]), ([], 50, []), ([np.nan], 50, [0]), ([50, 51], 50, [0])],
 )
 def test_bad_measurements(call):
     with pytest.raises(ValueError, match="^[A-Z].*[.]$"):
@@ -174,9 +175,7 @@ def test_policy_in_a_trial_is_the_policy_in_the_environment():
     calm = PatientVariability(
         0, sensitivity=(0, 0), procedure=(0, 0), noise=0.0, magnitude=(0, 0), ke0=(0.17, 0.17)
     )
-    record = simulate_patients(
-        agent, 1, variability=calm, targets=[50], minutes=20, random_state=0
-    )
+    record = simulate_patients(agent, 1, variability=calm, targets=[50], minutes=20, random_state=0)
     env = PropofolEnv(record.patients[0].pharmacokinetics(), 50, noise=0.0)
     seen, _ = env.reset(seed=0)
     for t in range(240):
