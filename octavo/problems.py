@@ -945,7 +945,7 @@ PROBLEMS = (
     ),
     Problem(
         "slow-process",
-        "I want to keep a slow, delayed process at a level, such as a drug's effect, in simulation",
+        "A slow process is to be kept at a level, such as the effect of a drug in simulation",
         (
             "A policy that can be read as a table, learnt in a simulator: `WatkinsQLambda`; for few "
             "steps, `CountedModelPolicy`.",

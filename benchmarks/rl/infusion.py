@@ -20,15 +20,13 @@ def octavo_compartments(u):
 
 
 def pytci_compartments(u):
-    from PyTCI.models.base import _advance
     from PyTCI.models.propofol import Schnider
 
-    peer = Schnider(40, 75, 175, "m")
-    parts = (peer.v1, peer.k10, peer.k12, peer.k13, peer.k21, peer.k31, peer.keo)
-    x, out = np.zeros(4), np.empty((len(u), 2))
+    peer, out = Schnider(40, 75, 175, "m"), np.empty((len(u), 2))
+    peer.set_integrator("exact")
     for t, rate in enumerate(u):
-        x = _advance(parts, "exact", x, 5, rate / 60)
-        out[t] = x[0], x[3]
+        peer.giveoverseconds(rate / 60, 5)
+        out[t] = peer.x1, peer.xeo
     return out
 
 

@@ -2,8 +2,8 @@
 Keep a simulated patient asleep
 ===============================
 
-Simulation, not a medical device. A policy is learnt in one simulated patient, and tried beside a PID
-controller and an open loop on patients who differ.
+Simulation, not a medical device. A policy is learnt in one simulated patient, and tried beside a
+PID controller and an open loop on patients who differ.
 """
 
 import matplotlib.pyplot as plt

@@ -38,7 +38,7 @@ PAPER = Paper(
             name="WatkinsQLambda",
             room="rl",
             family="infusion",
-            task="learn a fixed policy for a slow, delayed process, and try it on simulated patients",
+            task="learn a fixed policy for a slow process, and try it on simulated patients",
             summary="Tabular Q(λ) in a simulated patient under propofol, rival controllers, and "
             "in-silico trials with the clinical measures. Simulation, not a medical device.",
             use_when="A slow process with one input and one output has a simulator, and a policy "

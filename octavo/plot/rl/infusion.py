@@ -77,13 +77,11 @@ def plot_infusion_policy(agent: Any, *, ax: Axes | None = None) -> Axes:
     ax : matplotlib axes
         The axes; cells that were never visited are hatched.
     """
-    from octavo.rl import infusion_rates
-
     ax = ax or plt.subplots()[1]
     bins = agent.encoder_
     n = 2 * bins.n_bins - 1
     wide, narrow = (float(w) for w in bins.widths)
-    rates = infusion_rates()[agent.policy_table_].reshape(n, n)
+    rates = agent.rates_[agent.policy_table_].reshape(n, n)
     visited = (agent.n_visits_.sum(axis=1) > 0).reshape(n, n)
     extent = (-wide, wide, -narrow, narrow)
     image = ax.imshow(

@@ -147,6 +147,7 @@ class _TablePolicy(CallbackSupportMixin, SoundEstimator):
     def _prepare(self, env: Any, n_episodes: Any) -> tuple[_Source, Any, _Table, int]:
         whole("n_episodes", n_episodes)
         source, encoder = _Source(env), self.encoder
+        self.rates_ = getattr(source.first, "rates", None)
         if encoder is None and isinstance(source.first, PropofolEnv):
             encoder = FuzzyBins()
         if encoder is not None:
@@ -287,6 +288,8 @@ class WatkinsQLambda(_TablePolicy):
         Steps taken.
     encoder_ : object
         The encoder that was used, or None.
+    rates_ : ndarray of shape (n_actions,)
+        The environment's rates in mg/min, by action; None where it has none.
 
     See Also
     --------
@@ -502,6 +505,8 @@ class CountedModelPolicy(_TablePolicy):
         Steps taken.
     encoder_ : object
         The encoder that was used, or None.
+    rates_ : ndarray of shape (n_actions,)
+        The environment's rates in mg/min, by action; None where it has none.
 
     See Also
     --------

@@ -70,8 +70,8 @@ class PIDController:
     Notes
     -----
     The integral stands still while the rate is at a limit and the error would push it further. The
-    default gains are the smallest MDAPE of 60 random draws on 100 patients of ``random_state=900``, rounded
-    (see the paper's page); tune them for other patients.
+    default gains had the smallest MDAPE of 60 random draws on 100 patients of
+    ``random_state=900``, and are rounded; tune them for other patients.
 
     Examples
     --------

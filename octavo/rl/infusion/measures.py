@@ -10,6 +10,7 @@ for controlling the delivery of anesthesia"; Moore et al. (2014), JMLR 15:655-69
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -269,7 +270,7 @@ def maintenance_mask(
     band, window = positive("band", band), positive("window", window)
     mask, n = np.zeros(len(values), dtype=bool), _window_steps(times, window)
     edges = [0, *(np.flatnonzero(np.diff(targets)) + 1), len(values)]
-    for start, end in zip(edges[:-1], edges[1:]):
+    for start, end in pairwise(edges):
         near = np.abs(values[start:end] - targets[start:end]) <= band
         steady = steady_index(near, n)
         if steady >= 0:

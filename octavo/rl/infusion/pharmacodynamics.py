@@ -4,7 +4,7 @@ Simulation, not a medical device.
 
 Reference: Moore et al. (2014), "Reinforcement learning for closed-loop propofol anesthesia: a study
 in human volunteers", JMLR 15:655-696, section 3.2.1 and Figure 3. The median curve that the paper
-fits by a perceptron is not printed; the constants of `SigmoidPD` agree with what the text says of it.
+fits by a perceptron is not printed; the constants of `SigmoidPD` agree with what the text says.
 """
 
 from __future__ import annotations
@@ -235,9 +235,13 @@ class FittedPD:
         grid = np.linspace(0.0, self.highest, self.n_points)
         if self.method == "mlp":
             net = MLPRegressor(
-                hidden_layer_sizes=(self.n_hidden,), activation="tanh", solver="lbfgs", max_iter=2000, alpha=1e-4,
+                hidden_layer_sizes=(self.n_hidden,),
+                activation="tanh",
+                solver="lbfgs",
+                max_iter=2000,
+                alpha=1e-4,
                 random_state=self.random_state,
-            )  # fmt: skip
+            )
             net.fit(x[:, None], y / 100)
             x, y = grid, 100 * net.predict(np.clip(grid, x.min(), x.max())[:, None])
         falling = IsotonicRegression(increasing=False, out_of_bounds="clip", y_min=0, y_max=100)

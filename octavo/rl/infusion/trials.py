@@ -40,9 +40,9 @@ TABLE, GAINS, GIVEN = 0, 1, 2
 class TrialRecord(NamedTuple):
     """Signals of patients under control, one row each; simulation, not a medical device.
 
-    `time` in minutes (n_steps,); `target`, `bis` (ideal), `measured` (NaN where missing), `smoothed`,
-    `rate` in mg/min and `Ce` in µg/ml, of shape (n_patients, n_steps); `stimuli` in BIS;
-    `held`, steps in which a rate was held for want of a measurement; `patients`, who they are.
+    `time` in minutes (n_steps,); `target`, `bis` (ideal), `measured` (NaN where missing),
+    `smoothed`, `rate` in mg/min and `Ce` in µg/ml, of shape (n_patients, n_steps); `stimuli` in
+    BIS; `held`, steps in which a rate was held for want of a measurement; `patients`, who they are.
     """
 
     time: np.ndarray

@@ -23,8 +23,8 @@ __all__ = ["PatientVariability", "VirtualPatient"]
 class VirtualPatient(NamedTuple):
     """One simulated patient: covariates, and what is hidden from the controller.
 
-    Simulation, not a medical device. `age` in years, `weight` in kg, `height` in cm, `sex`; `ke0` in
-    1/min, `sensitivity` (the paper's ΔBIS of the individual) and `procedure` (of the surgery, at
+    Simulation, not a medical device. `age` in years, `weight` in kg, `height` in cm, `sex`; `ke0`
+    in 1/min, `sensitivity` (the paper's ΔBIS of the individual) and `procedure` (of the surgery, at
     least 0) in BIS.
     """
 

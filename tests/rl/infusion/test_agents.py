@@ -269,7 +269,7 @@ def test_grid_encoder_learns():
     [("banana", 1), (None, 1), (RandomMDP(), 0), (RandomMDP(), 1.5), (lambda: 3, 1)],
 )
 def test_bad_environments(env, n):
-    with pytest.raises(ValueError, match="^[A-Z].*[.]$"):
+    with pytest.raises(ValueError, match=r"^[A-Z].*[.]$"):
         WatkinsQLambda().fit(env, n)
 
 

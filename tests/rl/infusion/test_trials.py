@@ -62,7 +62,7 @@ def test_scale_of_the_measures():
     [([50], 0, [0]), ([50], -3, [0]), ([], 50, []), ([np.nan], 50, [0]), ([50, 51], 50, [0])],
 )
 def test_bad_measurements(call):
-    with pytest.raises(ValueError, match="^[A-Z].*[.]$"):
+    with pytest.raises(ValueError, match=r"^[A-Z].*[.]$"):
         varvel_metrics(*call)
 
 
@@ -156,7 +156,7 @@ class Wrapped:
 @pytest.mark.parametrize("controller", [PIDController(), EffectSiteTCI()])
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
 def test_compiled_trials_are_the_python_loop(controller, dropout):
-    options = dict(variability=PatientVariability(dropout=dropout), minutes=30, random_state=3)
+    options = {"variability": PatientVariability(dropout=dropout), "minutes": 30, "random_state": 3}
     one = simulate_patients(controller, 2, **options)
     two = simulate_patients(Wrapped(controller), 2, **options)
     assert np.array_equal(one.target, two.target)
@@ -215,5 +215,5 @@ def test_criteria():
     ],
 )  # fmt: skip
 def test_bad_trials(controller, options):
-    with pytest.raises(ValueError, match="^[A-Z].*[.]$"):
+    with pytest.raises(ValueError, match=r"^[A-Z].*[.]$"):
         run_trial(controller, **options)
