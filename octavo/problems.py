@@ -1221,6 +1221,33 @@ PROBLEMS = (
         "search/plot_active_pairs",
     ),
     Problem(
+        "slow-process",
+        "A slow process is to be kept at a level, such as the effect of a drug in simulation",
+        (
+            "A policy that can be read as a table, learnt in a simulator: `WatkinsQLambda`; for few "
+            "steps, `CountedModelPolicy`.",
+            "A controller that needs no learning: `PIDController`, or the model alone, "
+            "`EffectSiteTCI`.",
+            "A patient to try it on: `PropofolEnv`, `run_trial`. Simulation, not a medical device.",
+            "How well a level was kept: `varvel_metrics`, `ohara_metrics`.",
+        ),
+        "scikit-learn has no control; `gymnasium` has environments of other kinds.",
+        (
+            "closed loop",
+            "control",
+            "pid",
+            "infusion",
+            "anaesthesia",
+            "propofol",
+            "pharmacokinetics",
+            "target-controlled infusion",
+            "bispectral index",
+            "q-learning",
+            "dosing",
+        ),
+        "rl/plot_infusion",
+    ),
+    Problem(
         "teaching",
         "I want the fewest examples, questions or tests that pin down which rule is true",
         (

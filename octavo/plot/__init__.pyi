@@ -258,6 +258,11 @@ from octavo.plot.rl.evaluators import plot_objective_paths as plot_objective_pat
 from octavo.plot.rl.evaluators import plot_parameter_map as plot_parameter_map
 from octavo.plot.rl.evaluators import plot_trace_weights as plot_trace_weights
 from octavo.plot.rl.evaluators import plot_value_band as plot_value_band
+from octavo.plot.rl.infusion import plot_bolus_family as plot_bolus_family
+from octavo.plot.rl.infusion import plot_dose_response as plot_dose_response
+from octavo.plot.rl.infusion import plot_infusion as plot_infusion
+from octavo.plot.rl.infusion import plot_infusion_policy as plot_infusion_policy
+from octavo.plot.rl.infusion import plot_trial as plot_trial
 from octavo.plot.rl.inverse import plot_controller as plot_controller
 from octavo.plot.rl.inverse import plot_inverse_values as plot_inverse_values
 from octavo.plot.rl.inverse import plot_reward_bars as plot_reward_bars

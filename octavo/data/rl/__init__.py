@@ -1,0 +1,1 @@
+"""Data of control problems: what volunteers showed."""
