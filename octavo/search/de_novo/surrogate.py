@@ -20,7 +20,7 @@ from octavo.engine.smooth.newton import newton_linear
 
 CUT = 1e-13  # eigenvalues below this part of the largest are rounding
 N_FOLDS = 5
-ALPHAS = 10.0 ** np.arange(-6.0, 1.0)  # in units of the mean of k(x, x); guessed
+ALPHAS = 10.0 ** np.arange(-9.0, 1.0)  # in units of the mean of k(x, x); guessed
 
 
 class GramFactor(NamedTuple):
@@ -59,7 +59,7 @@ def fit_two(
     features: Floats, codes: Ints, weights: Floats, alpha: float, start: Any, tol: float
 ) -> FamilyFit:
     """Return the fit for two labels with the identity kernel; θ = (-β/2, β/2)."""
-    loss = make_loss("logistic")
+    loss = make_loss("log")
     found = newton_linear(
         features, 2.0 * codes - 1.0, loss, alpha, weight=weights, start=start, tol=tol, max_iter=200
     )
