@@ -14,6 +14,7 @@ from octavo.search.de_novo.evidence import make_kernel
 
 __all__ = ["construction_curve", "dispersion_curve", "lift_curve"]
 
+BLOCK = 100
 COLUMNS = 2000  # targets whose kernel with what was found is computed at a time
 
 
@@ -33,7 +34,7 @@ class _Seen:
             is_graph = isinstance(state, nx.Graph)
             name = _graph_key(state) if is_graph else _plain_key(state)
         bucket = self.buckets.setdefault(name, [])
-        same = [x for x in bucket if nx.is_isomorphic(x, state)] if is_graph else bucket
+        same = [x for x in bucket if not is_graph or nx.is_isomorphic(x, state)]
         if not same:
             bucket.append(state)
         return not same
@@ -138,23 +139,28 @@ def lift_curve(curve: Any, baseline: Any) -> Floats:
 
 def _cover(distance: Floats, radius: float, which: Ints) -> Floats:
     """Return the number of columns within the radius of one of the first rows, for each count."""
+    if not len(distance):
+        return np.zeros(len(which))
     near = distance <= radius
     first = np.where(near.any(axis=0), near.argmax(axis=0), len(near))
     covered = np.cumsum(np.bincount(first, minlength=len(near) + 1)[: len(near)])
     return np.concatenate([[0], covered]).astype(np.float64)[which]
 
 
+def _diagonal(kernel: Any, states: list[Any]) -> Floats:
+    """Return k(x, x), from blocks along the diagonal."""
+    parts = [states[i : i + BLOCK] for i in range(0, len(states), BLOCK)]
+    return np.concatenate([np.diag(kernel(part, part)) for part in parts])
+
+
 def distances(kernel: Any, rows: list[Any], columns: list[Any]) -> Floats:
     """Return distances of features, √(k(x, x) + k(y, y) - 2 k(x, y))."""
     if not rows:
         return np.zeros((0, len(columns)))
-    own = np.array([kernel([x], [x])[0, 0] for x in rows])
-    found = []
-    for i in range(0, len(columns), COLUMNS):
-        part = columns[i : i + COLUMNS]
-        norms = np.array([kernel([x], [x])[0, 0] for x in part])
-        found.append(own[:, None] + norms - 2.0 * kernel(rows, part))
-    return np.sqrt(np.maximum(np.hstack(found), 0.0))
+    own, other = (_diagonal(kernel, part) for part in (rows, columns))
+    parts = [columns[i : i + COLUMNS] for i in range(0, len(columns), COLUMNS)]
+    products = np.hstack([kernel(rows, part) for part in parts])
+    return np.sqrt(np.maximum(own[:, None] + other - 2.0 * products, 0.0))
 
 
 @checked

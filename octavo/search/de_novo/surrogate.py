@@ -93,7 +93,7 @@ def fit_many(
         np.zeros(r * q),
         jac=True,
         hessp=product,
-        method="trust-krylov" if r * q > 1 else "trust-ncg",
+        method="trust-ncg",
         options={"gtol": tol, "maxiter": 500},
     )
     ended = float(np.linalg.norm(found.jac)) <= 1e3 * tol

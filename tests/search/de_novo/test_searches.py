@@ -34,7 +34,7 @@ def point(state, rng):
 
 
 def make(cls, oracle=inside, proposal=point, **options):
-    small = {ArgmaxSearch: {"pool_size": 40}, KNNActiveSearch: {"k": 5, "pool_size": 60}}
+    small = {ArgmaxSearch: {"pool_size": 40}, KNNActiveSearch: {"k": 5, "pool_size": 200}}
     options = small.get(cls, {}) | {"random_state": 0} | options
     return cls(oracle, proposal, "rbf", **options)
 
