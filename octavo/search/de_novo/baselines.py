@@ -42,9 +42,7 @@ class _Search(CallbackSupportMixin, SoundEstimator):
         self.found_ = [x for x, y in zip(self.states_, self.labels_) if y == self.target]
         ones = np.ones(len(states))
         self.history_.append(
-            SearchRound(
-                len(self.states_), len(self.found_), list(states), labels, p, ones, alpha
-            )
+            SearchRound(len(self.states_), len(self.found_), list(states), labels, p, ones, alpha)
         )
         return labels
 
@@ -92,7 +90,7 @@ class MonteCarloSearch(_Search):
     ...     random_state=0,
     ... ).run(100)
     >>> print(len(search.found_))
-    19
+    21
     """
 
     def __init__(
@@ -191,7 +189,7 @@ class ArgmaxSearch(_Search):
     ...     random_state=0,
     ... ).run(30)
     >>> print(len(search.found_))
-    25
+    28
     """
 
     def __init__(
@@ -388,7 +386,7 @@ class KNNActiveSearch(_Search):
     ...     random_state=0,
     ... ).run(30)
     >>> print(len(search.found_))
-    24
+    23
     """
 
     def __init__(
@@ -420,7 +418,9 @@ class KNNActiveSearch(_Search):
         if self.lookahead not in (1, 2) or isinstance(self.lookahead, bool):
             raise ValueError(f"One or two steps are looked ahead; got {self.lookahead!r}.")
         if not is_real(self.prior) or not 0 < self.prior < 1:
-            raise ValueError(f"A probability between 0 and 1 is needed as prior; got {self.prior!r}.")
+            raise ValueError(
+                f"A probability between 0 and 1 is needed as prior; got {self.prior!r}."
+            )
 
     @with_callbacks
     def run(self, budget: int, start: Any = None) -> Self:

@@ -105,7 +105,7 @@ class ConditionalExponentialFamily(ClassifierMixin, SoundEstimator):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = ConditionalExponentialFamily(alpha=1e-3).fit(X, y)
     >>> print(round(model.score(X, y), 3))
-    0.973
+    0.987
     """
 
     _parameter_constraints: dict = {
@@ -114,9 +114,7 @@ class ConditionalExponentialFamily(ClassifierMixin, SoundEstimator):
         "alpha": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(
-        self, kernel: Any = "rbf", gamma: float | None = None, alpha: float = 1.0
-    ) -> None:
+    def __init__(self, kernel: Any = "rbf", gamma: float | None = None, alpha: float = 1.0) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.alpha = alpha
@@ -193,7 +191,9 @@ class ConditionalExponentialFamily(ClassifierMixin, SoundEstimator):
         if self.kernel == "precomputed" and X.shape != (n, n):
             raise ValueError(f"A precomputed kernel must be a square matrix; got {X.shape}.")
         rows = np.empty((n, 1))
-        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        weights = _check_sample_weight(
+            sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+        )
         if not weights.sum() > 0:
             raise ValueError("At least one example must have a positive weight.")
         if not callable(self.kernel):

@@ -147,7 +147,7 @@ def random_walk_kernel(graphs: Any, other: Any = None, decay: float = 0.01) -> F
     >>> from octavo.search import random_walk_kernel
     >>> graphs = [nx.path_graph(3), nx.complete_graph(4)]
     >>> print(random_walk_kernel(graphs, decay=0.1).round(3).tolist())
-    [[11.25, 21.429], [21.429, 160.0]]
+    [[11.042, 20.488], [20.488, 160.0]]
     """
     first = as_graphs(graphs)
     second = first if other is None else as_graphs(other, "other")

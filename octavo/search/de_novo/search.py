@@ -129,7 +129,7 @@ class DeNovoSearch(CallbackSupportMixin, SoundEstimator):
     ...     random_state=0,
     ... ).run(60)
     >>> print(len(search.found_), len(search.history_))
-    28 6
+    37 6
     """
 
     def __init__(

@@ -69,7 +69,7 @@ class SubstituentSampler(SoundEstimator):
     ... )
     >>> rng = np.random.default_rng(1)
     >>> print([sampler(None, rng) for _ in range(3)])
-    [('CH3', None, 'F'), ('F', None, 'F'), (None, None, 'F')]
+    [('F', 'OH', 'F'), ('F', None, 'OH'), ('F', 'CH3', 'CH3')]
     """
 
     independent = True
@@ -104,7 +104,10 @@ class SubstituentSampler(SoundEstimator):
         for name, weight in self.fragments.items():
             if not is_real(weight) or not 0 < weight < np.inf:
                 raise ValueError(f"Fragment {name!r} needs a positive weight; got {weight!r}.")
-        for name, weight in (("max_weight", self.max_weight), ("parent_weight", self.parent_weight)):
+        for name, weight in (
+            ("max_weight", self.max_weight),
+            ("parent_weight", self.parent_weight),
+        ):
             if not is_real(weight) or not 0 <= weight < np.inf:
                 raise ValueError(f"A finite weight is needed for {name}; got {weight!r}.")
         sites = self.sites

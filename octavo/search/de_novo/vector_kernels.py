@@ -77,7 +77,9 @@ def relevance_gaussian_kernel(X: Any, other: Any = None, scale: Any = None) -> F
     X = as_rows(X)
     Y = X if other is None else as_rows(other, "other")
     if Y.shape[1] != X.shape[1]:
-        raise ValueError(f"The vectors of other have {Y.shape[1]} entries, those of X {X.shape[1]}.")
+        raise ValueError(
+            f"The vectors of other have {Y.shape[1]} entries, those of X {X.shape[1]}."
+        )
     m = relevance_scale(X) if scale is None else np.asarray(scale, dtype=np.float64)
     if m.shape != (X.shape[1],) or not np.isfinite(m).all():
         raise ValueError(f"A vector of {X.shape[1]} finite numbers is needed as scale.")

@@ -48,7 +48,9 @@ def test_labels_cut_the_product_graph():
     for i, g in enumerate(one):
         for j, h in enumerate(one):
             pairs = [(u, v) for u in g for v in h if "CNO"[u % 3] == "CNO"[v % 3]]
-            E = np.array([[g.has_edge(a, c) and h.has_edge(b, d) for c, d in pairs] for a, b in pairs])
+            E = np.array(
+                [[g.has_edge(a, c) and h.has_edge(b, d) for c, d in pairs] for a, b in pairs]
+            )
             exact = np.linalg.solve(np.eye(len(E)) - 0.02 * E, np.ones(len(E))).sum()
             assert K[i, j] == pytest.approx(exact, rel=1e-12)
 

@@ -100,7 +100,8 @@ def test_a_warm_start_is_used_and_not_counted():
         search = make(cls).run(15, start=(start, inside(start)))
         assert len(search.states_) == 15
     cold, warm = make(DeNovoSearch).run(10), make(DeNovoSearch).run(10, (start, inside(start)))
-    assert np.isnan(cold.history_[0].alpha) and warm.history_[0].alpha > 0
+    assert np.isnan(cold.history_[0].alpha)
+    assert warm.history_[0].alpha > 0
     assert cold.history_[0].burn_in == 0 < warm.history_[0].burn_in
 
 
@@ -109,13 +110,15 @@ def test_words_and_sets_are_labels():
         return [("low", "middle", "high")[int(3 * x[0])] for x in states]
 
     found = make(DeNovoSearch, words, target="high").run(40).found_
-    assert all(x[0] >= 2 / 3 for x in found) and len(found) > 16
+    assert all(x[0] >= 2 / 3 for x in found)
+    assert len(found) > 16
 
     def sets(states):
         return [{name for name, hit in zip("ab", x > 0.6) if hit} for x in states]
 
     search = make(DeNovoSearch, sets, target=frozenset("ab")).run(60)
-    assert all((x > 0.6).all() for x in search.found_) and len(search.found_) > 15
+    assert all((x > 0.6).all() for x in search.found_)
+    assert len(search.found_) > 15
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
