@@ -58,7 +58,7 @@ def test_labels_cut_the_product_graph():
 def test_a_decay_that_diverges_is_refused():
     full = [nx.complete_graph(10)]
     assert np.isfinite(random_walk_kernel(full, decay=1 / 82)).all()
-    with pytest.raises(ValueError, match="diverges.*below 0.0123457"):
+    with pytest.raises(ValueError, match=r"diverges.*below 0\.0123457"):
         random_walk_kernel(full, decay=1 / 80)
     for wrong in (-0.1, np.nan, "x", None):
         with pytest.raises(ValueError, match="decay"):
