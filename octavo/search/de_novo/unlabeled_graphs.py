@@ -202,7 +202,9 @@ class UnlabeledGraphSampler(SoundEstimator):
         """
         import networkx as nx
 
-        n = check_count(self.n, "n", 1)
+        n = self.n
+        if type(n) is not int or n < 1:  # the look at abstract numbers is slow
+            n = check_count(n, "n", 1)
         if n > MOST_VERTICES:
             raise ValueError(f"Graphs of at most {MOST_VERTICES} vertices are drawn; got n={n}.")
         if not isinstance(rng, np.random.Generator):
@@ -215,6 +217,7 @@ class UnlabeledGraphSampler(SoundEstimator):
         orbit = edge_orbits(types.moved[at], n)
         coins = rng.integers(0, 2, size=int(orbit.max(initial=-1)) + 1, dtype=np.int8)
         pairs = vertex_pairs(n)
-        graph = nx.empty_graph(n)
-        graph.add_edges_from([pairs[i] for i in np.flatnonzero(coins[orbit])])
+        graph = nx.Graph()
+        graph.add_nodes_from(range(n))
+        graph.add_edges_from([pairs[i] for i in np.flatnonzero(coins[orbit]).tolist()])
         return graph
