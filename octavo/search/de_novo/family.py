@@ -45,6 +45,12 @@ def is_set(label: Any) -> bool:
     return isinstance(label, (set, frozenset))
 
 
+def are_sets(y: Any) -> bool:
+    """Whether all labels are sets."""
+    listed = isinstance(y, (list, tuple, np.ndarray)) and np.ndim(y) < 2 and len(y) > 0
+    return listed and all(is_set(label) for label in y)
+
+
 def encode_sets(y: Any) -> tuple[Any, Ints]:
     """Return the distinct sets among labels, and which of them each label is."""
     sets = [frozenset(label) for label in y]
@@ -150,7 +156,7 @@ class ConditionalExponentialFamily(ClassifierMixin, SoundEstimator):
                 "This ConditionalExponentialFamily estimator requires y to be passed, but the "
                 "target y is None."
             )
-        sets = hasattr(y, "__len__") and len(y) and all(is_set(label) for label in y)
+        sets = are_sets(y)
         if sets:
             self.classes_, codes = encode_sets(y)
         else:
@@ -181,7 +187,7 @@ class ConditionalExponentialFamily(ClassifierMixin, SoundEstimator):
         self : ConditionalExponentialFamily
             The fitted model.
         """
-        if callable(self.kernel) or (y is not None and len(y) and is_set(y[0])):
+        if callable(self.kernel) or are_sets(y):
             X = self._rows(X, True)
         elif y is not None:
             sparse = "csr" if self.kernel in ("linear", "cosine", "rbf") else False
@@ -269,4 +275,5 @@ class ConditionalExponentialFamily(ClassifierMixin, SoundEstimator):
         labels : ndarray of shape (n_samples,)
             Labels.
         """
-        return self.classes_[np.argmax(self._scores(X), axis=1)]
+        best = np.argmax(self._scores(X), axis=1)
+        return self.classes_[best]

@@ -16,16 +16,15 @@ __all__ = ["SparseVectorSampler"]
 
 
 def shares(X: Any) -> Floats:
-    """Return rows that sum to one; refuse negative entries and empty rows."""
+    """Return the rows that are not empty, divided by their sums; refuse negative entries."""
     X = X.toarray() if sp.issparse(X) else np.asarray(X)
     if (X < 0).any():
         raise ValueError("Negative values in data: the sampler takes parts of a whole.")
-    X = X / np.maximum(X.max(axis=1, keepdims=True), np.finfo(float).tiny)
-    total = X.sum(axis=1, keepdims=True)
-    if not (total > 0).all():
-        row = int(np.argmin(total[:, 0]))
-        raise ValueError(f"Every row must have an entry that is not zero; row {row} has none.")
-    return X / total
+    X = X[X.max(axis=1) > 0]
+    if not len(X):
+        raise ValueError("At least one row must have an entry that is not zero; none has.")
+    X = X / X.max(axis=1, keepdims=True)
+    return X / X.sum(axis=1, keepdims=True)
 
 
 def together(present: Floats) -> Floats:
@@ -69,8 +68,8 @@ class SparseVectorSampler(SoundEstimator):
 
     Notes
     -----
-    Not for dense vectors, whose entries are seldom zero. Rows are divided by their sums first, and
-    so are the vectors that are drawn, which the text forgets.
+    Not for dense vectors, whose entries are seldom zero. Rows without an entry are left
+    out, others are divided by their sums first, and so are the vectors that are drawn, which the text forgets.
 
     References
     ----------

@@ -9,6 +9,9 @@ WORDS = ["aab", "abb", "aaa", "bbb", "bab", "aba"]
 LABELS = np.array([0, 1, 0, 1, 1, 0])
 
 
+ROWS = "the loss is divided by the number of rows, as the thesis has it, not by their weight"
+
+
 def letters(first, second):
     a, b = (np.array([[w.count(c) for c in "ab"] for w in words]) for words in (first, second))
     return a @ b.T
@@ -27,7 +30,13 @@ def with_kernel(model, kernel):
 
 
 CASES = [
-    Case(make=ConditionalExponentialFamily),
+    Case(
+        make=ConditionalExponentialFamily,
+        expected_failures={
+            "check_sample_weight_equivalence_on_dense_data": ROWS,
+            "check_sample_weight_equivalence_on_sparse_data": ROWS,
+        },
+    ),
     Case(
         make=lambda: ConditionalExponentialFamily(letters, alpha=0.1),
         fit=lambda m: m.fit(WORDS, LABELS),

@@ -163,8 +163,11 @@ def test_first_pair_follows_the_component_graph():
 def test_recipes_that_are_none():
     with pytest.raises(ValueError, match="Negative"):
         SparseVectorSampler().fit(-RECIPES)
-    with pytest.raises(ValueError, match="row 1 has none"):
-        SparseVectorSampler().fit([[0.5, 0.5], [0.0, 0.0]])
+    with pytest.raises(ValueError, match="none has"):
+        SparseVectorSampler().fit(np.zeros((2, 3)))
+    one, two = (SparseVectorSampler().fit(X) for X in (RECIPES, np.r_[RECIPES, np.zeros((2, 5))]))
+    np.testing.assert_array_equal(one.together_, two.together_)
+    assert one.mean_count_ == two.mean_count_
 
 
 PARTS = {"F": 19.0, "OH": 17.0, "NH2": 16.0}
