@@ -777,6 +777,31 @@ PROBLEMS = (
         "search/plot_evolution",
     ),
     Problem(
+        "de-novo",
+        "I can propose objects at random and test them at a price, and want many that pass",
+        (
+            "Many different ones, from a space that nobody can list: `DeNovoSearch`, with a "
+            "proposal (`UnlabeledGraphSampler`, `SparseVectorSampler`, `SubstituentSampler` or "
+            "your own) and a kernel (`random_walk_kernel`, `weisfeiler_lehman_kernel`, "
+            "`relevance_gaussian_kernel`).",
+            "As many as possible from a pool, alike or not: `KNNActiveSearch`.",
+            "Draws from a law over objects: `MetropolisHastings`. How good a search was: "
+            "`construction_curve`, `dispersion_curve`.",
+        ),
+        "Nothing in scikit-learn proposes objects; Bayesian optimisers look for one best.",
+        (
+            "active search",
+            "de novo design",
+            "drug design",
+            "molecules",
+            "graph kernel",
+            "random graphs",
+            "metropolis-hastings",
+            "recipes",
+        ),
+        "search/plot_de_novo",
+    ),
+    Problem(
         "policies",
         "What is a policy worth, from logged transitions",
         (

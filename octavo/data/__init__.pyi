@@ -110,6 +110,8 @@ from octavo.data.ranking.meta_search import make_meta_search as make_meta_search
 from octavo.data.ranking.meta_search import make_sparse_ratings as make_sparse_ratings
 from octavo.data.rl.propofol_volunteers import PropofolTables as PropofolTables
 from octavo.data.rl.propofol_volunteers import load_propofol_volunteers as load_propofol_volunteers
+from octavo.data.search.graph_properties import is_connected_planar as is_connected_planar
+from octavo.data.search.graph_properties import is_hamiltonian as is_hamiltonian
 from octavo.data.search.ilp_runs import PublishedRuns as PublishedRuns
 from octavo.data.search.ilp_runs import load_ilp_runs as load_ilp_runs
 from octavo.data.search.relations import RelationalProblem as RelationalProblem

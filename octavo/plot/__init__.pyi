@@ -279,6 +279,9 @@ from octavo.plot.search.active_pairs import plot_cluster_pairs as plot_cluster_p
 from octavo.plot.search.active_pairs import plot_pair_weights as plot_pair_weights
 from octavo.plot.search.active_pairs import plot_queried_pairs as plot_queried_pairs
 from octavo.plot.search.active_pairs import plot_query_curve as plot_query_curve
+from octavo.plot.search.de_novo import plot_construction as plot_construction
+from octavo.plot.search.de_novo import plot_dispersion as plot_dispersion
+from octavo.plot.search.de_novo import plot_found_graphs as plot_found_graphs
 from octavo.plot.search.evolution import plot_run_lengths as plot_run_lengths
 from octavo.plot.search.evolution import plot_search_distributions as plot_search_distributions
 from octavo.plot.search.evolution import plot_search_progress as plot_search_progress

@@ -95,6 +95,7 @@ BANNED = {
         "kernel.zero_probability",
         "data.make_group_sparse",
         "linear.codelength",
+        "search.KNNActiveSearch",  # the issue writes the signature out
         "search.central_composite",
         "search.fractional_factorial",
         "survival.MismatchOutlierDetector",

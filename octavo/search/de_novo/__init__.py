@@ -1,0 +1,1 @@
+"""Search among things that can only be sampled: graphs, recipes, molecules, with a property."""
