@@ -121,7 +121,7 @@ def _add_pattern(z, K1, R, U, counts, total, pi, g, H, held):
 
 
 @njit(cache=True, error_model="numpy")
-def _look(P, G, K1, counts, d, R, U, prec, z, x, B, g, H, pi, one, held):
+def _look(P, G, K1, counts, d, R, U, prec, B, g, H, pi, held):
     """Return the log posterior of B without constants; fill its gradient and minus its Hessian."""
     m = (R - 1) * K1
     f = 0.0
@@ -138,32 +138,25 @@ def _look(P, G, K1, counts, d, R, U, prec, z, x, B, g, H, pi, one, held):
             for r in range(c + 2):
                 t += U[r, c] * B[k, r]
             g[c * K1 + k] = -prec * t
-    for p in range(G + 1):
-        row = P[p] if p < G else z
-        cell = counts[p, d] if p < G else one
-        if p == G:
-            if x < 0:
-                break
-            for r in range(R):
-                one[r] = 0.0
-            one[x] = 1.0
+    for p in range(G):
         total = 0.0
         for r in range(R):
-            total += cell[r]
+            total += counts[p, d, r]
         if total == 0.0:
             continue
+        row = P[p]
         log_sum = _probabilities(row, K1, R, B, pi)
         f -= total * log_sum
         for k in range(K1):
             if row[k] != 0.0:
                 for r in range(R):
-                    f += row[k] * cell[r] * B[k, r]
-        _add_pattern(row, K1, R, U, cell, total, pi, g, H, held)
+                    f += row[k] * counts[p, d, r] * B[k, r]
+        _add_pattern(row, K1, R, U, counts[p, d], total, pi, g, H, held)
     return f
 
 
 @njit(cache=True, error_model="numpy")
-def _woodbury(P, G, K1, counts, d, R, prec, z, x, B, g, step, work, pi):
+def _woodbury(P, G, K1, counts, d, R, prec, B, g, step, work, pi):
     """Fill the Newton step in B by Eq. 7 and 8, all patterns at once; return log|−∇∇f|.
 
     −∇∇f = D − Σ v vᵀ with D block-diagonal over levels; the inverse needs the blocks' factors and
@@ -176,26 +169,20 @@ def _woodbury(P, G, K1, counts, d, R, prec, z, x, B, g, step, work, pi):
             for j in range(i + 1):
                 blocks[r, i, j] = prec if i == j else 0.0
             g[i, r] = -prec * B[i, r]
-    for p in range(G + 1):
-        if p == G and x < 0:
-            break
-        row = P[p] if p < G else z
+    for p in range(G):
+        row = P[p]
         total = 0.0
-        if p < G:
-            for r in range(R):
-                total += counts[p, d, r]
-        else:
-            total = 1.0
+        for r in range(R):
+            total += counts[p, d, r]
         if total == 0.0:
             continue
         _probabilities(row, K1, R, B, pi)
         root = math.sqrt(total)
         for r in range(R):
-            seen = counts[p, d, r] if p < G else (1.0 if r == x else 0.0)
             w = total * pi[r]
             for i in range(K1):
                 V[n, r, i] = root * pi[r] * row[i]
-                g[i, r] += (seen - w) * row[i]
+                g[i, r] += (counts[p, d, r] - w) * row[i]
                 for j in range(i + 1):
                     blocks[r, i, j] += w * row[i] * row[j]
         n += 1
@@ -233,17 +220,17 @@ def _woodbury(P, G, K1, counts, d, R, prec, z, x, B, g, step, work, pi):
 
 
 @njit(cache=True, error_model="numpy")
-def column_evidence(P, G, K1, counts, d, R, U, prec, z, x, B, old, g, H, step, pi, one, held):
+def column_evidence(P, G, K1, counts, d, R, U, prec, B, old, g, H, step, pi, held):
     """Return Eq. 6, the Laplace log p(x | Z) of a column; B is the start and becomes the maximum.
 
-    The table of the first G patterns P (patterns x K1, the bias first) and `counts` is joined by
-    one row with features z and level x; a negative x is no row. The rest is room to work in.
+    The first G patterns of P (patterns x K1, the bias first) and of `counts` (patterns x columns x
+    levels) count. The rest is room to work in.
     """
     m = (R - 1) * K1
     before = -np.inf
     scale = 1.0
     for _ in range(MOST_STEPS):
-        f = _look(P, G, K1, counts, d, R, U, prec, z, x, B, g, H, pi, one, held)
+        f = _look(P, G, K1, counts, d, R, U, prec, B, g, H, pi, held)
         if f < before - 1e-10 * abs(before) and scale > 1e-6:  # too far: half the step
             scale *= 0.5
             for k in range(K1):
@@ -268,40 +255,26 @@ def column_evidence(P, G, K1, counts, d, R, U, prec, z, x, B, old, g, H, step, p
 
 
 @njit(cache=True, error_model="numpy")
-def _gaussian_rows(P, G, K1, counts, d, ridge, z, x, H, h):
-    """Fill ZᵀZ + ridge and Zᵀx; return the number of rows and the sum of squares."""
+def gaussian_evidence(P, G, K1, counts, d, prec, noise, B, H, h, step):
+    """Return log p(x | Z) of a column of numbers, exactly; B[:, 0] becomes the posterior mean.
+
+    `counts` holds the number of rows of a pattern, their sum and their sum of squares.
+    """
+    ridge = noise * prec
     n = squares = 0.0
     for i in range(K1):
         h[i] = 0.0
         for j in range(i):
             H[i, j] = 0.0
         H[i, i] = ridge
-    for p in range(G + 1):
-        row = P[p] if p < G else z
-        count, total, square = 1.0, x, x * x
-        if p < G:
-            count, total, square = counts[p, d, 0], counts[p, d, 1], counts[p, d, 2]
-        elif math.isnan(x):
-            break
-        n += count
-        squares += square
+    for p in range(G):
+        n += counts[p, d, 0]
+        squares += counts[p, d, 2]
         for i in range(K1):
-            if row[i] != 0.0:
-                h[i] += total * row[i]
+            if P[p, i] != 0.0:
+                h[i] += counts[p, d, 1] * P[p, i]
                 for j in range(i + 1):
-                    H[i, j] += count * row[i] * row[j]
-    return n, squares
-
-
-@njit(cache=True, error_model="numpy")
-def gaussian_evidence(P, G, K1, counts, d, prec, noise, z, x, B, H, h, step):
-    """Return log p(x | Z) of a column of numbers, exactly; B[:, 0] becomes the posterior mean.
-
-    `counts` holds the number of rows of a pattern, their sum and their sum of squares; NaN for x
-    is no row.
-    """
-    ridge = noise * prec
-    n, squares = _gaussian_rows(P, G, K1, counts, d, ridge, z, x, H, h)
+                    H[i, j] += counts[p, d, 0] * P[p, i] * P[p, j]
     log_det = factor_lower(H, K1) - K1 * math.log(ridge)
     solve_lower(H, K1, h, step)
     fit = 0.0
@@ -309,6 +282,111 @@ def gaussian_evidence(P, G, K1, counts, d, prec, noise, z, x, B, H, h, step):
         fit += h[i] * step[i]
         B[i, 0] = step[i]
     return -0.5 * (n * math.log(2.0 * math.pi * noise) + log_det + max(squares - fit, 0.0) / noise)
+
+
+@njit(cache=True, error_model="numpy")
+def expand_binary(P, G, K1, counts, d, prec, B, S, tau, H, g, step):
+    """Fill what `binary_change` needs of a column of two levels at its maximum.
+
+    In the weights u = b_1 - b_0, of prior variance 2 σ²: S becomes (−∇∇f)⁻¹, tau the gradient of
+    log|−∇∇f|.
+    """
+    for i in range(K1):
+        for j in range(i):
+            H[i, j] = 0.0
+        H[i, i] = 0.5 * prec
+        tau[i] = 0.0
+    for p in range(G):
+        total = counts[p, d, 0] + counts[p, d, 1]
+        if total == 0.0:
+            continue
+        u = 0.0
+        for k in range(K1):
+            u += P[p, k] * (B[k, 1] - B[k, 0])
+        q = total / (2.0 + math.exp(u) + math.exp(-u))
+        for i in range(K1):
+            if P[p, i] != 0.0:
+                for j in range(i + 1):
+                    H[i, j] += q * P[p, i] * P[p, j]
+    factor_lower(H, K1)
+    for i in range(K1):
+        for j in range(K1):
+            g[j] = 1.0 if i == j else 0.0
+        solve_lower(H, K1, g, step)
+        for j in range(K1):
+            S[i, j] = step[j]
+    for p in range(G):
+        total = counts[p, d, 0] + counts[p, d, 1]
+        if total == 0.0:
+            continue
+        u = spread = 0.0
+        for k in range(K1):
+            u += P[p, k] * (B[k, 1] - B[k, 0])
+            if P[p, k] != 0.0:
+                for i in range(K1):
+                    spread += P[p, k] * S[k, i] * P[p, i]
+        w = -total * spread * math.tanh(0.5 * u) / (2.0 + math.exp(u) + math.exp(-u))
+        for k in range(K1):
+            tau[k] += w * P[p, k]
+
+
+@njit(cache=True, error_model="numpy")
+def binary_change(z, k, to, K1, x, B, S, tau, near):
+    """Return by how much Eq. 6 changes when one row does, to second order; NaN where not near.
+
+    The row has features z and level x. Its entry k becomes `to`; with a negative k it is taken
+    out. Rank-two Woodbury gives the Newton step δ from the old maximum and the determinant there,
+    `tau` how the determinant changes along δ. What is left out is of third order in δ, whose
+    entries must add up to less than `near`.
+    """
+    u = s = t = 0.0
+    for i in range(K1):
+        a = 0.0
+        for j in range(K1):
+            a += S[i, j] * z[j]
+        u += z[i] * (B[i, 1] - B[i, 0])
+        s += z[i] * a
+        t += tau[i] * a
+    sign = 1.0 if x == 1 else -1.0
+    like = -math.log1p(math.exp(-sign * u)) if sign * u > -30.0 else sign * u
+    pi = 1.0 / (1.0 + math.exp(-u))
+    r, q = (1.0 - pi if x == 1 else -pi), pi * (1.0 - pi)
+    if k < 0:
+        det = 1.0 - q * s
+        w = -r / det
+        rise = 0.5 * r * r * s / det
+        gone, new_w = w, 0.0
+        change = -like + rise - 0.5 * math.log(det) - 0.5 * w * t
+        jump = 0.0
+    else:
+        jump = to - z[k]
+        u2 = u + jump * (B[k, 1] - B[k, 0])
+        a = tk = 0.0
+        for j in range(K1):
+            a += S[k, j] * z[j]
+            tk += S[k, j] * tau[j]
+        c = s + jump * a
+        s2 = c + jump * (a + jump * S[k, k])
+        t2 = t + jump * tk
+        like2 = -math.log1p(math.exp(-sign * u2)) if sign * u2 > -30.0 else sign * u2
+        pi2 = 1.0 / (1.0 + math.exp(-u2))
+        r2, q2 = (1.0 - pi2 if x == 1 else -pi2), pi2 * (1.0 - pi2)
+        a11, a12, a21, a22 = 1.0 + q2 * s2, q2 * c, -q * c, 1.0 - q * s
+        det = a11 * a22 - a12 * a21
+        new_w = (a22 * r2 + a12 * r) / det
+        gone = (-a11 * r - a21 * r2) / det
+        rise = 0.5 * (r2 * (s2 * new_w + c * gone) - r * (c * new_w + s * gone))
+        change = like2 - like + rise - 0.5 * math.log(det) - 0.5 * (new_w * t2 + gone * t)
+    far = 0.0
+    for i in range(K1):
+        a = 0.0
+        for j in range(K1):
+            a += S[i, j] * z[j]
+        step = (new_w + gone) * a
+        if k >= 0:
+            step += new_w * jump * S[i, k]
+        far += abs(step)
+    return change if far < near else np.nan
 
 
 class ColumnPosterior(NamedTuple):
@@ -368,8 +446,6 @@ def woodbury_system(patterns: Floats, counts: Floats, weights: Floats, sigma2: f
         0,
         R,
         1.0 / sigma2,
-        np.zeros(K1),
-        -1,
         np.ascontiguousarray(weights, dtype=np.float64),
         g,
         step,
@@ -452,14 +528,11 @@ def fit_column(
         R,
         contrasts(R),
         1.0 / sigma2,
-        np.zeros(K1),
-        -1,
         B,
         np.empty_like(B),
         np.empty(m),
         np.empty((m, m)),
         np.empty(m),
-        np.empty(R),
         np.empty(R),
         np.empty(K1, dtype=np.int64),
     )
@@ -482,8 +555,10 @@ def curvature(patterns: Floats, counts: Floats, weights: Floats, sigma2: float) 
 def _warmup() -> None:
     for method in ("cholesky", "woodbury"):
         fit_column(np.ones((1, 1)), np.ones((1, 2)), 1.0, method=method)
-    one = np.ones((1, 1))
-    gaussian_evidence(
-        one, 1, 1, np.ones((1, 1, 3)), 0, 1.0, 1.0, one[0], np.nan, one.copy(), one.copy(),
-        np.empty(1), np.empty(1),
-    )  # fmt: skip
+    one, two, room = np.ones((1, 1)), np.ones((1, 2)), np.empty((4, 1))
+    counts = np.ones((1, 1, 3))
+    gaussian_evidence(one, 1, 1, counts, 0, 1.0, 1.0, one.copy(), one.copy(), room[0], room[1])
+    expand_binary(
+        one, 1, 1, counts, 0, 1.0, two, one.copy(), room[0], one.copy(), room[1], room[2]
+    )
+    binary_change(one[0], 0, 0.0, 1, 1, two, one, room[0], 1.0)
