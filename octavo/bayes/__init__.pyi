@@ -1,4 +1,8 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.bayes.buffet.categorical import IBPCategorical as IBPCategorical
+from octavo.bayes.buffet.prior import ibp_expected_features as ibp_expected_features
+from octavo.bayes.buffet.prior import ibp_log_prob as ibp_log_prob
+from octavo.bayes.buffet.prior import ibp_sample as ibp_sample
 from octavo.bayes.gaussian_mixtures.reduction import GMMReduction as GMMReduction
 from octavo.bayes.generative_ssl.cross_validated import SemiSupervisedGenerativeClassifierCV as SemiSupervisedGenerativeClassifierCV
 from octavo.bayes.generative_ssl.divergences import KLDecomposition as KLDecomposition

@@ -1,4 +1,7 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.data.bayes.hidden_causes import make_composite_images as make_composite_images
+from octavo.data.bayes.hidden_causes import make_disorder_survey as make_disorder_survey
+from octavo.data.bayes.hidden_causes import make_hidden_causes as make_hidden_causes
 from octavo.data.bayes.labelled_topics import make_labelled_topics as make_labelled_topics
 from octavo.data.cluster.clique_graphs import make_cliques_and_random as make_cliques_and_random
 from octavo.data.cluster.clique_graphs import make_ring_of_cliques as make_ring_of_cliques
