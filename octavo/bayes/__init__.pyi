@@ -1,5 +1,6 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
 from octavo.bayes.buffet.categorical import IBPCategorical as IBPCategorical
+from octavo.bayes.buffet.linear_gaussian import IBPLinearGaussian as IBPLinearGaussian
 from octavo.bayes.buffet.prior import ibp_expected_features as ibp_expected_features
 from octavo.bayes.buffet.prior import ibp_log_prob as ibp_log_prob
 from octavo.bayes.buffet.prior import ibp_sample as ibp_sample

@@ -21,13 +21,14 @@ from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.mcmc.compiled_draws import draw_uniform
 from octavo.engine.smooth.softmax_laplace import (
     binary_change,
+    binary_evidence,
     column_evidence,
     expand_binary,
     gaussian_evidence,
 )
 
 SLACK = 0.7  # by which a Laplace evidence may exceed the bound of an exact one
-NEAR = 0.02  # sum of changes of the weights up to which a second-order expansion is used
+NEAR = 0.05  # sum of changes of the weights up to which a second-order expansion is used
 
 
 @njit(cache=True, error_model="numpy")
@@ -177,7 +178,9 @@ def evidences(P, G, K1, counts, levels, U, prec, noise, x, start, B, ev, out, wo
             for k in range(K1):
                 for r in range(max(R, 1)):
                     B[d, k, r] = start[d, k, r]
-            if R > 0:
+            if R == 2:
+                out[d] = binary_evidence(P, G, K1, counts, d, prec, B[d], old, g, H, step)
+            elif R > 0:
                 out[d] = column_evidence(
                     P, G, K1, counts, d, R, U, prec, B[d], old, g, H, step, pi, held
                 )
@@ -373,3 +376,10 @@ def sweep_rows(
         G = _join(n, K, j, X, rows, codes, sizes, P, counts, G, m, levels, B)
         K += j
     shape[0], shape[1] = G, K
+
+
+def _warmup() -> None:
+    from octavo.bayes.buffet.chain import BuffetChain
+
+    rng = np.random.default_rng(0)
+    BuffetChain(np.zeros((2, 1)), np.array([2]), np.ones((2, 1), dtype=np.int64), rng).sweep()

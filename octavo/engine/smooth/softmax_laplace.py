@@ -285,6 +285,60 @@ def gaussian_evidence(P, G, K1, counts, d, prec, noise, B, H, h, step):
 
 
 @njit(cache=True, error_model="numpy")
+def binary_evidence(P, G, K1, counts, d, prec, B, old, g, H, step):
+    """Return what `column_evidence` does for two levels, in the weights u = b_1 - b_0."""
+    ridge = 0.5 * prec
+    before, scale, f, log_det = -np.inf, 1.0, 0.0, 0.0
+    for k in range(K1):
+        B[k, 1] -= B[k, 0]  # u, until the end
+    for _ in range(MOST_STEPS):
+        f = 0.0
+        for i in range(K1):
+            f -= 0.5 * ridge * B[i, 1] * B[i, 1]
+            g[i] = -ridge * B[i, 1]
+            for j in range(i):
+                H[i, j] = 0.0
+            H[i, i] = ridge
+        for p in range(G):
+            ones, total = counts[p, d, 1], counts[p, d, 0] + counts[p, d, 1]
+            if total == 0.0:
+                continue
+            u = 0.0
+            for k in range(K1):
+                u += P[p, k] * B[k, 1]
+            e = math.exp(-abs(u))
+            f += ones * u - total * (max(u, 0.0) + math.log1p(e))
+            pi = 1.0 / (1.0 + e) if u > 0.0 else e / (1.0 + e)
+            r, q = ones - total * pi, total * e / ((1.0 + e) * (1.0 + e))
+            for i in range(K1):
+                if P[p, i] != 0.0:
+                    g[i] += r * P[p, i]
+                    for j in range(i + 1):
+                        H[i, j] += q * P[p, i] * P[p, j]
+        if f < before - 1e-10 * abs(before) and scale > 1e-6:  # too far: half the step
+            scale *= 0.5
+            for k in range(K1):
+                B[k, 1] = 0.5 * (B[k, 1] + old[k, 1])
+            continue
+        before, scale = f, 1.0
+        log_det = factor_lower(H, K1) - K1 * math.log(ridge)
+        solve_lower(H, K1, g, step)
+        decrement = 0.0
+        for i in range(K1):
+            decrement += g[i] * step[i]
+        if decrement < SMALL:
+            f += 0.5 * decrement
+            break
+        for k in range(K1):
+            old[k, 1] = B[k, 1]
+            B[k, 1] += step[k]
+    for k in range(K1):
+        B[k, 1] *= 0.5
+        B[k, 0] = -B[k, 1]
+    return f - 0.5 * log_det
+
+
+@njit(cache=True, error_model="numpy")
 def expand_binary(P, G, K1, counts, d, prec, B, S, tau, H, g, step):
     """Fill what `binary_change` needs of a column of two levels at its maximum.
 
@@ -558,6 +612,9 @@ def _warmup() -> None:
     one, two, room = np.ones((1, 1)), np.ones((1, 2)), np.empty((4, 1))
     counts = np.ones((1, 1, 3))
     gaussian_evidence(one, 1, 1, counts, 0, 1.0, 1.0, one.copy(), one.copy(), room[0], room[1])
+    binary_evidence(
+        one, 1, 1, counts, 0, 1.0, two.copy(), two.copy(), room[0], one.copy(), room[1]
+    )
     expand_binary(
         one, 1, 1, counts, 0, 1.0, two, one.copy(), room[0], one.copy(), room[1], room[2]
     )
