@@ -4,6 +4,8 @@ from octavo.bayes.buffet.linear_gaussian import IBPLinearGaussian as IBPLinearGa
 from octavo.bayes.buffet.prior import ibp_expected_features as ibp_expected_features
 from octavo.bayes.buffet.prior import ibp_log_prob as ibp_log_prob
 from octavo.bayes.buffet.prior import ibp_sample as ibp_sample
+from octavo.bayes.buffet.reports import ComorbidityReport as ComorbidityReport
+from octavo.bayes.buffet.reports import comorbidity_report as comorbidity_report
 from octavo.bayes.gaussian_mixtures.reduction import GMMReduction as GMMReduction
 from octavo.bayes.generative_ssl.cross_validated import SemiSupervisedGenerativeClassifierCV as SemiSupervisedGenerativeClassifierCV
 from octavo.bayes.generative_ssl.divergences import KLDecomposition as KLDecomposition

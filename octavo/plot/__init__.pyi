@@ -1,4 +1,9 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.plot.bayes.buffet import plot_buffet_sweeps as plot_buffet_sweeps
+from octavo.plot.bayes.buffet import plot_feature_matrix as plot_feature_matrix
+from octavo.plot.bayes.buffet import plot_feature_pairs as plot_feature_pairs
+from octavo.plot.bayes.buffet import plot_feature_patterns as plot_feature_patterns
+from octavo.plot.bayes.buffet import plot_feature_profiles as plot_feature_profiles
 from octavo.plot.bayes.gaussian_mixtures import plot_gmm_reduction as plot_gmm_reduction
 from octavo.plot.bayes.generative_ssl import plot_bias_bounds as plot_bias_bounds
 from octavo.plot.bayes.generative_ssl import plot_class_densities as plot_class_densities

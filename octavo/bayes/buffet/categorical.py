@@ -109,13 +109,15 @@ class IBPCategorical(
         (sampler only).
     sigma2_x : float, default=1.0
         Variance of standardized numbers around that sum.
+    flip_above : float, default=0.8
+        Share of rows above which a feature is replaced by its complement.
 
     Attributes
     ----------
     Z_ : ndarray of int of shape (n_samples, n_features_)
         Features of rows: of the draw of largest p(X, Z), or those of probability above one half.
-        Features of more than 80 % of rows are replaced by their complements; the most frequent
-        stand first.
+        Features of more than `flip_above` of the rows are replaced by their complements; the most
+        frequent stand first.
     feature_probs_ : ndarray of shape (n_features_,)
         Share of rows with each feature.
     n_features_ : int
@@ -194,6 +196,7 @@ class IBPCategorical(
         "n_chains": [COUNT],
         "continuous_features": [None, "array-like"],
         "sigma2_x": [POSITIVE],
+        "flip_above": [Interval(Real, 0.5, 1.0, closed="both")],
     }
 
     def __init__(
@@ -216,6 +219,7 @@ class IBPCategorical(
         n_chains=1,
         continuous_features=None,
         sigma2_x=1.0,
+        flip_above=0.8,
     ):
         self.engine = engine
         self.alpha = alpha
@@ -235,6 +239,7 @@ class IBPCategorical(
         self.n_chains = n_chains
         self.continuous_features = continuous_features
         self.sigma2_x = sigma2_x
+        self.flip_above = flip_above
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
@@ -262,7 +267,7 @@ class IBPCategorical(
         else:
             Z = self._fit_variational(codes, pinned, X)
             fewest = min(FEWEST, int(np.ceil(FEWEST_SHARE * len(codes))))
-        self.Z_ = canonical(Z, pinned, fewest)
+        self.Z_ = canonical(Z, pinned, fewest, self.flip_above)
         self._finish(codes)
         return self
 

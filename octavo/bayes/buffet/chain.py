@@ -11,7 +11,6 @@ from octavo.bayes.buffet.prior import harmonic, log_prob_of_counts
 from octavo.bayes.buffet.sweeps import add_row, evidences, sweep_rows
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.mcmc.compiled_draws import draw_state
-from octavo.engine.mcmc.metropolis import accepts
 from octavo.engine.smooth.softmax_laplace import contrasts
 
 MOST_FEATURES = 60  # bits of a code
@@ -134,42 +133,9 @@ class BuffetChain:
             self.tau, self.stale, self.state, self.work, self.quick,
         )  # fmt: skip
         self.refresh()
-        if self.order.size == len(self.X):
-            self.flip_features()
         if self.sample_alpha:
             n = len(self.X)
             self.alpha = self.rng.gamma(1.0 + self.n_features) / (1.0 + harmonic(n))
-
-    def flip_features(self) -> None:
-        """Propose the complement of each feature, with the bias moved to match (Metropolis).
-
-        A feature and its complement are two modes that entry-wise draws hardly ever join. As
-        ordered matrices have the law α^K Π (N - m)! (m - 1)! / N! up to constants, the ratio of
-        priors is m / (N - m).
-        """
-        G, K = self.shape
-        n = len(self.X)
-        here, out = np.zeros(self.levels.size), np.empty(self.levels.size)
-        for k in range(K):
-            m = int(self.m[k])
-            if m == n:
-                continue
-            self.P[:G, k + 1] = 1.0 - self.P[:G, k + 1]
-            start = self.B.copy()
-            start[:, 0] += start[:, k + 1]
-            start[:, k + 1] *= -1.0
-            value = evidences(
-                self.P, G, K + 1, self.counts, self.levels, self.U, self.prec, self.noise, here,
-                start, self.new_B, self.ev, out, self.work,
-            )  # fmt: skip
-            if accepts(value - self.ev.sum() + math.log(m / (n - m)), self.rng):
-                self.ev[:], self.m[k] = out, n - m
-                self.B[:, : K + 1] = self.new_B[:, : K + 1]
-                self.rows ^= np.int64(1) << k
-                self.codes[:G] ^= np.int64(1) << k
-                self.stale[:] = True
-            else:
-                self.P[:G, k + 1] = 1.0 - self.P[:G, k + 1]
 
     @property
     def n_features(self) -> int:

@@ -14,23 +14,22 @@ from octavo.engine.estimators.arrays import Floats, Ints
 SUBSAMPLE = 3500  # rows of the first stage (Section 5.2)
 MANY_ROWS = 5000  # beyond which init="auto" takes two stages
 BLOCK, BLOCK_ROWS, BLOCK_SWEEPS = 14, 1000, 40  # columns, rows and sweeps of a small run
-FLIP = 0.8  # share of rows beyond which a feature is replaced by its complement (Section 5.3)
 FEWEST, FEWEST_SHARE = 50, 0.005  # rows below which a variational feature is left out
 
 
-def flipped(Z: Any, pinned: Any = None) -> Any:
-    """Return Z with complements of features that more than 80 % of rows have.
+def flipped(Z: Any, pinned: Any = None, above: float = 0.8) -> Any:
+    """Return Z with complements of features that more than a share of rows have (Section 5.3).
 
     Rows that are pinned to the null pattern have no feature by definition, and keep none.
     """
     free = np.ones(len(Z), dtype=bool) if pinned is None else ~pinned
-    often = Z.mean(axis=0) > FLIP
+    often = Z.mean(axis=0) > above
     return np.where(often[None, :] & free[:, None], 1 - Z, Z)
 
 
-def canonical(Z: Any, pinned: Any = None, fewest: int = 1) -> Any:
+def canonical(Z: Any, pinned: Any = None, fewest: int = 1, above: float = 0.8) -> Any:
     """Return Z flipped, without features of too few rows, the most frequent first."""
-    Z = flipped(np.asarray(Z), pinned)
+    Z = flipped(np.asarray(Z), pinned, above)
     sums = Z.sum(axis=0)
     Z = left_ordered(Z[:, sums >= max(fewest, 1)])
     return np.ascontiguousarray(Z[:, np.argsort(-Z.sum(axis=0), kind="stable")]).astype(np.int8)
