@@ -46,7 +46,9 @@ def latent_classes(problem):
         shares = np.random.RandomState(seed).dirichlet(np.ones(CLASSES), len(train))
         for _ in range(100):
             counts = shares.T @ hot[0] + 0.5
-            logs = np.log(counts / np.repeat(np.add.reduceat(counts, starts, axis=1), sizes, axis=1))
+            logs = np.log(
+                counts / np.repeat(np.add.reduceat(counts, starts, axis=1), sizes, axis=1)
+            )
             weights = np.log(shares.mean(axis=0) + 1e-12)
             joint = [h @ logs.T + weights for h in hot]
             rows = [np.logaddexp.reduce(one, axis=1) for one in joint]

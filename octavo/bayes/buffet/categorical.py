@@ -313,7 +313,9 @@ class IBPCategorical(
         scalar = isinstance(self.null_pattern, (str, Real))
         answers = [self.null_pattern] * D if scalar else list(self.null_pattern)
         if len(answers) != D:
-            raise ValueError(f"null_pattern must hold {D} answers, one a column; got {len(answers)}.")
+            raise ValueError(
+                f"null_pattern must hold {D} answers, one a column; got {len(answers)}."
+            )
         null = encode([np.array([a], dtype=object) for a in answers], self._coding)
         return (codes == null).all(axis=1)
 
@@ -424,7 +426,11 @@ class IBPCategorical(
             nu = rng.random((n, K))
             weights = [rng.normal(0.0, 0.5, (K + 1, R)) for R in self._n_levels]
         else:
-            Z = self._blocks(codes, pinned, rng) if given is None else (given > 0.5).astype(np.int64)
+            Z = (
+                self._blocks(codes, pinned, rng)
+                if given is None
+                else (given > 0.5).astype(np.int64)
+            )
             some = np.sort(rng.permutation(n)[: 2 * SUBSAMPLE])
             weights, _, _ = fit_weights(Z[some], codes[some], self._n_levels, self.sigma2_b, 1.0)
             nu[:, : Z.shape[1]] = 0.9 * Z + 0.05 if given is None else np.clip(given, 0.01, 0.99)

@@ -517,9 +517,7 @@ class IBPLinearGaussian(
 
     def _joint(self, X: Any) -> tuple[Any, Floats]:
         check_is_fitted(self)
-        X = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         patterns = listed(self.n_features_, self.Z_).astype(np.float64)
         here = ~np.isnan(X)
         filled = np.where(here, X, 0.0)

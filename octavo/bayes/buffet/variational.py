@@ -172,9 +172,7 @@ def update_weights(X, levels, nu, phi, s2, E, xi, prec, products):
                         omega += v * products[n] / (1.0 + v * e)
                         M += v if X[n, d] == r else 0.0
                     omega *= E[0, d, r]
-                phi[k, d, r], s2[k, d, r] = _best_weight(
-                    M, omega, prec, phi[k, d, r], s2[k, d, r]
-                )
+                phi[k, d, r], s2[k, d, r] = _best_weight(M, omega, prec, phi[k, d, r], s2[k, d, r])
                 new = math.exp(phi[k, d, r] + 0.5 * s2[k, d, r])
                 if k > 0:
                     e, f = E[k, d, r] - 1.0, new - 1.0

@@ -612,10 +612,6 @@ def _warmup() -> None:
     one, two, room = np.ones((1, 1)), np.ones((1, 2)), np.empty((4, 1))
     counts = np.ones((1, 1, 3))
     gaussian_evidence(one, 1, 1, counts, 0, 1.0, 1.0, one.copy(), one.copy(), room[0], room[1])
-    binary_evidence(
-        one, 1, 1, counts, 0, 1.0, two.copy(), two.copy(), room[0], one.copy(), room[1]
-    )
-    expand_binary(
-        one, 1, 1, counts, 0, 1.0, two, one.copy(), room[0], one.copy(), room[1], room[2]
-    )
+    binary_evidence(one, 1, 1, counts, 0, 1.0, two.copy(), two.copy(), room[0], one.copy(), room[1])
+    expand_binary(one, 1, 1, counts, 0, 1.0, two, one.copy(), room[0], one.copy(), room[1], room[2])
     binary_change(one[0], 0, 0.0, 1, 1, two, one, room[0], 1.0)

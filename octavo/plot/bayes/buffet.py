@@ -168,7 +168,9 @@ def plot_feature_patterns(report: Any, n: int = 12, *, ax: Axes | None = None) -
         ax.scatter(range(len(counts)), np.full(len(counts), places[k]), color="0.9", s=25)
         ax.scatter(on, np.full(on.size, places[k]), color=f"C{k % 10}", s=25)
     ticks = [t for t in ax.get_yticks() if 0 <= t <= top]
-    ax.set_yticks([*places, *ticks], [*(f"feature {k}" for k in range(K)), *(f"{t:g}" for t in ticks)])
+    ax.set_yticks(
+        [*places, *ticks], [*(f"feature {k}" for k in range(K)), *(f"{t:g}" for t in ticks)]
+    )
     ax.set_ylim(-top * 0.08 * (K + 1), 1.05 * top)
     ax.set(ylabel="rows", xticks=[])
     return ax
