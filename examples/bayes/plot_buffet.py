@@ -2,8 +2,8 @@
 Hidden causes behind a questionnaire
 ====================================
 
-A survey of 20 disorders in which three hidden features raise the odds of all, of the first seven and
-of the next seven. The sampler finds how many there are, who has them and what they change.
+A survey of 20 disorders in which three hidden features raise the odds of all, of the first seven
+and of the next seven. The sampler finds how many there are, who has them and what they change.
 """
 
 import matplotlib.pyplot as plt

@@ -64,7 +64,6 @@ SAMPLING = "sampling: the whole 95 % interval over seeds must lie on the claimed
 @lru_cache(maxsize=1)
 def enumerated() -> tuple[Any, Any]:
     """Return the law of the number of features for three rows of two answers, by brute force."""
-
     logs, sizes = [], []
     for K in range(8):
         for columns in itertools.combinations_with_replacement(range(1, 8), K):

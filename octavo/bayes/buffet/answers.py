@@ -1,4 +1,4 @@
-"""Tables of answers as numbers: levels of each column from 0, missing answers, columns of numbers."""
+"""Tables of answers as numbers: levels of each column from 0, gaps, columns of numbers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _refuse_numbers(values: Any, gaps: Any, name: str) -> None:
             raise ValueError(f"{name} holds infinity; answers must be finite or NaN (missing).")
         if (seen != np.round(seen)).any():
             raise ValueError(
-                f"{name} holds numbers that are not whole, such as {seen[seen != np.round(seen)][0]}; "
+                f"{name} holds numbers that are not whole ({seen[seen != np.round(seen)][0]}); "
                 "give codes of levels, or name the column in continuous_features."
             )
 

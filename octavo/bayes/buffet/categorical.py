@@ -82,8 +82,8 @@ class IBPCategorical(
     burn_in : int, default=200
         Sweeps that are thrown away; in two stages, those over the subsample.
     init : {"auto", "random", "two_stage", "gibbs"} or array-like, default="auto"
-        ``"random"``: `k_init` features with probability one half. ``"two_stage"``: sweeps over 3,500
-        rows, then features of the others given those, then sweeps over all. ``"gibbs"`` (for the
+        ``"random"``: `k_init` features with probability one half. ``"two_stage"``: sweeps over
+        3,500 rows, then features of the others given those, then sweeps over all. ``"gibbs"`` (for the
         variational engine): small samplers on blocks of columns. An array holds the features
         (n_samples x features) to start from. ``"auto"`` takes two stages beyond 5,000 rows, and
         ``"gibbs"`` for the variational engine.
@@ -156,8 +156,8 @@ class IBPCategorical(
 
     Notes
     -----
-    Missing answers (NaN or None) are left out of the likelihood. Rows pinned by `null_pattern` lower the
-    shares of features, as they are counted among those without. A feature and its complement
+    Missing answers (NaN or None) are left out of the likelihood. Rows that `null_pattern` pins lower
+    the shares of features, as they are counted among those without. A feature and its complement
     differ only by the bias, which is why a frequent one is flipped. When *not* to use it: where
     each row belongs to one class, a latent class model is simpler; where answers are numbers,
     use `IBPLinearGaussian` or `sklearn.decomposition.FactorAnalysis`.
@@ -287,7 +287,7 @@ class IBPCategorical(
         self._n_levels = self._coding.n_levels
         if numeric and self.engine == "variational":
             raise ValueError(
-                "continuous_features need engine='gibbs'; the variational engine takes answers only."
+                "continuous_features need engine='gibbs'; the variational one takes answers only."
             )
         return encode(columns, self._coding)
 
@@ -300,7 +300,7 @@ class IBPCategorical(
                 one = list(names).index(one)
             if not 0 <= int(one) < n_columns:
                 raise ValueError(
-                    f"continuous_features must be columns of X, from 0 to {n_columns - 1}; got {one}."
+                    f"continuous_features must be columns, from 0 to {n_columns - 1}; got {one}."
                 )
             found.add(int(one))
         return found
@@ -343,7 +343,7 @@ class IBPCategorical(
         Z = np.asarray(self.init)
         if Z.ndim != 2 or len(Z) != n or Z.shape[1] > self.max_features:
             raise ValueError(
-                f"init must have {n} rows and at most {self.max_features} columns; got shape {Z.shape}."
+                f"init must have {n} rows and at most {self.max_features} columns; got {Z.shape}."
             )
         if Z.dtype.kind not in "biuf" or not ((Z >= 0) & (Z <= 1)).all():
             raise ValueError("init must hold numbers between 0 and 1: features of rows.")

@@ -1,4 +1,4 @@
-"""The state of the collapsed buffet sampler: features of rows, patterns, weights at their maximum."""
+"""The state of the collapsed buffet sampler: features of rows, patterns, weights."""
 
 from __future__ import annotations
 

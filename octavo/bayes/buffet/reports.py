@@ -90,9 +90,7 @@ def comorbidity_report(model: Any) -> ComorbidityReport:
     np.int64(300)
     """
     if not hasattr(model, "pattern_proba"):
-        raise TypeError(
-            f"model must be a fitted IBPCategorical, which has pattern_proba; got {type(model).__name__}."
-        )
+        raise TypeError(f"model must be a fitted IBPCategorical; got {type(model).__name__}.")
     check_is_fitted(model)
     Z = model.Z_.astype(np.float64)
     K = Z.shape[1]
