@@ -84,9 +84,9 @@ class IBPCategorical(
     init : {"auto", "random", "two_stage", "gibbs"} or array-like, default="auto"
         ``"random"``: `k_init` features with probability one half. ``"two_stage"``: sweeps over
         3,500 rows, then features of the others given those, then sweeps over all. ``"gibbs"``
-        (for the variational engine): small samplers on blocks of columns. An array holds the features
-        (n_samples x features) to start from. ``"auto"`` takes two stages beyond 5,000 rows, and
-        ``"gibbs"`` for the variational engine.
+        (for the variational engine): small samplers on blocks of columns. An array holds the
+        features (n_samples x features) to start from. ``"auto"`` takes two stages beyond 5,000
+        rows, and ``"gibbs"`` for the variational engine.
     k_init : int, default=1
         Number of features at a random start.
     null_pattern : scalar or array-like of shape (n_columns,), default=None
@@ -156,11 +156,11 @@ class IBPCategorical(
 
     Notes
     -----
-    Missing answers (NaN or None) are left out of the likelihood. Rows that `null_pattern`
-    pins lower the shares of features, as they are counted among those without. A feature and its complement
-    differ only by the bias, which is why a frequent one is flipped. When *not* to use it: where
-    each row belongs to one class, a latent class model is simpler; where answers are numbers,
-    use `IBPLinearGaussian` or `sklearn.decomposition.FactorAnalysis`.
+    Missing answers (NaN or None) are left out of the likelihood. Rows that `null_pattern` pins
+    lower the shares of features, as they are counted among those without. A feature and its
+    complement differ only by the bias, which is why a frequent one is flipped. When *not* to use
+    it: where each row belongs to one class, a latent class model is simpler; where answers are
+    numbers, use `IBPLinearGaussian` or `sklearn.decomposition.FactorAnalysis`.
 
     References
     ----------

@@ -16,6 +16,9 @@ def case(**options):
         bad=[
             ("fractions", lambda m: m.fit(X * 0.5), ValueError, "not whole"),
             ("infinity", lambda m: m.fit(np.where(X > 1, np.inf, X)), ValueError, "infinity"),
+            ("NaN", lambda m: m.fit(np.full((3, 2), np.nan)), ValueError, "no answer"),
+            ("empty", lambda m: m.fit(np.empty((0, 3))), ValueError, "two rows"),
+            ("type", lambda m: m.fit("answers"), ValueError, "2D array"),
             ("one row", lambda m: m.fit(X[:1]), ValueError, "two rows"),
             ("shape", lambda m: m.fit(X[0]), ValueError, "2D array"),
             ("option", lambda m: m.set_params(alpha=0.0).fit(X), ValueError, "'alpha'"),
