@@ -37,6 +37,7 @@ def test_a_large_planted_table():
     assert agreement(model.Z_, Z) > 0.95
 
 
+@pytest.mark.slow
 def test_variational_engine():
     X, Z = make_hidden_causes(300, n_columns=20, n_features=2, strength=3.0, random_state=0)
     model = IBPCategorical(engine="variational", max_features=5, tol=1e-5, random_state=0).fit(X)
