@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from octavo.bayes.buffet.prior import harmonic, log_prob_of_counts
-from octavo.bayes.buffet.sweeps import add_row, evidences, sweep_rows
+from octavo.bayes.buffet.sweeps import sweep_rows
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.mcmc.compiled_draws import draw_state
 from octavo.engine.smooth.softmax_laplace import contrasts
 
 MOST_FEATURES = 60  # bits of a code
+MANY = 500  # rows from which expansions pay for their compilation
 
 
 def codes_of(Z: Any) -> Ints:
@@ -48,8 +49,9 @@ class BuffetChain:
         Rows whose features stay as they are.
     sample_alpha : bool, default=False
         Whether α is drawn too, from Ga(1 + K, 1 + H_N).
-    quick : bool, default=True
-        Whether small changes of columns of two levels are found by expansion in place of Newton.
+    quick : bool, optional
+        Whether small changes of columns of levels are found by expansion in place of Newton; by
+        default from 500 rows on, as what is not used is not compiled.
     """
 
     def __init__(
@@ -66,10 +68,11 @@ class BuffetChain:
         max_new: int = 4,
         pinned: Any = None,
         sample_alpha: bool = False,
-        quick: bool = True,
+        quick: bool | None = None,
     ) -> None:
         self.X, self.levels, self.rng = np.ascontiguousarray(X), levels, rng
-        self.alpha, self.sample_alpha, self.quick = float(alpha), sample_alpha, quick
+        self.alpha, self.sample_alpha = float(alpha), sample_alpha
+        self.quick = True if (len(X) >= MANY if quick is None else quick) else None
         self.prec, self.noise, self.max_new = 1.0 / sigma2_b, float(sigma2_x), int(max_new)
         n, D = X.shape
         Z = np.asarray(Z)[:, np.asarray(Z).any(axis=0)]
@@ -78,12 +81,17 @@ class BuffetChain:
         free = np.ones(n, dtype=bool) if pinned is None else ~pinned
         self.order = np.flatnonzero(free)
         width, many = self.cap + 2, max(self.max_new, Z.shape[1]) + 2
-        self.B, self.new_B = np.zeros((2, D, width, R))
+        self.B = np.zeros((D, width, R))
         self.many_B, self.many_ev = np.zeros((many, D, width, R)), np.zeros((many, D))
         self.ev, self.starts = np.zeros(D), np.zeros((D, R, 5, R))
-        self.S, self.tau = np.zeros((D, width, width)), np.zeros((D, width))
-        self.stale = np.ones(D, dtype=bool)
         m = (R - 1) * width
+        self.S, self.tilt = np.zeros((D, m, m)), np.zeros((D, m))
+        self.stale = np.ones(D, dtype=bool)
+        self.kinds = (  # what no column needs is not compiled
+            True if (levels == 2).any() else None,
+            True if (levels > 2).any() else None,
+            self.noise if (levels == 0).any() else None,
+        )
         self.work = (
             np.empty((width, R)),
             np.empty(m),
@@ -91,6 +99,7 @@ class BuffetChain:
             np.empty(m),
             np.empty(R),
             np.empty(width, dtype=np.int64),
+            np.empty((4, 2 * R, 2 * R)),
         )
         self.set_features(Z)
 
@@ -106,33 +115,43 @@ class BuffetChain:
         self.codes, self.sizes = np.zeros((2, size), dtype=np.int64)
         self.P = np.zeros((size, self.cap + 2))
         self.counts = np.zeros((size, D, self.U.shape[0]))
-        G = 0
-        for x, code in zip(self.X, self.rows):
-            G = add_row(self.codes, self.sizes, self.P, self.counts, G, K, code, self.levels, x)
+        found, where, sizes = np.unique(self.rows, return_inverse=True, return_counts=True)
+        G = found.size
+        self.codes[:G], self.sizes[:G] = found, sizes
+        self.P[:, 0], self.P[:G, 1 : K + 1] = 1.0, bits_of(found, K)
+        for d, R in enumerate(self.levels):
+            self.counts[:G, d] = self._counted(where.reshape(-1), G, self.X[:, d], R)
         self.shape = np.array([G, K], dtype=np.int64)
         self.B[:] = 0.0
         self.refresh()
 
+    def _counted(self, where: Ints, G: int, x: Floats, R: int) -> Floats:
+        """Return a column's counts: patterns x levels, or numbers, their sums and squares."""
+        counts = np.zeros((G, self.U.shape[0]))
+        if R:
+            here = x >= 0
+            np.add.at(counts, (where[here], x[here].astype(np.int64)), 1.0)
+        else:
+            here = ~np.isnan(x)
+            for power in range(3):
+                counts[:, power] = np.bincount(where[here], x[here] ** power, minlength=G)
+        return counts
+
     def refresh(self) -> None:
         """Compute the evidences and weights of all columns anew."""
-        G, K = self.shape
-        here = np.zeros(self.levels.size)  # no column is left out
-        evidences(
-            self.P, G, K + 1, self.counts, self.levels, self.U, self.prec, self.noise, here,
-            self.B, self.new_B, self.ev, self.ev, self.work,
+        self._sweep(self.order[:0])
+
+    def _sweep(self, order: Ints) -> None:
+        sweep_rows(
+            order, self.X, self.rows, self.codes, self.sizes, self.P, self.counts, self.shape,
+            self.m, self.levels, *self.kinds, self.U, self.prec, self.alpha, self.max_new, self.B,
+            self.ev, self.many_B, self.many_ev, self.starts, self.S, self.tilt, self.stale,
+            self.state, self.work, self.quick,
         )  # fmt: skip
-        self.B[:, : K + 1] = self.new_B[:, : K + 1]
-        self.stale[:] = True
 
     def sweep(self) -> None:
         """Draw the features of all rows that are not pinned, once each, and α where asked for."""
-        sweep_rows(
-            self.order, self.X, self.rows, self.codes, self.sizes, self.P, self.counts,
-            self.shape, self.m, self.levels, self.U, self.prec, self.noise, self.alpha,
-            self.max_new, self.B, self.ev, self.many_B, self.many_ev, self.starts, self.S,
-            self.tau, self.stale, self.state, self.work, self.quick,
-        )  # fmt: skip
-        self.refresh()
+        self._sweep(self.order)
         if self.sample_alpha:
             n = len(self.X)
             self.alpha = self.rng.gamma(1.0 + self.n_features) / (1.0 + harmonic(n))

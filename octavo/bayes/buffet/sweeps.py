@@ -7,8 +7,11 @@ while its other entries are drawn, and are replaced afterwards; in another order
 a Gibbs step. As the weights of s such features act on this row alone by their sum, they are one
 column with entry √s.
 
-The number of new features is found by inversion with bounds: p(X | Z) is at most p of the other
-rows, so that most rows are settled without a look at new features, and with the same outcome.
+The number of new features is found by inversion with bounds. A feature of one row adds symmetric
+noise to its logits, which can make a level likelier than one half only where it already beats its
+best rival; hence most rows are settled without a look at new features, and with the same outcome.
+One entry of one row changes little: the evidences of both states differ by a second-order
+expansion, column by column, where that is near enough.
 """
 
 from __future__ import annotations
@@ -20,15 +23,15 @@ import numpy as np
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.mcmc.compiled_draws import draw_uniform
 from octavo.engine.smooth.softmax_laplace import (
-    binary_change,
     binary_evidence,
     column_evidence,
-    expand_binary,
+    expand_column,
     gaussian_evidence,
+    row_change,
 )
 
 SLACK = 0.7  # by which a Laplace evidence may exceed the bound of an exact one
-NEAR = 0.05  # sum of changes of the weights up to which a second-order expansion is used
+NEAR = 0.1  # sum of changes of the weights up to which a second-order expansion is used
 
 
 @njit(cache=True, error_model="numpy")
@@ -80,7 +83,7 @@ def _count(counts, p, levels, x, sign):
 
 
 @njit(cache=True, error_model="numpy")
-def add_row(codes, sizes, P, counts, G, K, code, levels, x):
+def _add_row(codes, sizes, P, counts, G, K, code, levels, x):
     """Put a row into the table of patterns; return how many patterns there are."""
     p = _find(codes, G, code)
     if p < 0:
@@ -141,52 +144,84 @@ def _absent(level, x):
 
 
 @njit(cache=True, error_model="numpy")
-def quick_rise(P, G, K1, counts, levels, prec, x, k, to, B, S, tau, stale, work):
-    """Return by how much the evidence changes with one entry of the row at G, or without the row.
+def evidences(
+    P, G, G1, K1, counts, levels, two, many, noise, U, prec, x, k, to, quick, fast, start, S, tilt,
+    stale, B, ev, out, work,
+):  # fmt: skip
+    """Fill the columns' evidences of a candidate and, where not `fast`, their maxima.
 
-    NaN where a column has other than two levels, or is too far from its second-order expansion.
+    The candidate has the first G1 patterns; the row at G has `to` as its entry k, if k is not
+    negative. Columns where x is missing keep the evidence that `ev` has, and no maximum is filled.
+    A fast evidence is `ev` and its second-order change, where that is near enough. `quick`,
+    `two`, `many` and `noise` are None where no column needs them, for the sake of the compiler.
+    Return the sum of all.
     """
-    old, g, H, step, pi, held = work
-    total = 0.0
-    for d in range(levels.size):
-        if _absent(levels[d], x[d]):
-            continue
-        if levels[d] != 2:
-            return np.nan
-        if stale[d]:
-            expand_binary(P, G + 1, K1, counts, d, prec, B[d], S[d], tau[d], H, g, step)
-            stale[d] = False
-        total += binary_change(P[G], k, to, K1, int(x[d]), B[d], S[d], tau[d], NEAR)
-        if math.isnan(total):
-            return total
-    return total
-
-
-@njit(cache=True, error_model="numpy")
-def evidences(P, G, K1, counts, levels, U, prec, noise, x, start, B, ev, out, work):
-    """Fill the columns' evidences and maxima; return the sum of all.
-
-    Columns where x is missing keep the evidence that `ev` has, and no maximum is filled.
-    """
-    old, g, H, step, pi, held = work
+    old, g, H, step, pi, held, small = work
     total = 0.0
     for d in range(levels.size):
         R = levels[d]
         if _absent(R, x[d]):
             out[d] = ev[d]
-        else:
-            for k in range(K1):
-                for r in range(max(R, 1)):
-                    B[d, k, r] = start[d, k, r]
-            if R == 2:
-                out[d] = binary_evidence(P, G, K1, counts, d, prec, B[d], old, g, H, step)
-            elif R > 0:
-                out[d] = column_evidence(
-                    P, G, K1, counts, d, R, U, prec, B[d], old, g, H, step, pi, held
+            total += ev[d]
+            continue
+        value = np.nan
+        if quick is not None:
+            if fast and R > 0 and stale[d]:
+                expand_column(
+                    P, G + 1, K1, counts, d, R, U, prec, start[d], S[d], tilt[d], H, g, step, pi,
+                    held, small,
+                )  # fmt: skip
+                stale[d] = False
+            if fast and R > 0:
+                value = ev[d] + row_change(
+                    P[G], k, to, K1, R, U, int(x[d]), start[d], S[d], tilt[d], NEAR, pi, step, small
                 )
-            else:
-                out[d] = gaussian_evidence(P, G, K1, counts, d, prec, noise, B[d], H, g, step)
-        total += out[d]
+        if math.isnan(value):
+            for i in range(K1):
+                for r in range(max(R, 1)):
+                    B[d, i, r] = start[d, i, r]
+            before = P[G, max(k, 0)]
+            if k >= 0:
+                P[G, k] = to
+            if R == 2:
+                if two is not None:
+                    value = binary_evidence(P, G1, K1, counts, d, prec, B[d], old, g, H, step)
+            elif R > 0:
+                if many is not None:
+                    value = column_evidence(
+                        P, G1, K1, counts, d, R, U, prec, B[d], old, g, H, step, pi, held
+                    )
+            elif noise is not None:
+                value = gaussian_evidence(P, G1, K1, counts, d, prec, noise, B[d], H, g, step)
+            P[G, max(k, 0)] = before
+        out[d] = value
+        total += value
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _most_from_new(P, G, K1, levels, noise, x, B):
+    """Return a bound of log p(x) of the row at G with any number of features of its own."""
+    total = 0.0
+    for d in range(levels.size):
+        R = levels[d]
+        if _absent(R, x[d]):
+            continue
+        if R > 0:
+            gap = np.inf  # of the row's level to its best rival
+            for r in range(R):
+                if r != int(x[d]):
+                    here = 0.0
+                    for k in range(K1):
+                        here += P[G, k] * (B[d, k, int(x[d])] - B[d, k, r])
+                    gap = min(gap, here)
+            total -= math.log1p(math.exp(-max(gap, 0.0)))
+        elif noise is not None:
+            gap = x[d]
+            for k in range(K1):
+                gap -= P[G, k] * B[d, k, 0]
+            spread = max(noise, gap * gap)
+            total -= 0.5 * (math.log(2.0 * math.pi * spread) + gap * gap / spread)
     return total
 
 
@@ -262,7 +297,7 @@ def _join(n, K, j, X, rows, codes, sizes, P, counts, G, m, levels, B):
             for r in range(B.shape[2]):
                 B[d, K + 1 + i, r] = 0.0 if absent else B[d, K + 1, r] / math.sqrt(float(j))
     rows[n] = code
-    return add_row(codes, sizes, P, counts, G, K + j, code, levels, x)
+    return _add_row(codes, sizes, P, counts, G, K + j, code, levels, x)
 
 
 @njit(cache=True, error_model="numpy")
@@ -279,38 +314,39 @@ def _single_starts(starts, levels, x, K, j, B, save):
 
 @njit(cache=True, error_model="numpy")
 def sweep_rows(
-    order, X, rows, codes, sizes, P, counts, shape, m, levels, U, prec, noise, alpha, max_new,
-    B, ev, many_B, many_ev, starts, S, tau, stale, state, work, quick,
+    order, X, rows, codes, sizes, P, counts, shape, m, levels, two, many, noise, U, prec, alpha,
+    max_new, B, ev, many_B, many_ev, starts, S, tilt, stale, state, work, quick,
 ):  # fmt: skip
     """Draw the features of rows in turn; `shape` holds the numbers of patterns and of features.
 
     Each row takes steps t: -1 finds the evidence without the row, t < K draws entry t, and later
     ones weigh t - K features of its own. There is one place where evidences are computed, for the
-    sake of the compiler.
+    sake of the compiler; after the last row it computes those of all columns anew.
     """
     G, K = shape[0], shape[1]
     N, spare = X.shape[0], many_ev.shape[0] - 1
     max_features = P.shape[1] - 2
-    logs = np.empty(spare + 1)
+    logs, everywhere = np.empty(spare + 1), np.zeros(levels.size)
     log_rate = math.log(alpha / N)
-    for n in order:
-        x, before = X[n], K
-        G, K = _stand_aside(n, K, X, rows, codes, sizes, P, counts, G, m, levels, B, stale)
-        s = before - K
+    for at in range(order.size + 1):
+        last = at == order.size
+        n, s, before = 0 if last else order[at], 0, K
+        x = everywhere if last else X[n]
+        if not last:
+            G, K = _stand_aside(n, K, X, rows, codes, sizes, P, counts, G, m, levels, B, stale)
+            s = before - K
         K1 = K + 1 if s == 0 else K + 2
         j_max = max(min(max_new, max_features - K), s)
-        now, e_minus, limit, odds, log_prior = _sum(ev), 0.0, 0.0, 0.0, 0.0
+        now, e_minus, most, limit, log_prior, u = _sum(ev), 0.0, 0.0, 0.0, 0.0, 0.0
         t, j, sure = -1, -1, False
         while j < 0:
-            slot, G1, width, rise = spare, G + 1, K1, np.nan
+            slot, G1, width, k, to, fast = spare, G + 1, K1, -1, 0.0, s == 0 and not sure
+            known = False
             if t < 0:
                 G1, width = G, K + 1
-                if s == 0 and quick:
-                    rise = quick_rise(
-                        P, G, K1, counts, levels, prec, x, -1, 0.0, B, S, tau, stale, work
-                    )  # fmt: skip
+                fast = fast and not last
             elif t < K:
-                to = P[G, t + 1] if sure else 1.0 - P[G, t + 1]
+                k, to = t + 1, 1.0 - P[G, t + 1]
                 if not sure:
                     odds = math.log(m[t] / (N - m[t])) if m[t] < N else np.inf
                     odds = odds if to == 1.0 else -odds
@@ -319,62 +355,62 @@ def sweep_rows(
                     if limit >= e_minus - now + SLACK:  # not even if the row were certain
                         t += 1
                         continue
-                    if quick and s == 0:
-                        rise = quick_rise(
-                            P, G, K1, counts, levels, prec, x, t + 1, to, B, S, tau, stale, work
-                        )  # fmt: skip
-                        if rise <= limit:
-                            t += 1
-                            continue
-                    P[G, t + 1] = to
-                    sure = rise > limit
             else:
-                slot = t - K
+                slot, fast = t - K, False
                 if slot == 0:
                     u = draw_uniform(state)
-                    if s > 0:
+                    most = e_minus
+                    if s == 0:
+                        most += _most_from_new(P, G, K1, levels, noise, x, B)
+                    else:
                         _keep(B, ev, many_B, many_ev, s)
                 else:
                     log_prior += log_rate - math.log(float(slot))
                 width = K + 1 if slot == 0 else K + 2
                 P[G, K + 1] = math.sqrt(float(slot))
-                if slot == s:
-                    rise = 0.0
-                else:
+                known = slot == s
+                if not known:
                     _single_starts(starts, levels, x, K, slot, B, False)
-            if math.isnan(rise) or sure:
+            rise = 0.0
+            if not known:
                 rise = (
                     evidences(
-                        P, G1, width, counts, levels, U, prec, noise, x, B, many_B[slot], ev,
-                        many_ev[slot], work,
+                        P, G, G1, width, counts, levels, two, many, noise, U, prec, x, k, to,
+                        quick, fast, B, S, tilt, stale, many_B[slot], ev, many_ev[slot], work,
                     )
                     - now
                 )  # fmt: skip
             if t < 0:
                 e_minus = now + rise
+                if last:
+                    _take(levels, x, K1, B, ev, many_B[spare], many_ev[spare], stale)
+                    break
             elif t < K:
+                if quick is not None and fast and rise > limit:  # now with its maxima
+                    sure = True
+                    continue
                 if sure or rise > limit:
+                    P[G, t + 1] = to
                     _take(levels, x, K1, B, ev, many_B[spare], many_ev[spare], stale)
                     now = _sum(ev)
-                else:
-                    P[G, t + 1] = 1.0 - P[G, t + 1]
                 sure = False
             else:
                 logs[slot] = log_prior + rise
-                if slot > 0 and slot != s:
+                if slot > 0 and not known:
                     _single_starts(starts, levels, x, K, slot, many_B[slot], True)
                 rest, bound = 0.0, log_prior
                 for i in range(slot + 1, j_max + 1):
                     bound += log_rate - math.log(float(i))
-                    rest += math.exp(min(bound + e_minus - now + SLACK, 700.0))
+                    rest += math.exp(min(bound + most - now + SLACK, 700.0))
                 j = _settled(u, logs, slot + 1, rest)
                 if j < 0 and slot == j_max:
                     j = j_max
             t += 1
-        if s > 0 or j > 0:
-            _take(levels, x, K + 1 if j == 0 else K + 2, B, ev, many_B[j], many_ev[j], stale)
-        G = _join(n, K, j, X, rows, codes, sizes, P, counts, G, m, levels, B)
-        K += j
+        if not last:
+            if s > 0 or j > 0:
+                _take(levels, x, K + 1 if j == 0 else K + 2, B, ev, many_B[j], many_ev[j], stale)
+            G = _join(n, K, j, X, rows, codes, sizes, P, counts, G, m, levels, B)
+            K += j
     shape[0], shape[1] = G, K
 
 
@@ -382,4 +418,7 @@ def _warmup() -> None:
     from octavo.bayes.buffet.chain import BuffetChain
 
     rng = np.random.default_rng(0)
-    BuffetChain(np.zeros((2, 1)), np.array([2]), np.ones((2, 1), dtype=np.int64), rng).sweep()
+    for levels in ([2], [3], [2, 3], [2, 3, 0]):
+        X, Z = np.zeros((2, len(levels))), np.ones((2, 1), dtype=np.int64)
+        for quick in (False, True):
+            BuffetChain(X, np.array(levels), Z, rng, quick=quick).sweep()

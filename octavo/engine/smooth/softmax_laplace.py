@@ -15,7 +15,7 @@ comorbidity analysis of psychiatric disorders", JMLR 15, Sections 3.1 and 3.2.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -339,107 +339,182 @@ def binary_evidence(P, G, K1, counts, d, prec, B, old, g, H, step):
 
 
 @njit(cache=True, error_model="numpy")
-def expand_binary(P, G, K1, counts, d, prec, B, S, tau, H, g, step):
-    """Fill what `binary_change` needs of a column of two levels at its maximum.
+def expand_column(P, G, K1, counts, d, R, U, prec, B, S, tilt, H, g, step, pi, held, small):
+    """Fill what `row_change` needs of a column at its maximum B.
 
-    In the weights u = b_1 - b_0, of prior variance 2 σ²: S becomes (−∇∇f)⁻¹, tau the gradient of
-    log|−∇∇f|.
+    In the contrasts S becomes (−∇∇f)⁻¹, and `tilt` S times the gradient of log|−∇∇f|, which at a
+    pattern is a third cumulant of the levels.
     """
-    for i in range(K1):
-        for j in range(i):
-            H[i, j] = 0.0
-        H[i, i] = 0.5 * prec
-        tau[i] = 0.0
-    for p in range(G):
-        total = counts[p, d, 0] + counts[p, d, 1]
-        if total == 0.0:
-            continue
-        u = 0.0
-        for k in range(K1):
-            u += P[p, k] * (B[k, 1] - B[k, 0])
-        q = total / (2.0 + math.exp(u) + math.exp(-u))
-        for i in range(K1):
-            if P[p, i] != 0.0:
-                for j in range(i + 1):
-                    H[i, j] += q * P[p, i] * P[p, j]
-    factor_lower(H, K1)
-    for i in range(K1):
-        for j in range(K1):
+    m, Q = (R - 1) * K1, R - 1
+    _look(P, G, K1, counts, d, R, U, prec, B, g, H, pi, held)
+    factor_lower(H, m)
+    for i in range(m):
+        for j in range(m):
             g[j] = 1.0 if i == j else 0.0
-        solve_lower(H, K1, g, step)
-        for j in range(K1):
+        solve_lower(H, m, g, step)
+        for j in range(m):
             S[i, j] = step[j]
+    for i in range(m):
+        g[i] = 0.0
     for p in range(G):
-        total = counts[p, d, 0] + counts[p, d, 1]
+        total = 0.0
+        for r in range(R):
+            total += counts[p, d, r]
         if total == 0.0:
             continue
-        u = spread = 0.0
-        for k in range(K1):
-            u += P[p, k] * (B[k, 1] - B[k, 0])
-            if P[p, k] != 0.0:
-                for i in range(K1):
-                    spread += P[p, k] * S[k, i] * P[p, i]
-        w = -total * spread * math.tanh(0.5 * u) / (2.0 + math.exp(u) + math.exp(-u))
-        for k in range(K1):
-            tau[k] += w * P[p, k]
+        z = P[p]
+        _probabilities(z, K1, R, B, pi)
+        _spread_of(z, K1, Q, S, small)
+        for c in range(Q):
+            small[1, 0, c] = 0.0
+            for r in range(R):
+                small[1, 0, c] += U[r, c] * pi[r]
+            small[1, 1, c] = 0.0
+        for r in range(R):
+            square = 0.0
+            for a in range(Q):
+                for b in range(Q):
+                    square += (
+                        (U[r, a] - small[1, 0, a]) * small[0, a, b] * (U[r, b] - small[1, 0, b])
+                    )
+            for c in range(Q):
+                small[1, 1, c] += total * pi[r] * square * (U[r, c] - small[1, 0, c])
+        for c in range(Q):
+            for k in range(K1):
+                g[c * K1 + k] += small[1, 1, c] * z[k]
+    for i in range(m):
+        tilt[i] = 0.0
+        for j in range(m):
+            tilt[i] += S[i, j] * g[j]
 
 
 @njit(cache=True, error_model="numpy")
-def binary_change(z, k, to, K1, x, B, S, tau, near):
+def _spread_of(z, K1, Q, S, small):
+    """Fill small[0] with (I ⊗ z)ᵀ S (I ⊗ z)."""
+    for a in range(Q):
+        for b in range(a + 1):
+            total = 0.0
+            for i in range(K1):
+                if z[i] != 0.0:
+                    for j in range(K1):
+                        total += z[i] * S[a * K1 + i, b * K1 + j] * z[j]
+            small[0, a, b] = total
+            small[0, b, a] = total
+
+
+@njit(cache=True, error_model="numpy")
+def _row_terms(R, U, x, pi, small, at, sign):
+    """Fill ± the residual and ± the curvature of a row in contrasts, at a place of `small`."""
+    Q = R - 1
+    for c in range(Q):
+        mean = 0.0
+        for r in range(R):
+            mean += U[r, c] * pi[r]
+        small[1, 0, at + c] = sign * (U[x, c] - mean)
+        small[1, 1, c] = mean
+    for a in range(Q):
+        for b in range(a + 1):
+            w = 0.0
+            for r in range(R):
+                w += U[r, a] * U[r, b] * pi[r]
+            w = sign * (w - small[1, 1, a] * small[1, 1, b])
+            small[2, at + a, b] = w
+            small[2, at + b, a] = w
+
+
+@njit(cache=True, error_model="numpy")
+def _eliminate(A, n):
+    """Solve n equations with the right side in the last column, pivots by size; return log|A|."""
+    total = 0.0
+    for i in range(n):
+        best = i
+        for p in range(i + 1, n):
+            if abs(A[p, i]) > abs(A[best, i]):
+                best = p
+        if best != i:
+            for q in range(i, n + 1):
+                A[i, q], A[best, q] = A[best, q], A[i, q]
+        if A[i, i] == 0.0:
+            return np.nan
+        total += math.log(abs(A[i, i]))
+        for p in range(i + 1, n):
+            w = A[p, i] / A[i, i]
+            for q in range(i, n + 1):
+                A[p, q] -= w * A[i, q]
+    for i in range(n - 1, -1, -1):
+        for q in range(i + 1, n):
+            A[i, n] -= A[i, q] * A[q, n]
+        A[i, n] /= A[i, i]
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def row_change(z, k, to, K1, R, U, x, B, S, tilt, near, pi, step, small):
     """Return by how much Eq. 6 changes when one row does, to second order; NaN where not near.
 
     The row has features z and level x. Its entry k becomes `to`; with a negative k it is taken
-    out. Rank-two Woodbury gives the Newton step δ from the old maximum and the determinant there,
-    `tau` how the determinant changes along δ. What is left out is of third order in δ, whose
-    entries must add up to less than `near`.
+    out. With V = (I ⊗ z', I ⊗ z), C = diag(W', -W) and r = (r', -r) Woodbury gives the Newton step
+    δ = S V (I + C Vᵀ S V)⁻¹ r from the old maximum and the determinant there, `tilt` how the
+    determinant changes along δ. What is left out is of third order in δ, whose entries must add up
+    to less than `near`.
     """
-    u = s = t = 0.0
-    for i in range(K1):
-        a = 0.0
-        for j in range(K1):
-            a += S[i, j] * z[j]
-        u += z[i] * (B[i, 1] - B[i, 0])
-        s += z[i] * a
-        t += tau[i] * a
-    sign = 1.0 if x == 1 else -1.0
-    like = -math.log1p(math.exp(-sign * u)) if sign * u > -30.0 else sign * u
-    pi = 1.0 / (1.0 + math.exp(-u))
-    r, q = (1.0 - pi if x == 1 else -pi), pi * (1.0 - pi)
-    if k < 0:
-        det = 1.0 - q * s
-        w = -r / det
-        rise = 0.5 * r * r * s / det
-        gone, new_w = w, 0.0
-        change = -like + rise - 0.5 * math.log(det) - 0.5 * w * t
-        jump = 0.0
-    else:
-        jump = to - z[k]
-        u2 = u + jump * (B[k, 1] - B[k, 0])
-        a = tk = 0.0
-        for j in range(K1):
-            a += S[k, j] * z[j]
-            tk += S[k, j] * tau[j]
-        c = s + jump * a
-        s2 = c + jump * (a + jump * S[k, k])
-        t2 = t + jump * tk
-        like2 = -math.log1p(math.exp(-sign * u2)) if sign * u2 > -30.0 else sign * u2
-        pi2 = 1.0 / (1.0 + math.exp(-u2))
-        r2, q2 = (1.0 - pi2 if x == 1 else -pi2), pi2 * (1.0 - pi2)
-        a11, a12, a21, a22 = 1.0 + q2 * s2, q2 * c, -q * c, 1.0 - q * s
-        det = a11 * a22 - a12 * a21
-        new_w = (a22 * r2 + a12 * r) / det
-        gone = (-a11 * r - a21 * r2) / det
-        rise = 0.5 * (r2 * (s2 * new_w + c * gone) - r * (c * new_w + s * gone))
-        change = like2 - like + rise - 0.5 * math.log(det) - 0.5 * (new_w * t2 + gone * t)
-    far = 0.0
-    for i in range(K1):
-        a = 0.0
-        for j in range(K1):
-            a += S[i, j] * z[j]
-        step = (new_w + gone) * a
+    Q = R - 1
+    n = Q if k < 0 else 2 * Q
+    log_sum = _probabilities(z, K1, R, B, pi)
+    change = -math.log(max(pi[x], 1e-300))
+    if log_sum != log_sum:
+        return np.nan
+    _row_terms(R, U, x, pi, small, 0, -1.0)
+    _spread_of(z, K1, Q, S, small)
+    jump = 0.0
+    if k >= 0:
+        jump, before = to - z[k], z[k]
+        z[k] = to
+        _probabilities(z, K1, R, B, pi)
+        z[k] = before
+        change += math.log(max(pi[x], 1e-300))
+        _row_terms(R, U, x, pi, small, Q, 1.0)
+        for a in range(Q):
+            for b in range(Q):
+                one = 0.0
+                for i in range(K1):
+                    one += S[a * K1 + k, b * K1 + i] * z[i]
+                small[0, Q + a, b] = small[0, a, b] + jump * one
+                small[0, b, Q + a] = small[0, Q + a, b]
+        for a in range(Q):
+            for b in range(Q):
+                small[0, Q + a, Q + b] = (
+                    small[0, Q + a, b]
+                    + (small[0, Q + b, a] - small[0, b, a])
+                    + jump * jump * S[a * K1 + k, b * K1 + k]
+                )
+    A = small[3]
+    for i in range(n):
+        base = 0 if i < Q else Q
+        for j in range(n):
+            total = 1.0 if i == j else 0.0
+            for c in range(Q):
+                total += small[2, i, c] * small[0, base + c, j]
+            A[i, j] = total
+        A[i, n] = small[1, 0, i]
+    log_det = _eliminate(A, n)
+    change -= 0.5 * log_det
+    for i in range(n):
+        for j in range(n):
+            change += 0.5 * small[1, 0, i] * small[0, i, j] * A[j, n]
+    for c in range(Q):
+        w = A[c, n] if k < 0 else A[c, n] + A[Q + c, n]
+        for i in range(K1):
+            step[c * K1 + i] = w * z[i]
         if k >= 0:
-            step += new_w * jump * S[i, k]
-        far += abs(step)
+            step[c * K1 + k] += A[Q + c, n] * jump
+    far, m = 0.0, Q * K1
+    for i in range(m):
+        change -= 0.5 * tilt[i] * step[i]
+        moved = 0.0
+        for j in range(m):
+            moved += S[i, j] * step[j]
+        far += abs(moved)
     return change if far < near else np.nan
 
 
@@ -516,12 +591,25 @@ def _log_posterior(patterns: Floats, counts: Floats, B: Floats, sigma2: float) -
     return float((counts * eta).sum() - counts.sum(axis=1) @ norm - 0.5 * (B**2).sum() / sigma2)
 
 
-def _fit_woodbury(patterns: Floats, counts: Floats, sigma2: float) -> ColumnPosterior:
-    """Return the posterior by Newton steps of `woodbury_system`."""
+def _dense_system(patterns: Floats, counts: Floats, weights: Floats, sigma2: float):
+    """Return what `woodbury_system` does, from the whole matrix."""
+    eta = patterns @ weights
+    pi = np.exp(eta - eta.max(axis=1, keepdims=True))
+    pi /= pi.sum(axis=1, keepdims=True)
+    residual = counts - counts.sum(axis=1, keepdims=True) * pi
+    g = (patterns.T @ residual - weights / sigma2).T.ravel()
+    H = curvature(patterns, counts, weights, sigma2)
+    step = np.linalg.solve(H, g)
+    log_det = float(np.linalg.slogdet(H)[1])
+    return step.reshape(weights.shape[::-1]).T, log_det, float(g @ step)
+
+
+def _fit_newton(patterns: Floats, counts: Floats, sigma2: float, system: Any) -> ColumnPosterior:
+    """Return the posterior by Newton steps of `woodbury_system` or `_dense_system`."""
     B = np.zeros((patterns.shape[1], counts.shape[1]))
     f = _log_posterior(patterns, counts, B, sigma2)
     for _ in range(MOST_STEPS):
-        step, log_det, decrement = woodbury_system(patterns, counts, B, sigma2)
+        step, log_det, decrement = system(patterns, counts, B, sigma2)
         if decrement < SMALL:
             break
         scale, trial = 1.0, B + step
@@ -546,9 +634,10 @@ def fit_column(
         How often each level stands at each pattern.
     sigma2 : float
         Prior variance of the weights.
-    method : {"auto", "cholesky", "woodbury"}, default="auto"
-        The factor of all contrasts, or the blocks of levels with one vector for each pattern;
-        ``"auto"`` takes the second beyond 200 weights and few patterns.
+    method : {"auto", "cholesky", "dense", "woodbury"}, default="auto"
+        The compiled factor of all contrasts, the whole matrix, or the blocks of levels with one
+        vector for each pattern; ``"auto"`` takes the last beyond 200 weights and few patterns, and
+        else the second, which needs no compiler.
 
     Returns
     -------
@@ -568,9 +657,10 @@ def fit_column(
     G, K1 = patterns.shape
     R = counts.shape[1]
     if method == "auto":
-        method = "woodbury" if R * K1 > 200 and 6 * G < R * K1 else "cholesky"
-    if method == "woodbury":
-        return _fit_woodbury(patterns, counts, sigma2)
+        method = "woodbury" if R * K1 > 200 and 6 * G < R * K1 else "dense"
+    if method != "cholesky":
+        system = woodbury_system if method == "woodbury" else _dense_system
+        return _fit_newton(patterns, counts, sigma2, system)
     m = (R - 1) * K1
     B = np.zeros((K1, R))
     value = column_evidence(
@@ -610,8 +700,12 @@ def _warmup() -> None:
     for method in ("cholesky", "woodbury"):
         fit_column(np.ones((1, 1)), np.ones((1, 2)), 1.0, method=method)
     one, two, room = np.ones((1, 1)), np.ones((1, 2)), np.empty((4, 1))
-    counts = np.ones((1, 1, 3))
+    counts, U, small = np.ones((1, 1, 3)), contrasts(2), np.empty((4, 3, 3))
     gaussian_evidence(one, 1, 1, counts, 0, 1.0, 1.0, one.copy(), one.copy(), room[0], room[1])
     binary_evidence(one, 1, 1, counts, 0, 1.0, two.copy(), two.copy(), room[0], one.copy(), room[1])
-    expand_binary(one, 1, 1, counts, 0, 1.0, two, one.copy(), room[0], one.copy(), room[1], room[2])
-    binary_change(one[0], 0, 0.0, 1, 1, two, one, room[0], 1.0)
+    S, held, pi = one.copy(), np.empty(1, dtype=np.int64), np.empty(2)
+    expand_column(
+        one, 1, 1, counts, 0, 2, U, 1.0, two, S, room[0], one.copy(), room[1], room[2], pi, held,
+        small,
+    )  # fmt: skip
+    row_change(one[0], 0, 0.0, 1, 2, U, 1, two, S, room[0], 1.0, pi, room[1], small)

@@ -9,11 +9,11 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from octavo.engine.smooth.softmax_laplace import (
-    binary_change,
     contrasts,
     curvature,
-    expand_binary,
+    expand_column,
     fit_column,
+    row_change,
     woodbury_system,
 )
 
@@ -29,7 +29,7 @@ def log_posterior(B, patterns, counts, sigma2):
     return (counts * (eta - norm[:, None])).sum() - 0.5 * (B**2).sum() / sigma2
 
 
-@pytest.mark.parametrize("method", ["cholesky", "woodbury"])
+@pytest.mark.parametrize("method", ["cholesky", "dense", "woodbury"])
 def test_maximum_is_that_of_a_ridge_softmax(method):
     patterns, counts = table(3)
     rows, y = np.repeat(patterns, 3, axis=0), np.tile(np.arange(3), 8)
@@ -41,7 +41,7 @@ def test_maximum_is_that_of_a_ridge_softmax(method):
 
 
 @pytest.mark.parametrize("R", [2, 4])
-@pytest.mark.parametrize("method", ["cholesky", "woodbury"])
+@pytest.mark.parametrize("method", ["cholesky", "dense", "woodbury"])
 def test_evidence_is_equation_6(R, method):
     patterns, counts = table(R)
     found = fit_column(patterns, counts, 2.0, method=method)
@@ -85,15 +85,18 @@ def test_contrasts():
     assert_allclose(contrasts(3), U[:3, :2])
 
 
+@pytest.mark.parametrize("R", [2, 3, 5])
 @pytest.mark.parametrize("k", [-1, 1, 2])
-def test_small_changes_are_those_of_new_fits(k):
-    patterns, counts = table(2, most=300)
+def test_small_changes_are_those_of_new_fits(k, R):
+    patterns, counts = table(R, most=300)
     counts += 20
-    old = fit_column(patterns, counts, 1.0)
-    S, tau, H = np.empty((4, 4)), np.empty(4), np.empty((4, 4))
-    expand_binary(
-        patterns, 8, 4, counts[:, None], 0, 1.0, old.weights, S, tau, H, np.empty(4), np.empty(4)
-    )
+    old, U, m = fit_column(patterns, counts, 1.0), contrasts(R), 4 * (R - 1)
+    S, tilt, room = np.empty((m, m)), np.empty(m), np.empty((3, m))
+    pi, small = np.empty(R), np.empty((4, 2 * R, 2 * R))
+    expand_column(
+        patterns, 8, 4, counts[:, None], 0, R, U, 1.0, old.weights, S, tilt, np.empty((m, m)),
+        room[0], room[1], pi, np.empty(4, int), small,
+    )  # fmt: skip
     z, x = patterns[5].copy(), 1
     new = counts.copy()
     new[5, x] -= 1
@@ -103,6 +106,7 @@ def test_small_changes_are_those_of_new_fits(k):
         new[np.flatnonzero((patterns == other).all(axis=1))[0], x] += 1
     exact = fit_column(patterns, new, 1.0).log_evidence - old.log_evidence
     to = 0.0 if k < 0 else 1 - z[k]
-    found = binary_change(z, k, to, 4, x, old.weights, S, tau, 0.05)
+    rest = (z, k, to, 4, R, U, x, old.weights, S, tilt)
+    found = row_change(*rest, 0.1, pi, room[2], small)
     assert abs(found - exact) < 2e-4  # weights stop at a squared decrement of 1e-7
-    assert np.isnan(binary_change(z, k, to, 4, x, old.weights, S, tau, 1e-6))
+    assert np.isnan(row_change(*rest, 1e-6, pi, room[2], small))
