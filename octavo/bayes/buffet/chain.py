@@ -14,7 +14,7 @@ from octavo.engine.mcmc.compiled_draws import draw_state
 from octavo.engine.smooth.softmax_laplace import contrasts
 
 MOST_FEATURES = 60  # bits of a code
-MANY = 500  # rows from which expansions pay for their compilation
+MANY = 1000  # entries of a table from which expansions pay for their compilation
 
 
 def codes_of(Z: Any) -> Ints:
@@ -51,7 +51,7 @@ class BuffetChain:
         Whether α is drawn too, from Ga(1 + K, 1 + H_N).
     quick : bool, optional
         Whether small changes of columns of levels are found by expansion in place of Newton; by
-        default from 500 rows on, as what is not used is not compiled.
+        default from 1,000 entries of X on, as what is not used is not compiled.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class BuffetChain:
     ) -> None:
         self.X, self.levels, self.rng = np.ascontiguousarray(X), levels, rng
         self.alpha, self.sample_alpha = float(alpha), sample_alpha
-        self.quick = True if (len(X) >= MANY if quick is None else quick) else None
+        self.quick = True if (X.size >= MANY if quick is None else quick) else None
         self.prec, self.noise, self.max_new = 1.0 / sigma2_b, float(sigma2_x), int(max_new)
         n, D = X.shape
         Z = np.asarray(Z)[:, np.asarray(Z).any(axis=0)]

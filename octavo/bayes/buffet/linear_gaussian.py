@@ -36,6 +36,7 @@ __all__ = ["IBPLinearGaussian"]
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 COUNT = Interval(Integral, 1, None, closed="left")
+TRIM_EVERY, TRIM_SWEEPS = 5, 3  # in the second half of burn-in
 
 
 @njit(cache=True, error_model="numpy")
@@ -187,13 +188,21 @@ class GaussianChain:
         self.M[:K, :K] = np.linalg.inv(Z.T @ Z + (self.sigma_x / self.sigma_a) ** 2 * np.eye(K))
         self.mu[:K] = self.M[:K, :K] @ Z.T @ self.X
 
-    def sweep(self) -> None:
-        """Draw all features, then α and missing numbers where there are any."""
+    def sweep(self, heat: float = 1.0) -> None:
+        """Draw all features, then α and missing numbers where there are any.
+
+        Above 1 `heat` multiplies the standard deviation of the noise while features are drawn.
+        """
+        cold = self.sigma_x
+        if heat > 1.0:
+            self.sigma_x = heat * cold
+            self.rebuild()
         self.K = sweep_numbers(
             self.X, self.full, self.m, self.K, self.M, self.mu, self.sigma_x**2, self.sigma_a**2,
             self.alpha, self.max_new, self.state, np.empty(self.full.shape[1]),
             np.empty(self.max_new + 1),
         )  # fmt: skip
+        self.sigma_x = cold
         self.rebuild()
         if self.gaps.any():
             K, noise = self.K, self.rng.standard_normal((self.K, self.X.shape[1]))
@@ -204,6 +213,26 @@ class GaussianChain:
             self.rebuild()
         if self.sample_alpha:
             self.alpha = self.rng.gamma(1.0 + self.K) / (1.0 + harmonic(len(self.X)))
+
+    def trim(self) -> None:
+        """Leave out each feature in turn, sweep, and take what has the larger p(X, Z).
+
+        Not a step of the chain: for sweeps that are thrown away.
+        """
+        for k in range(self.K - 1, -1, -1):
+            if k >= self.K:
+                continue
+            before = self.log_evidence + self.log_prior
+            state = self.full.copy(), self.m.copy(), self.K, self.X.copy(), self.alpha
+            self.full[:, k : self.K] = np.c_[self.full[:, k + 1 : self.K], np.zeros(len(self.X))]
+            self.m = self.full.sum(axis=0).astype(np.int64)
+            self.K -= 1
+            self.rebuild()
+            for _ in range(TRIM_SWEEPS):
+                self.sweep()
+            if self.log_evidence + self.log_prior < before:
+                self.full, self.m, self.K, self.X, self.alpha = state
+                self.rebuild()
 
     @property
     def Z(self) -> Any:
@@ -331,7 +360,10 @@ class IBPLinearGaussian(
 
     Notes
     -----
-    There is no bias: centre X, or let a feature that all rows have take its place. Missing numbers
+    Where noise is small, entries that are drawn one by one do not leave the first explanation they
+    find. Hence in the first half of `burn_in` the noise of the sampler falls from the size of X to
+    `sigma_x`, and in the second each feature is left out now and then, to see whether what the
+    sweeps make of the others is more probable. All that is kept is drawn by plain sweeps. There is no bias: centre X, or let a feature that all rows have take its place. Missing numbers
     (NaN) are drawn by the sampler and left out of the bound. When *not* to use it: where features
     are graded rather than on or off, use `sklearn.decomposition.FactorAnalysis`.
 
@@ -441,12 +473,16 @@ class IBPLinearGaussian(
     def _fit_gibbs(self, X: Floats) -> tuple[Any, Floats]:
         schedule = check_schedule(self.n_iter, self.burn_in, self.thin)
         best, found, logs, kept = -np.inf, None, [], []
+        spread = math.sqrt(float(np.nanmean(X**2))) if not np.isnan(X).all() else 0.0
+        hottest = max(spread / self.sigma_x, 1.0) if self.burn_in else 1.0
         with FitProgress(self, self.n_iter * self.n_chains, X, step_name="sweep") as progress:
             for rng in chain_generators(self.random_state, self.n_chains):
                 Z = rng.integers(0, 2, (len(X), min(self.k_init, self.max_features)))
                 chain, mine = GaussianChain(X, Z, rng, self.get_params()), []
                 for t in range(self.n_iter):
-                    chain.sweep()
+                    chain.sweep(hottest ** max(0.0, 1.0 - 2.0 * t / max(self.burn_in, 1)))
+                    if self.burn_in // 2 <= t < self.burn_in and t % TRIM_EVERY == 0:
+                        chain.trim()
                     logs.append(chain.log_evidence)
                     stop = progress.step()
                     if schedule.keeps(t) or stop:
