@@ -150,7 +150,7 @@ def images(seed: int, full: bool) -> Any:
     X, Z, bases = data.make_composite_images(200 if full else 100, random_state=seed)
     model = bayes.IBPCategorical(
         alpha=0.5, k_init=2, n_iter=350 if full else 60, burn_in=250 if full else 40,
-        flip_above=0.5, random_state=seed,
+        random_state=seed,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pixels that no base image has are constant

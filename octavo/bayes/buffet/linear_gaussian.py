@@ -36,7 +36,7 @@ __all__ = ["IBPLinearGaussian"]
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 COUNT = Interval(Integral, 1, None, closed="left")
-TRIM_EVERY, TRIM_SWEEPS = 5, 3  # in the second half of burn-in
+TRIM_EVERY, TRIM_HEATS = 5, (5.0, 3.0, 2.0, 1.0, 1.0)  # in the second half of burn-in
 
 
 @njit(cache=True, error_model="numpy")
@@ -228,8 +228,8 @@ class GaussianChain:
             self.m = self.full.sum(axis=0).astype(np.int64)
             self.K -= 1
             self.rebuild()
-            for _ in range(TRIM_SWEEPS):
-                self.sweep()
+            for heat in TRIM_HEATS:
+                self.sweep(heat)
             if self.log_evidence + self.log_prior < before:
                 self.full, self.m, self.K, self.X, self.alpha = state
                 self.rebuild()
