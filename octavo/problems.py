@@ -999,6 +999,26 @@ PROBLEMS = (
         "bayes/plot_max_margin_topics",
     ),
     Problem(
+        "hidden-causes",
+        "I have a questionnaire or fault codes, and want the hidden causes behind the answers",
+        (
+            "Answers, several causes at once, their number unknown: `IBPCategorical`; many rows: "
+            "`engine='variational'`.",
+            "Numbers in place of answers: `IBPLinearGaussian`.",
+            "What a cause changes and which go together: `comorbidity_report`.",
+        ),
+        "`FactorAnalysis`, whose factors are graded and whose answers are numbers.",
+        (
+            "indian buffet process",
+            "latent features",
+            "comorbidity",
+            "questionnaire",
+            "symptoms",
+            "fault codes",
+        ),
+        "bayes/plot_buffet",
+    ),
+    Problem(
         "slow",
         "Find what changes slowly behind fast measurements: states, positions, wear",
         (

@@ -1,4 +1,11 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.bayes.buffet.categorical import IBPCategorical as IBPCategorical
+from octavo.bayes.buffet.linear_gaussian import IBPLinearGaussian as IBPLinearGaussian
+from octavo.bayes.buffet.prior import ibp_expected_features as ibp_expected_features
+from octavo.bayes.buffet.prior import ibp_log_prob as ibp_log_prob
+from octavo.bayes.buffet.prior import ibp_sample as ibp_sample
+from octavo.bayes.buffet.reports import ComorbidityReport as ComorbidityReport
+from octavo.bayes.buffet.reports import comorbidity_report as comorbidity_report
 from octavo.bayes.decisions.risk import BayesRiskClassifier as BayesRiskClassifier
 from octavo.bayes.decisions.sequential import SequentialBayes as SequentialBayes
 from octavo.bayes.discrete_mixtures.estimators import BernoulliMixture as BernoulliMixture

@@ -1,4 +1,7 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.data.bayes.hidden_causes import make_composite_images as make_composite_images
+from octavo.data.bayes.hidden_causes import make_disorder_survey as make_disorder_survey
+from octavo.data.bayes.hidden_causes import make_hidden_causes as make_hidden_causes
 from octavo.data.bayes.labelled_topics import make_labelled_topics as make_labelled_topics
 from octavo.data.bayes.segments import make_block_image as make_block_image
 from octavo.data.bayes.segments import make_speaker_series as make_speaker_series

@@ -1,4 +1,9 @@
 # Written by tools/sync.py from the __all__ of this package's modules.
+from octavo.plot.bayes.buffet import plot_buffet_sweeps as plot_buffet_sweeps
+from octavo.plot.bayes.buffet import plot_feature_matrix as plot_feature_matrix
+from octavo.plot.bayes.buffet import plot_feature_pairs as plot_feature_pairs
+from octavo.plot.bayes.buffet import plot_feature_patterns as plot_feature_patterns
+from octavo.plot.bayes.buffet import plot_feature_profiles as plot_feature_profiles
 from octavo.plot.bayes.decisions import plot_belief_updates as plot_belief_updates
 from octavo.plot.bayes.decisions import plot_expected_cost as plot_expected_cost
 from octavo.plot.bayes.discrete_mixtures import plot_latent_words as plot_latent_words

@@ -1,0 +1,106 @@
+"""Answers given features, and features given answers, with weights that stay as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax, logsumexp
+
+from octavo.bayes.buffet.chain import bits_of, codes_of
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.smooth.softmax_laplace import curvature, fit_column
+
+MOST_LISTED = 13  # features up to which all their combinations are listed
+
+
+def grouped(Z: Any, x: Floats, n_levels: int) -> tuple[Floats, Floats]:
+    """Return the distinct rows of Z with a bias before them, and their counts of levels."""
+    codes, where = np.unique(codes_of(Z), return_inverse=True)
+    patterns = np.c_[np.ones(codes.size), bits_of(codes, Z.shape[1])]
+    here = x >= 0
+    counts = np.zeros((codes.size, n_levels))
+    np.add.at(counts, (where.reshape(-1)[here], x[here].astype(np.int64)), 1.0)
+    return patterns, counts
+
+
+def fit_weights(Z: Any, X: Floats, levels: Any, sigma2_b: float, sigma2_x: float) -> Any:
+    """Return weights, their covariances and the log evidence of each column, given features."""
+    weights, covs, logs = [], [], []
+    for d, R in enumerate(levels):
+        if R > 0:
+            patterns, counts = grouped(Z, X[:, d], R)
+            found = fit_column(patterns, counts, sigma2_b)
+            weights.append(found.weights)
+            logs.append(found.log_evidence)
+            covs.append(np.linalg.inv(curvature(patterns, counts, found.weights, sigma2_b)))
+        else:
+            here = ~np.isnan(X[:, d])
+            design, x = np.c_[np.ones(here.sum()), Z[here]], X[here, d]
+            H = design.T @ design / sigma2_x + np.eye(design.shape[1]) / sigma2_b
+            cov = np.linalg.inv(H)
+            mean = cov @ design.T @ x / sigma2_x
+            value = -0.5 * (x.size * np.log(2 * np.pi * sigma2_x) + x @ x / sigma2_x)
+            value += 0.5 * (mean @ H @ mean - np.linalg.slogdet(H * sigma2_b)[1])
+            weights.append(mean[:, None])
+            covs.append(cov)
+            logs.append(float(value))
+    return weights, covs, logs
+
+
+def listed(K: int, seen: Any) -> Any:
+    """Return combinations of features: all of them, or those seen and their neighbours."""
+    if K <= MOST_LISTED:
+        return bits_of(np.arange(1 << K), K)
+    codes = np.unique(codes_of(seen))
+    near = (codes[:, None] ^ (np.int64(1) << np.arange(K, dtype=np.int64))).ravel()
+    return bits_of(np.unique(np.r_[0, codes, near]), K)
+
+
+def column_log_probs(Z: Any, weights: Floats, covs: Any = None) -> Floats:
+    """Return log-probabilities of levels at each pattern; with a covariance, averaged over weights.
+
+    The average is Laplace's for one more row: Eq. 6 with the row and without it, to second order.
+    """
+    design = np.c_[np.ones(len(Z)), Z]
+    logs = log_softmax(design @ weights, axis=1)
+    if covs is None:
+        return logs
+    R, K1 = weights.shape[1], weights.shape[0]
+    S = np.einsum("pk,rksl,pl->prs", design, covs.reshape(R, K1, R, K1), design, optimize=True)
+    pi = np.exp(logs)
+    W = np.einsum("pr,rs->prs", pi, np.eye(R)) - pi[:, :, None] * pi[:, None, :]
+    system = np.eye(R) + W @ S
+    shrink = np.linalg.slogdet(system)[1]
+    residual = np.eye(R)[None] - pi[:, None, :]  # level x entries
+    inner = np.linalg.solve(system, np.swapaxes(residual, 1, 2))
+    rise = 0.5 * np.einsum("pxs,pst,ptx->px", residual, S, inner, optimize=True)
+    found = logs + rise - 0.5 * shrink[:, None]
+    return found - logsumexp(found, axis=1, keepdims=True)
+
+
+def log_likelihoods(Z: Any, X: Floats, levels: Any, weights: Any, covs: Any, sigma2_x: float):
+    """Return the log-likelihood of each row at each pattern; missing answers count for nothing."""
+    total = np.zeros((len(X), len(Z)))
+    for d, R in enumerate(levels):
+        x = X[:, d]
+        if R > 0:
+            logs = column_log_probs(Z, weights[d], None if covs is None else covs[d])
+            here = x >= 0
+            total[here] += logs[:, x[here].astype(np.int64)].T
+        else:
+            design = np.c_[np.ones(len(Z)), Z]
+            mean = design @ weights[d][:, 0]
+            spread = np.full(len(Z), sigma2_x)
+            if covs is not None:
+                spread = spread + np.einsum("pk,kl,pl->p", design, covs[d], design)
+            here = ~np.isnan(x)
+            gap = (x[here, None] - mean) ** 2 / spread
+            total[here] -= 0.5 * (gap + np.log(2 * np.pi * spread))
+    return total
+
+
+def log_priors(Z: Any, shares: Floats) -> Floats:
+    """Return the log-probability of each pattern, features independent."""
+    with np.errstate(divide="ignore"):
+        return Z @ np.log(shares) + (1 - Z) @ np.log1p(-shares)
