@@ -39,6 +39,12 @@ def _as_names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, 
     return tuple(str(name) for name in names)
 
 
+def _same_rewards(one: np.ndarray | None, two: np.ndarray | None) -> bool:
+    if one is None or two is None:
+        return one is two
+    return np.array_equal(one, two)
+
+
 class POMDP:
     """A decision process whose state is hidden behind observations.
 
@@ -136,8 +142,7 @@ class POMDP:
             np.array_equal(self.P, other.P)
             and np.array_equal(self.O, other.O)
             and np.array_equal(self.start, other.start)
-            and (self.R is None) == (other.R is None)
-            and (self.R is None or np.array_equal(self.R, other.R))
+            and _same_rewards(self.R, other.R)
         )
 
     __hash__ = None  # type: ignore[assignment]
