@@ -68,7 +68,7 @@ STEPS = {"tiger": 20, "maze": 20, "grid": 50, "heaven": 300}
 @lru_cache(maxsize=8)
 def world(name: str) -> tuple[Any, Any]:
     """Return a problem and its expert: those that the paper draws, the others planned."""
-    makers = {
+    makers: dict[str, Any] = {
         "tiger": rl.make_tiger,
         "maze": rl.make_maze1d,
         "grid": rl.make_grid5,

@@ -85,7 +85,14 @@ def plot_reward_bars(
     tables = {name: np.asarray(R, dtype=float) for name, R in rewards.items()}
     n_states, n_actions = next(iter(tables.values())).shape
     if axes is None:
-        axes = plt.subplots(1, n_actions, sharey=True, squeeze=False, figsize=(3 * n_actions, 3))[1]
+        axes = plt.subplots(
+            1,
+            n_actions,
+            sharey=True,
+            squeeze=False,
+            figsize=(3 * n_actions, 3),
+            layout="constrained",
+        )[1]
     axes = np.ravel(axes)
     at, width = np.arange(n_states), 0.8 / len(tables)
     for a, ax in enumerate(axes[:n_actions]):

@@ -51,7 +51,9 @@ def match_features(
     is below `tol`, or where planning repeats a policy, after which nothing would change.
     """
     alpha, t = alpha0, np.inf
-    found, mus, history = [], [], []
+    found: list[tuple[float, np.ndarray, Any]] = []
+    mus: list[np.ndarray] = []
+    history: list[dict[str, float]] = []
     nearest = None
     for k in range(max_iter):
         new = plan(alpha)

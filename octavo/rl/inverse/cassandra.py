@@ -196,7 +196,7 @@ def read_cassandra(path: str | os.PathLike) -> POMDP:
         raise ValueError(f"Expected the path of a file, and there is none at {str(path)!r}.")
     reader = _Reader(Path(path).read_text(encoding="utf-8", errors="replace"), Path(path).name)
     gamma, sign, start = 0.95, 1.0, None
-    P = seen = R = None
+    tables: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
     while not reader.ended:
         key = reader.next()
         if key not in _KEYS:
@@ -213,20 +213,21 @@ def read_cassandra(path: str | os.PathLike) -> POMDP:
         elif key in ("states", "actions", "observations"):
             reader.names[key] = _declared(reader.until_key())
         else:
-            if P is None:
+            if tables is None:
                 if len(reader.names) < 3:
                     raise reader.fail("states, actions and observations must come first")
                 S, A, Z = (len(reader.names[k]) for k in ("states", "actions", "observations"))
                 if A * S * S * Z > 5e7:
                     raise ValueError(f"{reader.name} has {S} states: too many for dense tables.")
-                P, seen, R = np.zeros((A, S, S)), np.zeros((A, S, Z)), np.zeros((A, S, S, Z))
+                tables = np.zeros((A, S, S)), np.zeros((A, S, Z)), np.zeros((A, S, S, Z))
             if key == "R":
-                _read_reward(reader, R)
+                _read_reward(reader, tables[2])
             else:
-                table, last = (P, "states") if key == "T" else (seen, "observations")
+                table, last = (tables[0], "states") if key == "T" else (tables[1], "observations")
                 _read_probabilities(reader, table, last)
-    if P is None or seen is None or R is None:
+    if tables is None:
         raise ValueError(f"Cannot read {reader.name}: it has no T, O or R.")
+    P, seen, R = tables
     rewards = sign * np.einsum("ast,atz,astz->sa", P, seen, R)
     named = {f"{k[:-1]}_names": tuple(v) for k, v in reader.names.items()}
     return POMDP(P, seen, rewards, gamma, start=start, **named)

@@ -112,7 +112,7 @@ class Deviations:
         counts = np.zeros((A, Z, n))
         each = np.bincount(self.new.actions, minlength=A).astype(float)
         for z in range(Z):
-            np.add.at(counts, (self.new.actions, z, self.new.successors[:, z]), 1.0)
+            np.add.at(counts[:, z], (self.new.actions, self.new.successors[:, z]), 1.0)
         counts[self.new.free], each[self.new.free] = float(n) ** (Z - 1), float(n) ** Z
         return (
             each.sum() * self.own.sum(axis=0)

@@ -61,11 +61,11 @@ def pruned(plans: Plans) -> Plans:
     """Return the plans that are best at some belief (Lark's filter)."""
     V = plans.vectors
     _, first = np.unique(np.round(V, 12), axis=0, return_index=True)
-    left = np.sort(first)
+    each = np.sort(first)
     corners = np.eye(V.shape[1])
     spread = np.random.RandomState(0).dirichlet(np.ones(V.shape[1]), 50)
-    sure = np.unique(left[(V[left] @ np.concatenate([corners, spread]).T).argmax(axis=0)])
-    kept, left = list(sure), list(np.setdiff1d(left, sure))
+    sure = np.unique(each[(V[each] @ np.concatenate([corners, spread]).T).argmax(axis=0)])
+    kept, left = sure.tolist(), np.setdiff1d(each, sure).tolist()
     envelope = _Envelope(V.shape[1])
     envelope.keep(V[kept])
     while left:

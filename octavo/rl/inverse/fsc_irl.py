@@ -212,13 +212,14 @@ class FSCIRL(CallbackSupportMixin, SoundEstimator):
             return self._try(pomdp, solver, visits, float(self.alpha))
         program = self._program
         decisive, widest = program.most_decisive()
-        forced, best = self._deviations.ties(decisive, _TIED), None
+        forced = self._deviations.ties(decisive, _TIED)
+        best = Tried(0.0, Solved(np.zeros(program.n), 0.0, 0.0), None, -1)
         largest = program.largest_alpha()
         for floor in (0.0, 0.5 * widest):
             program.floor = floor
             for share in _SHARES:
                 tried = self._try(pomdp, solver, visits, share * largest, forced)
-                if best is None or tried.rank > best.rank:
+                if tried.rank > best.rank:
                     best = tried._replace(floor=floor)
                 if progress.step() or best.rank == 4:
                     return best

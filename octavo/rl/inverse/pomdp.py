@@ -39,6 +39,12 @@ def _as_names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, 
     return tuple(str(name) for name in names)
 
 
+def _same_rewards(one: np.ndarray | None, two: np.ndarray | None) -> bool:
+    if one is None or two is None:
+        return one is two
+    return np.array_equal(one, two)
+
+
 class POMDP:
     """A decision process whose state is hidden behind observations.
 
@@ -132,13 +138,11 @@ class POMDP:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, POMDP) or self.gamma != other.gamma:
             return False
-        rewards = [None if m.R is None else np.asarray(m.R) for m in (self, other)]
         return (
             np.array_equal(self.P, other.P)
             and np.array_equal(self.O, other.O)
             and np.array_equal(self.start, other.start)
-            and (rewards[0] is None) == (rewards[1] is None)
-            and (rewards[0] is None or np.array_equal(*rewards))
+            and _same_rewards(self.R, other.R)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -156,9 +160,9 @@ class POMDP:
         ndarray of shape (n_states, n_actions)
             The mean reward of each action.
         """
-        if R is None and self.R is None:
-            raise ValueError("The model has no reward of its own: give R.")
         full = self.R if R is None else as_rewards(R, self.n_actions, self.n_states)
+        if full is None:
+            raise ValueError("The model has no reward of its own: give R.")
         if full.strides[2] == 0:
             return full[:, :, 0].T.copy()
         return np.einsum("ast,ast->sa", self.P, full)
