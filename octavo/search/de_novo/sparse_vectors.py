@@ -69,7 +69,8 @@ class SparseVectorSampler(SoundEstimator):
     Notes
     -----
     Not for dense vectors, whose entries are seldom zero. Rows without an entry are left
-    out, others are divided by their sums first, and so are the vectors that are drawn, which the text forgets.
+    out, others are divided by their sums first, and so are the vectors that are drawn, which the
+    text forgets.
 
     References
     ----------
