@@ -13,7 +13,7 @@ __all__ = ["plot_construction", "plot_dispersion", "plot_found_graphs"]
 
 
 def plot_construction(
-    curves: Mapping[str, Sequence[float]], *, rate: float | None = None, ax: Axes | None = None
+    curves: Mapping[str, Any], *, rate: float | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw targets found against questions.
 
@@ -42,7 +42,7 @@ def plot_construction(
     return ax
 
 
-def plot_dispersion(curves: Mapping[str, Sequence[float]], *, ax: Axes | None = None) -> Axes:
+def plot_dispersion(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
     """Draw how much of the targets' space was reached against questions.
 
     Parameters
@@ -92,7 +92,8 @@ def plot_found_graphs(graphs: Sequence[Any], *, n_columns: int = 8, ax: Axes | N
         place = layout(graph, scale=0.4, center=(column, -row))
         for u, v in graph.edges():
             ax.plot(*zip(place[u], place[v]), color="0.6", linewidth=0.8, zorder=1)
-        ax.scatter(*np.array(list(place.values())).T, s=8, color="C0", zorder=2)
+        x, y = np.array(list(place.values())).T
+        ax.scatter(x, y, s=8, color="C0", zorder=2)
     ax.set_aspect("equal")
     ax.axis("off")
     return ax

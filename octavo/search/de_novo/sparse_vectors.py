@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import fit_context
-from octavo.engine.estimators.sound import SoundEstimator
+from octavo.search.de_novo.proposals import IndependentProposal, check_generator
 
 __all__ = ["SparseVectorSampler"]
 
@@ -45,7 +45,7 @@ def together(present: Floats) -> Floats:
     return tau
 
 
-class SparseVectorSampler(SoundEstimator):
+class SparseVectorSampler(IndependentProposal):
     """Propose vectors of few parts that sum to one, such as recipes, like those of a table.
 
     How many entries are not zero, which ones, which stand together and how large they are follows
@@ -69,7 +69,8 @@ class SparseVectorSampler(SoundEstimator):
     Notes
     -----
     Not for dense vectors, whose entries are seldom zero. Rows without an entry are left
-    out, others are divided by their sums first, and so are the vectors that are drawn, which the text forgets.
+    out, others are divided by their sums first, and so are the vectors that are drawn, which the
+    text forgets.
 
     References
     ----------
@@ -82,12 +83,11 @@ class SparseVectorSampler(SoundEstimator):
     >>> from octavo.search import SparseVectorSampler
     >>> recipes = np.array([[0.5, 0.5, 0, 0], [0.3, 0.3, 0.4, 0], [0, 0, 0.2, 0.8]])
     >>> sampler = SparseVectorSampler().fit(recipes)
-    >>> draws = np.array([sampler(None, rng) for rng in [np.random.default_rng(0)] * 1000])
+    >>> draws = np.array(sampler.sample(1000, random_state=0))
     >>> print((draws > 0).mean(axis=0).round(2), np.ptp(draws.sum(axis=1)) < 1e-12)
-    [0.76 0.74 0.8  0.6 ] True
+    [0.77 0.77 0.8  0.6 ] True
     """
 
-    independent = True
     _parameter_constraints: dict = {}
 
     def __sklearn_tags__(self) -> Any:
@@ -142,8 +142,7 @@ class SparseVectorSampler(SoundEstimator):
             Not negative; sums to one.
         """
         check_is_fitted(self)
-        if not isinstance(rng, np.random.Generator):
-            raise ValueError(f"A numpy Generator is needed as rng; got {rng!r}.")
+        check_generator(rng)
         most = int(np.count_nonzero(self.first_))
         count = 0
         while count < 2:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from octavo.engine.estimators.sound import SoundEstimator
 from octavo.search.active_pairs.asking import is_real
+from octavo.search.de_novo.proposals import IndependentProposal, check_generator
 
 __all__ = ["SubstituentSampler"]
 
 
-class SubstituentSampler(SoundEstimator):
+class SubstituentSampler(IndependentProposal):
     """Propose ways to attach fragments to the sites of a parent, within limits of weight.
 
     Sites are drawn one after another, each with a fragment among those that still fit. After each
@@ -61,18 +61,14 @@ class SubstituentSampler(SoundEstimator):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from octavo.search import SubstituentSampler
     >>> sampler = SubstituentSampler(
     ...     {"F": 19.0, "OH": 17.0, "CH3": 15.0}, [2, 3, 4], 60.0, donors={"OH": 1},
     ...     neighbors=[(2, 3), (3, 4)],
     ... )
-    >>> rng = np.random.default_rng(1)
-    >>> print([sampler(None, rng) for _ in range(3)])
-    [('F', 'OH', 'F'), ('F', None, 'OH'), ('F', 'CH3', 'CH3')]
+    >>> print(sampler.sample(3, random_state=1))
+    [('CH3', 'CH3', None), ('F', 'CH3', None), ('F', None, None)]
     """
-
-    independent = True
 
     def __init__(
         self,
@@ -145,8 +141,7 @@ class SubstituentSampler(SoundEstimator):
         state : tuple or object
             A fragment or None for each site, or what `build` makes of it.
         """
-        if not isinstance(rng, np.random.Generator):
-            raise ValueError(f"A numpy Generator is needed as rng; got {rng!r}.")
+        check_generator(rng)
         room, donors, near = self._check()
         most = np.inf if self.max_donors is None else self.max_donors
         attached, used, open_sites = 0.0, self.parent_donors, list(self.sites)

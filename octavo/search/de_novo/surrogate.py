@@ -60,8 +60,9 @@ def fit_two(
 ) -> FamilyFit:
     """Return the fit for two labels with the identity kernel; θ = (-β/2, β/2)."""
     loss = make_loss("log")
+    signs = (2 * codes - 1).astype(np.float64)
     found = newton_linear(
-        features, 2.0 * codes - 1.0, loss, alpha, weight=weights, start=start, tol=tol, max_iter=200
+        features, signs, loss, alpha, weight=weights, start=start, tol=tol, max_iter=200
     )
     theta = np.column_stack([-0.5 * found.coef, 0.5 * found.coef])
     norm = 0.5 * float(found.coef @ found.coef)

@@ -16,8 +16,8 @@ import numpy as np
 
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.checked import checked
-from octavo.engine.estimators.sound import SoundEstimator
 from octavo.search.de_novo.metropolis import check_count
+from octavo.search.de_novo.proposals import IndependentProposal, check_generator
 
 __all__ = ["UnlabeledGraphSampler", "count_unlabeled_graphs"]
 
@@ -143,7 +143,7 @@ def count_unlabeled_graphs(n: int) -> int:
     return sum(class_size(moved, n) << n_orbits(moved, n) for moved in types) // math.factorial(n)
 
 
-class UnlabeledGraphSampler(SoundEstimator):
+class UnlabeledGraphSampler(IndependentProposal):
     """Propose graphs of n vertices, every isomorphism class with the same probability.
 
     Random edges do not do that: a path is n! / 2 times as likely as a complete graph.
@@ -172,15 +172,11 @@ class UnlabeledGraphSampler(SoundEstimator):
     Examples
     --------
     >>> import networkx as nx
-    >>> import numpy as np
     >>> from octavo.search import UnlabeledGraphSampler
-    >>> sampler, rng = UnlabeledGraphSampler(4), np.random.default_rng(0)
-    >>> draws = [sampler(None, rng) for _ in range(1100)]
+    >>> draws = UnlabeledGraphSampler(4).sample(1100, random_state=0)
     >>> print(sum(nx.is_isomorphic(g, nx.complete_graph(4)) for g in draws))
-    101
+    98
     """
-
-    independent = True
 
     def __init__(self, n: int) -> None:
         self.n = n
@@ -207,8 +203,7 @@ class UnlabeledGraphSampler(SoundEstimator):
             n = check_count(n, "n", 1)
         if n > MOST_VERTICES:
             raise ValueError(f"Graphs of at most {MOST_VERTICES} vertices are drawn; got n={n}.")
-        if not isinstance(rng, np.random.Generator):
-            raise ValueError(f"A numpy Generator is needed as rng; got {rng!r}.")
+        check_generator(rng)
         types = cycle_types(n)
         at = min(
             int(np.searchsorted(types.cumulative, rng.random(), side="right")),

@@ -42,7 +42,7 @@ def relevance_scale(X: Any) -> Floats:
     [4.0, 2.0]
     """
     X = as_rows(X)
-    nnz = np.count_nonzero(X)
+    nnz = int(np.count_nonzero(X))
     spread = np.ptp(X, axis=0)
     factor = 2.0 * np.sqrt(len(X) / max(nnz, 1))
     return np.divide(factor, spread, out=np.zeros_like(spread), where=spread > 0)
