@@ -43,14 +43,15 @@ def _is_env(env: Any) -> bool:
 def _number_of(env: Any, space: str, name: str) -> int | None:
     n = getattr(getattr(env, space, None), "n", None)
     n = getattr(env, name, None) if n is None else n
-    return int(n) if isinstance(n, Integral) and n > 0 else None
+    return int(n) if isinstance(n, Integral) and int(n) > 0 else None
 
 
 class _Source:
     """Environments for episodes: one that is reset, or what a factory makes."""
 
     def __init__(self, env: Any) -> None:
-        self.one, self.factory = (env, None) if _is_env(env) else (None, env)
+        self.one: Any = env if _is_env(env) else None
+        self.factory: Any = None if _is_env(env) else env
         if self.one is None and not callable(env):
             raise ValueError(
                 f"An environment must have reset and step, or be a function that makes one; got "

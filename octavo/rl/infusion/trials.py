@@ -230,7 +230,10 @@ def _simulate(controller: Any, loop: _Loop, n: int, variability: Any, rng: Any) 
             filter_share(loop.dt, loop.time_constant), loop.lag, widths, n_bins, highest, out,
         )  # fmt: skip
     time = np.arange(1, loop.horizon + 1) * loop.dt / 60.0
-    return TrialRecord(time, targets, *out, stimuli[:, 1:], held, patients)
+    bis, measured, smoothed, rate, Ce = out
+    return TrialRecord(
+        time, targets, bis, measured, smoothed, rate, Ce, stimuli[:, 1:], held, patients
+    )
 
 
 def simulate_patients(
