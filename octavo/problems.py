@@ -1269,8 +1269,8 @@ PROBLEMS = (
         "slow-process",
         "A slow process is to be kept at a level, such as the effect of a drug in simulation",
         (
-            "A policy that can be read as a table, learnt in a simulator: `WatkinsQLambda`; for few "
-            "steps, `CountedModelPolicy`.",
+            "A policy that can be read as a table, learnt in a simulator: `WatkinsQLambda`; for "
+            "few steps, `CountedModelPolicy`.",
             "A controller that needs no learning: `PIDController`, or the model alone, "
             "`EffectSiteTCI`.",
             "A patient to try it on: `PropofolEnv`, `run_trial`. Simulation, not a medical device.",

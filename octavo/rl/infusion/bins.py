@@ -289,18 +289,24 @@ class TabularEncoder(OneToOneFeatureMixin, TransformerMixin, SoundEstimator):
         if given and (high <= self.low_).any():
             raise ValueError(f"Every high must exceed its low; got {self.low!r} and {self.high!r}.")
         self.high_ = np.where(high > self.low_, high, self.low_ + 1.0)
-        if self.n_bins ** X.shape[1] > 10**8:
-            raise ValueError(
-                f"A grid of {self.n_bins}^{X.shape[1]} boxes is too large for a table; use fewer "
-                f"bins or variables."
-            )
         return self
 
     @property
     def n_states(self) -> int:
         """Number of boxes."""
         check_is_fitted(self, "low_")
-        return int(self.n_bins ** len(self.low_))
+        n = int(self.n_bins) ** len(self.low_)
+        if n > 10**8:
+            raise ValueError(
+                f"A grid of {self.n_bins}^{len(self.low_)} boxes is too large for a table; use "
+                f"fewer bins or variables."
+            )
+        return n
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
     def transform(self, X):
         """Return the boxes along each variable.

@@ -111,7 +111,7 @@ class PropofolEnv:
     >>> for _ in range(36):  # three minutes at 40 mg/min
     ...     observation, reward, terminated, truncated, info = env.step(12)
     >>> print(round(info["bis"], 1), round(reward, 1))
-    53.8 -8.2
+    54.8 -10.2
     """
 
     def __init__(

@@ -37,8 +37,22 @@ CRITERIA = {
 class VarvelMetrics:
     """Measures of kept BIS; simulation, not a medical device.
 
-    `mdpe`, `mdape` and `wobble` in % of the target, `divergence` in % per hour, `rmse` in BIS and
-    `controlled` in % of the measurements within 5 of the target.
+    Parameters
+    ----------
+    mdpe, mdape, wobble : float
+        Median error, median absolute error and median distance from the median, % of the target.
+    divergence : float
+        Slope of the absolute error, % per hour.
+    rmse : float
+        Root mean squared error in BIS.
+    controlled : float
+        Measurements within 5 of the target, in %.
+
+    Examples
+    --------
+    >>> from octavo.rl import VarvelMetrics
+    >>> VarvelMetrics(0.0, 4.0, 4.0, 0.0, 2.0, 90.0).controlled
+    90.0
     """
 
     mdpe: float
@@ -53,9 +67,23 @@ class VarvelMetrics:
 class OharaMetrics:
     """Measures of a change of the target; simulation, not a medical device.
 
-    Minutes from the change to the first crossing of the target (`t_sp`), to the largest overshoot
-    (`t_peak`) and to the steady state (`t_ss`); BIS at the largest overshoot (`bis_peak`) and its
-    distance from the target (`overshoot`). NaN for what did not happen.
+    NaN stands for what did not happen.
+
+    Parameters
+    ----------
+    t_sp, t_peak, t_ss : float
+        Minutes from the change to the first crossing of the target, to the largest overshoot and
+        to the steady state.
+    bis_peak : float
+        BIS at the largest overshoot.
+    overshoot : float
+        Its distance from the target.
+
+    Examples
+    --------
+    >>> from octavo.rl import OharaMetrics
+    >>> OharaMetrics(2.0, 3.0, 4.0, 42.0, 8.0).overshoot
+    8.0
     """
 
     t_sp: float

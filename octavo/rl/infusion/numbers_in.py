@@ -10,13 +10,15 @@ import numpy as np
 
 def real(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:
     """Return a finite number between two bounds, both allowed."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not np.isfinite(value):
+    wrong = isinstance(value, (bool, np.bool_)) or not isinstance(value, Real)
+    number = np.nan if wrong else float(value)
+    if not np.isfinite(number):
         raise ValueError(f"Parameter `{name}` must be a finite number; got {value!r}.")
-    if not low <= value <= high:
+    if not low <= number <= high:
         raise ValueError(
             f"Parameter `{name}` must lie between {low:g} and {high:g}; got {value!r}."
         )
-    return float(value)
+    return number
 
 
 def positive(name: str, value: Any) -> float:

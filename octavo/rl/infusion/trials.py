@@ -194,9 +194,10 @@ def _loop(pd, dt, time_constant, lag, minutes, targets) -> _Loop:
     if not goals.size or goals.min() <= 0 or goals.max() > 100:
         raise ValueError(f"Targets must lie above 0 and at most at 100; got {targets!r}.")
     dt = positive("dt", dt)
-    horizon = round(positive("minutes", minutes) * 60 / dt)
-    if not len(goals) <= horizon <= 10**6:
-        raise ValueError(f"A trial must have {len(goals)} to 1,000,000 steps; got {horizon}.")
+    n_steps = positive("minutes", minutes) * 60 / dt
+    if not len(goals) <= n_steps <= 10**6:
+        raise ValueError(f"A trial must have {len(goals)} to 1,000,000 steps; got {n_steps:g}.")
+    horizon = round(n_steps)
     return _Loop(
         pd or SigmoidPD(), dt, real("time_constant", time_constant, 0), whole("lag", lag), horizon,
         goals,
@@ -229,7 +230,10 @@ def _simulate(controller: Any, loop: _Loop, n: int, variability: Any, rng: Any) 
             filter_share(loop.dt, loop.time_constant), loop.lag, widths, n_bins, highest, out,
         )  # fmt: skip
     time = np.arange(1, loop.horizon + 1) * loop.dt / 60.0
-    return TrialRecord(time, targets, *out, stimuli[:, 1:], held, patients)
+    bis, measured, smoothed, rate, Ce = out
+    return TrialRecord(
+        time, targets, bis, measured, smoothed, rate, Ce, stimuli[:, 1:], held, patients
+    )
 
 
 def simulate_patients(

@@ -84,7 +84,7 @@ class PatientVariability:
     >>> from octavo.rl import PatientVariability
     >>> patient = PatientVariability(0).draw()
     >>> print(patient.sex, round(patient.ke0, 3))
-    male 0.174
+    female 0.182
     """
 
     def __init__(

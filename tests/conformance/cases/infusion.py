@@ -43,10 +43,10 @@ CASES = [
             ("NaN", lambda m: m.fit(ROWS * np.nan), ValueError, "NaN"),
             ("empty", lambda m: m.fit(ROWS[:0]), ValueError, "sample"),
             ("shape", lambda m: m.fit(ROWS[:, :1]), ValueError, "width"),
-            ("type", lambda m: m.fit("banana"), ValueError, "array"),
+            ("type", lambda m: m.fit("banana"), ValueError, "banana"),
             ("option", lambda m: m.set_params(n_bins=1).fit(ROWS), ValueError, "'n_bins'"),
         ],
-        unfitted=[],
+        unfitted=[lambda m: m.get_feature_names_out()],
         iterative=False,
     ),
 ]
