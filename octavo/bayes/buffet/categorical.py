@@ -7,6 +7,7 @@ algorithm (Section 4) and the recipes for many rows (Sections 5.2 and 5.3).
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -35,7 +36,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
-from octavo.engine.mcmc.chains import chain_generators, check_schedule
+from octavo.engine.mcmc.chains import chain_generators, check_schedule, run_chains
 from octavo.engine.mcmc.diagnostics import effective_sample_size, split_rhat
 from octavo.engine.smooth.em import climb, warn_unless_converged
 
@@ -97,7 +98,7 @@ class IBPCategorical(
     tol : float, default=1e-6
         Relative rise of the bound at which the variational engine stops.
     n_jobs : int, default=None
-        Processes for several chains.
+        Workers for several chains; with more than one, progress is not shown.
     random_state : int, RandomState instance or None, default=None
         Seeds everything.
     thin : int, default=1
@@ -171,7 +172,7 @@ class IBPCategorical(
     --------
     >>> from octavo.bayes import IBPCategorical
     >>> from octavo.data import make_hidden_causes
-    >>> X, Z = make_hidden_causes(300, n_columns=12, n_features=2, random_state=0)
+    >>> X, Z = make_hidden_causes(200, n_columns=30, n_features=2, n_levels=2, random_state=0)
     >>> model = IBPCategorical(n_iter=60, burn_in=30, random_state=0).fit(X)
     >>> model.n_features_
     2
@@ -354,32 +355,26 @@ class IBPCategorical(
         given = self._given_start(len(codes))
         init = self.init if isinstance(self.init, str) else "given"
         two = init == "two_stage" or (init == "auto" and len(codes) > MANY_ROWS)
-        best, logs, sizes, masses = Best(), [], [], []
-        rngs = chain_generators(self.random_state, self.n_chains)
         with FitProgress(self, self.n_iter * self.n_chains, X, step_name="sweep") as progress:
-            for rng in rngs:
+
+            def chain(rng: np.random.Generator, step: Any = progress.step) -> tuple[Any, Any, Any]:
                 start = None if given is None else (given > 0.5).astype(np.int64)
                 if init == "gibbs":
                     start = self._blocks(codes, pinned, rng)
-                first = 0
-                if two:
-                    start = self._first_stage(codes, pinned, rng, progress)
-                    first = self.burn_in
-                chain, mine = self._start(codes, pinned, rng, start), []
-                for t in range(first, self.n_iter):
-                    chain.sweep()
-                    logs.append(chain.log_evidence)
-                    stop = progress.step()
-                    if schedule.keeps(t) or stop:
-                        best.see(chain)
-                        mine.append((chain.n_features, chain.alpha, logs[-1]))
-                    if stop:
-                        break
-                sizes.append([one[0] for one in mine])
-                masses.append(mine)
-        self.log_evidences_ = np.array(logs)
-        kept = [np.array(mine) for mine in masses]
-        self.k_draws_ = np.concatenate(sizes).astype(np.int64)
+                return self._one_chain(codes, pinned, rng, schedule, start, two, step)
+
+            if self.n_jobs in (None, 1):
+                found = [chain(rng) for rng in chain_generators(self.random_state, self.n_chains)]
+            else:
+                found = run_chains(
+                    partial(chain, step=bool),
+                    self.n_chains,
+                    random_state=self.random_state,
+                    n_jobs=self.n_jobs,
+                )
+        self.log_evidences_ = np.concatenate([logs for _, logs, _ in found])
+        kept = [mine for _, _, mine in found]
+        self.k_draws_ = np.concatenate([one[:, 0] for one in kept]).astype(np.int64)
         self.alpha_draws_ = np.concatenate([one[:, 1] for one in kept])
         shortest = min(len(one) for one in kept)
         self.rhat_ = self.ess_ = np.nan
@@ -387,16 +382,35 @@ class IBPCategorical(
             draws = np.array([one[:shortest, 2] for one in kept])
             self.rhat_ = float(split_rhat(draws)) if np.ptp(draws) > 0 else 1.0
             self.ess_ = float(effective_sample_size(draws)) if np.ptp(draws) > 0 else draws.size
-        self.n_iter_ = len(logs) // self.n_chains
-        return best.Z
+        self.n_iter_ = self.log_evidences_.size // self.n_chains
+        return max((best for best, _, _ in found), key=lambda best: best.value).Z
 
-    def _first_stage(self, codes: Floats, pinned: Any, rng: np.random.Generator, progress: Any):
+    def _one_chain(
+        self, codes: Floats, pinned: Any, rng: np.random.Generator, schedule: Any, start: Any,
+        two: bool, step: Any,
+    ) -> tuple[Best, Floats, Floats]:  # fmt: skip
+        """Return the best state, the log evidences, and size, mass and evidence of each draw."""
+        if two:
+            start = self._first_stage(codes, pinned, rng, step)
+        chain, best, logs, mine = self._start(codes, pinned, rng, start), Best(), [], []
+        for t in range(self.burn_in if two else 0, self.n_iter):
+            chain.sweep()
+            logs.append(chain.log_evidence)
+            stop = step()
+            if schedule.keeps(t) or stop:
+                best.see(chain)
+                mine.append((chain.n_features, chain.alpha, logs[-1]))
+            if stop:
+                break
+        return best, np.array(logs), np.array(mine)
+
+    def _first_stage(self, codes: Floats, pinned: Any, rng: np.random.Generator, step: Any):
         """Return features of all rows from sweeps over some of them (Section 5.2)."""
         some = np.sort(rng.permutation(len(codes))[: min(SUBSAMPLE, len(codes))])
         chain = self._start(np.ascontiguousarray(codes[some]), pinned[some], rng)
         for _ in range(self.burn_in):
             chain.sweep()
-            if progress.step():
+            if step():
                 break
         Z = chain.Z
         Z = Z[:, Z.sum(axis=0) > 1]

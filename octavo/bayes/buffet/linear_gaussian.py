@@ -363,7 +363,9 @@ class IBPLinearGaussian(
     Where noise is small, entries that are drawn one by one do not leave the first explanation they
     find. Hence in the first half of `burn_in` the noise of the sampler falls from the size of X to
     `sigma_x`, and in the second each feature is left out now and then, to see whether what the
-    sweeps make of the others is more probable. All that is kept is drawn by plain sweeps. There is no bias: centre X, or let a feature that all rows have take its place. Missing numbers
+    sweeps make of the others is more probable. All that is kept is drawn by plain sweeps.
+
+    There is no bias: centre X, or let a feature that all rows have take its place. Missing numbers
     (NaN) are drawn by the sampler and left out of the bound. When *not* to use it: where features
     are graded rather than on or off, use `sklearn.decomposition.FactorAnalysis`.
 

@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from octavo.bayes import IBPCategorical, IBPLinearGaussian, comorbidity_report
+from octavo.bayes.buffet.patterns import fit_weights
+from octavo.bayes.buffet.recipes import posterior_of_rows
 from octavo.data import make_hidden_causes
 
 
@@ -14,35 +16,44 @@ def agreement(found, truth):
     return np.maximum(table, 1 - table).max(axis=0).min()
 
 
+def optimum(X, Z, n_levels):
+    """Return the agreement of the best guess of each row, were the true features' weights known."""
+    levels, codes = np.full(X.shape[1], n_levels), X.astype(float)
+    weights, _, _ = fit_weights(Z, codes, levels, 1.0, 1.0)
+    patterns, chances, _ = posterior_of_rows(codes, levels, Z, Z.mean(axis=0), weights, 1.0)
+    return agreement((chances @ patterns > 0.5).astype(int), Z)
+
+
 @pytest.fixture(scope="module")
 def planted():
-    X, Z = make_hidden_causes(300, n_columns=12, n_features=2, random_state=0)
+    X, Z = make_hidden_causes(200, n_columns=30, n_features=2, n_levels=2, random_state=0)
     return X, Z, IBPCategorical(n_iter=60, burn_in=30, random_state=0).fit(X)
 
 
 def test_planted_features_are_found(planted):
     X, Z, model = planted
-    assert agreement(model.Z_, Z) > 0.9
+    best = optimum(X, Z, 2)
+    assert agreement(model.Z_, Z) > best - 0.05
     assert model.log_evidences_.shape == (60,)
     assert model.k_draws_.shape == (30,)
-    assert model.weights_[0].shape == (model.n_features_ + 1, 3)
-    assert model.weights_cov_[0].shape == (3 * (model.n_features_ + 1),) * 2
-    assert agreement((model.transform(X) > 0.5).astype(int), Z) > 0.9
+    assert model.weights_[0].shape == (model.n_features_ + 1, 2)
+    assert model.weights_cov_[0].shape == (2 * (model.n_features_ + 1),) * 2
+    assert agreement((model.transform(X) > 0.5).astype(int), Z) > best - 0.05
 
 
 @pytest.mark.slow
 def test_a_large_planted_table():
     X, Z = make_hidden_causes(2000, n_columns=20, n_features=4, random_state=0)
     model = IBPCategorical(n_iter=60, burn_in=40, random_state=0).fit(X)
-    assert agreement(model.Z_, Z) > 0.95
+    assert agreement(model.Z_, Z) > optimum(X, Z, 3) - 0.05
 
 
 @pytest.mark.slow
 def test_variational_engine():
-    X, Z = make_hidden_causes(300, n_columns=20, n_features=2, strength=3.0, random_state=0)
+    X, Z = make_hidden_causes(300, n_columns=20, n_features=2, random_state=0)
     model = IBPCategorical(engine="variational", max_features=5, tol=1e-5, random_state=0).fit(X)
     assert (np.diff(model.lower_bounds_) > -1e-6).all()
-    assert agreement(model.Z_, Z) > 0.9
+    assert agreement(model.Z_, Z) > optimum(X, Z, 3) - 0.05
 
 
 def test_equal_seeds_give_equal_fits(planted):
@@ -52,15 +63,26 @@ def test_equal_seeds_give_equal_fits(planted):
     assert_allclose(again.log_evidences_, model.log_evidences_)
 
 
+def test_chains_are_the_same_in_any_number_of_workers():
+    X, _ = make_hidden_causes(30, n_columns=4, n_features=1, n_levels=2, random_state=0)
+    one, two = (
+        IBPCategorical(n_iter=8, burn_in=2, n_chains=2, n_jobs=n, random_state=0).fit(X)
+        for n in (None, 2)
+    )
+    assert_allclose(one.log_evidences_, two.log_evidences_)
+    assert (one.Z_ == two.Z_).all()
+    assert one.k_draws_.shape == (12,)
+
+
 def test_report(planted):
     report = comorbidity_report(planted[2])
     Z = planted[2].Z_
     assert_allclose(report.empirical[0, 1], (Z[:, 0] * Z[:, 1]).mean())
     assert_allclose(report.product[0, 1], Z[:, 0].mean() * Z[:, 1].mean())
     assert_allclose(report.conditional[0, 1], Z[Z[:, 0] == 1, 1].mean())
-    spread = np.sqrt(report.product[0, 1] * (1 - report.product[0, 1]) / 300)
+    spread = np.sqrt(report.product[0, 1] * (1 - report.product[0, 1]) / 200)
     assert_allclose(report.z_scores[0, 1] * spread, report.empirical[0, 1] - report.product[0, 1])
-    assert report.pattern_counts.sum() == 300
+    assert report.pattern_counts.sum() == 200
     assert_allclose(report.profiles[0].sum(axis=1), 1.0)
     assert_allclose(report.ratios[0] * report.baseline[0], report.profiles[0])
 

@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+from numpy.polynomial.hermite_e import hermegauss
 from numpy.testing import assert_allclose
-from scipy.special import digamma
+from scipy.special import betaln, digamma, logsumexp
 from scipy.stats import multivariate_normal, poisson
 
 from octavo.bayes import (
@@ -114,6 +115,38 @@ def test_bound_rises_and_each_update_is_a_maximum():
     q = model.start(rng.random((40, 3)), [rng.normal(size=(4, 3)) for _ in range(5)])
     run = climb(model.expect, model.maximize, q, max_iter=30, tol=0.0)
     assert run.fall <= 1e-9 * abs(run.objective)
+
+
+def test_bound_and_posterior_beside_enumeration():
+    """All 64 features of six rows, weights by quadrature: u = b_1 - b_0 is N(0, 2) for each."""
+    X = np.repeat([[0], [1]], 3, axis=0) * np.ones((1, 8), int)
+    X[0, 0], X[4, 1] = 1, 0
+    nodes, w = hermegauss(40)
+    b, c = np.meshgrid(np.sqrt(2) * nodes, np.sqrt(2) * nodes)
+    p, w = 1 / (1 + np.exp(-np.stack([b, b + c]))), np.outer(w, w) / w.sum() ** 2
+    all_z = np.array(list(itertools.product((0, 1), repeat=6)))
+    logs = []
+    for z in all_z:
+        total = betaln(1 + z.sum(), 7 - z.sum())  # v is uniform
+        for x in X.T:
+            like = np.prod([p[k] if i else 1 - p[k] for i, k in zip(x, z, strict=True)], axis=0)
+            total += np.log((w * like).sum())
+        logs.append(total)
+    exact = np.exp(logs - logsumexp(logs))
+    models = [
+        IBPCategorical(
+            engine="variational", max_features=1, init=init, n_iter=2000, random_state=0
+        ).fit(X)
+        for init in ("random", np.repeat([[0], [1]], 3, axis=0))
+    ]
+    assert all((np.diff(m.lower_bounds_) > -1e-9).all() for m in models)
+    assert all(m.lower_bound_ < logsumexp(logs) for m in models)
+    same = np.array([np.outer(z, z) + np.outer(1 - z, 1 - z) for z in all_z])
+    truth = np.tensordot(exact, same, 1)  # that two rows are alike: the same for complements
+    nu = models[1].feature_posterior_[:, 0]
+    found = np.outer(nu, nu) + np.outer(1 - nu, 1 - nu)
+    np.fill_diagonal(found, 1.0)
+    assert np.abs(found - truth).max() < 0.1, (found, truth)
 
 
 def test_multinomial_bound_of_sticks():
