@@ -98,10 +98,10 @@ def f1_scores(
     from sklearn.metrics import f1_score
 
     train, test = corpus(seed, n_train, noise, 1 if n_classes == 3 else 4)
-    examples, distances = structured.phrase_examples(*test, 4)
+    examples, distances = structured.phrase_examples(*test, max_phrase_len=4)
     true = structured.orientation(distances, n_classes)
     if name == "LR":
-        shown, jumps = structured.phrase_examples(*train, 4)
+        shown, jumps = structured.phrase_examples(*train, max_phrase_len=4)
         model = structured.LexicalizedReordering()
         model.fit([e.phrases for e in shown], structured.orientation(jumps, n_classes))
         found = model.predict([e.phrases for e in examples])
@@ -341,7 +341,7 @@ def confusion():
     model = structured.PhraseReorderingModel(
         n_classes=5, max_phrase_len=4, cluster_by_source=False
     ).fit(*train)
-    examples, distances = structured.phrase_examples(*test, 4)
+    examples, distances = structured.phrase_examples(*test, max_phrase_len=4)
     prices = structured.class_distance_from_tree([[0, 1], 2, [3, 4]])
     names = ["far ahead", "ahead", "next", "back", "far back"]
     true = structured.orientation(distances, 5)
