@@ -76,6 +76,12 @@ def corpus(seed: int, n_train: int, noise: float, block_length: int) -> Any:
     return tuple(part[:n_train] for part in made), tuple(part[n_train:] for part in made)
 
 
+def phrases_of(part: Any) -> tuple[Any, np.ndarray]:
+    """Return the phrases of up to four words of some sentence pairs, and their jumps."""
+    sources, targets, alignments = part
+    return structured.phrase_examples(sources, targets, alignments, 4)
+
+
 def learner(name: str) -> Any:
     """Return an unfitted classifier of the paper's Table 5."""
     from sklearn.linear_model import LogisticRegression
@@ -98,10 +104,10 @@ def f1_scores(
     from sklearn.metrics import f1_score
 
     train, test = corpus(seed, n_train, noise, 1 if n_classes == 3 else 4)
-    examples, distances = structured.phrase_examples(*test, max_phrase_len=4)
+    examples, distances = phrases_of(test)
     true = structured.orientation(distances, n_classes)
     if name == "LR":
-        shown, jumps = structured.phrase_examples(*train, max_phrase_len=4)
+        shown, jumps = phrases_of(train)
         model = structured.LexicalizedReordering()
         model.fit([e.phrases for e in shown], structured.orientation(jumps, n_classes))
         found = model.predict([e.phrases for e in examples])
@@ -341,7 +347,7 @@ def confusion():
     model = structured.PhraseReorderingModel(
         n_classes=5, max_phrase_len=4, cluster_by_source=False
     ).fit(*train)
-    examples, distances = structured.phrase_examples(*test, max_phrase_len=4)
+    examples, distances = phrases_of(test)
     prices = structured.class_distance_from_tree([[0, 1], 2, [3, 4]])
     names = ["far ahead", "ahead", "next", "back", "far back"]
     true = structured.orientation(distances, 5)
