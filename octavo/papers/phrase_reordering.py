@@ -26,8 +26,8 @@ PAPER = Paper(
         "maximum-margin-over-entropy entropy-over-svm svm-over-regression",
         "Table 6": "five-classes-over-counts",
         "Figure 10": "more-data-helps",
-        "Figure 11": "(precision by distance on a corpus that cannot be had)",
-        "Figures 12 and 13": "(clusters of a corpus that cannot be had)",
+        "Figure 11": "[precision by distance on laws of Hong Kong, a corpus that is not here]",
+        "Figures 12 and 13": "[clusters of a corpus of laws that is not here]",
         "Figure 15": "faster-than-svm",
         "Equation (6)": "saddle-equals-hinge",
         "Table 7": "translation-quality",
@@ -68,12 +68,18 @@ GRAMMAR = (
 
 
 @lru_cache(maxsize=32)
-def corpus(seed: int, n_train: int, noise: float, block_length: int) -> tuple[Any, ...]:
+def corpus(seed: int, n_train: int, noise: float, block_length: int) -> Any:
     """Return training and test sentences of the grammar."""
     made = data.make_reordering_corpus(
         n_train + 200, noise=noise, block_length=block_length, random_state=seed
     )
     return tuple(part[:n_train] for part in made), tuple(part[n_train:] for part in made)
+
+
+def phrases_of(part: Any) -> tuple[Any, np.ndarray]:
+    """Return the phrases of up to four words of some sentence pairs, and their jumps."""
+    sources, targets, alignments = part
+    return structured.phrase_examples(sources, targets, alignments, 4)
 
 
 def learner(name: str) -> Any:
@@ -98,10 +104,10 @@ def f1_scores(
     from sklearn.metrics import f1_score
 
     train, test = corpus(seed, n_train, noise, 1 if n_classes == 3 else 4)
-    examples, distances = structured.phrase_examples(*test, 4)
+    examples, distances = phrases_of(test)
     true = structured.orientation(distances, n_classes)
     if name == "LR":
-        shown, jumps = structured.phrase_examples(*train, 4)
+        shown, jumps = phrases_of(train)
         model = structured.LexicalizedReordering()
         model.fit([e.phrases for e in shown], structured.orientation(jumps, n_classes))
         found = model.predict([e.phrases for e in examples])
@@ -341,7 +347,7 @@ def confusion():
     model = structured.PhraseReorderingModel(
         n_classes=5, max_phrase_len=4, cluster_by_source=False
     ).fit(*train)
-    examples, distances = structured.phrase_examples(*test, 4)
+    examples, distances = phrases_of(test)
     prices = structured.class_distance_from_tree([[0, 1], 2, [3, 4]])
     names = ["far ahead", "ahead", "next", "back", "far back"]
     true = structured.orientation(distances, 5)
@@ -351,7 +357,10 @@ def confusion():
 @PAPER.figure("A sentence pair, its links, phrases and jumps")
 def sentence():
     train, _ = corpus(0, 200, 0.1, 4)
-    source, target, links = (part[1] for part in train)
+    # the first sentence of two clauses or more with a marker that swaps
+    marked = (k for k, s in enumerate(train[0]) if len(s) > 6 and " swap" in " ".join(s))
+    number = next(marked)
+    source, target, links = (part[number] for part in train)
     steps = [
         structured.PhrasePair((i, i + 1), (j, j + 1)) for i, j in sorted(links, key=lambda p: p[1])
     ]

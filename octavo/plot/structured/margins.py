@@ -65,7 +65,9 @@ def plot_priced_confusion(
     for i in range(n):
         for j in range(n):
             price = f"\n× {prices[i, j]:g}" if prices[i, j] else ""
-            ax.text(j, i, f"{counts[i, j]}{price}", ha="center", va="center", fontsize=8)
+            dark = prices[i, j] > 0.0 and counts[i, j] * prices[i, j] > 0.6 * shown.max()
+            words, colour = f"{counts[i, j]}{price}", "white" if dark else "black"
+            ax.text(j, i, words, ha="center", va="center", fontsize=8, color=colour)
     labels = [str(k) for k in range(n)] if names is None else [str(name) for name in names]
     ax.set_xticks(range(n), labels)
     ax.set_yticks(range(n), labels)

@@ -218,7 +218,7 @@ callable, default="indicator"
             if self.kernel == "linear":
                 check_squares(X)
                 found = linear_machine(X, codes, gram, float(self.C))
-                self.coef_ = found.sums
+                self.coef_: Any = found.sums
             else:
                 found = self._kernel_machine(X, codes, gram)
             progress.step()

@@ -48,6 +48,7 @@ CASES = [
         query=lambda m: m.predict_proba(PHRASES),
         iterative=False,
         bad=[
+            ("NaN", lambda m: m.fit([(np.nan, "a")], [0]), ValueError, "nan"),
             ("empty", lambda m: m.fit([], []), ValueError, "at least one"),
             ("shape", lambda m: m.fit(PHRASES, JUMPS[:3]), ValueError, "inconsistent"),
             ("type", lambda m: m.fit("words", [0]), ValueError, "pairs"),
@@ -67,6 +68,7 @@ CASES = [
         fit=lambda m: m.fit(*CORPUS),
         query=lambda m: m.predict_proba(EXAMPLES),
         bad=[
+            ("NaN", lambda m: m.fit([np.nan], ["A"], [{(0, 0)}]), ValueError, "nan"),
             ("empty", lambda m: m.fit([], [], []), ValueError, "at least one"),
             ("shape", lambda m: m.fit(CORPUS[0], CORPUS[1][:3], CORPUS[2]), ValueError, "as many"),
             ("type", lambda m: m.fit("words", "words", "0-0"), ValueError, "list"),
@@ -85,6 +87,7 @@ CASES = [
         fit=lambda m: m.fit(*CORPUS[:2]),
         query=lambda m: m.log_likelihoods_,
         bad=[
+            ("NaN", lambda m: m.fit([np.nan], ["A"]), ValueError, "nan"),
             ("empty", lambda m: m.fit([], []), ValueError, "at least one"),
             ("shape", lambda m: m.fit(["a"], ["A", "B"]), ValueError, "as many"),
             ("type", lambda m: m.fit("words", "words"), ValueError, "list"),
