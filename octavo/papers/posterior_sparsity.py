@@ -173,9 +173,7 @@ def fitted(seed: int, learning: str, full: bool) -> tuple[float, float, float, A
     return 100.0 * right, 100.0 * either, model.ambiguity_, model
 
 
-simulated = PAPER.section(
-    where="not in the paper, which has treebanks", seeds=GRAMMARS, kind="own"
-)
+simulated = PAPER.section(where="not in the paper, which has treebanks", seeds=GRAMMARS, kind="own")
 
 
 @simulated.claim(

@@ -234,11 +234,14 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         return self
 
     def _check_init(self) -> None:
-        if not isinstance(self.init, (str, DMV)):
-            raise TypeError(
-                f"Parameter init must be one of {', '.join(STARTS)} or a fitted DMV, got "
-                f"{type(self.init).__name__}."
-            )
+        if isinstance(self.init, DMV) or (isinstance(self.init, str) and self.init in STARTS):
+            return
+        error = ValueError if isinstance(self.init, str) else TypeError
+        shown = self.init if isinstance(self.init, str) else type(self.init).__name__
+        raise error(
+            f"The 'init' parameter of DMV must be one of {', '.join(STARTS)} or a fitted DMV, got "
+            f"{shown!r}."
+        )
 
     def _end(self, corpus: Corpus, sequences: Any) -> None:
         self.lower_bound_ = float(self.lower_bounds_[-1])

@@ -212,7 +212,5 @@ def scale_sigma(sigma: float, n_tokens: int, n_reference: int) -> float:
     if not np.isfinite(sigma) or sigma < 0:
         raise ValueError(f"Parameter sigma must be finite and not negative, got {sigma}.")
     if not (n_tokens >= 1 and n_reference >= 1):
-        raise ValueError(
-            f"Numbers of tokens must be at least 1, got {n_tokens} and {n_reference}."
-        )
+        raise ValueError(f"Numbers of tokens must be at least 1, got {n_tokens} and {n_reference}.")
     return float(sigma * n_tokens / n_reference)

@@ -185,9 +185,7 @@ def sum_over_trees(
     def part(batch: Batch, penalty: Floats, posterior: Floats, rows: slice):
         sums = np.zeros(T), np.zeros((T, 2, V)), np.zeros((T, 2, V, T))
         mine = np.empty(len(batch.rows[rows]))
-        sum_sentences(
-            batch.tags[rows], *tables, penalty[rows], mine, posterior[rows], *sums
-        )
+        sum_sentences(batch.tags[rows], *tables, penalty[rows], mine, posterior[rows], *sums)
         log_z[batch.rows[rows]] = mine
         return sums
 
@@ -294,7 +292,9 @@ def smoothed(grammar: Grammar, amount: float) -> Grammar:
 
 def _warmup() -> None:
     grammar = estimated(
-        Counts(np.zeros(1), np.zeros((1, 2, 2)), np.zeros((1, 2, 2)), np.zeros((1, 2, 1, 1))), None, 1.0
+        Counts(np.zeros(1), np.zeros((1, 2, 2)), np.zeros((1, 2, 2)), np.zeros((1, 2, 1, 1))),
+        None,
+        1.0,
     )
     corpus = Corpus((Batch(np.arange(1), np.zeros((1, 2), dtype=np.int64)),), 1, 1)
     sum_over_trees(grammar, corpus)

@@ -98,7 +98,9 @@ class _Step:
         bound, gap = loglik - found.value, found.gap
         if self.last is not None:
             kept = _expected(self.last[0], model) + self.last[1]
-            if kept > bound + ROUNDING * abs(bound):  # as in the grammar's step: the bound never falls
+            if kept > bound + ROUNDING * abs(
+                bound
+            ):  # as in the grammar's step: the bound never falls
                 return kept, (self.last[0], max(bound + gap - kept, 0.0))
         penalty = self.sigma * float(largest_of_groups(found.expectations, kinds).sum())
         entropy = loglik - (found.value - penalty) - _expected(found.rest[0], model)

@@ -68,9 +68,7 @@ def test_equals_enumeration(n, V, spread):
     logs = []
     for heads in trees:
         r, edges, stops = factors(heads, V)
-        logs.append(
-            root[0, r] + sum(edge[0][e] for e in edges) + sum(stop[0][s] for s in stops)
-        )
+        logs.append(root[0, r] + sum(edge[0][e] for e in edges) + sum(stop[0][s] for s in stops))
     logs = np.array(logs)
     shares = np.exp(logs - logs.max())
     log_z = logs.max() + math.log(shares.sum())

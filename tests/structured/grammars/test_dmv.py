@@ -61,9 +61,7 @@ def test_one_step_of_em_equals_enumeration(valence):
     np.testing.assert_allclose(model.stop_[seen], stop[seen] / (stop + go)[seen], atol=1e-9)
     total = child.sum(axis=-1)
     seen = total > 1e-12
-    np.testing.assert_allclose(
-        model.child_[seen], child[seen] / total[seen][:, None], atol=1e-9
-    )
+    np.testing.assert_allclose(model.child_[seen], child[seen] / total[seen][:, None], atol=1e-9)
 
 
 @pytest.mark.parametrize("learning", ["em", "sdp", "pr-s", "pr-as"])
@@ -208,8 +206,8 @@ BAD = [
     (lambda: DMV().fit([["a", np.nan]]), TypeError, "sequence 0, position 1"),
     (lambda: DMV(sigma=-1.0).fit(CORPUS), ValueError, "'sigma'"),
     (lambda: DMV(sigma=np.inf).fit(CORPUS), ValueError, "'sigma'"),
-    (lambda: DMV(init=3).fit(CORPUS), TypeError, "init must be one of"),
-    (lambda: DMV(init="zero").fit(CORPUS), (ValueError, TypeError), "init"),
+    (lambda: DMV(init=3).fit(CORPUS), TypeError, "'init'"),
+    (lambda: DMV(init="zero").fit(CORPUS), ValueError, "'init'"),
     (lambda: DMV().fit(CORPUS).predict([["X", "N", "Y"]]), ValueError, "Tags X, Y"),
     (lambda: DMV().fit(CORPUS).predict(CORPUS, "best"), ValueError, "'viterbi' or 'mbr'"),
     (lambda: DMV(init=DMV().fit([["N"]])).fit(CORPUS), ValueError, "unknown to the model"),

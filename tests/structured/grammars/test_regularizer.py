@@ -43,9 +43,9 @@ def cone_program(p, phi, groups, sigma=None, bound=None):
 @pytest.mark.parametrize("seed", range(3))
 def test_equals_a_cone_program(seed, sigma):
     p, phi, groups, log_partition = table_problem(seed)
-    found = L1LinfPosteriorRegularizer(sigma, tol=1e-9).project(log_partition, groups)
+    found = L1LinfPosteriorRegularizer(sigma, tol=1e-8).project(log_partition, groups)
     assert abs(found.value - cone_program(p, phi, groups, sigma)) < 1e-6
-    assert 0.0 <= found.gap <= 1e-8
+    assert 0.0 <= found.gap <= 1e-8 * max(1.0, found.value)
     # complementary slackness: dual numbers only where the expectation is the group's largest
     for g in range(4):
         mine = groups == g
@@ -89,9 +89,7 @@ def test_trees_equal_a_cone_program(symmetric):
                     mine = kinds.setdefault((x[c], parent), {})
                     mine[name] = mine.get(name, 0) + has @ q
     largest = sum(cp.max(cp.hstack(list(each.values()))) for each in kinds.values())
-    program = cp.Problem(
-        cp.Minimize(apart + sigma * largest), [cp.sum(q) == 1 for q in variables]
-    )
+    program = cp.Problem(cp.Minimize(apart + sigma * largest), [cp.sum(q) == 1 for q in variables])
     program.solve(solver="CLARABEL")
     corpus, _ = encode(sentences)
     features = edge_features(corpus, symmetric)
