@@ -40,7 +40,8 @@ PAPER = Paper(
             task="learn which tags govern which, from tag sequences without trees",
             summary="A dependency grammar with valences by EM, with a Dirichlet prior, or with a "
             "penalty on the number of kinds of dependencies that the posterior uses.",
-            use_when="Sentences are sequences of some ten to fifty tags, hardly longer than twenty, "
+            use_when="Sentences are sequences of some ten to fifty tags, hardly longer than "
+            "twenty, "
             "and there are no trees to learn from; or trees are at hand and a small grammar is "
             "wanted.",
             avoid_when="Accuracy of parses is what matters: parsers that learned from trees, of "
@@ -155,7 +156,7 @@ def dual_meets_primal(run: Run) -> float:
     return float(abs(found.value - program.value) < 1e-6)
 
 
-# --- random sparse grammars -------------------------------------------------------------------------
+# --- random sparse grammars ---------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)
@@ -202,7 +203,7 @@ def fewer_kinds_than_em(run: Run) -> float:
     return fitted(run.seed, "em", run.full)[2] - fitted(run.seed, "pr-s", run.full)[2]
 
 
-# --- treebanks --------------------------------------------------------------------------------------
+# --- treebanks ----------------------------------------------------------------------------------
 
 
 def _no_treebank() -> float:
@@ -231,7 +232,7 @@ def treebank_pr_s(run: Run) -> float:
     return _no_treebank()
 
 
-# --- figures ----------------------------------------------------------------------------------------
+# --- figures ------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Kinds of dependencies by EM and by PR-S, as differences from the counted grammar")

@@ -1,11 +1,11 @@
 """Dependency grammars from tag sequences alone: the dependency model with valence.
 
-Learns which tags govern which, by EM, with a Dirichlet prior, or with a penalty on the number of kinds
-of dependencies that the posterior uses.
+Learns which tags govern which, by EM, with a Dirichlet prior, or with a penalty on the number of
+kinds of dependencies that the posterior uses.
 
-Reference: J. Gillenwater, K. Ganchev, J. Graça, F. Pereira and B. Taskar (2011), "Posterior Sparsity in
-Unsupervised Dependency Parsing", Journal of Machine Learning Research 12: all of it but the logistic
-normal priors, structural annealing and contrastive estimation that it compares with.
+Reference: J. Gillenwater, K. Ganchev, J. Graça, F. Pereira and B. Taskar (2011), "Posterior
+Sparsity in Unsupervised Dependency Parsing", Journal of Machine Learning Research 12: all of it but
+the logistic normal priors, structural annealing and contrastive estimation that it compares with.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ __all__ = ["DMV"]
 
 LEARNING = ("em", "sdp", "pr-s", "pr-as")
 STARTS = ("harmonic", "random", "random-pools", "uniform")
+SMOOTHING = exp(-10)
 LONGEST = 10_000  # a sentence that is longer comes of a grammar that does not end
 
 
@@ -110,10 +111,11 @@ class DMV(CallbackSupportMixin, SoundEstimator):
     stop_ : ndarray of shape (n_tags, 2, stop_valence)
         Chance of a head to stop, on the left (0) and right (1), by dependents taken there.
     child_ : ndarray of shape (n_tags, 2, child_valence, n_tags)
-        Chance of each dependent by head, side and dependents taken, the outermost being taken first.
+        Chance of each dependent by head, side and dependents taken, the outermost being taken
+        first.
     lower_bounds_ : ndarray of shape (n_iter_ + 1,)
-        Log-likelihood (EM), variational bound (Dirichlet prior) or a lower bound of J (regularised),
-        at the start and after each iteration, before smoothing; it never falls.
+        Log-likelihood (EM), variational bound (Dirichlet prior) or a lower bound of J
+        (regularised), at the start and after each iteration, before smoothing; it never falls.
     lower_bound_ : float
         The last of them.
     duality_gap_ : float
@@ -178,7 +180,7 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         init="harmonic",
         n_iter=100,
         inner_iter=20,
-        smoothing=exp(-10),
+        smoothing=SMOOTHING,
         n_jobs=None,
         random_state=None,
     ):
@@ -390,7 +392,8 @@ class DMV(CallbackSupportMixin, SoundEstimator):
             return None
         if self.learning not in ("pr-s", "pr-as"):
             raise ValueError(
-                f"Only regularised learning can project its posterior, not {self.learning!r}. Leave "
+                f"Only regularised learning can project its posterior, not {self.learning!r}. "
+                f"Leave "
                 "project=False, or fit with learning='pr-s'."
             )
         features = edge_features(corpus, self.learning == "pr-s")
@@ -418,7 +421,8 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         method : {"viterbi", "mbr"}, default="viterbi"
             The most probable tree, or the tree with the most right heads to be expected.
         project : bool, default=False
-            Whether to use the regularised posterior of these sentences (after regularised learning).
+            Whether to use the regularised posterior of these sentences (after regularised
+            learning).
 
         Returns
         -------
@@ -450,7 +454,8 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         sequences : list of list of str or int
             Tags of each sentence.
         project : bool, default=False
-            Whether to use the regularised posterior of these sentences (after regularised learning).
+            Whether to use the regularised posterior of these sentences (after regularised
+            learning).
 
         Returns
         -------
@@ -548,7 +553,8 @@ class DMV(CallbackSupportMixin, SoundEstimator):
             drawn = draw_dependency_tree(self.root_, self.stop_, self.child_, random, LONGEST)
             if drawn is None:
                 raise ValueError(
-                    f"A sentence grew beyond {LONGEST} tokens: heads of this grammar have on average "
+                    f"A sentence grew beyond {LONGEST} tokens: heads of this grammar have on "
+                    f"average "
                     "one dependent or more. Fit it on whole sentences."
                 )
             sequences.append([names[t] for t in drawn[0]])

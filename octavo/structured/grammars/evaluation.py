@@ -1,6 +1,7 @@
 """How good and how ambiguous dependency trees are: attachment, kinds of errors, kinds of edges.
 
-Reference: Gillenwater et al. (2011), Section 4.1 (ambiguity), Table 4 (errors), Section 6.4 (sigma).
+Reference: Gillenwater et al. (2011), Section 4.1 (ambiguity), Table 4 (errors), Section 6.4
+(sigma).
 """
 
 from __future__ import annotations
@@ -186,8 +187,9 @@ def dependency_error_table(
 def scale_sigma(sigma: float, n_tokens: int, n_reference: int) -> float:
     """Return the strength for one corpus that corresponds to a strength for another.
 
-    The penalty is one number per kind of dependency, while the likelihood grows with tokens, so that
-    the strength grows with them (Table 7 of the paper; the formula in its text is upside down).
+    The penalty is one number per kind of dependency, while the likelihood grows with tokens, so
+    that the strength grows with them (Table 7 of the paper; the formula in its text is upside
+    down).
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Hidden Markov models in which a word has few tags: sparse posteriors along chains.
 
-Reference: J. Graça, K. Ganchev, B. Taskar and F. Pereira (2009), "Posterior vs. parameter sparsity in
-latent variable models", NIPS; the penalty is Eq. (7) of Gillenwater et al. (2011), with pairs of word
-and hidden state as kinds.
+Reference: J. Graça, K. Ganchev, B. Taskar and F. Pereira (2009), "Posterior vs. parameter sparsity
+in latent variable models", NIPS; the penalty is Eq. (7) of Gillenwater et al. (2011), with pairs of
+word and hidden state as kinds.
 """
 
 from __future__ import annotations
@@ -159,7 +159,8 @@ class SparseTagHMM(CallbackSupportMixin, SoundEstimator):
 
     References
     ----------
-    .. [1] J. Graça, K. Ganchev, B. Taskar and F. Pereira (2009). Posterior vs. parameter sparsity in
+    .. [1] J. Graça, K. Ganchev, B. Taskar and F. Pereira (2009). Posterior vs. parameter sparsity
+    in
        latent variable models. NIPS.
 
     Examples

@@ -74,7 +74,8 @@ def test_bounds_never_fall(learning, options, init):
     assert model.lower_bounds_.shape == (model.n_iter_ + 1,)
     # rounding of sums of some 1,000 nats
     assert np.diff(model.lower_bounds_).min() >= -1e-9
-    assert model.duality_gap_ >= 0.0 and np.isfinite(model.duality_gap_)
+    assert model.duality_gap_ >= 0.0
+    assert np.isfinite(model.duality_gap_)
 
 
 @pytest.mark.parametrize("learning", ["pr-s", "pr-as"])
@@ -221,12 +222,13 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("call, error, words", BAD)
+@pytest.mark.parametrize(("call", "error", "words"), BAD)
 def test_bad_input(call, error, words):
     with pytest.raises(error, match=words) as caught:
         call()
     text = str(caught.value)  # those of parameters are scikit-learn's sentences
-    assert (text[0].isupper() or "parameter of" in text) and text.endswith(".")
+    assert text[0].isupper() or "parameter of" in text
+    assert text.endswith(".")
 
 
 def test_sentence_of_probability_zero():

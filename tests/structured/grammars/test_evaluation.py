@@ -49,7 +49,8 @@ def test_error_table():
     )
     assert table[0] == ("N", "V", "D", 2)
     assert sorted(row.count for row in table) == [1, 1, 2]
-    assert ("ROOT", "N", "V", 1) in table and ("V", "ROOT", "N", 1) in table
+    assert ("ROOT", "N", "V", 1) in table
+    assert ("V", "ROOT", "N", 1) in table
 
 
 def test_strengths_of_table_7():
@@ -88,7 +89,7 @@ def test_reader(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, words",
+    ("text", "words"),
     [
         ("1\tonly\tthree\n", "3 columns"),
         ("\n", "No sentence"),

@@ -49,7 +49,8 @@ def test_equals_a_cone_program(seed, sigma):
     # complementary slackness: dual numbers only where the expectation is the group's largest
     for g in range(4):
         mine = groups == g
-        assert found.lam[mine].sum() <= sigma + 1e-12 and found.lam.min() >= 0.0
+        assert found.lam[mine].sum() <= sigma + 1e-12
+        assert found.lam.min() >= 0.0
         top = found.expectations[mine].max()
         assert (found.lam[mine] * (top - found.expectations[mine])).max() < 1e-6
         assert (sigma - found.lam[mine].sum()) * top < 1e-6
@@ -136,7 +137,7 @@ def test_chain_bounds_never_fall():
 
 
 @pytest.mark.parametrize(
-    "options, groups, words",
+    ("options", "groups", "words"),
     [
         ({"sigma": -1.0}, [0, 0], "sigma"),
         ({"sigma": np.inf}, [0, 0], "sigma"),
