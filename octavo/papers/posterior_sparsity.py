@@ -41,9 +41,8 @@ PAPER = Paper(
             summary="A dependency grammar with valences by EM, with a Dirichlet prior, or with a "
             "penalty on the number of kinds of dependencies that the posterior uses.",
             use_when="Sentences are sequences of some ten to fifty tags, hardly longer than "
-            "twenty, "
-            "and there are no trees to learn from; or trees are at hand and a small grammar is "
-            "wanted.",
+            "twenty, and there are no trees to learn from; or trees are at hand and a small "
+            "grammar is wanted.",
             avoid_when="Accuracy of parses is what matters: parsers that learned from trees, of "
             "another language even, do better.",
             instead="Nothing in scikit-learn; neural parsers such as stanza or spaCy where trees "
@@ -124,8 +123,8 @@ def strengths_scale_with_tokens(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="The dual of the projection reaches the primal: two sentences, all trees written out and "
-    "solved by another solver.",
+    says="The dual of the projection reaches the primal: ten indicators of a hidden choice among "
+    "25, in four groups, solved by another solver too.",
     where="Equation 7",
     published="theorem",
     expect=holds(because="both are solved to 1e-6"),
@@ -137,7 +136,6 @@ def dual_meets_primal(run: Run) -> float:
     except ImportError as error:
         raise NotMeasurable("cvxpy, the independent solver, is not installed") from error
     random = np.random.default_rng(run.seed)
-    # two hidden choices among five, with ten random indicators in four groups
     p, phi = random.dirichlet(np.ones(25)), random.integers(0, 2, size=(10, 25)).astype(float)
     groups = random.permutation(np.arange(10) % 4)
 

@@ -393,8 +393,7 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         if self.learning not in ("pr-s", "pr-as"):
             raise ValueError(
                 f"Only regularised learning can project its posterior, not {self.learning!r}. "
-                f"Leave "
-                "project=False, or fit with learning='pr-s'."
+                "Leave project=False, or fit with learning='pr-s'."
             )
         features = edge_features(corpus, self.learning == "pr-s")
         found, _ = project_trees(
@@ -554,8 +553,7 @@ class DMV(CallbackSupportMixin, SoundEstimator):
             if drawn is None:
                 raise ValueError(
                     f"A sentence grew beyond {LONGEST} tokens: heads of this grammar have on "
-                    f"average "
-                    "one dependent or more. Fit it on whole sentences."
+                    "average one dependent or more. Fit it on whole sentences."
                 )
             sequences.append([names[t] for t in drawn[0]])
             heads.append(drawn[1])
