@@ -406,7 +406,7 @@ class DMV(CallbackSupportMixin, SoundEstimator):
             max_iter=10 * self.inner_iter,
             n_jobs=self.n_jobs,
         )
-        return found.lam if features.index is None else found.lam[features.index]
+        return found.lam if features.owner is None else found.lam[features.owner]
 
     def predict(
         self, sequences: Any, method: str = "viterbi", project: bool = False
@@ -440,8 +440,8 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         trees = sum_over_trees(self._grammar, corpus, lam, self.n_jobs)
         check_possible(trees.log_partition)
         for batch, table in zip(corpus.batches, edge_tables(corpus, trees.edges)):
-            heads, _ = best_projective_trees(table[:, 1:, :, None], table[:, 0])
-            for q, mine in zip(batch.rows, heads):
+            best, _ = best_projective_trees(table[:, 1:, :, None], table[:, 0])
+            for q, mine in zip(batch.rows, best):
                 found[q] = mine
         return found
 

@@ -31,7 +31,7 @@ class DependencyError(NamedTuple):
     true_parent: Any
     guessed_parent: Any
     child: Any
-    count: int
+    n_errors: int
 
 
 def _heads(heads_true: Any, heads_pred: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -163,7 +163,7 @@ def dependency_error_table(
     >>> from octavo.structured import dependency_error_table
     >>> tags = [["D", "N", "V"], ["N", "V"]]
     >>> dependency_error_table(tags, [[2, 3, 0], [2, 0]], [[3, 3, 0], [0, 1]])[0]
-    DependencyError(true_parent='N', guessed_parent='V', child='D', count=1)
+    DependencyError(true_parent='N', guessed_parent='V', child='D', n_errors=1)
     """
     lists = tag_lists(sequences)
     true, guess = _heads(heads_true, heads_pred)

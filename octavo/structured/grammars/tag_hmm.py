@@ -69,6 +69,7 @@ def chain_sums(model: Chain, words: Words, lam: Floats | None = None) -> tuple[A
     found = chain_marginals(
         safe_log(model.start), safe_log(model.trans), nodes, words.lengths, pairs="total"
     )
+    assert found.pairs is not None
     emission = np.zeros((model.emission.shape[1], model.start.size))
     np.add.at(emission, words.numbers, found.nodes)
     return found, Chain(found.nodes[words.firsts].sum(axis=0), found.pairs, emission.T)

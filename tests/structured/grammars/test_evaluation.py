@@ -48,7 +48,7 @@ def test_error_table():
         tags, [[2, 3, 0]] * 3, [[3, 3, 0], [3, 3, 0], [2, 0, 2]], n_rows=None
     )
     assert table[0] == ("N", "V", "D", 2)
-    assert sorted(row.count for row in table) == [1, 1, 2]
+    assert sorted(row.n_errors for row in table) == [1, 1, 2]
     assert ("ROOT", "N", "V", 1) in table
     assert ("V", "ROOT", "N", 1) in table
 
