@@ -114,7 +114,7 @@ def test_torch_struct_agrees_on_weighted_edges():
     potentials = torch.tensor(edges)
     potentials[:, np.arange(6), np.arange(6)] = torch.tensor(roots)
     potentials = potentials.requires_grad_() * 1.0  # it writes into what it is given
-    crf = torch_struct.DependencyCRF(potentials, multiroot=False, validate_args=False)
+    crf = torch_struct.DependencyCRF(potentials, multiroot=False)
     theirs = crf.partition.detach().numpy()
     ours = projective_marginals(edges[..., None], roots).log_partition
     np.testing.assert_allclose(ours, theirs, atol=1e-9)
