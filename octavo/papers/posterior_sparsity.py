@@ -22,11 +22,11 @@ PAPER = Paper(
     headlines=("bound-never-falls", "toy-ambiguity", "sparse-over-em"),
     tables={
         "Table 1": "bound-never-falls no-penalty-is-em",
-        "Table 2": "(a summary of the treebanks)",
+        "Table 2": "[a summary of the treebanks]",
         "Table 3": "treebank-em treebank-pr-s sparse-over-em",
-        "Table 4": "(errors on treebanks that cannot be had)",
-        "Table 5": "(a search for the prior's parameter on a treebank that cannot be had)",
-        "Table 6": "(published results of others)",
+        "Table 4": "[errors on treebanks that cannot be had]",
+        "Table 5": "[a search for the prior's parameter on a treebank that cannot be had]",
+        "Table 6": "[published results of others]",
         "Table 7": "strengths-scale-with-tokens",
         "Figures 3 and 4": "toy-ambiguity",
         "Equation 7": "dual-meets-primal",
@@ -40,9 +40,9 @@ PAPER = Paper(
             task="learn which tags govern which, from tag sequences without trees",
             summary="A dependency grammar with valences by EM, with a Dirichlet prior, or with a "
             "penalty on the number of kinds of dependencies that the posterior uses.",
-            use_when="Sentences are sequences of some ten to fifty tags, hardly longer than twenty, "
-            "and there are no trees to learn from; or trees are at hand and a small grammar is "
-            "wanted.",
+            use_when="Sentences are sequences of some ten to fifty tags, hardly longer than "
+            "twenty, and there are no trees to learn from; or trees are at hand and a small "
+            "grammar is wanted.",
             avoid_when="Accuracy of parses is what matters: parsers that learned from trees, of "
             "another language even, do better.",
             instead="Nothing in scikit-learn; neural parsers such as stanza or spaCy where trees "
@@ -123,8 +123,8 @@ def strengths_scale_with_tokens(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="The dual of the projection reaches the primal: two sentences, all trees written out and "
-    "solved by another solver.",
+    says="The dual of the projection reaches the primal: ten indicators of a hidden choice among "
+    "25, in four groups, solved by another solver too.",
     where="Equation 7",
     published="theorem",
     expect=holds(because="both are solved to 1e-6"),
@@ -136,7 +136,6 @@ def dual_meets_primal(run: Run) -> float:
     except ImportError as error:
         raise NotMeasurable("cvxpy, the independent solver, is not installed") from error
     random = np.random.default_rng(run.seed)
-    # two hidden choices among five, with ten random indicators in four groups
     p, phi = random.dirichlet(np.ones(25)), random.integers(0, 2, size=(10, 25)).astype(float)
     groups = random.permutation(np.arange(10) % 4)
 
@@ -155,7 +154,7 @@ def dual_meets_primal(run: Run) -> float:
     return float(abs(found.value - program.value) < 1e-6)
 
 
-# --- random sparse grammars -------------------------------------------------------------------------
+# --- random sparse grammars ---------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)
@@ -173,9 +172,7 @@ def fitted(seed: int, learning: str, full: bool) -> tuple[float, float, float, A
     return 100.0 * right, 100.0 * either, model.ambiguity_, model
 
 
-simulated = PAPER.section(
-    where="not in the paper, which has treebanks", seeds=GRAMMARS, kind="own"
-)
+simulated = PAPER.section(where="not in the paper, which has treebanks", seeds=GRAMMARS, kind="own")
 
 
 @simulated.claim(
@@ -204,7 +201,7 @@ def fewer_kinds_than_em(run: Run) -> float:
     return fitted(run.seed, "em", run.full)[2] - fitted(run.seed, "pr-s", run.full)[2]
 
 
-# --- treebanks --------------------------------------------------------------------------------------
+# --- treebanks ----------------------------------------------------------------------------------
 
 
 def _no_treebank() -> float:
@@ -233,7 +230,7 @@ def treebank_pr_s(run: Run) -> float:
     return _no_treebank()
 
 
-# --- figures ----------------------------------------------------------------------------------------
+# --- figures ------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Kinds of dependencies by EM and by PR-S, as differences from the counted grammar")

@@ -24,6 +24,7 @@ BANNED = {
         "kernel.pard_kkt",
         "kernel.group_lasso_kkt",
         "kernel.vskl_oracle",
+        "structured.PosteriorProjection",
     ),
     "lam1": (),
     "lam2": (),
@@ -50,6 +51,11 @@ BANNED = {
     "l1": (),
     "l2": (),
     "sigma": (
+        # the field's word for the strength of posterior regularisation
+        "structured.DMV",
+        "structured.L1LinfPosteriorRegularizer",
+        "structured.SparseTagHMM",
+        "structured.scale_sigma",
         "ranking.",
         "data.",
         "kernel.rank_one_eigh",

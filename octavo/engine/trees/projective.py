@@ -7,8 +7,8 @@ another or covers the root. Its weight is
 
 over its edges h -> c, where a counts the dependents of h on the same side that lie farther out
 than c, and over tokens h and sides d (0 left, 1 right), where t counts the dependents of h on
-that side; counts beyond V - 1 are V - 1, the last of V classes. With V = 1 trees are weighted edge by
-edge. `projective_marginals` gives the logarithm of the sum and the share of all trees in which
+that side; counts beyond V - 1 are V - 1, the last of V classes. With V = 1 trees are weighted edge
+by edge. `projective_marginals` gives the logarithm of the sum and the share of all trees in which
 each factor takes part, `best_projective_trees` the heaviest tree, both in O(n³ V).
 
 Weights are given as logarithms, -inf where forbidden, batched: all sentences of a call have the

@@ -1,11 +1,11 @@
 """Dependency grammars from tag sequences alone: the dependency model with valence.
 
-Learns which tags govern which, by EM, with a Dirichlet prior, or with a penalty on the number of kinds
-of dependencies that the posterior uses.
+Learns which tags govern which, by EM, with a Dirichlet prior, or with a penalty on the number of
+kinds of dependencies that the posterior uses.
 
-Reference: J. Gillenwater, K. Ganchev, J. Graça, F. Pereira and B. Taskar (2011), "Posterior Sparsity in
-Unsupervised Dependency Parsing", Journal of Machine Learning Research 12: all of it but the logistic
-normal priors, structural annealing and contrastive estimation that it compares with.
+Reference: J. Gillenwater, K. Ganchev, J. Graça, F. Pereira and B. Taskar (2011), "Posterior
+Sparsity in Unsupervised Dependency Parsing", Journal of Machine Learning Research 12: all of it but
+the logistic normal priors, structural annealing and contrastive estimation that it compares with.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ __all__ = ["DMV"]
 
 LEARNING = ("em", "sdp", "pr-s", "pr-as")
 STARTS = ("harmonic", "random", "random-pools", "uniform")
+SMOOTHING = exp(-10)
 LONGEST = 10_000  # a sentence that is longer comes of a grammar that does not end
 
 
@@ -110,10 +111,11 @@ class DMV(CallbackSupportMixin, SoundEstimator):
     stop_ : ndarray of shape (n_tags, 2, stop_valence)
         Chance of a head to stop, on the left (0) and right (1), by dependents taken there.
     child_ : ndarray of shape (n_tags, 2, child_valence, n_tags)
-        Chance of each dependent by head, side and dependents taken, the outermost being taken first.
+        Chance of each dependent by head, side and dependents taken, the outermost being taken
+        first.
     lower_bounds_ : ndarray of shape (n_iter_ + 1,)
-        Log-likelihood (EM), variational bound (Dirichlet prior) or a lower bound of J (regularised),
-        at the start and after each iteration, before smoothing; it never falls.
+        Log-likelihood (EM), variational bound (Dirichlet prior) or a lower bound of J
+        (regularised), at the start and after each iteration, before smoothing; it never falls.
     lower_bound_ : float
         The last of them.
     duality_gap_ : float
@@ -178,7 +180,7 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         init="harmonic",
         n_iter=100,
         inner_iter=20,
-        smoothing=exp(-10),
+        smoothing=SMOOTHING,
         n_jobs=None,
         random_state=None,
     ):
@@ -234,11 +236,14 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         return self
 
     def _check_init(self) -> None:
-        if not isinstance(self.init, (str, DMV)):
-            raise TypeError(
-                f"Parameter init must be one of {', '.join(STARTS)} or a fitted DMV, got "
-                f"{type(self.init).__name__}."
-            )
+        if isinstance(self.init, DMV) or (isinstance(self.init, str) and self.init in STARTS):
+            return
+        error = ValueError if isinstance(self.init, str) else TypeError
+        shown = self.init if isinstance(self.init, str) else type(self.init).__name__
+        raise error(
+            f"The 'init' parameter of DMV must be one of {', '.join(STARTS)} or a fitted DMV, got "
+            f"{shown!r}."
+        )
 
     def _end(self, corpus: Corpus, sequences: Any) -> None:
         self.lower_bound_ = float(self.lower_bounds_[-1])
@@ -387,8 +392,8 @@ class DMV(CallbackSupportMixin, SoundEstimator):
             return None
         if self.learning not in ("pr-s", "pr-as"):
             raise ValueError(
-                f"Only regularised learning can project its posterior, not {self.learning!r}. Leave "
-                "project=False, or fit with learning='pr-s'."
+                f"Only regularised learning can project its posterior, not {self.learning!r}. "
+                "Leave project=False, or fit with learning='pr-s'."
             )
         features = edge_features(corpus, self.learning == "pr-s")
         found, _ = project_trees(
@@ -401,7 +406,7 @@ class DMV(CallbackSupportMixin, SoundEstimator):
             max_iter=10 * self.inner_iter,
             n_jobs=self.n_jobs,
         )
-        return found.lam if features.index is None else found.lam[features.index]
+        return found.lam if features.owner is None else found.lam[features.owner]
 
     def predict(
         self, sequences: Any, method: str = "viterbi", project: bool = False
@@ -415,7 +420,8 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         method : {"viterbi", "mbr"}, default="viterbi"
             The most probable tree, or the tree with the most right heads to be expected.
         project : bool, default=False
-            Whether to use the regularised posterior of these sentences (after regularised learning).
+            Whether to use the regularised posterior of these sentences (after regularised
+            learning).
 
         Returns
         -------
@@ -434,8 +440,8 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         trees = sum_over_trees(self._grammar, corpus, lam, self.n_jobs)
         check_possible(trees.log_partition)
         for batch, table in zip(corpus.batches, edge_tables(corpus, trees.edges)):
-            heads, _ = best_projective_trees(table[:, 1:, :, None], table[:, 0])
-            for q, mine in zip(batch.rows, heads):
+            best, _ = best_projective_trees(table[:, 1:, :, None], table[:, 0])
+            for q, mine in zip(batch.rows, best):
                 found[q] = mine
         return found
 
@@ -447,7 +453,8 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         sequences : list of list of str or int
             Tags of each sentence.
         project : bool, default=False
-            Whether to use the regularised posterior of these sentences (after regularised learning).
+            Whether to use the regularised posterior of these sentences (after regularised
+            learning).
 
         Returns
         -------
@@ -545,8 +552,8 @@ class DMV(CallbackSupportMixin, SoundEstimator):
             drawn = draw_dependency_tree(self.root_, self.stop_, self.child_, random, LONGEST)
             if drawn is None:
                 raise ValueError(
-                    f"A sentence grew beyond {LONGEST} tokens: heads of this grammar have on average "
-                    "one dependent or more. Fit it on whole sentences."
+                    f"A sentence grew beyond {LONGEST} tokens: heads of this grammar have on "
+                    "average one dependent or more. Fit it on whole sentences."
                 )
             sequences.append([names[t] for t in drawn[0]])
             heads.append(drawn[1])

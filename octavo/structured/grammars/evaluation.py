@@ -1,6 +1,7 @@
 """How good and how ambiguous dependency trees are: attachment, kinds of errors, kinds of edges.
 
-Reference: Gillenwater et al. (2011), Section 4.1 (ambiguity), Table 4 (errors), Section 6.4 (sigma).
+Reference: Gillenwater et al. (2011), Section 4.1 (ambiguity), Table 4 (errors), Section 6.4
+(sigma).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class DependencyError(NamedTuple):
     true_parent: Any
     guessed_parent: Any
     child: Any
-    count: int
+    n_errors: int
 
 
 def _heads(heads_true: Any, heads_pred: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -162,7 +163,7 @@ def dependency_error_table(
     >>> from octavo.structured import dependency_error_table
     >>> tags = [["D", "N", "V"], ["N", "V"]]
     >>> dependency_error_table(tags, [[2, 3, 0], [2, 0]], [[3, 3, 0], [0, 1]])[0]
-    DependencyError(true_parent='N', guessed_parent='V', child='D', count=1)
+    DependencyError(true_parent='N', guessed_parent='V', child='D', n_errors=1)
     """
     lists = tag_lists(sequences)
     true, guess = _heads(heads_true, heads_pred)
@@ -186,8 +187,9 @@ def dependency_error_table(
 def scale_sigma(sigma: float, n_tokens: int, n_reference: int) -> float:
     """Return the strength for one corpus that corresponds to a strength for another.
 
-    The penalty is one number per kind of dependency, while the likelihood grows with tokens, so that
-    the strength grows with them (Table 7 of the paper; the formula in its text is upside down).
+    The penalty is one number per kind of dependency, while the likelihood grows with tokens, so
+    that the strength grows with them (Table 7 of the paper; the formula in its text is upside
+    down).
 
     Parameters
     ----------
@@ -212,7 +214,5 @@ def scale_sigma(sigma: float, n_tokens: int, n_reference: int) -> float:
     if not np.isfinite(sigma) or sigma < 0:
         raise ValueError(f"Parameter sigma must be finite and not negative, got {sigma}.")
     if not (n_tokens >= 1 and n_reference >= 1):
-        raise ValueError(
-            f"Numbers of tokens must be at least 1, got {n_tokens} and {n_reference}."
-        )
+        raise ValueError(f"Numbers of tokens must be at least 1, got {n_tokens} and {n_reference}.")
     return float(sigma * n_tokens / n_reference)

@@ -4,12 +4,13 @@ A head stops or goes on by side and by how many dependents it has there; depende
 side and that number, and with back-off on side and number alone, in a fixed share.
 
 Reference: D. Klein and C. Manning (2004); the extended model with back-off is Section 5.3, Eq. (10)
-of Gillenwater et al. (2011). The last of V valence classes holds V - 1 or more: the paper's text says
-so, its printed min(V, a) would be one too many.
+of Gillenwater et al. (2011). The last of V valence classes holds V - 1 or more: the paper's text
+says so, its printed min(V, a) would be one too many.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -185,9 +186,7 @@ def sum_over_trees(
     def part(batch: Batch, penalty: Floats, posterior: Floats, rows: slice):
         sums = np.zeros(T), np.zeros((T, 2, V)), np.zeros((T, 2, V, T))
         mine = np.empty(len(batch.rows[rows]))
-        sum_sentences(
-            batch.tags[rows], *tables, penalty[rows], mine, posterior[rows], *sums
-        )
+        sum_sentences(batch.tags[rows], *tables, penalty[rows], mine, posterior[rows], *sums)
         log_z[batch.rows[rows]] = mine
         return sums
 
@@ -208,7 +207,7 @@ def sum_over_trees(
 
 def _slices(n: int, workers: int) -> list[slice]:
     ends = np.linspace(0, n, min(workers, n) + 1).astype(int)
-    return [slice(a, b) for a, b in zip(ends[:-1], ends[1:])]
+    return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
 
 def counts_by_class(grammar: Grammar, by_root: Floats, by_stop: Floats, by_edge: Floats) -> Counts:
@@ -294,7 +293,9 @@ def smoothed(grammar: Grammar, amount: float) -> Grammar:
 
 def _warmup() -> None:
     grammar = estimated(
-        Counts(np.zeros(1), np.zeros((1, 2, 2)), np.zeros((1, 2, 2)), np.zeros((1, 2, 1, 1))), None, 1.0
+        Counts(np.zeros(1), np.zeros((1, 2, 2)), np.zeros((1, 2, 2)), np.zeros((1, 2, 1, 1))),
+        None,
+        1.0,
     )
     corpus = Corpus((Batch(np.arange(1), np.zeros((1, 2), dtype=np.int64)),), 1, 1)
     sum_over_trees(grammar, corpus)

@@ -127,7 +127,7 @@ def learn_sdp(
 class EdgeFeatures(NamedTuple):
     """Which feature each edge of a corpus belongs to (None: its own), and features by kind."""
 
-    index: Indices | None
+    owner: Indices | None
     groups: Groups
     size: int
 
@@ -213,17 +213,17 @@ def project_trees(
     free = sum_over_trees(grammar, corpus, n_jobs=n_jobs)
     check_possible(free.log_partition)
     loglik = float(free.log_partition.sum())
-    index = features.index
+    owner = features.owner
 
     def log_partition(lam: Floats) -> tuple[float, Floats, Counts]:
         if lam.any():
-            each = lam if index is None else lam[index]
+            each = lam if owner is None else lam[owner]
             trees = sum_over_trees(grammar, corpus, each, n_jobs)
         else:
             trees = free
         edges = trees.edges
-        if index is not None:
-            edges = np.bincount(index, weights=edges, minlength=features.size)
+        if owner is not None:
+            edges = np.bincount(owner, edges, features.size).astype(np.float64)
         return float(trees.log_partition.sum()) - loglik, edges, trees.counts
 
     found = project_posterior(
@@ -261,7 +261,7 @@ def learn_pr(
 
     run = climb(expect, maximize, start, max_iter=n_iter, tol=-1.0, progress=progress)
     _, gap, lam = run.expectations
-    each = lam if features.index is None else lam[features.index]
+    each = lam if features.owner is None else lam[features.owner]
     return Learned(run.params, run, gap, each)
 
 

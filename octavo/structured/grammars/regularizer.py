@@ -5,12 +5,13 @@ one is sought that is near the posterior p and uses few kinds at all:
 
     min_q KL(q ‖ p) + σ Σ_g max_{i in g} E_q[φ_i],
 
-whose dual has one non-negative number for each feature, with sums of at most σ over groups. All that
-a model must offer is log E_p[exp(-λ·φ)] with its gradient, the sums that it does anyway.
+whose dual has one non-negative number for each feature, with sums of at most σ over groups. All
+that a model must offer is log E_p[exp(-λ·φ)] with its gradient, the sums that it does anyway.
 
-Reference: J. Gillenwater, K. Ganchev, J. Graça, F. Pereira and B. Taskar (2011), "Posterior Sparsity
-in Unsupervised Dependency Parsing", Journal of Machine Learning Research 12: Section 4, Eq. (7); the
-steps are spectral projected gradients (E. G. Birgin, J. M. Martínez and M. Raydan, 2000).
+Reference: J. Gillenwater, K. Ganchev, J. Graça, F. Pereira and B. Taskar (2011), "Posterior
+Sparsity in Unsupervised Dependency Parsing", Journal of Machine Learning Research 12: Section 4,
+Eq. (7); the steps are spectral projected gradients (E. G. Birgin, J. M. Martínez and M. Raydan,
+2000).
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class PosteriorProjection(NamedTuple):
 
     ``lam`` are the dual numbers, one for each feature; ``value`` is the regularised KL divergence,
     at most ``gap`` above its least possible value; ``expectations`` are E_q[φ]; ``n_iter`` counts
-    calls of ``log_partition``, whose further results at ``lam`` are in ``rest``; ``last`` is where the
-    steps ended, which need not be the best point.
+    calls of ``log_partition``, whose further results at ``lam`` are in ``rest``; ``last`` is where
+    the steps ended, which need not be the best point.
     """
 
     lam: Floats

@@ -74,8 +74,9 @@ def harmonic_counts(corpus: Corpus, shape: Grammar) -> Counts:
         for h in range(n):
             for c in range(n):
                 if h != c:
-                    by = by_edge[:, int(c > h)]
-                    np.add.at(by, (x[:, h], slice(None), x[:, c]), edges[h, c])
+                    pairs = np.zeros((T, T))
+                    np.add.at(pairs, (x[:, h], x[:, c]), 1.0)
+                    by_edge[:, int(c > h)] += pairs[:, None] * edges[h, c][:, None]
     return counts_by_class(shape, by_root, by_stop, by_edge)
 
 

@@ -1,8 +1,8 @@
 """Hidden Markov models in which a word has few tags: sparse posteriors along chains.
 
-Reference: J. Graça, K. Ganchev, B. Taskar and F. Pereira (2009), "Posterior vs. parameter sparsity in
-latent variable models", NIPS; the penalty is Eq. (7) of Gillenwater et al. (2011), with pairs of word
-and hidden state as kinds.
+Reference: J. Graça, K. Ganchev, B. Taskar and F. Pereira (2009), "Posterior vs. parameter sparsity
+in latent variable models", NIPS; the penalty is Eq. (7) of Gillenwater et al. (2011), with pairs of
+word and hidden state as kinds.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ def chain_sums(model: Chain, words: Words, lam: Floats | None = None) -> tuple[A
     found = chain_marginals(
         safe_log(model.start), safe_log(model.trans), nodes, words.lengths, pairs="total"
     )
+    assert found.pairs is not None
     emission = np.zeros((model.emission.shape[1], model.start.size))
     np.add.at(emission, words.numbers, found.nodes)
     return found, Chain(found.nodes[words.firsts].sum(axis=0), found.pairs, emission.T)
@@ -98,7 +99,9 @@ class _Step:
         bound, gap = loglik - found.value, found.gap
         if self.last is not None:
             kept = _expected(self.last[0], model) + self.last[1]
-            if kept > bound + ROUNDING * abs(bound):  # as in the grammar's step: the bound never falls
+            if kept > bound + ROUNDING * abs(
+                bound
+            ):  # as in the grammar's step: the bound never falls
                 return kept, (self.last[0], max(bound + gap - kept, 0.0))
         penalty = self.sigma * float(largest_of_groups(found.expectations, kinds).sum())
         entropy = loglik - (found.value - penalty) - _expected(found.rest[0], model)
@@ -157,7 +160,8 @@ class SparseTagHMM(CallbackSupportMixin, SoundEstimator):
 
     References
     ----------
-    .. [1] J. Graça, K. Ganchev, B. Taskar and F. Pereira (2009). Posterior vs. parameter sparsity in
+    .. [1] J. Graça, K. Ganchev, B. Taskar and F. Pereira (2009). Posterior vs. parameter sparsity
+    in
        latent variable models. NIPS.
 
     Examples

@@ -40,8 +40,8 @@ def read_conllu(
     max_length : int or None, default=None
         Longer sentences are left out.
     punctuation : bool, default=True
-        Whether to keep tokens whose universal tag is PUNCT. Without them, the dependents of one that is
-        left out go to its head.
+        Whether to keep tokens whose universal tag is PUNCT. Without them, the dependents of one
+        that is left out go to its head.
 
     Returns
     -------

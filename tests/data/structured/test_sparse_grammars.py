@@ -14,7 +14,8 @@ def test_sentences_follow_the_grammar():
     np.testing.assert_allclose(grammar.child.sum(axis=-1), 1.0)
     assert (grammar.root > 0).sum() == 2
     for tags, tree in zip(sequences, heads):
-        assert 1 <= len(tags) <= 7 and (tree == 0).sum() == 1
+        assert 1 <= len(tags) <= 7
+        assert (tree == 0).sum() == 1
         for c, h in enumerate(tree):
             if h == 0:
                 assert grammar.root[tags[c]] > 0

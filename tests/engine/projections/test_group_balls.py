@@ -31,7 +31,8 @@ def test_equals_rows(scale):
 def test_radius_lost_to_rounding():
     point = np.array([1e20, 1e20, 1.0, 3e19])
     found = project_group_balls(point, group_entries([0, 0, 0, 0]), 1.0)
-    assert np.isfinite(found).all() and found.sum() <= 1e20  # ends, and is finite
+    assert np.isfinite(found).all()
+    assert found.sum() <= 1e20
 
 
 def test_largest_and_left_out():

@@ -68,9 +68,7 @@ def test_equals_enumeration(n, V, spread):
     logs = []
     for heads in trees:
         r, edges, stops = factors(heads, V)
-        logs.append(
-            root[0, r] + sum(edge[0][e] for e in edges) + sum(stop[0][s] for s in stops)
-        )
+        logs.append(root[0, r] + sum(edge[0][e] for e in edges) + sum(stop[0][s] for s in stops))
     logs = np.array(logs)
     shares = np.exp(logs - logs.max())
     log_z = logs.max() + math.log(shares.sum())
@@ -115,7 +113,9 @@ def test_gradient_of_long_sentences():
 def test_forbidden_trees():
     edge, root = np.full((1, 2, 2, 1), -np.inf), np.zeros((1, 2))
     found = projective_marginals(edge, root)
-    assert found.log_partition[0] == -np.inf and not found.edges.any() and not found.roots.any()
+    assert found.log_partition[0] == -np.inf
+    assert not found.edges.any()
+    assert not found.roots.any()
     assert best_projective_trees(edge, root)[0].tolist() == [[-1, -1]]
 
 

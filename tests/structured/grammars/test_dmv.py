@@ -61,9 +61,7 @@ def test_one_step_of_em_equals_enumeration(valence):
     np.testing.assert_allclose(model.stop_[seen], stop[seen] / (stop + go)[seen], atol=1e-9)
     total = child.sum(axis=-1)
     seen = total > 1e-12
-    np.testing.assert_allclose(
-        model.child_[seen], child[seen] / total[seen][:, None], atol=1e-9
-    )
+    np.testing.assert_allclose(model.child_[seen], child[seen] / total[seen][:, None], atol=1e-9)
 
 
 @pytest.mark.parametrize("learning", ["em", "sdp", "pr-s", "pr-as"])
@@ -76,7 +74,8 @@ def test_bounds_never_fall(learning, options, init):
     assert model.lower_bounds_.shape == (model.n_iter_ + 1,)
     # rounding of sums of some 1,000 nats
     assert np.diff(model.lower_bounds_).min() >= -1e-9
-    assert model.duality_gap_ >= 0.0 and np.isfinite(model.duality_gap_)
+    assert model.duality_gap_ >= 0.0
+    assert np.isfinite(model.duality_gap_)
 
 
 @pytest.mark.parametrize("learning", ["pr-s", "pr-as"])
@@ -208,8 +207,8 @@ BAD = [
     (lambda: DMV().fit([["a", np.nan]]), TypeError, "sequence 0, position 1"),
     (lambda: DMV(sigma=-1.0).fit(CORPUS), ValueError, "'sigma'"),
     (lambda: DMV(sigma=np.inf).fit(CORPUS), ValueError, "'sigma'"),
-    (lambda: DMV(init=3).fit(CORPUS), TypeError, "init must be one of"),
-    (lambda: DMV(init="zero").fit(CORPUS), (ValueError, TypeError), "init"),
+    (lambda: DMV(init=3).fit(CORPUS), TypeError, "'init'"),
+    (lambda: DMV(init="zero").fit(CORPUS), ValueError, "'init'"),
     (lambda: DMV().fit(CORPUS).predict([["X", "N", "Y"]]), ValueError, "Tags X, Y"),
     (lambda: DMV().fit(CORPUS).predict(CORPUS, "best"), ValueError, "'viterbi' or 'mbr'"),
     (lambda: DMV(init=DMV().fit([["N"]])).fit(CORPUS), ValueError, "unknown to the model"),
@@ -223,12 +222,13 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("call, error, words", BAD)
+@pytest.mark.parametrize(("call", "error", "words"), BAD)
 def test_bad_input(call, error, words):
     with pytest.raises(error, match=words) as caught:
         call()
     text = str(caught.value)  # those of parameters are scikit-learn's sentences
-    assert (text[0].isupper() or "parameter of" in text) and text.endswith(".")
+    assert text[0].isupper() or "parameter of" in text
+    assert text.endswith(".")
 
 
 def test_sentence_of_probability_zero():

@@ -43,13 +43,14 @@ def cone_program(p, phi, groups, sigma=None, bound=None):
 @pytest.mark.parametrize("seed", range(3))
 def test_equals_a_cone_program(seed, sigma):
     p, phi, groups, log_partition = table_problem(seed)
-    found = L1LinfPosteriorRegularizer(sigma, tol=1e-9).project(log_partition, groups)
+    found = L1LinfPosteriorRegularizer(sigma, tol=1e-8).project(log_partition, groups)
     assert abs(found.value - cone_program(p, phi, groups, sigma)) < 1e-6
-    assert 0.0 <= found.gap <= 1e-8
+    assert 0.0 <= found.gap <= 1e-8 * max(1.0, found.value)
     # complementary slackness: dual numbers only where the expectation is the group's largest
     for g in range(4):
         mine = groups == g
-        assert found.lam[mine].sum() <= sigma + 1e-12 and found.lam.min() >= 0.0
+        assert found.lam[mine].sum() <= sigma + 1e-12
+        assert found.lam.min() >= 0.0
         top = found.expectations[mine].max()
         assert (found.lam[mine] * (top - found.expectations[mine])).max() < 1e-6
         assert (sigma - found.lam[mine].sum()) * top < 1e-6
@@ -89,9 +90,7 @@ def test_trees_equal_a_cone_program(symmetric):
                     mine = kinds.setdefault((x[c], parent), {})
                     mine[name] = mine.get(name, 0) + has @ q
     largest = sum(cp.max(cp.hstack(list(each.values()))) for each in kinds.values())
-    program = cp.Problem(
-        cp.Minimize(apart + sigma * largest), [cp.sum(q) == 1 for q in variables]
-    )
+    program = cp.Problem(cp.Minimize(apart + sigma * largest), [cp.sum(q) == 1 for q in variables])
     program.solve(solver="CLARABEL")
     corpus, _ = encode(sentences)
     features = edge_features(corpus, symmetric)
@@ -138,7 +137,7 @@ def test_chain_bounds_never_fall():
 
 
 @pytest.mark.parametrize(
-    "options, groups, words",
+    ("options", "groups", "words"),
     [
         ({"sigma": -1.0}, [0, 0], "sigma"),
         ({"sigma": np.inf}, [0, 0], "sigma"),
