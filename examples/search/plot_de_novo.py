@@ -3,8 +3,8 @@ Find many planar graphs among all graphs
 ========================================
 
 Of all graphs with ten vertices one in eleven is connected and planar. Searches that learn from
-their questions find several times as many. Those that go for the most likely find the most; how soon
-the targets of each cover the space of all targets is another matter.
+their questions find several times as many. Those that go for the most likely find the most; how
+soon the targets of each cover the space of all targets is another matter.
 """
 
 import matplotlib.pyplot as plt

@@ -22,11 +22,11 @@ PAPER = Paper(
     "whose sections and tables the claims name",
     headlines=("certificates-are-right", "violating-tree-is-heaviest", "chain-edges-found"),
     tables={
-        "Table 4.1": "(a summary of the data sets)",
+        "Table 4.1": "[a summary of the data sets]",
         "Table 4.2": "yeast-label-sets yeast-over-independent yeast-over-random-trees "
         "yeast-hamming-over-zero-one",
         "Table 4.3": "yeast-labels",
-        "Table 4.4": "(returns of trades on stock prices that are not printed)",
+        "Table 4.4": "[returns of trades on stock prices that are not printed]",
         "Lemma 10": "certificates-are-right certified-share",
         "Definitions 3 and 5": "optimum-over-all-trees",
         "Algorithm 4": "violating-tree-is-heaviest chain-edges-found",

@@ -103,7 +103,7 @@ def peaks() -> tuple[np.ndarray, np.ndarray]:
     where="Section 3.3.1 and Figure 5",
     kind="theorem",
     seeds=(0,),
-    unit="s",
+    unit="s of the model",
     expect=within(2.5, of=25.0, because="half a step of five seconds on the grid"),
 )
 def peak_times_spread(run: Run) -> float:
