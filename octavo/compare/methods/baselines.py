@@ -82,19 +82,37 @@ def _scaled(regressor: Any) -> Any:
     return TransformedTargetRegressor(regressor, transformer=StandardScaler())
 
 
+def tree_classifiers() -> Iterator[Candidate]:
+    """Yield the forests of scikit-learn, which take one target or several."""
+    trees = settings_of(max_features=("sqrt", 0.5, 1.0), min_samples_leaf=(1, 3, 10))
+    for name, estimator, alias in (
+        ("ExtraTreesClassifier", ExtraTreesClassifier(), "extra-trees"),
+        ("RandomForestClassifier", RandomForestClassifier(), "forest"),
+    ):
+        yield _sk(
+            name,
+            estimator,
+            trees,
+            alias,
+            encoding="codes",
+            cost="rows, many trees",
+            needs="anything",
+        )
+
+
+def neighbours(problem: Problem) -> Candidate:
+    """Return nearest neighbours, for one target or several."""
+    grid = neighbour_settings(problem)
+    return _sk("KNeighborsClassifier", KNeighborsClassifier(), grid, "knn", needs="numbers")
+
+
 def classifiers(problem: Problem) -> Iterator[Candidate]:
     """Yield the usual classifiers, cheapest first."""
     nothing = "nothing: the share of each class"
     yield _sk("DummyClassifier", DummyClassifier(), [{}], "guess", needs=nothing)
     linear = LogisticRegression(max_iter=1000)
     yield _sk("LogisticRegression", linear, spaced("C", 0.003, 30.0), "linear", needs="numbers")
-    yield _sk(
-        "KNeighborsClassifier",
-        KNeighborsClassifier(),
-        neighbour_settings(problem),
-        "knn",
-        needs="numbers",
-    )
+    yield neighbours(problem)
     yield _sk(
         "SplineLogisticRegression",
         LogisticRegression(max_iter=1000),
@@ -114,20 +132,7 @@ def classifiers(problem: Problem) -> Iterator[Candidate]:
         cost=SQUARE,
         needs="numbers",
     )
-    trees = settings_of(max_features=("sqrt", 0.5, 1.0), min_samples_leaf=(1, 3, 10))
-    for name, estimator, alias in (
-        ("ExtraTreesClassifier", ExtraTreesClassifier(), "extra-trees"),
-        ("RandomForestClassifier", RandomForestClassifier(), "forest"),
-    ):
-        yield _sk(
-            name,
-            estimator,
-            trees,
-            alias,
-            encoding="codes",
-            cost="rows, many trees",
-            needs="anything",
-        )
+    yield from tree_classifiers()
     yield _sk(
         "HistGradientBoostingClassifier",
         HistGradientBoostingClassifier(),
@@ -189,27 +194,8 @@ def labellers(problem: Problem) -> Iterator[Candidate]:
         yield _sk(f"{name}PerLabel", alone, grid, alias, "independent", needs="numbers", **more)
         needs = "numbers; labels that depend on labels"
         yield _sk(f"{name}Chain", chain, grid, f"{alias}-chain", "chain", needs=needs, **more)
-    yield _sk(
-        "KNeighborsClassifier",
-        KNeighborsClassifier(),
-        neighbour_settings(problem),
-        "knn",
-        needs="numbers",
-    )
-    trees = settings_of(max_features=("sqrt", 0.5, 1.0), min_samples_leaf=(1, 3, 10))
-    for name, estimator, alias in (
-        ("ExtraTreesClassifier", ExtraTreesClassifier(), "extra-trees"),
-        ("RandomForestClassifier", RandomForestClassifier(), "forest"),
-    ):
-        yield _sk(
-            name,
-            estimator,
-            trees,
-            alias,
-            encoding="codes",
-            cost="rows, many trees",
-            needs="anything",
-        )
+    yield neighbours(problem)
+    yield from tree_classifiers()
 
 
 def regressors(problem: Problem) -> Iterator[Candidate]:
