@@ -15,6 +15,7 @@ from tests.conformance.hostile_estimators import ANY, run, spoilt_settings, spoi
 
 FUNCTIONS = hostile.functions()
 ESTIMATORS = hostile_estimators.estimator_classes()
+EXTRAS = {"SuperpixelFeatures": "skimage"}  # estimators that do nothing without an extra
 BASES = {"SampleEstimator": "a base for estimators of one's own, without a measure"}
 
 
@@ -41,6 +42,8 @@ def test_estimators(package, name, thing, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if name in BASES:
         pytest.skip(BASES[name])
+    if name in EXTRAS:
+        pytest.importorskip(EXTRAS[name])
     use = hostile_estimators.valid_use(package, name, thing)
     assert use is not None, "neither a table, a declared case nor its docstring's example works"
     assert issubclass(thing, SoundEstimator)

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import ClusterMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.cluster import KMeans
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_random_state
@@ -27,6 +28,7 @@ from octavo.cluster.kernel_partitions.scaled_affinity import (
 )
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.doubles import check_squares
+from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
@@ -61,7 +63,7 @@ def top_eigenvectors(matrix: Any, k: int) -> tuple[Floats, Floats]:
     return found.values, found.vectors
 
 
-class DoublyStochasticSpectral(ClusterMixin, SoundEstimator):
+class DoublyStochasticSpectral(ClusterMixin, CallbackSupportMixin, SoundEstimator):
     """Cluster by eigenvectors of an affinity that is first made doubly stochastic.
 
     K-means with a kernel asks for a partition whose normalised membership matrix G maximises
@@ -185,6 +187,7 @@ class DoublyStochasticSpectral(ClusterMixin, SoundEstimator):
         kernel = resolve_kernel(self.affinity, X, gamma=self.gamma)
         return read_affinity(gram_of(kernel, X), "The affinity")
 
+    @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster rows, or the nodes of an affinity.
@@ -216,22 +219,29 @@ class DoublyStochasticSpectral(ClusterMixin, SoundEstimator):
                 UserWarning,
                 stacklevel=2,
             )
+        k, rng = self.n_clusters, check_random_state(self.random_state)
+        with FitProgress(self, 3, X) as progress:  # scaling, eigenvectors, clusters
+            self.scaled_affinity_, self.n_iter_ = self._scaled(A)
+            sums = np.asarray(self.scaled_affinity_.sum(axis=1)).ravel()
+            self.residual_ = float(np.abs(sums - 1.0).max())
+            progress.step()
+            self.eigenvalues_, vectors = top_eigenvectors(self.scaled_affinity_, min(k + 1, n))
+            self.embedding_ = np.ascontiguousarray(vectors[:, :k])
+            progress.step()
+            means = KMeans(k, n_init=self.n_init, random_state=rng)
+            self.labels_ = means.fit_predict(self.embedding_)
+            progress.step()
+        return self
+
+    def _scaled(self, A: Any) -> tuple[Any, int]:
+        """Return the normalised affinity, and the iterations that it took."""
         if self.normalization == "kl":
             scaled, found = doubly_stochastic(
                 A, tol=float(self.tol), max_iter=self.max_iter, name="The affinity"
             )
-            self.n_iter_ = found.n_iter
-        else:
-            make = {"ncut": normalized_cut_matrix, "l1": ratio_cut_matrix, "none": lambda K: K}
-            scaled, self.n_iter_ = make[self.normalization](A), 1
-        self.scaled_affinity_ = scaled
-        self.residual_ = float(np.abs(np.asarray(scaled.sum(axis=1)).ravel() - 1.0).max())
-        k = self.n_clusters
-        self.eigenvalues_, vectors = top_eigenvectors(scaled, min(k + 1, n))
-        self.embedding_ = np.ascontiguousarray(vectors[:, :k])
-        rng = check_random_state(self.random_state)
-        self.labels_ = KMeans(k, n_init=self.n_init, random_state=rng).fit_predict(self.embedding_)
-        return self
+            return scaled, found.n_iter
+        make = {"ncut": normalized_cut_matrix, "l1": ratio_cut_matrix, "none": lambda K: K}
+        return make[self.normalization](A), 1
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

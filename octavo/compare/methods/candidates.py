@@ -250,7 +250,8 @@ def _octavo_candidate(method: Method, name: str, problem: Problem) -> Candidate 
     required = [
         p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
     ]
-    if required or inspect.isabstract(cls):
+    told = list(inspect.signature(cls.fit).parameters)[2:3]  # after self and the rows
+    if required or inspect.isabstract(cls) or told not in ([], ["y"]):
         return None
     estimator: Any = cls()
     tags = estimator.__sklearn_tags__()
@@ -266,6 +267,8 @@ def _does_task(tags: Any, task: str, estimator: Any) -> bool:
         return hasattr(estimator, "predict") and hasattr(estimator, "predict_survival_function")
     if task == "multilabel":
         return tags.estimator_type == "classifier" and tags.classifier_tags.multi_label
+    if task == "classification" and not tags.target_tags.single_output:
+        return False  # it labels rows with sets alone
     kinds = {"classification": "classifier", "regression": "regressor", "clustering": "clusterer"}
     return tags.estimator_type == kinds[task]
 

@@ -76,6 +76,7 @@ def phrase_table(
     return table
 
 
+@checked
 def bigram_language_model(targets: Any, smoothing: float = 0.1) -> Callable[[str, str], float]:
     """Return log p(word | word before) as a function, with additive smoothing.
 

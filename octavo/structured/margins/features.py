@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from octavo.engine.estimators.checked import checked
 from octavo.structured.margins.phrases import (
     PhrasePair,
     extract_phrase_pairs,
@@ -127,6 +128,7 @@ def _grams(words: Sequence[str], ngram: int) -> Iterator[tuple[int, tuple[str, .
             yield start, tuple(words[start:stop])
 
 
+@checked
 def phrase_features(
     example: Any,
     window: int = 3,

@@ -230,6 +230,7 @@ def orientation(distance: Any, n_classes: int = 3, *, threshold: int = 5) -> Any
     return int(classes) if classes.ndim == 0 else classes
 
 
+@checked
 def reordering_distances(derivation: Sequence[Any]) -> np.ndarray:
     """Return how far each phrase of a translation jumps from the one before.
 
