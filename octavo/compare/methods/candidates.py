@@ -251,7 +251,7 @@ def _octavo_candidate(method: Method, name: str, problem: Problem) -> Candidate 
         p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
     ]
     told = list(inspect.signature(cls.fit).parameters)[2:3]  # after self and the rows
-    if required or inspect.isabstract(cls) or told not in ([], ["y"]):
+    if required or inspect.isabstract(cls) or told not in ([], ["y"], ["Y"]):
         return None
     estimator: Any = cls()
     tags = estimator.__sklearn_tags__()
