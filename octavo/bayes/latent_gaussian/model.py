@@ -636,8 +636,8 @@ class LatentGaussianModel(CallbackSupportMixin, SoundEstimator):
         for k, node in enumerate(self._nodes):
             rows = np.flatnonzero(which == k)
             if rows.size:
-                normals = rng.standard_normal((rows.size, self.mean_.size))
-                out[rows] = node.fit.state.sample(normals)
+                state = node.fit.state
+                out[rows] = state.sample(rng.standard_normal((rows.size, state.n_normals)))
         return out
 
     def to_arviz(self, n_draws: int = 1000, random_state: Any = None) -> Any:
