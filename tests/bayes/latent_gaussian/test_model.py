@@ -263,6 +263,40 @@ def test_constraints_hold_and_equal_a_reduced_model(form):
     assert model.log_evidence_ == pytest.approx(reduced.log_evidence_ + constant, abs=1e-4)
 
 
+def test_family_of_corrections_by_plain_quadrature():
+    V = 2.0 * (0.3 * np.eye(4) + 0.7)
+    prior = GaussianPrior(covariance=V)
+    model = LatentGaussianModel("logit", prior=prior, tol=1e-10).fit([1, 1, 0, 1])
+    alphas = [0.0, 0.3, 1.0, 2.0, 3.0]
+    family = model.correction_family(0, alphas)
+    h, q = model.site_params_
+    S = np.linalg.inv(np.linalg.inv(V) + np.diag(q))
+    m = S @ h
+    u = np.linspace(-14, 14, 4001)
+    expected = np.ones((5, family.x.size))
+    for j in (1, 2, 3):
+        sign = 1.0 if j != 2 else -1.0
+        log_eps = -np.logaddexp(0.0, -sign * u) - h[j] * u + 0.5 * q[j] * u**2
+        log_eps -= np.log(
+            np.trapezoid(stats.norm(m[j], np.sqrt(S[j, j])).pdf(u) * np.exp(log_eps), u)
+        )
+        sd = np.sqrt(S[j, j] - S[0, j] ** 2 / S[0, 0])
+        for k, x in enumerate(family.x):
+            density = stats.norm(m[j] + S[0, j] / S[0, 0] * (x - m[0]), sd).pdf(u)
+            for row, alpha in enumerate(alphas):
+                if alpha:
+                    value = np.trapezoid(density * np.exp(alpha * log_eps), u) ** (1 / alpha)
+                else:
+                    value = np.exp(np.trapezoid(density * log_eps, u))
+                expected[row, k] *= value
+    np.testing.assert_allclose(family.values, expected, rtol=1e-4)
+    assert (np.diff(family.values, axis=0) > -1e-9).all()
+    bounds = model.bounds(0)
+    np.testing.assert_allclose(family.values[[0, -1]], [bounds.lower, bounds.upper])
+    with pytest.raises(ValueError, match="alphas should be numbers that are not negative"):
+        model.correction_family(0, [-1.0])
+
+
 @pytest.mark.parametrize("build", [lambda: rw1(7), lambda: rw2(7)])
 def test_improper_priors_have_the_generalised_determinant(build):
     Q, v = build().toarray(), 0.3
