@@ -1,7 +1,7 @@
 """LatentGaussianModel beside dense Gaussian processes and a general optimiser.
 
-The wheels of pyinla hold no INLA: its engine is fetched from another site at the first call, so that
-it cannot take part where there is no network.
+The wheels of pyinla hold no INLA: its engine is fetched from another site at the first call, so
+that it cannot take part where there is no network.
 """
 
 from __future__ import annotations

@@ -404,16 +404,14 @@ def correction_bounds(correction: Correction, n_grid: int = 17) -> CorrectionBou
 
 
 class CorrectionFamily(NamedTuple):
-    """The factorised corrections c^(alpha)(t): arrays `x`, `alphas` and `values`, a row an alpha."""
+    """Factorised corrections c^(alpha)(t): arrays `x`, `alphas` and `values`, a row an alpha."""
 
     x: Floats
     alphas: Floats
     values: Floats
 
 
-def correction_family(
-    correction: Correction, alphas: Floats, n_grid: int = 17
-) -> CorrectionFamily:
+def correction_family(correction: Correction, alphas: Floats, n_grid: int = 17) -> CorrectionFamily:
     """Return c^(alpha) (Section 4.2): the lower bound at 0, EP-FACT at 1, the upper bound at n - 1.
 
     A value is infinite where one of its integrals does not exist.
@@ -426,7 +424,7 @@ def correction_family(
 
 
 def _power_family(correction: Correction, t: Floats, alphas: Floats) -> Floats:
-    """Return the product over j of (int q(u_j | t) eps_j^alpha du_j)^(1 / alpha), a row an alpha."""
+    """Return the product of (int q(u_j | t) eps_j^alpha du_j)^(1 / alpha), a row an alpha."""
     _, scale = correction.own_log_masses()
     rows = []
     with np.errstate(over="ignore", invalid="ignore"):

@@ -593,9 +593,7 @@ class LatentGaussianModel(CallbackSupportMixin, SoundEstimator):
         check_is_fitted(self, "mean_")
         return correction_bounds(self._correction(self._nodes[0], self._direction(i), True))
 
-    def correction_family(
-        self, i: int, alphas: Any = (0.0, 0.5, 1.0, 2.0)
-    ) -> CorrectionFamily:
+    def correction_family(self, i: int, alphas: Any = (0.0, 0.5, 1.0, 2.0)) -> CorrectionFamily:
         """Return the factorised corrections of other powers, which lie between the bounds.
 
         All of them agree to first order: where they differ much, so may the truth from "ep-fact".
@@ -617,9 +615,7 @@ class LatentGaussianModel(CallbackSupportMixin, SoundEstimator):
         powers = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
         if powers.ndim != 1 or not (np.isfinite(powers) & (powers >= 0)).all():
             raise ValueError(f"alphas should be numbers that are not negative, got {alphas!r}.")
-        return correction_family(
-            self._correction(self._nodes[0], self._direction(i), True), powers
-        )
+        return correction_family(self._correction(self._nodes[0], self._direction(i), True), powers)
 
     def predict(self, A_new: Any, method: str | None = None) -> LatentPrediction:
         """Return the posterior of linear combinations of the latents.

@@ -140,8 +140,12 @@ def test_choice_of_storage():
         assert isinstance(layout, BorderedLayout)
         assert sorted(order[layout.border]) == [500, 501]
         inverse = selected_inverse_matrix(layout, layout.factor(moved.data).inverse_values())
-        assert abs(inverse.toarray() - np.linalg.inv(moved.toarray()) * (inverse != 0)).max() < 1e-12
-    assert isinstance(analyze_precision(canonical_symmetric(grid_precision(25, 25))), SupernodalLayout)
+        assert (
+            abs(inverse.toarray() - np.linalg.inv(moved.toarray()) * (inverse != 0)).max() < 1e-12
+        )
+    assert isinstance(
+        analyze_precision(canonical_symmetric(grid_precision(25, 25))), SupernodalLayout
+    )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=NAMES)
