@@ -218,7 +218,7 @@ def least_accuracy(run: Run) -> float:
 
 
 @figure_1.claim(
-    "Without the mean-field assumption (variance_marginal) the accuracy of the variance exceeds 95 %",
+    "Without the mean-field assumption (variance_marginal) accuracies of the variance exceed 95 %",
     ">95",
     kind="own",
     expect=at_least(95.0, because="the paper's threshold, for the mean over replications"),

@@ -2,8 +2,9 @@
 
 `analyze_precision(Q)` looks at the pattern once and picks the storage: a narrow band (LAPACK), a
 band with a few full rows, such as a series with a mean or slopes (LAPACK), a matrix that is dense
-or would fill up (LAPACK), or supernodes (`supernodes.py`). The layout that it returns factors any values on that pattern, `layout.factor(data)`, which is what Newton's method, EP
-and variational steps repeat. A factor gives `solve`, `root_solve` (for draws), `log_det` and
+or would fill up (LAPACK), or supernodes (`supernodes.py`). The layout that it returns factors any
+values on that pattern, `layout.factor(data)`, which is what Newton's method, EP and variational
+steps repeat. A factor gives `solve`, `root_solve` (for draws), `log_det` and
 `inverse_values`: the inverse on the pattern of the factor, flat; `layout.places(i, j)` says
 where entry (i, j) stands in it.
 """
