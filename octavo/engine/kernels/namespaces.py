@@ -51,6 +51,16 @@ def to_namespace(array: Any, like: Any) -> Any:
     return array
 
 
+def set_to_zero(array: Any, indices: np.ndarray) -> None:
+    """Set entries of a vector to zero, in one step where the namespace can assign by indices."""
+    xp, device, is_numpy = namespace_of(array)
+    if is_numpy or xp.__name__.rsplit(".", 1)[-1] in ("torch", "cupy"):
+        array[xp.asarray(np.asarray(indices, dtype=np.int64), device=device)] = 0.0
+        return
+    for i in indices:  # the array API assigns to single entries and slices only
+        array[int(i)] = 0.0
+
+
 def check_same_namespace(X: Any, estimator: Any, *, attribute: str, method: str) -> None:
     """Refuse arrays of another namespace or device than those that an estimator was fitted on."""
     dispatch.check_same_namespace(X, estimator, attribute=attribute, method=method)

@@ -16,7 +16,7 @@ from octavo.engine.estimators.doubles import check_squares
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
-from octavo.engine.kernels.gram import check_gram, resolve_kernel, row_chunks
+from octavo.engine.kernels.gram import block_megabytes, check_gram, resolve_kernel, row_chunks
 from octavo.engine.kernels.namespaces import (
     check_same_namespace,
     namespace_of,
@@ -205,7 +205,7 @@ class StoppedKernelMachine(MultiOutputMixin, RegressorMixin, SoundEstimator):
         X = self._validated(X, reset=False)
         xp = namespace_of(X).xp if not sp.issparse(X) else np
         parts = []
-        for rows in row_chunks(X.shape[0], self._n_rows):
+        for rows in row_chunks(X.shape[0], self._n_rows, megabytes=block_megabytes(X)):
             block = self._against(X[rows] if sp.issparse(X) else X[rows, :])
             if sp.issparse(block):
                 block = block.toarray()

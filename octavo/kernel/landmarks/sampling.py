@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from octavo.engine.kernels.namespaces import to_namespace, to_numpy
+from octavo.engine.kernels.namespaces import set_to_zero, to_namespace, to_numpy
 from octavo.kernel.landmarks.feature_points import FeaturePoints, Targets
 
 _BLOCK = 1024  # rows a block of the two-level draw
@@ -45,7 +45,7 @@ class Potential:
         """Let further landmarks into the minimum (line 7 of Algorithm 4.1)."""
         xp = self.points.xp
         for rows in self.points.chunks(targets.diagonal.shape[0]):
-            apart = xp.min(self.points.distances(rows, targets), axis=0)
+            apart = self.points.closest(rows, targets)
             old = self.nearest[rows]
             self.nearest[rows] = apart if first else xp.where(apart < old, apart, old)
         self._sums = None
@@ -57,8 +57,7 @@ class Potential:
 
     def silence(self, indices: np.ndarray) -> None:
         """Set the distance of landmarks to exactly zero, so that none is drawn again."""
-        for i in indices:
-            self.nearest[int(i)] = 0.0
+        set_to_zero(self.nearest, indices)
         self._sums = None
 
     @property
@@ -81,14 +80,12 @@ class Potential:
         # Rounding must not lead beyond the last row that has a distance, here and below.
         u = np.minimum(rng.uniform(size=size) * cumulative[-1], np.nextafter(cumulative[-1], 0.0))
         blocks = np.searchsorted(cumulative, u, side="right")
-        picked = np.empty(size, dtype=np.int64)
-        for j, block in enumerate(blocks):
-            start = int(block) * _BLOCK
-            inside = np.cumsum(to_numpy(self.nearest[start : start + _BLOCK]), dtype=np.float64)
-            left = u[j] - (cumulative[block] - self.sums[block])
-            left = min(max(left, 0.0), np.nextafter(inside[-1], 0.0))
-            picked[j] = start + int(np.searchsorted(inside, left, side="right"))
-        return picked
+        # One transfer for all draws: on an accelerator each costs more than it brings.
+        table = self.points.xp.reshape(self.nearest, (-1, _BLOCK))
+        inside = np.cumsum(self.points.values(table, blocks), axis=1)
+        left = np.clip(u - (cumulative[blocks] - self.sums[blocks]), 0.0, None)
+        left = np.minimum(left, np.nextafter(inside[:, -1], 0.0))
+        return blocks * _BLOCK + (inside <= left[:, None]).sum(axis=1)
 
 
 def kmeanspp_by_batches(
