@@ -148,8 +148,6 @@ def test_kdpp_factor_survives_many_swaps():
 
 @pytest.mark.parametrize("name", ["rbf", "linear", "poly"])
 def test_the_closest_target_is_that_of_all_pairs(name):
-    from sklearn.metrics.pairwise import pairwise_kernels
-
     rng = np.random.default_rng(5)
     X = rng.normal(size=(40, 3)) + 7.0
     kernel = Kernel(name, 0.3)
@@ -161,7 +159,7 @@ def test_the_closest_target_is_that_of_all_pairs(name):
     K = pairwise_kernels(X, metric=name, **params)
     apart = np.diag(K)[:, None] + np.diag(K)[chosen] - 2.0 * K[:, chosen]
     found = points.closest(slice(0, 40), points.chosen(chosen))
-    assert_allclose(found, apart.min(axis=1), atol=2.0 * points.noise)
+    np.testing.assert_allclose(found, apart.min(axis=1), atol=2.0 * points.noise)
 
 
 def test_weighted_draws_are_sequential_draws():
