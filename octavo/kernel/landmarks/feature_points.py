@@ -92,7 +92,8 @@ class FeaturePoints:
         """Return entries or rows of an array of the namespace as NumPy floats."""
         if self.is_numpy:
             return np.asarray(array[indices], dtype=np.float64)
-        return to_numpy(self.xp.take(array, self._places(indices), axis=0)).astype(np.float64)
+        found = self.xp.take(array, self._places(indices), axis=0)
+        return to_numpy(found, self.xp).astype(np.float64)
 
     def chosen(self, indices: np.ndarray) -> Targets:
         """Return some of the rows as points to measure distances to."""
@@ -180,9 +181,15 @@ class FeaturePoints:
 
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return squared distances of a few rows to a few others on the host."""
-        targets = self.chosen(right)
-        few = self.few(left)
-        return to_numpy(few.distances(slice(0, len(left)), targets)).T.astype(np.float64)
+        if self.is_numpy or self.kernel.name == "precomputed":
+            few = self.few(left)
+            apart = few.distances(slice(0, len(left)), self.chosen(right))
+            return to_numpy(apart, self.xp).T.astype(np.float64)
+        # One transfer: each step of so small a computation costs a card a whole launch.
+        rows = to_numpy(self.take(np.concatenate([left, right])), self.xp)
+        there = FeaturePoints(rows, self.kernel)
+        others = there.chosen(np.arange(len(left), len(rows)))
+        return there.distances(slice(0, len(left)), others).T.astype(np.float64)
 
     def few(self, indices: np.ndarray) -> FeaturePoints:
         """Return some of the rows, with what is known of them."""

@@ -66,7 +66,7 @@ class Potential:
         if self._sums is None:
             xp = self.points.xp
             table = xp.reshape(self.nearest, (-1, _BLOCK))
-            self._sums = to_numpy(xp.sum(table, axis=1, dtype=xp.float64))
+            self._sums = to_numpy(xp.sum(table, axis=1, dtype=xp.float64), xp)
         return self._sums
 
     @property
@@ -74,18 +74,20 @@ class Potential:
         """The clustering potential φ."""
         return float(self.sums.sum())
 
-    def draw(self, rng: np.random.RandomState, size: int) -> np.ndarray:
-        """Draw rows with probability D/φ (lines 10 and 11), with replacement."""
+    def draw(self, rng: np.random.RandomState, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw rows with probability D/φ (lines 10 and 11), with replacement; also return D."""
         cumulative = np.cumsum(self.sums)
         # Rounding must not lead beyond the last row that has a distance, here and below.
         u = np.minimum(rng.uniform(size=size) * cumulative[-1], np.nextafter(cumulative[-1], 0.0))
         blocks = np.searchsorted(cumulative, u, side="right")
         # One transfer for all draws: on an accelerator each costs more than it brings.
         table = self.points.xp.reshape(self.nearest, (-1, _BLOCK))
-        inside = np.cumsum(self.points.values(table, blocks), axis=1)
+        near = self.points.values(table, blocks)
+        inside = np.cumsum(near, axis=1)
         left = np.clip(u - (cumulative[blocks] - self.sums[blocks]), 0.0, None)
         left = np.minimum(left, np.nextafter(inside[:, -1], 0.0))
-        return blocks * _BLOCK + (inside <= left[:, None]).sum(axis=1)
+        places = (inside <= left[:, None]).sum(axis=1)
+        return blocks * _BLOCK + places, near[np.arange(size), places]
 
 
 def kmeanspp_by_batches(
@@ -130,9 +132,8 @@ def _accepted(
 ) -> tuple[list[int], int]:
     """Propose rows from old distances; return those that the new distances accept."""
     size = min(wanted, _PROPOSALS, max(1, _BATCH - len(pending)))
-    proposals = potential.draw(rng, size)
+    proposals, old = potential.draw(rng, size)
     u = rng.uniform(size=size)
-    old = points.values(potential.nearest, proposals)
     if size == 1 and not pending:  # nothing has changed since: the draw stands
         return [int(proposals[0])], 1
     near = points.between(proposals, np.concatenate([pending, proposals]).astype(np.int64))
@@ -159,7 +160,7 @@ def kmeanspp_with_restarts(
     while len(chosen) < k:
         if potential.total <= points.noise:
             return _fill_up(chosen, k, points.n, rng), potential.total
-        candidates = potential.draw(rng, n_local)
+        candidates, _ = potential.draw(rng, n_local)
         targets = points.chosen(candidates)
         totals = np.zeros(n_local)
         for rows in points.chunks(n_local):
