@@ -164,7 +164,11 @@ class StoppedKernelMachine(MultiOutputMixin, RegressorMixin, SoundEstimator):
         return ridge_variance(spectrum.values, z, n=spectrum.n, rest=rest)
 
     def _check_definite(self, spectrum: Spectrum) -> None:
-        if spectrum.lowest < -1e-8 * max(float(spectrum.values[0]), 0.0) - 1e-300:
+        rounding = 1e-8
+        if spectrum.vectors is not None:  # eigenvalues are wrong by units in the last place
+            xp = namespace_of(spectrum.vectors).xp
+            rounding = max(rounding, 64.0 * float(xp.finfo(spectrum.vectors.dtype).eps))
+        if spectrum.lowest < -rounding * max(float(spectrum.values[0]), 0.0) - 1e-300:
             warnings.warn(
                 f"The kernel matrix is indefinite: the smallest eigenvalue of Gram/n is "
                 f"{spectrum.lowest:.3g}. Its negative part is left out.",
