@@ -200,7 +200,9 @@ def decayed_sums(
     sums[0] = left.sum()
     for t, step in enumerate(np.asarray(steps)[:n_steps]):
         reach = step * values
-        left = left * np.where(overshoots(reach), 1.0 - reach, np.maximum(1.0 - reach, 0.0)) ** power
+        left = (
+            left * np.where(overshoots(reach), 1.0 - reach, np.maximum(1.0 - reach, 0.0)) ** power
+        )
         sums[t + 1] = left.sum()
     return sums
 

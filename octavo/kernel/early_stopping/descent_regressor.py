@@ -66,7 +66,7 @@ _FIRST_EIGENVALUES = 64  # that Lanczos is asked for; the ridge behind the noise
 _ALL_EIGENVALUES = 8000  # rows up to which all of them are computed where the top is not enough
 _KEPT_BYTES = 2**28  # of iterates that solver="iterate" remembers
 _DECOMPOSED = frozenset(
-    "kernel gamma degree coef0 kernel_params fit_intercept scale_y solver".split()
+    ["kernel", "gamma", "degree", "coef0", "kernel_params", "fit_intercept", "scale_y", "solver"]
 )
 
 

@@ -178,7 +178,9 @@ class KernelBlock:
         """Return Σ_d weights_d h_d."""
         return weights @ response
 
-    def curvature(self, first: Floats, second: Floats, response: Floats) -> Floats:
+    def curvature(
+        self, first: Floats, second: Floats, response: Floats, *, exact: bool = True
+    ) -> Floats:
         """Return the weighted sum of the matrices, and the rank-one term of each."""
         total = (first @ self._flat).reshape(self.n, self.n)
         total += (second[:, None] * response).T @ response
