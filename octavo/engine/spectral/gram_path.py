@@ -116,7 +116,7 @@ def eta_at(steps: Steps, t: int) -> float:
 
 
 def overshoots(reach: Floats) -> NDArray[np.bool_]:
-    """Return where a step goes beyond the minimum of its coordinate: αλ above 1, beyond rounding."""
+    """Return where a step goes beyond the minimum of its coordinate: αλ clearly above 1."""
     return reach > 1.0 + 1e-9
 
 
@@ -151,7 +151,7 @@ def turns(values: Floats, steps: Steps, t: int) -> Floats:
         count = np.zeros(len(values), dtype=np.int64)
         for step in np.asarray(steps)[:t]:
             count += overshoots(step * values)
-    return 1.0 - 2.0 * (count % 2)
+    return np.asarray(1.0 - 2.0 * (count % 2), dtype=np.float64)
 
 
 def residual_factors(values: Floats, steps: Steps, t: int) -> Floats:
