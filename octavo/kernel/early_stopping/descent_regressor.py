@@ -195,8 +195,8 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
     18
     >>> bool(((model.predict(X) - f_star) ** 2).mean() < 0.05)
     True
-    >>> model.stopped_by("sure").n_iter_  # from the same decomposition
-    27
+    >>> model.stopped_by(constant=1.0).n_iter_  # from the same decomposition
+    185
     """
 
     _parameter_constraints: dict[str, Any] = {
