@@ -434,9 +434,7 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
     def _read_new(self, X: Any) -> Any:
         """Return new points; or their distances to all rows of the fit."""
         given = "csr" if self.metric == "precomputed" else False
-        X = validate_data(
-            self, X, dtype=np.float64, order="C", reset=False, accept_sparse=given
-        )
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False, accept_sparse=given)
         return stored_distances(X) if given else X
 
     def _extended(self, X: Any) -> tuple[Floats, np.ndarray]:

@@ -198,7 +198,8 @@ def test_cycles_of_nodes_without_links_get_the_majority():
     A = make_weakly_balanced([10, 12, 14], 0.6, random_state=0).A.tolil()
     A[0, :], A[:, 0] = 0.0, 0.0
     model = HigherOrderCycleClassifier().fit(A.tocsr())
-    assert model.isolated_.tolist() == [0] and model.majority_ == -1
+    assert model.isolated_.tolist() == [0]
+    assert model.majority_ == -1
     assert model.decision_function([[0, 5], [7, 0]]).tolist() == [0.0, 0.0]
     assert model.predict([[0, 5], [7, 0]]).tolist() == [-1, -1]
 
