@@ -91,13 +91,13 @@ def _nearest_gap_by_blocks(X: Floats, labels: Ints) -> float:
     asking = np.arange(len(X))
     if len(X) > GAP_ROWS:
         asking = np.sort(np.random.default_rng(0).permutation(len(X))[:GAP_ASKING])
-    least, gap = np.inf, np.inf
+    least = gap = float(np.inf)
     for start, block in square_blocks(X[asking], X):
         rows = asking[start : start + len(block)]
         block[labels[rows][:, None] == labels] = np.inf
         i, j = np.divmod(int(np.argmin(block)), block.shape[1])
         if block[i, j] < least:
-            least = block[i, j]
+            least = float(block[i, j])
             gap = float(np.linalg.norm(X[rows[i]] - X[j]))
     return gap
 

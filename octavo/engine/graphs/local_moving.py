@@ -357,7 +357,8 @@ def _toward(graph: FlatGraph, i: int, groups: Indices) -> tuple[Indices, Floats]
     """Return the groups that node i has links to, and the weights of these links."""
     begin, end = graph.indptr[i], graph.indptr[i + 1]
     linked, place = np.unique(groups[graph.indices[begin:end]], return_inverse=True)
-    return linked, np.bincount(place, graph.weights[begin:end], minlength=len(linked))
+    weights: Any = np.bincount(place, graph.weights[begin:end], minlength=len(linked))
+    return linked, weights
 
 
 def _best_of(gains: Floats, sizes: Floats) -> int:

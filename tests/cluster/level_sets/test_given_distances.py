@@ -94,3 +94,18 @@ def test_bad_distances(moons):
     apart = sp.block_diag([D[:20, :20], D[:20, :20], D[:20, :20]], format="csr")
     with pytest.raises(ValueError, match="no distances between them"):
         LevelSetSpectralClustering(2, metric="precomputed", h=9.0, drop_fraction=0.0).fit(apart)
+
+
+def test_many_columns_by_products_are_exact():
+    from octavo.cluster.level_sets.assignment import nearest_gap
+    from octavo.engine.graphs.radius import radius_graph
+
+    rng = np.random.RandomState(0)
+    X, labels = rng.standard_normal((200, 20)), rng.randint(3, size=200)
+    D = cdist(X, X)
+    near = radius_graph(X, 5.5)
+    assert near.nnz == (D <= 5.5).sum()
+    np.testing.assert_allclose(near.toarray(), np.where(D <= 5.5, D, 0.0), rtol=1e-12)
+    apart = np.where(labels[:, None] == labels, np.inf, D)
+    assert nearest_gap(X, labels) == pytest.approx(apart.min(), rel=1e-12)
+    assert nearest_gap(X, np.zeros(200, dtype=int)) == np.inf
