@@ -104,14 +104,14 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
         nearest clustered row, gives them.
     n_jobs : int, optional
         Threads of neighbour searches.
+    random_state : int, RandomState instance or None, default=None
+        For k-means, and for the rows that stand for all in the density of very many rows in more
+        than three columns.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         ``"precomputed"``: X is a square matrix of distances, dense, or sparse with the near pairs
         alone; pairs that it does not hold are farther apart than any `h`. Densities then are sums
         of Gaussians without units (`bandwidth`: a number, or by default the median distance to the
         ⌈√n⌉-th neighbour) or 1 over that distance; a function gets rows of distances, as CSR.
-    random_state : int, RandomState instance or None, default=None
-        For k-means, and for the rows that stand for all in the density of very many rows in more
-        than three columns.
 
     Attributes
     ----------
