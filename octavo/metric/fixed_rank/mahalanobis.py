@@ -308,7 +308,7 @@ class LowRankMahalanobis(
         t = 0
         for n_iter in range(1, self.n_epochs + 1):
             turn = rng.permutation(len(y))
-            stream, schedule, t = steady_pass(
+            stream, schedule, t, _ = steady_pass(
                 stream, mixed, y, bound, schedule, t, self.batch_size, turn
             )
             self.n_iter_ = n_iter

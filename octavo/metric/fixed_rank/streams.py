@@ -170,7 +170,7 @@ def steady_pass(
     t: int,
     batch_size: int,
     order: Any = None,
-) -> tuple[FlatStream | PolarStream, Schedule, int]:
+) -> tuple[FlatStream | PolarStream, Schedule, int, int]:
     """Take one pass, again with a quarter of the step where it has run away.
 
     A schedule that ends lowest on the first rows can still be too long for what comes: a flat
@@ -191,7 +191,9 @@ def steady_pass(
     schedule : Schedule
         With the step that was taken.
     t : int
-        Rows seen now.
+        Rows seen now; as many as before where no step was short enough.
+    n_skipped : int
+        As for `run_pass`.
     """
     few = slice(0, min(len(y), _TRIAL_ROWS))
     part, target = rows.take(few), y[few]
@@ -205,11 +207,11 @@ def steady_pass(
         limit = 10.0 * max(cost(stream.factor()), cost(np.zeros_like(stream.factor())))
         for _ in range(_RETRIES):
             moved = stream.copy()
-            seen, _ = run_pass(moved, rows, y, relation, schedule, t, batch_size, order)
+            seen, n_skipped = run_pass(moved, rows, y, relation, schedule, t, batch_size, order)
             if cost(moved.factor()) <= limit:
-                return moved, schedule, seen
+                return moved, schedule, seen, n_skipped
             schedule = schedule._replace(s=0.25 * schedule.s)
-    return stream, schedule, t
+    return stream, schedule, t, 0
 
 
 def mean_gradient(stream: Any, rows: Any, y: Floats, relation: Any, batch_size: int) -> float:

@@ -95,3 +95,21 @@ def test_a_pass_that_ran_away_is_taken_with_shorter_steps():
     model.fit_pairs(X, pairs, relation, target)
     nothing = 0.5 * np.mean(np.where(relation < 0, target, 0.0) ** 2)  # of W = 0
     assert model.objective_ < 0.5 * nothing
+
+
+@pytest.mark.parametrize("geometry", ["flat", "polar"])
+def test_a_block_that_would_blow_up_is_taken_with_shorter_steps(geometry):
+    """Steps fitted to the first block are far too long for one whose rows are ten times longer."""
+    rng = np.random.default_rng(0)
+    A, G = rng.standard_normal((2000, 8)), rng.standard_normal((8, 2))
+    model = OnlineFixedRankPSD(2, geometry, random_state=0)
+    model.partial_fit(A, ((A @ G) ** 2).sum(axis=1))
+    long_rows = 10.0 * rng.standard_normal((2000, 8))
+    y = ((long_rows @ G) ** 2).sum(axis=1)
+    chosen = model.step_
+    model.partial_fit(long_rows, y)
+    assert np.isfinite(model.components_).all()
+    assert model.step_ <= chosen
+    error = 0.5 * np.mean((model.predict(long_rows) - y) ** 2)
+    assert error <= 10.0 * 0.5 * np.mean(y**2)  # what W = 0 costs, times ten
+    assert model.n_seen_ == 4000
