@@ -205,9 +205,7 @@ def solve_fista(
             program, tol=tol, max_iter=left, start=(seen.W, seen.eta), on_step=on_step
         )
     elif isinstance(program, DiagonalProgram):
-        polished = solve_landmark_lp(
-            program, tol=tol, max_iter=left, start=seen.W, on_step=on_step
-        )
+        polished = solve_landmark_lp(program, tol=tol, max_iter=left, start=seen.W, on_step=on_step)
     else:
         return seen.solution(k, tol)
     seen.look(polished.weights, polished.multipliers)
