@@ -43,7 +43,8 @@ class ItemPairs:
 
 def item_pairs(rows: PairDifferences) -> ItemPairs:
     """Return the same pairs, with the Gram matrix of their items."""
-    return ItemPairs(rows.X, rows.pairs, rows.X @ rows.X.T)
+    X: Any = rows.X
+    return ItemPairs(X, rows.pairs, X @ X.T)
 
 
 class FlatItemStream:
@@ -145,7 +146,7 @@ class PolarItemStream:
         return (self.start @ self.A + self.X.T @ self.B) @ self.R
 
 
-def start_item_stream(G: Floats, X: Floats, geometry: str, lam: float) -> Any:
+def start_item_stream(G: Floats, X: Any, geometry: str, lam: float) -> Any:
     """Return a stream that stands at GGᵀ."""
     r = G.shape[1]
     if geometry == "flat":
