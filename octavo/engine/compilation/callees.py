@@ -63,7 +63,7 @@ class CalleeLowering(NativeLowering):
             codegen.set_env(place, lowered.env)
         key = object()
         context.insert_user_function(key, lowered.fndesc, [library])
-        state.reload_init.extend(library._reload_init)
+        state.reload_init.extend(getattr(library, "_reload_init", ()))  # numba 0.61 has none
         state["cr"] = lowered._replace(cfunc=key)
         return done
 
