@@ -58,9 +58,14 @@ class Tab:
     def __init__(self, page, url):
         self.page, self.errors = page, []
         page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", self._hear)
         page.goto(url)
         page.wait_for_selector("body.ready")
         self.settle()
+
+    def _hear(self, message):
+        if message.type in ("error", "warning"):
+            self.errors.append(f"{message.type}: {message.text}")
 
     def settle(self):
         """Wait until everything sent is answered and drawn."""

@@ -50,6 +50,8 @@ def tab(browser, served):
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.set_default_timeout(20_000)
     tab = Tab(page, served.url)
+    page.check("#beside")  # at once, so that plots keep their size
+    page.wait_for_function("octavo.view.frame.bbox.width < 400")
     yield tab
     assert tab.errors == []
     page.close()
@@ -113,12 +115,16 @@ def test_two_points_are_linked_separated_and_unlinked(tab, peer):
     tab.press("link")
     assert_shows(tab, peer.link(i, j, 1))
     assert len(tab.drawn("together")["x0"]) == 1
+    # The next two clicks are to mean the next two points.
+    assert tab.page.inner_text("#selected") == "none"
+    tab.click(i)
     tab.page.keyboard.press("Escape")
     assert tab.page.inner_text("#selected") == "none"
     tab.page.evaluate("([i, k]) => { octavo.models.points.selected.indices = [i, k]; }", [i, k])
     tab.press("separate")
     assert_shows(tab, peer.link(i, k, -1))
     assert len(tab.drawn("apart")["x0"]) == 1
+    tab.page.evaluate("([i, k]) => { octavo.models.points.selected.indices = [i, k]; }", [i, k])
     tab.press("unlink")
     assert_shows(tab, peer.unlink(i, k))
     tab.page.keyboard.press("Control+z")
