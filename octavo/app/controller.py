@@ -365,7 +365,13 @@ class MapController:
         codes = None if column is None else self._codes(column)
         if self._read.get("column", self) != column:
             plain = self.meter.read(self.session.baseline, codes)
-            self._read = {"column": column, "plain": plain, "now": plain, "before": plain, "of": None}
+            self._read = {
+                "column": column,
+                "plain": plain,
+                "now": plain,
+                "before": plain,
+                "of": None,
+            }
         if self._read["of"] is not Z:
             now = self.meter.read(Z, codes)
             self._read |= {"before": self._read["now"], "now": now, "of": Z}

@@ -143,7 +143,7 @@ def find_pixels(columns: dict[str, NDArray[Any]]) -> NDArray[np.float64] | None:
         None unless they are numbers from 0 on, none missing, and as many as a square has.
     """
     found = [values for name, values in columns.items() if PIXEL.fullmatch(name)]
-    side = int(round(len(found) ** 0.5))
+    side = round(len(found) ** 0.5)
     if side < SIDE or side * side != len(found) or any(v.dtype.kind != "f" for v in found):
         return None
     flat = np.column_stack(found)
