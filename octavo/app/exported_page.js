@@ -16,7 +16,7 @@ window.octavoExport = (() => {
   const night = matchMedia("(prefers-color-scheme: dark)");
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const page = {rows: n, which: "steered", share: 1, drawn: 0};
-  let view = null, gliding = 0, fingers = new Map(), pinch = 0;
+  let view = null, ours = true, gliding = 0, fingers = new Map(), pinch = 0;
 
   function make(tag, text, className) {
     const el = document.createElement(tag);
@@ -40,6 +40,7 @@ window.octavoExport = (() => {
     held.drawing.pins.y.forEach((v) => see(v, 1));
     const {clientWidth: w, clientHeight: h} = canvas;
     const unit = 1.15 * Math.max((high[0] - low[0]) / w, (high[1] - low[1]) / h) || 1;
+    ours = true; // until somebody moves or zooms
     view = {x: (low[0] + high[0]) / 2, y: (low[1] + high[1]) / 2, unit};
     draw();
   }
@@ -88,7 +89,7 @@ window.octavoExport = (() => {
       taken.add(cell);
       const left = Math.floor(x / CELL) * CELL, top = Math.floor(y / CELL) * CELL;
       ctx.fillStyle = css("--paper");
-      ctx.fillRect(left, top, CELL - 1, CELL - 1);
+      ctx.fillRect(left, top, CELL, CELL);
       ctx.drawImage(sprite(i, one), left + 1, top + 1, CELL - 3, CELL - 3);
     }
   }
@@ -171,6 +172,7 @@ window.octavoExport = (() => {
     view.x += x * view.unit * (1 - factor);
     view.y -= y * view.unit * (1 - factor);
     view.unit *= factor;
+    ours = false;
     draw();
   }
 
@@ -197,6 +199,7 @@ window.octavoExport = (() => {
       $("tip").hidden = true;
       view.x -= (e.clientX - x) * view.unit;
       view.y += (e.clientY - y) * view.unit;
+      ours = false;
       draw();
     }
   });
@@ -259,7 +262,7 @@ window.octavoExport = (() => {
   $("show-plain").onclick = () => glide("plain");
   $("reset").onclick = fit;
   night.addEventListener("change", () => { showKey(); draw(); });
-  new ResizeObserver(() => (view ? draw() : fit())).observe(canvas);
+  new ResizeObserver(() => (ours ? fit() : draw())).observe(canvas);
   showKey();
   showMeter();
   showConstraints();

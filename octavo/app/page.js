@@ -429,7 +429,7 @@ window.octavo = (() => {
         showSelection();
       });
     page.window = new octavoMap.Window(page.view, [models.points, models.baseline, models.drawn.pins]);
-    new octavoThumbnails.Layer(page.view, models.points, $("steered-plot"));
+    new octavoThumbnails.Layer(page.view, models.points, $("steered-plot"), models.drawn);
     new octavoThumbnails.Layer(view(models.plain), models.baseline, $("plain-plot"));
     dress();
     octavoTheme.night.addEventListener("change", dress);

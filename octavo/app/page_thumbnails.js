@@ -21,8 +21,9 @@ window.octavoThumbnails = (() => {
   }
 
   class Layer {
-    constructor(view, source, box) {
-      Object.assign(this, {view, source, on: false, one: document.createElement("canvas")});
+    // `drawn` are the sources of what lies over the points, and must lie over the pictures too.
+    constructor(view, source, box, drawn = null) {
+      Object.assign(this, {view, source, drawn, on: false, one: document.createElement("canvas")});
       this.canvas = document.createElement("canvas");
       this.canvas.className = "thumbnails";
       box.append(this.canvas);
@@ -52,11 +53,36 @@ window.octavoThumbnails = (() => {
         if (taken.has(cell)) continue;
         taken.add(cell);
         pen.fillStyle = paper;
-        pen.fillRect(dx + column * CELL, dy + line * CELL, CELL - 1, CELL - 1);
+        pen.fillRect(dx + column * CELL, dy + line * CELL, CELL, CELL);
         pen.drawImage(paintRow(i, colour[i], this.one), dx + column * CELL + 1, dy + line * CELL + 1, CELL - 3, CELL - 3);
         shown += 1;
       }
       this.shown = shown;
+      if (this.drawn) this.drawOver(pen, (x) => dx + x_scale.compute(x), (y) => dy + y_scale.compute(y));
+    }
+
+    drawOver(pen, px, py) {
+      const {threads, together, apart, pins} = this.drawn, {ink, together: blue, apart: orange} = octavoTheme.look();
+      for (const [{data}, colour, width, dash] of [
+        [threads, ink, 1.2, []], [together, blue, 2.5, []], [apart, orange, 2.5, [6, 4]]]) {
+        Object.assign(pen, {strokeStyle: colour, lineWidth: width});
+        pen.setLineDash(dash);
+        for (let k = 0; k < data.x0.length; k++) {
+          pen.beginPath();
+          pen.moveTo(px(data.x0[k]), py(data.y0[k]));
+          pen.lineTo(px(data.x1[k]), py(data.y1[k]));
+          pen.stroke();
+        }
+      }
+      pen.setLineDash([]);
+      Object.assign(pen, {strokeStyle: ink, lineWidth: 2});
+      const {x, y, marker} = pins.data;
+      for (let k = 0; k < x.length; k++) {
+        pen.beginPath();
+        if (marker[k] === "square") pen.rect(px(x[k]) - 6, py(y[k]) - 6, 12, 12);
+        else pen.arc(px(x[k]), py(y[k]), 6.5, 0, 7);
+        pen.stroke();
+      }
     }
   }
 

@@ -1,4 +1,4 @@
-"""The meter against neighbours counted one by one; pins that spring back against what holds them."""
+"""The meter against neighbours counted one by one; pins that spring back, and what holds them."""
 
 import re
 
