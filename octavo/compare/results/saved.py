@@ -32,7 +32,8 @@ PICKLED = (
 # What a .skops file may hold beside the types that skops itself knows: classes of these packages,
 # and the two functions of octavo's encodings.
 PACKAGES = ("octavo", "sklearn", "lightgbm", "xgboost", "catboost")
-DATA = {"numpy.dtype"}  # of the numbers that an imputer has seen
+# Plain data: types of numbers that an imputer has seen, settings that LightGBM keeps in order.
+DATA = {"numpy.dtype", "collections.OrderedDict"}
 FUNCTIONS = {
     "octavo.compare.methods.encoding.written_out",
     "octavo.compare.methods.encoding.filled_text",
