@@ -21,6 +21,7 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "method_pages",
+    "plain_docstrings",
 ]
 exclude_patterns = ["_build", "generated/README*", "gallery/**/*.md5"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
