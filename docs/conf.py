@@ -39,6 +39,7 @@ html_static_path = ["_static"]
 html_css_files = ["octavo.css"]
 html_title = "octavo"
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # without it, the theme logs an error on every first visit
 templates_path = []
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
