@@ -35,6 +35,10 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+# Pages that stand alone have nothing to navigate in: the room goes to their code.
+html_sidebars = {
+    name: [] for name in ("index", "which_method", "getting_started", "install", "compare", "app")
+}
 html_static_path = ["_static"]
 html_css_files = ["octavo.css"]
 html_title = "octavo"
