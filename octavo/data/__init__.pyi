@@ -107,6 +107,8 @@ from octavo.data.network.autoregressive import AutoregressiveGraphs as Autoregre
 from octavo.data.network.autoregressive import make_autoregressive_graphs as make_autoregressive_graphs
 from octavo.data.network.signed import WeaklyBalancedNetwork as WeaklyBalancedNetwork
 from octavo.data.network.signed import make_weakly_balanced as make_weakly_balanced
+from octavo.data.network.tribes import SignedTribes as SignedTribes
+from octavo.data.network.tribes import load_tribes as load_tribes
 from octavo.data.online.expert_games import make_expert_game as make_expert_game
 from octavo.data.ranking.games import make_games as make_games
 from octavo.data.ranking.meta_search import make_meta_search as make_meta_search

@@ -65,6 +65,7 @@ from octavo.decomposition.separable_lp.selection import OutlierSplit as OutlierS
 from octavo.decomposition.separable_lp.selection import cluster_diagonal as cluster_diagonal
 from octavo.decomposition.separable_lp.selection import hybrid_selection as hybrid_selection
 from octavo.decomposition.separable_lp.selection import l1_fit_share as l1_fit_share
+from octavo.decomposition.separable_lp.selection import make_swimmer as make_swimmer
 from octavo.decomposition.separable_lp.selection import split_outliers as split_outliers
 from octavo.decomposition.slowness.deltas import PredictedSpectrum as PredictedSpectrum
 from octavo.decomposition.slowness.deltas import correlation_time as correlation_time
@@ -81,6 +82,9 @@ from octavo.decomposition.slowness.harmonic_functions import Harmonics as Harmon
 from octavo.decomposition.slowness.harmonic_functions import harmonics as harmonics
 from octavo.decomposition.slowness.harmonic_functions import sturm_liouville as sturm_liouville
 from octavo.decomposition.slowness.matching import SourceMatch as SourceMatch
+from octavo.decomposition.slowness.matching import make_colored_noise as make_colored_noise
+from octavo.decomposition.slowness.matching import make_postnonlinear_mixture as make_postnonlinear_mixture
+from octavo.decomposition.slowness.matching import make_spiral_mixture as make_spiral_mixture
 from octavo.decomposition.slowness.matching import source_match as source_match
 from octavo.decomposition.slowness.separation import ExtractionStep as ExtractionStep
 from octavo.decomposition.slowness.separation import XSFA as XSFA

@@ -5,6 +5,7 @@ from octavo.network.autoregressive.choice import AutoregressiveLinkPredictorCV a
 from octavo.network.autoregressive.combined_shrinkage import prox_nuclear_l1 as prox_nuclear_l1
 from octavo.network.autoregressive.evaluation import feature_error as feature_error
 from octavo.network.autoregressive.evaluation import link_auc as link_auc
+from octavo.network.autoregressive.evaluation import make_autoregressive_graphs as make_autoregressive_graphs
 from octavo.network.autoregressive.evaluation import phase_transition as phase_transition
 from octavo.network.autoregressive.factorized import FactorizedLinkPredictor as FactorizedLinkPredictor
 from octavo.network.autoregressive.heuristics import link_heuristics as link_heuristics
@@ -24,6 +25,7 @@ from octavo.network.signed.cycles import cycle_features as cycle_features
 from octavo.network.signed.evaluation import SignScores as SignScores
 from octavo.network.signed.evaluation import cross_validate_signs as cross_validate_signs
 from octavo.network.signed.evaluation import embeddedness_curve as embeddedness_curve
+from octavo.network.signed.evaluation import make_weakly_balanced as make_weakly_balanced
 from octavo.network.signed.evaluation import sign_folds as sign_folds
 from octavo.network.signed.exponential import ExponentialPredictor as ExponentialPredictor
 from octavo.network.signed.groups import correlation_clustering_cost as correlation_clustering_cost

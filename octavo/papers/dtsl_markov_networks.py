@@ -38,6 +38,7 @@ PAPER = Paper(
             name="DTSLMarkovNetwork",
             room="graphical",
             family="log_linear",
+            modules=("log_linear", "log_linear_learners"),
             task="learn a joint distribution of categories, with interactions of many variables",
             summary="Log-linear Markov networks from decision trees, l1 regressions or search, "
             "with exact and approximate queries.",

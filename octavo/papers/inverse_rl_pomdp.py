@@ -46,6 +46,7 @@ PAPER = Paper(
             name="TrajectoryIRL",
             room="rl",
             family="inverse",
+            modules=("inverse", "partial_observation"),
             task="find the reward behind logs of actions and observations",
             summary="Matches what an expert earns in features, by a nearest point of a polytope, "
             "its projection, or a margin between values; plans by point-based policy iteration.",

@@ -59,7 +59,7 @@ PAPER = Paper(
                 "LevelSetSpectralClustering": Trial(
                     cost="rows in few columns, else their square",
                     rows_needed=20,
-                    row_limit=20_000,  # in twenty columns a hundred thousand take many minutes
+                    row_limit=100_000,
                 )
             },
         ),

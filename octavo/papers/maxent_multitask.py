@@ -74,8 +74,16 @@ PAPER = Paper(
                     feature_limit=2000,
                     cost="the square of the rows times columns, for each fold and setting",
                 ),
-                "MEDAdaptivePoolingSVC": Trial(row_limit=2000, cost="the square of the rows"),
-                "MEDAdaptivePoolingSVR": Trial(row_limit=2000, cost="the square of the rows"),
+                "MEDAdaptivePoolingSVC": Trial(
+                    grid=tuple({"C": C} for C in (0.01, 0.1, 1.0)),
+                    row_limit=2000,
+                    cost="the square of the rows",
+                ),
+                "MEDAdaptivePoolingSVR": Trial(
+                    grid=tuple({"C": C} for C in (0.01, 0.1, 1.0)),
+                    row_limit=2000,
+                    cost="the square of the rows",
+                ),
             },
         ),
     ),

@@ -37,6 +37,7 @@ PAPER = Paper(
             name="TrajectoryBO",
             room="rl",
             family="policy_search",
+            modules=("policy_search", "simulators"),
             task="tune the parameters of a controller in a few dozen trials",
             summary="Bayesian optimisation of a policy's parameters that compares policies by what "
             "they do and learns a simulator from what it has seen, weighted by the evidence.",

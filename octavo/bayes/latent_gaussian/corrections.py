@@ -399,11 +399,40 @@ def correction_bounds(correction: Correction, n_grid: int = 17) -> CorrectionBou
     t = correction.target.mean + sd * np.linspace(-4.0, 4.0, n_grid)
     if not correction.others.size:
         return CorrectionBounds(t, np.ones_like(t), np.ones_like(t))
-    _, scale = correction.own_log_masses()
-    count = correction.others.size
-    with np.errstate(over="ignore", invalid="ignore"):
-        lower = np.exp((correction.mean_log_eps(t) - scale).sum(axis=1))
-        powers = correction.log_masses(t, float(count))[0]
-        log_upper = (powers / count - scale).sum(axis=1)
-        upper = np.exp(np.where(np.isnan(log_upper), np.inf, log_upper))
+    lower, upper = _power_family(correction, t, np.array([0.0, correction.others.size]))
     return CorrectionBounds(t, lower, upper)
+
+
+class CorrectionFamily(NamedTuple):
+    """Factorised corrections c^(alpha)(t): arrays `x`, `alphas` and `values`, a row an alpha."""
+
+    x: Floats
+    alphas: Floats
+    values: Floats
+
+
+def correction_family(correction: Correction, alphas: Floats, n_grid: int = 17) -> CorrectionFamily:
+    """Return c^(alpha) (Section 4.2): the lower bound at 0, EP-FACT at 1, the upper bound at n - 1.
+
+    A value is infinite where one of its integrals does not exist.
+    """
+    sd = np.sqrt(correction.target.variance)
+    t = correction.target.mean + sd * np.linspace(-4.0, 4.0, n_grid)
+    if not correction.others.size:
+        return CorrectionFamily(t, alphas, np.ones((alphas.size, t.size)))
+    return CorrectionFamily(t, alphas, _power_family(correction, t, alphas))
+
+
+def _power_family(correction: Correction, t: Floats, alphas: Floats) -> Floats:
+    """Return the product of (int q(u_j | t) eps_j^alpha du_j)^(1 / alpha), a row an alpha."""
+    _, scale = correction.own_log_masses()
+    rows = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for alpha in alphas:
+            if alpha == 0.0:
+                logs = correction.mean_log_eps(t)
+            else:
+                logs = correction.log_masses(t, float(alpha))[0] / alpha
+            total = (logs - scale).sum(axis=1)
+            rows.append(np.exp(np.where(np.isnan(total), np.inf, total)))
+    return np.array(rows)

@@ -64,6 +64,7 @@ class GaussianState:
     def _constrain(self, before: float) -> None:
         """Condition on C x = b; `before` is the prior's log density of b."""
         self._lift: tuple[Floats, Floats] | None = None
+        self._slack: Floats | None = None
         if self.model.constraints is None:
             return
         C, b = self.model.constraints
@@ -76,6 +77,36 @@ class GaussianState:
         self.mean_u = self.model.A @ self.mean
         self.log_det += np.linalg.slogdet(S)[1]
         self._lift = (gain, W)
+        if self.model.pinned.size:
+            self._unpin(self.model.pinned, self.model.pin_scale)
+
+    def _unpin(self, pinned: Ints, scale: float) -> None:
+        """Take off the pins that made the factor regular, now that constraints hold the rest.
+
+        A pin multiplies the density by exp(-scale x_i² / 2); the inverse factor is one more
+        Gaussian of the pinned entries, of negative precision, so that variances grow.
+        """
+        E = np.zeros((self.mean.size, pinned.size))
+        E[pinned, np.arange(pinned.size)] = 1.0
+        W = self.covariance(E)
+        inner = np.eye(pinned.size) - scale * W[pinned]
+        at = self.mean[pinned]
+        solved = np.linalg.solve(inner, np.column_stack([at, np.eye(pinned.size)]))
+        self.log_integral += 0.5 * scale * float(at @ solved[:, 0])
+        self.log_integral -= 0.5 * np.linalg.slogdet(inner)[1]
+        self.log_det += np.linalg.slogdet(inner)[1]
+        self.mean = self.mean + scale * (W @ solved[:, 0])
+        self.mean_u = self.model.A @ self.mean
+        # V + W M W' with M = scale (I - scale V_JJ)^-1.
+        M = 0.5 * scale * (solved[:, 1:] + solved[:, 1:].T)
+        gain, before = self._lift  # type: ignore[misc]
+        self._lift = (np.hstack([gain, -W @ M]), np.hstack([before, W]))
+        self._slack = W @ np.linalg.cholesky(M)
+
+    @property
+    def n_normals(self) -> int:
+        """How many standard normal numbers make one draw."""
+        return self.mean.size + (0 if self._slack is None else self._slack.shape[1])
 
     def covariance(self, B: Floats) -> Floats:
         """Return V B for the columns of B, or for a vector."""
@@ -116,11 +147,14 @@ class GaussianState:
         return out
 
     def sample(self, normals: Floats) -> Floats:
-        """Return draws (rows) from standard normal rows."""
-        draws = self.mean + self._free_draws(normals)
+        """Return draws (rows) from standard normal rows of length `n_normals`."""
+        n = self.mean.size
+        draws = self.mean + self._free_draws(normals[:, :n])
         if self._lift is not None:
             C, b = self.model.constraints
-            draws = draws - (draws @ C.T - b) @ self._lift[0].T
+            draws = draws - (draws @ C.T - b) @ self._lift[0][:, : len(b)].T
+        if self._slack is not None:
+            draws = draws + normals[:, n:] @ self._slack.T
         return draws
 
     def _free_draws(self, normals: Floats) -> Floats:
@@ -163,7 +197,10 @@ def checked_constraints(constraints: Any, n: int) -> Constraints | None:
 class _PrecisionState(GaussianState):
     def __init__(self, model: PrecisionModel, h: Floats, q: Floats) -> None:
         self.model = model
-        self.factor = model.layout.factor(model.posterior_data(q))
+        data = model.posterior_data(q)
+        if model.pinned.size:
+            data[model.pin_places] += model.pin_scale
+        self.factor = model.layout.factor(data)
         linear = model.linear + model.A.T @ h
         self.mean = self.factor.solve(linear)
         self.mean_u = model.A @ self.mean
@@ -247,6 +284,10 @@ class PrecisionModel:
         self._null: Floats | None = None
         self.log_norm: float
         self.log_constraint: float
+        # Entries that are held while constraints alone fix what prior and data leave free.
+        self.pinned: Ints = np.zeros(0, dtype=np.int64)
+        self.pin_places: Ints = self.pinned
+        self.pin_scale = 0.0
         self.Q, self.linear, self.A, self.constraints = Q, linear, A, constraints
         same = like is not None and np.array_equal(like.Q.indptr, Q.indptr)
         if like is not None and same and np.array_equal(like.Q.indices, Q.indices):
@@ -330,11 +371,14 @@ class PrecisionModel:
         # determinant without a single eigenvalue.
         log_det = factor.log_det - pinned.size * np.log(scale)
         log_det -= 2.0 * np.linalg.slogdet(N[pinned])[1]
-        if self.constraints is None or np.linalg.matrix_rank(self.constraints[0] @ N) < N.shape[1]:
+        if self.constraints is None or not _fixes(self.constraints[0], N):
             return -0.5 * log_det + 0.5 * self.rank * LOG_2PI, 0.0
         # Constraints make it proper: integrate exp(h'x - x'Qx/2) over C x = b, with the pins
         # taken off again by a Gaussian integral over the pinned entries.
         C, b = self.constraints
+        if not _fixes(self.A, N):
+            self.pinned, self.pin_scale = pinned, scale
+            self.pin_places = entry_places(self.pattern, pinned, pinned)
         W = factor.solve(np.ascontiguousarray(C.T))
         S = C @ W
         log_norm = 0.5 * float(self.linear @ mean) - 0.5 * factor.log_det + 0.5 * n * LOG_2PI
@@ -405,6 +449,16 @@ def null_space(
         if not free.all() or size == n:
             return Z[:, free]
         size = min(n, 2 * size)
+
+
+def _fixes(rows: Any, N: Floats) -> bool:
+    """Whether rows times x, once known, leave none of the directions free."""
+    if rows.shape[0] < 1:
+        return False
+    size = float(np.abs(rows).max())
+    # Contrasts of a constant leave rounding, which a relative threshold would take for a rank.
+    rank = np.linalg.matrix_rank(rows @ N, tol=1e-9 * size)
+    return bool(size > 0 and rank == N.shape[1])
 
 
 def _pins(N: Floats) -> Ints:
@@ -496,6 +550,7 @@ class CovarianceModel:
         self, K: Floats, mean: Floats, A: sp.csr_array, constraints: Constraints | None
     ) -> None:
         self.n = self.rank = K.shape[0]
+        self.pinned: Ints = np.zeros(0, dtype=np.int64)
         self.K, self.mean, self.A, self.constraints = K, mean, A, constraints
         self.identity = (
             A.shape == K.shape and A.nnz == self.n and (A.data == 1.0).all()
@@ -578,6 +633,9 @@ def build_model(
     if not hasattr(given, "shape"):
         given = np.asarray(given, dtype=np.float64)
     n = given.shape[0] if len(given.shape) else 0
+    if len(given.shape) != 2 or given.shape[1] != n:
+        kind = "precision" if prior.precision is not None else "covariance"
+        raise ValueError(f"The prior {kind} should be a square matrix, got shape {given.shape}.")
     if A is None:
         if keep.size and keep.max() >= n:
             raise ValueError(f"y should have one entry per latent ({n}), or A say where they are.")

@@ -25,9 +25,11 @@ from octavo.bayes.latent_gaussian.corrections import (
     LAPLACE_METHODS,
     Correction,
     CorrectionBounds,
+    CorrectionFamily,
     Target,
     corrected_marginal,
     correction_bounds,
+    correction_family,
     target_of,
 )
 from octavo.bayes.latent_gaussian.densities import Marginal, mixture
@@ -591,6 +593,30 @@ class LatentGaussianModel(CallbackSupportMixin, SoundEstimator):
         check_is_fitted(self, "mean_")
         return correction_bounds(self._correction(self._nodes[0], self._direction(i), True))
 
+    def correction_family(self, i: int, alphas: Any = (0.0, 0.5, 1.0, 2.0)) -> CorrectionFamily:
+        """Return the factorised corrections of other powers, which lie between the bounds.
+
+        All of them agree to first order: where they differ much, so may the truth from "ep-fact".
+
+        Parameters
+        ----------
+        i : int
+            The latent.
+        alphas : array-like of shape (n_alphas,), default=(0.0, 0.5, 1.0, 2.0)
+            Powers, not negative: 0 is the lower bound, 1 the correction of "ep-fact", and one less
+            than the number of terms the upper bound.
+
+        Returns
+        -------
+        family : CorrectionFamily
+            Arrays `x`, `alphas` and `values`, of shape (n_alphas, n_x), scaled as in `bounds`.
+        """
+        check_is_fitted(self, "mean_")
+        powers = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+        if powers.ndim != 1 or not (np.isfinite(powers) & (powers >= 0)).all():
+            raise ValueError(f"alphas should be numbers that are not negative, got {alphas!r}.")
+        return correction_family(self._correction(self._nodes[0], self._direction(i), True), powers)
+
     def predict(self, A_new: Any, method: str | None = None) -> LatentPrediction:
         """Return the posterior of linear combinations of the latents.
 
@@ -636,8 +662,8 @@ class LatentGaussianModel(CallbackSupportMixin, SoundEstimator):
         for k, node in enumerate(self._nodes):
             rows = np.flatnonzero(which == k)
             if rows.size:
-                normals = rng.standard_normal((rows.size, self.mean_.size))
-                out[rows] = node.fit.state.sample(normals)
+                state = node.fit.state
+                out[rows] = state.sample(rng.standard_normal((rows.size, state.n_normals)))
         return out
 
     def to_arviz(self, n_draws: int = 1000, random_state: Any = None) -> Any:

@@ -216,6 +216,7 @@ def ascend(
     max_iter: int,
     tol: float,
     progress: Any = None,
+    near: State | None = None,
 ) -> Ascent:
     """Climb the bound until it hardly rises.
 
@@ -239,13 +240,21 @@ def ascend(
         Stop when the bound rises by less than this, relative to its size.
     progress : FitProgress, optional
         Stepped once an iteration.
+    near : State, optional
+        The end of an ascent with other components, from which this one starts.
 
     Returns
     -------
     ascent : Ascent
         Its bound never falls.
     """
-    state = first_state(design, family, components, offset, sigma_beta)
+    state = None
+    if near is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            natural = target(near._replace(components=components), sigma_beta)
+            state = _settled(design, natural, components, near.family, offset, sigma_beta)
+    if state is None:
+        state = first_state(design, family, components, offset, sigma_beta)
     trace, converged, shortest = [state.lower_bound], False, 1.0
     rises = [np.inf]
     path = [state.components]

@@ -22,11 +22,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from octavo.bayes.latent_gaussian.densities import Marginal
 from octavo.bayes.mixed_models.ascent import Ascent, ascend
 from octavo.bayes.mixed_models.designs import MixedDesign, Term, row_space, term_of_matrix
 from octavo.bayes.mixed_models.draws import draw_posterior
 from octavo.bayes.mixed_models.families import FAMILIES, Gaussian, NegativeBinomial, make_family
 from octavo.bayes.mixed_models.groupings import Grouping, encode_groups, place_groups
+from octavo.bayes.mixed_models.variance_marginals import variance_marginal
 from octavo.engine.estimators.arrays import Floats, Numbers
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import (
@@ -267,7 +269,7 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, SoundEstimator
                 tol=self.tol,
                 progress=progress,
             )
-        self._design_, self._run = design, run
+        self._design_, self._run, self._shift = design, run, shift
         self.term_names_ = [grouping.name for grouping in groupings]
         self.levels_ = [grouping.levels for grouping in groupings]
         self._keep(run)
@@ -611,6 +613,45 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, SoundEstimator
             shape, rate = variances[param]
             return invgamma(shape, scale=rate).pdf(grid)
         raise ValueError(f"param must be one of {[*names, *variances]}; got {param!r}.")
+
+    def variance_marginal(self, param: str = "sigma2") -> Marginal:
+        """Return the posterior of a random effect's variance without the mean-field assumption.
+
+        ``q_sigma2_`` takes a variance for independent of the effects, which makes it too narrow.
+        Here the model is fitted again with the variance held at some twenty numbers; the bounds,
+        times the prior, are its posterior. It takes as long as several fits.
+
+        Parameters
+        ----------
+        param : str, default="sigma2"
+            A name of `posterior_summary`, "sigma2[group]"; "sigma2" where there is one variance.
+
+        Returns
+        -------
+        marginal : Marginal
+            Its density, mean, sd and quantiles.
+        """
+        check_is_fitted(self)
+        names = [f"sigma2[{name}]" for name in self.term_names_]
+        if param == "sigma2" and len(names) == 1:
+            param = names[0]
+        if param not in names:
+            raise ValueError(f"param must be one of {names}; got {param!r}.")
+        which = names.index(param)
+        if (q := self._design_.shapes[which][1]) > 1:
+            raise ValueError(
+                f"{param} is a covariance matrix of {q} columns; variance_marginal needs a term "
+                "without slopes."
+            )
+        return variance_marginal(
+            self._design_,
+            self._run.state,
+            which,
+            offset=self._shift,
+            sigma_beta=float(self.sigma_beta),
+            max_iter=self.max_iter,
+            tol=float(self.tol),
+        )
 
     def posterior_covariance(self) -> Floats:
         """Return the whole posterior covariance of all coefficients.

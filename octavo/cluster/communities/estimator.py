@@ -20,6 +20,7 @@ from octavo.cluster.communities.qualities import (
     AdaptiveScaleModularity,
     ConnectedComponents,
     read_graph,
+    terms_of,
 )
 from octavo.cluster.communities.searches import exhaustive_search, greedy_search
 from octavo.engine.estimators.arrays import Floats, Indices, Ints
@@ -48,8 +49,9 @@ class GraphClustering(CallbackSupportMixin, SoundEstimator):
     ----------
     quality : quality function, default=None
         What is made large; ``AdaptiveScaleModularity()`` by default. One of your own has
-        ``score(graph, labels)`` and ``cluster_term(w, v, n, total=None)`` on arrays, and is
-        searched by "greedy" and "exact".
+        ``cluster_term(w, v, n)`` on arrays, which may also take ``total``, the volume of the graph,
+        and ``score(graph, labels)`` where the quality is not the sum of these terms. It is not
+        compiled: some ten thousand nodes a second are looked at.
     optimizer : {"leiden", "louvain", "greedy", "exact"}, default="leiden"
         Local moving with refinement, in which clusters can be taken apart again and are connected;
         without it; merging of pairs, without chance; or the best of all clusterings, for up to 16
@@ -96,7 +98,7 @@ class GraphClustering(CallbackSupportMixin, SoundEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "quality": [HasMethods(["score", "cluster_term"]), None],
+        "quality": [HasMethods(["cluster_term"]), None],
         "optimizer": [StrOptions({"leiden", "louvain", "greedy", "exact"})],
         "n_init": [Interval(Integral, 1, 10_000, closed="both")],
         "random_state": ["random_state"],
@@ -142,7 +144,11 @@ class GraphClustering(CallbackSupportMixin, SoundEstimator):
         links = read_graph(graph)
         levels = self._search(links.matrix, quality, graph)
         names = _by_size(levels[-1])
-        value = float(quality.score(links.matrix, names))
+        if hasattr(quality, "score"):
+            value = float(quality.score(links.matrix, names))
+        else:
+            term = terms_of(quality, float(links.matrix.sum()))
+            value = quality_of(flat_graph(links.matrix), names, term)
         if not np.isfinite(value):
             raise ValueError(
                 f"The quality comes out as {value}: the links' weights and the parameters of "
@@ -170,13 +176,12 @@ class GraphClustering(CallbackSupportMixin, SoundEstimator):
 
     def _starts(self, matrix: sp.csr_array, quality: Any, graph: Any) -> list[Indices]:
         """Return the levels of the best of n_init starts."""
-        if not hasattr(quality, "compiled_term"):
-            raise ValueError(
-                f"optimizer={self.optimizer!r} takes octavo's quality functions; for "
-                f"{type(quality).__name__} take optimizer='greedy' or 'exact'."
-            )
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
-        flat, term = flat_graph(matrix), quality.compiled_term(float(matrix.sum()))
+        flat, total = flat_graph(matrix), float(matrix.sum())
+        if hasattr(quality, "compiled_term"):
+            term = quality.compiled_term(total)
+        else:
+            term = terms_of(quality, total)
         best = Clustering(np.zeros(0, dtype=np.intp), -np.inf, [])
         with FitProgress(self, self.n_init, graph, step_name="start") as progress:
             for start in range(self.n_init):

@@ -7,6 +7,7 @@ loop once, v_c = Σ_{i in c, j} E_ij, and n_c counts nodes: a loop adds its weig
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from numbers import Real
 from typing import Any, ClassVar
@@ -22,6 +23,7 @@ from octavo.engine.graphs.links import LinkMatrix, read_links
 from octavo.engine.graphs.local_moving import (
     ADAPTIVE,
     QUADRATIC,
+    FreeTerm,
     Term,
     cluster_sums,
     cluster_terms,
@@ -92,6 +94,43 @@ def read_labels(labels: Any, links: LinkMatrix) -> Indices:
         return np.unique(values, return_inverse=True)[1].astype(np.int32)
     except TypeError:
         raise ValueError("labels must be of one kind: whole numbers or words.") from None
+
+
+def terms_of(quality: Any, total: Any) -> FreeTerm:
+    """Return the cluster term of any quality as a function of arrays, its answers checked.
+
+    Parameters
+    ----------
+    quality : object
+        With ``cluster_term(w, v, n)``, which may also take ``total``, the volume of the graph.
+    total : float or ndarray
+        That volume, or one for each cluster.
+
+    Returns
+    -------
+    term : callable
+        q(w, v, n) of arrays of one shape.
+    """
+    known = inspect.signature(quality.cluster_term).parameters
+    takes_total = "total" in known or any(p.kind is p.VAR_KEYWORD for p in known.values())
+    more = {"total": total} if takes_total else {}
+
+    def term(w: Floats, v: Floats, n: Floats) -> Floats:
+        found = np.asarray(quality.cluster_term(w, v, n, **more), dtype=np.float64)
+        if found.shape != np.shape(w):
+            raise ValueError(
+                f"cluster_term of {type(quality).__name__} must return a term for each cluster: "
+                f"shape {np.shape(w)} for arrays w, v and n of that shape; got {found.shape}."
+            )
+        if np.isnan(found).any():
+            at = int(np.flatnonzero(np.isnan(found.ravel()))[0])
+            raise ValueError(
+                f"cluster_term of {type(quality).__name__} is NaN at w={np.ravel(w)[at]:g}, "
+                f"v={np.ravel(v)[at]:g}, n={np.ravel(n)[at]:g}."
+            )
+        return found
+
+    return term
 
 
 class QualityFunction(SoundEstimator):

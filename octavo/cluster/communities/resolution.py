@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from octavo.cluster.communities.qualities import read_graph
+from octavo.cluster.communities.qualities import read_graph, terms_of
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.checked import checked
 
@@ -87,9 +87,9 @@ def two_clique_outcome(
     n = np.sqrt(w) if size is None else np.broadcast_to(np.asarray(size, dtype=np.float64), w.shape)
     v, total = w + b, 2.0 * (w + b)
     # Figure 1: (1) one cluster, (2) the cliques, (3) their halves.
-    one = quality.cluster_term(total, total, 2.0 * n, total=total)
-    two = 2.0 * quality.cluster_term(w, v, n, total=total)
-    four = 4.0 * quality.cluster_term(w / 4.0, v / 2.0, n / 2.0, total=total)
+    term = terms_of(quality, total)
+    one, two = term(total, total, 2.0 * n), 2.0 * term(w, v, n)
+    four = 4.0 * term(w / 4.0, v / 2.0, n / 2.0)
     scores = np.stack([one, two, four])
     if not np.isfinite(scores).all():
         raise ValueError("The quality of two cliques is not finite here: w, b or M are too large.")

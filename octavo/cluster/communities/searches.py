@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from octavo.cluster.communities.qualities import terms_of
 from octavo.engine.discrete.set_partitions import LARGEST, best_partition, subset_indicators
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.graphs.local_moving import QUADRATIC, FlatGraph, Term
@@ -56,8 +57,10 @@ def exhaustive_search(matrix: sp.csr_array, quality: Any) -> Indices:
     """
     n, total = matrix.shape[0], float(matrix.sum())
     if n <= LARGEST:
-        terms = quality.cluster_term(*subset_sums(matrix.toarray()), total=total)
-        return best_partition(np.asarray(terms, dtype=np.float64))[0]
+        w, v, size = subset_sums(matrix.toarray())
+        terms = np.zeros(len(w))  # the empty set has none
+        terms[1:] = terms_of(quality, total)(w[1:], v[1:], size[1:])
+        return best_partition(terms)[0]
     term = quality.compiled_term(total) if hasattr(quality, "compiled_term") else None
     if term is None or term.kind != QUADRATIC or n > LARGEST_PROGRAM:
         most = LARGEST_PROGRAM if term is not None and term.kind == QUADRATIC else LARGEST
@@ -125,10 +128,7 @@ def greedy_search(graph: FlatGraph, quality: Any, total: float) -> list[Indices]
     levels : list of ndarray
         Labels when half, a quarter, ... of the clusters are left, and at the end.
     """
-
-    def term(w: Any, v: Any, n: Any) -> Floats:
-        return np.atleast_1d(quality.cluster_term(w, v, n, total=total))
-
+    term = terms_of(quality, total)
     n = len(graph.loops)
     w, v, size = graph.loops.copy(), graph.volumes.copy(), graph.sizes.copy()
     q = term(w, v, size)
@@ -163,7 +163,7 @@ def greedy_search(graph: FlatGraph, quality: Any, total: float) -> list[Indices]
             links[a][other] = links[a].get(other, 0.0) + weight
             links[other][a] = links[a][other]
         links[b] = {}
-        q[a] = term(w[a], v[a], size[a])[0]
+        q[a] = term(w[a : a + 1], v[a : a + 1], size[a : a + 1])[0]
         others = list(links[a])
         if others:
             o = np.array(others)

@@ -15,11 +15,14 @@ from scipy.spatial import cKDTree
 from sklearn.cluster import KMeans
 
 from octavo.engine.estimators.arrays import Floats, Ints
+from octavo.engine.graphs.radius import square_blocks
+from octavo.engine.probability.neighbours import TREE_DIMENSIONS
 
 N_INIT = 20
 START_ROWS = 5000  # rows on which the starts of k-means compete
 LINKED_ROWS = 2000  # cells of feature space that single linkage may join
 FINEST = 1e-3  # side of such a cell, in units of the largest feature
+GAP_ROWS, GAP_ASKING = 20_000, 5000  # in many columns: points that all ask, else how many do
 
 
 class Anchors(NamedTuple):
@@ -65,7 +68,12 @@ def linkage_anchors(features: Floats, n_clusters: int) -> Anchors:
 
 
 def nearest_gap(X: Floats, labels: Ints) -> float:
-    """Return the least distance of two points of different clusters; infinite for one cluster."""
+    """Return the least distance of two points of different clusters; infinite for one cluster.
+
+    In more columns than a tree can use, and of very many points, a random part asks all others.
+    """
+    if X.shape[1] > TREE_DIMENSIONS:
+        return _nearest_gap_by_blocks(X, labels)
     gap = np.inf
     sizes = np.bincount(labels)
     order = np.argsort(sizes, kind="stable")[::-1]
@@ -76,6 +84,21 @@ def nearest_gap(X: Floats, labels: Ints) -> float:
             found = cKDTree(X[tree_rows]).query(asking, distance_upper_bound=gap)[0]
             gap = min(gap, float(found.min()))
             tree_rows |= labels == label
+    return gap
+
+
+def _nearest_gap_by_blocks(X: Floats, labels: Ints) -> float:
+    asking = np.arange(len(X))
+    if len(X) > GAP_ROWS:
+        asking = np.sort(np.random.default_rng(0).permutation(len(X))[:GAP_ASKING])
+    least = gap = float(np.inf)
+    for start, block in square_blocks(X[asking], X):
+        rows = asking[start : start + len(block)]
+        block[labels[rows][:, None] == labels] = np.inf
+        i, j = np.divmod(int(np.argmin(block)), block.shape[1])
+        if block[i, j] < least:
+            least = float(block[i, j])
+            gap = float(np.linalg.norm(X[rows[i]] - X[j]))
     return gap
 
 
@@ -115,7 +138,8 @@ def merged_components(gaps: Floats, n_clusters: int) -> tuple[Ints, float]:
     for q in order:
         a, b = groups[tree.row[q]], groups[tree.col[q]]
         groups[groups == b] = a
-    return np.unique(groups, return_inverse=True)[1], float(tree.data[order[-1]])
+    radius = float(tree.data[order[-1]]) if len(order) else np.inf
+    return np.unique(groups, return_inverse=True)[1], radius
 
 
 def in_order_of_appearance(labels: Ints, rows: Ints | None = None) -> Ints:

@@ -17,6 +17,7 @@ from octavo.cluster.level_sets.kernels import compact_kernel
 from octavo.cluster.level_sets.partition import extension
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.checked import checked
+from octavo.engine.graphs.radius import cross_distances
 
 __all__ = ["ConsistencyCurve", "consistency_curve"]
 
@@ -65,7 +66,8 @@ def plane_waves(points: Floats, scale: float, rng: np.random.RandomState) -> Cal
 def walk_of(points: Floats, places: Floats, waves: Any, h: float, kernel: Any) -> Floats:
     """Return Q_n g at some places for every test function g: means of g over the next step."""
     functions = waves(points)
-    return extension(places, points, functions, np.ones(functions.shape[1]), h, kernel)[0]
+    near = cross_distances(places, points, h)
+    return extension(near, functions, np.ones(functions.shape[1]), h, kernel)[0]
 
 
 def widest_cluster(features: Floats, labels: Ints) -> float:

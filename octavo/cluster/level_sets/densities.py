@@ -234,10 +234,10 @@ class GivenDensities:
     def __call__(self, points: Floats) -> Floats:
         """Return the density at points."""
         values = np.asarray(self.function(points), dtype=np.float64)
-        if values.shape != (len(points),):
+        if values.shape != (points.shape[0],):
             raise ValueError(
-                f"density must return one number for each of {len(points)} points; its answer has "
-                f"the shape {values.shape}."
+                f"density must return one number for each of {points.shape[0]} points; its answer "
+                f"has the shape {values.shape}."
             )
         if not np.isfinite(values).all() or (values < 0).any():
             raise ValueError("density must return finite numbers that are not negative.")

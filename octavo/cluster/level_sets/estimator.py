@@ -19,8 +19,18 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from octavo.cluster.level_sets.assignment import nearest_gap
-from octavo.cluster.level_sets.extraction import LevelSet, extract
+from octavo.cluster.level_sets.assignment import component_distances, nearest_gap
+from octavo.cluster.level_sets.densities import GivenDensities
+from octavo.cluster.level_sets.extraction import LevelSet, at_or_above, extract
+from octavo.cluster.level_sets.given_distances import (
+    DistanceDensities,
+    gaps_between,
+    nearest_of,
+    read_distances,
+    scale_of_distances,
+    stored_distances,
+    within,
+)
 from octavo.cluster.level_sets.kernels import ROUGH, SMOOTH, compact_kernel
 from octavo.cluster.level_sets.partition import (
     extension,
@@ -34,7 +44,7 @@ from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
-from octavo.engine.graphs.radius import nearby_order, radius_graph
+from octavo.engine.graphs.radius import cross_distances, nearby_order, radius_graph
 from octavo.engine.spectral.embedding import normalized_graph
 
 __all__ = ["LevelSetSpectralClustering"]
@@ -97,6 +107,11 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
     random_state : int, RandomState instance or None, default=None
         For k-means, and for the rows that stand for all in the density of very many rows in more
         than three columns.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        ``"precomputed"``: X is a square matrix of distances, dense, or sparse with the near pairs
+        alone; pairs that it does not hold are farther apart than any `h`. Densities then are sums
+        of Gaussians without units (`bandwidth`: a number, or by default the median distance to the
+        ⌈√n⌉-th neighbour) or 1 over that distance; a function gets rows of distances, as CSR.
 
     Attributes
     ----------
@@ -164,6 +179,7 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
         "eig_tol": [Interval(Real, 0, 1, closed="left")],
         "assign_noise": ["boolean"],
         "n_jobs": [None, Integral],
+        "metric": [StrOptions({"euclidean", "precomputed"})],
         "random_state": ["random_state"],
     }
 
@@ -183,6 +199,7 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
         assign_noise: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        metric: str = "euclidean",
     ) -> None:
         self.n_clusters = n_clusters
         self.level = level
@@ -197,6 +214,13 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
         self.assign_noise = assign_noise
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.metric = metric
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.sparse = self.metric == "precomputed"
+        return tags
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
@@ -206,7 +230,7 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            The rows; or the distances of all pairs of rows, see `metric`.
         y : None
             Not used.
 
@@ -215,9 +239,14 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
         self : LevelSetSpectralClustering
             The fitted estimator.
         """
-        X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+        given = "csr" if self.metric == "precomputed" else False
+        X = validate_data(
+            self, X, dtype=np.float64, order="C", ensure_min_samples=2, accept_sparse=given
+        )
         rng = check_random_state(self.random_state)
         kernel = compact_kernel(self.kernel)
+        if given:
+            return self._fit_distances(X, kernel, rng)
         workers = effective_n_jobs(self.n_jobs)
         with FitProgress(self, 4, X, step_name="step") as progress:
             found = self._level_set(X, rng, workers)
@@ -228,7 +257,7 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
             h = default_scale(points, workers) if isinstance(self.h, str) else float(self.h)
             affinity = affinity_of(points, h, kernel)
             graph = normalized_graph(affinity)
-            self._tell_isolated(graph.components, points, h)
+            self._tell_isolated(graph.components, lambda: default_scale(points), h)
             stray = stray_points(
                 graph.components, always=isinstance(self.h, str), n_clusters=self.n_clusters
             )
@@ -237,31 +266,92 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
                 points = np.ascontiguousarray(points[~stray])
                 graph = normalized_graph(affinity[~stray][:, ~stray])
             progress.step()
-            result = partition(
-                points,
+            result = self._partition(
                 kept,
                 graph,
-                self.n_clusters,
-                h=h,
-                embed=self.embed,
-                assign_labels=self.assign_labels,
-                eig_tol=self.eig_tol,
-                rng=rng,
+                h,
+                rng,
+                gaps=lambda c, m: component_distances(points, c, np.arange(m)),
+                usual=lambda: default_scale(points),
             )
             progress.step()
-            self._store(found, h, kernel, points, result)
-            self.n_components_graph_ = graph.n_components
-            order = np.argsort(kept)
-            self.core_sample_indices_ = kept[order]
-            self.embedding_ = result.features[order]
-            self.labels_ = np.full(len(X), -1, dtype=np.int64)
-            self.labels_[kept] = result.labels
+            self._points = points
+            self._store(found, h, kernel, kept, graph, result)
             self.d_min_estimate_ = nearest_gap(points, result.labels)
             if self.assign_noise and len(kept) < len(X):
                 noise = np.flatnonzero(self.labels_ < 0)
                 self.labels_[noise] = self._placed(X[noise])
             progress.step()
         return self
+
+    def _fit_distances(self, X: Any, kernel: Any, rng: np.random.RandomState) -> Self:
+        """Do as `fit`, from distances."""
+        if self.level == "excess_mass":
+            raise ValueError(
+                "level='excess_mass' weighs masses of points; with metric='precomputed' give a "
+                "number, or drop_fraction."
+            )
+        D = read_distances(X)
+        with FitProgress(self, 4, X, step_name="step") as progress:
+            found = self._level_set_of_distances(D)
+            progress.step()
+            kept = self._enough(found.kept)
+            near = D[kept][:, kept]
+            h = scale_of_distances(near) if isinstance(self.h, str) else float(self.h)
+            affinity = within(near, h)
+            affinity.data = kernel.of_distances(affinity.data / h)
+            affinity.eliminate_zeros()
+            graph = normalized_graph(affinity)
+            self._tell_isolated(graph.components, lambda: scale_of_distances(near), h)
+            stray = stray_points(
+                graph.components, always=isinstance(self.h, str), n_clusters=self.n_clusters
+            )
+            if stray.any():
+                kept = self._enough(kept[~stray])
+                near, affinity = near[~stray][:, ~stray], affinity[~stray][:, ~stray]
+                graph = normalized_graph(affinity)
+            progress.step()
+            result = self._partition(
+                kept,
+                graph,
+                h,
+                rng,
+                gaps=lambda c, m: gaps_between(near, c, m),
+                usual=lambda: scale_of_distances(near),
+            )
+            progress.step()
+            self._kept = kept
+            self._store(found, h, kernel, kept, graph, result)
+            gaps = gaps_between(near, result.labels, result.n_clusters)
+            np.fill_diagonal(gaps, np.inf)
+            self.d_min_estimate_ = float(gaps.min())
+            if self.assign_noise and len(kept) < D.shape[0]:
+                noise = np.flatnonzero(self.labels_ < 0)
+                self.labels_[noise] = self._placed(D[noise])
+            progress.step()
+        return self
+
+    def _level_set_of_distances(self, D: Any) -> LevelSet:
+        if callable(self.density):
+            known: Any = GivenDensities(D, self.density)
+            values, bandwidth = known.rows(), np.nan
+        else:
+            known = DistanceDensities(D, self.density, self.bandwidth)
+            values, bandwidth = known.rows, known.bandwidth
+        return at_or_above(values, self.level, self.drop_fraction, known, bandwidth)
+
+    def _partition(self, kept: Ints, graph: Any, h: float, rng: Any, **ways: Any) -> Any:
+        return partition(
+            kept,
+            graph,
+            self.n_clusters,
+            h=h,
+            embed=self.embed,
+            assign_labels=self.assign_labels,
+            eig_tol=self.eig_tol,
+            rng=rng,
+            **ways,
+        )
 
     def _level_set(self, X: Floats, rng: np.random.RandomState, workers: int) -> LevelSet:
         level = self.level
@@ -292,29 +382,37 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
             )
         return kept
 
-    def _tell_isolated(self, components: Ints, points: Floats, h: float) -> None:
+    def _tell_isolated(self, components: Ints, usual: Callable[[], float], h: float) -> None:
         if isinstance(self.h, str):
             return
         alone = int((np.bincount(components) == 1).sum())
-        if alone == 0 or len(points) == 1:
+        if alone == 0 or len(components) == 1:
             return
-        hint = f"An h of about {default_scale(points):.4g} joins most to their neighbours."
-        if alone == len(points):
+        hint = f"An h of about {usual():.4g} joins most to their neighbours."
+        if alone == len(components):
             raise ValueError(f"h={h:.4g} leaves all {alone} points without a neighbour. {hint}")
         warnings.warn(
-            f"h={h:.4g} leaves {alone} of {len(points)} points without a neighbour: each is a "
+            f"h={h:.4g} leaves {alone} of {len(components)} points without a neighbour: each is a "
             f"component of its own. {hint}",
             UserWarning,
             stacklevel=3,
         )
 
-    def _store(self, found: LevelSet, h: float, kernel: Any, points: Floats, result: Any) -> None:
+    def _store(
+        self, found: LevelSet, h: float, kernel: Any, kept: Ints, graph: Any, result: Any
+    ) -> None:
         self.density_, self.level_ = found.density, found.level
         self.bandwidth_, self.h_ = found.bandwidth, h
         self.eigenvalues_, self.n_clusters_ = result.values, result.n_clusters
         self._density_at, self._kernel = found.density_at, kernel
-        self._points, self._vectors, self._anchors = points, result.vectors, result.anchors
+        self._vectors, self._anchors = result.vectors, result.anchors
         self._point_labels = result.labels
+        self.n_components_graph_ = graph.n_components
+        order = np.argsort(kept)
+        self.core_sample_indices_ = kept[order]
+        self.embedding_ = result.features[order]
+        self.labels_ = np.full(len(found.density), -1, dtype=np.int64)
+        self.labels_[kept] = result.labels
 
     def eigenfunctions(self, X: Any) -> Floats:
         """Return the leading eigenvectors of the random walk, extended to any points.
@@ -331,12 +429,21 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
             clustered row is within h.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return self._extended(X)[0]
+        return self._extended(self._read_new(X))[0]
 
-    def _extended(self, X: Floats) -> tuple[Floats, np.ndarray]:
+    def _read_new(self, X: Any) -> Any:
+        """Return new points; or their distances to all rows of the fit."""
+        given = "csr" if self.metric == "precomputed" else False
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False, accept_sparse=given)
+        return stored_distances(X) if given else X
+
+    def _extended(self, X: Any) -> tuple[Floats, np.ndarray]:
         values = self.eigenvalues_[: self._vectors.shape[1]]
-        return extension(X, self._points, self._vectors, values, self.h_, self._kernel)
+        if self.metric == "precomputed":
+            near = within(X[:, self._kept], self.h_)
+        else:
+            near = cross_distances(X, self._points, self.h_)
+        return extension(near, self._vectors, values, self.h_, self._kernel)
 
     def predict(self, X: Any) -> Ints:
         """Return the cluster of new rows.
@@ -353,22 +460,26 @@ class LevelSetSpectralClustering(CallbackSupportMixin, ClusterMixin, SoundEstima
             row is within h, unless `assign_noise`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        labels = np.full(len(X), -1, dtype=np.int64)
-        for start in range(0, len(X), PREDICT_ROWS):
-            rows = np.arange(start, min(start + PREDICT_ROWS, len(X)))
+        X = self._read_new(X)
+        n = X.shape[0]
+        labels = np.full(n, -1, dtype=np.int64)
+        for start in range(0, n, PREDICT_ROWS):
+            rows = np.arange(start, min(start + PREDICT_ROWS, n))
             if not self.assign_noise:
                 rows = rows[self._density_at(X[rows]) >= self.level_]
             if len(rows):
                 labels[rows] = self._placed(X[rows])
         return labels
 
-    def _placed(self, X: Floats) -> Ints:
+    def _placed(self, X: Any) -> Ints:
         """Return clusters by the extension; where nothing is within h, -1 or the nearest row's."""
         vectors, reached = self._extended(X)
         labels = self._anchors.labels_of(features_of(vectors, self.embed))
         if self.assign_noise and not reached.all():
-            nearest = cKDTree(self._points).query(X[~reached])[1]
+            if self.metric == "precomputed":
+                nearest = nearest_of(X[~reached][:, self._kept])
+            else:
+                nearest = cKDTree(self._points).query(X[~reached])[1]
             labels[~reached] = self._point_labels[nearest]
         elif not reached.all():
             labels[~reached] = -1

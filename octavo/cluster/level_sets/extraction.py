@@ -86,11 +86,18 @@ def extract(
     """Return the rows at or above a level of their density; see `LevelSetSpectralClustering`."""
     check_points(X)
     values, density_at, width = densities_of(X, density, bandwidth, rng, workers)
+    return at_or_above(values, level, drop_fraction, density_at, width)
+
+
+def at_or_above(
+    values: Floats, level: Any, drop_fraction: float, density_at: Any, width: float
+) -> LevelSet:
+    """Return the rows whose density is at least the level."""
     t = level_of(values, level, drop_fraction)
     kept = np.flatnonzero(values >= t)  # J(n) of section 2.1
     if len(kept) == 0:
         raise ValueError(
-            f"All {len(X)} rows lie below level={t:.4g}: the largest density is "
+            f"All {len(values)} rows lie below level={t:.4g}: the largest density is "
             f"{values.max():.4g}. Lower level, or leave it None and set drop_fraction."
         )
     return LevelSet(values, t, kept, density_at, width)

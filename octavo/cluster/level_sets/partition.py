@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from octavo.cluster.level_sets.assignment import (
     Anchors,
-    component_distances,
     in_order_of_appearance,
     kmeans_anchors,
     linkage_anchors,
@@ -21,9 +21,8 @@ from octavo.cluster.level_sets.counting import (
     count_near_one,
     sizeable,
 )
-from octavo.cluster.level_sets.scales import LOOK_TOL, default_scale, neighbours_for
+from octavo.cluster.level_sets.scales import LOOK_TOL, neighbours_for
 from octavo.engine.estimators.arrays import Floats, Ints
-from octavo.engine.graphs.radius import cross_distances
 from octavo.engine.spectral.embedding import Embedding, NormalizedGraph, embed_graph, unit_rows
 
 LOOK = 10  # eigenvalues beyond the components that are looked at for more clusters
@@ -84,12 +83,13 @@ def stray_points(components: Ints, *, always: bool, n_clusters: Any) -> np.ndarr
 
 
 def partition(
-    points: Floats,
     rows: Ints,
     graph: NormalizedGraph,
     n_clusters: int | str,
     *,
     h: float,
+    gaps: Callable[[Ints, int], Floats],
+    usual: Callable[[], float],
     embed: str,
     assign_labels: str,
     eig_tol: float,
@@ -99,8 +99,10 @@ def partition(
 
     As many clusters as components: they are the components. Fewer: the nearest components are
     joined, as a larger h would join them, and a warning tells which. More: k-means or single
-    linkage of the leading eigenvectors.
+    linkage of the leading eigenvectors. `gaps` returns the least distances between components, and
+    `usual` the h that would be chosen.
     """
+    n = len(rows)
     n_components, components = graph.n_components, graph.components
     values = np.zeros(0)
     if isinstance(n_clusters, str):
@@ -110,15 +112,15 @@ def partition(
     if count <= n_components:  # the vectors are known
         groups = np.arange(n_components)
         if count < n_components:
-            groups = _joined(points, components, n_components, count, h)
+            groups = _joined(components, n_components, count, h, gaps, usual)
         labels = groups[components]
         volume = np.bincount(labels, graph.degrees)
-        vectors = np.zeros((len(points), count))
-        vectors[np.arange(len(points)), labels] = 1.0 / np.sqrt(volume[labels])
+        vectors = np.zeros((n, count))
+        vectors[np.arange(n), labels] = 1.0 / np.sqrt(volume[labels])
         if not len(values):
-            values = rough_look(graph, min(len(points), n_components + 1)).values
+            values = rough_look(graph, min(n, n_components + 1)).values
     else:
-        found = embed_graph(graph, min(len(points), count + 1))
+        found = embed_graph(graph, min(n, count + 1))
         values = np.concatenate([found.values, values[count + 1 :]])
         vectors = found.vectors[:, :count] / np.sqrt(graph.degrees)[:, None]  # V = D^(-1/2) U
     features = features_of(vectors, embed)
@@ -138,15 +140,26 @@ def partition(
     return SpectralPartition(labels, values, vectors, features, anchors, len(np.unique(labels)))
 
 
-def _joined(points: Floats, components: Ints, n: int, count: int, h: float) -> Ints:
+def _joined(
+    components: Ints,
+    n: int,
+    count: int,
+    h: float,
+    gaps: Callable[[Ints, int], Floats],
+    usual: Callable[[], float],
+) -> Ints:
     """Return a group for every component, the nearest joined."""
     if n > MOST_MERGED:
         raise ValueError(
             f"h={h:.4g} leaves {n} components for n_clusters={count}: it is too small. An h of "
-            f"about {default_scale(points):.4g} joins most points to their neighbours."
+            f"about {usual():.4g} joins most points to their neighbours."
         )
-    gaps = component_distances(points, components, np.arange(n))
-    groups, radius = merged_components(gaps, count)
+    groups, radius = merged_components(gaps(components, n), count)
+    if groups.max() >= count:
+        raise ValueError(
+            f"h={h:.4g} leaves {n} components for n_clusters={count}, and X holds no distances "
+            "between them: give more pairs, or ask for more clusters."
+        )
     warnings.warn(
         f"h={h:.4g} leaves {n} components for n_clusters={count}: the nearest were joined, as an "
         f"h just above {radius:.4g} joins them. Choose such an h, or n_clusters={n}.",
@@ -157,14 +170,15 @@ def _joined(points: Floats, components: Ints, n: int, count: int, h: float) -> I
 
 
 def extension(
-    new: Floats, points: Floats, vectors: Floats, values: Floats, h: float, kernel: Any
+    near: Any, vectors: Floats, values: Floats, h: float, kernel: Any
 ) -> tuple[Floats, np.ndarray]:
     """Return the eigenfunctions at new points, and which of them have a point within h.
+
+    `near` (m, n) holds the distances of new points to clustered ones that are within h.
 
     Proposition 1: g(x) = (1/λ) Σ_j q_h(x, X_j) V_j, with q_h(x, X_j) = k_h(X_j - x) / Σ_j k_h. At a
     point that was clustered this is its own row of V.
     """
-    near = cross_distances(new, points, h)
     near.data = kernel.of_distances(near.data / h)
     total = np.asarray(near.sum(axis=1)).ravel()
     reached = total > 0.0

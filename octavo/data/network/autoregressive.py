@@ -31,11 +31,12 @@ def make_autoregressive_graphs(
     n: int = 50,
     rank: int = 5,
     T: int = 10,
+    random_state: Any = None,
+    *,
     sigma: float = 0.5,
     density: float = 0.2,
     radius: float = 0.9,
     nonneg: bool = True,
-    random_state: Any = None,
 ) -> AutoregressiveGraphs:
     """Draw a series of graphs A_t = U_t Vᵀ with U_t = U_{t−1} K + N_t.
 
@@ -52,6 +53,8 @@ def make_autoregressive_graphs(
         Interests.
     T : int, default=10
         Snapshots; one more is the truth.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
     sigma : float, default=0.5
         Standard deviation of the noise before it is shrunk; 0 for none.
     density : float, default=0.2
@@ -60,8 +63,6 @@ def make_autoregressive_graphs(
         Spectral radius of K, below 1.
     nonneg : bool, default=True
         Whether negative noise is cut off, so that no weight is negative.
-    random_state : int, RandomState instance or None, default=None
-        Seed.
 
     Returns
     -------

@@ -27,8 +27,9 @@ def make_weakly_balanced(
     density: float,
     noise: float = 0.0,
     sampling: str = "uniform",
-    exponent: float = 2.5,
     random_state: Any = None,
+    *,
+    exponent: float = 2.5,
 ) -> WeaklyBalancedNetwork:
     """Draw links of a network in which groups like their own and dislike all others.
 
@@ -43,10 +44,10 @@ def make_weakly_balanced(
     sampling : {"uniform", "power_law"}, default="uniform"
         Every pair alike, or with a chance that grows with the expected degrees of its nodes, which
         follow a power law (Chung and Lu 2002).
-    exponent : float, default=2.5
-        Of the power law, above 2.
     random_state : int, RandomState instance or None, default=None
         Seed.
+    exponent : float, default=2.5
+        Of the power law, above 2.
 
     Returns
     -------

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from octavo.data.decomposition.near_separable import make_swimmer
 from octavo.decomposition.separable.anchor_factorization import fit_weights, residual_norm
 from octavo.decomposition.separable_lp.cutting import l1_weights
 from octavo.decomposition.separable_lp.programs import as_points
@@ -21,6 +22,7 @@ __all__ = [
     "cluster_diagonal",
     "hybrid_selection",
     "l1_fit_share",
+    "make_swimmer",
     "split_outliers",
 ]
 

@@ -11,13 +11,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from octavo.data.decomposition.slow_sources import (
+    make_colored_noise,
+    make_postnonlinear_mixture,
+    make_spiral_mixture,
+)
 from octavo.decomposition.slowness.episodes import stacked_rows
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.doubles import EPS
 from octavo.engine.spectral.expansions import box_of
 
-__all__ = ["SourceMatch", "source_match"]
+__all__ = [
+    "SourceMatch",
+    "make_colored_noise",
+    "make_postnonlinear_mixture",
+    "make_spiral_mixture",
+    "source_match",
+]
 
 
 class SourceMatch(NamedTuple):

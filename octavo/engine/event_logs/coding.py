@@ -78,6 +78,10 @@ class Coder:
         codes, found = _factorize(values)
         lookup = np.empty(len(found) + 1, dtype=np.int32)
         lookup[-1] = -1  # where a code is -1
+        if not self._known and set(map(type, found)) == {str} and "" not in found:
+            self._known = dict(zip(found, range(len(found))))  # the first chunk, as it is
+            self._chunks.append(codes.astype(np.int32))
+            return
         for k, value in enumerate(found):
             if _is_missing(value):
                 lookup[k] = -1
@@ -96,7 +100,9 @@ class Coder:
         rank = np.empty(len(values) + 1, dtype=np.int32)
         rank[order] = np.arange(len(values), dtype=np.int32)
         rank[-1] = -1
-        codes = np.concatenate(self._chunks) if self._chunks else np.empty(0, dtype=np.int32)
+        codes = self._chunks[0] if self._chunks else np.empty(0, dtype=np.int32)
+        if len(self._chunks) > 1:
+            codes = np.concatenate(self._chunks)
         return Coded(rank[codes], _object_array([values[k] for k in order]))
 
 
@@ -149,7 +155,11 @@ def code_integers(values: NDArray[np.int64]) -> Coded:
     except ImportError:
         found, codes = np.unique(values, return_inverse=True)
     else:  # by hashing, and a sort of what is distinct
-        codes, found = pd.factorize(values, sort=True)
+        codes, found = pd.factorize(values)
+        order = np.argsort(found)
+        rank = np.empty(len(found), dtype=np.int32)
+        rank[order] = np.arange(len(found), dtype=np.int32)
+        codes, found = rank[codes], found[order]
     return Coded(codes.ravel().astype(np.int32), np.asarray(found))
 
 

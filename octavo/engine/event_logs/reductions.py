@@ -86,15 +86,47 @@ def canonical_order(
     if (int(entity.max()) + 1) * span >= 2**62:
         keys: tuple[Any, ...] = (*codes, time, entity)
         return np.lexsort(keys)
-    packed = entity.astype(np.int64) * span + (time - time.min())
-    order = np.argsort(packed, kind="stable")
-    ordered = packed[order]
-    tied = np.zeros(len(order), dtype=bool)
-    tied[1:] = ordered[1:] == ordered[:-1]
-    tied[:-1] |= tied[1:]
+    # logs mostly arrive in the order of time: then counting the entities' rows sorts them
+    in_order, order = _by_entity(entity, np.asarray(time, dtype=np.int64), int(entity.max()) + 1)
+    if not in_order:
+        packed = entity.astype(np.int64) * span + (time - time.min())
+        order = np.argsort(packed, kind="stable")
+    tied = _ties(order, entity, time)
     rows = order[tied]
-    order[tied] = rows[np.lexsort((*(column[rows] for column in codes), packed[rows]))]
+    keys = (*(column[rows] for column in codes), time[rows], entity[rows])
+    order[tied] = rows[np.lexsort(keys)]
     return order
+
+
+@njit(**JIT)
+def _by_entity(entity, time, size):
+    """Return whether rows are in the order of time, and their order by entity if so."""
+    n = len(entity)
+    for i in range(1, n):
+        if time[i] < time[i - 1]:
+            return False, np.empty(0, np.int64)
+    place = np.zeros(size + 1, np.int64)
+    for i in range(n):
+        place[entity[i] + 1] += 1
+    for e in range(size):
+        place[e + 1] += place[e]
+    order = np.empty(n, np.int64)
+    for i in range(n):
+        order[place[entity[i]]] = i
+        place[entity[i]] += 1
+    return True, order
+
+
+@njit(**JIT)
+def _ties(order, entity, time):
+    """Return which places of the order share entity and second with a neighbour."""
+    n = len(order)
+    tied = np.zeros(n, np.bool_)
+    for i in range(1, n):
+        a, b = order[i - 1], order[i]
+        if entity[a] == entity[b] and time[a] == time[b]:
+            tied[i - 1] = tied[i] = True
+    return tied
 
 
 def segments(offsets: Ints, bins: Ints) -> tuple[Ints, Ints]:
@@ -337,44 +369,55 @@ def entropy_chao_shen(counts: NDArray[Any], offsets: Ints) -> Floats:
 
 
 @njit(**JIT)
-def _add(row, x):
-    """Add a number to (count, mean, max, sum, sum of squares, sum of squared deviations)."""
-    row[0] += 1.0
-    shift = x - row[1]
-    row[1] += shift / row[0]
-    row[5] += shift * (x - row[1])
-    if x > row[2]:
-        row[2] = x
-    row[3] += x
-    row[4] += x * x
+def _add(sums, x):
+    """Add a number to (count, first, max, sum, sum of squares, sum of squares about the first)."""
+    n, first, top, total, square, about = sums
+    if n == 0.0:
+        first = x
+    shift = x - first
+    return n + 1.0, first, max(top, x), total + x, square + x * x, about + shift * shift
+
+
+@njit(**JIT)
+def _statistics(sums, out):
+    """Write (count, mean, max, sum, sum of squares, standard deviation)."""
+    n, first, top, total, square, about = sums
+    if n > 0.0:
+        mean = total / n
+        away = mean - first
+        spread = np.sqrt(max(about / n - away * away, 0.0))
+        out[:] = np.array((n, mean, top, total, square, spread))
 
 
 @njit(**JIT)
 def _series(values, bins, offsets, n_bins):
     m = len(offsets) - 1
     out = np.zeros((m, 3, 6))
+    none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for e in range(m):
         begin, end = offsets[e], offsets[e + 1]
+        own, rises, falls = none, none, none  # in registers, not in memory
+        last, last_bin = 0.0, -1
         for i in range(begin, end):
-            v = values[i]
-            if v != 0:
-                _add(out[e, 0], v)
+            v, at = values[i] + 0.0, bins[i]
+            if v != 0.0:
+                own = _add(own, v)
             before = 0.0
-            if i > begin and bins[i - 1] == bins[i] - 1:
-                before = values[i - 1]
-            elif i > begin and values[i - 1] > 0:  # falls to zero in an empty bin
-                _add(out[e, 2], values[i - 1])
-            if bins[i] > 0:
+            if i > begin and last_bin == at - 1:
+                before = last
+            elif last > 0.0:  # falls to zero in an empty bin
+                falls = _add(falls, last)
+            if at > 0:
                 if v > before:
-                    _add(out[e, 1], v - before)
+                    rises = _add(rises, v - before)
                 elif v < before:
-                    _add(out[e, 2], before - v)
-        if end > begin and bins[end - 1] < n_bins[e] - 1 and values[end - 1] > 0:
-            _add(out[e, 2], values[end - 1])
-        for k in range(3):
-            if out[e, k, 0] > 0:
-                out[e, k, 1] = out[e, k, 3] / out[e, k, 0]
-                out[e, k, 5] = np.sqrt(out[e, k, 5] / out[e, k, 0])
+                    falls = _add(falls, before - v)
+            last, last_bin = v, at
+        if end > begin and last_bin < n_bins[e] - 1 and last > 0.0:
+            falls = _add(falls, last)
+        _statistics(own, out[e, 0])
+        _statistics(rises, out[e, 1])
+        _statistics(falls, out[e, 2])
     return out
 
 
@@ -489,3 +532,4 @@ def _warmup() -> None:
     entropy_plugin(groups.counts, groups.offsets)
     series_summary(np.ones(2), bins, offsets, np.array([2]))
     run_shares(offsets, bins, codes, 1)
+    canonical_order(codes, bins, [codes])

@@ -8,11 +8,13 @@ n), aggregation is exact. With refinement (Leiden) a cluster may be taken apart 
 next level are connected parts of clusters, not clusters.
 
 Two families of terms are compiled, in one kernel each and for one type: the kind is a number, so
-that a first call compiles once whatever the quality is.
+that a first call compiles once whatever the quality is. Any other term is a function of arrays
+(w, v, n), called once for each node that is looked at; the moves are the same.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -41,6 +43,9 @@ class Term(NamedTuple):
     first: float
     second: float
     third: float
+
+
+FreeTerm = Callable[[Floats, Floats, Floats], Floats]  # q(w, v, n) of arrays, not compiled
 
 
 class FlatGraph(NamedTuple):
@@ -348,8 +353,95 @@ def aggregated(graph: FlatGraph, labels: Indices, count: int) -> FlatGraph:
     )
 
 
-def _moved(graph: FlatGraph, labels: Indices, order: Indices, term: Term) -> int:
+def _toward(graph: FlatGraph, i: int, groups: Indices) -> tuple[Indices, Floats]:
+    """Return the groups that node i has links to, and the weights of these links."""
+    begin, end = graph.indptr[i], graph.indptr[i + 1]
+    linked, place = np.unique(groups[graph.indices[begin:end]], return_inverse=True)
+    weights: Any = np.bincount(place, graph.weights[begin:end], minlength=len(linked))
+    return linked, weights
+
+
+def _best_of(gains: Floats, sizes: Floats) -> int:
+    """Return the place of the largest gain above rounding, or -1."""
+    allowed = np.where(gains > _ROUNDING * sizes, gains, -np.inf)
+    return int(np.argmax(allowed)) if allowed.size and allowed.max() > 0.0 else -1
+
+
+def _moved_freely(graph: FlatGraph, labels: Indices, order: Indices, term: FreeTerm) -> int:
+    """Do as `_move` for a term that is not compiled."""
+    sums = np.array(cluster_sums(graph, labels))  # w, v, n of each cluster
+    members = np.bincount(labels, minlength=len(labels))
+    q = np.zeros(len(labels))
+    q[members > 0] = term(*sums[:, members > 0])
+    free = np.flatnonzero(members == 0).tolist()
+    queue, waiting, moves = deque(order.tolist()), np.ones(len(labels), dtype=bool), 0
+    while queue:
+        i = queue.popleft()
+        waiting[i] = False
+        old = labels[i]
+        linked, toward = _toward(graph, i, labels)
+        own = np.array([graph.loops[i], graph.volumes[i], graph.sizes[i]])
+        within = toward[linked == old].sum()
+        others, toward = linked[linked != old], toward[linked != old]
+        alone = members[old] == 1
+        rest = np.zeros(3) if alone else sums[:, old] - own - [2.0 * within, 0.0, 0.0]
+        joined = sums[:, others] + own[:, None]
+        joined[0] += 2.0 * toward
+        values = term(*np.column_stack([joined, own, own if alone else rest]))
+        left = 0.0 if alone else values[-1]
+        before = np.append(q[others], 0.0)
+        gains = values[:-1] - before + left - q[old]
+        scale = np.abs(values[:-1]) + np.abs(before) + abs(left) + abs(q[old])
+        if alone:
+            gains[-1] = 0.0
+        best = _best_of(gains, scale)
+        if best < 0:
+            continue
+        moves += 1
+        target = others[best] if best < len(others) else free.pop()
+        sums[:, old], q[old] = rest, left
+        sums[:, target] = joined[:, best] if best < len(others) else own
+        q[target] = values[best]
+        members[old] -= 1
+        members[target] += 1
+        labels[i] = target
+        if alone:
+            free.append(old)
+        for j in graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist():
+            if labels[j] != target and not waiting[j]:
+                waiting[j] = True
+                queue.append(j)
+    return moves
+
+
+def _parts_freely(graph: FlatGraph, labels: Indices, order: Indices, term: FreeTerm) -> Indices:
+    """Do as `_refine` for a term that is not compiled."""
+    parts, single = np.arange(len(labels), dtype=np.int32), np.ones(len(labels), dtype=bool)
+    sums = np.array([graph.loops, graph.volumes, graph.sizes])
+    q = np.array(term(*sums), dtype=np.float64)
+    for i in order.tolist():
+        if not single[i]:
+            continue
+        linked, toward = _toward(graph, i, np.where(labels == labels[i], parts, -1))
+        linked, toward = linked[linked >= 0], toward[linked >= 0]
+        if not linked.size:
+            continue
+        joined = sums[:, linked] + sums[:, i : i + 1]
+        joined[0] += 2.0 * toward
+        values = term(*joined)
+        gains = values - q[linked] - q[i]
+        best = _best_of(gains, np.abs(values) + np.abs(q[linked]) + abs(q[i]))
+        if best >= 0:
+            target = linked[best]
+            sums[:, target], q[target] = joined[:, best], values[best]
+            parts[i], single[target] = target, False
+    return parts
+
+
+def _moved(graph: FlatGraph, labels: Indices, order: Indices, term: Term | FreeTerm) -> int:
     """Move nodes in place from labels, in that order at first; return the number of moves."""
+    if not isinstance(term, Term):
+        return _moved_freely(graph, labels, order, term)
     n = len(labels)
     floats, wholes = np.zeros((2, n)), np.zeros((3, n), dtype=np.int32)
     waiting = np.ones(n, dtype=np.bool_)
@@ -357,8 +449,10 @@ def _moved(graph: FlatGraph, labels: Indices, order: Indices, term: Term) -> int
     return int(_move(*graph, labels, order.copy(), *term, *sums, *floats, *wholes, waiting))
 
 
-def _parts(graph: FlatGraph, labels: Indices, order: Indices, term: Term) -> Indices:
+def _parts(graph: FlatGraph, labels: Indices, order: Indices, term: Term | FreeTerm) -> Indices:
     """Return connected parts of clusters."""
+    if not isinstance(term, Term):
+        return _parts_freely(graph, labels, order, term)
     n = len(labels)
     parts = np.arange(n, dtype=np.int32)
     _refine(
@@ -368,7 +462,7 @@ def _parts(graph: FlatGraph, labels: Indices, order: Indices, term: Term) -> Ind
     return parts
 
 
-def quality_of(graph: FlatGraph, labels: Indices, term: Term) -> float:
+def quality_of(graph: FlatGraph, labels: Indices, term: Term | FreeTerm) -> float:
     """Return Σ_c q(w_c, v_c, n_c).
 
     Parameters
@@ -376,7 +470,7 @@ def quality_of(graph: FlatGraph, labels: Indices, term: Term) -> float:
     graph : FlatGraph
     labels : ndarray of shape (n,)
         Whole numbers from 0 to n - 1.
-    term : Term
+    term : Term or callable
 
     Returns
     -------
@@ -388,7 +482,11 @@ def quality_of(graph: FlatGraph, labels: Indices, term: Term) -> float:
 
 
 def _one_pass(
-    graph: FlatGraph, labels: Indices, term: Term, rng: np.random.Generator, refine: bool
+    graph: FlatGraph,
+    labels: Indices,
+    term: Term | FreeTerm,
+    rng: np.random.Generator,
+    refine: bool,
 ) -> tuple[Indices, list[Indices]]:
     """Move, refine and aggregate until nothing moves; return labels of nodes, and of each level."""
     n = len(labels)
@@ -414,7 +512,7 @@ def _one_pass(
         place, labels = parts[place], coarse
 
 
-def _split_apart(graph: FlatGraph, labels: Indices, term: Term) -> Indices:
+def _split_apart(graph: FlatGraph, labels: Indices, term: Term | FreeTerm) -> Indices:
     """Return labels in which clusters of several components are split where that loses nothing."""
     n = len(labels)
     rows = np.repeat(np.arange(n), np.diff(graph.indptr))
@@ -435,12 +533,12 @@ def _split_apart(graph: FlatGraph, labels: Indices, term: Term) -> Indices:
     return np.unique(split[parts], return_inverse=True)[1].astype(np.int32)
 
 
-def cluster_terms(term: Term, w: Floats, v: Floats, n: Floats) -> Floats:
+def cluster_terms(term: Term | FreeTerm, w: Floats, v: Floats, n: Floats) -> Floats:
     """Return q(w, v, n), number by number.
 
     Parameters
     ----------
-    term : Term
+    term : Term or callable
     w, v, n : ndarray
         Weights within, volumes and numbers of nodes.
 
@@ -448,6 +546,8 @@ def cluster_terms(term: Term, w: Floats, v: Floats, n: Floats) -> Floats:
     -------
     terms : ndarray
     """
+    if not isinstance(term, Term):
+        return term(w, v, n)
     if term.kind == QUADRATIC:
         return term.first * w - np.square(term.second * v) - term.third * np.square(n)
     d = np.asarray(term.first + term.second * v, dtype=np.float64)
@@ -457,7 +557,7 @@ def cluster_terms(term: Term, w: Floats, v: Floats, n: Floats) -> Floats:
 
 def move_locally(
     graph: FlatGraph,
-    term: Term,
+    term: Term | FreeTerm,
     *,
     refine: bool = True,
     start: Indices | None = None,
@@ -470,8 +570,9 @@ def move_locally(
     ----------
     graph : FlatGraph
         What is clustered.
-    term : Term
-        The cluster term of the quality that is made large.
+    term : Term or callable
+        The cluster term of the quality that is made large; a function is called with arrays w, v
+        and n and returns as many terms.
     refine : bool, default=True
         Whether clusters are taken apart between levels, and passes repeated until none gains
         (Leiden); else one pass of levels is made (Louvain).

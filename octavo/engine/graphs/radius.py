@@ -72,7 +72,7 @@ def mean_neighbours(X: Floats, radius: float, asking: Ints) -> float:
     """
     if X.shape[1] <= TREE_DIMENSIONS:
         return float(np.mean(cKDTree(X).query_ball_point(X[asking], radius, return_length=True)))
-    total = sum(int((block <= radius**2).sum()) for _, block in _square_blocks(X[asking], X))
+    total = sum(int((block <= radius**2).sum()) for _, block in square_blocks(X[asking], X))
     return total / len(asking)
 
 
@@ -128,7 +128,7 @@ def cross_distances(X: Floats, Y: Floats, radius: float) -> sp.csr_array:
         row, column, length = found["i"], found["j"], found["v"]
     else:
         rows, columns, lengths = [], [], []
-        for start, block in _square_blocks(X, Y):
+        for start, block in square_blocks(X, Y):
             i, j = np.nonzero(block <= radius**2)
             gaps = X[start + i] - Y[j]
             rows.append(start + i)
@@ -140,8 +140,18 @@ def cross_distances(X: Floats, Y: Floats, radius: float) -> sp.csr_array:
     return sp.csr_array((length[order], column[order], indptr), shape=shape)
 
 
-def _square_blocks(X: Floats, Y: Floats) -> Iterator[tuple[int, Floats]]:
-    """Yield the first row of a block of X and its squared distances to Y."""
+def square_blocks(X: Floats, Y: Floats) -> Iterator[tuple[int, Floats]]:
+    """Yield the first row of a block of X and its squared distances to Y, off by rounding.
+
+    Parameters
+    ----------
+    X, Y : ndarray of shape (n, d), (m, d)
+
+    Yields
+    ------
+    start : int
+    block : ndarray of shape (rows, m)
+    """
     center = Y.mean(axis=0)
     X, Y = X - center, Y - center
     squares = np.einsum("md,md->m", Y, Y)
@@ -159,11 +169,18 @@ def _pairs_by_blocks(X: Floats, radius: float) -> Ints:
     # products are off by rounding of the squared lengths: a little more is looked at
     spread = float(np.abs(X - X.mean(axis=0)).max()) ** 2 * X.shape[1]
     limit = radius**2 + 1e-13 * spread
+    center = X.mean(axis=0)
+    squares = np.einsum("nd,nd->n", X - center, X - center)
+    at_once = max(1, _BLOCK // len(X))
     found = []
-    for start, block in _square_blocks(X, X):
+    for start in range(0, len(X), at_once):  # each pair once: rows before the block are done
+        rows = X[start : start + at_once] - center
+        block = rows @ (-2.0 * (X[start:] - center).T)
+        block += squares[start:]
+        block += squares[start : start + at_once, None]
         i, j = np.nonzero(block <= limit)
-        i += start
-        i, j = i[i < j], j[i < j]
+        upper = i < j
+        i, j = start + i[upper], start + j[upper]
         gaps = X[i] - X[j]
         near = np.einsum("nd,nd->n", gaps, gaps) <= radius**2
         found.append(np.column_stack([i[near], j[near]]))

@@ -247,11 +247,26 @@ def settle_gamma(gamma: Gamma, X: Any) -> float:
     return settled
 
 
-def row_chunks(n_rows: int, n_columns: int, *, megabytes: float = 64.0) -> Iterator[slice]:
+HOST_MEGABYTES, DEVICE_MEGABYTES = 64.0, 1024.0
+
+
+def row_chunks(
+    n_rows: int, n_columns: int, *, megabytes: float = HOST_MEGABYTES
+) -> Iterator[slice]:
     """Cut the rows so that a float64 block of `n_columns` takes at most that many megabytes."""
     step = max(1, int(megabytes * 2**20 / (8 * max(1, n_columns))))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
+
+
+def block_megabytes(X: Any) -> float:
+    """Return how large a block of rows should be where X lives.
+
+    On the host it should not crowd out what else is in memory; an accelerator wants work for
+    milliseconds between two launches.
+    """
+    on_host = sp.issparse(X) or namespace_of(X).is_numpy
+    return HOST_MEGABYTES if on_host else DEVICE_MEGABYTES
 
 
 class GramColumns:

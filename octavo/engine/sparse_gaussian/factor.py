@@ -1,9 +1,10 @@
 """The Cholesky factor of a precision matrix, whatever its shape, behind one interface.
 
 `analyze_precision(Q)` looks at the pattern once and picks the storage: a narrow band (LAPACK), a
-matrix that is dense or would fill up (LAPACK), or supernodes (`supernodes.py`). The layout that it
-returns factors any values on that pattern, `layout.factor(data)`, which is what Newton's method, EP
-and variational steps repeat. A factor gives `solve`, `root_solve` (for draws), `log_det` and
+band with a few full rows, such as a series with a mean or slopes (LAPACK), a matrix that is dense
+or would fill up (LAPACK), or supernodes (`supernodes.py`). The layout that it returns factors any
+values on that pattern, `layout.factor(data)`, which is what Newton's method, EP and variational
+steps repeat. A factor gives `solve`, `root_solve` (for draws), `log_det` and
 `inverse_values`: the inverse on the pattern of the factor, flat; `layout.places(i, j)` says
 where entry (i, j) stands in it.
 """
@@ -35,6 +36,7 @@ from octavo.engine.sparse_gaussian.supernodes import (
 )
 
 BAND_LIMIT = 16  # bandwidth up to which the banded routines win over supernodes
+BORDER_LIMIT = 8  # full rows up to which a band with a border does
 # Rows up to which a dense factor costs less than looking for zeros; and up to which it takes
 # milliseconds, so that nobody waits for kernels to compile.
 TINY, DENSE_LIMIT = 64, 400
@@ -270,6 +272,131 @@ class BandedLayout:
         return (column + offset)[kept], column[kept], np.flatnonzero(kept)
 
 
+# --- a band with a border ---------------------------------------------------------------------
+
+
+class BorderedFactor:
+    """The factor [[L, 0], [G, R]] of a band that is followed by a few full rows."""
+
+    def __init__(self, layout: BorderedLayout, band: BandedFactor, G: Floats, R: Floats) -> None:
+        self.layout, self.band, self.G, self.R = layout, band, G, R
+        self.log_det = band.log_det + 2.0 * float(np.log(np.diag(R)).sum())
+
+    def _band_solve(self, right: Floats, trans: str) -> Floats:
+        solution, _ = lapack.dtbtrs(self.band.band, right, uplo="L", trans=trans)
+        return np.asarray(solution)
+
+    def _backward(self, top: Floats, bottom: Floats) -> Floats:
+        low = solve_triangular(self.R, bottom, lower=True, trans="T")
+        out = np.empty((self.layout.n, top.shape[1]))
+        out[self.layout.inner] = self._band_solve(top - self.G.T @ low, "T")
+        out[self.layout.border] = low
+        return out
+
+    def solve(self, right: Floats) -> Floats:
+        matrix = np.asarray(right, dtype=np.float64).reshape(self.layout.n, -1)
+        top = self._band_solve(matrix[self.layout.inner], "N")
+        bottom = matrix[self.layout.border] - self.G @ top
+        bottom = solve_triangular(self.R, bottom, lower=True)
+        return self._backward(top, bottom).reshape(np.shape(right))
+
+    def root_solve(self, right: Floats) -> Floats:
+        matrix = np.asarray(right, dtype=np.float64).reshape(self.layout.n, -1)
+        out = self._backward(matrix[self.layout.inner], matrix[self.layout.border])
+        return out.reshape(np.shape(right))
+
+    def pivots(self) -> Floats:
+        out = np.empty(self.layout.n)
+        out[self.layout.inner] = self.band.pivots()
+        out[self.layout.border] = np.diag(self.R) ** 2
+        return out
+
+    def inverse_values(self) -> Floats:
+        # With H = B^-1 C': V_22 = S^-1, V_12 = -H V_22 and V_11 = B^-1 + H V_22 H'.
+        H = self._band_solve(self.G.T, "T")
+        root = solve_triangular(self.R, H.T, lower=True)
+        corner, _ = lapack.dpotri(self.R, lower=1)
+        corner = np.tril(corner) + np.tril(corner, -1).T
+        m = H.shape[0]
+        inside = self.band.inverse_values().reshape(-1, m)
+        for offset in range(inside.shape[0]):
+            inside[offset, : m - offset] += np.einsum(
+                "ij,ij->j", root[:, offset:], root[:, : m - offset]
+            )
+        rows = np.concatenate([-(H @ corner).T, corner], axis=1)
+        return np.concatenate([inside.ravel(), rows.ravel()])
+
+
+class BorderedLayout:
+    """A band in the order as given, with the rows of the border taken out and put last."""
+
+    def __init__(self, Q: sp.csr_array, border: Ints, width: int) -> None:
+        self.n = n = Q.shape[0]
+        self.border = border
+        self.inner = np.setdiff1d(np.arange(n), border)
+        m, k = self.inner.size, border.size
+        self._where = np.empty(n, dtype=np.int64)
+        self._where[self.inner], self._where[border] = np.arange(m), m + np.arange(k)
+        inside = sp.csr_array(Q[self.inner][:, self.inner])
+        self._band = BandedLayout(inside, max(min(width, m - 1), 0))
+        self._n_band = self._band.n_stored
+        self.n_stored = self._n_band + k * n
+        coo = Q.tocoo()
+        row, column = self._where[coo.row], self._where[coo.col]
+        self._inside = np.flatnonzero((row < m) & (column < m))
+        self._rows = np.flatnonzero(row >= m)
+        self._rows_target = (row[self._rows] - m) * n + column[self._rows]
+        every = np.arange(n)
+        self.diagonal = self.places(every, every)
+
+    def factor(self, data: Floats) -> BorderedFactor:
+        n, m = self.n, self.inner.size
+        try:
+            # Rows and columns keep their order, so that what is left of the data does too.
+            band = self._band.factor(data[self._inside])
+        except NotPositiveDefinite as error:
+            raise NotPositiveDefinite(int(self.inner[error.row])) from None
+        rows = np.zeros((n - m) * n)
+        rows[self._rows_target] = data[self._rows]
+        rows = rows.reshape(n - m, n)
+        G = np.asarray(lapack.dtbtrs(band.band, rows[:, :m].T, uplo="L", trans="N")[0]).T
+        R, failed = lapack.dpotrf(rows[:, m:] - G @ G.T, lower=1, clean=1)
+        if failed > 0 or not np.isfinite(R).all():
+            raise NotPositiveDefinite(int(self.border[max(int(failed) - 1, 0)]))
+        return BorderedFactor(self, band, G, R)
+
+    def places(self, row: Ints, column: Ints) -> Ints:
+        i, j = self._where[np.asarray(row)], self._where[np.asarray(column)]
+        high, low, m = np.maximum(i, j), np.minimum(i, j), self.inner.size
+        inside = self._band.places(np.minimum(high, m - 1), np.minimum(low, m - 1))
+        return np.where(high < m, inside, self._n_band + (high - m) * self.n + low)
+
+    def entries(self) -> tuple[Ints, Ints, Ints]:
+        row, column, place = self._band.entries()
+        m, n = self.inner.size, self.n
+        order = np.concatenate([self.inner, self.border])
+        high, low = np.divmod(np.arange((n - m) * n), n)
+        kept = low <= high + m
+        return (
+            np.concatenate([self.inner[row], order[high[kept] + m]]),
+            np.concatenate([self.inner[column], order[low[kept]]]),
+            np.concatenate([place, self._n_band + np.flatnonzero(kept)]),
+        )
+
+
+def find_border(Q: sp.csr_array) -> tuple[Ints, int] | None:
+    """Return the few full rows without which a pattern is a narrow band, and its width."""
+    counts = np.diff(Q.indptr)
+    border = np.flatnonzero(counts > 2 * BAND_LIMIT + 1 + BORDER_LIMIT)
+    if not 0 < border.size <= BORDER_LIMIT or border.size >= Q.shape[0]:
+        return None
+    where = np.cumsum(~np.isin(np.arange(Q.shape[0]), border)) - 1
+    coo = Q.tocoo()
+    kept = ~(np.isin(coo.row, border) | np.isin(coo.col, border))
+    width = int(abs(where[coo.row[kept]] - where[coo.col[kept]]).max(initial=0))
+    return (border, width) if width <= BAND_LIMIT else None
+
+
 # --- dense ------------------------------------------------------------------------------------
 
 
@@ -362,7 +489,8 @@ def entry_places(pattern: sp.csr_array, row: Ints, column: Ints) -> Ints:
 
 
 def analyze_precision(Q: sp.csr_array, order: Ints | None = None) -> Any:
-    """Return the layout for a canonical pattern: a band, a dense square, or supernodes.
+    """Return the layout for a canonical pattern: a band, with or without a border of full rows, a
+    dense square, or supernodes.
 
     Parameters
     ----------
@@ -380,6 +508,8 @@ def analyze_precision(Q: sp.csr_array, order: Ints | None = None) -> Any:
         return BandedLayout(Q, width)
     if (n <= DENSE_LIMIT or Q.nnz > 0.5 * n * n) and order is None:
         return DenseLayout(Q)
+    if order is None and (found := find_border(Q)) is not None:
+        return BorderedLayout(Q, *found)
     return SupernodalLayout(Q, order)
 
 

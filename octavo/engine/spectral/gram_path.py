@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.kernels.gram import row_chunks
@@ -114,28 +115,58 @@ def eta_at(steps: Steps, t: int) -> float:
     return float(steps) * t if np.ndim(steps) == 0 else float(np.sum(np.asarray(steps)[:t]))
 
 
+def overshoots(reach: Floats) -> NDArray[np.bool_]:
+    """Return where a step goes beyond the minimum of its coordinate: αλ clearly above 1."""
+    return reach > 1.0 + 1e-9
+
+
+def log_factor(reach: Floats) -> Floats:
+    """Return log|1 - αλ|; a number far below -745 stands for log 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        short = np.log1p(-np.minimum(reach, 1.0))
+        far = overshoots(reach)
+        one = np.where(far, np.log(np.where(far, reach - 1.0, 1.0)), short)
+    return np.maximum(one, _LOG_OF_ZERO)
+
+
 def log_residual(values: Floats, steps: Steps, t: int) -> Floats:
-    """Return log S_t = Σ_{s<t} log(1 - α_s λ); a number far below -745 stands for log 0."""
-    with np.errstate(divide="ignore"):
-        if np.ndim(steps) == 0:
-            one = np.log1p(-np.minimum(float(steps) * values, 1.0))
-            return t * np.maximum(one, _LOG_OF_ZERO)
-        total = np.zeros_like(values)
-        sizes, counts = np.unique(np.asarray(steps)[:t], return_counts=True)  # order is no matter
-        for chunk in row_chunks(len(sizes), len(values), megabytes=16.0):
-            one = np.log1p(-np.minimum(sizes[chunk, None] * values, 1.0))
-            total += counts[chunk] @ np.maximum(one, _LOG_OF_ZERO)
+    """Return log|S_t| = Σ_{s<t} log|1 - α_s λ|; a number far below -745 stands for log 0."""
+    if np.ndim(steps) == 0:
+        return t * log_factor(float(steps) * values)
+    total = np.zeros_like(values)
+    sizes, counts = np.unique(np.asarray(steps)[:t], return_counts=True)  # order is no matter
+    for chunk in row_chunks(len(sizes), len(values), megabytes=16.0):
+        total += counts[chunk] @ log_factor(sizes[chunk, None] * values)
     return total
+
+
+def turns(values: Floats, steps: Steps, t: int) -> Floats:
+    """Return the sign of S_t: it changes with each step that overshoots, αλ > 1."""
+    top = float(values.max()) if len(values) else 0.0
+    if not np.any(overshoots(np.asarray(steps) * top)):
+        return np.ones_like(values)
+    if np.ndim(steps) == 0:
+        count = t * overshoots(float(steps) * values)
+    else:
+        count = np.zeros(len(values), dtype=np.int64)
+        for step in np.asarray(steps)[:t]:
+            count += overshoots(step * values)
+    return np.asarray(1.0 - 2.0 * (count % 2), dtype=np.float64)
 
 
 def residual_factors(values: Floats, steps: Steps, t: int) -> Floats:
     """Return S_t, what is left of every coordinate of y after t steps."""
-    return np.exp(log_residual(values, steps, t))
+    return turns(values, steps, t) * np.exp(log_residual(values, steps, t))
+
+
+def one_less(logs: Floats, signs: Floats) -> Floats:
+    """Return 1 - S to full relative precision, from log|S| and the sign of S."""
+    return np.where(signs > 0.0, -np.expm1(logs), 1.0 + np.exp(logs))
 
 
 def fitted_factors(values: Floats, steps: Steps, t: int) -> Floats:
     """Return 1 - S_t to full relative precision."""
-    return -np.expm1(log_residual(values, steps, t))
+    return one_less(log_residual(values, steps, t), turns(values, steps, t))
 
 
 def coefficient_factors(values: Floats, steps: Steps, t: int) -> Floats:
@@ -156,14 +187,22 @@ def decayed_sums(
     if np.ndim(steps) == 0:
         side = max(1, int(np.sqrt(n_steps + 1)))
         log_one = power * log_residual(values, steps, 1)
-        near = np.exp(np.arange(side)[:, None] * log_one)
-        far = np.exp(np.arange(0, n_steps + 1, side)[:, None] * log_one)
+        sign = turns(values, steps, 1) ** power
+        times, strides = np.arange(side)[:, None], np.arange(0, n_steps + 1, side)[:, None]
+        near = np.exp(times * log_one)
+        far = np.exp(strides * log_one)
+        if (sign < 0.0).any():
+            near *= sign ** (times % 2)
+            far *= sign ** (strides % 2)
         return ((far * weights) @ near.T).ravel()[: n_steps + 1]
     sums = np.empty(n_steps + 1)
     left = np.array(weights, dtype=np.float64)
     sums[0] = left.sum()
     for t, step in enumerate(np.asarray(steps)[:n_steps]):
-        left = left * np.maximum(1.0 - step * values, 0.0) ** power
+        reach = step * values
+        left = (
+            left * np.where(overshoots(reach), 1.0 - reach, np.maximum(1.0 - reach, 0.0)) ** power
+        )
         sums[t + 1] = left.sum()
     return sums
 
@@ -174,19 +213,22 @@ def fitted_squares(values: Floats, steps: Steps, n_steps: int) -> Floats:
     sizes = np.broadcast_to(np.asarray(steps, dtype=np.float64), (n_steps,) if np.ndim(steps) == 0
                             else np.shape(steps))[:n_steps]  # fmt: skip
     sums[0] = 0.0
-    with np.errstate(divide="ignore"):
-        for times in row_chunks(n_steps, len(values), megabytes=16.0):
-            one = np.log1p(-np.minimum(sizes[times, None] * values, 1.0))
-            logs = reached + np.cumsum(np.maximum(one, _LOG_OF_ZERO), axis=0)
-            sums[1:][times] = (np.expm1(logs) ** 2).sum(axis=1)
-            reached = logs[-1]
+    turned = np.ones_like(values)
+    for times in row_chunks(n_steps, len(values), megabytes=16.0):
+        reach = sizes[times, None] * values
+        logs = reached + np.cumsum(log_factor(reach), axis=0)
+        signs = turned * np.cumprod(np.where(overshoots(reach), -1.0, 1.0), axis=0)
+        sums[1:][times] = (one_less(logs, signs) ** 2).sum(axis=1)
+        reached, turned = logs[-1], signs[-1]
     return sums
 
 
 def factor_rows(values: Floats, steps: Steps, times: Any) -> Floats:
     """Return (1 - S_t)/λ with a row for each of the increasing times."""
     if np.ndim(steps) == 0:
-        rows = -np.expm1(np.asarray(times)[:, None] * log_residual(values, steps, 1))
+        count = np.asarray(times)[:, None]
+        signs = turns(values, steps, 1) ** (count % 2)
+        rows = one_less(count * log_residual(values, steps, 1), signs)
         etas = float(steps) * np.asarray(times, dtype=np.float64)[:, None]
         positive = values * etas > 1e-300
         return np.where(positive, rows / np.where(values > 0.0, values, 1.0), etas)

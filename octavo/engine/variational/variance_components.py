@@ -24,7 +24,8 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 class VarianceComponent(NamedTuple):
     """The posterior of a covariance matrix: ``df`` and ``scale`` of q(S), ``rate`` of each q(a_j).
 
-    ``n_vectors`` is K, ``spread`` the prior's scale of standard deviations, ``nu`` its degrees.
+    ``n_vectors`` is K, ``spread`` the prior's scale of standard deviations, ``nu`` its degrees. A
+    component that is ``held`` is a number and not a posterior: S = ``scale`` / ``df``.
     """
 
     df: float
@@ -33,6 +34,7 @@ class VarianceComponent(NamedTuple):
     n_vectors: float
     spread: float
     nu: float
+    held: bool = False
 
     @property
     def size(self) -> int:
@@ -70,6 +72,18 @@ def new_component(n_vectors: float, size: int, spread: float, start: float) -> V
     return VarianceComponent(df, df * start * np.eye(size), rate, n_vectors, spread, nu)
 
 
+def held_at(component: VarianceComponent, variance: float) -> VarianceComponent:
+    """Return a component of one variance that stays at a number."""
+    return component._replace(df=1.0, scale=np.array([[float(variance)]]), held=True)
+
+
+def log_half_cauchy(variance: Floats, spread: float) -> Floats:
+    """Return ln p(S) for one variance, a integrated out: its root is Half-Cauchy(spread)."""
+    return np.asarray(
+        -np.log(np.pi * spread) - 0.5 * np.log(variance) - np.log1p(variance / spread**2)
+    )
+
+
 def updated(component: VarianceComponent, second_moment: Floats) -> VarianceComponent:
     """Return the component after its own two updates.
 
@@ -86,6 +100,8 @@ def updated(component: VarianceComponent, second_moment: Floats) -> VarianceComp
         With the best q(S) for the old q(a), and then the best q(a).
     """
     c = component
+    if c.held:
+        return c
     prior = 2.0 * c.nu * np.diag(c.inverse_auxiliary)
     moved = c._replace(scale=prior + 0.5 * (second_moment + second_moment.T))
     # For q = 1: mu_q(1/a) <- 1 / (mu_q(1/sigma^2) + A^-2), Algorithm 1's last line.
@@ -126,9 +142,15 @@ def bound_terms(component: VarianceComponent, second_moment: Floats) -> float:
     Returns
     -------
     bound : float
-        Right after an update and at any other time; u's own entropy is not in it.
+        Right after an update and at any other time; u's own entropy is not in it. Where S is held,
+        what u given S adds.
     """
     c, q = component, component.size
+    if c.held:
+        log_det = float(np.linalg.slogdet(c.scale / c.df)[1])
+        return float(
+            -0.5 * c.n_vectors * (q * LOG_2PI + log_det) - 0.5 * np.sum(c.precision * second_moment)
+        )
     df0 = c.nu + q - 1.0
     log_det_scale = float(np.linalg.slogdet(c.scale)[1])
     log_det = (  # E ln|S|

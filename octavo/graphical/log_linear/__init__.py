@@ -1,1 +1,1 @@
-"""Log-linear Markov networks over categories, learned by trees, l1 regressions and search."""
+"""Log-linear Markov networks over categories: features, weights, and what a network answers."""

@@ -16,7 +16,7 @@ from octavo.engine.estimators.doubles import check_squares
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
-from octavo.engine.kernels.gram import check_gram, resolve_kernel, row_chunks
+from octavo.engine.kernels.gram import block_megabytes, check_gram, resolve_kernel, row_chunks
 from octavo.engine.kernels.namespaces import (
     check_same_namespace,
     namespace_of,
@@ -164,7 +164,11 @@ class StoppedKernelMachine(MultiOutputMixin, RegressorMixin, SoundEstimator):
         return ridge_variance(spectrum.values, z, n=spectrum.n, rest=rest)
 
     def _check_definite(self, spectrum: Spectrum) -> None:
-        if spectrum.lowest < -1e-8 * max(float(spectrum.values[0]), 0.0) - 1e-300:
+        rounding = 1e-8
+        if spectrum.vectors is not None:  # eigenvalues are wrong by units in the last place
+            xp = namespace_of(spectrum.vectors).xp
+            rounding = max(rounding, 64.0 * float(xp.finfo(spectrum.vectors.dtype).eps))
+        if spectrum.lowest < -rounding * max(float(spectrum.values[0]), 0.0) - 1e-300:
             warnings.warn(
                 f"The kernel matrix is indefinite: the smallest eigenvalue of Gram/n is "
                 f"{spectrum.lowest:.3g}. Its negative part is left out.",
@@ -205,7 +209,7 @@ class StoppedKernelMachine(MultiOutputMixin, RegressorMixin, SoundEstimator):
         X = self._validated(X, reset=False)
         xp = namespace_of(X).xp if not sp.issparse(X) else np
         parts = []
-        for rows in row_chunks(X.shape[0], self._n_rows):
+        for rows in row_chunks(X.shape[0], self._n_rows, megabytes=block_megabytes(X)):
             block = self._against(X[rows] if sp.issparse(X) else X[rows, :])
             if sp.issparse(block):
                 block = block.toarray()

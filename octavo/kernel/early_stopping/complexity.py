@@ -72,12 +72,14 @@ def check_constant(constant: Any, theory: float = THEORY) -> float:
     return check_positive(constant, "constant")
 
 
-def check_steps(steps: Any, top: float) -> float | Floats:
-    """Return valid step sizes: 0 < α <= min(1, 1/λ₁), never increasing."""
+def check_steps(steps: Any, top: float, *, unsafe: bool = False) -> float | Floats:
+    """Return valid step sizes: 0 < α <= min(1, 1/λ₁), never increasing.
+
+    With `unsafe` they may be anything below 2/λ₁, where descent still converges.
+    """
     array = real_array(steps, "steps")
     if array.ndim > 1 or not array.size:
         raise ValueError(f"steps must be a number or a sequence of them, got shape {array.shape}.")
-    limit = 1.0 if top <= 1.0 else 1.0 / top
     if not array.min() > 0.0:
         raise ValueError(f"steps must be positive; the smallest is {array.min():g}.")
     if array.ndim and (np.diff(array) > 0.0).any():
@@ -85,11 +87,20 @@ def check_steps(steps: Any, top: float) -> float | Floats:
         raise ValueError(
             f"steps must never increase; step {t + 1} is {array[t + 1]:g} after {array[t]:g}."
         )
+    if unsafe:
+        if not array.max() * top < 2.0:
+            raise ValueError(
+                f"steps must be below 2/λ₁ = {2.0 / top:.6g} even with unsafe=True, where λ₁ = "
+                f"{top:.6g} is the largest eigenvalue of Gram/n; got {array.max():.6g}, which "
+                "diverges."
+            )
+        return array if array.ndim else float(array)
+    limit = 1.0 if top <= 1.0 else 1.0 / top
     if array.max() > limit * (1.0 + 1e-9):
         raise ValueError(
             f"steps must be at most min(1, 1/λ₁) = {limit:.6g}, where λ₁ = {top:.6g} is the "
             f"largest eigenvalue of Gram/n; got {array.max():.6g}. Larger steps diverge, or leave "
-            "the theory."
+            "the theory; unsafe=True of KernelGDRegressor allows them below 2/λ₁."
         )
     array = np.minimum(array, limit)
     return array if array.ndim else float(array)

@@ -17,6 +17,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -64,6 +65,9 @@ __all__ = ["KernelGDRegressor"]
 _FIRST_EIGENVALUES = 64  # that Lanczos is asked for; the ridge behind the noise lives on them
 _ALL_EIGENVALUES = 8000  # rows up to which all of them are computed where the top is not enough
 _KEPT_BYTES = 2**28  # of iterates that solver="iterate" remembers
+_DECOMPOSED = frozenset(
+    ["kernel", "gamma", "degree", "coef0", "kernel_params", "fit_intercept", "scale_y", "solver"]
+)
 
 
 class Half(NamedTuple):
@@ -104,11 +108,14 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         Whether the mean of y is subtracted first.
     scale_y : bool, default=True
         Whether y is divided by its standard deviation, so that a unit ball makes sense.
-    max_iter : int, default=10000
-        The last time that is looked at.
     solver : {"eigh", "iterate", "lanczos"}, default="eigh"
         One decomposition of the Gram matrix, for all times; the recursion itself; or the Krylov
         space of y. The last two need only the top of the spectrum and are for many rows.
+    max_iter : int, default=10000
+        The last time that is looked at.
+    unsafe : bool, default=False
+        Whether `step` may be anything below 2/λ₁, where descent still converges; the theory ends
+        at min(1, 1/λ₁), and coordinates beyond it are approached from both sides.
     degree : float, default=3
         Exponent of ``"poly"``.
     coef0 : float, default=1.0
@@ -188,6 +195,8 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
     18
     >>> bool(((model.predict(X) - f_star) ** 2).mean() < 0.05)
     True
+    >>> model.stopped_by(constant=1.0).n_iter_  # from the same decomposition
+    185
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -200,6 +209,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         "mode": [StrOptions({"argmin", "first"})],
         "max_iter": [Interval(Integral, 1, 10_000_000, closed="both")],
         "solver": [StrOptions({"eigh", "iterate", "lanczos"})],
+        "unsafe": ["boolean"],
         "holdout": [Interval(Real, 0, 1, closed="neither")],
         "refit": ["boolean"],
         "cv": [Interval(Integral, 2, None, closed="left")],
@@ -217,9 +227,10 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         mode="argmin",
         fit_intercept=True,
         scale_y=True,
-        max_iter=10_000,
         solver="eigh",
         *,
+        max_iter=10_000,
+        unsafe=False,
         degree=3,
         coef0=1.0,
         kernel_params=None,
@@ -238,8 +249,9 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         self.mode = mode
         self.fit_intercept = fit_intercept
         self.scale_y = scale_y
-        self.max_iter = max_iter
         self.solver = solver
+        self.max_iter = max_iter
+        self.unsafe = unsafe
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
@@ -270,18 +282,77 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         with FitProgress(self, None, problem.X, y, step_name="stage") as progress:
             spectrum, sigmas = self._spectrum_and_noise(problem)
             progress.step()
-            steps = self._steps(float(spectrum.values[0]))
-            paths = self._whole_paths(problem, spectrum)
-            if self.stopping == "sure":
-                times, spectrum, paths = self._by_sure(problem, spectrum, sigmas, steps, paths)
-                held = None
-            else:
-                times, held = self._times(problem, spectrum, sigmas, steps, rng)
-            progress.step()
-            self._settle(problem, spectrum, sigmas, steps, times)
-            self._coefficients(problem, steps, times, paths, held)
+            self._stop(problem, spectrum, sigmas, rng, progress.step)
             progress.step()
         return self
+
+    def _stop(self, problem, spectrum, sigmas, rng, step=lambda: None):
+        """Ask the rule for its times and store the fit at them."""
+        steps = self._steps(float(spectrum.values[0]))
+        paths = self._whole_paths(problem, spectrum)
+        if self.stopping == "sure":
+            times, spectrum, paths = self._by_sure(problem, spectrum, sigmas, steps, paths)
+            held = None
+        else:
+            times, held = self._times(problem, spectrum, sigmas, steps, rng)
+        step()
+        self._settle(problem, spectrum, sigmas, steps, times)
+        self._coefficients(problem, steps, times, paths, held)
+        # what another rule would need; a half that was kept has forgotten the other rows
+        keeps_all = self.solver == "eigh" and held is None
+        self._whole = (problem._replace(X=None, K=None), spectrum) if keeps_all else None
+
+    def stopped_by(self, stopping: Any = None, **params: Any) -> Self:
+        """Return a copy that another rule has stopped, from the same decomposition.
+
+        Parameters
+        ----------
+        stopping : str or int, default=None
+            The rule, as in the constructor; this model's by default.
+        **params
+            Other parameters to change: of the rule, the noise or the steps. Those of the kernel,
+            of the targets and of the solver cannot be changed.
+
+        Returns
+        -------
+        KernelGDRegressor
+            Fitted, as by `fit` with these parameters; no matrix is decomposed again. A hold-out
+            and folds compute the Gram matrix again and follow the paths of their parts.
+        """
+        check_is_fitted(self)
+        if self._whole is None:
+            raise ValueError(
+                'stopped_by needs the whole decomposition: solver="eigh", and refit=True for a '
+                f"hold-out; this model has solver={self.solver!r} and stopping={self.stopping!r}."
+            )
+        fixed = sorted(_DECOMPOSED.intersection(params))
+        if fixed:
+            raise ValueError(f"{fixed[0]} belongs to the decomposition; fit again to change it.")
+        model = clone(self).set_params(**params)
+        if stopping is not None:
+            model.set_params(stopping=stopping)
+        model._validate_params()
+        for name in ("kernel_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        problem, spectrum = self._whole
+        # a rule that looks at eigenvalues asks of K only where numbers are to live
+        needs_gram = model.stopping in ("holdout", "cv")
+        K = self._gram_again(spectrum) if needs_gram else spectrum.vectors
+        problem = problem._replace(X=self.X_fit_ if self.X_fit_ is not None else K, K=K)
+        model._stop(
+            problem,
+            spectrum,
+            model._sigmas(problem, spectrum),
+            check_random_state(model.random_state),
+        )
+        return model
+
+    def _gram_again(self, spectrum: Spectrum) -> Any:
+        if self.X_fit_ is not None:
+            return self._gram(self.X_fit_)
+        scaled = spectrum.vectors * to_namespace(spectrum.n * spectrum.values, spectrum.vectors)
+        return scaled @ spectrum.vectors.T
 
     # --- what the rules look at ------------------------------------------------------------------
 
@@ -313,9 +384,10 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         if isinstance(self.step, str):
             return min(1.0, 1.0 / top) if top > 0.0 else 1.0
         if not callable(self.step):
-            return check_steps(float(self.step), top)
+            return check_steps(float(self.step), top, unsafe=self.unsafe)
         longest = max(self.max_iter, self.stopping if isinstance(self.stopping, Integral) else 0)
-        return check_steps([float(self.step(t)) for t in range(longest)], top)
+        sizes = [float(self.step(t)) for t in range(longest)]
+        return check_steps(sizes, top, unsafe=self.unsafe)
 
     def _whole_paths(self, problem: Problem, spectrum: Spectrum) -> list[SpectralPath] | None:
         if self.solver != "eigh":
@@ -385,7 +457,10 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         order = rng.permutation(n)
         n_test = min(max(1, round(self.holdout * n)), n - 2)
         test, train = np.sort(order[:n_test]), np.sort(order[n_test:])
-        found = [held_out(problem.K, y, train, test, steps, self.max_iter) for y in problem.Y.T]
+        found = [
+            held_out(problem.K, y, train, test, steps, self.max_iter, self.unsafe)
+            for y in problem.Y.T
+        ]
         self.risk_curve_ = _columns([f.curve for f in found], problem)
         times = [stop_on_curve(f.curve, self.mode) for f in found]
         if not self.refit:
@@ -399,7 +474,9 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         parts = folds(n, self.cv, rng)
         times, curves = [], []
         for y in problem.Y.T:
-            found = [held_out(problem.K, y, *part, steps, self.max_iter) for part in parts]
+            found = [
+                held_out(problem.K, y, *part, steps, self.max_iter, self.unsafe) for part in parts
+            ]
             weighted = [f.curve * len(test) for f, (_, test) in zip(found, parts)]
             curve = np.sum(weighted, axis=0) / n
             t = stop_on_curve(curve, self.mode)

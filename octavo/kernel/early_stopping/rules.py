@@ -45,10 +45,16 @@ def submatrix(K: Any, rows: Indices, columns: Indices) -> Any:
     return xp.take(first, to_namespace(columns.astype(np.int64), K), axis=1)
 
 
-def safe_steps(K: Any, steps: Steps) -> Steps:
-    """Return steps that do not diverge on this Gram matrix: at most 1/λ₁ of its own."""
+def safe_steps(K: Any, steps: Steps, unsafe: bool = False) -> Steps:
+    """Return steps that do not diverge on this Gram matrix: at most 1/λ₁ of its own.
+
+    With `unsafe` those that converge, below 2/λ₁, stay as they are.
+    """
     top = top_spectrum(K, lambda found: True).values[0]
     limit = min(1.0, 1.0 / top) if top > 0.0 else 1.0
+    if unsafe:
+        kept = np.where(np.asarray(steps) * top < 2.0, steps, limit)
+        return kept if np.ndim(steps) else float(kept)
     return min(float(steps), limit) if np.ndim(steps) == 0 else np.minimum(steps, limit)
 
 
@@ -59,6 +65,7 @@ def held_out(
     test: Indices,
     steps: Steps,
     n_steps: int,
+    unsafe: bool = False,
 ) -> HeldOut:
     """Follow gradient descent on some rows and measure it on others.
 
@@ -74,6 +81,8 @@ def held_out(
         Step sizes.
     n_steps : int
         Last time.
+    unsafe : bool, default=False
+        Whether steps may lie between 1/λ₁ and 2/λ₁.
 
     Returns
     -------
@@ -81,7 +90,7 @@ def held_out(
         The error at all times.
     """
     inner = submatrix(K, train, train)
-    steps = safe_steps(inner, steps)
+    steps = safe_steps(inner, steps, unsafe)
     path = krylov_path(inner, to_namespace(y[train], K), steps, n_steps)
     places = to_numpy(submatrix(K, test, train) @ path.vectors).astype(np.float64)
     places *= path.z / len(train)  # predictions are places @ (1 - S_t)/λ

@@ -89,10 +89,11 @@ class FeaturePoints:
         return self.xp.asarray(np.asarray(indices, dtype=np.int64), device=self.device)
 
     def values(self, array: Any, indices: np.ndarray) -> np.ndarray:
-        """Return entries of an array of the namespace as NumPy floats."""
+        """Return entries or rows of an array of the namespace as NumPy floats."""
         if self.is_numpy:
             return np.asarray(array[indices], dtype=np.float64)
-        return to_numpy(self.xp.take(array, self._places(indices))).astype(np.float64)
+        found = self.xp.take(array, self._places(indices), axis=0)
+        return to_numpy(found, self.xp).astype(np.float64)
 
     def chosen(self, indices: np.ndarray) -> Targets:
         """Return some of the rows as points to measure distances to."""
@@ -125,18 +126,39 @@ class FeaturePoints:
         if not self._gaussian:
             part = self.X[rows] if self.is_numpy else self.X[rows, :]
             return self.kernel.block(targets.points, part)
+        exponents = self._partial_exponents(rows, targets)
+        if self.is_numpy:
+            exponents += self._exponents[rows]
+            np.minimum(exponents, 0.0, out=exponents)
+            return np.exp(exponents, out=exponents)
+        exponents = exponents + self._exponents[rows]
+        zero = self.xp.zeros_like(exponents)
+        return self.xp.exp(self.xp.where(exponents < 0.0, exponents, zero))
+
+    def _partial_exponents(self, rows: slice, targets: Targets) -> Any:
+        """Return 2γ x·z - γ|z|², one row a target: what is left is -γ|x|² of each row."""
         scaled = 2.0 * self.kernel.gamma * targets.points
         own = -self.kernel.gamma * self._squares(targets.points)
         if self.is_numpy:
             # BLAS is faster with the long side first, transposing included.
             exponents = np.ascontiguousarray((self._rows[rows] @ scaled.T).T)
-            exponents += self._exponents[rows]
             exponents += own[:, None]
-            np.minimum(exponents, 0.0, out=exponents)
-            return np.exp(exponents, out=exponents)
-        exponents = scaled @ self._rows[rows, :].T + self._exponents[rows] + own[:, None]
-        zero = self.xp.zeros_like(exponents)
-        return self.xp.exp(self.xp.where(exponents < 0.0, exponents, zero))
+            return exponents
+        return scaled @ self._rows[rows, :].T + own[:, None]
+
+    def closest(self, rows: slice, targets: Targets) -> Any:
+        """Return the squared distance of each row of a slice to the nearest of the targets.
+
+        Under the Gaussian kernel the nearest target has the largest exponent, so that a row costs
+        one exponential, however many targets there are.
+        """
+        xp = self.xp
+        if not self._gaussian:
+            return xp.min(self.distances(rows, targets), axis=0)
+        largest = xp.max(self._partial_exponents(rows, targets), axis=0) + self._exponents[rows]
+        zero = xp.zeros_like(largest)
+        apart = 2.0 - 2.0 * xp.exp(xp.where(largest < 0.0, largest, zero))
+        return xp.where(apart > self.noise, apart, zero)
 
     def distances(self, rows: slice, targets: Targets) -> Any:
         """Return squared distances of the targets to the rows of a slice: one row a target.
@@ -159,9 +181,15 @@ class FeaturePoints:
 
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return squared distances of a few rows to a few others on the host."""
-        targets = self.chosen(right)
-        few = self.few(left)
-        return to_numpy(few.distances(slice(0, len(left)), targets)).T.astype(np.float64)
+        if self.is_numpy or self.kernel.name == "precomputed":
+            few = self.few(left)
+            apart = few.distances(slice(0, len(left)), self.chosen(right))
+            return to_numpy(apart, self.xp).T.astype(np.float64)
+        # One transfer: each step of so small a computation costs a card a whole launch.
+        rows = to_numpy(self.take(np.concatenate([left, right])), self.xp)
+        there = FeaturePoints(rows, self.kernel)
+        others = there.chosen(np.arange(len(left), len(rows)))
+        return there.distances(slice(0, len(left)), others).T.astype(np.float64)
 
     def few(self, indices: np.ndarray) -> FeaturePoints:
         """Return some of the rows, with what is known of them."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from octavo.engine.kernels.namespaces import to_namespace, to_numpy
+from octavo.engine.kernels.namespaces import set_to_zero, to_namespace, to_numpy
 from octavo.kernel.landmarks.feature_points import FeaturePoints, Targets
 
 _BLOCK = 1024  # rows a block of the two-level draw
@@ -45,7 +45,7 @@ class Potential:
         """Let further landmarks into the minimum (line 7 of Algorithm 4.1)."""
         xp = self.points.xp
         for rows in self.points.chunks(targets.diagonal.shape[0]):
-            apart = xp.min(self.points.distances(rows, targets), axis=0)
+            apart = self.points.closest(rows, targets)
             old = self.nearest[rows]
             self.nearest[rows] = apart if first else xp.where(apart < old, apart, old)
         self._sums = None
@@ -57,8 +57,7 @@ class Potential:
 
     def silence(self, indices: np.ndarray) -> None:
         """Set the distance of landmarks to exactly zero, so that none is drawn again."""
-        for i in indices:
-            self.nearest[int(i)] = 0.0
+        set_to_zero(self.nearest, indices)
         self._sums = None
 
     @property
@@ -67,7 +66,7 @@ class Potential:
         if self._sums is None:
             xp = self.points.xp
             table = xp.reshape(self.nearest, (-1, _BLOCK))
-            self._sums = to_numpy(xp.sum(table, axis=1, dtype=xp.float64))
+            self._sums = to_numpy(xp.sum(table, axis=1, dtype=xp.float64), xp)
         return self._sums
 
     @property
@@ -75,20 +74,20 @@ class Potential:
         """The clustering potential φ."""
         return float(self.sums.sum())
 
-    def draw(self, rng: np.random.RandomState, size: int) -> np.ndarray:
-        """Draw rows with probability D/φ (lines 10 and 11), with replacement."""
+    def draw(self, rng: np.random.RandomState, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw rows with probability D/φ (lines 10 and 11), with replacement; also return D."""
         cumulative = np.cumsum(self.sums)
         # Rounding must not lead beyond the last row that has a distance, here and below.
         u = np.minimum(rng.uniform(size=size) * cumulative[-1], np.nextafter(cumulative[-1], 0.0))
         blocks = np.searchsorted(cumulative, u, side="right")
-        picked = np.empty(size, dtype=np.int64)
-        for j, block in enumerate(blocks):
-            start = int(block) * _BLOCK
-            inside = np.cumsum(to_numpy(self.nearest[start : start + _BLOCK]), dtype=np.float64)
-            left = u[j] - (cumulative[block] - self.sums[block])
-            left = min(max(left, 0.0), np.nextafter(inside[-1], 0.0))
-            picked[j] = start + int(np.searchsorted(inside, left, side="right"))
-        return picked
+        # One transfer for all draws: on an accelerator each costs more than it brings.
+        table = self.points.xp.reshape(self.nearest, (-1, _BLOCK))
+        near = self.points.values(table, blocks)
+        inside = np.cumsum(near, axis=1)
+        left = np.clip(u - (cumulative[blocks] - self.sums[blocks]), 0.0, None)
+        left = np.minimum(left, np.nextafter(inside[:, -1], 0.0))
+        places = (inside <= left[:, None]).sum(axis=1)
+        return blocks * _BLOCK + places, near[np.arange(size), places]
 
 
 def kmeanspp_by_batches(
@@ -133,9 +132,8 @@ def _accepted(
 ) -> tuple[list[int], int]:
     """Propose rows from old distances; return those that the new distances accept."""
     size = min(wanted, _PROPOSALS, max(1, _BATCH - len(pending)))
-    proposals = potential.draw(rng, size)
+    proposals, old = potential.draw(rng, size)
     u = rng.uniform(size=size)
-    old = points.values(potential.nearest, proposals)
     if size == 1 and not pending:  # nothing has changed since: the draw stands
         return [int(proposals[0])], 1
     near = points.between(proposals, np.concatenate([pending, proposals]).astype(np.int64))
@@ -162,7 +160,7 @@ def kmeanspp_with_restarts(
     while len(chosen) < k:
         if potential.total <= points.noise:
             return _fill_up(chosen, k, points.n, rng), potential.total
-        candidates = potential.draw(rng, n_local)
+        candidates, _ = potential.draw(rng, n_local)
         targets = points.chosen(candidates)
         totals = np.zeros(n_local)
         for rows in points.chunks(n_local):

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
-from octavo.engine.kernels.gram import check_gram, resolve_kernel, row_chunks
+from octavo.engine.kernels.gram import block_megabytes, check_gram, resolve_kernel, row_chunks
 from octavo.engine.kernels.namespaces import (
     check_same_namespace,
     namespace_of,
@@ -308,7 +308,8 @@ class NystroemLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sound
         X = self._validated(X, reset=False)
         xp = namespace_of(X).xp if not sp.issparse(X) else np
         parts = []
-        for rows in row_chunks(X.shape[0], 2 * self.normalization_.shape[1]):
+        width = 2 * self.normalization_.shape[1]
+        for rows in row_chunks(X.shape[0], width, megabytes=block_megabytes(X)):
             block = self._against(X[rows] if sp.issparse(X) else X[rows, :])
             parts.append(block @ self.normalization_.T)
         return parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)

@@ -26,6 +26,8 @@ from octavo.kernel.multitask.task_blocks import Block
 LEAST_TOL = 1e-9  # of the objective: sums of gaps are not more exact than that
 _INNER = 0.05  # of a task's gap that its machine may leave
 _HALVINGS = 60
+_NEARLY = 40  # sweeps after which a Newton step's curvature is exact
+_LAST = 1e-5  # the relative gap below which it is
 
 Step = Callable[[], bool]
 
@@ -81,6 +83,7 @@ class SharedDual:
     ) -> None:
         self.blocks, self.losses, self.alpha = blocks, losses, float(alpha)
         self.n_switches, self.bias_variance, self.communal = n_switches, bias_variance, communal
+        self.exact = False  # whether Newton's curvature must be
         ends = np.cumsum([block.n for block in blocks])
         self.rows = [slice(end - block.n, end) for end, block in zip(ends, blocks)]
         self.betas = [
@@ -137,7 +140,7 @@ class SharedDual:
             first, second = np.ones_like(s), bound_curvature(energy, self.alpha)
         else:  # d²φ
             first, second = s, s * (1.0 - s)
-        Q = block.curvature(first, second, self.responses[m])
+        Q = block.curvature(first, second, self.responses[m], exact=bound or self.exact)
         if self.bias_variance:
             Q += self.bias_variance
         if self.communal is not None:
@@ -204,6 +207,8 @@ class SharedDual:
             target = tol * self._scale(float(gaps.sum()))
             if gaps.sum() <= target:
                 break
+            # A curvature that is nearly right is cheap, and right enough but for the last digits.
+            self.exact = len(history) >= _NEARLY or gaps.sum() <= _LAST * target / tol
             # From the worst task on: what the others see is up to date then.
             for m in np.argsort(-gaps, kind="stable"):
                 self.improve(int(m), 0.25 * target / len(gaps), method == "bound")

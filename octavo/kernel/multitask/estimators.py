@@ -27,7 +27,12 @@ from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.kernel.multitask.base import SWITCHING, Problem, SwitchedMachines
 from octavo.kernel.multitask.losses import Loss, hinge_loss, tube_loss
 from octavo.kernel.multitask.metric import SwitchedMetric
-from octavo.kernel.multitask.task_tables import TaskRows, rows_of_tasks, signs_by_task
+from octavo.kernel.multitask.task_tables import (
+    TaskRows,
+    join_tasks,
+    rows_of_tasks,
+    signs_by_task,
+)
 
 __all__ = ["MEDMultitaskSVC", "MEDMultitaskSVR", "make_ising", "make_shared_sparse_tasks"]
 
@@ -129,13 +134,13 @@ class MEDMultitaskSVC(_Metric, ClassifierMixin, SwitchedMachines):
     bias : "free" or float, default="free"
         ``"free"`` leaves each task's intercept unpenalised; a number is the variance of its normal
         prior, and removes the equality constraints of the dual.
-    solver : {"newton", "bound"}, default="newton"
-        ``"bound"`` is Algorithm 1, with Theorem 1's quadratic bound; ``"newton"`` uses the dual's
-        own curvature and a search along the line, which takes fewer sweeps for large `alpha`.
     tol : float, default=1e-4
         Duality gap to stop at, relative to the objective; at least 1e-9.
     max_sweeps : int, default=200
         Most sweeps over the tasks.
+    solver : {"newton", "bound"}, default="newton"
+        ``"bound"`` is Algorithm 1, with Theorem 1's quadratic bound; ``"newton"`` uses the dual's
+        own curvature and a search along the line, which takes fewer sweeps for large `alpha`.
     warm_start : bool, default=False
         Whether to start from the last fit where it had the same rows in each task.
 
@@ -221,10 +226,10 @@ class MEDMultitaskSVC(_Metric, ClassifierMixin, SwitchedMachines):
         margin=1.0,
         shared=True,
         bias="free",
-        *,
-        solver="newton",
         tol=1e-4,
         max_sweeps=200,
+        *,
+        solver="newton",
         warm_start=False,
     ):
         self.select = select
@@ -242,14 +247,15 @@ class MEDMultitaskSVC(_Metric, ClassifierMixin, SwitchedMachines):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, task: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, task: Any = None) -> Self:
         """Learn the machines of all tasks and the switches that they share.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
             Rows of all tasks; with precomputed kernels an array (n_kernels, n_samples, n_samples).
-        y : array-like of shape (n_samples,)
+            Or a list of tables, one a task, with a list of targets as `y`; or a list of pairs.
+        y : array-like of shape (n_samples,), default=None
             Labels; two classes where there are tasks, both of them in every task.
         task : array-like of shape (n_samples,), default=None
             Task of each row, integers or strings.
@@ -259,6 +265,7 @@ class MEDMultitaskSVC(_Metric, ClassifierMixin, SwitchedMachines):
         self : object
             The fitted classifier.
         """
+        X, y, task = join_tasks(X, y, task)
         problem, X, y = self._begin(X, y, task)
         start = getattr(self, "_betas", None) if self.warm_start else None
         self._fit_problem(problem, start, X, y)
@@ -370,12 +377,12 @@ class MEDMultitaskSVR(_Metric, RegressorMixin, SwitchedMachines):
         Whether all tasks share their switches.
     bias : "free" or float, default="free"
         ``"free"``, or the variance of the normal prior of each task's intercept.
-    solver : {"newton", "bound"}, default="newton"
-        As in `MEDMultitaskSVC`.
     tol : float, default=1e-4
         Duality gap to stop at, relative to the objective; at least 1e-9.
     max_sweeps : int, default=200
         Most sweeps over the tasks.
+    solver : {"newton", "bound"}, default="newton"
+        As in `MEDMultitaskSVC`.
     warm_start : bool, default=False
         Whether to start from the last fit where it had the same rows in each task.
 
@@ -455,10 +462,10 @@ class MEDMultitaskSVR(_Metric, RegressorMixin, SwitchedMachines):
         epsilon=0.1,
         shared=True,
         bias="free",
-        *,
-        solver="newton",
         tol=1e-4,
         max_sweeps=200,
+        *,
+        solver="newton",
         warm_start=False,
     ):
         self.select = select
@@ -476,14 +483,15 @@ class MEDMultitaskSVR(_Metric, RegressorMixin, SwitchedMachines):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, task: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, task: Any = None) -> Self:
         """Learn the machines of all tasks and the switches that they share.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
             Rows of all tasks; with precomputed kernels an array (n_kernels, n_samples, n_samples).
-        y : array-like of shape (n_samples,)
+            Or a list of tables, one a task, with a list of targets as `y`; or a list of pairs.
+        y : array-like of shape (n_samples,), default=None
             Targets.
         task : array-like of shape (n_samples,), default=None
             Task of each row, integers or strings.
@@ -493,6 +501,7 @@ class MEDMultitaskSVR(_Metric, RegressorMixin, SwitchedMachines):
         self : object
             The fitted regressor.
         """
+        X, y, task = join_tasks(X, y, task)
         X, y = self._read(X, y, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         tasks = rows_of_tasks(task, len(y))

@@ -26,7 +26,7 @@ from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.estimators.sparse_rows import validate_rows
 from octavo.kernel.mkl.kernel_normalize import as_stack
 from octavo.kernel.multitask.estimators import MEDMultitaskSVC
-from octavo.kernel.multitask.task_tables import read_tasks
+from octavo.kernel.multitask.task_tables import join_tasks, read_tasks
 
 __all__ = ["MEDMultitaskPath"]
 
@@ -191,14 +191,15 @@ class MEDMultitaskPath(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, task: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, task: Any = None) -> Self:
         """Fit all paths, choose, and keep the best fit to all rows.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
             Rows of all tasks; with precomputed kernels an array (n_kernels, n_samples, n_samples).
-        y : array-like of shape (n_samples,)
+            Or a list of tables, one a task, with a list of targets as `y`; or a list of pairs.
+        y : array-like of shape (n_samples,), default=None
             Labels.
         task : array-like of shape (n_samples,), default=None
             Task of each row.
@@ -208,6 +209,7 @@ class MEDMultitaskPath(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
         self : object
             The fitted paths.
         """
+        X, y, task = join_tasks(X, y, task)
         X, y = self._read(X, y)
         self.classes_, codes = encode_classes(y, owner=self)
         self.alphas_ = _grid(self.alphas, "alphas", 0.0)

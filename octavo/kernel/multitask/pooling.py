@@ -28,6 +28,7 @@ from octavo.kernel.multitask.switches import warn_if_saturated
 from octavo.kernel.multitask.task_blocks import KernelBlock
 from octavo.kernel.multitask.task_tables import (
     TaskRows,
+    join_tasks,
     places_of_queries,
     rows_of_tasks,
     signs_by_task,
@@ -294,14 +295,15 @@ class MEDAdaptivePoolingSVC(ClassifierMixin, PooledMachines):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, task: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, task: Any = None) -> Self:
         """Learn the communal machine, the tasks' own, and the switches.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
             Rows of all tasks, or their kernel matrix.
-        y : array-like of shape (n_samples,)
+            Or a list of tables, one a task, with a list of targets as `y`; or a list of pairs.
+        y : array-like of shape (n_samples,), default=None
             Labels of two classes, both of them in every task.
         task : array-like of shape (n_samples,), default=None
             Task of each row, integers or strings; one task by default.
@@ -311,6 +313,7 @@ class MEDAdaptivePoolingSVC(ClassifierMixin, PooledMachines):
         self : object
             The fitted classifier.
         """
+        X, y, task = join_tasks(X, y, task)
         X, y = self._read(X, y)
         self.classes_, codes = encode_classes(y, owner=self)
         if len(self.classes_) > 2:
@@ -519,14 +522,15 @@ class MEDAdaptivePoolingSVR(RegressorMixin, PooledMachines):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, task: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, task: Any = None) -> Self:
         """Learn the communal machine, the tasks' own, and the switches.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
             Rows of all tasks, or their kernel matrix.
-        y : array-like of shape (n_samples,)
+            Or a list of tables, one a task, with a list of targets as `y`; or a list of pairs.
+        y : array-like of shape (n_samples,), default=None
             Targets.
         task : array-like of shape (n_samples,), default=None
             Task of each row, integers or strings; one task by default.
@@ -536,6 +540,7 @@ class MEDAdaptivePoolingSVR(RegressorMixin, PooledMachines):
         self : object
             The fitted regressor.
         """
+        X, y, task = join_tasks(X, y, task)
         X, y = self._read(X, y, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         tasks = rows_of_tasks(task, len(y))

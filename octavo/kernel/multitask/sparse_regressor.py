@@ -18,7 +18,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.kernel.multitask.base import SwitchedMachines
 from octavo.kernel.multitask.losses import Loss, SquaredLoss
-from octavo.kernel.multitask.task_tables import rows_of_tasks
+from octavo.kernel.multitask.task_tables import join_tasks, rows_of_tasks
 
 __all__ = ["MEDSparseRegressor"]
 
@@ -146,14 +146,15 @@ class MEDSparseRegressor(RegressorMixin, SwitchedMachines):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, task: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, task: Any = None) -> Self:
         """Learn coefficients and switches.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
             Rows.
-        y : array-like of shape (n_samples,)
+            Or a list of tables, one a task, with a list of targets as `y`; or a list of pairs.
+        y : array-like of shape (n_samples,), default=None
             Targets.
         task : array-like of shape (n_samples,), default=None
             Task of each row; one task by default.
@@ -163,6 +164,7 @@ class MEDSparseRegressor(RegressorMixin, SwitchedMachines):
         self : object
             The fitted regressor.
         """
+        X, y, task = join_tasks(X, y, task)
         X, y = self._read(X, y, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         tasks = rows_of_tasks(task, len(y))

@@ -19,6 +19,9 @@ from octavo.engine.estimators.arrays import Floats
 
 Places = np.ndarray[Any, np.dtype[np.intp]]
 
+KEPT_ROWS = 1000  # of a task: up to them the product of all features is kept
+MANY_FEATURES = 200  # from which on four in five may share a weight in the curvature
+ALIKE = 3.0  # times the mean that such weights may be
 MATRIX_ROWS = 6000  # of a task: beyond, columns of its curvature are computed when asked for
 
 
@@ -67,8 +70,10 @@ class Block(Protocol):
     def values(self, weights: Floats, response: Floats) -> Floats:
         """Return Σ_d weights_d K_d β, a value a row."""
 
-    def curvature(self, first: Floats, second: Floats, response: Floats) -> Any:
-        """Return Σ_d first_d K_d + second_d h_d h_d' with h_d = K_d β."""
+    def curvature(
+        self, first: Floats, second: Floats, response: Floats, *, exact: bool = True
+    ) -> Any:
+        """Return Σ_d first_d K_d + second_d h_d h_d' with h_d = K_d β, or nearly so."""
 
 
 class FeatureBlock:
@@ -84,6 +89,7 @@ class FeatureBlock:
 
     def __init__(self, X: Any, places: Places) -> None:
         self.X, self.places, self.n = X, places, X.shape[0]
+        self._gram: Floats | None = None
 
     def respond(self, beta: Floats) -> Floats:
         """Return a_d = Σ_t β_t x_t(d)."""
@@ -101,20 +107,44 @@ class FeatureBlock:
         """Return X (weights ∘ a)."""
         return np.asarray(self.X @ (weights * response)).ravel()
 
-    def curvature(self, first: Floats, second: Floats, response: Floats) -> Any:
-        """Return X diag(first + second a²) X': a linear machine on features that are rescaled."""
-        root = np.sqrt(first + second * response * response)
+    def curvature(
+        self, first: Floats, second: Floats, response: Floats, *, exact: bool = True
+    ) -> Any:
+        """Return X diag(first + second a²) X': a linear machine on features that are rescaled.
+
+        Unless it must be exact: of many features most have about the same small weight, and XX'
+        times its mean stands for them. Newton's steps are searched along a line, so that J rises
+        all the same.
+        """
+        weights = first + second * response * response
+        root = np.sqrt(weights)
         if sp.issparse(self.X):
             scaled = self.X.multiply(root[None, :]).tocsr()
             if self.n > MATRIX_ROWS:
                 return ColumnCurvature(scaled)
             return (scaled @ scaled.T).toarray()
+        if not exact and self.n <= KEPT_ROWS and weights.size >= MANY_FEATURES:
+            order = np.argpartition(weights, -(weights.size // 5))
+            above, rest = order[-(weights.size // 5) :], weights[order[: -(weights.size // 5)]]
+            mean = float(rest.mean())
+            if float(rest.max()) <= ALIKE * mean:
+                if self._gram is None:
+                    self._gram = _outer(self.X)
+                extra = np.sqrt(np.maximum(weights[above] - mean, 0.0))
+                return mean * self._gram + _outer(self.X[:, above] * extra)
         scaled = self.X * root
         if self.n > MATRIX_ROWS:
             return ColumnCurvature(scaled)
-        # Of a C-ordered table the transpose is BLAS's order: half a product, no copy.
-        half = dsyrk(1.0, scaled.T, trans=1, lower=0)
-        return half + np.triu(half, 1).T
+        return _outer(scaled)
+
+
+def _outer(Z: Floats) -> Floats:
+    """Return ZZ', by half of a product."""
+    # Of a C-ordered table the transpose is BLAS's order: no copy.
+    half = dsyrk(1.0, np.ascontiguousarray(Z).T, trans=1, lower=0)
+    whole = half + half.T  # below the diagonal the half is zero
+    whole.flat[:: len(whole) + 1] *= 0.5
+    return whole
 
 
 class KernelBlock:
@@ -148,7 +178,9 @@ class KernelBlock:
         """Return Σ_d weights_d h_d."""
         return weights @ response
 
-    def curvature(self, first: Floats, second: Floats, response: Floats) -> Floats:
+    def curvature(
+        self, first: Floats, second: Floats, response: Floats, *, exact: bool = True
+    ) -> Floats:
         """Return the weighted sum of the matrices, and the rank-one term of each."""
         total = (first @ self._flat).reshape(self.n, self.n)
         total += (second[:, None] * response).T @ response

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from octavo.engine.estimators.arrays import Floats
@@ -42,6 +43,35 @@ def read_tasks(task: Any, n_rows: int) -> np.ndarray[Any, Any]:
     if names.dtype.kind in "cOmM" and any(not isinstance(name, (str, int)) for name in names):
         raise ValueError("task must hold integers or strings, one a row.")
     return names
+
+
+def join_tasks(X: Any, y: Any, task: Any) -> tuple[Any, Any, Any]:
+    """Return rows, targets and tasks of tables that come one a task; others as they are.
+
+    Tables come as lists of X_m and of y_m, or as a list of pairs (X_m, y_m) without y; their
+    tasks are 0, 1, ...
+    """
+    if task is not None or not isinstance(X, (list, tuple)) or not len(X):
+        return X, y, task
+    if y is None and all(isinstance(one, (list, tuple)) and len(one) == 2 for one in X):
+        tables, targets = [one[0] for one in X], [one[1] for one in X]
+    elif isinstance(y, (list, tuple)) and len(y) == len(X):
+        tables, targets = list(X), list(y)
+    else:
+        return X, y, task
+    if any(np.ndim(t) != 1 for t in targets) or any(
+        not sp.issparse(t) and np.ndim(t) != 2 for t in tables
+    ):
+        return X, y, task
+    sizes = [t.shape[0] if sp.issparse(t) else len(t) for t in tables]
+    for m, (size, one) in enumerate(zip(sizes, targets)):
+        if size != len(one):
+            raise ValueError(f"Task {m} has {size} rows of X and {len(one)} entries of y.")
+    columns = {t.shape[1] if sp.issparse(t) else np.shape(t)[1] for t in tables}
+    if len(columns) > 1:
+        raise ValueError(f"All tasks need the same columns; they have {sorted(columns)} of them.")
+    stacked = sp.vstack(tables, "csr") if any(map(sp.issparse, tables)) else np.vstack(tables)
+    return stacked, np.concatenate(targets), np.repeat(np.arange(len(tables)), sizes)
 
 
 def rows_of_tasks(task: Any, n_rows: int) -> TaskRows:

@@ -130,11 +130,11 @@ class VSKLClassifier(GroupedClassifier):
         Length of the first mirror step, in units of 1 / max ``|gradient|``; later ones adapt.
     tol : float, default=1e-3
         Duality gap to stop at, relative to the objective; at least 1e-10.
+    max_iter : int, default=500
+        Most changes of the weights.
     oracle_tol : "adaptive" or float, default="adaptive"
         Gap that the machine and the weights of groups may leave at given weights within groups,
         relative to the objective; ``"adaptive"`` allows a tenth of the current duality gap.
-    max_iter : int, default=500
-        Most changes of the weights.
     svm_tol : float, default=1e-4
         Gap that the inner machine may leave, relative to the objective; at most ``tol / 10`` is
         used.
@@ -236,12 +236,12 @@ class VSKLClassifier(GroupedClassifier):
         groups=None,
         q=2.0,
         C=1000.0,
-        *,
         normalize="trace",
         step=2.0,
         tol=1e-3,
-        oracle_tol="adaptive",
         max_iter=500,
+        *,
+        oracle_tol="adaptive",
         svm_tol=1e-4,
         stopping="gap",
         class_weight=None,

@@ -144,7 +144,6 @@ class MICSelector(SelectorMixin, SoundEstimator):
     def __init__(
         self,
         mode="partial",
-        *,
         coef_bits=2.0,
         variance="profile",
         cov="diag",

@@ -136,9 +136,9 @@ class MICGroup(RegressorMixin, SelectorMixin, SoundEstimator):
     def __init__(
         self,
         groups=None,
-        *,
         scheme="switch",
         search="forward",
+        *,
         coef_bits=2.0,
         variance="auto",
         index="groups",

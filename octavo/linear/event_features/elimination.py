@@ -214,9 +214,9 @@ class BackwardElimination(_Elimination):
     def __init__(
         self,
         estimator: Any,
-        *,
         ranking: Any = "auto",
         min_features: int = 1,
+        *,
         scorer: Any = "average_precision",
         step: int = 1,
         validation_fraction: float = 0.3,

@@ -96,7 +96,8 @@ class ClickLog:
         self.start, self.end = start, end
         self.publishers = publishers or {}
         self.entity_field = entity_field
-        self.offsets = np.searchsorted(self.entity, np.arange(len(entities) + 1))
+        counts = np.bincount(self.entity, minlength=len(entities))
+        self.offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -404,7 +405,9 @@ def _address(value: Any) -> int:
 def _refuse_duplicates(ids: list[NDArray[Any]]) -> None:
     if not ids:
         return
-    every = np.concatenate(ids)
+    every = np.concatenate(ids) if len(ids) > 1 else ids[0]
+    if every.dtype.kind in "iu" and (every[1:] > every[:-1]).all():  # as logs are numbered
+        return
     if every.dtype.kind in "iuUS":
         ordered = np.sort(every)
         repeated = ordered[1:][ordered[1:] == ordered[:-1]]

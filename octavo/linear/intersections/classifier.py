@@ -69,16 +69,18 @@ class RITClassifier(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
     ----------
     n_trees : int, default=1000
         Trees in each direction.
-    min_count : int, default=5
+    min_count : int, default=10
         Least number of trees that a pattern was found in. The paper has 2; among hundreds of
-        columns of noise 5 errs less, because fewer chance patterns share in the average.
+        columns of noise 10 errs less, because fewer chance patterns share in the average. With
+        fewer trees it must be smaller.
     smoothing : float, default=1e-3
         Added to the counts of which odds are made. Small values let patterns that only one class
         has dominate; 0.5 is better where classes overlap.
     random_state : int, RandomState instance or None, default=None
         Seeds the trees.
-    branching : float, default=5
-        Children of a node.
+    branching : float, default=12
+        Children of a node. The paper has 5, with which trees lose patterns that fewer than one in
+        five rows of a class have, and find others too seldom for `min_count`.
     theta0 : float, default=0.01
         Largest prevalence of a pattern outside its class: raise it where classes overlap.
     prevalence : {"exact", "minhash"}, default="exact"
@@ -157,11 +159,11 @@ class RITClassifier(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
     def __init__(
         self,
         n_trees=1000,
-        min_count=5,
+        min_count=10,
         smoothing=1e-3,
         random_state=None,
         *,
-        branching=5,
+        branching=12,
         theta0=0.01,
         prevalence="exact",
         n_hashes=200,

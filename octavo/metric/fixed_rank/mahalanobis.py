@@ -37,7 +37,7 @@ from octavo.metric.fixed_rank.starts import (
     check_targets,
     start_factor,
 )
-from octavo.metric.fixed_rank.streams import choose_schedule, run_pass, start_stream
+from octavo.metric.fixed_rank.streams import choose_schedule, start_stream, steady_pass
 
 __all__ = ["LowRankMahalanobis"]
 
@@ -308,7 +308,9 @@ class LowRankMahalanobis(
         t = 0
         for n_iter in range(1, self.n_epochs + 1):
             turn = rng.permutation(len(y))
-            t, _ = run_pass(stream, mixed, y, bound, schedule, t, self.batch_size, turn)
+            stream, schedule, t = steady_pass(
+                stream, mixed, y, bound, schedule, t, self.batch_size, turn
+            )
             self.n_iter_ = n_iter
             if progress.step():
                 break

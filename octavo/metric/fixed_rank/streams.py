@@ -19,6 +19,7 @@ from octavo.metric.fixed_rank.losses import half_mean_square, residuals
 POWERS = tuple(2.0**k for k in range(-3, 4))  # tried for s and t0
 _TRIAL_ROWS = 1024
 _LARGEST_EXPONENT = 10.0
+_RETRIES = 8
 
 
 class Schedule(NamedTuple):
@@ -158,6 +159,57 @@ def run_pass(
             continue
         stream.move(step)
     return t, n_skipped
+
+
+def steady_pass(
+    stream: FlatStream | PolarStream,
+    rows: Any,
+    y: Floats,
+    relation: Ints | None,
+    schedule: Schedule,
+    t: int,
+    batch_size: int,
+    order: Any = None,
+) -> tuple[FlatStream | PolarStream, Schedule, int]:
+    """Take one pass, again with a quarter of the step where it has run away.
+
+    A schedule that ends lowest on the first rows can still be too long for what comes: a flat
+    gradient grows as the cube of its point. A pass has run away where the cost of the first
+    rows is not finite, or more than ten times the larger of what it was and what W = 0 costs.
+
+    Parameters
+    ----------
+    stream : FlatStream or PolarStream
+        Where the pass starts; it is not moved.
+    rows, y, relation, schedule, t, batch_size, order
+        As for `run_pass`.
+
+    Returns
+    -------
+    stream : FlatStream or PolarStream
+        Moved; the given one where no step was short enough.
+    schedule : Schedule
+        With the step that was taken.
+    t : int
+        Rows seen now.
+    """
+    few = slice(0, min(len(y), _TRIAL_ROWS))
+    part, target = rows.take(few), y[few]
+    bound = None if relation is None else relation[few]
+
+    def cost(factor: Floats) -> float:
+        P = part.dot(factor)
+        return half_mean_square(residuals(np.einsum("ij,ij->i", P, P), target, bound))
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        limit = 10.0 * max(cost(stream.factor()), cost(np.zeros_like(stream.factor())))
+        for _ in range(_RETRIES):
+            moved = stream.copy()
+            seen, _ = run_pass(moved, rows, y, relation, schedule, t, batch_size, order)
+            if cost(moved.factor()) <= limit:
+                return moved, schedule, seen
+            schedule = schedule._replace(s=0.25 * schedule.s)
+    return stream, schedule, t
 
 
 def mean_gradient(stream: Any, rows: Any, y: Floats, relation: Any, batch_size: int) -> float:

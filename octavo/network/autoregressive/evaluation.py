@@ -9,12 +9,13 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import clone
 
+from octavo.data.network.autoregressive import make_autoregressive_graphs
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.doubles import real_array
 from octavo.network.autoregressive.snapshots import dense, read_snapshot
 
-__all__ = ["feature_error", "link_auc", "phase_transition"]
+__all__ = ["feature_error", "link_auc", "make_autoregressive_graphs", "phase_transition"]
 
 
 @checked

@@ -87,7 +87,7 @@ class SignedSpectralClustering(ClusterMixin, SoundEstimator):
         Eigenvectors of the completed matrix (Algorithm 2), of the signed Laplacian of Kunegis and
         others (2010), or of its normalised form.
     completion : SignedCompletion, default=None
-        How to complete; by default of rank `n_clusters` with ``alpha=0.1``.
+        How to complete; by default of rank `n_clusters` with ``alpha=1.0``.
     n_init : int, default=10
         Starts of k-means.
     random_state : int, RandomState instance or None, default=None
@@ -191,6 +191,6 @@ class SignedSpectralClustering(ClusterMixin, SoundEstimator):
     def _completion(self, rng: np.random.RandomState) -> SignedCompletion:
         if self.completion is None:
             return SignedCompletion(
-                self.n_clusters, alpha=0.1, max_iter=200, tol=1e-3, random_state=rng
+                self.n_clusters, alpha=1.0, max_iter=200, tol=1e-3, random_state=rng
             )
         return clone(self.completion)

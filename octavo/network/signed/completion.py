@@ -51,10 +51,10 @@ class SignedCompletion(CallbackSupportMixin, SignPredictor):
         does where the matrix is symmetric.
     tol : float, default=1e-4
         Relative fall of the objective at which to end.
-    step : float, default=0.05
-        The first step of ``"sgd"``.
     random_state : int, RandomState instance or None, default=None
         Start of the factors, order of links.
+    step : float, default=0.05
+        The first step of ``"sgd"``.
 
     Attributes
     ----------
@@ -68,6 +68,8 @@ class SignedCompletion(CallbackSupportMixin, SignPredictor):
         The sign that most links have; the answer for nodes without a link.
     isolated_ : ndarray
         Nodes without a known link: their scores are zero.
+    n_conflicts_ : int
+        Pairs whose two directions disagree and were dropped, where directions are.
     n_nodes_ : int
         Number of nodes.
 
@@ -112,8 +114,9 @@ class SignedCompletion(CallbackSupportMixin, SignPredictor):
         max_iter=50,
         symmetric="auto",
         tol=1e-4,
-        step=0.05,
         random_state=None,
+        *,
+        step=0.05,
     ):
         self.rank = rank
         self.loss = loss
@@ -122,8 +125,8 @@ class SignedCompletion(CallbackSupportMixin, SignPredictor):
         self.max_iter = max_iter
         self.symmetric = symmetric
         self.tol = tol
-        self.step = step
         self.random_state = random_state
+        self.step = step
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
@@ -161,10 +164,13 @@ class SignedCompletion(CallbackSupportMixin, SignPredictor):
                 f"The factors left the range of doubles with step={self.step:g}; try a smaller one."
             )
         if not found.converged:
-            fall = abs(found.losses[-2] / found.losses[-1] - 1.0) if self.n_iter_ > 1 else np.inf
+            back = 5 if self.solver == "sgd" else 1  # sweeps over which settling is judged
+            over = f" in {back} sweeps" if back > 1 else ""
+            past = found.losses[-1 - back] if self.n_iter_ > back else np.inf
             warnings.warn(
                 f"{self.solver} has not settled in {self.n_iter_} sweeps: the objective still "
-                f"changes by {fall:.1e} of itself, tol={self.tol:g}. Raise max_iter or tol.",
+                f"changes by {abs(past / found.losses[-1] - 1.0):.1e} of itself{over}, "
+                f"tol={self.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -176,7 +182,11 @@ class SignedCompletion(CallbackSupportMixin, SignPredictor):
             self._mirrored = (given != given.T).nnz == 0
         else:
             self._mirrored = bool(self.symmetric)
-        return undirected_signs(A)[0].matrix if self._mirrored else given
+        self.n_conflicts_ = 0
+        if not self._mirrored:
+            return given
+        links, self.n_conflicts_ = undirected_signs(A)
+        return links.matrix
 
     def _solve(self, matrix: sp.csr_array, max_iter: int, report: Any) -> Factors:
         rng = check_random_state(self.random_state)

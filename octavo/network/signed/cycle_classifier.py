@@ -46,7 +46,9 @@ class HigherOrderCycleClassifier(SignPredictor):
     intercept_ : float
         Offset.
     majority_ : int
-        The sign that most links have.
+        The sign that most links have; the answer for nodes without a link.
+    isolated_ : ndarray
+        Nodes without a known link: their scores are zero.
     n_nodes_ : int
         Number of nodes.
 
@@ -100,6 +102,10 @@ class HigherOrderCycleClassifier(SignPredictor):
         """
         self._matrix = (read_signs(A) if self.directed else undirected_signs(A)[0]).matrix
         self._count(self._matrix)
+        touched = np.diff(self._matrix.indptr) + np.bincount(
+            self._matrix.indices, minlength=self.n_nodes_
+        )
+        self.isolated_ = np.flatnonzero(touched == 0)
         self._kinds = step_kinds(self._matrix, self.directed)
         known = (self._matrix if self.directed else self._matrix.tocoo()).tocoo()
         once = np.ones(known.nnz, bool) if self.directed else known.row < known.col
@@ -124,7 +130,11 @@ class HigherOrderCycleClassifier(SignPredictor):
     def _scores(self, pairs: Any) -> Floats:
         if self._model is None:
             return np.full(len(pairs), self.intercept_)
-        return self._model.decision_function(self._features(pairs)) if len(pairs) else np.empty(0)
+        if not len(pairs):
+            return np.empty(0)
+        scores = self._model.decision_function(self._features(pairs))
+        scores[np.isin(pairs, self.isolated_).any(axis=1)] = 0.0  # nothing is known of them
+        return scores
 
     def predict_proba(self, pairs: Any) -> Floats:
         """Return the chances of a negative and of a positive link.

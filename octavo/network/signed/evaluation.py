@@ -11,12 +11,19 @@ from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.utils import check_random_state
 
+from octavo.data.network.signed import make_weakly_balanced
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.checked import checked
 from octavo.network.signed.balance import embeddedness
 from octavo.network.signed.signs import read_signs
 
-__all__ = ["SignScores", "cross_validate_signs", "embeddedness_curve", "sign_folds"]
+__all__ = [
+    "SignScores",
+    "cross_validate_signs",
+    "embeddedness_curve",
+    "make_weakly_balanced",
+    "sign_folds",
+]
 
 
 class SignScores(NamedTuple):

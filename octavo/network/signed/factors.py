@@ -6,8 +6,10 @@ The objective is Σ loss(A_ij, (W Hᵀ)_ij) + α (|W|² + |H|²) over the known 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
@@ -18,6 +20,7 @@ from octavo.engine.spectral.low_rank_sparse import entries_of_product
 
 LOSSES = ("squared", "sigmoid", "squared_hinge")
 Report = Callable[[], bool]
+_BLOCK = 4096  # rows that a thread solves at a time
 
 
 class Factors(NamedTuple):
@@ -59,11 +62,15 @@ def objective(matrix: sp.csr_array, W: Floats, H: Floats, alpha: float, loss: st
     return float(values.sum() + alpha * ((W**2).sum() + (H**2).sum()))
 
 
-@njit(cache=True, nogil=True)
-def _ridge_rows(indptr, indices, data, H, alpha, G, b, W):
-    """Solve min Σ (a_j - w·h_j)² + α |w|² for every row, in the smaller of two systems."""
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _ridge_rows(indptr, indices, data, H, alpha, begin, end, G, b, W):
+    """Solve min Σ (a_j - w·h_j)² + α |w|² for rows begin to end; return Σ (a_j - w·h_j)².
+
+    The smaller of two systems is solved.
+    """
     rank = H.shape[1]
-    for i in range(indptr.shape[0] - 1):
+    loss = 0.0
+    for i in range(begin, end):
         first, last = indptr[i], indptr[i + 1]
         count = last - first
         few = count < rank
@@ -79,13 +86,26 @@ def _ridge_rows(indptr, indices, data, H, alpha, G, b, W):
                 for q in range(p + 1):
                     for r in range(rank):
                         G[p, q] += H[indices[first + p], r] * H[indices[first + q], r]
-        else:  # (Hᵀ H + α I) w = Hᵀ a
-            for entry in range(first, last):
-                j = indices[entry]
+        else:  # (Hᵀ H + α I) w = Hᵀ a, four links a pass: G is read and written once for all four
+            fours = first + 4 * (count // 4)
+            for entry in range(first, fours, 4):
+                h0, h1 = H[indices[entry]], H[indices[entry + 1]]
+                h2, h3 = H[indices[entry + 2]], H[indices[entry + 3]]
+                a0, a1, a2, a3 = data[entry], data[entry + 1], data[entry + 2], data[entry + 3]
                 for p in range(rank):
-                    b[p] += data[entry] * H[j, p]
+                    x0, x1, x2, x3 = h0[p], h1[p], h2[p], h3[p]
+                    b[p] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
+                    row = G[p]
                     for q in range(p + 1):
-                        G[p, q] += H[j, p] * H[j, q]
+                        row[q] += x0 * h0[q] + x1 * h1[q] + x2 * h2[q] + x3 * h3[q]
+            for entry in range(fours, last):
+                h0, a0 = H[indices[entry]], data[entry]
+                for p in range(rank):
+                    x0 = h0[p]
+                    b[p] += a0 * x0
+                    row = G[p]
+                    for q in range(p + 1):
+                        row[q] += x0 * h0[q]
         for p in range(size):  # Cholesky, then both triangles
             for q in range(p + 1):
                 total = G[p, q]
@@ -109,10 +129,19 @@ def _ridge_rows(indptr, indices, data, H, alpha, G, b, W):
                 W[i, r] = total
             else:
                 W[i, r] = b[r]
+        for entry in range(first, last):
+            j = indices[entry]
+            off = data[entry]
+            for r in range(rank):
+                off -= W[i, r] * H[j, r]
+            loss += off * off
+    return loss
 
 
-def ridge_rows(matrix: sp.csr_array, H: Floats, alpha: float) -> Floats:
-    """Return the W that is best for H: a ridge regression a row.
+def ridge_rows(matrix: sp.csr_array, H: Floats, alpha: float) -> tuple[Floats, float]:
+    """Return the W that is best for H, a ridge regression a row, and its Σ (A - W Hᵀ)².
+
+    Rows are solved in blocks, by as many threads as numba may use; blocks do not depend on these.
 
     Parameters
     ----------
@@ -123,13 +152,24 @@ def ridge_rows(matrix: sp.csr_array, H: Floats, alpha: float) -> Floats:
     Returns
     -------
     W : ndarray of shape (n, rank)
+    loss : float
     """
-    W = np.empty((matrix.shape[0], H.shape[1]))
+    n, rank = matrix.shape[0], H.shape[1]
+    W = np.empty((n, rank))
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-    rank = H.shape[1]
-    G, b = np.empty((rank, rank)), np.empty(rank)
-    _ridge_rows(indptr, indices, matrix.data, np.ascontiguousarray(H), alpha, G, b, W)
-    return W
+    H = np.ascontiguousarray(H)
+
+    def solve(begin: int) -> float:
+        G, b = np.empty((rank, rank)), np.empty(rank)
+        end = min(begin + _BLOCK, n)
+        return _ridge_rows(indptr, indices, matrix.data, H, alpha, begin, end, G, b, W)
+
+    starts = range(0, n, _BLOCK)
+    threads = min(numba.get_num_threads(), len(starts))
+    if threads < 2:
+        return W, sum(map(solve, starts))
+    with ThreadPoolExecutor(threads) as pool:
+        return W, sum(pool.map(solve, starts))
 
 
 def alternate(
@@ -157,9 +197,9 @@ def alternate(
     turned = sp.csr_array(matrix.T)
     losses: list[float] = []
     for _ in range(max_iter):
-        W = ridge_rows(matrix, H, alpha)
-        H = ridge_rows(turned, W, alpha)
-        losses.append(objective(matrix, W, H, alpha, "squared"))
+        W = ridge_rows(matrix, H, alpha)[0]
+        H, loss = ridge_rows(turned, W, alpha)
+        losses.append(loss + alpha * float((W**2).sum() + (H**2).sum()))
         if report() or (len(losses) > 1 and losses[-2] - losses[-1] <= tol * losses[-1]):
             return Factors(W, H, losses, True)
     return Factors(W, H, losses, False)

@@ -31,6 +31,9 @@ def read_signs(graph: Any) -> SignedLinks:
     -------
     links : SignedLinks
     """
+    columns = list(getattr(graph, "columns", ()))
+    if "sign" in columns and "weight" in columns and hasattr(graph, "drop"):
+        graph = graph.drop(columns="weight")  # a frame that has both: the sign is what is asked
     links = read_links(graph, directed=True, weight=_attribute(graph), self_loops="drop")
     matrix = links.matrix
     odd = np.flatnonzero(np.abs(matrix.data) != 1.0)
@@ -107,8 +110,15 @@ def check_pairs(pairs: Any, n_nodes: int) -> Indices:
 def _attribute(graph: Any) -> str:
     """Return which attribute of links holds their sign."""
     if hasattr(graph, "edges") and hasattr(graph, "nodes"):
-        named = any(value is not None for *_, value in graph.edges(data="sign"))
-        return "sign" if named else "weight"
+        signs = list(graph.edges(data="sign"))
+        unnamed = [(u, v) for u, v, value in signs if value is None]
+        if unnamed and len(unnamed) < len(signs):
+            u, v = unnamed[0]
+            raise ValueError(
+                f"Either all links have the attribute 'sign' or none has; that from {u!r} to {v!r} "
+                "has none."
+            )
+        return "weight" if unnamed else "sign"
     if hasattr(graph, "es") and "sign" in graph.es.attributes():
         return "sign"
     return "weight"

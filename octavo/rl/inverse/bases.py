@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from octavo.engine.estimators.checked import checked
-from octavo.rl.inverse.controllers import FSCPolicy, check_features
 from octavo.rl.inverse.mdp_planning import solve_mdp
-from octavo.rl.inverse.planning import PBPISolver
+from octavo.rl.partial_observation.controllers import FSCPolicy, check_features
+from octavo.rl.partial_observation.planning import PBPISolver
 
 __all__ = [
     "compact_basis",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from octavo.rl.inverse.controllers import belief_key
+from octavo.rl.partial_observation.controllers import belief_key
 
 
 class BeliefLogs(NamedTuple):

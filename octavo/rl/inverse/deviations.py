@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from octavo.rl.inverse.controllers import FSCPolicy
+from octavo.rl.partial_observation.controllers import FSCPolicy
 
 MOST_ROWS = 1_000_000
 

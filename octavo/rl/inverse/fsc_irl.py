@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
-from octavo.rl.inverse.controllers import FSCPolicy
 from octavo.rl.inverse.deviations import MOST_ROWS, Deviations, count_new_nodes, new_nodes
 from octavo.rl.inverse.margin_program import MarginProgram, Solved
-from octavo.rl.inverse.planning import PBPISolver
+from octavo.rl.partial_observation.controllers import FSCPolicy
+from octavo.rl.partial_observation.planning import PBPISolver
 
 __all__ = ["FSCIRL"]
 

@@ -18,7 +18,7 @@ from octavo.engine.estimators.sound import SoundEstimator
 from octavo.rl.inverse.apprenticeship import Plan, match_features, match_values
 from octavo.rl.inverse.bases import read_basis
 from octavo.rl.inverse.belief_logs import read_trajectories
-from octavo.rl.inverse.planning import PBPISolver
+from octavo.rl.partial_observation.planning import PBPISolver
 
 __all__ = ["TrajectoryIRL"]
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from octavo.engine.estimators.checked import checked
 from octavo.engine.gaussian_process.posterior import clipped_kernel
-from octavo.rl.policy_search.policies import SoftmaxLinearPolicy, is_real
 from octavo.rl.policy_search.step_sums import (
     BACKWARD,
     FORWARD,
@@ -26,6 +25,7 @@ from octavo.rl.policy_search.step_sums import (
     softmax_table,
     stack_steps,
 )
+from octavo.rl.simulators.policies import SoftmaxLinearPolicy, is_real
 
 __all__ = ["BehaviourKernel", "behaviour_kl", "policy_divergence_bound"]
 

@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
-from octavo.rl.policy_search.environments import (
+from octavo.rl.simulators.environments import (
     check_env,
     check_episode_count,
     count_actions,
     first_state,
 )
-from octavo.rl.policy_search.episodes import Episode
+from octavo.rl.simulators.episodes import Episode
 
 __all__ = ["LSPI"]
 

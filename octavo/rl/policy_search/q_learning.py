@@ -20,14 +20,14 @@ from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.rl.features.grids import TileCoding, tile_columns
-from octavo.rl.policy_search.environments import (
+from octavo.rl.policy_search.world_model import LinearWorldModel
+from octavo.rl.simulators.environments import (
     check_env,
     check_episode_count,
     count_actions,
     first_state,
 )
-from octavo.rl.policy_search.episodes import Episode
-from octavo.rl.policy_search.world_model import LinearWorldModel
+from octavo.rl.simulators.episodes import Episode
 
 __all__ = ["DynaQ", "QLearningCMAC"]
 
@@ -50,7 +50,10 @@ def _update(weights, tiles, following, actions, rewards, ended, gamma, rate):
         target = rewards[i]
         if not ended[i]:
             _values(weights, following[i], values)
-            target += gamma * values.max()
+            best = values[0]
+            for a in range(1, values.shape[0]):
+                best = max(best, values[a])
+            target += gamma * best
         _values(weights, tiles[i], values)
         step = rate / n_tiles * (target - values[actions[i]])
         for j in range(n_tiles):

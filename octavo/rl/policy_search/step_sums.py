@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.rl.policy_search.episodes import Episode
-from octavo.rl.policy_search.policies import SoftmaxLinearPolicy
+from octavo.rl.simulators.episodes import Episode
+from octavo.rl.simulators.policies import SoftmaxLinearPolicy
 
 FORWARD, BACKWARD, LOG_RATIO = 0, 1, 2
 _BLOCK = 1 << 17  # logits in a block of candidates: what a second-level cache holds

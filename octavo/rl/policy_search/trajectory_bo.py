@@ -27,11 +27,11 @@ from octavo.engine.gaussian_process.posterior import (
     profiled_evidence,
 )
 from octavo.rl.policy_search.acquisition import weight_from_factor
-from octavo.rl.policy_search.episodes import Episode, record_episode
 from octavo.rl.policy_search.maximisers import MAXIMISERS
-from octavo.rl.policy_search.policies import is_real
 from octavo.rl.policy_search.surfaces import make_surface
 from octavo.rl.policy_search.world_model import LinearWorldModel
+from octavo.rl.simulators.episodes import Episode, record_episode
+from octavo.rl.simulators.policies import is_real
 
 __all__ = ["TrajectoryBO"]
 

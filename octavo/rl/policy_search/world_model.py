@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.engine.dynamic_programs.rollouts import roll_out
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
-from octavo.rl.policy_search.episodes import Episode
-from octavo.rl.policy_search.simulator import action_columns, quadratic_expansion
+from octavo.rl.simulators.episodes import Episode
+from octavo.rl.simulators.simulator import action_columns, quadratic_expansion
 
 __all__ = ["LinearWorldModel"]
 

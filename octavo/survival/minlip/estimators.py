@@ -309,7 +309,8 @@ class MinlipSurvival(OrderMachine):
         What times are divided by first.
     time_transform : {"log", "rank"} or None, default=None
         How times are mapped then; a time of zero counts as half the smallest positive one for the
-        logarithm. The model is the same, what is smooth is not.
+        logarithm, a rank is the share of all event times that have come. The model is the same,
+        what is smooth is not.
     tol : float, default=1e-9
         Part of the objective to which the duality gap falls.
     degree : float, default=3

@@ -41,7 +41,9 @@ def mapped_times(ends: Intervals, scale: float, time_transform: str | None) -> I
         What they are divided by.
     time_transform : {"log", "rank"} or None
         The logarithm (a time of zero counts as half the smallest positive one), or the rank among
-        the distinct ends, divided by their number.
+        the distinct upper ends, divided by their number; a half more between two of them. Where
+        times are exact or right-censored that counts events: when rows are lost to follow-up does
+        not stretch the clock.
 
     Returns
     -------
@@ -62,7 +64,13 @@ def mapped_times(ends: Intervals, scale: float, time_transform: str | None) -> I
         mapped = upper.copy()
         mapped[finite] = np.log(np.maximum(upper[finite], floor))
         return Intervals(np.log(np.maximum(lower, floor)), mapped)
-    known = np.unique(np.concatenate([lower, upper[finite]]))
+    known = np.unique(upper[finite]) if finite.any() else np.unique(lower)
     mapped = upper.copy()
-    mapped[finite] = (np.searchsorted(known, upper[finite]) + 1) / len(known)
-    return Intervals((np.searchsorted(known, lower) + 1) / len(known), mapped)
+    mapped[finite] = _places(known, upper[finite])
+    return Intervals(_places(known, lower), mapped)
+
+
+def _places(known: Floats, times: Floats) -> Floats:
+    """Return how many known times come up to each time, a half more between two, as a share."""
+    below, up_to = np.searchsorted(known, times), np.searchsorted(known, times, side="right")
+    return (below + up_to + 1) / (2 * len(known))

@@ -110,8 +110,8 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
     Notes
     -----
     `fit_predict` answers for the recordings of fit, each left out of its own neighbours. `predict`
-    and `score_samples` take rows of new recordings (`SymbolicMismatch.transform`); a row of fit
-    would meet itself there. For tables use scikit-learn's `LocalOutlierFactor`.
+    and `score_samples` take rows of new recordings (`SymbolicMismatch.transform`); a row that
+    equals one of fit gets the answer of fit. For tables use scikit-learn's `LocalOutlierFactor`.
 
     The flagged are unusual, not ill: this is no medical device.
 
@@ -173,7 +173,8 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
         self : MismatchOutlierDetector
             The fitted detector.
         """
-        mismatch = check_mismatch(validate_data(self, X, dtype=np.float64, ensure_min_samples=2))
+        given = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        mismatch = check_mismatch(given)
         self.n_positive_ = -1
         used = self._fit_matrix(mismatch)
         if self.method == "ocsvm":
@@ -187,6 +188,7 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
         else:
             self._fit_linkage(used)
         self.labels_ = np.where(self.high_risk_, -1, 1)
+        self._known = {(row + 0.0).tobytes(): i for i, row in enumerate(given)}
         return self
 
     def _fit_matrix(self, mismatch: Floats) -> Floats:
@@ -235,9 +237,14 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
         self.anomaly_scores_ = plain @ inside / others
         self.offset_ = -float(self.anomaly_scores_[~self.high_risk_].max())
 
-    def _rows(self, X: Any) -> Floats:
+    def _rows(self, X: Any) -> tuple[Floats, Ints]:
+        """Return rows of the matrix that the method works on, and which of fit they are, or -1."""
         check_is_fitted(self, "anomaly_scores_")
         rows = validate_data(self, X, dtype=np.float64, reset=False)
+        own = np.array([self._known.get((row + 0.0).tobytes(), -1) for row in rows], dtype=np.int64)
+        return self._mapped(rows), own
+
+    def _mapped(self, rows: Floats) -> Floats:
         if self._spectrum is None:
             return rows
         K = self._spectrum.transform(rows)
@@ -263,12 +270,14 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
         scores : ndarray of shape (n_new,)
             The negative of the anomaly score.
         """
-        rows = self._rows(X)
+        rows, own = self._rows(X)
         if self.method == "ocsvm":
-            return self._svm.score_samples(rows)
-        if self.method == "knn":
-            return -neighbor_sums(rows, self._k, own=False)
-        return -rows[:, ~self.high_risk_].mean(axis=1)
+            scores = self._svm.score_samples(rows)
+        elif self.method == "knn":
+            scores = -neighbor_sums(rows, self._k, own=False)
+        else:
+            scores = -rows[:, ~self.high_risk_].mean(axis=1)
+        return np.where(own >= 0, -self.anomaly_scores_[own], scores)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the score less the offset: below zero is an outlier.
@@ -301,10 +310,11 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
         """
         if self.method != "linkage":
             return np.where(self.decision_function(X) < 0, -1, 1)
-        rows = self._rows(X)
+        rows, own = self._rows(X)
         members = np.eye(self.cluster_labels_.max() + 1)[self.cluster_labels_]
         means = rows @ members / members.sum(axis=0)
-        return np.where(np.argmin(means, axis=1) == self._largest, 1, -1)
+        labels = np.where(np.argmin(means, axis=1) == self._largest, 1, -1)
+        return np.where(own >= 0, self.labels_[own], labels)
 
     def fit_predict(self, X: Any, y: Any = None) -> Ints:
         """Return -1 for outliers among the recordings of fit and 1 for the others.

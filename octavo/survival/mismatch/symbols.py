@@ -138,10 +138,10 @@ class MaxMinSymbolizer(CallbackSupportMixin, TransformerMixin, SoundEstimator):
         How far a path may leave the diagonal, as a share of the longer cycle.
     normalize : {"path"} or None, default="path"
         Whether a difference is divided by the length of its path.
-    threshold : {"knee"} or float, default="knee"
+    threshold : {"knee"} or float or None, default="knee"
         The end: no cycle differs from its prototype by as much. "knee" takes `max_symbols`, and
         keeps those up to the knee of the curve of largest differences (the point farthest below
-        the chord of its ends); 0 keeps every distinct cycle.
+        the chord of its ends); 0 or None keeps every distinct cycle up to `max_symbols`.
     max_symbols : int, default=300
         Prototypes at most.
     cost : {"absolute", "squared"}, default="absolute"
@@ -196,7 +196,7 @@ class MaxMinSymbolizer(CallbackSupportMixin, TransformerMixin, SoundEstimator):
         "metric": [StrOptions({"dtw", "euclidean"})],
         "band": [Interval(Real, 0, None, closed="left"), None],
         "normalize": [StrOptions({"path"}), None],
-        "threshold": [StrOptions({"knee"}), Interval(Real, 0, None, closed="left")],
+        "threshold": [StrOptions({"knee"}), Interval(Real, 0, None, closed="left"), None],
         "max_symbols": [Interval(Integral, 1, None, closed="left")],
         "cost": [StrOptions({"absolute", "squared"})],
         "start": [StrOptions({"first", "medoid"})],
@@ -209,7 +209,7 @@ class MaxMinSymbolizer(CallbackSupportMixin, TransformerMixin, SoundEstimator):
         metric: str = "dtw",
         band: float | None = 0.1,
         normalize: str | None = "path",
-        threshold: float | str = "knee",
+        threshold: float | str | None = "knee",
         max_symbols: int = 300,
         cost: str = "absolute",
         start: str = "first",
@@ -269,7 +269,7 @@ class MaxMinSymbolizer(CallbackSupportMixin, TransformerMixin, SoundEstimator):
                 how,
                 first=medoid(cycles, how) if self.start == "medoid" else 0,
                 max_symbols=self.max_symbols,
-                threshold=0.0 if isinstance(self.threshold, str) else float(self.threshold),
+                threshold=0.0 if to_knee or self.threshold is None else float(self.threshold),
                 n_jobs=self.n_jobs,
                 on_step=seen.step,
             )

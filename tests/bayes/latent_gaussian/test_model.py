@@ -263,6 +263,40 @@ def test_constraints_hold_and_equal_a_reduced_model(form):
     assert model.log_evidence_ == pytest.approx(reduced.log_evidence_ + constant, abs=1e-4)
 
 
+def test_family_of_corrections_by_plain_quadrature():
+    V = 2.0 * (0.3 * np.eye(4) + 0.7)
+    prior = GaussianPrior(covariance=V)
+    model = LatentGaussianModel("logit", prior=prior, tol=1e-10).fit([1, 1, 0, 1])
+    alphas = [0.0, 0.3, 1.0, 2.0, 3.0]
+    family = model.correction_family(0, alphas)
+    h, q = model.site_params_
+    S = np.linalg.inv(np.linalg.inv(V) + np.diag(q))
+    m = S @ h
+    u = np.linspace(-14, 14, 4001)
+    expected = np.ones((5, family.x.size))
+    for j in (1, 2, 3):
+        sign = 1.0 if j != 2 else -1.0
+        log_eps = -np.logaddexp(0.0, -sign * u) - h[j] * u + 0.5 * q[j] * u**2
+        log_eps -= np.log(
+            np.trapezoid(stats.norm(m[j], np.sqrt(S[j, j])).pdf(u) * np.exp(log_eps), u)
+        )
+        sd = np.sqrt(S[j, j] - S[0, j] ** 2 / S[0, 0])
+        for k, x in enumerate(family.x):
+            density = stats.norm(m[j] + S[0, j] / S[0, 0] * (x - m[0]), sd).pdf(u)
+            for row, alpha in enumerate(alphas):
+                if alpha:
+                    value = np.trapezoid(density * np.exp(alpha * log_eps), u) ** (1 / alpha)
+                else:
+                    value = np.exp(np.trapezoid(density * log_eps, u))
+                expected[row, k] *= value
+    np.testing.assert_allclose(family.values, expected, rtol=1e-4)
+    assert (np.diff(family.values, axis=0) > -1e-9).all()
+    bounds = model.bounds(0)
+    np.testing.assert_allclose(family.values[[0, -1]], [bounds.lower, bounds.upper])
+    with pytest.raises(ValueError, match="alphas should be numbers that are not negative"):
+        model.correction_family(0, [-1.0])
+
+
 @pytest.mark.parametrize("build", [lambda: rw1(7), lambda: rw2(7)])
 def test_improper_priors_have_the_generalised_determinant(build):
     Q, v = build().toarray(), 0.3
@@ -292,6 +326,39 @@ def test_improper_prior_made_proper_by_a_constraint():
     exact = stats.multivariate_normal.logpdf(y[keep], np.zeros(5), S)
     assert model.log_evidence_ == pytest.approx(exact, abs=1e-8)
     assert np.allclose(model.mean_, K[:, keep] @ np.linalg.solve(S, y[keep]), atol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["ep", "laplace"])
+@pytest.mark.parametrize("rows", [[], [0, 1], [0, 1, 2, 3]])
+def test_constraints_fix_what_data_leave_free(method, rows):
+    # Two rings: nothing but the sum of each fixes its level, as the data are differences.
+    ring = np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0)
+    Q, v = icar(np.kron(np.eye(2), ring)).toarray(), 0.5
+    C, b = np.kron(np.eye(2), np.ones((1, 4))), np.array([0.0, 2.0])
+    A = np.diff(np.eye(8), axis=0)[[0, 1, 4, 6]]
+    y = np.full(4, np.nan)
+    y[rows] = np.array([0.3, -1.0, 0.8, 0.2])[rows]
+    model = LatentGaussianModel(
+        make_likelihood("gaussian", variance=v), prior=Q, constraints=(C, b), method=method
+    ).fit(y, A=A)
+    m, K = C.T @ b / 4, np.linalg.pinv(Q)
+    S = A[rows] @ K @ A[rows].T + v * np.eye(len(rows))
+    gain = K @ A[rows].T @ np.linalg.inv(S)
+    mean, cov = m + gain @ (y[rows] - A[rows] @ m), K - gain @ A[rows] @ K
+    assert np.allclose(model.mean_, mean, atol=1e-8)
+    assert np.allclose(model.var_, np.diag(cov), atol=1e-8)
+    if rows:
+        exact = stats.multivariate_normal.logpdf(y[rows], A[rows] @ m, S)
+        assert model.log_evidence_ == pytest.approx(exact, abs=1e-8)
+    else:
+        assert model.log_evidence_ == pytest.approx(0.0, abs=1e-8)
+    draws = model.sample(40_000, random_state=0)
+    assert np.allclose(draws @ C.T, b, atol=1e-8)
+    assert np.abs(np.cov(draws.T) - cov).max() < 0.03
+    assert np.abs(draws.mean(axis=0) - mean).max() < 0.02
+    new = model.predict(np.eye(8)[:1])
+    assert new.sd[0] == pytest.approx(np.sqrt(cov[0, 0]), abs=1e-6)
+    assert model.marginal(0).sd == pytest.approx(np.sqrt(cov[0, 0]), rel=1e-3)
 
 
 def test_missing_observations_are_no_terms():
@@ -450,6 +517,11 @@ BAD = {
     "alpha above": ({"alpha": 1.5}, {}, "'alpha'"),
     "laplace for step": ({"likelihood": "step", "method": "laplace"}, {}, "needs two derivatives"),
     "laplace squared": ({"likelihood": "laplace", "method": "laplace"}, {}, "two derivatives"),
+    "precision of another shape": (
+        {"prior": np.eye(3)[:2]},
+        {"y": [0, 1, 1]},
+        r"precision should be a square matrix, got shape \(2, 3\)",
+    ),
     "improper": ({"prior": rw1(2)}, {"y": [np.nan, np.nan]}, "improper in 1 direction"),
     "improper rw2": ({"prior": rw2(4)}, {"y": [1, np.nan, np.nan, np.nan]}, "neither data nor"),
     "unknown": ({"likelihood": "cauchy"}, {}, "likelihood should be one of"),

@@ -257,3 +257,24 @@ def test_ionosphere_evidence_is_that_of_sequential_ep():
     model = GPProbitClassifier(kernel, optimizer=None, tol=1e-9, max_iter=1000).fit(rows, labels)
     assert model.log_marginal_likelihood_value_ == pytest.approx(log_z, abs=1e-4)
     assert np.allclose(model.mean_, mean, atol=1e-3)
+
+
+def test_evidence_of_a_gp_is_gpys():
+    GPy = pytest.importorskip("GPy")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int)
+    ours = GPProbitClassifier(4.0 * RBF(2.0), optimizer=None, tol=1e-9).fit(X, y)
+    theirs = GPy.core.GP(
+        X,
+        y[:, None].astype(float),
+        kernel=GPy.kern.RBF(3, variance=4.0, lengthscale=2.0),
+        likelihood=GPy.likelihoods.Bernoulli(),
+        inference_method=GPy.inference.latent_function_inference.EP(epsilon=1e-10),
+    )
+    found = float(np.ravel(theirs.log_likelihood())[0])
+    assert ours.log_marginal_likelihood_value_ == pytest.approx(found, abs=1e-6)
+    mean, variance = theirs._raw_predict(X)
+    got = ours.latent_mean_and_variance(X)
+    np.testing.assert_allclose(got[0], mean[:, 0], atol=1e-4)
+    np.testing.assert_allclose(got[1], variance[:, 0], atol=1e-4)

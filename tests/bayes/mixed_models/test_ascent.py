@@ -300,3 +300,45 @@ def test_logistic_limit_of_no_groups():
     np.testing.assert_allclose(model.coef_cov_, fisher, rtol=1e-2, atol=1e-7)
     assert model.ranef_ == []
     assert model.sigma2_.shape == (0,)
+
+
+@pytest.mark.parametrize("spread", [1e5, 0.7])
+def test_variance_marginal_is_exact_for_a_known_noise(spread):
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(12), 4)
+    x = rng.normal(size=(48, 1))
+    y = 0.3 + x[:, 0] + rng.normal(0, 0.6, 12)[groups] + rng.normal(size=48)
+
+    def unit_normal(y, eta):
+        return -0.5 * (y - eta) ** 2, y - eta
+
+    model = VariationalMixedModel(unit_normal, sigma_beta=10.0, A=spread)
+    marginal = model.fit(x, y, groups=groups).variance_marginal()
+    X, Z = np.column_stack([np.ones(48), x]), indicator(groups)
+    grid = np.exp(np.linspace(-16, 6, 4001))
+    covs = np.eye(48) + 100.0 * X @ X.T + grid[:, None, None] * (Z @ Z.T)
+    log_density = -0.5 * np.linalg.slogdet(covs)[1] - 0.5 * np.einsum(
+        "i,kij,j->k", y, np.linalg.inv(covs), y
+    )
+    exact = np.exp(log_density - log_density.max()) / (np.sqrt(grid) * (1 + grid / spread**2))
+    exact /= np.trapezoid(exact, grid)
+    assert np.trapezoid(np.abs(marginal.density(grid) - exact), grid) < 2e-3
+    np.testing.assert_allclose(marginal.mean, np.trapezoid(grid * exact, grid), rtol=3e-3)
+    shape, rate = model.q_sigma2_[:, 0]
+    assert marginal.sd > invgamma(shape, scale=rate).std()
+
+
+def test_variance_marginal_of_one_of_two_terms():
+    rng = np.random.default_rng(1)
+    groups = {"a": np.repeat(np.arange(15), 8), "b": np.tile(np.arange(8), 15)}
+    x = rng.random((120, 1))
+    eta = 1.0 + rng.normal(0, 0.5, 15)[groups["a"]] + rng.normal(0, 0.3, 8)[groups["b"]]
+    model = VariationalMixedModel().fit(x, rng.poisson(np.exp(eta)), groups=groups)
+    for name, mean in zip(("a", "b"), model.sigma2_):
+        marginal = model.variance_marginal(f"sigma2[{name}]")
+        assert 0.8 < marginal.mean / mean < 1.6
+    with pytest.raises(ValueError, match=r"param must be one of \['sigma2\[a\]', 'sigma2\[b\]'\]"):
+        model.variance_marginal("sigma2")
+    slopes = VariationalMixedModel(random_slopes=[0]).fit(x, rng.poisson(np.exp(eta)), groups["a"])
+    with pytest.raises(ValueError, match="covariance matrix of 2 columns"):
+        slopes.variance_marginal()

@@ -193,14 +193,55 @@ class Halves:
         return np.asarray(w) - 0.3 * np.square(n)
 
 
-def test_a_quality_of_ones_own():
-    E = random_graph(21, 8, 9)
-    for optimizer in ("greedy", "exact"):
-        mine = GraphClustering(Halves(), optimizer).fit(E)
-        ours = GraphClustering(ConstantPotts(0.3), optimizer).fit(E)
+class OwnModularity:
+    """Modularity written by a user: a term alone, with the volume of the graph."""
+
+    def cluster_term(self, w, v, n, total):
+        return w / total - (v / total) ** 2
+
+
+class Plain:
+    """The least that a quality has: a term of w, v and n."""
+
+    def cluster_term(self, w, v, n):
+        return w - 0.3 * n**2
+
+
+@pytest.mark.parametrize("quality", [Halves(), Plain()])
+@pytest.mark.parametrize("optimizer", ["leiden", "louvain", "greedy", "exact"])
+def test_a_quality_of_ones_own(quality, optimizer):
+    for seed in (21, 22, 23):
+        E = random_graph(seed, 8, 9)
+        mine = GraphClustering(quality, optimizer, random_state=0).fit(E)
+        ours = GraphClustering(ConstantPotts(0.3), optimizer, random_state=0).fit(E)
         assert mine.quality_ == pytest.approx(ours.quality_)
-    with pytest.raises(ValueError, match="take optimizer='greedy'"):
-        GraphClustering(Halves()).fit(E)
+        assert mine.quality_ == pytest.approx(ConstantPotts(0.3).score(E, mine.labels_))
+
+
+@pytest.mark.parametrize("optimizer", ["leiden", "louvain"])
+def test_a_term_of_ones_own_reaches_the_optimum_of_the_karate_club(optimizer):
+    A = nx.to_scipy_sparse_array(nx.karate_club_graph(), weight=None).astype(float)
+    found = GraphClustering(OwnModularity(), optimizer, random_state=0).fit(A)
+    assert found.quality_ == pytest.approx(0.4197896, abs=1e-6)  # known to be the optimum
+    assert found.quality_ == pytest.approx(
+        nx.community.modularity(
+            nx.karate_club_graph(), [set(map(int, c)) for c in found.communities()], weight=None
+        )
+    )
+
+
+def test_a_term_of_ones_own_that_is_wrong_is_named():
+    class Wrong:
+        def __init__(self, answer):
+            self.answer = answer
+
+        def cluster_term(self, w, v, n):
+            return self.answer
+
+    with pytest.raises(ValueError, match="must return a term for each cluster"):
+        GraphClustering(Wrong(1.0)).fit([(0, 1), (1, 2)])
+    with pytest.raises(ValueError, match="Wrong is NaN at w="):
+        GraphClustering(Wrong(np.array([np.nan])), "greedy").fit([(0, 0)])
 
 
 def test_bad_input():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from octavo.engine.sparse_gaussian.factor import (
     BandedLayout,
+    BorderedLayout,
     DenseLayout,
     NotPositiveDefinite,
     SupernodalLayout,
@@ -53,10 +54,16 @@ CASES = {
     "diagonal": sp.csr_array(sp.diags_array(np.arange(1.0, 101))),
     "pieces": sp.csr_array(sp.block_diag([grid_precision(6, 7), random_precision(40, 0.1, 3)])),
 }
-LAYOUTS = [SupernodalLayout, DenseLayout, lambda Q: BandedLayout(Q, Q.shape[0] - 1)]
+LAYOUTS = [
+    SupernodalLayout,
+    DenseLayout,
+    lambda Q: BandedLayout(Q, Q.shape[0] - 1),
+    lambda Q: BorderedLayout(Q, np.array([3, 57, 61]), Q.shape[0] - 1),
+]
+NAMES = ["supernodal", "dense", "banded", "bordered"]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=["supernodal", "dense", "banded"])
+@pytest.mark.parametrize("layout", LAYOUTS, ids=NAMES)
 @pytest.mark.parametrize("name", CASES)
 def test_equals_dense_algebra(name, layout):
     Q = canonical_symmetric(CASES[name])
@@ -125,9 +132,23 @@ def test_order_saves_fill():
 def test_choice_of_storage():
     assert isinstance(analyze_precision(canonical_symmetric(np.eye(500))), BandedLayout)
     assert isinstance(analyze_precision(canonical_symmetric(np.ones((100, 100)))), DenseLayout)
+    # A series with two slopes, which stand first, in the middle or last.
+    Q = canonical_symmetric(arrow(500, 0))
+    for order in (np.arange(502), np.roll(np.arange(502), 2), np.roll(np.arange(502), 250)):
+        moved = canonical_symmetric(Q[order][:, order])
+        layout = analyze_precision(moved)
+        assert isinstance(layout, BorderedLayout)
+        assert sorted(order[layout.border]) == [500, 501]
+        inverse = selected_inverse_matrix(layout, layout.factor(moved.data).inverse_values())
+        assert (
+            abs(inverse.toarray() - np.linalg.inv(moved.toarray()) * (inverse != 0)).max() < 1e-12
+        )
+    assert isinstance(
+        analyze_precision(canonical_symmetric(grid_precision(25, 25))), SupernodalLayout
+    )
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=["supernodal", "dense", "banded"])
+@pytest.mark.parametrize("layout", LAYOUTS, ids=NAMES)
 def test_not_positive_definite_names_a_row(layout):
     matrix = np.diag(np.ones(80))
     matrix[57, 57] = -1.0

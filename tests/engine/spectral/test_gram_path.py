@@ -17,6 +17,7 @@ from octavo.engine.spectral.gram_path import (
     decayed_sums,
     factor_rows,
     fitted_factors,
+    fitted_squares,
     gram_moments,
     krylov_path,
     residual_factors,
@@ -103,10 +104,23 @@ def test_sums_over_all_times_are_those_of_each(values, n_steps, power):
     values = np.array(values)
     weights = np.random.default_rng(0).uniform(size=len(values))
     falling = 1.0 / (1.0 + np.arange(60))
-    for steps in (0.9, falling):
+    for steps in (0.9, 1.7, falling, 1.9 * falling):  # those above 1 overshoot
         sums = decayed_sums(values, steps, n_steps, weights, power=power)
         each = [residual_factors(values, steps, t) ** power @ weights for t in range(n_steps + 1)]
         np.testing.assert_allclose(sums, each, rtol=1e-11, atol=1e-13)
+
+
+@settings(max_examples=50, deadline=None)
+@given(values=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=8), t=st.integers(0, 30))
+def test_factors_are_products_whether_or_not_steps_overshoot(values, t):
+    values = np.array(values)
+    for steps in (0.7, 1.8, 1.9 / (1.0 + np.arange(30)) ** 0.3):
+        sizes = np.broadcast_to(steps, 30)[:t]
+        product = np.prod(1.0 - sizes[:, None] * values, axis=0)
+        np.testing.assert_allclose(residual_factors(values, steps, t), product, atol=1e-12)
+        np.testing.assert_allclose(fitted_factors(values, steps, t), 1.0 - product, atol=1e-12)
+        squares = fitted_squares(values, steps, t)[t]
+        assert squares == pytest.approx(float(((1.0 - product) ** 2).sum()), abs=1e-10)
 
 
 def test_the_top_of_the_spectrum_is_that_of_the_whole():

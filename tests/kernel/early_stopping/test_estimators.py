@@ -67,6 +67,100 @@ def test_iterate_is_closed_form_to_1e_10(solver, step):
     np.testing.assert_allclose(staged[-1], model.predict(new), atol=1e-10)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("step", [1.9, lambda t: 1.9 / (1 + t) ** 0.2], ids=["constant", "falling"])
+def test_unsafe_steps_are_the_recursion_too(solver, step):
+    X, y = table()
+    K = rbf_kernel(X, gamma=0.5)
+    K = K / (np.linalg.eigvalsh(K)[-1] / len(y))  # λ₁ = 1: the step lies between 1/λ₁ and 2/λ₁
+    options = {"stopping": 37, "solver": solver, "max_iter": 100, **PLAIN}
+    with pytest.raises(ValueError, match="unsafe=True"):
+        KernelGDRegressor("precomputed", step=step, **options).fit(K, y)
+    model = KernelGDRegressor("precomputed", step=step, unsafe=True, **options).fit(K, y)
+    size = step if callable(step) else lambda s: step
+    expected = recursion(K, y, size, 37)
+    np.testing.assert_allclose(model.dual_coef_, expected, atol=1e-9 * np.abs(expected).max())
+    earlier = K @ recursion(K, y, size, 12)
+    np.testing.assert_allclose(model.predict(K, n_iter=12), earlier, atol=1e-9)
+    np.testing.assert_allclose(list(model.staged_predict(K))[11], earlier, atol=1e-9)
+    smoother = np.eye(len(y))  # I - S_t, by the recursion on matrices
+    for s in range(37):
+        smoother = smoother - size(s) * (K / len(y)) @ smoother
+    freedom = len(y) - np.trace(smoother)
+    assert model.df_ == pytest.approx(freedom, rel=1e-8 if solver == "eigh" else 0.05)
+
+
+def test_unsafe_sure_and_holdout_see_steps_that_overshoot():
+    X, y = table()
+    K = rbf_kernel(X, gamma=0.5)
+    K, n = K / (np.linalg.eigvalsh(K)[-1] / len(y)), len(y)
+    model = KernelGDRegressor(
+        "precomputed", step=1.5, unsafe=True, stopping="sure", noise=2.0, max_iter=40, **PLAIN
+    ).fit(K, y)
+    left, trace = y.copy(), np.eye(n)
+    for t in range(41):  # Eq. (15), by the recursion on residuals
+        risk = 4.0 + (left @ left - 2 * 4.0 * np.trace(trace)) / n
+        assert model.risk_curve_[t] == pytest.approx(risk, rel=1e-9, abs=1e-9)
+        left, trace = left - 1.5 * (K / n) @ left, trace - 1.5 * (K / n) @ trace
+    held = model.stopped_by("holdout", refit=False, random_state=0)
+    rows = np.setdiff1d(np.arange(n), held._rows)
+    inner = recursion(K[np.ix_(held._rows, held._rows)], y[held._rows], lambda s: 1.5, 7)
+    error = np.mean((y[rows] - K[np.ix_(rows, held._rows)] @ inner) ** 2)
+    assert held.risk_curve_[7] == pytest.approx(error, rel=1e-9)
+
+
+@pytest.mark.parametrize("factor", [2.0, 2.5])
+def test_steps_that_diverge_are_refused_even_then(factor):
+    X, y = table(60)
+    K = rbf_kernel(X, gamma=0.5)
+    K = K / (np.linalg.eigvalsh(K)[-1] / 60) * (1 + 1e-12)
+    with pytest.raises(ValueError, match="below 2/λ₁"):
+        KernelGDRegressor("precomputed", step=factor, unsafe=True).fit(K, y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_all_rules_come_from_one_decomposition(kernel, outputs, monkeypatch):
+    X, y = table(150)
+    X = rbf_kernel(X, gamma=0.3) if kernel == "precomputed" else X
+    y = y if outputs == 1 else np.column_stack([y, np.abs(y) ** 0.5])
+    options = {"constant": 1.0, "random_state": 3, "max_iter": 2000}
+    first = KernelGDRegressor(kernel, **options).fit(X, y)
+    fits = {
+        rule: KernelGDRegressor(kernel, stopping=rule, **options).fit(X, y)
+        for rule in ("rademacher", "sure", "holdout", "cv", 12)
+    }
+    louder = KernelGDRegressor(kernel, noise=2.0, step=0.5, **options).fit(X, y)
+
+    def refused(*args):
+        raise AssertionError("decomposed again")
+
+    monkeypatch.setattr(descent_regressor, "whole_spectrum", refused)
+    for rule, fit in fits.items():
+        found = first.stopped_by(rule)
+        assert found.get_params()["stopping"] == rule
+        np.testing.assert_array_equal(found.n_iter_, fit.n_iter_)
+        np.testing.assert_allclose(found.predict(X), fit.predict(X), rtol=1e-8)
+        np.testing.assert_allclose(found.df_, fit.df_, rtol=1e-8)
+    found = fits["sure"].stopped_by("rademacher", noise=2.0, step=0.5)
+    np.testing.assert_array_equal(found.n_iter_, louder.n_iter_)
+    np.testing.assert_allclose(found.sigma_, 2.0)
+    assert first.stopping == "rademacher"  # the model itself has not changed
+    again = pickle.loads(pickle.dumps(first)).stopped_by("sure")
+    np.testing.assert_array_equal(again.n_iter_, fits["sure"].n_iter_)
+
+
+def test_another_rule_needs_the_whole_decomposition():
+    X, y = table()
+    with pytest.raises(ValueError, match='solver="eigh"'):
+        KernelGDRegressor(solver="lanczos").fit(X, y).stopped_by("sure")
+    model = KernelGDRegressor().fit(X, y)
+    with pytest.raises(ValueError, match="gamma belongs to the decomposition"):
+        model.stopped_by("sure", gamma=2.0)
+    with pytest.raises(ValueError, match="stopping"):
+        model.stopped_by("later")
+
+
 def test_one_step_of_the_limit_kills_the_first_residual():
     X, y = table(60)
     K = rbf_kernel(X, gamma=0.5)

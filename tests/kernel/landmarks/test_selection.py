@@ -146,6 +146,22 @@ def test_kdpp_factor_survives_many_swaps():
     assert log_det(first.indices) > max(uniform)
 
 
+@pytest.mark.parametrize("name", ["rbf", "linear", "poly"])
+def test_the_closest_target_is_that_of_all_pairs(name):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(40, 3)) + 7.0
+    kernel = Kernel(name, 0.3)
+    points = FeaturePoints(X, kernel)
+    chosen = np.array([3, 17, 29])
+    params = {} if name == "linear" else {"gamma": 0.3}
+    if name == "poly":
+        params |= {"degree": kernel.degree, "coef0": kernel.coef0}
+    K = pairwise_kernels(X, metric=name, **params)
+    apart = np.diag(K)[:, None] + np.diag(K)[chosen] - 2.0 * K[:, chosen]
+    found = points.closest(slice(0, 40), points.chosen(chosen))
+    np.testing.assert_allclose(found, apart.min(axis=1), atol=2.0 * points.noise)
+
+
 def test_weighted_draws_are_sequential_draws():
     weights = np.array([4.0, 2.0, 1.0, 1.0, 0.0])
     law = dict.fromkeys(itertools.combinations(range(5), 2), 0.0)

@@ -10,7 +10,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC, SVR
 
 from octavo.data import make_shared_sparse_tasks
-from octavo.kernel import KernelStack, MEDMultitaskSVC, MEDMultitaskSVR
+from octavo.kernel import KernelStack, MEDAdaptivePoolingSVC, MEDMultitaskSVC, MEDMultitaskSVR
+from octavo.kernel.multitask.task_blocks import FeatureBlock
 from tests.kernel.multitask.problems import oracle_dual, root, small_tasks
 
 TIGHT = {"tol": 1e-8, "max_sweeps": 1000}
@@ -325,3 +326,41 @@ def test_running_out_of_sweeps_is_said_with_the_gap():
     X, y, task, _ = small_tasks(19)
     with pytest.warns(ConvergenceWarning, match="duality gap of"):
         MEDMultitaskSVC(alpha=1e3, max_sweeps=1, tol=1e-8).fit(X, y, task)
+
+
+@pytest.mark.parametrize("make", [MEDMultitaskSVC, MEDAdaptivePoolingSVC, MEDMultitaskSVR])
+def test_tables_one_a_task_are_the_same_fit(make):
+    X, y, task, _ = small_tasks()
+    target = y if make is not MEDMultitaskSVR else X[:, 0]
+    order = np.argsort(task, kind="stable")
+    joined = make().fit(X[order], target[order], np.unique(task, return_inverse=True)[1][order])
+    parts = [np.flatnonzero(task == m) for m in np.unique(task)]
+    tables, targets = [X[p] for p in parts], [target[p] for p in parts]
+    for model in (
+        make().fit(tables, targets),
+        make().fit(list(zip(tables, targets))),
+        make().fit([sp.csr_matrix(t) for t in tables], targets),
+    ):
+        np.testing.assert_allclose(model.switches_, joined.switches_, rtol=1e-9)
+        np.testing.assert_array_equal(model.tasks_, np.arange(len(parts)))
+
+
+def test_tables_one_a_task_must_fit_together():
+    X, y, task, _ = small_tasks()
+    with pytest.raises(ValueError, match="Task 1 has 4 rows of X and 3 entries of y"):
+        MEDMultitaskSVC().fit([X[:5], X[5:9]], [y[:5], y[5:8]])
+    with pytest.raises(ValueError, match="same columns"):
+        MEDMultitaskSVC().fit([X[:5], X[5:9, :2]], [y[:5], y[5:9]])
+
+
+def test_a_curvature_that_is_nearly_right_leaves_the_solution(monkeypatch):
+    tasks = make_shared_sparse_tasks(4, 50, 300, random_state=0)
+    fits = [MEDMultitaskSVC(alpha=100.0, tol=1e-7).fit(tasks.X, tasks.y, tasks.task)]
+    exact = FeatureBlock.curvature
+    monkeypatch.setattr(
+        FeatureBlock, "curvature", lambda *args, exact_=exact, **options: exact_(*args)
+    )
+    fits.append(MEDMultitaskSVC(alpha=100.0, tol=1e-7).fit(tasks.X, tasks.y, tasks.task))
+    assert (np.diff(fits[0].history_[:, 1]) >= -1e-9 * fits[0].objective_).all()  # J never falls
+    assert fits[0].objective_ == pytest.approx(fits[1].objective_, rel=2e-7)
+    np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, atol=1e-3)

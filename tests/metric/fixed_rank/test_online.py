@@ -6,7 +6,7 @@ from scipy.linalg import expm
 
 from octavo.engine.linalg.pair_differences import TableRows
 from octavo.engine.manifolds.fixed_rank import PolarPoint
-from octavo.metric import FixedRankPSDRegressor, OnlineFixedRankPSD
+from octavo.metric import FixedRankPSDRegressor, LowRankMahalanobis, OnlineFixedRankPSD
 from octavo.metric.fixed_rank.streams import FlatStream, PolarStream, Schedule
 
 
@@ -79,3 +79,19 @@ def test_a_first_block_below_the_rank_is_refused():
     A, y = toy(2, n=2)
     with pytest.raises(ValueError, match="n_samples=2"):
         OnlineFixedRankPSD(3).partial_fit(A, y)
+
+
+def test_a_pass_that_ran_away_is_taken_with_shorter_steps():
+    # Bounds far above the first distances: the step chosen on the first rows is too long later.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 300))
+    pairs = rng.integers(0, 200, (6000, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]][:5000]
+    relation = np.where(rng.random(5000) < 0.5, 1, -1)
+    target = np.where(relation > 0, 450.0, 750.0)
+    model = LowRankMahalanobis(
+        10, "flat", online=True, n_epochs=1, standardize=False, random_state=0
+    )
+    model.fit_pairs(X, pairs, relation, target)
+    nothing = 0.5 * np.mean(np.where(relation < 0, target, 0.0) ** 2)  # of W = 0
+    assert model.objective_ < 0.5 * nothing

@@ -1,5 +1,6 @@
 """Completion against cvxpy, ridge regression, singular values and the facts of the paper."""
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 from octavo.data import make_weakly_balanced
-from octavo.network import ImbalancePredictor, SignedCompletion
+from octavo.network import HigherOrderCycleClassifier, ImbalancePredictor, SignedCompletion
 from octavo.network.signed.factors import alternate, loss_values, objective, ridge_rows
 from octavo.network.signed.low_rank import least_nuclear_norm, project_singular_values
 
@@ -35,7 +36,8 @@ def test_theorem_13_ranks(sizes):
 def test_rows_are_ridge_regressions(rank):
     A, rng = partial(), np.random.RandomState(1)
     H = rng.standard_normal((15, rank))
-    W = ridge_rows(A, H, 0.7)
+    W, loss = ridge_rows(A, H, 0.7)
+    assert loss == pytest.approx((((W @ H.T - A.toarray()) * (A.toarray() != 0)) ** 2).sum())
     for i in range(15):
         known = A[[i]].indices
         ridge = Ridge(0.7, fit_intercept=False).fit(H[known], A.toarray()[i, known])
@@ -190,3 +192,27 @@ def test_five_groups_are_completed_where_cycles_guess():
     truth = network.truth[tuple(pairs.T)]
     model = SignedCompletion(5, alpha=0.1, random_state=0).fit(network.A)
     assert (model.predict(pairs) == truth).mean() >= 0.99
+
+
+def test_cycles_of_nodes_without_links_get_the_majority():
+    A = make_weakly_balanced([10, 12, 14], 0.6, random_state=0).A.tolil()
+    A[0, :], A[:, 0] = 0.0, 0.0
+    model = HigherOrderCycleClassifier().fit(A.tocsr())
+    assert model.isolated_.tolist() == [0]
+    assert model.majority_ == -1
+    assert model.decision_function([[0, 5], [7, 0]]).tolist() == [0.0, 0.0]
+    assert model.predict([[0, 5], [7, 0]]).tolist() == [-1, -1]
+
+
+def test_some_links_without_a_sign_are_refused():
+    graph = nx.Graph()
+    graph.add_edge("a", "b", sign=1)
+    graph.add_edge("a", "c", weight=-1)
+    with pytest.raises(ValueError, match="all links have the attribute 'sign'"):
+        SignedCompletion(rank=2).fit(graph)
+
+
+def test_directions_that_disagree_are_counted():
+    A = np.array([[0, 1, -1], [-1, 0, 1], [-1, 1, 0]])
+    assert SignedCompletion(rank=2, symmetric=True, random_state=0).fit(A).n_conflicts_ == 1
+    assert SignedCompletion(rank=2, random_state=0).fit(A).n_conflicts_ == 0

@@ -188,6 +188,15 @@ def test_clocks_and_field_names():
     ranks = MinlipSurvival(time_transform="rank").fit(X, y)
     again = MinlipSurvival(time_transform="rank").fit(X, records(lower**3, upper))
     np.testing.assert_allclose(ranks.coef_, again.coef_, atol=1e-8)
+    # Rank by hand: a third of three events each; the censored rows stand half way between two.
+    times = np.array([2.0, 3.0, 5.0, 6.0, 7.0, 9.0])
+    few = np.column_stack([times, np.where(np.isin(times, [2.0, 5.0, 9.0]), times, np.inf)])
+    places = np.array([2, 3, 4, 5, 5, 6]) / 6
+    by_rank = MinlipSurvival(time_transform="rank").fit(X[:6], few)
+    by_hand = MinlipSurvival(time_scale=None).fit(
+        X[:6], np.column_stack([places, np.where(np.isfinite(few[:, 1]), places, np.inf)])
+    )
+    np.testing.assert_allclose(by_rank.coef_, by_hand.coef_, atol=1e-8)
     assert one.predict(X) == pytest.approx(-one.predict_utility(X))
     zero = y.copy()
     zero["time"][0] = 0.0

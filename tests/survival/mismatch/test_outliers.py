@@ -145,6 +145,15 @@ def test_new_recordings_far_away_are_outliers(method, clip):
         np.testing.assert_array_equal(model.decision_function(rows) < 0, [False, True])
 
 
+@pytest.mark.parametrize("method", ["knn", "ocsvm", "linkage"])
+@pytest.mark.parametrize("clip", ["similarity", "gram", "paper", None])
+def test_rows_of_fit_get_the_answer_of_fit(method, clip):
+    Psi = cohort(6)
+    model = MismatchOutlierDetector(method, k=3, clip=clip).fit(Psi)
+    np.testing.assert_array_equal(model.predict(Psi), model.labels_)
+    np.testing.assert_array_equal(model.score_samples(Psi[3:5]), -model.anomaly_scores_[3:5])
+
+
 def test_bad_matrices():
     Psi = cohort(6)
     crooked = Psi.copy()

@@ -68,6 +68,8 @@ def test_the_curve_never_rises_and_the_cover_is_at_most_twice_the_best():
 def test_threshold_zero_keeps_every_distinct_beat():
     some = beats(1, 10)
     model = MaxMinSymbolizer(threshold=0).fit(some + some[:4])
+    same = MaxMinSymbolizer(threshold=None).fit(some + some[:4])
+    np.testing.assert_array_equal(same.prototype_indices_, model.prototype_indices_)
     assert sorted(model.prototype_indices_) == list(range(10))
     assert sorted(model.frequencies_ * 14) == pytest.approx([1] * 6 + [2] * 4)
     assert model.threshold_ == 0

@@ -13,22 +13,8 @@ from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
-from octavo.graphical.log_linear.learning import (
-    POSITIVE,
-    WEIGHT_CONSTRAINTS,
-    LearnedNetwork,
-    all_of,
-)
 from octavo.graphical.log_linear.pseudo_likelihood import weighted_rows
 from octavo.graphical.log_linear.state_codes import read_table
-from octavo.graphical.log_linear.tree_learning import (
-    FEATURE_METHODS,
-    KAPPAS,
-    TreeChoice,
-    choose_trees,
-    grow_trees,
-    tree_plan,
-)
 from octavo.graphical.log_linear.trees import (
     check_method,
     features_of_tree,
@@ -36,6 +22,20 @@ from octavo.graphical.log_linear.trees import (
     leaf_log_probabilities,
     leaf_of,
     nonzero_rows,
+)
+from octavo.graphical.log_linear_learners.learning import (
+    POSITIVE,
+    WEIGHT_CONSTRAINTS,
+    LearnedNetwork,
+    all_of,
+)
+from octavo.graphical.log_linear_learners.tree_learning import (
+    FEATURE_METHODS,
+    KAPPAS,
+    TreeChoice,
+    choose_trees,
+    grow_trees,
+    tree_plan,
 )
 
 __all__ = ["DTSLMarkovNetwork", "ProbabilityTree", "tree_features"]

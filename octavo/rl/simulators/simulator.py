@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from octavo.engine.dynamic_programs.rollouts import RollOuts, roll_out
-from octavo.rl.policy_search.episodes import Episode
+from octavo.rl.simulators.episodes import Episode
 
 
 def quadratic_expansion(columns: np.ndarray) -> np.ndarray:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from octavo.rl.policy_search.policies import SoftmaxLinearPolicy
-from octavo.rl.policy_search.simulator import Simulator, action_columns, quadratic_expansion
+from octavo.rl.simulators.policies import SoftmaxLinearPolicy
+from octavo.rl.simulators.simulator import Simulator, action_columns, quadratic_expansion
 
 __all__ = ["MountainCar"]
 

@@ -10,7 +10,6 @@ from joblib import Parallel, delayed
 
 from octavo.engine.estimators.arrays import Ints
 from octavo.graphical.log_linear.conjunctions import Feature, canonical_set
-from octavo.graphical.log_linear.learning import Step, Tuning, choose_weight_sd
 from octavo.graphical.log_linear.pseudo_likelihood import (
     FeaturePlan,
     WeightedRows,
@@ -28,6 +27,7 @@ from octavo.graphical.log_linear.trees import (
     nonzero_rows,
     split_cost,
 )
+from octavo.graphical.log_linear_learners.learning import Step, Tuning, choose_weight_sd
 
 __all__: list[str] = []
 

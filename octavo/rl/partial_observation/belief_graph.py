@@ -20,7 +20,7 @@ from octavo.engine.dynamic_programs.value_iteration import (
     iterate_policies,
     stack_rows,
 )
-from octavo.rl.inverse.controllers import belief_key
+from octavo.rl.partial_observation.controllers import belief_key
 
 _POSSIBLE = 1e-12  # probability below which an observation does not happen
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from octavo.rl.inverse.controllers import FSCPolicy
+from octavo.rl.partial_observation.controllers import FSCPolicy
 
 _MOST = 300  # nodes beyond which pairs are not tried
 

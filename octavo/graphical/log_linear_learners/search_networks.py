@@ -12,16 +12,6 @@ from sklearn.callback import with_callbacks
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.graphical.log_linear.conjunctions import Feature, canonical, canonical_set
-from octavo.graphical.log_linear.dtsl import TREE_CONSTRAINTS
-from octavo.graphical.log_linear.feature_search import (
-    best_weight,
-    feature_terms,
-    generalizations,
-    generalize_once,
-    pair_counts,
-    search_state,
-)
-from octavo.graphical.log_linear.learning import WEIGHT_CONSTRAINTS, LearnedNetwork, all_of
 from octavo.graphical.log_linear.pseudo_likelihood import (
     PseudoLikelihood,
     WeightedRows,
@@ -29,14 +19,24 @@ from octavo.graphical.log_linear.pseudo_likelihood import (
     flat_plan,
     weighted_rows,
 )
-from octavo.graphical.log_linear.tree_learning import (
+from octavo.graphical.log_linear.trees import check_method
+from octavo.graphical.log_linear_learners.dtsl import TREE_CONSTRAINTS
+from octavo.graphical.log_linear_learners.feature_search import (
+    best_weight,
+    feature_terms,
+    generalizations,
+    generalize_once,
+    pair_counts,
+    search_state,
+)
+from octavo.graphical.log_linear_learners.learning import WEIGHT_CONSTRAINTS, LearnedNetwork, all_of
+from octavo.graphical.log_linear_learners.tree_learning import (
     FEATURE_METHODS,
     KAPPAS,
     choose_trees,
     grow_trees,
     tree_plan,
 )
-from octavo.graphical.log_linear.trees import check_method
 
 __all__ = ["BLMMarkovNetwork", "DellaPietraMarkovNetwork"]
 

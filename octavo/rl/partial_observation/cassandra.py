@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from octavo.engine.estimators.checked import checked
-from octavo.rl.inverse.pomdp import POMDP
+from octavo.rl.partial_observation.pomdp import POMDP
 
 __all__ = ["read_cassandra"]
 

@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 
 from octavo.engine.estimators.arrays import Ints
 from octavo.graphical.log_linear.conjunctions import Feature, canonical_set
-from octavo.graphical.log_linear.learning import Tuning, choose_weight_sd
 from octavo.graphical.log_linear.pseudo_likelihood import WeightedRows, flat_plan
+from octavo.graphical.log_linear_learners.learning import Tuning, choose_weight_sd
 
 __all__: list[str] = []
 

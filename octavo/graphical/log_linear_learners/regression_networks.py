@@ -8,30 +8,30 @@ from sklearn.callback import with_callbacks
 
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import StrOptions, fit_context
-from octavo.graphical.log_linear.dtsl import TREE_CONSTRAINTS
-from octavo.graphical.log_linear.learning import (
+from octavo.graphical.log_linear.pseudo_likelihood import flat_plan, weighted_rows
+from octavo.graphical.log_linear.trees import check_method
+from octavo.graphical.log_linear_learners.dtsl import TREE_CONSTRAINTS
+from octavo.graphical.log_linear_learners.learning import (
     POSITIVE,
     WEIGHT_CONSTRAINTS,
     LearnedNetwork,
     all_of,
     choose_weight_sd,
 )
-from octavo.graphical.log_linear.neighbourhoods import (
+from octavo.graphical.log_linear_learners.neighbourhoods import (
     CS,
     BlanketChoice,
     blanket_features,
     choose_blankets,
     seed_of,
 )
-from octavo.graphical.log_linear.pseudo_likelihood import flat_plan, weighted_rows
-from octavo.graphical.log_linear.tree_learning import (
+from octavo.graphical.log_linear_learners.tree_learning import (
     FEATURE_METHODS,
     KAPPAS,
     choose_trees,
     grow_trees,
     tree_plan,
 )
-from octavo.graphical.log_linear.trees import check_method
 
 __all__ = ["DTPlusL1MarkovNetwork", "L1MarkovNetwork"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from octavo.engine.estimators.checked import checked
-from octavo.rl.inverse.pomdp import POMDP
+from octavo.rl.partial_observation.pomdp import POMDP
 
 __all__ = ["make_rock_sample", "rock_sample_basis"]
 

@@ -20,9 +20,9 @@ from sklearn.exceptions import ConvergenceWarning
 from octavo.engine.estimators.sklearn_door import Interval
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.linear_programs.lazy_rows import LazyRows
-from octavo.rl.inverse.belief_graph import blind_values
-from octavo.rl.inverse.controllers import FSCPolicy
-from octavo.rl.inverse.merging import drop_unreached, merge_nodes
+from octavo.rl.partial_observation.belief_graph import blind_values
+from octavo.rl.partial_observation.controllers import FSCPolicy
+from octavo.rl.partial_observation.merging import drop_unreached, merge_nodes
 
 __all__ = ["ExactPOMDPSolver"]
 

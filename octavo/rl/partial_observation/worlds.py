@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from octavo.engine.estimators.checked import checked
-from octavo.rl.inverse.pomdp import POMDP
+from octavo.rl.partial_observation.pomdp import POMDP
 
 __all__ = ["make_grid5", "make_heaven_hell", "make_maze1d", "make_tiger"]
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from octavo.engine.estimators.sklearn_door import Interval
 from octavo.engine.estimators.sound import SoundEstimator
-from octavo.rl.inverse.belief_graph import BeliefGraph, Explored, blind_values
-from octavo.rl.inverse.controllers import FSCPolicy
-from octavo.rl.inverse.merging import drop_unreached, merge_nodes
+from octavo.rl.partial_observation.belief_graph import BeliefGraph, Explored, blind_values
+from octavo.rl.partial_observation.controllers import FSCPolicy
+from octavo.rl.partial_observation.merging import drop_unreached, merge_nodes
 
 __all__ = ["PBPISolver"]
 

@@ -11,13 +11,13 @@ from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import fit_context
 from octavo.graphical.log_linear.conjunctions import as_parts, canonical, matches
-from octavo.graphical.log_linear.dtsl import TREE_CONSTRAINTS
-from octavo.graphical.log_linear.learning import WEIGHT_CONSTRAINTS, LearnedNetwork, all_of
 from octavo.graphical.log_linear.pseudo_likelihood import weighted_rows
 from octavo.graphical.log_linear.state_codes import Codes
 from octavo.graphical.log_linear.text_format import WrittenNetwork
-from octavo.graphical.log_linear.tree_learning import KAPPAS, choose_kappa, grow_trees
 from octavo.graphical.log_linear.trees import leaf_log_probabilities, node_features
+from octavo.graphical.log_linear_learners.dtsl import TREE_CONSTRAINTS
+from octavo.graphical.log_linear_learners.learning import WEIGHT_CONSTRAINTS, LearnedNetwork, all_of
+from octavo.graphical.log_linear_learners.tree_learning import KAPPAS, choose_kappa, grow_trees
 
 __all__ = ["DependencyNetwork"]
 

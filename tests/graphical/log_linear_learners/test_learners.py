@@ -17,20 +17,20 @@ from octavo.graphical import (
     LogLinearMarkovNetwork,
 )
 from octavo.graphical.log_linear.conjunctions import as_parts
-from octavo.graphical.log_linear.feature_search import (
-    best_weight,
-    change_of,
-    feature_terms,
-    search_state,
-    value_differences,
-)
 from octavo.graphical.log_linear.pseudo_likelihood import (
     PseudoLikelihood,
     fit_weights,
     flat_plan,
     weighted_rows,
 )
-from octavo.graphical.log_linear.tree_learning import grow_trees, tree_plan
+from octavo.graphical.log_linear_learners.feature_search import (
+    best_weight,
+    change_of,
+    feature_terms,
+    search_state,
+    value_differences,
+)
+from octavo.graphical.log_linear_learners.tree_learning import grow_trees, tree_plan
 
 FIXED = {"kappa": 0.1, "features": "prune", "weight_sd": 1.0}
 
@@ -177,7 +177,7 @@ def test_one_weight_alone_is_found_by_newton():
 def test_value_differences_are_the_printed_sum():
     rows = weighted_rows(three_states().astype(np.int32), np.full(4, 3))
     X = np.repeat(rows.codes, rows.weights, axis=0)
-    from octavo.graphical.log_linear.feature_search import pair_counts
+    from octavo.graphical.log_linear_learners.feature_search import pair_counts
 
     feature = ((0, "==", 1), (1, "==", 0), (3, "==", 2))
     far = value_differences(as_parts([feature], np.full(4, 3)), pair_counts(rows), np.full(4, 3), 2)

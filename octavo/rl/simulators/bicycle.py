@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from octavo.rl.policy_search.policies import SoftmaxLinearPolicy, is_real
-from octavo.rl.policy_search.simulator import Simulator
+from octavo.rl.simulators.policies import SoftmaxLinearPolicy, is_real
+from octavo.rl.simulators.simulator import Simulator
 
 __all__ = ["Bicycle"]
 

@@ -1,0 +1,1 @@
+"""Models whose state is only partly seen, controllers with a finite memory, and planners."""
