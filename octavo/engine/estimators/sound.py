@@ -111,6 +111,15 @@ def _is_ours(error: BaseException) -> bool:
     return str(name).startswith("octavo")
 
 
+def _takes(method: Callable[..., Any], owner: Any, args: Any, kwargs: Any) -> bool:
+    """Whether a method has these arguments, under whatever it is wrapped in."""
+    try:
+        inspect.signature(method).bind(owner, *args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
 def sound(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return a method whose errors are sentences and whose answers are numbers."""
 
@@ -119,8 +128,7 @@ def sound(method: Callable[..., Any], name: str) -> Callable[..., Any]:
         try:
             answer = method(self, *args, **kwargs)
         except Exception as error:
-            trace = error.__traceback__
-            is_wrong_call = trace is not None and trace.tb_next is None
+            is_wrong_call = isinstance(error, TypeError) and not _takes(method, self, args, kwargs)
             if isinstance(error, ArithmeticError) and not is_raw(error) and _is_ours(error):
                 raise ValueError(str(error)) from error  # well said, of a kind nobody expects
             if is_wrong_call or not is_raw(error):

@@ -128,3 +128,11 @@ def test_sentences_are_not_raw():
 @pytest.mark.parametrize(("package", "name", "cls"), estimator_classes())
 def test_every_estimator_is_sound(package, name, cls):
     assert issubclass(cls, SoundEstimator)
+
+
+def test_a_call_without_its_arguments_is_told_as_python_tells_it():
+    from octavo.ranking import OnlineRanker
+
+    with pytest.raises(TypeError, match="missing 2 required positional arguments") as caught:
+        OnlineRanker().fit([0, 2])
+    assert "cannot use these values" not in str(caught.value)
