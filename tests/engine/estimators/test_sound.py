@@ -120,6 +120,11 @@ def test_subclasses_clone_and_call_their_parents():
     assert clone(Child()).fit([[2.0]]).coef_ == 2.0
 
 
+def test_lists_of_different_lengths_are_named():
+    with pytest.raises(ValueError, match=r"X\[0\] has shape \(2,\) and X\[1\] has \(1,\)"):
+        Fragile().fit([[1.0, 2.0], [3.0]])
+
+
 def test_sentences_are_not_raw():
     for error in (ValueError("X must be positive."), NotFittedError("no")):
         assert not is_raw(error)
