@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from octavo.engine.estimators.raw_errors import innermost, is_raw
+from octavo.engine.estimators.raw_errors import innermost, is_raw, refuse_uneven
 
 # What an estimator answers from: without it there is no model.
 MODELS = (
@@ -133,6 +133,7 @@ def sound(method: Callable[..., Any], name: str) -> Callable[..., Any]:
                 raise ValueError(str(error)) from error  # well said, of a kind nobody expects
             if is_wrong_call or not is_raw(error):
                 raise
+            refuse_uneven(error, inspect.signature(method).bind(self, *args, **kwargs).arguments)
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(
                 f"{type(self).__name__}.{name} cannot use these values "

@@ -8,8 +8,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.decomposition import AnechoicMixture
 from octavo.engine.estimators.raw_errors import is_raw
 from octavo.engine.estimators.sound import NotFiniteWarning, SoundEstimator
+from octavo.network import signed_katz
 from tests.conformance.hostile_estimators import estimator_classes
 
 
@@ -118,6 +120,13 @@ def test_subclasses_clone_and_call_their_parents():
     with pytest.raises(IndexError):
         Child().score([[1.0]])
     assert clone(Child()).fit([[2.0]]).coef_ == 2.0
+
+
+def test_lists_of_different_lengths_are_named():
+    with pytest.raises(ValueError, match=r"X\[0\] has shape \(2,\) and X\[1\] has \(1,\)"):
+        AnechoicMixture(1).fit([[1.0, 2.0], [3.0]])
+    with pytest.raises(ValueError, match=r"A\[0\] has shape \(2,\) and A\[1\] has \(1,\)"):
+        signed_katz([[0.0, 1.0], [1.0]], 0.1)
 
 
 def test_sentences_are_not_raw():
