@@ -22,13 +22,15 @@ $(VENV)/.stamp-%: pyproject.toml constraints.txt
 		--no-build-isolation --editable ".$(if $(filter-out core,$*),[$*],)"
 	touch $@
 
+# Of every paper, or of some: make demo PAPERS="libol fastclime"
 demo: $(VENV)/.stamp-core
-	$(BIN)/octavo reproduce --fetch --report octavo-report.html
+	$(BIN)/octavo reproduce --fetch $(PAPERS) --report octavo-report.html
 
 test: $(VENV)/.stamp-test
 	$(THREADS) $(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
-test-all: $(VENV)/.stamp-test
+# The scripted newcomer of tests/test_newcomer.py walks through the built pages.
+test-all: $(VENV)/.stamp-test docs
 	$(THREADS) $(BIN)/python -m pytest -n $(JOBS)
 
 # Hostile input of every kind to everything public, and FUZZ rounds of two kinds at once: an hour.

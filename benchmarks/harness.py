@@ -27,6 +27,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results" / "bench.json"
 FIRST_CALLS = ROOT / "docs" / "results" / "first_calls.json"
+FIRST_CALL_LIMIT = 3.0  # seconds of compilation that a first fit on defaults may take
 PAGE = ROOT / "docs" / "benchmarks.md"  # the summary; a page a room beside it, in benchmarks/
 
 
@@ -227,6 +228,8 @@ def write_page() -> None:
     folder.mkdir(exist_ok=True)
     for room in rooms_of(kept):
         (folder / f"{room}.md").write_text(room_page(room, kept), encoding="utf-8")
+    if first:
+        (folder / "first_calls.md").write_text(first_call_page(first), encoding="utf-8")
 
 
 def rooms_of(kept: dict[str, Any]) -> list[str]:
@@ -234,10 +237,20 @@ def rooms_of(kept: dict[str, Any]) -> list[str]:
     return sorted({module.split("/")[0] for module in kept})
 
 
+def first_call_table(found: dict[str, Any]) -> list[str]:
+    """Return the rows of a table of first calls, the slowest first."""
+    lines = ["| estimator | seconds | kernels compiled |", "|---|---|---|"]
+    for name, row in sorted(found.items(), key=lambda item: (-item[1]["seconds"], item[0])):
+        star = "" if row["defaults"] else " (as its test makes it)"
+        lines.append(f"| {name}{star} | {row['seconds']:.2f} | {row['kernels']} |")
+    return lines
+
+
 def first_call_lines(first: dict[str, Any]) -> list[str]:
-    """Return the section on first calls: a table, and in one line those that compile nothing."""
+    """Return the section on first calls of the summary: a sentence, and what is too slow."""
     measured = {name: found for name, found in first["estimators"].items() if "error" not in found}
-    compiled = {name: found for name, found in measured.items() if found["kernels"]}
+    slow = {name: row for name, row in measured.items() if row["seconds"] > FIRST_CALL_LIMIT}
+    times = [row["seconds"] for row in measured.values()]
     lines = [
         "",
         "## First calls",
@@ -245,20 +258,36 @@ def first_call_lines(first: dict[str, Any]) -> list[str]:
         "What the first fit takes beyond a second one when no kernel has been compiled yet, in",
         "processor time, on default parameters and tiny data (`python tools/first_calls.py`).",
         "`octavo warmup` compiles everything beforehand; later processes read the cache.",
+        f"Of {len(measured)} estimators {len(measured) - len(slow)} take at most "
+        f"{FIRST_CALL_LIMIT:g} s, half of them at most {statistics.median(times):.2f} s;",
+        "[all of them](benchmarks/first_calls.md).",
+        "",
+        f"{first['date']}, {first['machine']}",
+    ]
+    if slow:
+        lines += ["", f"Above {FIRST_CALL_LIMIT:g} s:", "", *first_call_table(slow)]
+    return lines
+
+
+def first_call_page(first: dict[str, Any]) -> str:
+    """Return the page of all first calls, and in one line those that compile nothing."""
+    measured = {name: found for name, found in first["estimators"].items() if "error" not in found}
+    compiled = {name: found for name, found in measured.items() if found["kernels"]}
+    lines = [
+        "# First calls",
+        "",
+        "Processor time of a first fit beyond a second one, with an empty cache of kernels, on",
+        "tiny data; see [Benchmarks](../benchmarks.md).",
         "",
         f"{first['date']}, {first['machine']}",
         "",
-        "| estimator | seconds | kernels compiled |",
-        "|---|---|---|",
+        *first_call_table(compiled),
     ]
-    for name, found in sorted(compiled.items(), key=lambda item: (-item[1]["seconds"], item[0])):
-        star = "" if found["defaults"] else " (as its test makes it)"
-        lines.append(f"| {name}{star} | {found['seconds']:.2f} | {found['kernels']} |")
     if idle := [name for name in measured if name not in compiled]:
         lines += ["", f"Nothing is compiled by {', '.join(idle)}."]
     if failed := [name for name in first["estimators"] if name not in measured]:
         lines += ["", f"Could not be measured: {', '.join(failed)}."]
-    return lines
+    return "\n".join([*lines, ""])
 
 
 def spread(row: dict[str, Any]) -> str:
@@ -287,6 +316,7 @@ def page(kept: dict[str, Any], first: dict[str, Any] | None = None) -> str:
         ":maxdepth: 1",
         "",
         *(f"benchmarks/{room}" for room in rooms_of(kept)),
+        *(["benchmarks/first_calls"] if first else []),
         "```",
     ]
     if kept:

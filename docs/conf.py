@@ -21,6 +21,7 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "method_pages",
+    "plain_docstrings",
 ]
 exclude_patterns = ["_build", "generated/README*", "gallery/**/*.md5"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
@@ -34,10 +35,15 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+# Pages that stand alone have nothing to navigate in: the room goes to their code.
+html_sidebars = {
+    name: [] for name in ("index", "which_method", "getting_started", "install", "compare", "app")
+}
 html_static_path = ["_static"]
 html_css_files = ["octavo.css"]
 html_title = "octavo"
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # without it, the theme logs an error on every first visit
 templates_path = []
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

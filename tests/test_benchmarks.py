@@ -7,6 +7,7 @@ from benchmarks.harness import (
     benchmark_names,
     duration,
     fallen_ratios,
+    first_call_page,
     load_benchmark,
     page,
     room_page,
@@ -82,10 +83,16 @@ def test_the_page_lists_first_calls_slowest_first():
         "Quick": {"seconds": 0.0, "second_fit": 0.1, "kernels": 0, "defaults": True},
         "Low": {"seconds": 0.4, "second_fit": 0.1, "kernels": 2, "defaults": False},
         "High": {"seconds": 2.5, "second_fit": 0.1, "kernels": 9, "defaults": True},
+        "Slow": {"seconds": 3.5, "second_fit": 0.1, "kernels": 9, "defaults": True},
         "Broken": {"error": "ValueError"},
     }
     first = {"machine": "a machine", "date": "2026-01-01", "estimators": found}
-    text = page({}, first)
+    summary = page({}, first)
+    assert "Of 4 estimators 3 take at most 3 s, half of them at most 1.45 s;" in summary
+    assert "| Slow | 3.50 | 9 |" in summary
+    assert "| High" not in summary
+    text = first_call_page(first)
+    assert text.index("| Slow | 3.50 | 9 |") < text.index("| High | 2.50 | 9 |")
     assert text.index("| High | 2.50 | 9 |") < text.index("| Low (as its test makes it) | 0.40 | 2")
     assert "Nothing is compiled by Quick." in text
     assert "Could not be measured: Broken." in text

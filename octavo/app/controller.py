@@ -15,9 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.app.colours import Colouring, colour_by
+from octavo.app.colours import FEW, LABELS, Colouring, class_codes, colour_by
 from octavo.app.drawn_constraints import ARROWS, Drawing, arrow_of, draw_constraints
+from octavo.app.exported_page import read_constraints, thumbnails, write_page
+from octavo.app.map_meter import MapMeter, Reading
 from octavo.app.map_tables import MapTable
+from octavo.app.springs import why_short
 from octavo.kernel.steered.constraints import MapConstraints, constraints_from_dict
 from octavo.kernel.steered.interactive_session import InteractiveSession
 
@@ -27,7 +30,8 @@ STRENGTHS = {
     "lambda_label": "labels",
     "anchor": "anchor",
 }
-ASKING = {"row", "code", "picture", "colour", "state"}  # gestures that leave the session alone
+# Gestures that leave the session alone.
+ASKING = {"row", "code", "picture", "colour", "state", "meter", "why", "thumbnails", "page"}
 
 
 @dataclass
@@ -70,20 +74,24 @@ class MapController:
         The rows.
     session : InteractiveSession
         On the rows of `table`; this controller alone may change it.
+    meter : MapMeter or None, default=None
+        Of the rows of `table`; its own, made when it is first read, by default.
     """
 
     table: MapTable
     session: InteractiveSession
     column: str = ""
+    meter: MapMeter | None = None
     colouring: Colouring = field(init=False)
     classes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     _going_on: Any = None  # the drag or slide whose last step the session's last action is
+    _read: dict[str, Any] = field(default_factory=dict)  # what the meter said last, and of what
 
     def __post_init__(self) -> None:
         columns = self.table.columns
         few = [name for name, values in columns.items() if values.dtype.kind != "f"]
         self.column = self.column or self.table.label or (few or list(columns))[0]
-        self.colouring = colour_by(columns[self.column])
+        self.colouring = self._colours(self.column)
 
     # --- gestures --------------------------------------------------------------------------------
 
@@ -133,6 +141,10 @@ class MapController:
             "row": self._row,
             "code": self._code,
             "picture": self._picture,
+            "page": self._page,
+            "meter": self._meter,
+            "why": self._why,
+            "thumbnails": self._thumbnails,
             "state": lambda gesture: Reply(action="state", moved=True, coloured=True),
         }
 
@@ -222,8 +234,10 @@ class MapController:
 
     def _import(self, gesture: dict[str, Any]) -> Reply:
         name = str(gesture.get("name", "the file"))
+        text = gesture["text"]
         try:
-            found = json.loads(gesture["text"])
+            page = isinstance(text, str) and text.lstrip()[:9].lower() == "<!doctype"
+            found = read_constraints(text) if page else json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ValueError(
                 f"{name} is not JSON ({error}). Import a file that this page exported."
@@ -239,7 +253,7 @@ class MapController:
         column = str(gesture["column"])
         if column not in self.table.columns:
             raise ValueError(f"There is no column {column!r}.")
-        self.column, self.colouring = column, colour_by(self.table.columns[column])
+        self.column, self.colouring = column, self._colours(column)
         return Reply(action="colour", detail=column, coloured=True)
 
     def _row(self, gesture: dict[str, Any]) -> Reply:
@@ -256,6 +270,19 @@ class MapController:
 
         found = draw_picture(self, gesture["format"], beside=bool(gesture.get("beside")))
         return Reply(action="export", detail=f"picture, {gesture['format']}", result=found)
+
+    def _page(self, gesture: dict[str, Any]) -> Reply:
+        return Reply(action="export", detail="page", result=write_page(self))
+
+    def _meter(self, gesture: dict[str, Any]) -> Reply:
+        return Reply(action="meter", result=self.metered())
+
+    def _why(self, gesture: dict[str, Any]) -> Reply:
+        start = (float(gesture["from"][0]), float(gesture["from"][1]))
+        return Reply(action="why", result=why_short(self.session, gesture["index"], start))
+
+    def _thumbnails(self, gesture: dict[str, Any]) -> Reply:
+        return Reply(action="thumbnails", result=thumbnails(self.table))
 
     # --- what gestures are made of ---------------------------------------------------------------
 
@@ -305,6 +332,15 @@ class MapController:
             )
         return free[0]
 
+    def _few(self, column: str) -> int:
+        return LABELS if column == self.table.label else FEW
+
+    def _colours(self, column: str) -> Colouring:
+        return colour_by(self.table.columns[column], few=self._few(column))
+
+    def _codes(self, column: str) -> NDArray[np.intp] | None:
+        return class_codes(self.table.columns[column], few=self._few(column))
+
     def _codes_in_use(self) -> set[tuple[int, ...]]:
         return {tuple(int(v) for v in entry["label"]) for entry in self._listed("labels")}
 
@@ -314,6 +350,36 @@ class MapController:
     def points(self) -> NDArray[np.float32]:
         """The map as the page gets it: (n, 2) in single precision."""
         return np.asarray(self.session.embedding, dtype=np.float32)
+
+    @property
+    def class_column(self) -> str | None:
+        """The column whose classes the meter looks at: the label, or else the one in colour."""
+        names = [self.table.label, self.column]
+        return next((name for name in names if name and self._codes(name) is not None), None)
+
+    def metered(self) -> dict[str, Any]:
+        """Return what the map keeps and tells apart: now, before the last action, and plain."""
+        if self.meter is None:
+            self.meter = MapMeter(self.table.X)
+        column, Z = self.class_column, self.session.embedding
+        codes = None if column is None else self._codes(column)
+        if self._read.get("column", self) != column:
+            plain = self.meter.read(self.session.baseline, codes)
+            self._read = {
+                "column": column,
+                "plain": plain,
+                "now": plain,
+                "before": plain,
+                "of": None,
+            }
+        if self._read["of"] is not Z:
+            now = self.meter.read(Z, codes)
+            self._read |= {"before": self._read["now"], "now": now, "of": Z}
+        told = {
+            name: {when: getattr(self._read[when], name) for when in ("now", "before", "plain")}
+            for name in Reading._fields
+        }
+        return {**told, "column": column, "rows": len(self.meter.rows)}
 
     def drawing(self) -> Drawing:
         """Return pins, threads, links and labels as columns."""

@@ -35,7 +35,16 @@ from octavo.app.pictures import APART, INK, TOGETHER
 HERE = Path(__file__).parent
 TOOLBAR = 30  # pixels
 MANY = 5_000  # points above which the graphics card draws them
-SCRIPTS = ("page_tip.js", "page_log.js", "page_map.js", "page.js")
+SCRIPTS = (
+    "page_tip.js",
+    "page_theme.js",
+    "page_log.js",
+    "page_map.js",
+    "page_meter.js",
+    "page_thumbnails.js",
+    "page_guide.js",
+    "page.js",
+)
 SEGMENT = ("x0", "y0", "x1", "y1")
 
 
@@ -119,6 +128,8 @@ class MapDocument:
             "rows": len(table),
             "columns": list(table.columns),
             "label": table.label,
+            "guide": table.guide,
+            "pictures": table.pixels is not None,
             "strengths": STRENGTHS,
             "state": self.controller.state(),
         }
@@ -176,15 +187,25 @@ class MapDocument:
         look: dict[str, Any] = {"x": "x", "y": "y", "fill_color": "colour", "size": size}
         glyph = Scatter(**look, line_color=None, fill_alpha=0.82)
         chosen = Scatter(**{**look, "size": size + 6}, line_color=INK, line_width=2, fill_alpha=1.0)
-        plot.add_glyph(source, glyph, selection_glyph=chosen, nonselection_glyph=glyph)
+        plot.add_glyph(
+            source, glyph, selection_glyph=chosen, nonselection_glyph=glyph, name="points"
+        )
         return plot
 
     def _draw_over(self, plot: Any) -> None:
         ends = {name: name for name in SEGMENT}
-        plot.segment(**ends, source=self.drawn["threads"], line_color=INK, line_width=1.2)
+        # By their names, the page finds what it has to draw in other colours where it is dark.
+        plot.segment(
+            **ends, source=self.drawn["threads"], line_color=INK, line_width=1.2, name="ink"
+        )
         for name, colour, dash in (("together", TOGETHER, "solid"), ("apart", APART, "dashed")):
             plot.segment(
-                **ends, source=self.drawn[name], line_color=colour, line_width=2.5, line_dash=dash
+                **ends,
+                source=self.drawn[name],
+                line_color=colour,
+                line_width=2.5,
+                line_dash=dash,
+                name=name,
             )
         plot.scatter(
             "x",
@@ -195,6 +216,7 @@ class MapDocument:
             fill_color=None,
             line_color=INK,
             line_width=2,
+            name="ink",
         )
         plot.text(
             "x",
@@ -210,6 +232,7 @@ class MapDocument:
             background_fill_alpha=0.85,
             border_radius=3,
             padding=2,
+            name="names",
         )
 
 

@@ -16,6 +16,7 @@ from tornado.ioloop import IOLoop
 
 from octavo.app.controller import MapController
 from octavo.app.map_document import MapDocument
+from octavo.app.map_meter import MapMeter
 from octavo.app.map_tables import MapTable
 from octavo.kernel.steered.interactive_session import InteractiveSession
 
@@ -46,6 +47,7 @@ class MapServer:
     def __init__(self, table: MapTable, session: InteractiveSession, port: int = 0) -> None:
         self.table, self.session = table, session
         self.controllers: list[MapController] = []
+        self._meter = MapMeter(table.X)
         token = secrets.token_urlsafe(32)
         port = port or _free_port()
         self._server = Server(
@@ -63,7 +65,7 @@ class MapServer:
         self.port = port
 
     def _open_tab(self, doc: Document) -> None:
-        controller = MapController(self.table, self.session.fork())
+        controller = MapController(self.table, self.session.fork(), meter=self._meter)
         self.controllers.append(controller)
         MapDocument(doc, controller)
 

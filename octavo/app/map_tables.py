@@ -6,6 +6,7 @@ those that the kernel sees: numbers to zero mean and unit variance, categories a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 MAX_ROWS = 20_000  # more are thinned out at random: the page would no longer answer at once
 MAX_LEVELS = 30  # a column of text with more values than this names rows, it does not sort them
 SHOWN = 12  # cells of a row that are shown
+# Names of columns that are the pixels of a picture: pixel0, pixel 3 4, px_12, 28x28.
+PIXEL = re.compile(r"(?:pixel|px)[ _]?\d+(?:[ ,_x]+\d+)?|\d+x\d+", re.IGNORECASE)
+SIDE = 4  # pixels that a picture is wide, at least
 
 
 @dataclass
@@ -43,6 +47,8 @@ class MapTable:
         What was left out or filled in.
     pixels : ndarray of shape (n_rows, height, width) or None
         Small pictures of the rows, from 0 to 1.
+    guide : dict or None
+        What the guided start shows on this table: "drag" (a row and where to), "apart" (two rows).
     """
 
     X: NDArray[np.float64]
@@ -52,6 +58,7 @@ class MapTable:
     label: str | None = None
     notes: list[str] = field(default_factory=list)
     pixels: NDArray[np.float64] | None = None
+    guide: dict[str, Any] | None = None
 
     def __len__(self) -> int:
         return len(self.X)
@@ -60,7 +67,7 @@ class MapTable:
         """Return what a row says: its first cells as text, and its picture if it has one."""
         shown = [name for name in self.columns if name != self.label]
         if self.pixels is not None:
-            shown = [name for name in shown if not name.startswith("pixel ")]
+            shown = [name for name in shown if not PIXEL.fullmatch(name)]
         if self.label is not None:
             shown.insert(0, self.label)
         cells = [[name, cell_text(self.columns[name][i])] for name in shown[:SHOWN]]
@@ -118,7 +125,31 @@ def load_table(path: str | Path | None = None, label: str | None = None) -> MapT
         )
     named = f", label={label!r}" if label is not None else ""
     code = f"from octavo.app import load_table\n\nX = load_table({str(path)!r}{named}).X\n"
-    return MapTable(np.column_stack(X), columns, Path(path).name, code, label, notes)
+    name, pixels = Path(path).name, find_pixels(columns)
+    return MapTable(np.column_stack(X), columns, name, code, label, notes, pixels)
+
+
+def find_pixels(columns: dict[str, NDArray[Any]]) -> NDArray[np.float64] | None:
+    """Return the rows as square pictures from 0 to 1, where columns are named as pixels are.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray of shape (n_rows,)
+        Of a table; those named such as ``pixel0`` or ``3x4`` are taken in their order.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, side, side) or None
+        None unless they are numbers from 0 on, none missing, and as many as a square has.
+    """
+    found = [values for name, values in columns.items() if PIXEL.fullmatch(name)]
+    side = round(len(found) ** 0.5)
+    if side < SIDE or side * side != len(found) or any(v.dtype.kind != "f" for v in found):
+        return None
+    flat = np.column_stack(found)
+    if not (np.isfinite(flat).all() and flat.min() >= 0.0 and flat.max() > 0.0):
+        return None
+    return (flat / flat.max()).reshape(-1, side, side)
 
 
 def _digits(label: str | None) -> MapTable:
@@ -133,7 +164,10 @@ def _digits(label: str | None) -> MapTable:
         raise UnknownNameError("column", str(label), ["digit"])
     code = "from sklearn.datasets import load_digits\n\nX = load_digits().data / 16.0\n"
     pixels = X.reshape(-1, 8, 8)
-    return MapTable(X, columns, "Handwritten digits", code, "digit", [], pixels)
+    # A five that strayed, and where most fives are; an eight and a one of which to pull them apart
+    # looks tidy and costs much: what the guided start is to show.
+    guide = {"drag": {"row": 1361, "to": [0.10, -0.06]}, "apart": [414, 99]}
+    return MapTable(X, columns, "Handwritten digits", code, "digit", [], pixels, guide)
 
 
 def read_frame(path: Path) -> tuple[pd.DataFrame, list[str], str | None]:

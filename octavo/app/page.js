@@ -4,9 +4,11 @@
 window.octavo = (() => {
   const about = window.octavoAbout;
   const {$, make} = window.octavoTip;
+  const QUIET = new Set(["row", "meter", "why", "thumbnails"]); // no actions of the user
   const PATIENCE = 150; // milliseconds between two looks of the panels during a drag
   const page = {log: octavoLog.entries, state: about.state, rows: new Map(), models: null, view: null, window: null};
   let number = 0, flying = null, queue = [], wanted = null, hovered = -1, mouse = null, watchdog = 0;
+  let metered = true, chosen = null, before = null; // meter up to date; side by side as chosen; map before a drag
 
   const dead = () => document.body.classList.contains("dead");
 
@@ -26,6 +28,10 @@ window.octavo = (() => {
       queue.push({gesture: {kind: "row", index: wanted}, then: keepRow, asked: performance.now()});
       wanted = null;
     }
+    if (!queue.length && !metered) {
+      metered = true;
+      queue.push({gesture: {kind: "meter"}, then: ({result}) => { octavoMeter.show(result); octavoGuide.look(); }});
+    }
     if (!queue.length) return;
     flying = queue.shift();
     flying.sent = performance.now();
@@ -44,11 +50,15 @@ window.octavo = (() => {
     const finish = () => {
       const total = performance.now() - done.sent;
       flying = null;
-      if (reply.action !== "row") { // once the map is on the screen
+      if (!QUIET.has(reply.action)) { // once the map is on the screen
         octavoLog.record(done.gesture, reply, total);
         present(reply, done.gesture.live && !done.gesture.last);
       }
-      if (reply.moved && (!done.gesture.live || done.gesture.last)) page.window.follow();
+      if ((reply.moved || reply.coloured) && (!done.gesture.live || done.gesture.last)) {
+        if (reply.moved) page.window.follow();
+        metered = false;
+        layOut();
+      }
       if (reply.ok && done.then) done.then(reply);
       pump();
     };
@@ -67,7 +77,8 @@ window.octavo = (() => {
       points.data.y = moved.slice(moved.length / 2);
     }
     if (colours) {
-      points.data.colour = baseline.data.colour = colours;
+      page.colours = colours;
+      points.data.colour = baseline.data.colour = octavoTheme.tinted(colours);
       baseline.change.emit();
     }
     points.change.emit();
@@ -112,9 +123,36 @@ window.octavo = (() => {
     octavoLog.write();
   }
 
-  function say(text) {
+  function say(text, offer) {
     $("message").hidden = !text;
     $("message").firstElementChild.textContent = text;
+    $("message-do").hidden = !offer;
+    if (offer) {
+      $("message-do").textContent = offer.name;
+      $("message-do").onclick = offer.act;
+    }
+  }
+
+  // Two maps that are the same say nothing: the plain one comes when there is a difference, or
+  // when it is asked for.
+  function layOut() {
+    const {placements, links, labels} = page.state.constraints;
+    const steered = placements.length + links.length + labels.length > 0;
+    if (chosen === null) $("beside").checked = steered;
+    $("plain-figure").hidden = !$("beside").checked || !$("guide").hidden;
+    $("guide-again").setAttribute("aria-pressed", !$("guide").hidden);
+  }
+
+  // A soft pin that holds its point far from where it was put: why?
+  function askWhy(index) {
+    send({kind: "why", index, from: before.at}, ({result}) => {
+      if (!result) return;
+      const pin = page.state.constraints.placements.find((p) => p.point === index);
+      say(result.text, result.exact && pin && {name: "Pin exactly", act: () => {
+        say("");
+        send({kind: "pin", index, x: pin.at[0], y: pin.at[1], exact: true});
+      }});
+    });
   }
 
   function show(reply) {
@@ -143,14 +181,14 @@ window.octavo = (() => {
     const parts = [];
     if (key.ramp.length) {
       const ramp = make("div", "", "ramp");
-      ramp.style.background = `linear-gradient(to right, ${key.ramp.join(",")})`;
+      ramp.style.background = `linear-gradient(to right, ${key.ramp.map(octavoTheme.shade).join(",")})`;
       const ends = make("div", "", "ends");
       ends.append(...key.entries.map(([text]) => make("span", text)));
       parts.push(ramp, ends);
     } else {
       for (const [text, colour] of key.entries) {
         const entry = make("span"), dot = make("i");
-        dot.style.background = colour;
+        dot.style.background = octavoTheme.shade(colour);
         entry.append(dot, text);
         parts.push(entry);
       }
@@ -259,12 +297,37 @@ window.octavo = (() => {
     });
   }
 
+  function savePage() {
+    send({kind: "page"}, ({result}) => download("octavo-map.html", "text/html", result));
+  }
+
+  function pictures() {
+    const on = $("pictures").checked;
+    if (!on || octavoThumbnails.has()) { octavoThumbnails.turn(on); return; }
+    send({kind: "thumbnails"}, ({result}) => {
+      if (result) octavoThumbnails.keep(result);
+      else say("The pictures of these rows are too many to be shown at once.");
+      octavoThumbnails.turn($("pictures").checked);
+    });
+  }
+
+  function dress() {
+    const {steered, plain, points, baseline} = page.models;
+    octavoTheme.dress(steered);
+    octavoTheme.dress(plain);
+    points.data.colour = baseline.data.colour = octavoTheme.tinted(page.colours);
+    points.change.emit();
+    baseline.change.emit();
+    shownKey = "";
+    showKey();
+  }
+
   async function openFile() {
     const [file] = $("file").files;
     $("file").value = "";
     if (!file) return;
-    if (file.size > 5e6) {
-      say(`${file.name} was not imported: it is larger than 5 MB, so it cannot be constraints.`);
+    if (file.size > 4e7) {
+      say(`${file.name} was not imported: it is larger than 40 MB, so it cannot be constraints.`);
       return;
     }
     send({kind: "import", name: file.name, text: await file.text()});
@@ -278,11 +341,13 @@ window.octavo = (() => {
     for (const kind of ["undo", "redo", "clear"]) $(kind).onclick = () => send({kind});
     for (const kind of ["unlink", "unlabel", "release"])
       $(kind).onclick = () => send({kind, indices: selection()});
-    $("link").onclick = () => send({kind: "link", indices: selection(), sign: 1});
-    $("separate").onclick = () => send({kind: "link", indices: selection(), sign: -1});
+    const link = (sign) => send({kind: "link", indices: selection(), sign}, () => select([]));
+    $("link").onclick = () => link(1);
+    $("separate").onclick = () => link(-1);
     $("label-form").onsubmit = (e) => {
       e.preventDefault();
-      if (selection().length) send({kind: "label", indices: selection(), name: $("class").value});
+      if (selection().length)
+        send({kind: "label", indices: selection(), name: $("class").value}, () => select([]));
     };
     let slides = 0;
     for (const [name, text] of Object.entries(about.strengths)) {
@@ -295,6 +360,9 @@ window.octavo = (() => {
       $("strengths").append(line);
     }
     for (const format of ["png", "svg"]) $(format).onclick = () => savePicture(format);
+    $("page").onclick = savePage;
+    $("pictures-switch").hidden = !about.pictures;
+    $("pictures").onchange = pictures;
     for (const el of document.querySelectorAll("[data-do='save-constraints']")) el.onclick = saveConstraints;
     $("open").onclick = () => $("file").click();
     $("file").onchange = openFile;
@@ -306,8 +374,8 @@ window.octavo = (() => {
     $("copy-code").onclick = () => navigator.clipboard.writeText(text.textContent);
     $("save-code").onclick = () => download("octavo-map.py", "text/x-python", text.textContent);
     $("close-code").onclick = () => code.close();
-    $("message").lastElementChild.onclick = () => say("");
-    $("beside").onchange = () => { $("plain-figure").hidden = !$("beside").checked; };
+    $("message-close").onclick = () => say("");
+    $("beside").onchange = () => { chosen = $("beside").checked; layOut(); };
     addEventListener("keydown", (e) => {
       if (e.target.matches("input[type='text'], select")) return;
       const command = e.ctrlKey || e.metaKey, letter = e.key.toLowerCase();
@@ -344,9 +412,13 @@ window.octavo = (() => {
       pick,
       pins: () => page.state.constraints.placements.map(({point, at}) => (
         {index: point, x: at[0] ?? models.points.data.x[point], y: at[1] ?? models.points.data.y[point]})),
-      drag: (index, x, y, drag, last) => send(
-        {kind: "pin", index, x, y, live: true, drag, exact: $("exact").checked, last}),
+      drag: (index, x, y, drag, last) => {
+        const {data} = models.points, exact = $("exact").checked;
+        if (!before || before.drag !== drag) before = {drag, at: [data.x[index], data.y[index]]};
+        send({kind: "pin", index, x, y, live: true, drag, exact, last}, last && (() => askWhy(index)));
+      },
     };
+    page.colours = models.points.data.colour;
     new octavoMap.PlotPointer(page.view, models.points, $("steered-plot"), on, true);
     new octavoMap.PlotPointer(view(models.plain), models.baseline, $("plain-plot"), on, false);
     models.answer.properties.data.change.connect(answered);
@@ -356,7 +428,11 @@ window.octavo = (() => {
         if (String(other.selected.indices) !== String(rows)) other.selected.indices = rows;
         showSelection();
       });
-    page.window = new octavoMap.Window(page.view, [models.points, models.baseline]);
+    page.window = new octavoMap.Window(page.view, [models.points, models.baseline, models.drawn.pins]);
+    new octavoThumbnails.Layer(page.view, models.points, $("steered-plot"), models.drawn);
+    new octavoThumbnails.Layer(view(models.plain), models.baseline, $("plain-plot"));
+    dress();
+    octavoTheme.night.addEventListener("change", dress);
     let size = "";
     page.view.repainted.connect(() => {
       const {width, height} = page.view.frame.bbox;
@@ -369,10 +445,12 @@ window.octavo = (() => {
     document.body.classList.add("ready");
     show(null);
     warmUp();
+    metered = false;
     pump();
+    octavoGuide.start(page);
   }
 
   bindControls();
   show(null);
-  return Object.assign(page, {start, lost, found, send, idle: () => !flying && !queue.length});
+  return Object.assign(page, {start, lost, found, send, layOut, idle: () => !flying && !queue.length && metered});
 })();

@@ -3,7 +3,8 @@
 
 window.octavoLog = (() => {
   const {$} = window.octavoTip;
-  const LIMIT = 50; // milliseconds that an action may take
+  const MANY = 5000; // rows, of which drawing takes most of the time
+  const LIMIT = octavoAbout.rows > MANY ? 150 : 50; // milliseconds that an action may take
   const KEPT = 500; // entries: a page that is used for days must not grow
   const entries = [];
   const unwritten = new Set();

@@ -3,6 +3,8 @@
 
 window.octavoMap = (() => {
   const REACH = 9; // pixels within which a point is meant
+  const FINGER = 20; // and by a finger
+  const EDGE = 8; // pixels from the frame that a pin keeps
   const STILL = 4; // pixels that a click may wander
 
   class PlotPointer {
@@ -31,17 +33,25 @@ window.octavoMap = (() => {
       const sx = event.clientX - left, sy = event.clientY - top;
       const {x_scale, y_scale, bbox} = this.view.frame;
       const inside = sx >= bbox.left && sx <= bbox.right && sy >= bbox.top && sy <= bbox.bottom;
-      return {sx, sy, x: x_scale.invert(sx), y: y_scale.invert(sy), inside};
+      const reach = event.pointerType === "touch" ? FINGER : REACH;
+      return {sx, sy, x: x_scale.invert(sx), y: y_scale.invert(sy), inside, reach};
     }
 
-    hit({sx, sy, inside}) {
+    // Where a pin goes: it stays in the plot, however far the mouse leaves it.
+    place({sx, sy}) {
+      const {x_scale, y_scale, bbox} = this.view.frame;
+      const within = (v, low, high) => Math.min(Math.max(v, low + EDGE), high - EDGE);
+      return [x_scale.invert(within(sx, bbox.left, bbox.right)), y_scale.invert(within(sy, bbox.top, bbox.bottom))];
+    }
+
+    hit({sx, sy, inside, reach}) {
       if (!inside) return -1;
       const {x_scale, y_scale} = this.view.frame;
       const {x, y} = this.source.data;
-      let best = -1, least = REACH * REACH;
+      let best = -1, least = reach * reach;
       for (let i = 0; i < x.length; i++) {
         const dx = x_scale.compute(x[i]) - sx;
-        if (dx > REACH || dx < -REACH) continue;
+        if (dx > reach || dx < -reach) continue;
         const dy = y_scale.compute(y[i]) - sy;
         const apart = dx * dx + dy * dy;
         if (apart < least) { least = apart; best = i; }
@@ -82,7 +92,7 @@ window.octavoMap = (() => {
         this.box.style.cursor = "grabbing";
         this.on.hover(-1);
       }
-      if (pressed.dragging) this.on.drag(pressed.index, at.x, at.y, this.drags);
+      if (pressed.dragging) this.on.drag(pressed.index, ...this.place(at), this.drags);
     }
 
     up(event) {
@@ -91,7 +101,7 @@ window.octavoMap = (() => {
       if (!pressed) return;
       const at = this.where(event);
       if (pressed.dragging) {
-        this.on.drag(pressed.index, at.x, at.y, this.drags, true);
+        this.on.drag(pressed.index, ...this.place(at), this.drags, true);
         this.box.style.cursor = "";
         return;
       }

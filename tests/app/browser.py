@@ -29,18 +29,21 @@ def open_browser(playwright):
 
 
 class Served:
-    """`octavo app` in a process of its own."""
+    """`octavo app` in a process of its own.
 
-    def __init__(self, *arguments):
-        command = [sys.executable, "-c", "from octavo.cli import main; main()", "app", *arguments]
+    `command` is what starts octavo, `root` the checkout to work in.
+    """
+
+    def __init__(self, *arguments, command=None, root=ROOT):
+        command = command or [sys.executable, "-c", "from octavo.cli import main; main()"]
         threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            [*command, "--no-browser"],
+            [*command, "app", *arguments, "--no-browser"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            cwd=ROOT,
-            env={**os.environ, **threads, "PYTHONPATH": str(ROOT)},
+            cwd=root,
+            env={**os.environ, **threads, "PYTHONPATH": str(root)},
         )
         self.url = self.process.stdout.readline().strip()
         assert self.url.startswith("http://localhost:"), self.process.stderr.read()
@@ -58,9 +61,14 @@ class Tab:
     def __init__(self, page, url):
         self.page, self.errors = page, []
         page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", self._hear)
         page.goto(url)
         page.wait_for_selector("body.ready")
         self.settle()
+
+    def _hear(self, message):
+        if message.type in ("error", "warning"):
+            self.errors.append(f"{message.type}: {message.text}")
 
     def settle(self):
         """Wait until everything sent is answered and drawn."""
@@ -144,3 +152,12 @@ class Tab:
         found.value.save_as(path)
         self.settle()
         return path
+
+
+def wait_until(page, expression, seconds=20):
+    """Wait for an expression on a page that lets no script be made of a string."""
+    for _ in range(10 * seconds):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"after {seconds} s not true: {expression}")

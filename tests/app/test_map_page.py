@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import urllib.error
 import urllib.request
 from urllib.parse import urlsplit
@@ -13,9 +14,11 @@ pytest.importorskip("bokeh")
 pytest.importorskip("pandas")
 sync_api = pytest.importorskip("playwright.sync_api")
 
+from octavo.app.colours import class_codes  # noqa: E402
+from octavo.app.map_meter import MapMeter  # noqa: E402
 from octavo.app.map_sessions import start_session  # noqa: E402
 from octavo.app.map_tables import load_table  # noqa: E402
-from tests.app.browser import Served, Tab, open_browser  # noqa: E402
+from tests.app.browser import Served, Tab, open_browser, wait_until  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +53,8 @@ def tab(browser, served):
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.set_default_timeout(20_000)
     tab = Tab(page, served.url)
+    page.check("#beside")  # at once, so that plots keep their size
+    page.wait_for_function("octavo.view.frame.bbox.width < 400")
     yield tab
     assert tab.errors == []
     page.close()
@@ -113,12 +118,16 @@ def test_two_points_are_linked_separated_and_unlinked(tab, peer):
     tab.press("link")
     assert_shows(tab, peer.link(i, j, 1))
     assert len(tab.drawn("together")["x0"]) == 1
+    # The next two clicks are to mean the next two points.
+    assert tab.page.inner_text("#selected") == "none"
+    tab.click(i)
     tab.page.keyboard.press("Escape")
     assert tab.page.inner_text("#selected") == "none"
     tab.page.evaluate("([i, k]) => { octavo.models.points.selected.indices = [i, k]; }", [i, k])
     tab.press("separate")
     assert_shows(tab, peer.link(i, k, -1))
     assert len(tab.drawn("apart")["x0"]) == 1
+    tab.page.evaluate("([i, k]) => { octavo.models.points.selected.indices = [i, k]; }", [i, k])
     tab.press("unlink")
     assert_shows(tab, peer.unlink(i, k))
     tab.page.keyboard.press("Control+z")
@@ -144,6 +153,7 @@ def test_classes_are_typed_and_strengths_slide(tab, peer):
     value = tab.page.evaluate("octavo.state.strengths.lambda_label")
     assert value == pytest.approx(10**0.15)
     assert_shows(tab, peer.set_params(lambda_label=value))
+    tab.page.evaluate("(rows) => { octavo.models.points.selected.indices = rows; }", [i])
     tab.page.fill("#class", "   ")
     tab.press("label")
     assert "Type the name of a class" in tab.page.inner_text("#message")
@@ -199,7 +209,7 @@ def test_malformed_uploads_leave_a_message(tab, peer, tmp_path, content, says):
     tab.page.wait_for_selector("#message:not([hidden])")
     assert says in tab.page.inner_text("#message")
     assert_shows(tab, peer)
-    tab.page.click("#message button")
+    tab.page.click("#message-close")
     assert tab.page.is_hidden("#message")
 
 
@@ -245,7 +255,7 @@ def test_colours_rows_and_the_plain_map_beside(tab):
 
 def test_one_drag_after_another(tab, peer):
     rows = []
-    for k, (dx, dy) in enumerate([(60, 10), (-40, 80), (50, -70), (-60, -20)]):
+    for k, (dx, dy) in enumerate([(40, 10), (-40, 80), (40, -70), (-40, -20)]):
         (i,) = [i for i in tab.loners(k + 1) if i not in rows][:1]
         rows.append(i)
         start = tab.where(i)
@@ -375,5 +385,214 @@ def test_a_server_that_dies_leaves_a_message_and_the_work(browser, data, tmp_pat
     assert "The server has stopped" in page.inner_text("#lost")
     saved = json.loads(tab.download("#lost button", tmp_path).read_text(encoding="utf-8"))
     assert [p["point"] for p in saved["placements"]] == [i]
+    # The browser itself writes down that a connection was refused.
+    assert [error for error in tab.errors if "ebsocket" not in error.lower()] == []
+    page.close()
+
+
+# --- the first minute, and other screens ---------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def digits():
+    served = Served()
+    yield served
+    served.process.kill()
+    served.process.communicate()
+
+
+def test_the_guide_leads_through_three_steps(browser, digits, tmp_path):
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(20_000)
+    tab = Tab(page, digits.url)
+    assert page.inner_text("#guide-step") == "Step 1 of 3"
+    assert page.is_hidden("#plain-figure")  # not two identical maps
+    guide = page.evaluate("octavoAbout.guide")
+    row, to = guide["drag"]["row"], guide["drag"]["to"]
+    (x, y), end = tab.where(row), tab.pixel(*to)
+    tab.drag(row, end[0] - x, end[1] - y)
+    assert [p["point"] for p in tab.constraints()["placements"]] == [row]
+    assert page.inner_text("#guide-step") == "Step 2 of 3"
+    for i in guide["apart"]:
+        tab.click(i)
+    assert page.inner_text("#selected") == f"rows {guide['apart'][0]} and {guide['apart'][1]}"
+    tab.press("separate")
+    assert page.inner_text("#selected") == "none"
+    assert page.inner_text("#guide-step") == "Step 3 of 3"
+    # What the guide says of the cost is what the meter counts.
+    session = start_session(load_table(None))
+    session.load(tab.constraints())
+    meter = MapMeter(load_table(None).X)
+    codes = class_codes(load_table(None).columns["digit"])
+    now = meter.read(session.embedding, codes).separation
+    plain = meter.read(session.baseline, codes).separation
+    page.wait_for_function("document.getElementById('guide-text').textContent.includes('−.')")
+    shown = float(page.inner_text("#meter-separation .now"))
+    assert shown == pytest.approx(now, abs=0.002)  # the page's drag ended on a pixel
+    assert float(page.inner_text("#meter-separation .plain")) == pytest.approx(plain, abs=5e-4)
+    assert "loss" in page.get_attribute("#meter-separation .all", "class")
+    page.click("#guide-next")
+    assert page.is_hidden("#guide")
+    assert page.is_visible("#plain-figure")
+    assert page.query_selector(".beacon") is None
     assert tab.errors == []
     page.close()
+
+
+def test_the_guide_is_skipped_and_comes_back(browser, digits):
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    tab = Tab(page, digits.url)
+    page.click("#guide-skip")
+    assert page.is_hidden("#guide")
+    assert page.is_hidden("#plain-figure")
+    page.click("#guide-again")
+    assert page.is_visible("#guide")
+    assert len(page.query_selector_all(".beacon")) == 2
+    assert tab.errors == []
+    page.close()
+
+
+def test_pictures_of_the_rows_are_drawn_on_the_map(browser, digits):
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    tab = Tab(page, digits.url)
+    page.click("#guide-skip")
+    page.check("#pictures")
+    page.wait_for_function("octavoThumbnails.layers[0].shown > 50")
+    drawn = "(() => { const c = document.querySelector('#steered-plot .thumbnails');"
+    drawn += " const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+    drawn += " let n = 0; for (let k = 3; k < d.length; k += 4) n += d[k] > 0; return n; })()"
+    assert page.evaluate(drawn) > 50 * 25 * 25
+    page.uncheck("#pictures")
+    assert page.is_hidden("#steered-plot .thumbnails")
+    assert tab.errors == []
+    page.close()
+
+
+def test_a_page_without_pictures_offers_none(tab):
+    assert tab.page.is_hidden("#pictures-switch")
+
+
+def test_pins_stay_inside_the_plot(tab, peer):
+    (i,) = tab.loners(1)
+    tab.drag(i, 2000, -900)
+    ((x, y),) = [p["at"] for p in tab.constraints()["placements"]]
+    assert_shows(tab, peer.place(i, (x, y)))
+    inside = """([x, y]) => {
+        const {x_range, y_range} = octavo.models.steered;
+        return x > x_range.start && x < x_range.end && y > y_range.start && y < y_range.end;
+    }"""
+    assert tab.page.evaluate(inside, [x, y])
+    # And a pin that comes from a file makes room for itself.
+    far = {"n_components": 2, "placements": [{"point": 0, "at": [9.0, 9.0], "weight": 0.01}]}
+    tab.page.evaluate("(g) => octavo.send(g)", {"kind": "import", "text": json.dumps(far)})
+    tab.settle()
+    assert tab.page.evaluate(inside, [9.0, 9.0])
+
+
+def test_a_pin_that_springs_back_says_why(tab):
+    (i,) = tab.loners(1)
+    tab.page.evaluate("octavo.send({kind: 'strength', name: 'lambda_place', value: 0.05})")
+    tab.settle()
+    tab.drag(i, 60, -60)
+    tab.page.wait_for_selector("#message:not([hidden])")
+    said = tab.page.inner_text("#message")
+    assert f"Row {i} went" in said
+    assert "Pins are weak here (0.05)" in said
+    tab.press("message-do")  # "Pin exactly"
+    (placed,) = tab.constraints()["placements"]
+    assert placed["hard"]
+    np.testing.assert_allclose(tab.points()[i], placed["at"], atol=1e-5)
+    assert tab.page.is_hidden("#message")
+
+
+def test_the_exported_page_opens_without_a_server(browser, tab, peer, tmp_path):
+    i, j, k = tab.loners(3)
+    tab.drag(i, 40, -30)
+    tab.page.evaluate("(rows) => { octavo.models.points.selected.indices = rows; }", [j, k])
+    tab.press("link")
+    path = tab.download("#page", tmp_path)
+    assert path.name == "octavo-map.html"
+    asked, errors = [], []
+    context = browser.new_context(offline=True, viewport={"width": 1000, "height": 700})
+    page = context.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text))
+    page.goto(path.as_uri())
+    wait_until(page, "octavoExport.drawn > 0")
+    assert page.title() == "flowers <b>.csv · octavo"
+    shown = page.evaluate(
+        "Array.from(new Float32Array(Uint8Array.from("
+        "atob(octavoExport.held.steered), (c) => c.charCodeAt(0)).buffer))"
+    )
+    np.testing.assert_array_equal(np.reshape(shown, (-1, 2)), tab.points().astype(np.float32))
+    page.mouse.move(*page.evaluate("(i) => octavoExport.pixel(i)", i))
+    assert f"sort {i % 3}" in page.inner_text("#tip")
+    page.click("#show-plain")
+    wait_until(page, "octavoExport.share === 0")
+    assert f"row {i} at" in page.inner_text("#constraints")
+    assert errors == []
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    context.close()
+    # And the page takes its constraints back.
+    tab.press("clear")
+    tab.page.set_input_files("#file", path)
+    tab.page.wait_for_function("octavo.state.constraints.links.length === 1")
+
+
+@pytest.mark.parametrize(("width", "height"), [(800, 1100), (390, 844), (1280, 800)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_narrow_screens_in_light_and_dark(browser, served, width, height, scheme):
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=True
+    )
+    page = context.new_page()
+    tab = Tab(page, served.url)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("octavo.view.frame.bbox.width") > 0.55 * min(width, 500)
+    (i,) = tab.loners(1)
+    x, y = tab.where(i)
+    page.touchscreen.tap(x + 3, y + 3)
+    page.wait_for_function("(i) => octavo.models.points.selected.indices.includes(i)", arg=i)
+    # The points and the words stand out from the ground.
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    dark = sum(int(part) for part in re.findall(r"\d+", ground)[:3]) < 200
+    assert dark == (scheme == "dark")
+    plotted = page.evaluate("octavo.models.steered.background_fill_color")
+    assert (plotted == "#ffffff") == (scheme == "light")
+    assert tab.errors == []
+    context.close()
+
+
+def test_a_finger_drags_a_point(browser, served):
+    context = browser.new_context(viewport={"width": 800, "height": 1100}, has_touch=True)
+    page = context.new_page()
+    tab = Tab(page, served.url)
+    (i,) = tab.loners(1)
+    x, y = tab.where(i)
+    cdp = context.new_cdp_session(page)
+
+    def touch(kind, *points):
+        found = [{"x": a, "y": b} for a, b in points]
+        cdp.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": found})
+
+    touch("touchStart", (x, y))
+    for k in range(1, 7):
+        touch("touchMove", (x + 6 * k, y + 6 * k))
+    touch("touchEnd")
+    page.wait_for_function("octavo.state.constraints.placements.length === 1")
+    tab.settle()
+    (placed,) = tab.constraints()["placements"]
+    assert placed["point"] == i
+    assert tab.errors == []
+    context.close()
+
+
+def test_the_log_tells_the_median_redraw(tab):
+    (i,) = tab.loners(1)
+    tab.drag(i, 30, 20)
+    said = tab.page.inner_text("#summary")
+    times = tab.page.evaluate("octavo.log.filter((e) => e.drawn && e.ok).flatMap((e) => e.steps)")
+    median = sorted(times)[len(times) // 2]
+    assert f"median {median:.0f} ms" in said or f"median {median:.1f} ms" in said
+    assert "within 50 ms" in said

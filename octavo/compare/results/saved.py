@@ -32,6 +32,8 @@ PICKLED = (
 # What a .skops file may hold beside the types that skops itself knows: classes of these packages,
 # and the two functions of octavo's encodings.
 PACKAGES = ("octavo", "sklearn", "lightgbm", "xgboost", "catboost")
+# Plain data: types of numbers that an imputer has seen, settings that LightGBM keeps in order.
+DATA = {"numpy.dtype", "collections.OrderedDict"}
 FUNCTIONS = {
     "octavo.compare.methods.encoding.written_out",
     "octavo.compare.methods.encoding.filled_text",
@@ -283,7 +285,7 @@ def _loaded_skops(path: Path) -> Any:
 def expected_type(name: str) -> bool:
     """Whether a type is one that a model of octavo may hold: a class, never a function at will."""
     parts = name.split(".")
-    return name in FUNCTIONS or (parts[0] in PACKAGES and parts[-1][:1].isupper())
+    return name in FUNCTIONS | DATA or (parts[0] in PACKAGES and parts[-1][:1].isupper())
 
 
 def saved_winner(

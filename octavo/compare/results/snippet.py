@@ -54,7 +54,10 @@ def as_code(
     for name, known in (names or {}).items():
         if isinstance(value, list) and value and value == known:
             return name
-    if isinstance(value, BaseEstimator):
+    # CatBoost's models are estimators by their manners, not by descent.
+    if isinstance(value, BaseEstimator) or (
+        hasattr(value, "get_params") and not isinstance(value, type)
+    ):
         return _estimator_code(value, imports, indent, names)
     if isinstance(value, (list, tuple)):
         open_, close = "[]" if isinstance(value, list) else "()"

@@ -92,8 +92,7 @@ class KernelCCA(KernelRows, TransformerMixin, SoundEstimator):
     .. [1] Shashua (2008). Introduction to Machine Learning, lecture notes, Hebrew University,
        section 5.9.
     .. [2] Hardoon, Szedmak and Shawe-Taylor (2004). Canonical correlation analysis: an overview
-    with
-       application to learning methods. Neural Computation 16.
+       with application to learning methods. Neural Computation 16.
 
     Examples
     --------

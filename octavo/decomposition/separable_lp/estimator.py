@@ -182,8 +182,7 @@ class SeparableNMFLP(_ProgramFactorization):
     References
     ----------
     .. [1] Gillis and Luce (2014). Robust near-separable nonnegative matrix factorization using
-    linear
-       optimization. JMLR 15:1249-1280.
+       linear optimization. JMLR 15:1249-1280.
 
     Examples
     --------
@@ -398,8 +397,7 @@ class Hottopixx(_ProgramFactorization):
     .. [1] Bittorf, Recht, Ré and Tropp (2012). Factoring nonnegative matrices with linear programs.
        NIPS.
     .. [2] Gillis and Luce (2014). Robust near-separable nonnegative matrix factorization using
-    linear
-       optimization. JMLR 15:1249-1280.
+       linear optimization. JMLR 15:1249-1280.
 
     Examples
     --------

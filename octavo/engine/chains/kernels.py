@@ -301,7 +301,9 @@ def _filter_scaled(start, linear, shift, nodes, step, tops, rows):
     """
     T, K = nodes.shape
     pushed = np.empty(K)
-    log_z, product = np.max(start), 1.0
+    log_z, product = start[0], 1.0
+    for j in range(1, K):
+        log_z = max(log_z, start[j])
     if log_z == -np.inf:
         return log_z, True
     for t in range(T):
@@ -459,20 +461,97 @@ def _normalise_log(rows, n):
         rows[n, j] -= top + math.log(total)
 
 
+# Scaled numbers serve nearly always. Logarithms are a kernel of their own, which is compiled when
+# the first sequence needs it; `doubtful` and `in_logs` say which do.
+
+
 @njit(cache=True, nogil=True)
+def _scaled_partitions(start, linear, shift, nodes, ptr, tops, rows, log_z, doubtful):
+    """Fill log_z where scaled numbers can be trusted; doubtful says where they cannot."""
+    for q in range(ptr.shape[0] - 1):
+        first, last, step = ptr[q], ptr[q + 1], ptr[q] - q
+        log_z[q], trusted = _filter_scaled(
+            start, linear, shift, nodes[first:last], step, tops[first:last], rows[first:last]
+        )
+        doubtful[q] = not trusted
+
+
+@njit(cache=True, nogil=True)
+def _log_partitions(start, linear, trans, shift, nodes, ptr, rows, log_z, doubtful):
+    """Fill log_z of the doubtful sequences by logarithms."""
+    for q in range(ptr.shape[0] - 1):
+        if doubtful[q]:
+            block, mine = nodes[ptr[q] : ptr[q + 1]], rows[ptr[q] : ptr[q + 1]]
+            log_z[q] = _filter_log(start, linear, trans, shift, block, ptr[q] - q, mine)
+
+
 def sum_partitions(start, linear, trans, shift, safe, nodes, ptr, tops, rows, log_z):
     """Fill log_z with the log partition of each sequence; rows holds exp(nodes - tops)."""
-    for q in range(ptr.shape[0] - 1):
-        block, mine, step = nodes[ptr[q] : ptr[q + 1]], rows[ptr[q] : ptr[q + 1]], ptr[q] - q
-        trusted = False
-        if safe:
-            top = tops[ptr[q] : ptr[q + 1]]
-            log_z[q], trusted = _filter_scaled(start, linear, shift, block, step, top, mine)
-        if not trusted:
-            log_z[q] = _filter_log(start, linear, trans, shift, block, step, mine)
+    doubtful = np.ones(ptr.shape[0] - 1, dtype=np.bool_)
+    if safe:
+        _scaled_partitions(start, linear, shift, nodes, ptr, tops, rows, log_z, doubtful)
+    if doubtful.any():
+        _log_partitions(start, linear, trans, shift, nodes, ptr, rows, log_z, doubtful)
+
+
+@njit(cache=True)
+def _add_own(own, kind, q, pairs):
+    """Add the pairs of one sequence where sums over sequences or steps are kept."""
+    if kind in (TOTAL, BY_SEQUENCE):
+        m = q if kind == BY_SEQUENCE else 0
+        for e in range(own.shape[1]):  # a sum of rows would add seconds to the first call
+            pairs[m, e] += own[0, e]
 
 
 @njit(cache=True, nogil=True)
+def _scaled_marginals(
+    start, linear, shift, nodes, ptr, tops, rows, log, pairs, kind, path, log_z, in_logs
+):
+    """Do `sum_marginals` where scaled numbers can be trusted; in_logs says where they cannot."""
+    by_step = kind in (EACH, ALONG)
+    own = np.zeros((1, pairs.shape[1]))
+    for q in range(ptr.shape[0] - 1):
+        first, last, step = ptr[q], ptr[q + 1], ptr[q] - q
+        mine, target = rows[first:last], pairs if by_step else own
+        own[:] = 0.0
+        log_z[q], trusted = _filter_scaled(
+            start, linear, shift, nodes[first:last], step, tops[first:last], mine
+        )
+        if trusted and log_z[q] > -np.inf:
+            trusted = _smooth_scaled(
+                linear, shift.shape[0] > 1, step, mine, log, target, kind, path[first:last]
+            )
+            if not trusted:
+                target[step : step + mine.shape[0] - 1] = 0.0
+        in_logs[q] = not trusted
+        if trusted and log_z[q] == -np.inf:
+            mine[:] = 0.0
+        elif trusted:
+            _add_own(own, kind, q, pairs)
+
+
+@njit(cache=True, nogil=True)
+def _log_marginals(
+    start, linear, trans, shift, nodes, ptr, rows, pairs, kind, path, log_z, in_logs
+):
+    """Do `sum_marginals` by logarithms for the sequences that in_logs names."""
+    by_step = kind in (EACH, ALONG)
+    own = np.zeros((1, pairs.shape[1]))
+    for q in range(ptr.shape[0] - 1):
+        if not in_logs[q]:
+            continue
+        first, last, step = ptr[q], ptr[q + 1], ptr[q] - q
+        mine, target = rows[first:last], pairs if by_step else own
+        own[:] = 0.0
+        log_z[q] = _filter_log(start, linear, trans, shift, nodes[first:last], step, mine)
+        if log_z[q] == -np.inf:
+            in_logs[q] = False
+            mine[:] = 0.0
+        else:
+            _smooth_log(linear, trans, shift, step, mine, target, kind, path[first:last])
+            _add_own(own, kind, q, pairs)
+
+
 def sum_marginals(
     start,
     linear,
@@ -495,33 +574,15 @@ def sum_marginals(
     ``kind`` says which pairs are kept. in_logs[q] tells that the rows of a sequence are left as
     logarithms; ``log`` asks for rows whose logarithms are accurate.
     """
-    by_step = kind in (EACH, ALONG)
-    own = np.zeros((1, pairs.shape[1]))
-    for q in range(ptr.shape[0] - 1):
-        first, last, step = ptr[q], ptr[q + 1], ptr[q] - q
-        block, mine, top = nodes[first:last], rows[first:last], tops[first:last]
-        target, states = pairs if by_step else own, path[first:last]
-        own[:] = 0.0
-        trusted = False
-        if safe:
-            log_z[q], trusted = _filter_scaled(start, linear, shift, block, step, top, mine)
-            if trusted and log_z[q] > -np.inf:
-                trusted = _smooth_scaled(
-                    linear, shift.shape[0] > 1, step, mine, log, target, kind, states
-                )
-                if not trusted:
-                    own[:] = 0.0
-                    target[step : step + mine.shape[0] - 1] = 0.0
-        in_logs[q] = not trusted
-        if not trusted:
-            log_z[q] = _filter_log(start, linear, trans, shift, block, step, mine)
-            if log_z[q] > -np.inf:
-                _smooth_log(linear, trans, shift, step, mine, target, kind, states)
-        if log_z[q] == -np.inf:
-            in_logs[q] = False
-            mine[:] = 0.0
-        elif kind in (TOTAL, BY_SEQUENCE):
-            pairs[q if kind == BY_SEQUENCE else 0] += own[0]
+    in_logs[:] = True
+    if safe:
+        _scaled_marginals(
+            start, linear, shift, nodes, ptr, tops, rows, log, pairs, kind, path, log_z, in_logs
+        )
+    if in_logs.any():
+        _log_marginals(
+            start, linear, trans, shift, nodes, ptr, rows, pairs, kind, path, log_z, in_logs
+        )
 
 
 # --- best paths ---------------------------------------------------------------------------------
@@ -774,11 +835,13 @@ def _warmup() -> None:
     rows, states, score = np.empty((3, 2)), np.empty(3, np.int64), np.empty(1)
     for trans in (dense, edges):
         linear = np.exp(trans) if isinstance(trans, np.ndarray) else (*trans[:2], np.ones((1, 2)))
-        chain = start, linear, trans, shift, True, nodes, ptr, np.zeros(3), rows
         below_top(nodes, rows, np.zeros(3))
-        sum_partitions(*chain, score)
         states[:] = 0
-        sum_marginals(*chain, False, np.zeros((1, 4)), TOTAL, states, score, np.zeros(1, np.bool_))
+        in_logs = np.zeros(1, np.bool_)
+        for safe in (True, False):
+            chain = start, linear, trans, shift, safe, nodes, ptr, np.zeros(3), rows
+            sum_partitions(*chain, score)
+            sum_marginals(*chain, False, np.zeros((1, 4)), TOTAL, states, score, in_logs)
         best_path(start, trans, False, nodes, ptr, rows, rows, states, score)
         score_paths(start, trans, False, nodes, ptr, states, score)
         k_best_kernel(start, trans, False, nodes, ptr, 1, states[None], score[None])

@@ -32,6 +32,7 @@ from numba.core.serialize import dumps
 
 from octavo._interrupts import interrupts_heard
 from octavo._places import cache_folder
+from octavo.engine.compilation.callees import callee_of, collector_resting, use_quick_flags
 
 SUFFIX = ".kernel"
 # Files that nobody has asked for in this many days are removed when others are written.
@@ -265,12 +266,12 @@ def _forget_old(folder: Path) -> None:
 # --- the decorator ----------------------------------------------------------------------------
 
 
-def _heeding_interrupts(compile_overload: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the compilation of an overload, after which no Ctrl-C is lost."""
+def _undisturbed(compile_overload: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the compilation of an overload without garbage collection; no Ctrl-C is lost."""
 
     @functools.wraps(compile_overload)
     def compiled(*args: Any, **options: Any) -> Any:
-        with interrupts_heard():
+        with interrupts_heard(), collector_resting():
             return compile_overload(*args, **options)
 
     return compiled
@@ -309,9 +310,10 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
             dispatcher._cache = SourceKeyedCache(dispatcher.py_func, options)
         # A kernel that calls itself must find itself at work.
         if options.get("inline", "never") == "never" and not _names_itself(dispatcher.py_func):
-            _compile_bare_for_kernels(dispatcher, options)
+            _compile_lightly_for_kernels(dispatcher, options)
+        use_quick_flags(dispatcher)
     if hasattr(dispatcher, "compile"):
-        dispatcher.compile = _heeding_interrupts(dispatcher.compile)
+        dispatcher.compile = _undisturbed(dispatcher.compile)
     return dispatcher
 
 
@@ -330,18 +332,12 @@ def _plain_integer(kind: Any) -> Any:
     return kind
 
 
-def _compile_bare_for_kernels(dispatcher: Any, options: dict[str, Any]) -> None:
-    """Let kernels that call this one compile it without what only Python needs.
-
-    The two wrappers through which Python and C call a kernel take a tenth to a quarter of the
-    compiler's time. A kernel that another calls goes into the caller's machine code, and into
-    its file.
-    """
-    bare_options = {**options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    bare: Any = numba.njit(**bare_options)(dispatcher.py_func)
+def _compile_lightly_for_kernels(dispatcher: Any, options: dict[str, Any]) -> None:
+    """Let kernels that call this one compile it without what only Python needs."""
+    callee = callee_of(dispatcher.py_func, options)
 
     def call_template(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-        return bare.get_call_template(tuple(map(_plain_integer, args)), kws)
+        return callee.get_call_template(tuple(map(_plain_integer, args)), kws)
 
     dispatcher.get_call_template = call_template
-    dispatcher.get_overload = bare.get_overload
+    dispatcher.get_overload = callee.get_overload

@@ -76,7 +76,9 @@ def simplex_qp(gram, linear, weight, slope, tol, max_steps, accept, reject):
         if weight[k] > 0.0:
             support[n_support] = k
             n_support += 1
-    top = slope.max()
+    top = slope[0]
+    for k in range(1, m):
+        top = max(top, slope[k])
     step = 0
     while True:
         mean = 0.0

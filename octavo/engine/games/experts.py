@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -284,15 +284,19 @@ def _perturbed_leader(rate, low, score, noise, t, weights, i):
 
 
 @njit(cache=True, error_model="numpy")
-def _weigh(rule, memory, rate, low, score, noise, t, nodes, node_weights, weights, i):
-    """Fill row i with the weights of round t, not yet divided by their sum; return the sum."""
-    if noise.shape[0] > 0:
+def _weigh(rule, memory, rate, low, score, normal, noise, t, nodes, node_weights, weights, i):
+    """Fill row i with the weights of round t, not yet divided by their sum; return the sum.
+
+    ``normal``, ``noise`` and ``nodes`` are None where the rule has no use for them, so that what
+    they ask for is not compiled.
+    """
+    if noise is not None:
         return _perturbed_leader(rate, low, score, noise, t, weights, i)
-    if rule.kind == NORMAL:
+    if normal is not None:
         return _normal_weights(memory, low, score, weights, i)
     if rate == math.inf:
         return _leaders(rule.tie_tol, low, score, weights, i)
-    if rule.kind == PERTURBED:
+    if nodes is not None:
         return _leader_probabilities(rate, low, score, nodes, node_weights, weights, i)
     return _exponentials(rate, low, score, weights, i)
 
@@ -307,7 +311,7 @@ def _fill_scores(excess, handicap, awake, t, score):
         value = excess[k]
         if handicap.shape[0] > 0:
             value += handicap[k]
-        if awake.shape[0] > 0 and not awake[t, k]:
+        if awake is not None and not awake[t, k]:
             value = math.inf
         score[k] = value
 
@@ -437,58 +441,64 @@ def _rest(losses, t, relative, awake, low, mean, excess):
     for k in range(losses.shape[1]):
         if excess[k] == math.inf:
             losses[t, k] = math.inf
-        elif awake.shape[0] > 0 and not awake[t, k]:
+        elif awake is not None and not awake[t, k]:
             relative[k] = mean
             losses[t, k] = low + mean
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _play(rule, game, losses, awake, scales, noise, nodes, node_weights, weights, out, flags):
-    """Play every row of ``losses`` and fill what happened, as `Played` describes it."""
+def _play(
+    rule, game, losses, guarded, scored, awake, scales, normal, noise, nodes, node_weights,
+    weights, out, flags,
+):  # fmt: skip
+    """Play every row of ``losses`` and fill what happened, as `Played` describes it.
+
+    ``guarded`` says that experts may sleep or be dropped, ``scored`` that scores are not simply
+    the excesses; they, ``awake``, ``normal``, ``noise`` and ``nodes`` are None where the game has
+    none of it, and what they ask for is not compiled.
+    """
     memory, excess, handicap, means = game
     n_rounds, n_experts = losses.shape
-    masked = awake.shape[0] > 0
-    guarded = masked or rule.drop
-    plain = not guarded and handicap.shape[0] == 0
-    scratch, relative = np.empty(n_experts), np.empty(n_experts)
-    score = excess if plain else scratch
+    relative = np.empty(n_experts)
+    score = excess
+    if scored is not None:
+        score = np.empty(n_experts)
     keep = weights.shape[0] == n_rounds
-    no_mask = np.empty((0, 0), dtype=np.bool_)
     mixes = rule.kind <= SECOND_ORDER
     for t in range(n_rounds):
         i = t if keep else 0
-        if rule.drop:
+        if guarded is not None and rule.drop:
             for k in range(n_experts):
                 if losses[t, k] == math.inf:
                     excess[k] = math.inf
         rate = _rate(rule, memory, scales[t] if scales.shape[0] > 0 else 0.0)
         low_score = 0.0
-        if not plain:
+        if scored is not None:
             _fill_scores(excess, handicap, awake, t, score)
             low_score = _lowest(score)
         total = _weigh(
-            rule, memory, rate, low_score, score, noise, t, nodes, node_weights, weights, i
+            rule, memory, rate, low_score, score, normal, noise, t, nodes, node_weights, weights, i
         )
-        if guarded:
+        if guarded is not None:
             low, spread = _relative_losses_of_some(losses, t, score, relative)
         else:
             low, spread = _relative_losses(losses, t, relative)
         mean = _divide_and_average(weights, i, total, relative)
-        if guarded:
+        if guarded is not None:
             _rest(losses, t, relative, awake, low, mean, excess)
-            _fill_scores(excess, handicap, no_mask, t, score)
+            _fill_scores(excess, handicap, None, t, score)
             low_score = _lowest(score)
             if mixes and rate < math.inf:
                 total = _sum_exponentials(rate, low_score, score)
         variance, rise, fell = _add_losses(weights, i, relative, mean, excess)
         gap, mix = math.nan, math.nan
         if mixes and rate < math.inf:
-            if plain:
+            if scored is None:
                 new_total = _lower_and_sum(excess, rise, rate)
                 step = rise
             else:
                 _lower(excess, rise)
-                _fill_scores(excess, handicap, no_mask, t, score)
+                _fill_scores(excess, handicap, None, t, score)
                 new_low = _lowest(score)
                 new_total = _sum_exponentials(rate, new_low, score)
                 step = rise + (new_low - low_score)
@@ -517,29 +527,29 @@ def _play(rule, game, losses, awake, scales, noise, nodes, node_weights, weights
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _play_many(rule, start, losses, scales, nodes, node_weights, weights, out, flags):
+def _play_many(
+    rule, start, losses, guarded, scored, scales, normal, nodes, node_weights, weights, out, flags
+):
     """Play one game after the other, each from the same start."""
-    no_mask, no_noise = np.empty((0, 0), dtype=np.bool_), np.empty((0, 0))
     for g in range(losses.shape[0]):
         game = Game(start[0].copy(), start[1].copy(), start[2].copy(), start[3].copy())
         row = weights[g if weights.shape[0] == losses.shape[0] else 0]
         _play(
-            rule, game, losses[g], no_mask, scales, no_noise, nodes, node_weights, row,
-            out[g], flags[g],
+            rule, game, losses[g], guarded, scored, None, scales, normal, None, nodes,
+            node_weights, row, out[g], flags[g],
         )  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy")
-def _next_weights(rule, game, awake, scale, nodes, node_weights, weights):
+def _next_weights(rule, game, awake, scale, normal, nodes, node_weights, weights):
     """Fill the weights of the coming round."""
     memory, excess, handicap, _ = game
     memory = memory.copy()  # the search for NormalHedge's root leaves a trace there
     score = np.empty(excess.shape[0])
     _fill_scores(excess, handicap, awake, 0, score)
-    no_noise = np.empty((0, 0))
     rate = _rate(rule, memory, scale)
     low = _lowest(score)
-    total = _weigh(rule, memory, rate, low, score, no_noise, 0, nodes, node_weights, weights, 0)
+    total = _weigh(rule, memory, rate, low, score, normal, None, 0, nodes, node_weights, weights, 0)
     _divide_and_average(weights, 0, total, np.zeros(score.shape[0]))
 
 
@@ -560,7 +570,6 @@ class Played(NamedTuple):
     flags: NDArray[np.int8]
 
 
-_NO_MASK = np.empty((0, 0), dtype=np.bool_)
 _NO_TABLE = np.empty((0, 0))
 _NO_ROW = np.empty(0)
 
@@ -581,6 +590,20 @@ def quadrature(n_experts: int) -> tuple[NDArray[np.float64], NDArray[np.float64]
     return 0.5 * (nodes + 1.0), 0.5 * weights
 
 
+def _needs(
+    rule: GameRule, game: Game, asleep: bool
+) -> tuple[bool | None, bool | None, bool | None, tuple[Any, Any]]:
+    """Return what the kernels ask of a game: guarded, scored, normal, and nodes with weights.
+
+    None stands for "no": the compiler then leaves out what depends on it.
+    """
+    guarded = True if asleep or rule.drop else None
+    scored = True if guarded or game.handicap.shape[0] > 0 else None
+    normal = True if rule.kind == NORMAL else None
+    nodes = quadrature(game.excess.shape[0]) if rule.kind == PERTURBED else (None, None)
+    return guarded, scored, normal, nodes
+
+
 def play(
     rule: GameRule,
     game: Game,
@@ -598,7 +621,7 @@ def play(
     their exact probabilities are the weights. With ``rule.drop`` a loss may be +infinity.
     """
     n_rounds, n_experts = losses.shape
-    guarded = awake is not None or rule.drop
+    guarded, scored, normal, nodes = _needs(rule, game, awake is not None)
     losses = losses.copy(order="C") if guarded else _plain(losses)
     weights = np.empty((n_rounds if keep_weights else 1, n_experts))
     record, flags = np.empty((n_rounds, 8)), np.empty((n_rounds, 2), dtype=np.int8)
@@ -606,10 +629,13 @@ def play(
         rule,
         game,
         losses,
-        _NO_MASK if awake is None else awake,
+        guarded,
+        scored,
+        awake,
         _NO_ROW if scales is None else scales,
-        _NO_TABLE if noise is None else noise,
-        *quadrature(n_experts if rule.kind == PERTURBED else 1),
+        normal,
+        noise,
+        *nodes,
         weights,
         record,
         flags,
@@ -628,6 +654,7 @@ def play_many(
     """Play many games, an array of shape (n_games, n_rounds, n_experts), from one start."""
     n_games, n_rounds, n_experts = losses.shape
     losses = _plain(losses)
+    guarded, scored, normal, nodes = _needs(rule, start, False)
     weights = np.empty((n_games, n_rounds, n_experts) if keep_weights else (1, 1, n_experts))
     record = np.empty((n_games, n_rounds, 8))
     flags = np.empty((n_games, n_rounds, 2), dtype=np.int8)
@@ -635,8 +662,11 @@ def play_many(
         rule,
         start,
         losses,
+        guarded,
+        scored,
         _NO_ROW if scales is None else scales,
-        *quadrature(n_experts if rule.kind == PERTURBED else 1),
+        normal,
+        *nodes,
         weights,
         record,
         flags,
@@ -663,9 +693,9 @@ def next_weights(
     """Return the weights that the rule would play in the coming round."""
     n_experts = game.excess.shape[0]
     weights = np.empty((1, n_experts))
-    mask = _NO_MASK if awake is None else awake.reshape(1, n_experts)
-    nodes = quadrature(n_experts if rule.kind == PERTURBED else 1)
-    _next_weights(rule, game, mask, scale, *nodes, weights)
+    mask = None if awake is None else awake.reshape(1, n_experts)
+    *_, normal, nodes = _needs(rule, game, awake is not None)
+    _next_weights(rule, game, mask, scale, normal, *nodes, weights)
     return weights[0]
 
 

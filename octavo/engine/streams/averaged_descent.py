@@ -190,7 +190,9 @@ def class_steps(scores, label, code, softmax):
         for c in range(scores.size):
             scores[c] = loss_slope(code, 0.5, scores[c], 1.0 if c == label else -1.0)
         return
-    largest, total = scores.max(), 0.0
+    largest, total = scores[0], 0.0
+    for c in range(1, scores.size):
+        largest = max(largest, scores[c])
     for c in range(scores.size):
         scores[c] = math.exp(scores[c] - largest)
         total += scores[c]

@@ -49,7 +49,8 @@ def _sgd(values, indices, indptr, y, weight, code, level, bias, v, scale, t, L, 
             v[indices[k]] -= eta * slope / scale * values[k]
         v[intercept] -= eta * slope * bias
         if scale < 1e-9:
-            v[:intercept] *= scale
+            for j in range(intercept):
+                v[j] *= scale
             scale = 1.0
     return scale, t
 

@@ -50,7 +50,10 @@ def _update(weights, tiles, following, actions, rewards, ended, gamma, rate):
         target = rewards[i]
         if not ended[i]:
             _values(weights, following[i], values)
-            target += gamma * values.max()
+            best = values[0]
+            for a in range(1, values.shape[0]):
+                best = max(best, values[a])
+            target += gamma * best
         _values(weights, tiles[i], values)
         step = rate / n_tiles * (target - values[actions[i]])
         for j in range(n_tiles):

@@ -208,7 +208,9 @@ def _step_either(trans, step):
 @njit(cache=True)
 def _log_mean_exp(z):
     """Return log of the mean of e^z, without losing the digits of small z."""
-    top = np.max(z)
+    top = z[0]
+    for x in z:
+        top = max(top, x)
     total = 0.0
     if top > 1.0:
         for x in z:
@@ -237,20 +239,25 @@ def _brushe(start, trans, density, ptr, mu, normalise, forward, backward):
                 forward[n, i] = _log_mean_exp(z) * density[n, i]  # Eq. (51), (54)
                 if not normalise:
                     forward[n, i] *= factor
-            scale[n] = np.sum(forward[n])
+            scale[n] = 0.0
+            for i in range(K):
+                scale[n] += forward[n, i]
             if not scale[n] > 0.0:
                 return n
             if normalise:
-                forward[n] /= scale[n]
+                for i in range(K):
+                    forward[n, i] /= scale[n]
         backward[ptr[q + 1] - 1] = 1.0
         for n in range(ptr[q + 1] - 2, ptr[q] - 1, -1):
             s = n - q if trans.shape[0] > 1 else 0
+            alive = False
             for i in range(K):
                 for j in range(K):
                     z[j] = mu * trans[s, i, j] * density[n + 1, j] * backward[n + 1, j]
                 backward[n, i] = _log_mean_exp(z)  # Eq. (51), (54), last lines
                 backward[n, i] *= 1.0 / scale[n + 1] if normalise else factor
-            if not np.max(backward[n]) > 0.0:
+                alive = alive or backward[n, i] > 0.0
+            if not alive:
                 return n
     return -1
 

@@ -161,8 +161,7 @@ class SparseTagHMM(CallbackSupportMixin, SoundEstimator):
     References
     ----------
     .. [1] J. Graça, K. Ganchev, B. Taskar and F. Pereira (2009). Posterior vs. parameter sparsity
-    in
-       latent variable models. NIPS.
+       in latent variable models. NIPS.
 
     Examples
     --------

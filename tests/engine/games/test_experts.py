@@ -27,7 +27,7 @@ def test_results_do_not_depend_on_where_arrays_lie(kind, n_experts):
     rule = engine.GameRule(kind, math.log(n_experts), KINDS[kind], 2.37 / 1.243, 1.243)
     scales = np.ones(30) if kind == engine.PERTURBED else None
     whole = engine.play(rule, engine.new_game(rule, n_experts), losses, scales=scales)
-    nodes = engine.quadrature(n_experts if kind == engine.PERTURBED else 1)
+    guarded, scored, normal, nodes = engine._needs(rule, engine.new_game(rule, n_experts), False)
     for order in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 1, 4, 3]):
         row, excess, weights, handicap, means = np.zeros((5, n_experts))[order]
         fresh = engine.new_game(rule, n_experts)
@@ -44,9 +44,12 @@ def test_results_do_not_depend_on_where_arrays_lie(kind, n_experts):
                 rule,
                 game,
                 row.reshape(1, -1),
-                np.empty((0, 0), dtype=bool),
+                guarded,
+                scored,
+                None,
                 np.empty(0) if scales is None else scales[:1].copy(),
-                np.empty((0, 0)),
+                normal,
+                None,
                 *nodes,
                 weights.reshape(1, -1),
                 record,
