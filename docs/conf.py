@@ -29,6 +29,8 @@ html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
+    # Each page lists its own branch: all 1,700 names in each would be 290 kB a page and most of the build's time.
+    "collapse_navigation": True,
     "header_links_before_dropdown": 5,
     "navbar_align": "left",
     "secondary_sidebar_items": ["page-toc"],

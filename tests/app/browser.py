@@ -60,7 +60,7 @@ class Served:
     def __init__(self, *arguments, command=None, root=ROOT, seconds=180):
         command = command or [sys.executable, "-c", "from octavo.cli import main; main()"]
         threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        self.complaints = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self.complaints = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
         self.process = subprocess.Popen(
             [*command, "app", *arguments, "--no-browser"],
             stdout=subprocess.PIPE,
