@@ -128,6 +128,7 @@ def own_members(cls: type) -> list[str]:
             # what is only offered at times is a function on the class too
             if not name.startswith("_")
             and (isinstance(member, classmethod) or isinstance(getattr(cls, name), FunctionType))
+            and not getattr(cls, name).__module__.startswith("sklearn.")  # set_fit_request
         }
     )
 
@@ -294,7 +295,7 @@ def verdict_lines() -> list[str]:
         f"   {line}"
         for line in [
             '<div id="verdict-filters"></div>',
-            '<div class="verdicts"><table id="verdicts">',
+            '<div class="verdicts"><table id="verdict-table">',
             f"<thead><tr>{heads}</tr></thead><tbody>",
             *body,
             "</tbody></table></div>",
