@@ -162,6 +162,25 @@ def test_a_method_is_found_by_its_problem_and_its_example_runs(clone, docs, watc
     shell(clone, f'python -c "{runner}"')
 
 
+def test_verdicts_can_be_filtered(docs, watched):
+    page = watched(docs / "verdicts.html")
+    count = page.locator("#verdict-filters output")
+    everything = int(count.inner_text().split()[0])
+    page.select_option("#verdict-filters select[aria-label=verdict]", "refuted")
+    assert 0 < int(count.inner_text().split()[0]) < everything
+
+
+PAGES = ("index", "install", "getting_started", "which_method", "verdicts", "benchmarks")
+
+
+@pytest.mark.parametrize("name", [*PAGES, "methods/ranking/ratings"])
+def test_pages_fit_their_window(docs, watched, name):
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        page = watched(docs / f"{name}.html", width=width, scheme=scheme)
+        assert sideways(page) <= 0
+        assert page.locator("header.bd-header").bounding_box()["height"] < 100  # one line
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [
