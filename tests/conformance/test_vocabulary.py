@@ -56,6 +56,9 @@ BANNED = {
         "structured.L1LinfPosteriorRegularizer",
         "structured.SparseTagHMM",
         "structured.scale_sigma",
+        # generators that `octavo.data` has as well: the width of a spectrum and of noise
+        "decomposition.make_colored_noise",
+        "network.make_autoregressive_graphs",
         "ranking.",
         "data.",
         "kernel.rank_one_eigh",

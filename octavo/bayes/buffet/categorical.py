@@ -317,6 +317,13 @@ class IBPCategorical(
             raise ValueError(
                 f"null_pattern must hold {D} answers, one a column; got {len(answers)}."
             )
+        for answer, known, name in zip(answers, self._coding.levels, self._coding.names):
+            missing = answer is None or answer != answer
+            if known is not None and not missing and answer not in list(known):
+                raise ValueError(
+                    f"null_pattern must hold answers that X has. {name} has the levels "
+                    f"{list(known)}; got {answer!r}."
+                )
         null = encode([np.array([a], dtype=object) for a in answers], self._coding)
         return (codes == null).all(axis=1)
 

@@ -44,7 +44,7 @@ default="gaussian_nb"
         Folds of the labelled rows; unlabelled rows are in every fold's training part, and so is
         the only row of a class that has one.
     unlabelled_weight, priors, var_floor, mean_penalty, n_init, solver, max_iter, tol, alpha, \
-n_components, label_design, unlabelled_marker, test_shift, random_state : object
+n_components, label_design, unlabelled_marker, test_shift, random_state, bounds : object
         As for `SemiSupervisedGenerativeClassifier`.
 
     Attributes
@@ -116,6 +116,8 @@ objective_, objectives_, converged_, n_iter_, n_labelled_, n_unlabelled_ : objec
         unlabelled_marker: Any = -1,
         test_shift: bool = False,
         random_state: Any = None,
+        *,
+        bounds: Any = None,
     ) -> None:
         self.model = model
         self.objective = objective
@@ -136,6 +138,7 @@ objective_, objectives_, converged_, n_iter_, n_labelled_, n_unlabelled_ : objec
         self.unlabelled_marker = unlabelled_marker
         self.test_shift = test_shift
         self.random_state = random_state
+        self.bounds = bounds
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)

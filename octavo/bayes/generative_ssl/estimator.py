@@ -60,7 +60,11 @@ class Axes(NamedTuple):
     @classmethod
     def of(cls, X: Floats) -> Axes:
         """Measure rows; a constant axis has half a range of one."""
-        low, high = X.min(axis=0), X.max(axis=0)
+        return cls.between(X.min(axis=0), X.max(axis=0))
+
+    @classmethod
+    def between(cls, low: Floats, high: Floats) -> Axes:
+        """Return axes with these ends."""
         half = 0.5 * high - 0.5 * low
         middle = low + half
         half[half == 0.0] = 1.0
@@ -114,7 +118,8 @@ default="gaussian_nb"
         name a class that has no labelled row, with objective "ml".
     var_floor : float, default=1e-3
         Least standard deviation in any direction, as a part of each axis's range; without it a
-        class that shrinks onto a row has infinite likelihood.
+        class that shrinks onto a row has infinite likelihood. A class with fewer than about four
+        labelled rows may still shrink to it: raise it where likelihoods of new rows matter.
     mean_penalty : float, default=1e-5
         C of the penalty C‖μ‖², with axes scaled to [-1, 1] as in the paper.
     n_init : int, default=5
@@ -146,6 +151,10 @@ default="gaussian_nb"
         different distributions, which voids the conditions of the method.
     random_state : int, RandomState instance or None, default=None
         Seeds the random starts and `sample`.
+    bounds : (lower, upper) or None, default=None
+        Ends of the axes, two numbers or two arrays of shape (n_features,), of whose range
+        ``var_floor`` is a part; where None, those of the training rows, which are narrow where
+        rows are few. For the Gaussian models.
 
     Attributes
     ----------
@@ -223,6 +232,7 @@ default="gaussian_nb"
         "label_design": [StrOptions({"random", "stratified"})],
         "unlabelled_marker": "no_validation",
         "test_shift": ["boolean"],
+        "bounds": [None, "array-like"],
         "random_state": ["random_state"],
     }
 
@@ -245,6 +255,8 @@ default="gaussian_nb"
         unlabelled_marker: Any = -1,
         test_shift: bool = False,
         random_state: Any = None,
+        *,
+        bounds: Any = None,
     ) -> None:
         self.model = model
         self.objective = objective
@@ -263,6 +275,7 @@ default="gaussian_nb"
         self.unlabelled_marker = unlabelled_marker
         self.test_shift = test_shift
         self.random_state = random_state
+        self.bounds = bounds
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -347,7 +360,7 @@ default="gaussian_nb"
             None if self.unlabelled_weight == "auto" else float(self.unlabelled_weight),
             None if trade_off == "auto" else trade_off,
         )
-        axes = Axes.of(X) if self._is(*GAUSSIANS) else None
+        axes = self._measure(X) if self._is(*GAUSSIANS) else None
         rows = (X if axes is None else axes.scaled(X))[order]
         if self.objective == "labelled":
             rows = rows[: len(codes)]  # nothing else is looked at
@@ -372,6 +385,25 @@ default="gaussian_nb"
                 stacklevel=4,
             )
         self._keep(model, axes, goal, rows, found, labels)
+
+    def _measure(self, X: Floats) -> Axes:
+        """Return the ranges of axes: those given, or those of the rows."""
+        if self.bounds is None:
+            return Axes.of(X)
+        ends = np.asarray(self.bounds, dtype=np.float64)
+        if ends.shape not in ((2,), (2, X.shape[1])) or not np.isfinite(ends).all():
+            raise ValueError(
+                "bounds must be (lower, upper), two finite numbers or two arrays of "
+                f"{X.shape[1]}; got an array of shape {ends.shape}."
+            )
+        low, high = (np.broadcast_to(end, X.shape[1]) for end in ends)
+        if not (low < high).all():
+            axis = int(np.flatnonzero(low >= high)[0])
+            raise ValueError(
+                f"bounds must have lower below upper; got {low[axis]:g} and {high[axis]:g} for "
+                f"axis {axis}."
+            )
+        return Axes.between(low, high)
 
     def _balance(self, codes: Any, priors: Floats | None) -> Floats:
         """Return weights of labelled rows: one, or such that classes have their probabilities."""

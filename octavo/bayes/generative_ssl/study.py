@@ -130,9 +130,6 @@ def _one_repeat(
         for o, name in enumerate(objectives):
             for i, n_labelled in enumerate(sizes[0]):
                 for j, n_unlabelled in enumerate(sizes[1]):
-                    if name == "labelled" and j:
-                        scores[:, o, i, j] = scores[:, o, i, 0]  # looks at no unlabelled row
-                        continue
                     rows = train[: n_labelled + n_unlabelled]
                     y = np.where(np.arange(len(rows)) < n_labelled, codes[rows], -1)
                     model = _estimator(name, options, seed).fit(X[rows], y)
@@ -160,8 +157,9 @@ def semi_supervised_study(
 ) -> SemiSupervisedStudy:
     """Score objectives as labels are taken away, on rows held out (Section 5).
 
-    Every axis is scaled to [-1, 1]. In each repeat the rows are shuffled, test rows are put
-    aside, and all objectives see the same labelled and unlabelled rows.
+    Every axis is scaled to [-1, 1], and ``var_floor`` is a part of that range. In each repeat the
+    rows are shuffled, test rows are put aside, and all objectives see the same labelled and
+    unlabelled rows.
 
     Parameters
     ----------
@@ -226,6 +224,7 @@ def semi_supervised_study(
     low, high = X.min(axis=0), X.max(axis=0)
     half = 0.5 * high - 0.5 * low
     X = (X - (low + half)) / np.where(half > 0, half, 1.0)
+    options = {"bounds": (-1.0, 1.0), **options}  # one floor for all objectives and sizes
     seeds = check_random_state(random_state).randint(0, 2**31 - 1, n_repeats)
     found = Parallel(n_jobs=n_jobs)(
         delayed(_one_repeat)(X, codes, names, fractions, float(test_size), options, int(seed))

@@ -239,7 +239,12 @@ default="gaussian"
         rng = check_random_state(self.random_state)
         sets, places = check_lists(list_of_X, list_of_coords)
         parts = [read_blocks(self, X, self.observation, reset=m == 0) for m, X in enumerate(sets)]
-        coords = [check_coords(c, rows_of(p)) for c, p in zip(places, parts, strict=True)]
+        coords = []
+        for m, (place, part) in enumerate(zip(places, parts, strict=True)):
+            try:
+                coords.append(check_coords(place, rows_of(part)))
+            except ValueError as error:
+                raise ValueError(f"Data set {m}: {error}") from error
         starts = np.concatenate([[0], np.cumsum([len(c) for c in coords])])
         everything = pooled(parts)
         near = np.concatenate([a + neighbours(c) for a, c in zip(starts[:-1], coords, strict=True)])

@@ -50,7 +50,7 @@ def read_affinity(K: Any, name: str = "K") -> Any:
     empty = np.flatnonzero(sums <= 0.0)
     if empty.size:
         raise ValueError(
-            f"Every row of {name} needs a positive entry; row {empty[0]} has none"
+            f"{name} needs a positive entry in every row; row {empty[0]} has none"
             f"{'' if empty.size == 1 else f', nor have {empty.size - 1} others'}. Drop such rows, "
             "or join them to others."
         )

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.base import ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.cluster import KMeans
@@ -52,15 +53,39 @@ def normalized_cut_matrix(A: Any) -> Any:
     return scaled_both_sides(A, 1.0 / np.sqrt(np.asarray(A.sum(axis=1)).ravel()))
 
 
-def top_eigenvectors(matrix: Any, k: int) -> tuple[Floats, Floats]:
-    """Return the largest eigenvalues in falling order, and their eigenvectors."""
+def n_components_of(A: Any) -> int:
+    """Return how many parts of an affinity have no link between them."""
+    if not sp.issparse(A):
+        hub = int((A > 0.0).sum(axis=1).argmax())
+        if np.count_nonzero(A[hub]) >= A.shape[0] - (A[hub, hub] == 0.0):
+            return 1  # one node is linked to all
+    return int(connected_components(sp.csr_array(A), directed=False)[0])
+
+
+def top_eigenvectors(matrix: Any, k: int, *, connected: bool = True) -> tuple[Floats, Floats]:
+    """Return the largest eigenvalues in falling order, and their eigenvectors.
+
+    Lanczos' method from one vector may miss an eigenvalue that several parts share: a dense matrix
+    that is not ``connected`` goes to LAPACK.
+    """
     n = matrix.shape[0]
-    if n <= DENSE_NODES or 2 * k >= n:
-        dense = matrix.toarray() if sp.issparse(matrix) else matrix
-        values, vectors = eigh(dense, subset_by_index=(n - k, n - 1))
-        return values[::-1], vectors[:, ::-1]
-    found = leading_eigenpairs(matrix, k)
-    return found.values, found.vectors
+    small = n <= DENSE_NODES or 2 * k >= n
+    if sp.issparse(matrix) and not small:
+        found = leading_eigenpairs(matrix, k)
+        return found.values, found.vectors
+    dense = matrix.toarray() if sp.issparse(matrix) else matrix
+    if connected and not small:
+        start = np.random.RandomState(0).standard_normal(n)
+        try:
+            values, vectors = eigsh(
+                dense, k, which="LA", v0=start, ncv=min(n, 2 * k + 20), maxiter=20, tol=1e-10
+            )
+            order = np.argsort(-values, kind="stable")
+            return values[order], vectors[:, order]
+        except ArpackNoConvergence:
+            pass  # eigenvalues lie too close
+    values, vectors = eigh(dense, subset_by_index=(n - k, n - 1))
+    return values[::-1], vectors[:, ::-1]
 
 
 class DoublyStochasticSpectral(ClusterMixin, CallbackSupportMixin, SoundEstimator):
@@ -211,7 +236,7 @@ class DoublyStochasticSpectral(ClusterMixin, CallbackSupportMixin, SoundEstimato
                 f"n_clusters={self.n_clusters} must be at most the number of rows; n_samples={n}."
             )
         A = self.affinity_matrix_ = self._affinity(X)
-        n_parts = connected_components(sp.csr_array(A), directed=False)[0]
+        n_parts = n_components_of(A)
         if n_parts > self.n_clusters:
             warnings.warn(
                 f"The affinity falls into {n_parts} parts without a link, more than the "
@@ -225,7 +250,9 @@ class DoublyStochasticSpectral(ClusterMixin, CallbackSupportMixin, SoundEstimato
             sums = np.asarray(self.scaled_affinity_.sum(axis=1)).ravel()
             self.residual_ = float(np.abs(sums - 1.0).max())
             progress.step()
-            self.eigenvalues_, vectors = top_eigenvectors(self.scaled_affinity_, min(k + 1, n))
+            self.eigenvalues_, vectors = top_eigenvectors(
+                self.scaled_affinity_, min(k + 1, n), connected=n_parts == 1
+            )
             self.embedding_ = np.ascontiguousarray(vectors[:, :k])
             progress.step()
             means = KMeans(k, n_init=self.n_init, random_state=rng)

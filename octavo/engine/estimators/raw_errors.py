@@ -10,6 +10,7 @@ from __future__ import annotations
 import dis
 import sys
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ INNER = (
     np.linalg.LinAlgError,
 )
 _RAISES = {dis.opmap[name] for name in ("RAISE_VARARGS", "RERAISE")}
+_UNEVEN = "inhomogeneous shape"  # numpy's word for lists of different lengths
 _LIBRARIES = ("numpy", "scipy", "numba", "joblib", "llvmlite")
 
 
@@ -54,10 +56,47 @@ def is_raw(error: BaseException) -> bool:
     if type(error) is NameError:  # a mistake in code, never one of the data
         return False
     trace = innermost(error)
-    if trace is None or str(error).rstrip("'\"").endswith((".", "?")):
+    message = str(error)
+    if trace is None or (_UNEVEN not in message and message.rstrip("'\"").endswith((".", "?"))):
         return False
     place = trace.tb_frame.f_globals.get("__name__", "").split(".")[0]
     if place in _LIBRARIES or place in sys.stdlib_module_names:
         return True
     raised = trace.tb_frame.f_code.co_code[trace.tb_lasti] in _RAISES
     return place in ("octavo", "sklearn") and (isinstance(error, INNER) or not raised)
+
+
+def refuse_uneven(error: BaseException, given: dict[str, Any]) -> None:
+    """Raise a sentence where an error comes of entries of different shapes in one argument.
+
+    Parameters
+    ----------
+    error : Exception
+        As numpy raises it.
+    given : dict
+        Arguments by name.
+    """
+    if _UNEVEN not in str(error):
+        return
+    for name, value in given.items():
+        if (sentence := _uneven(name, value)) is not None:
+            raise ValueError(sentence) from error
+
+
+def _uneven(name: str, value: Any) -> str | None:
+    """Return what is wrong with a list whose entries have different shapes, or None."""
+    if not isinstance(value, (list, tuple)):
+        return None
+    first = None
+    for i, entry in enumerate(value):
+        inner = _uneven(f"{name}[{i}]", entry)
+        if inner is not None:
+            return inner
+        shape = np.shape(entry)
+        first = shape if first is None else first
+        if shape != first:
+            return (
+                f"{name} must be an array or entries of equal length: {name}[0] has shape "
+                f"{first} and {name}[{i}] has {shape}."
+            )
+    return None

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from octavo.engine.estimators.raw_errors import innermost, is_raw
+from octavo.engine.estimators.raw_errors import innermost, is_raw, refuse_uneven
 
 # What an estimator answers from: without it there is no model.
 MODELS = (
@@ -111,6 +111,15 @@ def _is_ours(error: BaseException) -> bool:
     return str(name).startswith("octavo")
 
 
+def _takes(method: Callable[..., Any], owner: Any, args: Any, kwargs: Any) -> bool:
+    """Whether a method has these arguments, under whatever it is wrapped in."""
+    try:
+        inspect.signature(method).bind(owner, *args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
 def sound(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return a method whose errors are sentences and whose answers are numbers."""
 
@@ -119,12 +128,12 @@ def sound(method: Callable[..., Any], name: str) -> Callable[..., Any]:
         try:
             answer = method(self, *args, **kwargs)
         except Exception as error:
-            trace = error.__traceback__
-            is_wrong_call = trace is not None and trace.tb_next is None
+            is_wrong_call = isinstance(error, TypeError) and not _takes(method, self, args, kwargs)
             if isinstance(error, ArithmeticError) and not is_raw(error) and _is_ours(error):
                 raise ValueError(str(error)) from error  # well said, of a kind nobody expects
             if is_wrong_call or not is_raw(error):
                 raise
+            refuse_uneven(error, inspect.signature(method).bind(self, *args, **kwargs).arguments)
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(
                 f"{type(self).__name__}.{name} cannot use these values "

@@ -3,7 +3,8 @@
 ``argmin ½‖X − Y‖² + τ‖X‖_* + γ‖X‖₁`` has no closed form. Its dual minimises ``½‖cut(Y − P)‖²`` over
 matrices P of spectral norm at most τ, where `cut` is the map of the second penalty (and of X >= 0);
 an accelerated projected gradient with restarts needs one decomposition a step, and its two
-primal matrices, one exactly of low rank and one exactly sparse, meet at the answer.
+primal matrices, one exactly of low rank and one exactly sparse, meet at the answer. Small matrices
+that are not there after a few steps go on by Newton's method.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ import numpy as np
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.proximal.matrices import shrink_singular_values, soft_threshold
+from octavo.engine.proximal.nuclear_l1_newton import newton_nuclear_l1
 from octavo.engine.spectral.block_lanczos import RitzPairs, block_lanczos
 
 __all__ = ["NuclearL1", "SingularShrinker", "cut_entries", "shrink_both"]
 
 FULL_SIDE = 400  # below, all singular values cost less than a few of them
 BLOCKS = 20
+NEWTON_SIDE = 200  # up to here, after these numbers of accelerated steps
+NEWTON_AFTER = (6, 60, 600)
 
 
 class SingularShrinker:
@@ -156,7 +160,7 @@ def shrink_both(
     Q, Z, M, ahead = P.copy(), np.empty(Y.shape), np.empty(Y.shape), np.empty(Y.shape)
     flat = [matrix.reshape(-1) for matrix in (Y, Q, Z, M)]
     t, residual = 1.0, np.inf
-    for k in range(1, max_iter + 1):  # noqa: B007
+    for k in range(1, max_iter + 1):
         _cut(*flat, float(gamma), bool(nonneg))  # Z = cut(Y - Q), M = Q + Z
         X, values = shrink(M, tau)
         X = np.ascontiguousarray(X)
@@ -181,6 +185,16 @@ def shrink_both(
             momentum, t = (t - 1.0) / further, further
         _extrapolate(ahead.reshape(-1), P.reshape(-1), momentum, Q.reshape(-1))
         P, ahead = ahead, P
+        if k in NEWTON_AFTER and min(Y.shape) <= NEWTON_SIDE:
+            bounded = np.clip(Y - P, -np.inf if nonneg else -gamma, gamma)
+            found = newton_nuclear_l1(Y, tau, gamma, nonneg, bounded, limit)
+            P[:] = (Y - found.Q) - found.low_rank
+            if found.residual <= limit:
+                steps = k + found.n_decompositions
+                return NuclearL1(
+                    found.low_rank, found.sparse, P, found.values, found.residual, steps
+                )
+            t, Q[:] = 1.0, P
     return NuclearL1(X, Z, P, values, residual, k)
 
 

@@ -96,9 +96,10 @@ def _shares(edge, root, left, right, reach, total, grads, edges, roots, stops):
     """Differentiate `_sums` backwards; write the share of each factor into the last three."""
     n, V = left.shape[0], left.shape[2]
     d_left, d_right, d_reach = grads[0], grads[1], grads[2]
-    d_left[:n, :n] = 0.0
-    d_right[:n, :n] = 0.0
-    d_reach[:n, :n] = 0.0
+    for i in range(n):
+        for j in range(n):
+            for s in range(V):
+                d_left[i, j, s] = d_right[i, j, s] = d_reach[i, j, s] = 0.0
     for i in range(n):
         outer = root[i] / total
         d_left[i, 0, 0] += outer * right[i, n - 1, 0]
@@ -182,9 +183,10 @@ def _log_shares(edge, root, left, right, reach, total, grads, edges, roots, stop
     """Do what `_shares` does in logarithms."""
     n, V = left.shape[0], left.shape[2]
     d_left, d_right, d_reach = grads[0], grads[1], grads[2]
-    d_left[:n, :n] = -np.inf
-    d_right[:n, :n] = -np.inf
-    d_reach[:n, :n] = -np.inf
+    for i in range(n):
+        for j in range(n):
+            for s in range(V):
+                d_left[i, j, s] = d_right[i, j, s] = d_reach[i, j, s] = -np.inf
     for i in range(n):
         outer = root[i] - total
         d_left[i, 0, 0] = _join(d_left[i, 0, 0], outer + right[i, n - 1, 0], False)
@@ -263,25 +265,32 @@ def _scale(log_edge, log_root, log_stop, edge, root, stop):
 
 
 @njit(cache=True, nogil=True)
-def tree_marginals(log_edge, log_root, log_stop, room, edges, roots, stops):
+def tree_marginals(log_edge, log_root, log_stop, room, edges, roots, stops, in_logs):
     """Return the log sum over the trees of one sentence; write the shares of its factors.
 
     ``room`` is scratch of shape (7, at least n, at least n, V); where no tree is possible the sum
-    is -inf and all shares are zero.
+    is -inf and all shares are zero. Sums are linear where ``in_logs`` is None: NaN is returned,
+    and no share, where they could underflow. That sentence is to be summed with ``in_logs`` True,
+    which is compiled when the first such sentence comes.
     """
-    n = log_root.shape[0]
+    n, V = log_root.shape[0], log_stop.shape[2]
     edge, left, right, reach = room[0], room[1, :n], room[2, :n], room[3, :n]
-    taken = _scale(log_edge, log_root, log_stop, edge, roots, stops)
-    root = roots.copy()
-    total = _sums(edge, root, stops, left, right, reach)
-    if total > SAFE and total < np.inf:
+    if in_logs is None:
+        taken = _scale(log_edge, log_root, log_stop, edge, roots, stops)
+        root = roots.copy()
+        total = _sums(edge, root, stops, left, right, reach)
+        if not (total > SAFE and total < np.inf):
+            return np.nan
         _shares(edge, root, left, right, reach, total, room[4:], edges, roots, stops)
         return math.log(total) + taken
     log_total = _log_sums(log_edge, log_root, log_stop, left, right, reach, False)
     if log_total == -np.inf:
-        edges[:] = 0.0
-        roots[:] = 0.0
-        stops[:] = 0.0
+        for i in range(n):
+            roots[i] = 0.0
+            for s in range(V):
+                stops[i, 0, s] = stops[i, 1, s] = 0.0
+                for j in range(n):
+                    edges[i, j, s] = 0.0
         return log_total
     _log_shares(log_edge, log_root, left, right, reach, log_total, room[4:], edges, roots, stops)
     return log_total
@@ -298,7 +307,8 @@ def best_tree(log_edge, log_root, log_stop, room, heads):
     left, right, reach = room[0], room[1], room[2]
     total = _log_sums(log_edge, log_root, log_stop, left, right, reach, True)
     if total == -np.inf:
-        heads[:] = -1
+        for i in range(n):
+            heads[i] = -1
         return total
     best = 0
     for i in range(n):
@@ -307,12 +317,12 @@ def best_tree(log_edge, log_root, log_stop, room, heads):
             break
     heads[best] = 0
     todo = np.empty((2 * n + 2, 3), np.int64)  # head, end, class; the side is that of the end
-    todo[0] = (best, 0, 0)
-    todo[1] = (best, n - 1, 0)
+    todo[0, 0], todo[0, 1], todo[0, 2] = best, 0, 0
+    todo[1, 0], todo[1, 1], todo[1, 2] = best, n - 1, 0
     count = 2
     while count:
         count -= 1
-        h, end, s = todo[count]
+        h, end, s = todo[count, 0], todo[count, 1], todo[count, 2]
         if h == end:
             continue
         step = 1 if end > h else -1
@@ -328,21 +338,27 @@ def best_tree(log_edge, log_root, log_stop, room, heads):
         for k in range(h, c, step):
             if side[h, k, inner] + other[c, k + step, 0] > value:
                 value, split = side[h, k, inner] + other[c, k + step, 0], k
-        todo[count] = (c, end, 0)
-        todo[count + 1] = (h, split, inner)
-        todo[count + 2] = (c, split + step, 0)
+        todo[count, 0], todo[count, 1], todo[count, 2] = c, end, 0
+        todo[count + 1, 0], todo[count + 1, 1], todo[count + 1, 2] = h, split, inner
+        todo[count + 2, 0], todo[count + 2, 1], todo[count + 2, 2] = c, split + step, 0
         count += 3
     return total
 
 
 @njit(cache=True, nogil=True)
-def _all_marginals(log_edges, log_roots, log_stops, log_z, edges, roots, stops):
+def _some_marginals(
+    first, stop, log_edges, log_roots, log_stops, log_z, edges, roots, stops, in_logs
+):
+    """Sum from one sentence to another; return the first that asks for logarithms, or the end."""
     n, V = log_stops.shape[1], log_stops.shape[3]
     room = np.empty((7, n, n, V))
-    for b in range(log_z.shape[0]):
+    for b in range(first, stop):
         log_z[b] = tree_marginals(
-            log_edges[b], log_roots[b], log_stops[b], room, edges[b], roots[b], stops[b]
+            log_edges[b], log_roots[b], log_stops[b], room, edges[b], roots[b], stops[b], in_logs
         )
+        if in_logs is None and math.isnan(log_z[b]):
+            return b
+    return stop
 
 
 @njit(cache=True, nogil=True)
@@ -406,7 +422,11 @@ def projective_marginals(
     out = ProjectiveMarginals(
         np.empty(len(roots)), np.empty_like(edges), np.empty_like(roots), np.empty_like(stops)
     )
-    _all_marginals(edges, roots, stops, *out)
+    done = 0
+    while done < len(roots):
+        done = _some_marginals(done, len(roots), edges, roots, stops, *out, None)
+        if done < len(roots):
+            done = _some_marginals(done, done + 1, edges, roots, stops, *out, True)
     return out
 
 
@@ -435,7 +455,6 @@ def best_projective_trees(
 
 def _warmup() -> None:
     edges, roots = np.zeros((2, 2, 2, 1)), np.zeros((2, 2))
-    edges[1] = roots[1] = -1e4  # in logarithms
-    roots[1, 0] = 0.0
+    roots[1] = -np.inf  # no tree: in logarithms
     projective_marginals(edges, roots)
     best_projective_trees(edges, roots)

@@ -29,6 +29,7 @@ from octavo.metric.fixed_rank.constraints import (
     label_pairs,
     percentile_bounds,
 )
+from octavo.metric.fixed_rank.item_streams import fits_items, item_pairs, start_item_stream
 from octavo.metric.fixed_rank.losses import check_relation, half_mean_square, residuals
 from octavo.metric.fixed_rank.regression import fit_from, warn_unless_converged
 from octavo.metric.fixed_rank.starts import (
@@ -300,22 +301,25 @@ class LowRankMahalanobis(
         return self
 
     def _stream(self, rows, target, relation, G, rng, progress):
-        stream = start_stream(G, self.geometry, self.lam)
         order = rng.permutation(len(target))  # pairs of one class come first
         mixed = rows.take(order) if len(order) > 256 else PairDifferences(rows.X, rows.pairs[order])
         y, bound = target[order], None if relation is None else relation[order]
+        if fits_items(mixed):
+            stream = start_item_stream(G, mixed.X, self.geometry, self.lam)
+            mixed = item_pairs(mixed)
+        else:
+            stream = start_stream(G, self.geometry, self.lam)
         schedule = choose_schedule(stream, mixed, y, bound, self.batch_size)
         t = 0
         for n_iter in range(1, self.n_epochs + 1):
             turn = rng.permutation(len(y))
-            stream, schedule, t = steady_pass(
+            stream, schedule, t, _ = steady_pass(
                 stream, mixed, y, bound, schedule, t, self.batch_size, turn
             )
             self.n_iter_ = n_iter
             if progress.step():
                 break
-        P = mixed.dot(stream.factor())
-        self.objective_ = half_mean_square(residuals(np.einsum("ij,ij->i", P, P), y, bound))
+        self.objective_ = half_mean_square(residuals(stream.squared(mixed), y, bound))
         return stream.factor()
 
     def transform(self, X):

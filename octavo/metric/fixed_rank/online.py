@@ -28,7 +28,7 @@ from octavo.metric.fixed_rank.starts import (
     check_targets,
     start_factor,
 )
-from octavo.metric.fixed_rank.streams import PolarStream, choose_schedule, run_pass, start_stream
+from octavo.metric.fixed_rank.streams import PolarStream, choose_schedule, start_stream, steady_pass
 
 __all__ = ["OnlineFixedRankPSD"]
 
@@ -76,7 +76,8 @@ class OnlineFixedRankPSD(RegressorMixin, CallbackSupportMixin, SoundEstimator):
     R_ : ndarray of shape (rank, rank)
         The form within it: W = U RRᵀ Uᵀ.
     step_, t0_ : float
-        The schedule that was chosen.
+        The schedule that was chosen; a pass that runs away is taken again with a quarter of
+        `step_`, which stays.
     n_seen_ : int
         Rows seen, over all passes.
     n_features_in_ : int
@@ -182,9 +183,19 @@ class OnlineFixedRankPSD(RegressorMixin, CallbackSupportMixin, SoundEstimator):
         self.step_, self.t0_, self.n_seen_ = self._schedule.s, self._schedule.t0, 0
 
     def _pass(self, rows, y, relation, order=None):
-        self.n_seen_, n_skipped = run_pass(
-            self._stream, rows, y, relation, self._schedule, self.n_seen_, self.batch_size, order
+        before = self.n_seen_
+        self._stream, self._schedule, self.n_seen_, n_skipped = steady_pass(
+            self._stream, rows, y, relation, self._schedule, before, self.batch_size, order
         )
+        self.step_ = self._schedule.s
+        if self.n_seen_ == before:
+            warnings.warn(
+                f"A pass over {len(y)} rows was left out: with every step down to "
+                f"{self.step_:.3g} it ran away. Scale the data, or look for rows that are unlike "
+                "those of the first call.",
+                UserWarning,
+                stacklevel=3,
+            )
         if n_skipped:
             warnings.warn(
                 f"{n_skipped} batches were left out: their steps are not finite. Choose a smaller "

@@ -37,6 +37,15 @@ class Schedule(NamedTuple):
         return annealed / max(size, 1.0) if self.safe else annealed
 
 
+def bounded_step(form: Floats, step: float) -> tuple[float, Floats]:
+    """Return a step whose exponent stays below e^10, and exp(-½ step `form`)."""
+    omega, V = np.linalg.eigh(form)
+    largest = 0.5 * step * max(abs(float(omega[0])), abs(float(omega[-1])))
+    if largest > _LARGEST_EXPONENT:
+        step *= _LARGEST_EXPONENT / largest
+    return step, (V * np.exp(-0.5 * step * omega)) @ V.T
+
+
 class FlatStream:
     """Online descent on G, Eq. (9)."""
 
@@ -57,6 +66,15 @@ class FlatStream:
     def move(self, step: float) -> None:
         """Go against the gradient."""
         self.G = self.G - step * self._xi  # Eq. (9)
+
+    def squared(self, rows: Any) -> Floats:
+        """Return aᵀWa of rows."""
+        P = rows.dot(self.factor())
+        return np.einsum("ij,ij->i", P, P)
+
+    def size(self) -> float:
+        """Return ‖G‖²."""
+        return float(np.sum(self.G**2))
 
     def factor(self) -> Floats:
         """Return G."""
@@ -90,13 +108,19 @@ class PolarStream:
 
     def move(self, step: float) -> None:
         """Go against the gradient; an exponent beyond e^10 shortens the step."""
-        omega, V = np.linalg.eigh(self._form)
-        largest = 0.5 * step * max(abs(float(omega[0])), abs(float(omega[-1])))
-        if largest > _LARGEST_EXPONENT:
-            step *= _LARGEST_EXPONENT / largest
-        self.R = self.R @ ((V * np.exp(-0.5 * step * omega)) @ V.T)
+        step, turn = bounded_step(self._form, step)
+        self.R = self.R @ turn
         if self._xi is not None:
             self.U = orthonormal_factor(self.U - step * self._xi)[0]
+
+    def squared(self, rows: Any) -> Floats:
+        """Return aᵀWa of rows."""
+        P = rows.dot(self.factor())
+        return np.einsum("ij,ij->i", P, P)
+
+    def size(self) -> float:
+        """Return 1: polar steps need no guard."""
+        return 1.0
 
     def factor(self) -> Floats:
         """Return UR."""
@@ -109,7 +133,7 @@ def start_stream(G: Floats, geometry: str, lam: float) -> FlatStream | PolarStre
 
 
 def run_pass(
-    stream: FlatStream | PolarStream,
+    stream: Any,
     rows: Any,
     y: Floats,
     relation: Ints | None,
@@ -152,8 +176,7 @@ def run_pass(
         t += len(y[chosen])
         if norm == 0.0:
             continue
-        size = float(np.sum(stream.G**2)) if isinstance(stream, FlatStream) else 1.0
-        step = schedule.at(t, size)
+        step = schedule.at(t, stream.size() if schedule.safe else 1.0)
         if not np.isfinite(step * norm):
             n_skipped += 1
             continue
@@ -162,7 +185,7 @@ def run_pass(
 
 
 def steady_pass(
-    stream: FlatStream | PolarStream,
+    stream: Any,
     rows: Any,
     y: Floats,
     relation: Ints | None,
@@ -170,7 +193,7 @@ def steady_pass(
     t: int,
     batch_size: int,
     order: Any = None,
-) -> tuple[FlatStream | PolarStream, Schedule, int]:
+) -> tuple[Any, Schedule, int, int]:
     """Take one pass, again with a quarter of the step where it has run away.
 
     A schedule that ends lowest on the first rows can still be too long for what comes: a flat
@@ -191,25 +214,26 @@ def steady_pass(
     schedule : Schedule
         With the step that was taken.
     t : int
-        Rows seen now.
+        Rows seen now; as many as before where no step was short enough.
+    n_skipped : int
+        As for `run_pass`.
     """
     few = slice(0, min(len(y), _TRIAL_ROWS))
     part, target = rows.take(few), y[few]
     bound = None if relation is None else relation[few]
 
-    def cost(factor: Floats) -> float:
-        P = part.dot(factor)
-        return half_mean_square(residuals(np.einsum("ij,ij->i", P, P), target, bound))
+    def cost(predicted: Floats) -> float:
+        return half_mean_square(residuals(predicted, target, bound))
 
     with np.errstate(over="ignore", invalid="ignore"):
-        limit = 10.0 * max(cost(stream.factor()), cost(np.zeros_like(stream.factor())))
+        limit = 10.0 * max(cost(stream.squared(part)), cost(np.zeros_like(target)))
         for _ in range(_RETRIES):
             moved = stream.copy()
-            seen, _ = run_pass(moved, rows, y, relation, schedule, t, batch_size, order)
-            if cost(moved.factor()) <= limit:
-                return moved, schedule, seen
+            seen, n_skipped = run_pass(moved, rows, y, relation, schedule, t, batch_size, order)
+            if cost(moved.squared(part)) <= limit:
+                return moved, schedule, seen, n_skipped
             schedule = schedule._replace(s=0.25 * schedule.s)
-    return stream, schedule, t
+    return stream, schedule, t, 0
 
 
 def mean_gradient(stream: Any, rows: Any, y: Floats, relation: Any, batch_size: int) -> float:
@@ -266,8 +290,7 @@ def choose_schedule(
         schedule = Schedule(*one, unit, len(target), safe)
         with np.errstate(over="ignore", invalid="ignore"):
             run_pass(trial, part, target, bound, schedule, 0, batch_size)
-            P = part.dot(trial.factor())
-            cost = half_mean_square(residuals(np.einsum("ij,ij->i", P, P), target, bound))
+            cost = half_mean_square(residuals(trial.squared(part), target, bound))
         if cost < lowest:
             best, lowest = one, cost
     return Schedule(*best, unit, n, safe)

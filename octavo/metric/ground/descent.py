@@ -21,6 +21,9 @@ from octavo.engine.projections.metric_cone import project_metric_cone
 from octavo.metric.ground.criterion import Side
 
 LOOK_BACK = 8  # steps over which an inner problem must progress (Section 6.2.2)
+# A projection ends when a sweep moves no entry by more than this share of the step that led there.
+# What is left of long triangles is cut off, so that every iterate is a metric all the same.
+PROJECTION_SHARE = 0.01
 PROJECTION_TOL = 1e-6
 PROJECTION_SWEEPS = 30
 
@@ -52,9 +55,13 @@ class _Projector:
     def __init__(self, d: int) -> None:
         self.duals = np.zeros((d * (d - 1) * (d - 2) // 6, 3))
 
-    def __call__(self, H: Floats) -> Floats:
+    def __call__(self, M: Floats, step: Floats) -> Floats:
+        """Return the projection of M + step."""
+        H = M + step
+        share = float(np.abs(step).max()) / max(float(np.abs(H).max()), 1e-300)
+        tol = max(PROJECTION_TOL, PROJECTION_SHARE * share)
         return project_metric_cone(
-            H, 1.0, duals=self.duals, tol=PROJECTION_TOL, max_sweeps=PROJECTION_SWEEPS
+            H, 1.0, duals=self.duals, tol=tol, max_sweeps=PROJECTION_SWEEPS
         ).M
 
 
@@ -86,7 +93,7 @@ def minimize_majorant(
             if gain <= schedule.inner_tol * abs(best_value):
                 break
         length = unit * schedule.step / np.sqrt(q + 1.0)
-        M = project(M - length * 2.0 * (g_alike + g_unlike))  # γ is upper plus lower
+        M = project(M, -length * 2.0 * (g_alike + g_unlike))  # γ is upper plus lower
     return best, values, stop
 
 

@@ -17,9 +17,16 @@ from typing import Any
 import numpy as np
 
 from octavo.engine.estimators.arrays import Floats
-from octavo.metric.partial_order.programs import FullProgram, PairProgram, Solution
+from octavo.metric.partial_order.landmark_weights import solve_landmark_lp
+from octavo.metric.partial_order.programs import (
+    DiagonalProgram,
+    FullProgram,
+    PairProgram,
+    Solution,
+)
 from octavo.metric.partial_order.splitting import solve_admm
 
+BLOCK = 64  # columns formed at once
 CHECK = 10  # steps between looks at the gap
 STAGE = 100  # steps before the corner is sharpened
 SHARPEN = 4.0
@@ -108,15 +115,31 @@ def solve_subgradient(
     return seen.solution(k, tol)
 
 
-def operator_norm(program: PairProgram, n_iter: int = 20) -> float:
-    """Return about the norm of A, by power iterations on AAᵀ."""
+def column_steps(program: PairProgram) -> Any:
+    """Return what the step of each weight is multiplied with: one over the square of its column.
+
+    Columns of A differ by orders of magnitude where views or landmarks do; a weight with a short
+    column would hardly move with the steps of the longest. Full programs have one step, 1.
+    """
+    if not isinstance(program, DiagonalProgram):
+        return 1.0
+    squares = np.empty(program.size)
+    for start in range(0, program.size, BLOCK):
+        places = np.arange(start, min(start + BLOCK, program.size))
+        squares[places] = (program.columns(places) ** 2).sum(axis=0)
+    top = float(squares.max(initial=0.0))
+    return 1.0 / np.maximum(squares, 1e-12 * top) if top > 0.0 else np.ones(program.size)
+
+
+def operator_norm(program: PairProgram, shape: Any = 1.0, n_iter: int = 20) -> float:
+    """Return about the norm of A S^½, S = diag(`shape`), by power iterations on ASAᵀ."""
     y = np.random.default_rng(0).standard_normal(program.n_comparisons)
     norm = 0.0
     for _ in range(n_iter):
         length = float(np.linalg.norm(y))
         if not length > 0.0:
             return 0.0
-        y = program.differences(program.adjoint(y / length))
+        y = program.differences(shape * program.adjoint(y / length))
         norm = float(np.linalg.norm(y))
     return float(np.sqrt(norm))
 
@@ -128,12 +151,15 @@ def solve_fista(
     max_iter: int,
     on_step: Callable[[], Any] = _nothing,
 ) -> Solution:
-    """Descend on the rounded hinge with momentum, sharpening its corner; polish by splitting.
+    """Descend on the rounded hinge with momentum, sharpening its corner; then polish.
+
+    A full program is polished by splitting, a diagonal one by the linear program, which starts with
+    the weights that the descent left above zero.
 
     Parameters
     ----------
     program : PairProgram
-        Full or diagonal; a diagonal one is not polished.
+        Full or diagonal.
     tol : float
         Relative gap.
     max_iter : int
@@ -147,20 +173,20 @@ def solve_fista(
         The best point seen.
     """
     seen = Record(program)
-    norm = 1.02 * operator_norm(program)
+    shape = column_steps(program)
+    norm = 1.02 * operator_norm(program, shape)
     if not norm > 0.0:
         return seen.solution(0, tol)
     W, k, corner, last = seen.W, 0, 1.0, np.inf
-    polishes = isinstance(program, FullProgram)
-    budget = max_iter // 2 if polishes else max_iter
+    budget = max_iter // 2
     while k < budget:
-        step = corner / (program.slope * norm**2)
+        step = shape * (corner / (program.slope * norm**2))
         point, momentum = W, 1.0
         for inner in range(STAGE):
             k += 1
             eta = program.slope * np.clip((1.0 + program.differences(point)) / corner, 0.0, 1.0)
             new = program.shrink(point - step * program.adjoint(eta), step)
-            if float((point - new) @ (new - W)) > 0.0:
+            if float(((point - new) / shape) @ (new - W)) > 0.0:
                 momentum = 1.0  # restart where momentum leads uphill
             ahead = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
             point, W, momentum = new + ((momentum - 1.0) / ahead) * (new - W), new, ahead
@@ -170,13 +196,17 @@ def solve_fista(
             if k >= budget:
                 break
         gap = seen.look(W, eta)
-        if gap > 0.9 * last and polishes:
+        if gap > 0.9 * last:
             break
         last, corner = gap, corner / SHARPEN
-    if not isinstance(program, FullProgram):
+    left = max(max_iter - k, 1)
+    if isinstance(program, FullProgram):
+        polished = solve_admm(
+            program, tol=tol, max_iter=left, start=(seen.W, seen.eta), on_step=on_step
+        )
+    elif isinstance(program, DiagonalProgram):
+        polished = solve_landmark_lp(program, tol=tol, max_iter=left, start=seen.W, on_step=on_step)
+    else:
         return seen.solution(k, tol)
-    polished = solve_admm(
-        program, tol=tol, max_iter=max(max_iter - k, 1), start=(seen.W, seen.eta), on_step=on_step
-    )
     seen.look(polished.weights, polished.multipliers)
     return seen.solution(k + polished.n_iter, tol)

@@ -47,6 +47,7 @@ def solve_landmark_lp(
     *,
     tol: float,
     max_iter: int,
+    start: Floats | None = None,
     on_step: Callable[[], Any] = lambda: None,
 ) -> Solution:
     """Solve a diagonal program by HiGHS, to the precision of its vertices.
@@ -60,6 +61,8 @@ def solve_landmark_lp(
         vertex costs no more than an approximation.
     max_iter : int
         Most rounds.
+    start : ndarray, optional
+        Weights whose columns, where they are above zero, take part from the first round.
     on_step : callable
         Called once a round.
 
@@ -71,7 +74,7 @@ def solve_landmark_lp(
     W, objective = np.zeros(program.size), program.beta
     eta, bound = program.bound(np.full(program.n_comparisons, program.slope))
     prices = program.adjoint(np.full(program.n_comparisons, program.slope))
-    used = np.zeros(0, dtype=np.intp)
+    used = np.zeros(0, dtype=np.intp) if start is None else np.flatnonzero(start > 0.0)
     k = 0
     for round_ in range(1, max_iter + 1):
         k = round_

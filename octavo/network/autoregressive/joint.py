@@ -19,6 +19,7 @@ from octavo.network.autoregressive.features import FeatureMap
 from octavo.network.autoregressive.regression import FeatureRegression, Regression
 
 CERTIFIED_SIDE = 1000  # above, the nuclear norm of the sparse face is not computed
+LAST_STEPS = 50  # of the last map there, each a decomposition of a large matrix
 
 
 class Penalties(NamedTuple):
@@ -93,19 +94,21 @@ class JointProblem:
         """Return the solution with how far a step of the exact map would still move it."""
         theta, (tau, gamma, nonneg) = self.step, self.penalties
         found, slope = self.at(sparse)
-        moved = shrink_both(
+        large = min(self.shape) > CERTIFIED_SIDE
+        exact = shrink_both(
             sparse - theta * slope,
             theta * tau,
             theta * gamma,
             nonneg,
             dual=dual,
             tol=max(1e-10, 0.1 * tol),
-            max_iter=500,
+            max_iter=LAST_STEPS if large else 500,
             shrink=self.shrink,
-        ).sparse
-        residual = float(np.linalg.norm(moved - sparse)) / theta
+        )
+        # what the map itself lacks counts as residual too
+        residual = (float(np.linalg.norm(exact.sparse - sparse)) + exact.residual) / theta
         residual = max(residual, self.regression.violation(found.W, self.omega(sparse)))
-        if min(self.shape) <= CERTIFIED_SIDE:
+        if not large:
             values: Any = np.linalg.svd(sparse, compute_uv=False)
             objectives = [*objectives[:-1], found.value + self.penalty(sparse, values)]
         return Solution(low_rank, sparse, found, objectives, residual, converged)
@@ -131,7 +134,8 @@ def solve_fista(
             shrink=problem.shrink,
         )
         dual, ahead = faces.dual, faces.sparse
-        objectives.append(problem.at(ahead)[0].value + problem.penalty(ahead, faces.values))
+        found = problem.regression.fit(problem.omega(ahead))
+        objectives.append(found.value + problem.penalty(ahead, faces.values))
         moved = float(np.linalg.norm(ahead - point))
         size = max(float(np.linalg.norm(ahead)), 1e-300)
         if moved <= tol * size and accuracy <= max(tol, 1e-12):

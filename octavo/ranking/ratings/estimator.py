@@ -56,6 +56,7 @@ from octavo.ranking.ratings.updates import (
     rate_game,
     replay_duels,
     replay_games,
+    switches,
     tabulated_gamma,
     team_sums,
     win_matrix,
@@ -375,9 +376,13 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         elif log.players.size == 2 * n_games and not (
             log.weights.size or watch or after.size or rules.inactivity2
         ):
-            replay_duels(rules, log.players, log.ranks, self._state.mu, self._state.variance)
+            needs, state = switches(rules), self._state
+            replay_duels(
+                rules, needs.margin, needs.duel, log.players, log.ranks, state.mu, state.variance
+            )
         else:
-            replay_games(rules, log, self._state, float(self.n_games_), *before, after)
+            clock = float(self.n_games_)
+            replay_games(rules, *switches(rules), log, self._state, clock, *before, after)
         if self.record_history:
             rows = np.empty(log.players.size, _HISTORY)
             sizes = np.diff(log.team_ptr[log.game_ptr])
@@ -410,7 +415,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         table = tabulated_gamma(rules, gamma, team_variance)
         if before[0].size:
             before[0][first:last], before[1][first:last] = team_mean, team_variance
-        rate_game(rules, first, last, *arrays, log.ranks, mu, variance, table)
+        rate_game(rules, *switches(rules), first, last, *arrays, log.ranks, mu, variance, table)
         if after.size:
             slots = slice(log.team_ptr[first], log.team_ptr[last])
             after[slots, 0] = mu[log.players[slots]]

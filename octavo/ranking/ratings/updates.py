@@ -55,6 +55,23 @@ class RatingRules(NamedTuple):
     normal_link: bool
 
 
+class Switches(NamedTuple):
+    """What a model needs compiled: None for what it does not, so that numba leaves it out."""
+
+    margin: float | None  # Thurstone-Mosteller: its draw margin
+    luce: bool | None  # Plackett-Luce among several teams
+    duel: bool | None  # Glicko and Elo, which know one player against another only
+
+
+def switches(rules: RatingRules) -> Switches:
+    """Return what the kernels have to know of the model besides its rules."""
+    return Switches(
+        rules.margin if rules.model == TM else None,
+        True if rules.model == PL else None,
+        True if rules.model in (GLICKO, ELO) else None,
+    )
+
+
 # --- one game, in arrays ----------------------------------------------------------------------
 
 
@@ -71,14 +88,14 @@ def _gamma(rules, sigma_i, c, k, i, q, table):
 
 
 @njit(cache=True, forceinline=True)
-def _pair_terms(rules, mu_i, mu_q, c, outcome):
+def _pair_terms(margin, mu_i, mu_q, c, outcome):
     """Return c δ_q/σ_i² and c² η_q/(γ_q σ_i²): Eq. (49)-(50) for BT, Algorithm 3 for TM.
 
     ``outcome`` is 1 when team i is ahead of q, 0 when it is behind, 1/2 for a tie.
     """
     x = (mu_i - mu_q) / c
-    if rules.model == TM:
-        t = rules.margin / c
+    if margin is not None:
+        t = margin / c
         if outcome == 0.5:
             return in_window(x, t)  # Ṽ, W̃ of Eq. (68)-(69)
         if outcome == 1.0:
@@ -90,7 +107,7 @@ def _pair_terms(rules, mu_i, mu_q, c, outcome):
 
 
 @njit(cache=True)
-def _pair_moves(rules, mean, variance, ranks, order, table, omega, delta):
+def _pair_moves(rules, margin, mean, variance, ranks, order, table, omega, delta):
     """Fill Ω and Δ by sums over pairs: all of them, or neighbours in rank order (Eq. 61)."""
     k = mean.shape[0]
     for a in range(k):
@@ -101,7 +118,7 @@ def _pair_moves(rules, mean, variance, ranks, order, table, omega, delta):
             c = math.sqrt(c2)
             outcome = 0.5 if ranks[i] == ranks[q] else 1.0
             # What i gains q loses, in units of the team's own variance.
-            shift, shrink = _pair_terms(rules, mean[i], mean[q], c, outcome)
+            shift, shrink = _pair_terms(margin, mean[i], mean[q], c, outcome)
             omega[i] += variance[i] / c * shift
             omega[q] -= variance[q] / c * shift
             gamma_i = _gamma(rules, math.sqrt(variance[i]), c, k, i, q, table)
@@ -166,22 +183,22 @@ def _elo_move(rules, mu, other_mu, score):
     return mu + rules.k_factor * (score - p)
 
 
-@njit(cache=True, inline="always")
-def _duel(rules, i, j, score, mu, variance, table):
+@njit(cache=True, forceinline=True)
+def _duel(rules, margin, duel, i, j, score, mu, variance, table):
     """Play one game of one player against another, in place."""
     vi, vj = variance[i], variance[j]
     mi, mj = mu[i], mu[j]
-    if rules.model == GLICKO:
-        mu[i], variance[i] = _glicko_move(mi, vi, mj, vj, score)
-        mu[j], variance[j] = _glicko_move(mj, vj, mi, vi, 1.0 - score)
-        return
-    if rules.model == ELO:
-        mu[i] = _elo_move(rules, mi, mj, score)
-        mu[j] = _elo_move(rules, mj, mi, 1.0 - score)
+    if duel is not None:
+        if rules.model == GLICKO:
+            mu[i], variance[i] = _glicko_move(mi, vi, mj, vj, score)
+            mu[j], variance[j] = _glicko_move(mj, vj, mi, vi, 1.0 - score)
+        else:
+            mu[i] = _elo_move(rules, mi, mj, score)
+            mu[j] = _elo_move(rules, mj, mi, 1.0 - score)
         return
     # Two teams: full pairs, partial pairs and Plackett-Luce are one and the same.
     c = math.sqrt(vi + vj + 2.0 * rules.beta2)
-    shift, shrink = _pair_terms(rules, mi, mj, c, score)
+    shift, shrink = _pair_terms(margin, mi, mj, c, score)
     gi = _gamma(rules, math.sqrt(vi), c, 2, 0, 1, table)
     gj = _gamma(rules, math.sqrt(vj), c, 2, 1, 0, table)
     si, sj = vi / c, vj / c
@@ -229,15 +246,20 @@ def team_sums(first, last, team_ptr, players, weights, mu, variance, mean_out, v
         variance_out[t - first] = v
 
 
-@njit(cache=True)
-def rate_game(rules, first, last, team_ptr, players, weights, ranks, mu, variance, table):
-    """Play one game between the teams first..last-1, in place, from pre-game values."""
+@njit(cache=True, forceinline=True)
+def rate_game(
+    rules, margin, luce, duel, first, last, team_ptr, players, weights, ranks, mu, variance, table
+):
+    """Play one game between the teams first..last-1, in place, from pre-game values.
+
+    ``margin``, ``luce`` and ``duel`` are the model's `Switches`.
+    """
     k = last - first
     p0, p1 = team_ptr[first], team_ptr[first + 1]
     if k == 2 and p1 - p0 == 1 and team_ptr[last] - p1 == 1 and weights.shape[0] == 0:
         r0, r1 = ranks[first], ranks[first + 1]
         score = 0.5 if r0 == r1 else (1.0 if r0 < r1 else 0.0)
-        _duel(rules, players[p0], players[p1], score, mu, variance, table)
+        _duel(rules, margin, duel, players[p0], players[p1], score, mu, variance, table)
         return
     mean, team_variance = np.empty(k), np.empty(k)
     omega, delta = np.empty(k), np.empty(k)
@@ -246,10 +268,10 @@ def rate_game(rules, first, last, team_ptr, players, weights, ranks, mu, varianc
     team_sums(first, last, team_ptr, players, weights, mu, variance, mean, team_variance)
     game_ranks = ranks[first:last]
     order = _stable_order(game_ranks)
-    if rules.model == PL:
+    if luce is not None:
         _plackett_luce_moves(rules, mean, team_variance, game_ranks, order, table, omega, delta)
     else:
-        _pair_moves(rules, mean, team_variance, game_ranks, order, table, omega, delta)
+        _pair_moves(rules, margin, mean, team_variance, game_ranks, order, table, omega, delta)
     for t in range(k):
         if team_variance[t] <= 0.0:
             continue
@@ -273,7 +295,7 @@ class RatingState(NamedTuple):
 
 
 @njit(cache=True)
-def replay_duels(rules, players, ranks, mu, variance):
+def replay_duels(rules, margin, duel, players, ranks, mu, variance):
     """Play a log in which every game is one player against another."""
     no_table = np.empty((0, 0))
     for g in range(players.shape[0] // 2):
@@ -283,7 +305,7 @@ def replay_duels(rules, players, ranks, mu, variance):
             variance[j] += rules.tau2
         r0, r1 = ranks[2 * g], ranks[2 * g + 1]
         score = 0.5 if r0 == r1 else (1.0 if r0 < r1 else 0.0)
-        _duel(rules, i, j, score, mu, variance, no_table)
+        _duel(rules, margin, duel, i, j, score, mu, variance, no_table)
 
 
 @njit(cache=True)
@@ -298,7 +320,7 @@ def add_drift(rules, players, now, variance, last_time):
 
 
 @njit(cache=True)
-def replay_games(rules, log, state, clock, before_mean, before_variance, after):
+def replay_games(rules, margin, luce, duel, log, state, clock, before_mean, before_variance, after):
     """Play every game of a log in order.
 
     ``before_mean`` and ``before_variance`` receive each team's sums before its game, ``after``
@@ -317,7 +339,10 @@ def replay_games(rules, log, state, clock, before_mean, before_variance, after):
         if watch:
             mean_out, variance_out = before_mean[first:last], before_variance[first:last]
             team_sums(first, last, teams, players, weights, mu, variance, mean_out, variance_out)
-        rate_game(rules, first, last, teams, players, weights, log.ranks, mu, variance, no_table)
+        rate_game(
+            rules, margin, luce, duel, first, last, teams, players, weights, log.ranks, mu,
+            variance, no_table,
+        )  # fmt: skip
         if keep:
             for slot in range(teams[first], teams[last]):
                 after[slot, 0] = mu[players[slot]]
@@ -518,24 +543,25 @@ def posterior_moments_by_derivatives(
 
 def _warmup() -> None:
     """Compile the replay of every model."""
-    for full in (True, False):
-        for model in range(5):
-            rules = RatingRules(model, full, 1.0, 0.1, 1e-4, 0, 0.0, 0.0, 0.0, 1.0, 32.0, False)
-            log = GameLog(
-                np.array([0, 2]),
-                np.array([0, 1, 2]),
-                np.array([0, 1]),
-                np.empty(0),
-                np.array([0.0, 1.0]),
-                np.empty(0),
-            )
-            state = RatingState(np.zeros(2), np.ones(2), np.zeros(2))
-            replay_games(rules, log, state, 0.0, np.empty(0), np.empty(0), np.empty((0, 2)))
-    add_drift(rules, log.players, 0.0, state.variance, state.last_time)
-    replay_duels(rules, log.players, log.ranks, state.mu, state.variance)
-    sums = np.empty(2), np.empty(2)
-    team_sums(0, 2, log.team_ptr, log.players, log.weights, state.mu, state.variance, *sums)
-    table = np.ones((2, 2))
+    log = GameLog(
+        np.array([0, 2]),
+        np.array([0, 1, 2]),
+        np.array([0, 1]),
+        np.empty(0),
+        np.array([0.0, 1.0]),
+        np.empty(0),
+    )
+    state = RatingState(np.zeros(2), np.ones(2), np.zeros(2))
+    sums, table = (np.empty(2), np.empty(2)), np.ones((2, 2))
     arrays = log.team_ptr, log.players, log.weights, log.ranks, state.mu, state.variance
-    rate_game(rules, 0, 2, *arrays, table)
+    for model in (BT, TM, PL, ELO):  # Glicko is compiled with Elo
+        rules = RatingRules(model, True, 1.0, 0.1, 1e-4, 0, 0.0, 0.0, 0.0, 1.0, 32.0, False)
+        needs = switches(rules)
+        replay_games(rules, *needs, log, state, 0.0, *sums, np.empty((0, 2)))
+        replay_duels(
+            rules, needs.margin, needs.duel, log.players, log.ranks, state.mu, state.variance
+        )
+        rate_game(rules, *needs, 0, 2, *arrays, table)
+    add_drift(rules, log.players, 0.0, state.variance, state.last_time)
+    team_sums(0, 2, log.team_ptr, log.players, log.weights, state.mu, state.variance, *sums)
     glicko_period(rules, log.players[:1], log.players[1:], log.ranks[:1], state)

@@ -165,11 +165,12 @@ def check_long_enough(frames: Frames, span: int, name: str = "X") -> None:
     """Refuse sequences that are too short for a past of ``span`` frames, by number."""
     short = np.flatnonzero(frames.lengths <= span)
     if short.size:
-        named = ", ".join(str(q) for q in short[:8]) + (", ..." if short.size > 8 else "")
+        named = ", ".join(f"{q} ({frames.lengths[q]} frames)" for q in short[:8])
+        named += ", ..." if short.size > 8 else ""
         raise ValueError(
             f"{name}: sequences need at least {span + 1} frames for a model that looks "
-            f"{span} frames back; too short: sequence {named} with "
-            f"{int(frames.lengths[short[0]])} frames. Leave them out or choose a lower order."
+            f"{span} frames back; too short: sequence {named}. Leave them out or choose a lower "
+            "order."
         )
 
 

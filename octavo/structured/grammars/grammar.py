@@ -11,6 +11,7 @@ says so, its printed min(V, a) would be one too many.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -101,19 +102,24 @@ def _weights(x, log_root, log_stop, log_edge, penalty, roots, stops, edges):
 
 @njit(cache=True, nogil=True)
 def sum_sentences(
-    tags, log_root, log_stop, log_edge, penalties, log_z, posteriors, by_root, by_stop, by_edge
-):
-    """Sum over the trees of sentences of one length; add up decisions by tags and class."""
-    B, n = tags.shape
-    V = log_stop.shape[2]
+    first, stop, tags, log_root, log_stop, log_edge, penalties, log_z, posteriors, by_root,
+    by_stop, by_edge, in_logs,
+):  # fmt: skip
+    """Sum over the trees of sentences of one length; add up decisions by tags and class.
+
+    Return the first sentence that asks for logarithms (see `tree_marginals`), or the end.
+    """
+    n, V = tags.shape[1], log_stop.shape[2]
     room = np.empty((7, n, n, V))
     edges, roots, stops = np.empty((n, n, V)), np.empty(n), np.empty((n, 2, V))
     e, r, t = np.empty((n, n, V)), np.empty(n), np.empty((n, 2, V))
-    for b in range(B):
+    for b in range(first, stop):
         x = tags[b]
         penalty = penalties[b] if penalties.shape[0] else penalties[:0, 0]
         _weights(x, log_root, log_stop, log_edge, penalty, roots, stops, edges)
-        log_z[b] = tree_marginals(edges, roots, stops, room, e, r, t)
+        log_z[b] = tree_marginals(edges, roots, stops, room, e, r, t, in_logs)
+        if in_logs is None and math.isnan(log_z[b]):
+            return b
         for c in range(n):
             posteriors[b, 0, c] = r[c]
             by_root[x[c]] += r[c]
@@ -127,6 +133,7 @@ def sum_sentences(
                     by_edge[x[h], d, s, x[c]] += e[h, c, s]
                     total += e[h, c, s]
                 posteriors[b, h + 1, c] = total
+    return stop
 
 
 @njit(cache=True, nogil=True)
@@ -186,7 +193,12 @@ def sum_over_trees(
     def part(batch: Batch, penalty: Floats, posterior: Floats, rows: slice):
         sums = np.zeros(T), np.zeros((T, 2, V)), np.zeros((T, 2, V, T))
         mine = np.empty(len(batch.rows[rows]))
-        sum_sentences(batch.tags[rows], *tables, penalty[rows], mine, posterior[rows], *sums)
+        arrays = batch.tags[rows], *tables, penalty[rows], mine, posterior[rows], *sums
+        done, count = 0, len(mine)
+        while done < count:
+            done = sum_sentences(done, count, *arrays, None)
+            if done < count:
+                done = sum_sentences(done, done + 1, *arrays, True)
         log_z[batch.rows[rows]] = mine
         return sums
 
@@ -299,4 +311,5 @@ def _warmup() -> None:
     )
     corpus = Corpus((Batch(np.arange(1), np.zeros((1, 2), dtype=np.int64)),), 1, 1)
     sum_over_trees(grammar, corpus)
+    sum_over_trees(grammar, corpus, np.full(6, np.inf))  # no tree: in logarithms
     best_trees(grammar, corpus)

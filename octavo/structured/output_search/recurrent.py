@@ -181,8 +181,9 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
         seed = int(given if isinstance(given, Integral) else rng.randint(2**31 - 1))
         slots = layout(cells, self.history, len(classes), 0).slots
         if np.all(codes == codes[0]):
+            only = classes.tolist()[int(codes[0])]
             warnings.warn(
-                f"All training labels are {classes[codes[0]]!r}; it is always predicted.",
+                f"All training labels are {only!r}; it is always predicted.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -162,3 +162,9 @@ def test_numbers_both_engines():
         assert model.loadings_.shape == (model.n_features_, 8)
         assert np.isfinite(model.impute(X)).all()
     assert (np.diff(model.lower_bounds_) > -1e-6).all()
+
+
+def test_a_null_pattern_names_answers_that_there_are():
+    X = np.random.RandomState(0).randint(0, 3, (20, 3))
+    with pytest.raises(ValueError, match=r"null_pattern .*Column 1 has the levels .*; got 9"):
+        IBPCategorical(null_pattern=[0, 9, 0], n_iter=2, burn_in=1).fit(X)

@@ -205,3 +205,34 @@ def test_one_row_a_class_rests_on_the_floor():
         model = SemiSupervisedGenerativeClassifier(name, random_state=0).fit(X, [0, 1, -1, -1])
         assert model.predict(X[:2]).tolist() == [0, 1]
         assert np.isfinite(model.objective_)
+
+
+def test_the_floor_is_a_part_of_given_bounds():
+    # two rows of class 0 that coincide: its standard deviation is the floor
+    X = np.array([[1.0, 0.0], [1.0, 0.0], [5.0, 2.0], [7.0, 4.0], [6.0, 1.0]])
+    y = [0, 0, 1, 1, 1]
+    options = {"objective": "labelled", "var_floor": 0.05, "mean_penalty": 0.0}
+    own = SemiSupervisedGenerativeClassifier(**options).fit(X, y)
+    np.testing.assert_allclose(np.sqrt(own.vars_[0]), [0.05 * 6.0, 0.05 * 4.0])
+    given = SemiSupervisedGenerativeClassifier(**options, bounds=([0.0, -10.0], [20.0, 10.0]))
+    np.testing.assert_allclose(np.sqrt(given.fit(X, y).vars_[0]), [1.0, 1.0])
+    one = SemiSupervisedGenerativeClassifier(**options, bounds=(0, 20)).fit(X, y)
+    # a density in the units of X, whatever the bounds
+    top = -np.log(2.0 * np.pi) - np.log(one.vars_[0]).sum() / 2 + np.log(2 / 5)
+    assert abs(one.predict_joint_log_proba(X)[0, 0] - top) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ((1.0, 1.0), "lower below upper; got 1 and 1 for axis 0"),
+        ((0.0, [1.0, -1.0]), "for axis 1"),
+        ((0.0, np.inf), "two finite numbers"),
+        ([[0.0, 1.0, 2.0], [3.0, 3.0, 3.0]], "two arrays of 2"),
+    ],
+)
+def test_bounds_that_are_none(bounds, words):
+    X, _, y = rows()
+    ends = np.broadcast_arrays(*bounds) if np.ndim(bounds[1]) != np.ndim(bounds[0]) else bounds
+    with pytest.raises(ValueError, match=words):
+        SemiSupervisedGenerativeClassifier(bounds=ends).fit(X, y)

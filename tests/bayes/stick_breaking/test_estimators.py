@@ -361,3 +361,9 @@ def test_superpixels_without_scikit_image(monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage.color", None)
     with pytest.raises(ImportError, match=r"octavo\[images\]"):
         SuperpixelFeatures().fit(np.zeros((8, 8)))
+
+
+def test_the_data_set_with_other_coordinates_is_named():
+    X, where = np.zeros((8, 2)), np.arange(8.0)
+    with pytest.raises(ValueError, match=r"Data set 1: .* got 7 places and 8 rows"):
+        HierarchicalLSBP(2, 2).fit([X, X], [where, where[:-1]])

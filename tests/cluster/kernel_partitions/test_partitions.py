@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 
 from octavo.cluster import DoublyStochasticSpectral, KernelKMeans, symmetric_sinkhorn
+from octavo.cluster.kernel_partitions.spectral_estimator import n_components_of
 
 
 def all_labels(n, k):
@@ -196,3 +197,30 @@ def test_many_rows_take_the_iterative_solver():
     model = DoublyStochasticSpectral(4, "nearest_neighbors", random_state=0, n_neighbors=15).fit(X)
     assert model.embedding_.shape == (900, 4)
     assert model.residual_ < 1e-10
+
+
+@pytest.mark.parametrize("normalization", ["kl", "ncut", "l1", "none"])
+@pytest.mark.parametrize("n_parts", [1, 3])
+def test_large_dense_affinities_have_lapacks_eigenvalues(normalization, n_parts):
+    X = make_blobs(900, centers=6, cluster_std=2.0, random_state=0)[0]  # beyond the dense solver
+    K = rbf_kernel(X, gamma=0.05)
+    part = np.arange(900) * n_parts // 900
+    K *= part[:, None] == part  # parts without a link share an eigenvalue
+    model = DoublyStochasticSpectral(4, "precomputed", normalization, n_init=1, random_state=0).fit(
+        K
+    )
+    values = np.linalg.eigvalsh(model.scaled_affinity_)[::-1][:5]
+    np.testing.assert_allclose(model.eigenvalues_, values, atol=1e-8 * max(1.0, values[0]))
+    apart = model.scaled_affinity_ @ model.embedding_ - model.embedding_ * model.eigenvalues_[:4]
+    assert np.abs(apart).max() < 1e-6 * max(1.0, values[0])
+    assert n_components_of(K) == n_parts
+
+
+def test_parts_are_counted_with_and_without_a_node_linked_to_all():
+    star = np.zeros((5, 5))
+    star[0, 1:] = star[1:, 0] = 1.0
+    assert n_components_of(star) == 1
+    chain = np.eye(5) + np.eye(5, k=1) + np.eye(5, k=-1)
+    assert n_components_of(chain) == 1
+    assert n_components_of(np.eye(5)) == 5
+    assert n_components_of(sp.csr_array(np.eye(3))) == 3

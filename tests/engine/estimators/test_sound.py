@@ -8,8 +8,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from octavo.decomposition import AnechoicMixture
 from octavo.engine.estimators.raw_errors import is_raw
 from octavo.engine.estimators.sound import NotFiniteWarning, SoundEstimator
+from octavo.network import signed_katz
 from tests.conformance.hostile_estimators import estimator_classes
 
 
@@ -120,6 +122,13 @@ def test_subclasses_clone_and_call_their_parents():
     assert clone(Child()).fit([[2.0]]).coef_ == 2.0
 
 
+def test_lists_of_different_lengths_are_named():
+    with pytest.raises(ValueError, match=r"X\[0\] has shape \(2,\) and X\[1\] has \(1,\)"):
+        AnechoicMixture(1).fit([[1.0, 2.0], [3.0]])
+    with pytest.raises(ValueError, match=r"A\[0\] has shape \(2,\) and A\[1\] has \(1,\)"):
+        signed_katz([[0.0, 1.0], [1.0]], 0.1)
+
+
 def test_sentences_are_not_raw():
     for error in (ValueError("X must be positive."), NotFittedError("no")):
         assert not is_raw(error)
@@ -128,3 +137,11 @@ def test_sentences_are_not_raw():
 @pytest.mark.parametrize(("package", "name", "cls"), estimator_classes())
 def test_every_estimator_is_sound(package, name, cls):
     assert issubclass(cls, SoundEstimator)
+
+
+def test_a_call_without_its_arguments_is_told_as_python_tells_it():
+    from octavo.ranking import OnlineRanker
+
+    with pytest.raises(TypeError, match="missing 2 required positional arguments") as caught:
+        OnlineRanker().fit([0, 2])
+    assert "cannot use these values" not in str(caught.value)

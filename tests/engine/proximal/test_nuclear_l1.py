@@ -5,6 +5,7 @@ import pytest
 
 from octavo.engine.proximal.matrices import shrink_singular_values, soft_threshold
 from octavo.engine.proximal.nuclear_l1 import SingularShrinker, cut_entries, shrink_both
+from octavo.engine.proximal.nuclear_l1_newton import _Shrunk
 
 
 def matrix(n=20, m=14, seed=0):
@@ -99,3 +100,28 @@ def test_many_values_above_widen_the_block():
 def test_cut_entries():
     assert cut_entries(np.array([[-2.0, 2.0]]), 0.5, False).tolist() == [[-1.5, 1.5]]
     assert cut_entries(np.array([[-2.0, 2.0]]), 0.5, True).tolist() == [[0.0, 1.5]]
+
+
+@pytest.mark.parametrize("shape", [(30, 30), (40, 15), (15, 40)])
+@pytest.mark.parametrize("nonneg", [False, True])
+def test_newton_equals_the_accelerated_gradient(shape, nonneg, monkeypatch):
+    Y = matrix(*shape, seed=2)
+    by_newton = shrink_both(Y, 2.0, 0.3, nonneg, tol=1e-12)
+    monkeypatch.setattr("octavo.engine.proximal.nuclear_l1.NEWTON_SIDE", 0)
+    by_slope = shrink_both(Y, 2.0, 0.3, nonneg, tol=1e-12, max_iter=50_000)
+    assert by_newton.n_iter < by_slope.n_iter
+    assert by_newton.sparse == pytest.approx(by_slope.sparse, abs=1e-8)
+    assert by_newton.values == pytest.approx(by_slope.values, abs=1e-8)
+    assert np.linalg.norm(by_newton.dual, 2) <= 2.0 + 1e-9
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (8, 5)])
+def test_the_derivative_of_shrinking_is_that_of_differences(shape):
+    rng = np.random.RandomState(4)
+    M, D = rng.standard_normal(shape), rng.standard_normal(shape)
+    at = _Shrunk(M, 0.7)
+    step = 1e-6
+    ahead, behind = (shrink_singular_values(M + s * step * D, 0.7)[0] for s in (1.0, -1.0))
+    there, _ = shrink_singular_values(M, 0.7)
+    assert there == pytest.approx(at.X, abs=1e-12)
+    assert at.derivative(D, at.factors()) == pytest.approx((ahead - behind) / (2 * step), abs=1e-7)

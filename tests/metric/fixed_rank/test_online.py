@@ -4,10 +4,17 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from octavo.engine.linalg.pair_differences import TableRows
+from octavo.engine.linalg.pair_differences import PairDifferences, TableRows
 from octavo.engine.manifolds.fixed_rank import PolarPoint
 from octavo.metric import FixedRankPSDRegressor, LowRankMahalanobis, OnlineFixedRankPSD
-from octavo.metric.fixed_rank.streams import FlatStream, PolarStream, Schedule
+from octavo.metric.fixed_rank.item_streams import fits_items, item_pairs, start_item_stream
+from octavo.metric.fixed_rank.streams import (
+    FlatStream,
+    PolarStream,
+    Schedule,
+    run_pass,
+    start_stream,
+)
 
 
 def toy(seed=0, n=4000, d=8, r=3):
@@ -95,3 +102,43 @@ def test_a_pass_that_ran_away_is_taken_with_shorter_steps():
     model.fit_pairs(X, pairs, relation, target)
     nothing = 0.5 * np.mean(np.where(relation < 0, target, 0.0) ** 2)  # of W = 0
     assert model.objective_ < 0.5 * nothing
+
+
+@pytest.mark.parametrize("geometry", ["flat", "polar"])
+def test_a_block_that_would_blow_up_is_taken_with_shorter_steps(geometry):
+    """Steps fitted to the first block are far too long for one whose rows are ten times longer."""
+    rng = np.random.default_rng(0)
+    A, G = rng.standard_normal((2000, 8)), rng.standard_normal((8, 2))
+    model = OnlineFixedRankPSD(2, geometry, random_state=0)
+    model.partial_fit(A, ((A @ G) ** 2).sum(axis=1))
+    long_rows = 10.0 * rng.standard_normal((2000, 8))
+    y = ((long_rows @ G) ** 2).sum(axis=1)
+    chosen = model.step_
+    model.partial_fit(long_rows, y)
+    assert np.isfinite(model.components_).all()
+    assert model.step_ <= chosen
+    error = 0.5 * np.mean((model.predict(long_rows) - y) ** 2)
+    assert error <= 10.0 * 0.5 * np.mean(y**2)  # what W = 0 costs, times ten
+    assert model.n_seen_ == 4000
+
+
+@pytest.mark.parametrize("geometry", ["flat", "polar"])
+def test_steps_in_coordinates_of_items_are_the_steps_on_features(geometry):
+    rng = np.random.default_rng(0)
+    X, G = rng.standard_normal((30, 50)), 0.3 * rng.standard_normal((50, 3))
+    pairs = rng.integers(0, 15, (200, 2)) + [0, 15]
+    relation, y = rng.choice([-1, 0, 1], 200), rng.uniform(20.0, 80.0, 200)
+    rows = PairDifferences(X, pairs)
+    assert fits_items(rows)
+    schedule = Schedule(0.5, 1.0, 300.0, 200)
+    plain, items = (
+        start_stream(G, geometry, 0.4),
+        start_item_stream(G, X, geometry, 0.4),
+    )
+    first = plain.factor()
+    for t in (0, 200):
+        run_pass(plain, rows, y, relation, schedule, t, 8)
+        run_pass(items, item_pairs(rows), y, relation, schedule, t, 8)
+    assert np.abs(plain.factor() - first).max() > 1e-2
+    np.testing.assert_allclose(items.factor(), plain.factor(), atol=1e-9)
+    np.testing.assert_allclose(items.squared(item_pairs(rows)), plain.squared(rows), rtol=1e-8)

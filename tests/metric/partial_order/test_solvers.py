@@ -128,6 +128,9 @@ def test_landmarks_that_join_give_the_whole_linear_program(beta, seed):
     found = solve_landmark_lp(program, tol=1e-4, max_iter=100)
     assert found.objective == pytest.approx(whole.fun, rel=1e-8)
     assert abs(found.duality_gap) <= 1e-8 * found.objective
+    descended = solve_fista(program, tol=1e-6, max_iter=2000)
+    assert descended.converged
+    assert descended.objective == pytest.approx(whole.fun, rel=1e-6)
     assert solve_sdp(program, tol=1e-4).objective == pytest.approx(whole.fun, rel=1e-4)
 
 
