@@ -55,6 +55,7 @@ html_css_files = ["octavo.css"]
 html_title = "octavo"
 html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
+html_show_search_summary = False  # it fetches every page found, which no browser allows from a file
 html_context = {"default_mode": "auto"}  # without it, the theme logs an error on every first visit
 templates_path = []
 autodoc_typehints = "none"
