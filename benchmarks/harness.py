@@ -301,6 +301,17 @@ def nearest_peer(contest: dict[str, Any]) -> dict[str, Any] | None:
     return min(peers, key=lambda row: row["ratio"], default=None)
 
 
+def totals(kept: dict[str, Any]) -> str:
+    """Return in a sentence how often octavo is faster than the fastest peer."""
+    rows = [nearest_peer(contest) for entry in kept.values() for contest in entry["contests"]]
+    ratios = [row["ratio"] for row in rows if row]
+    ahead, far = sum(r > 1 for r in ratios), sum(r >= 10 for r in ratios)
+    return (
+        f"Of {len(ratios)} contests, octavo is faster than the fastest peer in {ahead} (ten times "
+        f"or more in {far}) and slower in {len(ratios) - ahead}."
+    )
+
+
 def page(kept: dict[str, Any], first: dict[str, Any] | None = None) -> str:
     """Return the summary: every contest's nearest peer and, where measured, first calls."""
     lines = [
@@ -320,8 +331,8 @@ def page(kept: dict[str, Any], first: dict[str, Any] | None = None) -> str:
         "```",
     ]
     if kept:
-        lines += ["", "## Summary", "", "| method | problem | peer | ratio | limit |"]
-        lines += ["|---|---|---|---|---|"]
+        lines += ["", "## Summary", "", totals(kept), ""]
+        lines += ["| method | problem | peer | ratio | limit |", "|---|---|---|---|---|"]
     for module, entry in kept.items():
         room = module.split("/")[0]
         for contest in entry["contests"]:

@@ -29,6 +29,8 @@ html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
+    # Each page lists its own branch: all 1,700 names would be 290 kB a page, and most of the time.
+    "collapse_navigation": True,
     "header_links_before_dropdown": 5,
     "navbar_align": "left",
     "secondary_sidebar_items": ["page-toc"],
@@ -37,12 +39,23 @@ html_theme_options = {
 }
 # Pages that stand alone have nothing to navigate in: the room goes to their code.
 html_sidebars = {
-    name: [] for name in ("index", "which_method", "getting_started", "install", "compare", "app")
+    name: []
+    for name in (
+        "index",
+        "which_method",
+        "getting_started",
+        "install",
+        "verdicts",
+        "compare",
+        "app",
+    )
 }
 html_static_path = ["_static"]
 html_css_files = ["octavo.css"]
 html_title = "octavo"
+html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
+html_show_search_summary = False  # it fetches every page found, which no browser allows from a file
 html_context = {"default_mode": "auto"}  # without it, the theme logs an error on every first visit
 templates_path = []
 autodoc_typehints = "none"

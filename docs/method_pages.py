@@ -17,6 +17,8 @@ import re
 from pathlib import Path
 from types import FunctionType
 
+from plain_docstrings import escape_line
+
 from octavo.catalogue import find_method, methods, papers
 from octavo.problems import PROBLEMS, problems_of, words_of
 
@@ -107,7 +109,7 @@ def api_lines(method) -> list[str]:
     rows = []
     for package, name in api_names(method):
         thing = getattr(importlib.import_module(f"octavo.{package}"), name)
-        summary = (inspect.getdoc(thing) or "").splitlines()[0]
+        summary = escape_line((inspect.getdoc(thing) or "").splitlines()[0])
         link = f":doc:`octavo.{package}.{name} </generated/{package}.{name}>`"
         rows.append([link, summary])
     lines = ["API", "---", "", *table(["name", "what it does"], rows, "40 60")]
@@ -126,6 +128,7 @@ def own_members(cls: type) -> list[str]:
             # what is only offered at times is a function on the class too
             if not name.startswith("_")
             and (isinstance(member, classmethod) or isinstance(getattr(cls, name), FunctionType))
+            and not getattr(cls, name).__module__.startswith("sklearn.")  # set_fit_request
         }
     )
 
@@ -292,7 +295,7 @@ def verdict_lines() -> list[str]:
         f"   {line}"
         for line in [
             '<div id="verdict-filters"></div>',
-            '<div class="verdicts"><table id="verdicts">',
+            '<div class="verdicts"><table id="verdict-table">',
             f"<thead><tr>{heads}</tr></thead><tbody>",
             *body,
             "</tbody></table></div>",

@@ -12,7 +12,7 @@ NAME = re.compile(r"(?<=\w)_(?!\w)")
 
 def escape_line(line):
     """Return a line of a docstring with its bars and trailing underscores escaped."""
-    if line.lstrip().startswith((">>>", "...", "..", "|", "+", ":")):
+    if line.lstrip().startswith((">>>", "...", "..", "| ", "+", ":")):
         return line
     parts = LITERAL.split(line)
     parts[::2] = [NAME.sub(r"\\_", part.replace("|", r"\|")) for part in parts[::2]]

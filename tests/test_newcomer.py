@@ -7,6 +7,7 @@ installed is not what is tested here.
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -20,10 +21,11 @@ pytest.importorskip("bokeh")
 pytest.importorskip("pandas")
 sync_api = pytest.importorskip("playwright.sync_api")
 
-from tests.app.browser import Served, Tab, open_browser, wait_until  # noqa: E402
+from tests.app.browser import Served, Tab, open_browser, time_limit, wait_until  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs" / "_build" / "html"
+LIMIT = 900  # seconds for one test
 PAPERS = "online-ranking knowledge-kernel-pca"
 pytestmark = pytest.mark.slow
 
@@ -53,16 +55,37 @@ def clone(tmp_path_factory):
     return folder
 
 
-def shell(clone, line, **more):
+def shell(clone, line, seconds=600):
     """Run a line as a newcomer would, in the checkout; return what it printed."""
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "MAKEFLAGS", "MAKELEVEL")}
     env |= {"PATH": f"{clone}/.venv/bin:{env['PATH']}", "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
-    done = subprocess.run(
-        line, shell=True, cwd=clone, env=env, capture_output=True, text=True, timeout=900, **more
+    started = subprocess.Popen(
+        line,
+        shell=True,
+        cwd=clone,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.stdout
+    try:
+        said, complained = started.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(started.pid, signal.SIGKILL)  # what the shell started, too: it holds the pipes
+        said, complained = started.communicate(timeout=30)
+        pytest.fail(f"`{line}` was not done after {seconds} s; it said:\n{said}{complained}")
+    assert started.returncode == 0, said + complained
+    assert "Traceback" not in complained, complained
+    return said
+
+
+@pytest.fixture(autouse=True)
+def bounded(request):
+    """No test here may hang: each has LIMIT seconds, its fixtures of this module not counted."""
+    with time_limit(LIMIT, request.node.name):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +162,25 @@ def test_a_method_is_found_by_its_problem_and_its_example_runs(clone, docs, watc
     shell(clone, f'python -c "{runner}"')
 
 
+def test_verdicts_can_be_filtered(docs, watched):
+    page = watched(docs / "verdicts.html")
+    count = page.locator("#verdict-filters output")
+    everything = int(count.inner_text().split()[0])
+    page.select_option("#verdict-filters select[aria-label=verdict]", "refuted")
+    assert 0 < int(count.inner_text().split()[0]) < everything
+
+
+PAGES = ("index", "install", "getting_started", "which_method", "verdicts", "benchmarks")
+
+
+@pytest.mark.parametrize("name", [*PAGES, "methods/ranking/ratings"])
+def test_pages_fit_their_window(docs, watched, name):
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        page = watched(docs / f"{name}.html", width=width, scheme=scheme)
+        assert sideways(page) <= 0
+        assert page.locator("header.bd-header").bounding_box()["height"] < 100  # one line
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -177,8 +219,9 @@ def test_compare_names_a_correct_winner(clone, watched):
     assert float(scores["SVC"]) > 0.95
     assert float(scores["LogisticRegression"]) < 0.65
     shell(clone, "octavo predict rings.joblib rings.csv > rings-predicted.csv")
-    predicted = (clone / "rings-predicted.csv").read_text("utf-8").split()
-    right = np.mean([row.endswith(line.split(",")[-1]) for row, line in zip(rows, predicted[1:])])
+    predicted = (clone / "rings-predicted.csv").read_text("utf-8").splitlines()[1:]
+    assert len(predicted) == len(rows)
+    right = np.mean([row.split(",")[-1] == line for row, line in zip(rows, predicted)])
     assert right > 0.95
     for width in (1280, 390):
         page = watched(clone / "rings.html", width=width)

@@ -1,7 +1,7 @@
 // Sorting and filtering of the table of verdicts; without it the table is whole and in order.
 "use strict";
 (() => {
-  const table = document.getElementById("verdicts");
+  const table = document.getElementById("verdict-table");
   const body = table.tBodies[0];
   const rows = [...body.rows];
   const text = (row, column) => row.cells[column].textContent.trim();

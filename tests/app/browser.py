@@ -1,10 +1,13 @@
 """A page served by the command line and driven in a real browser."""
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -28,31 +31,72 @@ def open_browser(playwright):
     return playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
 
 
+@contextlib.contextmanager
+def time_limit(seconds, what):
+    """Fail with a sentence when a block takes longer: nothing that waits may wait for ever."""
+
+    def ring(signum, frame):
+        raise AssertionError(f"{what} took longer than {seconds} s")
+
+    if threading.current_thread() is not threading.main_thread():  # where no alarm can ring
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 class Served:
     """`octavo app` in a process of its own.
 
-    `command` is what starts octavo, `root` the checkout to work in.
+    `command` is what starts octavo, `root` the checkout to work in; the page has to be there after
+    `seconds`.
     """
 
-    def __init__(self, *arguments, command=None, root=ROOT):
+    def __init__(self, *arguments, command=None, root=ROOT, seconds=180):
         command = command or [sys.executable, "-c", "from octavo.cli import main; main()"]
         threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        self.complaints = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
         self.process = subprocess.Popen(
             [*command, "app", *arguments, "--no-browser"],
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self.complaints,  # a pipe that nobody empties would stop it when full
             text=True,
             cwd=root,
             env={**os.environ, **threads, "PYTHONPATH": str(root)},
         )
-        self.url = self.process.stdout.readline().strip()
-        assert self.url.startswith("http://localhost:"), self.process.stderr.read()
+        timer = threading.Timer(seconds, self.process.kill)  # ends the line that is waited for
+        timer.start()
+        try:
+            self.url = self.process.stdout.readline().strip()
+        finally:
+            timer.cancel()
+        if not self.url.startswith("http://localhost:"):
+            self.process.kill()
+            self.process.wait(30)
+            raise AssertionError(
+                f"octavo app gave no address within {seconds} s, but {self.url!r}; {self.said()}"
+            )
+
+    def said(self):
+        """Return what was written to standard error."""
+        self.complaints.seek(0)
+        return self.complaints.read()
 
     def interrupt(self):
         """Stop as Ctrl-C does; return the exit status and what was said."""
         self.process.send_signal(signal.SIGINT)
-        _, said = self.process.communicate(timeout=30)
-        return self.process.returncode, said
+        try:
+            self.process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate(timeout=30)
+            raise AssertionError(f"Ctrl-C did not stop octavo app in 60 s; {self.said()}") from None
+        return self.process.returncode, self.said()
 
 
 class Tab:

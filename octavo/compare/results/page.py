@@ -39,7 +39,7 @@ STYLE = """
 .cards b{display:block;font-size:1.35rem;font-weight:650;line-height:1.25}
 .cards span{color:#5a6675;font-size:.85rem}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(20rem,100%),1fr));gap:1.5rem;align-items:start}
-td.num,th.num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+td.num,th.num{text-align:right;font-variant-numeric:tabular-nums}td.num{white-space:nowrap}
 tr.best td{background:#eef7f1}
 .tag{font-size:.75rem;border-radius:.3rem;padding:.05rem .4rem;background:#eef1f5;color:#5a6675;
 white-space:nowrap}

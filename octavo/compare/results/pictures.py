@@ -94,7 +94,14 @@ def draw_intervals(comparison: Comparison, *, narrow: bool = False) -> tuple[Fig
     ax.set_xlim(left - pad, max(highs) + pad)
     ax.set_xlabel(literal(comparison.score_name))
     if clock is not None:
+        from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
         clock.set_xscale("log")
+        first, last = clock.get_xlim()
+        near = last < 30 * first  # labels between powers of ten would overlap else
+        clock.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if near else (1.0,), numticks=5))
+        clock.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        clock.xaxis.set_minor_formatter(NullFormatter())
         clock.set_xlabel("seconds a fold")
         clock.tick_params(which="both", labelleft=False)
         clock.margins(x=0.2)
