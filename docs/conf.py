@@ -64,7 +64,8 @@ numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
 # Warnings that say nothing about the pages: scikit-learn names in docstrings resolve there.
 nitpicky = False
-suppress_warnings = ["config.cache"]
+# A word of a docstring, such as `rank`, may be the name of several attributes: it stays a word.
+suppress_warnings = ["config.cache", "ref.python"]
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "gallery",
