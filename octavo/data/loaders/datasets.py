@@ -280,7 +280,7 @@ def _download(package: Package, folder: Path) -> Path:
     pinned = f"{package.name}=={package.version}"
     if package.sdist:
         wanted = folder / "wanted.txt"
-        wanted.write_text(f"{pinned} --hash=sha256:{package.sdist}\n", encoding="utf-8")
+        wanted.write_bytes(f"{pinned} --hash=sha256:{package.sdist}\n".encode())
         command += [f"--no-binary={package.name}", "--require-hashes", f"--requirement={wanted}"]
     else:
         command += ["--only-binary=:all:", *package.tags, pinned]

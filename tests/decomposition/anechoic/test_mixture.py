@@ -181,5 +181,5 @@ def test_bad_input():
     model = AnechoicMixture(1, n_init=1).fit(np.random.default_rng(0).normal(size=(3, 4, 4)))
     with pytest.raises(ValueError, match="seen in fit"):
         model.transform(np.ones((2, 4, 5)))
-    with pytest.raises(ValueError, match=r"inhomogeneous|setting an array"):
+    with pytest.raises(ValueError, match="entries of equal length"):
         AnechoicMixture(1).fit([[1.0, 2.0], [1.0]])
