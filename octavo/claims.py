@@ -14,7 +14,7 @@ import math
 import re
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType
 from typing import Any, Literal, get_args
@@ -180,6 +180,10 @@ class Claim:
     kind: Kind = "figure"
     stand_in: str = ""
     random: bool = False
+
+    def seeds_of(self, full: bool) -> tuple[int, ...]:
+        """Return the repetitions of the full or of the quick form."""
+        return self.full_seeds if full else self.seeds
 
     @property
     def fingerprint(self) -> str:
@@ -350,36 +354,78 @@ def _span(seeds: tuple[int, ...]) -> str:
     return ", ".join(map(str, seeds))
 
 
-def run_claim(claim: Claim, *, full: bool = False) -> Result:
-    """Measure a claim over its seeds and judge it.
+@dataclass(frozen=True)
+class SeedOutcome:
+    """What one repetition gave: a number, or why there is none.
 
-    A missing data set becomes the verdict "not measurable here", as `NotMeasurable` does;
-    any other exception becomes "failed".
+    Parameters
+    ----------
+    value : float or None
+        The number.
+    notes : tuple of str
+        Its evidence.
+    seconds : float
+        How long it took.
+    problem : {"", "not measurable here", "failed"}
+        The verdict where there is no number.
+    reason : str
+        Why there is none.
+    """
+
+    value: float | None
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    problem: Verdict | Literal[""] = ""
+    reason: str = ""
+
+
+def run_seed(claim: Claim, seed: int, *, full: bool = False) -> SeedOutcome:
+    """Measure a claim once.
+
+    A missing data set becomes "not measurable here", as `NotMeasurable` does; any other
+    exception, and NaN, become "failed".
     """
     from octavo.data.loaders.datasets import DatasetNotFoundError  # numpy need not load with octavo
 
-    seeds = claim.full_seeds if full else claim.seeds
-    notes: list[str] = [f"stand-in: {claim.stand_in}"] if claim.stand_in else []
-    values: list[float] = []
-    start = time.perf_counter()
-
-    def result(verdict: Verdict, mean: float | None, ends: Any, extra: str = "") -> Result:
-        listed = [f"seeds {_span(seeds)}"] if len(values) > 1 else []
-        evidence = "; ".join([*([extra] if extra else []), *notes, *listed])
-        return Result(claim, verdict, mean, ends, evidence, time.perf_counter() - start)
-
+    run, start = Run(seed, full), time.perf_counter()
+    value: float | None = None
+    problem: Verdict | Literal[""] = ""
+    reason = ""
     try:
-        for seed in seeds:
-            run = Run(seed, full)
-            values.append(float(claim.measure(run)))
-            notes += [note for note in run.notes if note not in notes]
-    except (NotMeasurable, DatasetNotFoundError) as reason:
-        return result("not measurable here", None, None, str(reason))
+        value = float(claim.measure(run))
+    except (NotMeasurable, DatasetNotFoundError) as error:
+        problem, reason = "not measurable here", str(error)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        message = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-        return result("failed", None, None, message)
-    if any(math.isnan(value) for value in values):
-        return result("failed", None, None, f"the measurement returned NaN: {values}")
+        problem = "failed"
+        reason = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
+    if value is not None and math.isnan(value):
+        value, problem, reason = None, "failed", f"the measurement returned NaN for seed {seed}"
+    return SeedOutcome(value, tuple(run.notes), time.perf_counter() - start, problem, reason)
+
+
+def judged(claim: Claim, outcomes: Sequence[SeedOutcome], *, full: bool = False) -> Result:
+    """Return the result of a claim from the outcomes of its seeds, in their order."""
+    seeds = claim.seeds_of(full)
+    stand_in = [f"stand-in: {claim.stand_in}"] if claim.stand_in else []
+    notes = [*stand_in, *dict.fromkeys(note for one in outcomes for note in one.notes)]
+    seconds = math.fsum(one.seconds for one in outcomes)
+    for one in outcomes:
+        if one.problem:
+            evidence = "; ".join([one.reason, *notes])
+            return Result(claim, one.problem, None, None, evidence, seconds)
+    values = [one.value for one in outcomes if one.value is not None]
     verdict, (low, mean, high), extra = judge(claim, values)
-    return result(verdict, mean, (low, high), extra)
+    listed = [f"seeds {_span(seeds)}"] if len(values) > 1 else []
+    evidence = "; ".join([*([extra] if extra else []), *notes, *listed])
+    return Result(claim, verdict, mean, (low, high), evidence, seconds)
+
+
+def run_claim(claim: Claim, *, full: bool = False) -> Result:
+    """Measure a claim over its seeds, up to the first that gives no number, and judge it."""
+    outcomes: list[SeedOutcome] = []
+    for seed in claim.seeds_of(full):
+        outcomes.append(run_seed(claim, seed, full=full))
+        if outcomes[-1].problem:
+            break
+    return judged(claim, outcomes, full=full)

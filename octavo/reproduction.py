@@ -1,8 +1,9 @@
 """Run claims and draw figures in parallel, one process per core, and keep what is finished.
 
-Work is handed out paper by paper, since claims of a paper share what they compute. A process that
-dies takes one claim with it and no other. Finished claims are written to a journal that is named
-by a hash of octavo's sources, so that a second run goes on where the first one was.
+Work is handed out paper by paper, since claims of a paper share what they compute; full claims, which
+may take an hour, seed by seed. A process that dies takes one claim with it and no other. Finished
+claims and seeds are written to a journal that is named by a hash of octavo's sources, so that a second
+run goes on where the first one was.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from typing import Any
 from octavo._interrupts import end_with_parent
 from octavo._journal_lines import append_line, read_lines
 from octavo.catalogue import Paper, find_paper
-from octavo.claims import Claim, Result, run_claim
+from octavo.claims import Claim, Result, SeedOutcome, judged, run_claim, run_seed
 
 Outcome = tuple[Paper, Result]
 KEPT_JOURNALS = 5
@@ -67,35 +68,62 @@ class ClaimJournal:
 
     def read(self, claims: Sequence[tuple[Paper, Claim]], full: bool) -> dict[str, Result]:
         """Return kept results by ``paper/claim``; damaged or stale lines are passed over."""
-        known = {f"{paper.key}/{claim.name}": claim for paper, claim in claims}
-        found = {}
-        for entry in read_lines(self.path):
-            try:
-                claim = known[entry["key"]]
-                if entry["full"] is not full or entry["fingerprint"] != claim.fingerprint:
-                    continue
-                found[entry["key"]] = _result(claim, entry["outcome"])
-            except (ValueError, KeyError, TypeError):
-                continue
-        return found
+        return {
+            key: _result(claim, entry["outcome"])
+            for key, claim, entry in self._entries(claims, full)
+            if "outcome" in entry
+        }
+
+    def read_seeds(
+        self, claims: Sequence[tuple[Paper, Claim]], full: bool
+    ) -> dict[tuple[str, int], SeedOutcome]:
+        """Return kept repetitions by ``paper/claim`` and seed."""
+        return {
+            (key, entry["seed"]): _seed_outcome(entry["repetition"])
+            for key, _, entry in self._entries(claims, full)
+            if "repetition" in entry
+        }
 
     def add(self, paper: Paper, result: Result, full: bool) -> None:
         """Write down a result, unless it may change with the machine: missing data, a failure."""
-        if result.verdict in ("not measurable here", "failed"):
-            return
-        line = {
-            "key": f"{paper.key}/{result.claim.name}",
-            "full": full,
-            "fingerprint": result.claim.fingerprint,
-            "outcome": _plain(result),
-        }
+        if result.verdict not in ("not measurable here", "failed"):
+            self._append(paper, result.claim, full, {"outcome": _plain(result)})
+
+    def add_seed(
+        self, paper: Paper, claim: Claim, seed: int, outcome: SeedOutcome, full: bool
+    ) -> None:
+        """Write down one repetition, unless it gave no number."""
+        if not outcome.problem:
+            self._append(paper, claim, full, {"seed": seed, "repetition": astuple(outcome)})
+
+    def _entries(
+        self, claims: Sequence[tuple[Paper, Claim]], full: bool
+    ) -> Iterator[tuple[str, Claim, dict[str, Any]]]:
+        known = {f"{paper.key}/{claim.name}": claim for paper, claim in claims}
+        prints = {key: claim.fingerprint for key, claim in known.items()}
+        for entry in read_lines(self.path):
+            try:
+                key = entry["key"]
+                if entry["full"] is not full or entry["fingerprint"] != prints[key]:
+                    continue
+                if "outcome" in entry:
+                    _result(known[key], entry["outcome"])
+                else:
+                    _seed_outcome(entry["repetition"]), int(entry["seed"])
+            except (ValueError, KeyError, TypeError):
+                continue
+            yield key, known[key], entry
+
+    def _append(self, paper: Paper, claim: Claim, full: bool, what: dict[str, Any]) -> None:
+        key = f"{paper.key}/{claim.name}"
+        line = {"key": key, "full": full, "fingerprint": claim.fingerprint} | what
         try:
             append_line(self.path, line)
         except OSError as error:
             if self._keeps:
                 warnings.warn(
                     f"Finished claims cannot be kept in {self.path} ({error.strerror}).",
-                    stacklevel=2,
+                    stacklevel=3,
                 )
             self._keeps = False
 
@@ -117,17 +145,24 @@ def _result(claim: Claim, plain: list[Any]) -> Result:
     return Result(claim, verdict, measured, interval and tuple(interval), evidence, seconds)
 
 
+def _seed_outcome(plain: Sequence[Any]) -> SeedOutcome:
+    value, notes, seconds, problem, reason = plain
+    return SeedOutcome(value, tuple(notes), seconds, problem, reason)
+
+
 # --- processes ------------------------------------------------------------------------------
 
 
 def do_job(job: tuple[Any, ...]) -> Any:
-    """Measure a claim or draw a figure, and return plain data."""
-    kind, key, name, full = job
+    """Measure a claim or one repetition of it, or draw a figure, and return plain data."""
+    kind, key, name, full, *seed = job
     paper = find_paper(key)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # verdicts and evidence say what matters
         if kind == "claim":
             return _plain(run_claim(paper.find_claim(name), full=full))
+        if kind == "seed":
+            return astuple(run_seed(paper.find_claim(name), *seed, full=full))
         from octavo.report import drawn
 
         return drawn(paper.figures[name])
@@ -175,8 +210,8 @@ def run_jobs(
     Parameters
     ----------
     batches : sequence of sequences of jobs
-        A batch stays in one process. A job is ``("claim", paper, claim, full)`` or
-        ``("figure", paper, number, full)``.
+        A batch stays in one process. A job is ``("claim", paper, claim, full)``,
+        ``("seed", paper, claim, full, seed)`` or ``("figure", paper, number, full)``.
     n_jobs : int
         Processes; 1 works in this process.
 
@@ -227,21 +262,76 @@ def run_jobs(
 _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def batches_of(
-    jobs: Sequence[tuple[Any, ...]], n_jobs: int, share: int = 1
-) -> list[list[tuple[Any, ...]]]:
-    """Return jobs by paper, papers cut in pieces where there are not `share` for a process."""
-    papers: dict[str, list[tuple[Any, ...]]] = {}
+def batches_of(jobs: Sequence[tuple[Any, ...]], n_jobs: int) -> list[list[tuple[Any, ...]]]:
+    """Return jobs by paper, or by paper and seed: these share what they compute.
+
+    Papers are cut in pieces where there are fewer than processes.
+    """
+    kin: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
     for job in jobs:
-        papers.setdefault(job[1], []).append(job)
-    pieces = max(1, -(-share * n_jobs // max(len(papers), 1)))
-    size = {key: -(-len(own) // pieces) for key, own in papers.items()}
+        kin.setdefault((job[1], *job[4:]), []).append(job)
+    pieces = max(1, -(-n_jobs // max(len(kin), 1)))
+    size = {key: -(-len(own) // pieces) for key, own in kin.items()}
     return [
-        own[i : i + size[key]] for key, own in papers.items() for i in range(0, len(own), size[key])
+        own[i : i + size[key]] for key, own in kin.items() for i in range(0, len(own), size[key])
     ]
 
 
 # --- what the command line calls --------------------------------------------------------------
+
+
+def _by_claims(
+    chosen: Sequence[tuple[Paper, Claim]], n_jobs: int, journal: ClaimJournal | None
+) -> Iterator[Outcome]:
+    """Yield results of quick claims, one job each."""
+    papers = {paper.key: paper for paper, _ in chosen}
+    jobs = [("claim", paper.key, claim.name, False) for paper, claim in chosen]
+    for (_, key, name, _), answer in run_jobs(batches_of(jobs, n_jobs), n_jobs):
+        if isinstance(answer, Exception):
+            answer = ["failed", None, None, str(answer), 0.0]
+        yield papers[key], _result(papers[key].find_claim(name), answer)
+
+
+def _by_seeds(
+    chosen: Sequence[tuple[Paper, Claim]], n_jobs: int, journal: ClaimJournal | None
+) -> Iterator[Outcome]:
+    """Yield results of full claims, one job for each seed, as their last seed comes."""
+    pairs = {(paper.key, claim.name): (paper, claim) for paper, claim in chosen}
+    kept = journal.read_seeds(chosen, True) if journal is not None else {}
+    outcomes: dict[tuple[str, str], dict[int, SeedOutcome]] = {
+        (key, name): {
+            seed: kept[f"{key}/{name}", seed]
+            for seed in claim.full_seeds
+            if (f"{key}/{name}", seed) in kept
+        }
+        for (key, name), (_, claim) in pairs.items()
+    }
+
+    def results(key: str, name: str) -> Iterator[Outcome]:
+        paper, claim = pairs[key, name]
+        known = outcomes[key, name]
+        if len(known) == len(set(claim.full_seeds)):
+            yield paper, judged(claim, [known[seed] for seed in claim.full_seeds], full=True)
+
+    for key, name in pairs:
+        yield from results(key, name)
+    jobs = [
+        ("seed", key, name, True, seed)
+        for (key, name), (_, claim) in pairs.items()
+        for seed in dict.fromkeys(claim.full_seeds)
+        if seed not in outcomes[key, name]
+    ]
+    for (_, key, name, _, seed), answer in run_jobs(batches_of(jobs, n_jobs), n_jobs):
+        dead = isinstance(answer, Exception)
+        outcome = (
+            SeedOutcome(None, problem="failed", reason=str(answer))
+            if dead
+            else _seed_outcome(answer)
+        )
+        outcomes[key, name][seed] = outcome
+        if journal is not None:
+            journal.add_seed(*pairs[key, name], seed, outcome, True)
+        yield from results(key, name)
 
 
 def reproduce_claims(
@@ -273,23 +363,14 @@ def reproduce_claims(
         One for each claim.
     """
     n_jobs = n_jobs or os.cpu_count() or 1
-    papers = {paper.key: paper for paper, _ in chosen}
     done = journal.read(chosen, full) if journal is not None else {}
     for paper, claim in chosen:
         if (result := done.get(f"{paper.key}/{claim.name}")) is not None:
             tell(paper, result, True)
-    jobs = [
-        ("claim", paper.key, claim.name, full)
-        for paper, claim in chosen
-        if f"{paper.key}/{claim.name}" not in done
-    ]
-    # Full claims take minutes each: smaller pieces, so that no process is left alone with many.
-    batches = batches_of(jobs, n_jobs, share=4 if full else 1)
-    for (_, key, name, _), answer in run_jobs(batches, n_jobs):
-        paper = papers[key]
-        if isinstance(answer, Exception):
-            answer = ["failed", None, None, str(answer), 0.0]
-        result = done[f"{key}/{name}"] = _result(paper.find_claim(name), answer)
+    left = [pair for pair in chosen if f"{pair[0].key}/{pair[1].name}" not in done]
+    measure = _by_seeds if full else _by_claims
+    for paper, result in measure(left, n_jobs, journal):
+        done[f"{paper.key}/{result.claim.name}"] = result
         if journal is not None:
             journal.add(paper, result, full)
         tell(paper, result, False)
