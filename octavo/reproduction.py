@@ -1,9 +1,9 @@
 """Run claims and draw figures in parallel, one process per core, and keep what is finished.
 
-Work is handed out paper by paper, since claims of a paper share what they compute; full claims, which
-may take an hour, seed by seed. A process that dies takes one claim with it and no other. Finished
-claims and seeds are written to a journal that is named by a hash of octavo's sources, so that a second
-run goes on where the first one was.
+Work is handed out paper by paper, since claims of a paper share what they compute; full claims,
+which may take an hour, seed by seed. A process that dies takes one claim with it and no other.
+Finished claims and seeds are written to a journal that is named by a hash of octavo's sources, so
+that a second run goes on where the first one was.
 """
 
 from __future__ import annotations
