@@ -9,6 +9,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from octavo.engine.compilation.copies import copy_row, copy_table
 from octavo.engine.compilation.kernel_cache import njit
 
 TINY = 1e-140  # a product of two numbers above it is far from underflow
@@ -610,10 +611,10 @@ def best_path(start, trans, varies, nodes, ptr, rows, kept, states, scores):
         n_blocks = max(1, (T - 1 + block - 1) // block)  # block b enters positions 1 + b block ..
         for b in range(n_blocks):
             first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
-            kept[b] = rows[0]
+            copy_row(rows[0], kept[b])
             _advance(trans, varies, mine, step, first, last, rows)
             if b < n_blocks - 1:
-                rows[0] = rows[block]
+                copy_row(rows[block], rows[0])
         at = np.argmax(rows[last - first])
         scores[q] = rows[last - first, at]
         if scores[q] == -np.inf:
@@ -623,7 +624,7 @@ def best_path(start, trans, varies, nodes, ptr, rows, kept, states, scores):
         for b in range(n_blocks - 1, -1, -1):
             first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
             if b < n_blocks - 1:  # the last block is still there
-                rows[0] = kept[b]
+                copy_row(kept[b], rows[0])
                 _advance(trans, varies, mine, step, first, last, rows)
             for t in range(last - 1, first - 1, -1):
                 at = _origin(trans, step + t - 1 if varies else 0, at, rows, t - first)
@@ -721,10 +722,10 @@ def best_blends(start, trans, nodes, weights, ptr, rows, kept, states, scores):
         n_blocks = max(1, (T - 1 + block - 1) // block)
         for b in range(n_blocks):
             first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
-            kept[b] = rows[0]
+            copy_table(rows[0], kept[b])
             _blend_advance(trans, nodes, weights, free, row, step, first, last, rows)
             if b < n_blocks - 1:
-                rows[0] = rows[block]
+                copy_table(rows[block], rows[0])
         for g in range(G):
             at[g] = np.argmax(rows[last - first, :, g])
             scores[g, q] = rows[last - first, at[g], g]
@@ -732,7 +733,7 @@ def best_blends(start, trans, nodes, weights, ptr, rows, kept, states, scores):
         for b in range(n_blocks - 1, -1, -1):
             first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
             if b < n_blocks - 1:
-                rows[0] = kept[b]
+                copy_table(kept[b], rows[0])
                 _blend_advance(trans, nodes, weights, free, row, step, first, last, rows)
             for t in range(last - 1, first - 1, -1):
                 s = step + t - 1 if trans.shape[0] > 1 else 0
@@ -810,7 +811,7 @@ def draw_paths(start, linear, trans, shift, nodes, ptr, uniforms, states):
             for t in range(T - 1, -1, -1):
                 chance[0] = -np.inf
                 if t == T - 1:
-                    chance[0] = mine[t]
+                    copy_row(mine[t], chance[0])
                 else:
                     s = step + t if shift.shape[0] > 1 else 0
                     for n in range(edge_degree(trans, state)):

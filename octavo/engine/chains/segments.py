@@ -26,6 +26,7 @@ import numpy as np
 from octavo.engine.chains.kernels import insert_best
 from octavo.engine.chains.lanes import RANGE, TINY, GroupedEdges, exp_in_place
 from octavo.engine.chains.sequences import check_lengths
+from octavo.engine.compilation.copies import copy_row
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats, Ints
 
@@ -146,7 +147,7 @@ def _filter(start, edges, end, scores, block, a, scale, enter, offset, alive, ex
         if j == T:
             break
         if j == 0:
-            enter[0] = start
+            copy_row(start, enter[0])
             offset[0] = 0.0
         else:
             _gather(a[j], parent, extended)
@@ -339,7 +340,7 @@ def _filter_logs(start, trans, end, scores, column, a, enter):
         if j == T:
             break
         if j == 0:
-            enter[0] = start
+            copy_row(start, enter[0])
         else:
             _log_into(trans, a, j, enter)
     top, total = -np.inf, 0.0
@@ -430,7 +431,7 @@ def _best_segments(start, trans, end, scores, column, ptr, out):
                     if worth > delta[j, q]:
                         delta[j, q], length[j, q] = worth, d + 1
             if j == 0:
-                enter[0] = start
+                copy_row(start, enter[0])
             elif j < T:
                 _best_into(trans, delta, j, enter)
         at = 0
@@ -532,7 +533,8 @@ def _sample_segments(start, trans, end, scores, column, ptr, uniforms, out):
             while j > 0 and log_z[n] > -np.inf:
                 row = uniforms[c, ptr[n] + j - 1]
                 if j == T:
-                    before[:] = a[T] + end
+                    for q in range(K):
+                        before[q] = a[T, q] + end[q]
                 else:
                     before[:] = -np.inf
                     for e in range(indptr[at], indptr[at + 1]):

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from octavo.engine.compilation.copies import copy_row
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.discrete.bitsets import first_within, masks_of, put_bit
 from octavo.graphical.network_search.problem import Problem, SearchResult, TracePoint, is_acyclic
@@ -113,7 +114,7 @@ def _best_move(ptr, masks, scores, order, choice):
     n, words = order.size, masks.shape[1]
     before = np.zeros((n + 1, words), np.uint64)
     for k in range(n):
-        before[k + 1] = before[k]
+        copy_row(before[k], before[k + 1])
         put_bit(before[k + 1], order[k])
     gain, origin, place = 0.0, -1, -1
     allowed = np.empty(words, np.uint64)
@@ -126,10 +127,10 @@ def _best_move(ptr, masks, scores, order, choice):
                 k += step
                 other = order[k]
                 if step < 0:  # the other one now has node before it
-                    allowed[:] = before[k]
+                    copy_row(before[k], allowed)
                     put_bit(allowed, node)
                 else:
-                    allowed[:] = before[k]
+                    copy_row(before[k], allowed)
                     for word in range(words):
                         if word == node >> 6:
                             allowed[word] &= ~(np.uint64(1) << np.uint64(node & 63))
@@ -138,9 +139,9 @@ def _best_move(ptr, masks, scores, order, choice):
                     break
                 others += scores[row] - scores[choice[other]]
                 if step < 0:
-                    allowed[:] = before[k]
+                    copy_row(before[k], allowed)
                 else:
-                    allowed[:] = before[k + 1]
+                    copy_row(before[k + 1], allowed)
                     for word in range(words):
                         if word == node >> 6:
                             allowed[word] &= ~(np.uint64(1) << np.uint64(node & 63))

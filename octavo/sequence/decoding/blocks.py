@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.chains.inference import Edges, best_paths, chain_marginals
+from octavo.engine.compilation.copies import copy_row
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.sequence.hmm.scores import HMMScores, require_possible
 
@@ -71,7 +72,7 @@ def _best_blocks(gamma, follow, ptr, k, states):
     for q in range(ptr.shape[0] - 1):
         row, T = ptr[q], ptr[q + 1] - ptr[q]
         back = np.empty((T - k + 1, size), np.int32)
-        chance[:K] = gamma[row]
+        copy_row(gamma[row], chance)
         width = K
         for m in range(k - 2):  # p(y_1 .. y_{m+2} | x) by the Markov property
             for u in range(width - 1, -1, -1):
