@@ -38,7 +38,7 @@ html_theme_options = {
     "footer_end": [],
 }
 # Pages that stand alone have nothing to navigate in: the room goes to their code.
-html_sidebars = {
+html_sidebars = {"generated/*": []} | {
     name: []
     for name in (
         "index",

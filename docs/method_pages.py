@@ -20,7 +20,7 @@ from types import FunctionType
 from plain_docstrings import escape_line
 
 from octavo.catalogue import find_method, methods, papers
-from octavo.problems import PROBLEMS, problems_of, words_of
+from octavo.problems import PROBLEMS, TASKS, problems_of, words_of
 
 HERE = Path(__file__).parent
 
@@ -67,20 +67,33 @@ def linked(text: str, names: tuple[str, ...]) -> str:
 
 
 def problem_lines() -> list[str]:
-    """Return a section for each problem, with its decision and a picture."""
-    lines = [*(f"- :ref:`{p.question} <problem-{p.key}>`" for p in PROBLEMS), ""]
-    for problem in PROBLEMS:
-        room, script = problem.picture.split("/")
-        thumb = f"gallery/{room}/images/thumb/sphx_glr_{script}_thumb.png"
-        example = f"sphx_glr_gallery_{room}_{script}.py"
-        lines += [f".. _problem-{problem.key}:", "", problem.question]
-        lines += ["-" * len(problem.question), ""]
-        lines += [f".. image:: {thumb}", "   :class: problem", "   :alt: what the example draws"]
-        lines += [f"   :target: gallery/{problem.picture}.html", ""]
-        lines += [f"{i}. {linked(step, problem.names)}" for i, step in enumerate(problem.steps, 1)]
-        lines += ["", f":scikit-learn: {linked(problem.elsewhere, ())}"]
-        lines += [f":Example: :ref:`{example}`", ""]
-    return lines
+    """Return the tasks with their problems: each a question, its methods, and a way to fold out."""
+    known = {problem.key: problem for problem in PROBLEMS}
+    lines = [*(f"- :ref:`{task} <task-{place}>`" for place, task in enumerate(TASKS)), ""]
+    for place, (task, keys) in enumerate(TASKS.items()):
+        lines += [f".. _task-{place}:", "", task, "-" * len(task), ""]
+        for key in keys:
+            lines += folded_problem(known[key])
+    return [*lines, ".. raw:: html", "", '   <script src="_static/problems.js"></script>', ""]
+
+
+def folded_problem(problem) -> list[str]:
+    """Return a problem of which the question and the methods are seen, its decision on a click."""
+    room, script = problem.picture.split("/")
+    thumb = f"gallery/{room}/images/thumb/sphx_glr_{script}_thumb.png"
+    example = f"sphx_glr_gallery_{room}_{script}.py"
+    names = ", ".join(html.escape(name) for name in problem.names)
+    opening = f'<details class="problem"><summary>{names}</summary>'
+    return [
+        *(f".. _problem-{problem.key}:", "", problem.question, "~" * len(problem.question), ""),
+        *(".. raw:: html", "", f"   {opening}", ""),
+        *(f".. image:: {thumb}", "   :class: problem", "   :alt: what the example draws"),
+        *("   :loading: lazy", f"   :target: gallery/{problem.picture}.html", ""),
+        *(f"{i}. {linked(step, problem.names)}" for i, step in enumerate(problem.steps, 1)),
+        *("", f":scikit-learn: {linked(problem.elsewhere, ())}"),
+        *(f":Example: :ref:`{example}`", ""),
+        *(".. raw:: html", "", "   </details>", ""),
+    ]
 
 
 def record_lines(paper, method) -> list[str]:
@@ -105,16 +118,27 @@ def api_names(method) -> list[tuple[str, str]]:
     ]
 
 
+def public(package: str, name: str):
+    return getattr(importlib.import_module(f"octavo.{package}"), name)
+
+
+def api_page(method, package: str, name: str) -> str:
+    """Return the page of a public name: its own for an estimator, else one that a method shares.
+
+    A page for each of 1,700 names would be most of the time and of the size of the whole site.
+    """
+    if hasattr(public(package, name), "get_params"):
+        return f"generated/{package}.{name}"
+    return f"generated/{method.room}.{method.name}.rest"
+
+
 def api_lines(method) -> list[str]:
     rows = []
     for package, name in api_names(method):
-        thing = getattr(importlib.import_module(f"octavo.{package}"), name)
-        summary = escape_line((inspect.getdoc(thing) or "").splitlines()[0])
-        link = f":doc:`octavo.{package}.{name} </generated/{package}.{name}>`"
-        rows.append([link, summary])
-    lines = ["API", "---", "", *table(["name", "what it does"], rows, "40 60")]
-    lines += [".. toctree::", "   :hidden:", ""]
-    return [*lines, *[f"   /generated/{package}.{name}" for package, name in api_names(method)], ""]
+        summary = escape_line((inspect.getdoc(public(package, name)) or "").splitlines()[0])
+        role = "class" if inspect.isclass(public(package, name)) else "func"
+        rows.append([f":{role}:`octavo.{package}.{name}`", summary])
+    return ["API", "---", "", *table(["name", "what it does"], rows, "40 60")]
 
 
 def own_members(cls: type) -> list[str]:
@@ -133,25 +157,38 @@ def own_members(cls: type) -> list[str]:
     )
 
 
+def documented(package: str, name: str) -> list[str]:
+    """Return the lines that show the docstring of a public name."""
+    title = f"octavo.{package}.{name}"
+    lines = [title, "-" * len(title), "", f".. currentmodule:: octavo.{package}", ""]
+    if not inspect.isclass(public(package, name)):
+        return [*lines, f".. autofunction:: {name}", ""]
+    members = ", ".join(own_members(public(package, name)))
+    return [*lines, f".. autoclass:: {name}", *([f"   :members: {members}"] if members else []), ""]
+
+
 def write_api_pages(app) -> None:
-    """Write one page per public name before Sphinx reads the sources."""
+    """Write the pages of public names before Sphinx reads the sources."""
+    pages: dict[str, list[str]] = {}
+    for _, method in methods():
+        back = f":doc:`{method.name} </methods/{method.room}/{page_of(method)}>`"
+        for package, name in api_names(method):
+            page = api_page(method, package, name)
+            if page not in pages:
+                alone = not page.endswith(".rest")
+                title = f"octavo.{package}.{name}" if alone else f"Beside {method.name}"
+                pages[page] = [":orphan:", "", title, "=" * len(title), ""]
+                pages[page] += [f"A part of {back}, whose page says when to use it.", ""]
+            pages[page] += documented(package, name)[0 if page.endswith(".rest") else 3 :]
     folder = HERE / "generated"
     folder.mkdir(exist_ok=True)
-    for _, method in methods():
-        for package, name in api_names(method):
-            thing = getattr(importlib.import_module(f"octavo.{package}"), name)
-            title = f"octavo.{package}.{name}"
-            lines = [title, "=" * len(title), "", f".. currentmodule:: octavo.{package}", ""]
-            if inspect.isclass(thing):
-                members = ", ".join(own_members(thing))
-                lines += [f".. autoclass:: {name}"]
-                lines += [f"   :members: {members}", ""] if members else [""]
-            else:
-                lines += [f".. autofunction:: {name}", ""]
-            path = folder / f"{package}.{name}.rst"
-            text = "\n".join(lines)
-            if not path.exists() or path.read_text(encoding="utf-8") != text:
-                path.write_text(text, encoding="utf-8")
+    for path in folder.glob("*.rst"):
+        if f"generated/{path.stem}" not in pages:
+            path.unlink()  # of a name that is gone
+    for page, lines in pages.items():
+        path, text = HERE / f"{page}.rst", "\n".join(lines)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
 
 
 def claim_lines(paper, method) -> list[str]:

@@ -61,6 +61,12 @@ def _spell(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("octavo-spell", _spell)
 
 
+def spelled(text: str) -> str:
+    """Return text as standard output can hold it, before a table counts its letters."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "octavo-spell").decode(encoding)
+
+
 class Output(Console):
     """A console whose reader may leave: ``octavo list | head`` ends well."""
 
@@ -70,11 +76,26 @@ class Output(Console):
         raise SystemExit(0)
 
 
+def ascii_locale() -> bool:
+    """Tell whether somebody asks for plain ASCII: Python itself prints UTF-8 in the locale C."""
+    named = os.environ.get
+    if named("PYTHONIOENCODING") or named("PYTHONUTF8"):
+        return False
+    letters = named("LC_CTYPE", "")
+    if letters in ("C.UTF-8", "C.utf8", "UTF-8"):  # written by Python, where LC_ALL is not set
+        letters = ""
+    return (named("LC_ALL") or letters or named("LANG")) in ("C", "POSIX")
+
+
 def spell_where_needed() -> None:
     """Let output to terminals that know only ASCII be spelled out instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None and "utf" not in (stream.encoding or "").lower():
+        if reconfigure is None:
+            continue
+        if ascii_locale():
+            reconfigure(encoding="ascii", errors="octavo-spell")
+        elif "utf" not in (stream.encoding or "").lower():
             reconfigure(errors="octavo-spell")
 
 

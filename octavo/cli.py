@@ -17,7 +17,7 @@ from rich.table import Table
 from octavo import __version__
 from octavo._interrupts import second_interrupt_ends
 from octavo._outside_text import visible
-from octavo._terminal import output, spell_where_needed
+from octavo._terminal import output, spell_where_needed, spelled
 from octavo.catalogue import (
     Method,
     Paper,
@@ -51,7 +51,7 @@ COLOURS = {"reproduced": "green", "refuted": "red", "failed": "bold red"}
 
 def shown(text: str) -> str:
     """Return text as a console prints it letter by letter: no markup, no control characters."""
-    return escape(visible(text, keep="\n"))
+    return escape(spelled(visible(text, keep="\n")))
 
 
 def fail(message: str) -> NoReturn:
@@ -612,7 +612,7 @@ def predict(
         fail(str(error))
     text = found.to_csv(index=False)
     if to is None:
-        typer.echo(text, nl=False)
+        typer.echo(text.encode(), nl=False)  # data: UTF-8 in every locale, as in a file
     else:
         write_whole(to, text)
         err.print(f"{len(found)} predictions: {shown(str(to))}", soft_wrap=True, highlight=False)

@@ -3,8 +3,8 @@
 A problem is a question, two or three steps of a decision, what scikit-learn has for it, the words
 that people search by, and an example whose picture stands beside it. Names in backticks are
 public names of octavo. The page *Which method?*, the table of the README and ``octavo list WORDS``
-are made of these records; every method of the catalogue stands in at least one (a test says which
-does not).
+are made of these records; every method of the catalogue stands in at least one, and every problem
+in one task (a test says which does not).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-__all__ = ["PROBLEMS", "Problem", "problems_of", "words_of"]
+__all__ = ["PROBLEMS", "TASKS", "Problem", "problems_of", "words_of"]
 
 
 @dataclass(frozen=True)
@@ -1361,6 +1361,77 @@ PROBLEMS = (
         "network/plot_autoregressive",
     ),
 )
+
+# What one wants to do, and the keys of the problems that belong to it.
+TASKS = {
+    "Rate and rank": ("games", "rankings", "few-comparisons"),
+    "Predict a class or labels": (
+        "classes",
+        "few",
+        "views",
+        "readable",
+        "label-sets",
+        "events",
+        "priced-mistakes",
+        "decide-by-loss",
+        "costs",
+    ),
+    "Predict a number, a whole law or a time": (
+        "regression",
+        "conditional-density",
+        "responses",
+        "grouped",
+        "fields",
+        "survival",
+    ),
+    "Learn one row at a time, from many models, or in secret": ("streams", "experts", "secrets"),
+    "See what depends on what": (
+        "dependence",
+        "two-samples",
+        "networks",
+        "densities",
+        "joint-tails",
+        "two-views",
+        "known-averages",
+    ),
+    "Work with a graph of links": ("communities", "signed-links", "coming-links"),
+    "Group rows": (
+        "clusters",
+        "kernel-clusters",
+        "binary-groups",
+        "recordings",
+        "sequence-clusters",
+    ),
+    "Find parts, causes, directions and distances": (
+        "parts",
+        "labelled-documents",
+        "hidden-causes",
+        "outliers",
+        "slow",
+        "kernel-directions",
+        "distances",
+        "maps",
+    ),
+    "Label sequences, images and sentences": (
+        "tagging",
+        "any-loss-outputs",
+        "vector-series",
+        "grammars",
+        "places",
+        "jumps",
+        "sets",
+    ),
+    "Search, optimise and control": (
+        "search",
+        "de-novo",
+        "programs",
+        "policies",
+        "policy-search",
+        "slow-process",
+        "expert-reward",
+    ),
+    "Reckon how much data learning takes": ("sample-size", "teaching"),
+}
 
 
 @functools.cache

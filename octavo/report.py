@@ -32,6 +32,7 @@ td,th{padding:.45rem .6rem;border-bottom:1px solid #e6eaf0;vertical-align:top}
 figure{margin:1.5rem 0} figure img{max-width:100%} figcaption{color:#5a6675;font-size:.9rem}
 @media (prefers-color-scheme:dark){body{background:#14181f;color:#dfe5ee}td,th{border-color:#2b323d}
 h2{border-color:#2b323d} figure img{background:#fff}}
+#filters{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center} select{font:inherit;max-width:100%}
 """
 
 
@@ -162,19 +163,54 @@ def _summary(papers: Sequence[Paper], outcomes: Sequence[tuple[Paper, Result]]) 
     )
 
 
-FILTER = """
-<p><label>Show <select id="verdict"><option value="">all verdicts</option>
-<option value="reproduced">reproduced</option><option value="refuted">refuted</option>
-<option value="undecided">undecided</option><option value="not">not measurable here</option>
-<option value="failed">failed</option></select></label></p>
-<script>document.getElementById("verdict").onchange = event => {
-  const wanted = event.target.value;
-  for (const row of document.querySelectorAll("tr.claim"))
-    row.hidden = Boolean(wanted) && row.dataset.verdict !== wanted;
-  for (const part of document.querySelectorAll("section[data-paper]"))
-    part.hidden = Boolean(wanted) && !part.querySelector("tr.claim:not([hidden])");
+SCRIPT = """
+<script>{
+  const chosen = [...document.querySelectorAll("#filters select")];
+  const [verdict, paper] = chosen;
+  const count = document.querySelector("#filters output");
+  const show = () => {
+    let shown = 0;
+    for (const part of document.querySelectorAll("section[data-paper]")) {
+      const rows = [...part.querySelectorAll("tr.claim")];
+      for (const row of rows)
+        row.hidden = Boolean(verdict.value) && row.dataset.verdict !== verdict.value;
+      const left = rows.filter(row => !row.hidden).length;
+      part.hidden = Boolean(paper.value && part.dataset.paper !== paper.value
+        || verdict.value && !left);
+      shown += part.hidden ? 0 : left;
+    }
+    count.textContent = `${shown} of ${document.querySelectorAll("tr.claim").length} claims`;
+  };
+  for (const select of chosen) select.onchange = show;
+  // A link of the contents leads to its paper whatever is hidden.
+  addEventListener("hashchange", () => {
+    const part = document.querySelector(`section[data-paper="${location.hash.slice(1)}"]`);
+    if (!part || !part.hidden) return;
+    for (const select of chosen) select.value = "";
+    show();
+    part.scrollIntoView();
+  });
+  show();
 }</script>
 """
+
+
+def _filters(papers: Sequence[Paper], results: Sequence[Result]) -> str:
+    """Return the choices of a verdict and of a paper, and what they do."""
+
+    def choice(label: str, every: str, values: list[tuple[str, str]]) -> str:
+        options = "".join(f'<option value="{v}">{html.escape(t)}</option>' for v, t in values)
+        return (
+            f'<select aria-label="{label}"><option value="">{every}</option>{options}</select> '
+        )
+
+    seen = {result.verdict for result in results}
+    verdicts = [(v.split()[0], v) for v in VERDICTS if v in seen]
+    named = [(p.key, f"{p.key} ({p.authors} {p.year})") for p in papers]
+    return (
+        f'<p id="filters">Show {choice("verdict", "all verdicts", verdicts)}'
+        f"{choice('paper', 'all papers', named)}<output></output></p>"
+    )
 
 
 def write_report(
@@ -215,6 +251,6 @@ def write_report(
         f'<p class="small">octavo {__version__}, {"full" if full else "quick"} measurements, '
         f"{date.today():%d %B %Y}, Python {platform.python_version()} on {platform.machine()}. "
         "Intervals are 95 % over the seeds listed.</p>"
-        f"{FILTER}{sections}"
+        f"{_filters(papers, [r for _, r in outcomes])}{sections}{SCRIPT}"
     )
     write_whole(path, html_page("octavo: claims reproduced", body))

@@ -118,6 +118,10 @@ def test_a_reader_that_leaves_and_a_terminal_that_knows_ascii_only():
     wide = {"PYTHONIOENCODING": "ascii", "COLUMNS": "200"}
     out, _ = octavo_process("list", "--room", "linear", **wide).communicate()
     assert b"epsilon-differential privacy" in out
+    plain = {"LC_ALL": "C", "PYTHONIOENCODING": "", "PYTHONUTF8": "", "COLUMNS": "80"}
+    out, _ = octavo_process("list", "--room", "linear", **plain).communicate()
+    assert b"epsilon" in out
+    assert max(map(len, out.decode("ascii").splitlines())) == 80
 
 
 def test_data_sets_from_the_command_line(tmp_path, monkeypatch):

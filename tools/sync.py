@@ -49,18 +49,22 @@ def rooms() -> list[Path]:
 
 
 def readme() -> str:
-    """Return README.md with its table of problems brought up to date."""
+    """Return README.md with its line a task brought up to date: where each problem leads first."""
     from method_pages import page_of
 
     from octavo.catalogue import find_method
-    from octavo.problems import PROBLEMS
+    from octavo.problems import PROBLEMS, TASKS
 
     def link(name: str) -> str:
         _, method = find_method(name)
         return f"[`{name}`](docs/methods/{method.room}/{page_of(method)}.rst)"
 
-    rows = ["| problem | methods |", "|---|---|"]
-    rows += [f"| {p.question} | {', '.join(map(link, p.names))} |" for p in PROBLEMS]
+    first = {problem.key: link(problem.names[0]) for problem in PROBLEMS}
+    rows = ["| I want to | begin with |", "|---|---|"]
+    rows += [
+        f"| {task[0].lower()}{task[1:]} | {', '.join(dict.fromkeys(first[key] for key in keys))} |"
+        for task, keys in TASKS.items()
+    ]
     rows_text = "\n".join(rows)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)

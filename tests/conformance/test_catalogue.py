@@ -13,7 +13,7 @@ import pytest
 
 from octavo._lazy import modules_below
 from octavo.catalogue import Method, Paper, find_method, methods, papers
-from octavo.problems import PROBLEMS, problems_of
+from octavo.problems import PROBLEMS, TASKS, problems_of
 from tests.conformance.discovery import (
     PACKAGE,
     declared_cases,
@@ -178,6 +178,10 @@ def test_no_public_name_is_also_a_module():
 def test_every_method_is_on_the_way_from_a_problem():
     lost = [method.name for _, method in methods() if not problems_of(method.name)]
     assert not lost, f"no step of octavo/problems.py leads to {lost}"
+
+
+def test_every_problem_belongs_to_one_task():
+    assert sorted(k for keys in TASKS.values() for k in keys) == sorted(p.key for p in PROBLEMS)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.key)

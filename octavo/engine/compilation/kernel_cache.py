@@ -3,10 +3,10 @@
 numba's own cache looks at the file of a kernel and not at what the kernel calls, so that an edit
 of a called kernel leaves old machine code running. Here the name of a cache file is a hash of the
 source of the kernel, of every function, constant and class that it reaches, of the types of its
-arguments, of the compiler's options and versions and of the processor. An edit anywhere gives
-another name. Files are written under another name first and renamed, and carry a checksum: two
-processes that fill the cache at once, a folder that cannot be written and a damaged file all end
-in a compilation, never in an error or in wrong code.
+arguments, of the compiler's options and versions, of the interpreter and of the processor. An edit
+anywhere gives another name. Files are written under another name first and renamed, and carry a
+checksum: two processes that fill the cache at once, a folder that cannot be written and a damaged
+file all end in a compilation, never in an error or in wrong code.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import hashlib
 import inspect
 import os
 import pickle
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -37,7 +38,8 @@ from octavo.engine.compilation.callees import callee_of, collector_resting, use_
 SUFFIX = ".kernel"
 # Files that nobody has asked for in this many days are removed when others are written.
 DAYS_KEPT = 60
-VERSIONS = (numba.__version__, np.__version__)
+# Machine code calls into the interpreter that compiled it: two versions of Python share a folder.
+VERSIONS = (sys.implementation.cache_tag, numba.__version__, np.__version__)
 
 
 def kernel_folder() -> Path:

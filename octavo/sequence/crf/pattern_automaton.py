@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Hashable, Sequence
-from enum import Enum
+from enum import Enum, EnumMeta
 from functools import cached_property
 from typing import Any
 
@@ -36,7 +36,15 @@ __all__ = ["BoundaryLabel", "PatternAutomaton", "observed_patterns"]
 Pattern = tuple[Hashable, ...]
 
 
-class BoundaryLabel(Enum):
+class _Uncalled(EnumMeta):
+    """Values that nobody calls: no arguments to document, whatever this Python's enums take."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        return inspect.Signature()
+
+
+class BoundaryLabel(Enum, metaclass=_Uncalled):
     """Marks that stand in patterns for the beginning and the end of a sequence.
 
     Examples
@@ -51,10 +59,6 @@ class BoundaryLabel(Enum):
 
     def __repr__(self) -> str:
         return self.name
-
-
-# Two values, not to be called.
-BoundaryLabel.__signature__ = inspect.Signature()  # type: ignore[assignment, method-assign]
 
 
 @checked

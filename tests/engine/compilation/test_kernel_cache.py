@@ -67,6 +67,17 @@ def test_an_edit_of_a_called_kernel_in_another_file_is_noticed(pair, tmp_path):
     assert run(pair(), cache) == (3.0, 1)  # the old sources find their old code
 
 
+def test_another_interpreter_finds_no_machine_code_of_this_one(pair, tmp_path):
+    cache = tmp_path / "cache"
+    folder = pair()
+    assert run(folder, cache) == (3.0, 0)
+    disguise = folder / "sitecustomize.py"
+    disguise.write_text("import sys\n\nsys.implementation.cache_tag = 'cpython-999'\n")
+    assert run(folder, cache) == (3.0, 0)
+    disguise.unlink()
+    assert run(folder, cache) == (3.0, 1)
+
+
 def test_damaged_and_empty_files_are_compiled_again(pair, tmp_path):
     cache = tmp_path / "cache"
     run(pair(), cache)
