@@ -31,7 +31,8 @@ from octavo.engine.smooth.softmax_laplace import (
 )
 
 SLACK = 0.7  # by which a Laplace evidence may exceed the bound of an exact one
-NEAR = 0.1  # sum of changes of the weights up to which a second-order expansion is used
+NEAR = 0.1  # sum of changes of the weights up to which an expansion is as good as Newton
+LOOSE = 0.4  # twice the largest error of an expansion that was seen where they change by more
 
 
 @njit(cache=True, error_model="numpy")
@@ -145,19 +146,20 @@ def _absent(level, x):
 
 @njit(cache=True, error_model="numpy")
 def evidences(
-    P, G, G1, K1, counts, levels, two, many, noise, U, prec, x, k, to, quick, fast, start, S, tilt,
-    stale, B, ev, out, work,
+    P, G, G1, K1, counts, levels, two, many, noise, U, prec, x, k, to, extra, quick, fast, start, S,
+    tilt, stale, B, ev, out, work,
 ):  # fmt: skip
     """Fill the columns' evidences of a candidate and, where not `fast`, their maxima.
 
     The candidate has the first G1 patterns; the row at G has `to` as its entry k, if k is not
-    negative. Columns where x is missing keep the evidence that `ev` has, and no maximum is filled.
-    A fast evidence is `ev` and its second-order change, where that is near enough. `quick`,
-    `two`, `many` and `noise` are None where no column needs them, for the sake of the compiler.
-    Return the sum of all.
+    negative, and `extra` as the variance of features of its own that P does not hold. Columns where
+    x is missing keep the evidence that `ev` has, and no maximum is filled. A fast evidence is `ev`
+    and its change by expansion. `quick`, `two`, `many` and `noise` are None where no column needs
+    them, for the sake of the compiler. Return the sum of all, and how far some column's weights
+    move where that is more than near.
     """
     old, g, H, step, pi, held, small = work
-    total = 0.0
+    total, loose = 0.0, 0.0
     for d in range(levels.size):
         R = levels[d]
         if _absent(R, x[d]):
@@ -173,9 +175,13 @@ def evidences(
                 )  # fmt: skip
                 stale[d] = False
             if fast and R > 0:
-                value = ev[d] + row_change(
-                    P[G], k, to, K1, R, U, int(x[d]), start[d], S[d], tilt[d], NEAR, pi, step, small
-                )
+                change, far = row_change(
+                    P[G], k, to, extra, K1, R, U, int(x[d]), start[d], S[d], tilt[d], pi, step,
+                    small,
+                )  # fmt: skip
+                value = ev[d] + change
+                if far > NEAR:
+                    loose = max(loose, far)
         if math.isnan(value):
             for i in range(K1):
                 for r in range(max(R, 1)):
@@ -196,7 +202,7 @@ def evidences(
             P[G, max(k, 0)] = before
         out[d] = value
         total += value
-    return total
+    return total, loose
 
 
 @njit(cache=True, error_model="numpy")
@@ -326,7 +332,7 @@ def sweep_rows(
     G, K = shape[0], shape[1]
     N, spare = X.shape[0], many_ev.shape[0] - 1
     max_features = P.shape[1] - 2
-    logs, everywhere = np.empty(spare + 1), np.zeros(levels.size)
+    logs, mosts, everywhere = np.empty(spare + 1), np.empty(spare + 1), np.zeros(levels.size)
     log_rate = math.log(alpha / N)
     for at in range(order.size + 1):
         last = at == order.size
@@ -337,11 +343,11 @@ def sweep_rows(
             s = before - K
         K1 = K + 1 if s == 0 else K + 2
         j_max = max(min(max_new, max_features - K), s)
-        now, e_minus, most, limit, log_prior, u = _sum(ev), 0.0, 0.0, 0.0, 0.0, 0.0
-        t, j, sure = -1, -1, False
+        now, e_minus, limit, log_prior, u = _sum(ev), 0.0, 0.0, 0.0, 0.0
+        t, j, sure, guess = -1, -1, False, 0
         while j < 0:
             slot, G1, width, k, to, fast = spare, G + 1, K1, -1, 0.0, s == 0 and not sure
-            known = False
+            known, extra = False, 0.0
             if t < 0:
                 G1, width = G, K + 1
                 fast = fast and not last
@@ -355,6 +361,8 @@ def sweep_rows(
                     if limit >= e_minus - now + SLACK:  # not even if the row were certain
                         t += 1
                         continue
+            elif guess > 0:  # the expansion of this many features of the row's own
+                k, to, extra = 0, 1.0, guess / prec
             else:
                 slot, fast = t - K, False
                 if slot == 0:
@@ -364,6 +372,8 @@ def sweep_rows(
                         most += _most_from_new(P, G, K1, levels, noise, x, B)
                     else:
                         _keep(B, ev, many_B, many_ev, s)
+                    for i in range(j_max + 1):
+                        mosts[i] = most - now + SLACK
                 else:
                     log_prior += log_rate - math.log(float(slot))
                 width = K + 1 if slot == 0 else K + 2
@@ -371,40 +381,47 @@ def sweep_rows(
                 known = slot == s
                 if not known:
                     _single_starts(starts, levels, x, K, slot, B, False)
-            rise = 0.0
+            rise = loose = 0.0
             if not known:
-                rise = (
-                    evidences(
-                        P, G, G1, width, counts, levels, two, many, noise, U, prec, x, k, to,
-                        quick, fast, B, S, tilt, stale, many_B[slot], ev, many_ev[slot], work,
-                    )
-                    - now
+                rise, loose = evidences(
+                    P, G, G1, width, counts, levels, two, many, noise, U, prec, x, k, to, extra,
+                    quick, fast, B, S, tilt, stale, many_B[slot], ev, many_ev[slot], work,
                 )  # fmt: skip
+                rise -= now
             if t < 0:
                 e_minus = now + rise
                 if last:
                     _take(levels, x, K1, B, ev, many_B[spare], many_ev[spare], stale)
                     break
             elif t < K:
-                if quick is not None and fast and rise > limit:  # now with its maxima
+                margin = LOOSE if loose > 0.0 else 0.0
+                if quick is not None and fast and rise + margin > limit:  # now with its maxima
                     sure = True
                     continue
-                if sure or rise > limit:
+                if rise > limit:
                     P[G, t + 1] = to
                     _take(levels, x, K1, B, ev, many_B[spare], many_ev[spare], stale)
                     now = _sum(ev)
                 sure = False
             else:
-                logs[slot] = log_prior + rise
-                if slot > 0 and not known:
-                    _single_starts(starts, levels, x, K, slot, many_B[slot], True)
+                if guess > 0:
+                    mosts[guess] = min(mosts[guess], rise + LOOSE)
+                    slot = 0
+                else:
+                    logs[slot] = log_prior + rise
+                    if slot > 0 and not known:
+                        _single_starts(starts, levels, x, K, slot, many_B[slot], True)
                 rest, bound = 0.0, log_prior
                 for i in range(slot + 1, j_max + 1):
                     bound += log_rate - math.log(float(i))
-                    rest += math.exp(min(bound + most - now + SLACK, 700.0))
+                    rest += math.exp(min(bound + mosts[i], 700.0))
                 j = _settled(u, logs, slot + 1, rest)
                 if j < 0 and slot == j_max:
                     j = j_max
+                if quick is not None and j < 0 and slot == 0 and s == 0 and guess < j_max:
+                    guess += 1
+                    continue
+                guess = 0
             t += 1
         if not last:
             if s > 0 or j > 0:

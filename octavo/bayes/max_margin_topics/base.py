@@ -44,6 +44,12 @@ SUPERVISED_CONSTRAINTS: dict[str, Any] = TOPIC_CONSTRAINTS | {
 MOST_CELLS = 2**31  # of words x topics, 16 GiB: refused before memory is
 
 
+def check_sweeps(n_iter: Any) -> None:
+    """Raise unless a number of sweeps is one."""
+    if isinstance(n_iter, bool) or not isinstance(n_iter, Integral) or n_iter < 1:
+        raise ValueError(f"n_iter must be a whole number of at least 1; got {n_iter!r}.")
+
+
 class _Averages:
     """Sums over the last sweeps of a chain."""
 
@@ -172,11 +178,25 @@ class TopicBase(
             With the traces of all sweeps so far.
         """
         check_is_fitted(self)
-        if isinstance(n_iter, bool) or not isinstance(n_iter, Integral) or n_iter < 1:
-            raise ValueError(f"n_iter must be a whole number of at least 1; got {n_iter!r}.")
+        check_sweeps(n_iter)
         self._sample(int(n_iter))
         self._finish()
         return self
+
+    def _add(self, corpus: Corpus, groups: Sequence[HingeTerms | None], n_iter: int) -> Self:
+        """Add documents to the chains, whose labels are those of old and new, and go on."""
+        for chain, terms in zip(self._chains, groups, strict=True):
+            chain.add_documents(corpus, self._infer(corpus, chain.phi)[1], terms)
+        self._sample(int(n_iter))
+        self._finish()
+        return self
+
+    def _more(self, X: Any, n_iter: int) -> Corpus:
+        """Return further documents, over the words of fit, once the sweeps are counted too."""
+        check_sweeps(n_iter)
+        corpus = as_corpus(check_counts(self, X, reset=False))
+        refuse_empty(corpus)
+        return corpus
 
     def _finish(self) -> None:
         """Set what else is fitted; nothing for plain topics."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from octavo.bayes.max_margin_topics.corpora import Corpus
+from octavo.bayes.max_margin_topics.corpora import Corpus, appended
 from octavo.bayes.max_margin_topics.hinge_terms import HingeTerms, draw_weights
 from octavo.bayes.max_margin_topics.modes import hinge_mode
 from octavo.bayes.max_margin_topics.token_sweeps import sweep_tokens, work_space
@@ -59,22 +59,40 @@ class TopicChain:
         method: str = "gibbs",
         topics: Any = None,
     ) -> None:
-        self.corpus, self.n_topics = corpus, n_topics
+        self.n_topics = n_topics
         self.alpha, self.beta, self.nu2, self.method = alpha, beta, nu2, method
         # topics have a stream of their own: labels that count for nothing change nothing
         self.rng, self.state, self.scale_state = rng, draw_state(rng), draw_state(rng)
         if topics is None:
             topics = rng.integers(0, n_topics, corpus.words.size)
+        self.work = work_space(n_topics)
+        self.set_documents(corpus, topics)
+        self.losses: list[float] = []
+        self.log_likelihoods: list[float] = []
+        self.set_terms(terms)
+
+    def set_documents(self, corpus: Corpus, topics: Any) -> None:
+        """Give the chain documents and a topic for each of their words."""
+        self.corpus, self.lengths = corpus, corpus.lengths
         self.topics = np.ascontiguousarray(topics, dtype=np.int32)
-        self.lengths, self.work = corpus.lengths, work_space(n_topics)
         n_documents = self.lengths.size
         document = np.repeat(np.arange(n_documents), np.diff(corpus.starts))
         self.doc_topic = self._count(document, n_documents)
         self.word_topic = self._count(corpus.words, corpus.n_words)
         self.totals = self.doc_topic.sum(axis=0)
-        self.losses: list[float] = []
-        self.log_likelihoods: list[float] = []
+
+    def add_documents(self, corpus: Corpus, topics: Any, terms: HingeTerms | None) -> None:
+        """Add documents with the topics of their words; `terms` are the labels of old and new.
+
+        Weights and the scales of old documents stay, those of new ones start at one.
+        """
+        eta, scales, mean = self.eta, self.scales, self.mean_shares
+        self.set_documents(appended(self.corpus, corpus), np.append(self.topics, topics))
         self.set_terms(terms)
+        self.eta = eta
+        self.scales[:, : scales.shape[1]] = scales
+        if mean is not None:
+            self.mean_shares = np.vstack([mean, self.shares[len(mean) :]])
 
     def set_terms(self, terms: HingeTerms | None) -> None:
         """Give the documents other labels; scales start at one."""

@@ -16,7 +16,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from octavo.bayes.max_margin_topics.base import SUPERVISED_CONSTRAINTS, TopicBase
-from octavo.bayes.max_margin_topics.hinge_terms import class_terms
+from octavo.bayes.max_margin_topics.hinge_terms import HingeTerms, class_terms
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.classes import encode_classes
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
@@ -187,12 +187,54 @@ class GibbsMedLDAClassifier(ClassifierMixin, TopicBase):
         y = column_or_1d(y, warn=True)
         check_consistent_length(corpus.lengths, y)
         self.classes_, self._codes = encode_classes(y, owner=self)
-        weights = compute_sample_weight(self.class_weight, self._codes_as_given(y))
+        self._chains = self._start(corpus, self._groups())
+        self._sample(self.n_iter, X, y)
+        self._finish()
+        return self
+
+    def _groups(self) -> list[HingeTerms]:
+        """Return the losses of all documents so far: of all tasks, or apart for each chain."""
+        y = self._codes_as_given(self.classes_[self._codes])
+        weights = compute_sample_weight(self.class_weight, y)
         Y = class_targets(self._codes, len(self.classes_))
         terms = class_terms(Y, self.c * weights[:, None], self.margin)
         apart = self.multi_class == "ovr" and terms.n_tasks > 1
-        groups = [terms.task(i) for i in range(terms.n_tasks)] if apart else [terms]
-        self._chains = self._start(corpus, groups)
+        return [terms.task(i) for i in range(terms.n_tasks)] if apart else [terms]
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, n_iter: int = 10) -> Self:
+        """Add documents to those of the chain and go on with it; the first call begins it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_words)
+            Counts of new documents, over the same words.
+        y : array-like of shape (n_documents,)
+            Their classes.
+        classes : array-like of shape (n_classes,), optional
+            All classes, for the first call, where the first documents do not have them all.
+        n_iter : int, default=10
+            Sweeps over all documents, old and new.
+
+        Returns
+        -------
+        self : GibbsMedLDAClassifier
+            With topics of all documents so far.
+        """
+        y = column_or_1d(y, warn=True)
+        begun = hasattr(self, "_chains")
+        corpus = self._more(X, n_iter) if begun else self._corpus(X)
+        check_consistent_length(corpus.lengths, y)
+        if begun:
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(
+                    f"classes must be those of the first call, {self.classes_.tolist()}; got "
+                    f"{np.unique(classes).tolist()}."
+                )
+            codes = encode_classes(y, classes=self.classes_, owner=self)[1]
+            self._codes = np.append(self._codes, codes)
+            return self._add(corpus, self._groups(), n_iter)
+        self.classes_, self._codes = encode_classes(y, classes=classes, owner=self)
+        self._chains = self._start(corpus, self._groups())
         self._sample(self.n_iter, X, y)
         self._finish()
         return self
@@ -210,7 +252,8 @@ class GibbsMedLDAClassifier(ClassifierMixin, TopicBase):
     def _finish(self) -> None:
         self.coef_ = self._weights
         members = self._codes[:, None] == np.arange(len(self.classes_))
-        self.class_topic_profile_ = (members.T @ self.doc_topic_) / members.sum(axis=0)[:, None]
+        sizes = np.maximum(members.sum(axis=0), 1)  # a class may not have come yet
+        self.class_topic_profile_ = (members.T @ self.doc_topic_) / sizes[:, None]
 
     def decision_function(self, X: Any) -> Floats:
         """Return scores of the classes.

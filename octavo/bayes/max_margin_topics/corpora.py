@@ -108,6 +108,12 @@ def as_corpus(X: Any) -> Corpus:
     return Corpus(words, ends.astype(np.int64), int(X.shape[1]))
 
 
+def appended(one: Corpus, other: Corpus) -> Corpus:
+    """Return the documents of one corpus and then those of another, over the same words."""
+    words = np.concatenate([one.words, other.words])
+    return Corpus(words, np.append(one.starts, other.starts[1:] + one.starts[-1]), one.n_words)
+
+
 def refuse_empty(corpus: Corpus) -> None:
     """Raise where a document has no words, and name it."""
     empty = np.flatnonzero(np.diff(corpus.starts) == 0)

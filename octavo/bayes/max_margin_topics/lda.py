@@ -55,8 +55,8 @@ class GibbsLDA(TopicBase):
     Notes
     -----
     The same sampler as that of the supervised models, without labels: what comes before a support
-    vector machine in the paper's GibbsLDA+SVM. Where data come in a stream,
-    `sklearn.decomposition.LatentDirichletAllocation` has `partial_fit`.
+    vector machine in the paper's GibbsLDA+SVM. `partial_fit` keeps all documents; for a stream
+    without end take `sklearn.decomposition.LatentDirichletAllocation`.
 
     References
     ----------
@@ -117,3 +117,24 @@ class GibbsLDA(TopicBase):
         self._chains = self._start(self._corpus(X), [None])
         self._sample(self.n_iter, X)
         return self
+
+    def partial_fit(self, X: Any, y: Any = None, *, n_iter: int = 10) -> Self:
+        """Add documents to those of the chain and go on with it; the first call is `fit`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_words)
+            Counts of new documents, over the same words.
+        y : None
+            Ignored.
+        n_iter : int, default=10
+            Sweeps over all documents, old and new.
+
+        Returns
+        -------
+        self : GibbsLDA
+            With topics of all documents so far.
+        """
+        if not hasattr(self, "_chains"):
+            return self.fit(X)
+        return self._add(self._more(X, n_iter), [None], n_iter)

@@ -173,17 +173,46 @@ class GibbsMedLDAMultilabel(ClassifierMixin, TopicBase):
         corpus = self._corpus(X)
         signs = label_signs(Y)
         check_consistent_length(corpus.lengths, signs)
-        self.classes_ = np.arange(signs.shape[1])
-        self._given = signs == 1.0
+        self.classes_, self._signs = np.arange(signs.shape[1]), signs
         self._chains = self._start(corpus, [class_terms(signs, self.c, self.margin)])
         self._sample(self.n_iter, X, Y)
         self._finish()
         return self
 
+    def partial_fit(self, X: Any, Y: Any, *, n_iter: int = 10) -> Self:
+        """Add documents to those of the chain and go on with it; the first call is `fit`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_words)
+            Counts of new documents, over the same words.
+        Y : {array-like, sparse matrix} of shape (n_documents, n_labels)
+            Their labels: 1, 0, or NaN where unknown.
+        n_iter : int, default=10
+            Sweeps over all documents, old and new.
+
+        Returns
+        -------
+        self : GibbsMedLDAMultilabel
+            With topics of all documents so far.
+        """
+        if not hasattr(self, "_chains"):
+            return self.fit(X, Y)
+        signs = label_signs(Y)
+        corpus = self._more(X, n_iter)
+        check_consistent_length(corpus.lengths, signs)
+        if signs.shape[1] != len(self.classes_):
+            raise ValueError(
+                f"Y must have {len(self.classes_)} labels, as in fit; got {signs.shape[1]}."
+            )
+        self._signs = np.vstack([self._signs, signs])
+        return self._add(corpus, [class_terms(self._signs, self.c, self.margin)], n_iter)
+
     def _finish(self) -> None:
         self.coef_ = self._weights
-        sizes = np.maximum(self._given.sum(axis=0), 1)
-        self.class_topic_profile_ = (self._given.T @ self.doc_topic_) / sizes[:, None]
+        given = self._signs == 1.0
+        sizes = np.maximum(given.sum(axis=0), 1)
+        self.class_topic_profile_ = (given.T @ self.doc_topic_) / sizes[:, None]
 
     def decision_function(self, X: Any) -> Floats:
         """Return the score of each label.

@@ -11,7 +11,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from octavo.bayes.max_margin_topics.base import SUPERVISED_CONSTRAINTS, TopicBase
-from octavo.bayes.max_margin_topics.hinge_terms import interval_terms
+from octavo.bayes.max_margin_topics.hinge_terms import HingeTerms, interval_terms
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
 
@@ -152,14 +152,44 @@ class GibbsMedLDARegressor(RegressorMixin, TopicBase):
             column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y"
         )
         check_consistent_length(corpus.lengths, y)
-        self.intercept_ = float(y.mean())
-        if not np.isfinite(self.intercept_):
-            raise ValueError("y has no finite mean: its values are too large for 64 bits.")
-        terms = interval_terms(y - self.intercept_, self.c, self.epsilon)
-        self._chains = self._start(corpus, [terms])
+        self._chains = self._start(corpus, self._learn_targets(y))
         self._sample(self.n_iter, X, y)
         self._finish()
         return self
+
+    def _learn_targets(self, y: Floats) -> list[HingeTerms]:
+        """Return the losses of all documents so far, around their mean."""
+        intercept = float(y.mean())
+        if not np.isfinite(intercept):
+            raise ValueError("y has no finite mean: its values are too large for 64 bits.")
+        self._targets, self.intercept_ = y, intercept
+        return [interval_terms(y - intercept, self.c, self.epsilon)]
+
+    def partial_fit(self, X: Any, y: Any, *, n_iter: int = 10) -> Self:
+        """Add documents to those of the chain and go on with it; the first call is `fit`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, n_words)
+            Counts of new documents, over the same words.
+        y : array-like of shape (n_documents,)
+            Their numbers.
+        n_iter : int, default=10
+            Sweeps over all documents, old and new.
+
+        Returns
+        -------
+        self : GibbsMedLDARegressor
+            With topics of all documents so far; the intercept is the mean of all numbers.
+        """
+        if not hasattr(self, "_chains"):
+            return self.fit(X, y)
+        y = check_array(
+            column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y"
+        )
+        corpus = self._more(X, n_iter)
+        check_consistent_length(corpus.lengths, y)
+        return self._add(corpus, self._learn_targets(np.append(self._targets, y)), n_iter)
 
     def _finish(self) -> None:
         self.coef_ = self._weights[0]

@@ -449,31 +449,26 @@ def _eliminate(A, n):
 
 
 @njit(cache=True, error_model="numpy")
-def row_change(z, k, to, K1, R, U, x, B, S, tilt, near, pi, step, small):
-    """Return by how much Eq. 6 changes when one row does, to second order; NaN where not near.
+def row_change(z, k, to, extra, K1, R, U, x, B, S, tilt, pi, step, small):
+    """Return by how much Eq. 6 changes when one row does, and how far the weights move.
 
-    The row has features z and level x. Its entry k becomes `to`; with a negative k it is taken
-    out. With V = (I ⊗ z', I ⊗ z), C = diag(W', -W) and r = (r', -r) Woodbury gives the Newton step
-    δ = S V (I + C Vᵀ S V)⁻¹ r from the old maximum and the determinant there, `tilt` how the
-    determinant changes along δ. What is left out is of third order in δ, whose entries must add up
-    to less than `near`.
+    The row has features z and level x. Its entry k becomes `to`, and `extra` is the variance of
+    features of its own; with a negative k it is taken out. The rest of the table has the quadratic
+    of its maximum, from which the row's old terms (-W, -r) are taken out; its new ones are those of
+    the levels' probabilities themselves, at the moved maximum: with V = (I ⊗ z', I ⊗ z), M = VᵀSV
+    and C = diag(W', -W) each step solves (I + C M) ω = (r' + W' y', -r), y = M ω. `tilt` is how the
+    determinant changes along S V ω. What is left out is of third order in the move of the weights,
+    whose entries add up to what is returned.
     """
     Q = R - 1
     n = Q if k < 0 else 2 * Q
-    log_sum = _probabilities(z, K1, R, B, pi)
+    _probabilities(z, K1, R, B, pi)
     change = -math.log(max(pi[x], 1e-300))
-    if log_sum != log_sum:
-        return np.nan
     _row_terms(R, U, x, pi, small, 0, -1.0)
     _spread_of(z, K1, Q, S, small)
-    jump = 0.0
+    jump, before = 0.0, z[max(k, 0)]
     if k >= 0:
-        jump, before = to - z[k], z[k]
-        z[k] = to
-        _probabilities(z, K1, R, B, pi)
-        z[k] = before
-        change += math.log(max(pi[x], 1e-300))
-        _row_terms(R, U, x, pi, small, Q, 1.0)
+        jump = to - before
         for a in range(Q):
             for b in range(Q):
                 one = 0.0
@@ -488,21 +483,50 @@ def row_change(z, k, to, K1, R, U, x, B, S, tilt, near, pi, step, small):
                     + (small[0, Q + b, a] - small[0, b, a])
                     + jump * jump * S[a * K1 + k, b * K1 + k]
                 )
+            small[0, Q + a, Q + a] += extra
     A = small[3]
+    log_det = 0.0
     for i in range(n):
-        base = 0 if i < Q else Q
-        for j in range(n):
-            total = 1.0 if i == j else 0.0
-            for c in range(Q):
-                total += small[2, i, c] * small[0, base + c, j]
-            A[i, j] = total
-        A[i, n] = small[1, 0, i]
-    log_det = _eliminate(A, n)
+        small[1, 2, i] = 0.0  # y
+    for _ in range(MOST_STEPS if k >= 0 else 1):
+        if k >= 0:
+            z[k] = to
+            _moved_probabilities(z, K1, R, U, B, small[1, 2], Q, pi)
+            z[k] = before
+            _row_terms(R, U, x, pi, small, Q, 1.0)
+        for i in range(n):
+            base = 0 if i < Q else Q
+            A[i, n] = small[1, 0, i]
+            for j in range(n):
+                total = 1.0 if i == j else 0.0
+                for c in range(Q):
+                    total += small[2, i, c] * small[0, base + c, j]
+                A[i, j] = total
+            if i >= Q:
+                for c in range(Q):
+                    A[i, n] += small[2, i, c] * small[1, 2, Q + c]
+        log_det = _eliminate(A, n)
+        moved = 0.0
+        for i in range(n):
+            y = 0.0
+            for j in range(n):
+                y += small[0, i, j] * A[j, n]
+            moved = max(moved, abs(y - small[1, 2, i]))
+            small[1, 2, i] = y
+        if moved < 1e-3:
+            break
+    if k >= 0:
+        z[k] = to
+        _moved_probabilities(z, K1, R, U, B, small[1, 2], Q, pi)
+        z[k] = before
+        change += math.log(max(pi[x], 1e-300))
     change -= 0.5 * log_det
     for i in range(n):
-        for j in range(n):
-            change += 0.5 * small[1, 0, i] * small[0, i, j] * A[j, n]
+        change -= 0.5 * small[1, 2, i] * A[i, n]
     for c in range(Q):
+        change += small[1, 0, c] * small[1, 2, c]  # the old terms at their move: r is -r
+        for b in range(Q):
+            change -= 0.5 * small[1, 2, c] * small[2, c, b] * small[1, 2, b]
         w = A[c, n] if k < 0 else A[c, n] + A[Q + c, n]
         for i in range(K1):
             step[c * K1 + i] = w * z[i]
@@ -515,7 +539,25 @@ def row_change(z, k, to, K1, R, U, x, B, S, tilt, near, pi, step, small):
         for j in range(m):
             moved += S[i, j] * step[j]
         far += abs(moved)
-    return change if far < near else np.nan
+    return (change, far) if change == change else (np.inf, np.inf)
+
+
+@njit(cache=True, error_model="numpy")
+def _moved_probabilities(z, K1, R, U, B, y, at, pi):
+    """Fill pi with the levels' probabilities where a row's contrasts move by y, from `at` on."""
+    top, total = -np.inf, 0.0
+    for r in range(R):
+        pi[r] = 0.0
+        for c in range(R - 1):
+            pi[r] += U[r, c] * y[at + c]
+        for k in range(K1):
+            pi[r] += z[k] * B[k, r]
+        top = max(top, pi[r])
+    for r in range(R):
+        pi[r] = math.exp(pi[r] - top)
+        total += pi[r]
+    for r in range(R):
+        pi[r] /= total
 
 
 class ColumnPosterior(NamedTuple):
@@ -708,4 +750,4 @@ def _warmup() -> None:
         one, 1, 1, counts, 0, 2, U, 1.0, two, S, room[0], one.copy(), room[1], room[2], pi, held,
         small,
     )  # fmt: skip
-    row_change(one[0], 0, 0.0, 1, 2, U, 1, two, S, room[0], 1.0, pi, room[1], small)
+    row_change(one[0], 0, 0.0, 0.0, 1, 2, U, 1, two, S, room[0], pi, room[1], small)

@@ -328,3 +328,48 @@ def test_draws_are_seeded():
         BayesianLinearSVM(n_iter=30, burn_in=5, random_state=1).fit(X, y) for _ in "ab"
     )
     assert_array_equal(first.coef_draws_, second.coef_draws_)
+
+
+def test_documents_join_the_chain():
+    X, y = make_labelled_topics(400, random_state=0)
+    model = GibbsMedLDAClassifier(5, margin=16, random_state=0)
+    model.partial_fit(X[:150], y[:150]).partial_fit(X[150:300], y[150:300], n_iter=30)
+    assert model.doc_topic_.shape == (300, 5)
+    chain = model._chains[0]
+    assert chain.word_topic.sum() == chain.doc_topic.sum() == X[:300].sum()
+    assert_allclose(chain.word_topic.sum(axis=1), X[:300].sum(axis=0))
+    whole = GibbsMedLDAClassifier(5, margin=16, random_state=0).fit(X[:300], y[:300])
+    assert abs(model.score(X[300:], y[300:]) - whole.score(X[300:], y[300:])) < 0.1
+    assert model.losses_.size == 50 + 30
+
+
+def test_classes_that_come_later():
+    X, y = make_labelled_topics(90, n_classes=3, random_state=0)
+    first = np.flatnonzero(y < 2)[:30]
+    model = GibbsMedLDAClassifier(4, n_iter=5, n_avg=2, random_state=0)
+    model.partial_fit(X[first], y[first], classes=[0, 1, 2])
+    assert model.coef_.shape == (3, 4)
+    assert np.isfinite(model.class_topic_profile_).all()
+    model.partial_fit(X, y, n_iter=3)
+    assert model.class_topic_profile_.shape == (3, 4)
+    with pytest.raises(ValueError, match="not in classes"):
+        model.partial_fit(X[:2], [0, 7])
+    with pytest.raises(ValueError, match="those of the first call"):
+        model.partial_fit(X[:2], y[:2], classes=[0, 1])
+
+
+def test_numbers_labels_and_plain_topics_join_too():
+    X, y = make_labelled_topics(60, random_state=0)
+    numbers = GibbsMedLDARegressor(3, n_iter=4, n_avg=1, random_state=0)
+    numbers.partial_fit(X[:30], y[:30]).partial_fit(X[30:], y[30:] + 5.0, n_iter=2)
+    assert_allclose(numbers.intercept_, np.append(y[:30], y[30:] + 5.0).mean())
+    Y = np.column_stack([y, 1 - y]).astype(float)
+    Y[40, 1] = np.nan
+    labels = GibbsMedLDAMultilabel(3, n_iter=4, n_avg=1, random_state=0)
+    assert labels.partial_fit(X[:30], Y[:30]).partial_fit(X[30:], Y[30:]).doc_topic_.shape[0] == 60
+    with pytest.raises(ValueError, match="must have 2 labels"):
+        labels.partial_fit(X[:3], Y[:3, :1])
+    plain = GibbsLDA(3, n_iter=4, random_state=0).partial_fit(X[:30]).partial_fit(X[30:])
+    assert plain.log_likelihoods_.size == 14
+    with pytest.raises(ValueError, match="n_iter"):
+        plain.partial_fit(X[:3], n_iter=0)
