@@ -299,11 +299,11 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         self._settle(problem, spectrum, sigmas, steps, times)
         self._coefficients(problem, steps, times, paths, held)
         # what another rule would need; a half that was kept has forgotten the other rows
-        keeps_all = self.solver == "eigh" and held is None
-        self._whole = (problem._replace(X=None, K=None), spectrum) if keeps_all else None
+        known = spectrum if self.solver == "eigh" else None
+        self._whole = (problem._replace(X=None, K=None), known) if held is None else None
 
     def stopped_by(self, stopping: Any = None, **params: Any) -> Self:
-        """Return a copy that another rule has stopped, from the same decomposition.
+        """Return a copy that another rule has stopped, from the same decomposition if there is one.
 
         Parameters
         ----------
@@ -317,13 +317,15 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         -------
         KernelGDRegressor
             Fitted, as by `fit` with these parameters; no matrix is decomposed again. A hold-out
-            and folds compute the Gram matrix again and follow the paths of their parts.
+            and folds compute the Gram matrix again and follow the paths of their parts, as the
+            other solvers do for every rule.
         """
         check_is_fitted(self)
-        if self._whole is None:
+        if self._whole is None or (self._whole[1] is None and self.X_fit_ is None):
             raise ValueError(
-                'stopped_by needs the whole decomposition: solver="eigh", and refit=True for a '
-                f"hold-out; this model has solver={self.solver!r} and stopping={self.stopping!r}."
+                'stopped_by needs all rows: refit=True for a hold-out, and solver="eigh" for a '
+                f"precomputed kernel; this model has solver={self.solver!r} and "
+                f"stopping={self.stopping!r}."
             )
         fixed = sorted(_DECOMPOSED.intersection(params))
         if fixed:
@@ -337,18 +339,17 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
                 setattr(model, name, getattr(self, name))
         problem, spectrum = self._whole
         # a rule that looks at eigenvalues asks of K only where numbers are to live
-        needs_gram = model.stopping in ("holdout", "cv")
+        needs_gram = spectrum is None or model.stopping in ("holdout", "cv")
         K = self._gram_again(spectrum) if needs_gram else spectrum.vectors
         problem = problem._replace(X=self.X_fit_ if self.X_fit_ is not None else K, K=K)
-        model._stop(
-            problem,
-            spectrum,
-            model._sigmas(problem, spectrum),
-            check_random_state(model.random_state),
-        )
+        if spectrum is None:
+            spectrum, sigmas = model._spectrum_and_noise(problem)
+        else:
+            sigmas = model._sigmas(problem, spectrum)
+        model._stop(problem, spectrum, sigmas, check_random_state(model.random_state))
         return model
 
-    def _gram_again(self, spectrum: Spectrum) -> Any:
+    def _gram_again(self, spectrum: Spectrum | None) -> Any:
         if self.X_fit_ is not None:
             return self._gram(self.X_fit_)
         scaled = spectrum.vectors * to_namespace(spectrum.n * spectrum.values, spectrum.vectors)

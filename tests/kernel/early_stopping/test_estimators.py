@@ -150,10 +150,26 @@ def test_all_rules_come_from_one_decomposition(kernel, outputs, monkeypatch):
     np.testing.assert_array_equal(again.n_iter_, fits["sure"].n_iter_)
 
 
-def test_another_rule_needs_the_whole_decomposition():
+@pytest.mark.parametrize("solver", ["lanczos", "iterate"])
+@pytest.mark.parametrize("first", ["rademacher", "sure"])
+def test_other_solvers_ask_another_rule_too(solver, first):
+    X, y = table(300)
+    options = {"constant": 1.0, "random_state": 3, "max_iter": 300, "solver": solver}
+    model = KernelGDRegressor(stopping=first, **options).fit(X, y)
+    for rule in ("rademacher", "sure", "holdout", "cv", 12):
+        fit = KernelGDRegressor(stopping=rule, **options).fit(X, y)
+        found = model.stopped_by(rule)
+        assert found.n_iter_ == fit.n_iter_
+        np.testing.assert_allclose(found.predict(X), fit.predict(X), rtol=1e-10)
+
+
+def test_another_rule_needs_all_rows():
     X, y = table()
     with pytest.raises(ValueError, match='solver="eigh"'):
-        KernelGDRegressor(solver="lanczos").fit(X, y).stopped_by("sure")
+        K = rbf_kernel(X)
+        KernelGDRegressor("precomputed", solver="lanczos").fit(K, y).stopped_by("sure")
+    with pytest.raises(ValueError, match="refit=True"):
+        KernelGDRegressor(stopping="holdout", refit=False).fit(X, y).stopped_by("sure")
     model = KernelGDRegressor().fit(X, y)
     with pytest.raises(ValueError, match="gamma belongs to the decomposition"):
         model.stopped_by("sure", gamma=2.0)
