@@ -26,7 +26,16 @@ from numpy.typing import NDArray
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats, Ints
 
-__all__ = ["BACKENDS", "FlowGraph", "MinimumCut", "cut_value", "flow_graph", "minimum_cut"]
+__all__ = [
+    "BACKENDS",
+    "FlowGraph",
+    "MinimumCut",
+    "arc_lists",
+    "augment",
+    "cut_value",
+    "flow_graph",
+    "minimum_cut",
+]
 
 BACKENDS = ("auto", "pymaxflow", "numba", "scipy")
 _NONE, _TERMINAL, _ORPHAN = -1, -2, -3
@@ -213,52 +222,108 @@ def _by_scipy(graph: FlowGraph) -> MinimumCut:
 
 
 @njit(cache=True)
-def _boykov_kolmogorov(source, sink, tails, heads, capacities, reverse):
-    """Return the maximum flow and the largest source side by two growing search trees.
+def arc_lists(n, tails, heads):
+    """Return arcs by tail: where each node's begin, their heads, their opposites, their places.
 
-    Trees grow from both terminals until they touch; the path is filled, which cuts parts of the
-    trees off (orphans), and these look for new parents. Time stamps and distances are those of
-    Kolmogorov's marking heuristics, which keep paths short.
+    Parameters
+    ----------
+    n : int
+        Number of nodes.
+    tails, heads : ndarray of int32 of shape (m,)
+        Ends of the entries of a graph, each of which is two opposite arcs.
+
+    Returns
+    -------
+    start : ndarray of int of shape (n + 1,)
+        Arcs of node i are numbers start[i] to start[i + 1] - 1.
+    head, sister : ndarray of int32 of shape (2m,)
+        Where an arc leads, and the number of its opposite.
+    place : ndarray of int32 of shape (m,)
+        The arc from tail to head of each entry.
     """
-    n, m = source.shape[0], tails.shape[0]
-    # arcs sorted by tail; arc 2e is that of entry e, 2e + 1 its opposite
+    m = tails.shape[0]
     start = np.zeros(n + 1, dtype=np.int64)
     for e in range(m):
         start[tails[e] + 1] += 1
         start[heads[e] + 1] += 1
     for i in range(n):
         start[i + 1] += start[i]
-    place = start[:n].copy()
+    free = start[:n].copy()
     head = np.empty(2 * m, dtype=np.int32)
     sister = np.empty(2 * m, dtype=np.int32)
-    res = np.empty(2 * m, dtype=np.float64)
+    place = np.empty(m, dtype=np.int32)
     for e in range(m):
-        a, b = place[tails[e]], place[heads[e]]
+        a, b = free[tails[e]], free[heads[e]]
         if tails[e] == heads[e]:
             b += 1
-        place[tails[e]] += 1
-        place[heads[e]] += 1
+        free[tails[e]] += 1
+        free[heads[e]] += 1
         head[a], head[b] = heads[e], tails[e]
         sister[a], sister[b] = b, a
-        res[a], res[b] = capacities[e], reverse[e]
+        place[e] = a
+    return start, head, sister, place
 
+
+@njit(cache=True)
+def _boykov_kolmogorov(source, sink, tails, heads, capacities, reverse):
+    """Return the maximum flow and the largest source side of a graph."""
+    n, m = source.shape[0], tails.shape[0]
+    start, head, sister, place = arc_lists(n, tails, heads)
+    res = np.empty(2 * m, dtype=np.float64)
+    for e in range(m):
+        res[place[e]], res[sister[place[e]]] = capacities[e], reverse[e]
+    rest = np.empty(n, dtype=np.float64)
     flow = 0.0
-    rest = np.empty(n, dtype=np.float64)  # > 0: left from the source, < 0: left to the sink
-    parent = np.full(n, _NONE, dtype=np.int64)  # an arc towards the terminal, or a mark
-    in_sink = np.zeros(n, dtype=np.bool_)
-    stamp = np.zeros(n, dtype=np.int64)
-    depth = np.zeros(n, dtype=np.int64)
-    following = np.full(n, -1, dtype=np.int64)  # queue of active nodes; the last follows itself
-    orphans = np.empty(n + 1, dtype=np.int64)  # a ring: filled at both ends
-    first, last = -1, -1
     for i in range(n):
         through = min(source[i], sink[i])
         flow += through
         if through == np.inf:
             return np.inf, np.ones(n, dtype=np.bool_)
         rest[i] = source[i] - sink[i]
-        if rest[i] != 0.0:
-            parent[i], in_sink[i], depth[i] = _TERMINAL, rest[i] < 0.0, 1
+    more, side = augment(start, head, sister, res, rest, 0.0)
+    return flow + more, side
+
+
+@njit(cache=True)
+def augment(start, head, sister, res, rest, tiny):
+    """Return the flow that can be added, and the largest source side, by two growing search trees.
+
+    Trees grow from both terminals until they touch; the path is filled, which cuts parts of the
+    trees off (orphans), and these look for new parents. Time stamps and distances are those of
+    Kolmogorov's marking heuristics, which keep paths short.
+
+    Parameters
+    ----------
+    start, head, sister : ndarray of int
+        From `arc_lists`.
+    res : ndarray of shape (2m,)
+        Residual capacities of the arcs, changed in place.
+    rest : ndarray of shape (n,)
+        What is left from the source (above 0) or to the sink (below 0), changed in place.
+    tiny : float
+        Capacities up to it count as none: what rounding leaves of a capacity that is used up. With
+        0 every bit counts.
+
+    Returns
+    -------
+    flow : float
+        Infinite where a path of infinite capacity is left.
+    side : ndarray of bool of shape (n,)
+        Who cannot reach the sink.
+    """
+    n = rest.shape[0]
+    flow = 0.0
+    # of each node side by side, for the cache: an arc towards the terminal or a mark, the node that
+    # it leads to, a time stamp and a distance
+    tree = np.zeros((n, 4), dtype=np.int32)
+    tree[:, 0] = _NONE
+    in_sink = np.zeros(n, dtype=np.bool_)
+    following = np.full(n, -1, dtype=np.int32)  # queue of active nodes; the last follows itself
+    orphans = np.empty(n + 1, dtype=np.int32)  # a ring: filled at both ends
+    first, last = -1, -1
+    for i in range(n):
+        if abs(rest[i]) > tiny:
+            tree[i, 0], in_sink[i], tree[i, 3] = _TERMINAL, rest[i] < 0.0, 1
             if last < 0:
                 first = i
             else:
@@ -269,7 +334,7 @@ def _boykov_kolmogorov(source, sink, tails, heads, capacities, reverse):
     current = -1
     while True:
         i = current
-        if i >= 0 and parent[i] == _NONE:
+        if i >= 0 and tree[i, 0] == _NONE:
             i = -1
         while i < 0 and first >= 0:  # the next active node that is still in a tree
             i = first
@@ -278,7 +343,7 @@ def _boykov_kolmogorov(source, sink, tails, heads, capacities, reverse):
             else:
                 first = following[i]
             following[i] = -1
-            if parent[i] == _NONE:
+            if tree[i, 0] == _NONE:
                 i = -1
         if i < 0:
             break
@@ -287,12 +352,12 @@ def _boykov_kolmogorov(source, sink, tails, heads, capacities, reverse):
         middle = -1
         mine = in_sink[i]
         for a in range(start[i], start[i + 1]):
-            if (res[sister[a]] if mine else res[a]) <= 0.0:
+            if (res[sister[a]] if mine else res[a]) <= tiny:
                 continue
             j = head[a]
-            if parent[j] == _NONE:
-                in_sink[j], parent[j] = mine, sister[a]
-                stamp[j], depth[j] = stamp[i], depth[i] + 1
+            if tree[j, 0] == _NONE:
+                in_sink[j], tree[j, 0], tree[j, 1] = mine, sister[a], i
+                tree[j, 2], tree[j, 3] = tree[i, 2], tree[i, 3] + 1
                 if following[j] < 0:
                     if last < 0:
                         first = j
@@ -302,8 +367,9 @@ def _boykov_kolmogorov(source, sink, tails, heads, capacities, reverse):
             elif in_sink[j] != mine:
                 middle = sister[a] if mine else a
                 break
-            elif stamp[j] <= stamp[i] and depth[j] > depth[i]:
-                parent[j], stamp[j], depth[j] = sister[a], stamp[i], depth[i] + 1
+            elif tree[j, 2] <= tree[i, 2] and tree[j, 3] > tree[i, 3]:
+                tree[j, 0], tree[j, 1] = sister[a], i
+                tree[j, 2], tree[j, 3] = tree[i, 2], tree[i, 3] + 1
         now += 1
         if middle < 0:
             current = -1
@@ -313,14 +379,14 @@ def _boykov_kolmogorov(source, sink, tails, heads, capacities, reverse):
         # augmentation: the bottleneck, then the flow
         least = res[middle]
         root = head[sister[middle]]
-        while parent[root] != _TERMINAL:
-            least = min(least, res[sister[parent[root]]])
-            root = head[parent[root]]
+        while tree[root, 0] != _TERMINAL:
+            least = min(least, res[sister[tree[root, 0]]])
+            root = tree[root, 1]
         least = min(least, rest[root])
         root = head[middle]
-        while parent[root] != _TERMINAL:
-            least = min(least, res[parent[root]])
-            root = head[parent[root]]
+        while tree[root, 0] != _TERMINAL:
+            least = min(least, res[tree[root, 0]])
+            root = tree[root, 1]
         least = min(least, -rest[root])
         if least == np.inf:
             return np.inf, np.ones(n, dtype=np.bool_)
@@ -330,21 +396,21 @@ def _boykov_kolmogorov(source, sink, tails, heads, capacities, reverse):
         res[sister[middle]] += least
         for towards_sink in range(2):
             root = head[middle] if towards_sink else head[sister[middle]]
-            while parent[root] != _TERMINAL:
-                a = parent[root]
+            while tree[root, 0] != _TERMINAL:
+                a = tree[root, 0]
                 down = a if towards_sink else sister[a]
                 res[down] -= least
                 res[sister[down]] += least
-                above = head[a]
-                if res[down] <= 0.0:
-                    parent[root] = _ORPHAN
+                above = tree[root, 1]
+                if res[down] <= tiny:
+                    tree[root, 0] = _ORPHAN
                     left = left - 1 if left > 0 else n
                     orphans[left] = root
                     count += 1
                 root = above
             rest[root] += least if towards_sink else -least
-            if rest[root] == 0.0:
-                parent[root] = _ORPHAN
+            if abs(rest[root]) <= tiny:
+                tree[root, 0] = _ORPHAN
                 left = left - 1 if left > 0 else n
                 orphans[left] = root
                 count += 1
@@ -357,55 +423,55 @@ def _boykov_kolmogorov(source, sink, tails, heads, capacities, reverse):
             mine = in_sink[i]
             best, nearest = _NONE, _FAR
             for a0 in range(start[i], start[i + 1]):
-                if (res[a0] if mine else res[sister[a0]]) <= 0.0:
+                if (res[a0] if mine else res[sister[a0]]) <= tiny:
                     continue
                 j = head[a0]
-                if in_sink[j] != mine or parent[j] == _NONE:
+                if in_sink[j] != mine or tree[j, 0] == _NONE:
                     continue
                 d = np.int64(0)
                 while True:  # does its root end in the terminal?
-                    if stamp[j] == now:
-                        d += depth[j]
+                    if tree[j, 2] == now:
+                        d += tree[j, 3]
                         break
-                    a = parent[j]
+                    a = tree[j, 0]
                     d += 1
                     if a == _TERMINAL:
-                        stamp[j], depth[j] = now, 1
+                        tree[j, 2], tree[j, 3] = now, 1
                         break
                     if a == _ORPHAN:
                         d = _FAR
                         break
-                    j = head[a]
+                    j = tree[j, 1]
                 if d < _FAR:
                     if d < nearest:
                         best, nearest = a0, d
                     j = head[a0]
-                    while stamp[j] != now:
-                        stamp[j], depth[j] = now, d
+                    while tree[j, 2] != now:
+                        tree[j, 2], tree[j, 3] = now, d
                         d -= 1
-                        j = head[parent[j]]
-            parent[i] = best
+                        j = tree[j, 1]
+            tree[i, 0] = best
             if best != _NONE:
-                stamp[i], depth[i] = now, nearest + 1
+                tree[i, 1], tree[i, 2], tree[i, 3] = head[best], now, nearest + 1
                 continue
             for a0 in range(start[i], start[i + 1]):
                 j = head[a0]
-                if in_sink[j] != mine or parent[j] == _NONE:
+                if in_sink[j] != mine or tree[j, 0] == _NONE:
                     continue
-                if (res[a0] if mine else res[sister[a0]]) > 0.0 and following[j] < 0:
+                if (res[a0] if mine else res[sister[a0]]) > tiny and following[j] < 0:
                     if last < 0:
                         first = j
                     else:
                         following[last] = j
                     following[j], last = j, j
-                a = parent[j]
-                if a >= 0 and head[a] == i:
-                    parent[j] = _ORPHAN
+                a = tree[j, 0]
+                if a >= 0 and tree[j, 1] == i:
+                    tree[j, 0] = _ORPHAN
                     orphans[(left + count) % (n + 1)] = j
                     count += 1
     side = np.empty(n, dtype=np.bool_)
     for i in range(n):
-        side[i] = not (in_sink[i] and parent[i] != _NONE)
+        side[i] = not (in_sink[i] and tree[i, 0] != _NONE)
     return flow, side
 
 

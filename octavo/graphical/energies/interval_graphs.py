@@ -44,6 +44,11 @@ def forced_move(costs: Floats, pairs: Ints, weights: Floats) -> IntervalMove:
     )
 
 
+def second_differences(d: Floats) -> Floats:
+    """Return d(x + 1) - 2 d(x) + d(x - 1) for x = 0, 1, ..., d being even."""
+    return np.concatenate([[2 * d[1]], d[2:] - 2 * d[1:-1] + d[:-2]])
+
+
 def interval_graph(move: IntervalMove, differences: Floats) -> tuple[FlowGraph, float]:
     """Return the graph of a move and the constant that its cuts leave out.
 
@@ -98,7 +103,7 @@ def interval_graph(move: IntervalMove, differences: Floats) -> tuple[FlowGraph, 
     tails, heads, caps, reverse = [nodes[:, :-1][up]], [nodes[:, 1:][up]], [chain[:, :-1][up]], []
     reverse.append(np.full(len(tails[0]), np.inf))
 
-    bend = np.concatenate([[2 * d[1]], d[2:] - 2 * d[1:-1] + d[:-2]])  # second differences
+    bend = second_differences(d)
     for ka, kb in np.ndindex(length, length):
         if abs(ka - kb) >= len(bend) or bend[abs(ka - kb)] <= 0 or (ka == 0 and kb == 0):
             continue

@@ -17,6 +17,7 @@ from octavo.engine.estimators.arrays import Indices
 from octavo.engine.graphs.max_flow import FlowGraph, minimum_cut
 from octavo.graphical.energies.interval_graphs import IntervalMove, best_labels, forced_move
 from octavo.graphical.energies.problem import PairwiseMRF
+from octavo.graphical.energies.warm_cuts import WarmCuts
 
 ROUNDING = 1e-12  # a gain below this share of the energy is none
 
@@ -96,6 +97,17 @@ def expansion_intervals(n_labels: int, length: int) -> list[tuple[int, int]]:
 def swap_intervals(n_labels: int, length: int) -> list[tuple[int, int]]:
     """Return the first and last labels of the intervals of full length."""
     return [(i, i + length - 1) for i in range(n_labels - length + 1)]
+
+
+def warm_expansion(mrf: PairwiseMRF) -> Callable[..., Indices | None]:
+    """Return `expand_range` with cuts that begin with the flows of earlier ones."""
+    cuts = WarmCuts(mrf)
+
+    def propose(mrf: PairwiseMRF, labels: Indices, interval: tuple[int, int]) -> Indices | None:
+        taken = cuts.best_labels(interval, labels)
+        return np.where(taken < 0, labels, interval[0] + taken)
+
+    return propose
 
 
 def expand_range(

@@ -136,7 +136,8 @@ def minimize_mrf(
         0 it is the sum of the least unary costs.
     backend : {"auto", "pymaxflow", "numba", "scipy"}, default="auto"
         What solves the cuts: PyMaxflow (the extra ``cuts``) where it is installed, else a compiled
-        kernel; both give the same energies.
+        kernel; both give the same energies. "auto" takes the kernel for range expansion, whose cuts
+        then begin with the flows of earlier ones.
     random_state : int, RandomState or None, default=None
         Seed of the random order.
     callback : callable or None, default=None
@@ -264,6 +265,8 @@ def _offers(mrf: PairwiseMRF, method: str, interval: Any, backend: str) -> tuple
         else:  # nobody stays outside an interval of all labels; shorter ones have no M
             length, offered, guarantee = h, [(0, h - 1)], 1.0
         _refuse_large(mrf, length, "take a shorter interval.")
+        if backend in ("auto", "numba") and np.isfinite(mrf.truncation):
+            return offered, moves.warm_expansion(mrf), guarantee
     elif method == "range_swap":
         length = swap_interval(mrf, interval)
         _refuse_large(mrf, length, "take a shorter interval.")

@@ -7,9 +7,11 @@ import pytest
 
 from octavo.engine.graphs import max_flow
 from octavo.graphical import PairwiseMRF, grid_mrf, minimize_mrf, multiplicative_bound
+from octavo.graphical.energies import warm_cuts
 from octavo.graphical.energies.messages import pass_messages
-from octavo.graphical.energies.moves import swap_range
+from octavo.graphical.energies.moves import expand_range, swap_range
 from octavo.graphical.energies.relaxation import solve_relaxation
+from octavo.graphical.energies.warm_cuts import WarmCuts
 from tests.graphical.energies.oracles import all_energies, random_mrf
 
 MOVES = ["range_expansion", "range_swap", "alpha_expansion", "alpha_beta_swap"]
@@ -255,3 +257,30 @@ def test_programs_and_graphs_that_are_too_large_are_refused():
         minimize_mrf(grid_mrf(np.zeros((30, 30, 20)), truncation=2), "lp")
     with pytest.raises(ValueError, match="arcs"):
         minimize_mrf(grid_mrf(np.zeros((200, 200, 64)), d="quadratic"), "exact")
+
+
+@pytest.mark.parametrize(("d", "M"), [*MODELS, (BENT, 40.0)])
+def test_a_cut_that_begins_with_any_flow_is_the_cut(d, M):
+    rng = np.random.default_rng(5)
+    exact = d if isinstance(d, str) else lambda x: abs(x) * (abs(x) + 1) // 2
+    mrf = grid_mrf(rng.integers(0, 12, (5, 6, 7)), rng.integers(0, 5, 49), exact, M)
+    cuts = WarmCuts(mrf)
+    for _ in range(40):  # whole numbers: the cut with the largest source side is one alone
+        low, high = np.sort(rng.integers(0, 7, 2)).tolist()
+        labels = rng.integers(0, 7, 30)
+        cold = expand_range(mrf, labels, (low, high), "numba")
+        taken = cuts.best_labels((low, high), labels)
+        np.testing.assert_array_equal(np.where(taken < 0, labels, low + taken), cold)
+
+
+def test_flows_and_graphs_that_would_fill_the_memory_are_not_kept(monkeypatch):
+    mrf = random_mrf(0, "linear", 2.0)
+    expected = minimize_mrf(mrf, bound_max_iter=0)
+    monkeypatch.setattr(warm_cuts, "FLOWS_KEPT", 0)
+    monkeypatch.setattr(warm_cuts, "ARCS_KEPT", 0)
+    cuts = WarmCuts(mrf)
+    cuts.best_labels((0, 1), np.zeros(mrf.n_variables, int))
+    cuts.best_labels((0, 2), np.zeros(mrf.n_variables, int))
+    assert len(cuts.graphs) == 1
+    assert not cuts.own
+    assert minimize_mrf(mrf, bound_max_iter=0).energy == pytest.approx(expected.energy, rel=1e-12)
