@@ -42,16 +42,22 @@ def shrink_singular_values(M: Floats, tau: float) -> tuple[Floats, Floats]:
     values : ndarray
         Its singular values that are not zero, increasing.
     """
+    left, right, values = shrunk_factors(M, tau)
+    return left @ right, values
+
+
+def shrunk_factors(M: Floats, tau: float) -> tuple[Floats, Floats, Floats]:
+    """Return `shrink_singular_values` as a product: left (n, k), right (k, m), and the values."""
     if M.shape[0] < M.shape[1]:
-        Z, values = shrink_singular_values(M.T, tau)
-        return Z.T, values
+        left, right, values = shrunk_factors(M.T, tau)
+        return right.T, left.T, values
     gram = M.T @ M
     bound = np.sqrt(np.linalg.norm(gram))  # at least the largest singular value
     if tau <= SQUARE_ROOT_OF_ROUNDING * bound:
         U, sigma, Vt = np.linalg.svd(M, full_matrices=False)
         kept = sigma > tau
         values = sigma[kept] - tau
-        return (U[:, kept] * values) @ Vt[kept], values[::-1]
+        return U[:, kept] * values, Vt[kept], values[::-1]
     squares, V = eigh(gram, subset_by_value=(tau * tau, np.inf), driver="evr", check_finite=False)
     sigma = np.sqrt(squares)
-    return ((M @ V) * (1.0 - tau / sigma)) @ V.T, sigma - tau
+    return (M @ V) * (1.0 - tau / sigma), V.T, sigma - tau

@@ -15,7 +15,7 @@ import numpy as np
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
-from octavo.engine.proximal.matrices import shrink_singular_values, soft_threshold
+from octavo.engine.proximal.matrices import shrunk_factors, soft_threshold
 from octavo.engine.proximal.nuclear_l1_newton import newton_nuclear_l1
 from octavo.engine.spectral.block_lanczos import RitzPairs, block_lanczos
 
@@ -25,6 +25,7 @@ FULL_SIDE = 400  # below, all singular values cost less than a few of them
 BLOCKS = 20
 NEWTON_SIDE = 200  # up to here, after these numbers of accelerated steps
 NEWTON_AFTER = (6, 60, 600)
+FEW = 16  # factors whose product is formed row by row, never whole
 
 
 class SingularShrinker:
@@ -48,21 +49,27 @@ class SingularShrinker:
 
     def __call__(self, M: Floats, tau: float) -> tuple[Floats, Floats]:
         """Return the matrix with singular values shrunk by `tau`, and those that are left."""
+        left, right, values = self.factors(M, tau)
+        return left @ right, values
+
+    def factors(self, M: Floats, tau: float) -> tuple[Floats, Floats, Floats]:
+        """Return the same matrix as a product of (n, k) and (k, m), and the values."""
         side = min(M.shape)
         if M.shape[0] < M.shape[1]:
-            Z, values = self(M.T, tau)
-            return Z.T, values
+            left, right, values = self.factors(M.T, tau)
+            return right.T, left.T, values
         small = self.svd == "full" or (self.svd == "auto" and side <= FULL_SIDE)
         if small or tau <= 0.0 or 4 * self.width >= side:
-            return shrink_singular_values(M, tau)
+            return shrunk_factors(M, tau)
         found = self._above(M, tau)
         while found is None:
             self.width = 2 * self.width
             if 4 * self.width >= side:
-                return shrink_singular_values(M, tau)
+                return shrunk_factors(M, tau)
             found = self._above(M, tau)
         V, values = found
-        return ((M @ V) * (1.0 - tau / values)) @ V.T, values - tau
+        Vt = np.ascontiguousarray(V.T)
+        return (Vt @ M.T).T * (1.0 - tau / values), Vt, values - tau
 
     def _above(self, M: Floats, tau: float) -> tuple[Floats, Floats] | None:
         """Return right vectors and singular values above `tau`; None where a block is too thin."""
@@ -82,7 +89,8 @@ class SingularShrinker:
             )
 
         found = block_lanczos(
-            lambda X: (M.T @ (M @ (X * unit))) * unit,
+            # few rows from the left take half the time of few columns from the right
+            lambda X: (((np.ascontiguousarray(X.T) * unit) @ M.T) @ M).T * unit,
             block,
             finished,
             max_columns=min(m, BLOCKS * width),
@@ -96,7 +104,10 @@ class SingularShrinker:
 
 def cut_entries(M: Floats, gamma: float, nonneg: bool) -> Floats:
     """Shrink entries by `gamma`, and those below zero to zero where none may be negative."""
-    return np.maximum(M - gamma, 0.0) if nonneg else soft_threshold(M, gamma)
+    if not nonneg:
+        return soft_threshold(M, gamma)
+    cut = M - gamma
+    return np.maximum(cut, 0.0, out=cut)
 
 
 class NuclearL1(NamedTuple):
@@ -157,25 +168,16 @@ def shrink_both(
     shrink.tol = min(1e-6, max(1e-11, 1e-2 * tol))
     Y = np.ascontiguousarray(Y, dtype=np.float64)
     P = np.zeros(Y.shape) if dual is None else np.array(dual, order="C")
-    Q, Z, M, ahead = P.copy(), np.empty(Y.shape), np.empty(Y.shape), np.empty(Y.shape)
-    flat = [matrix.reshape(-1) for matrix in (Y, Q, Z, M)]
+    Q, M = np.empty(Y.shape), P.copy()
+    bounds = (float(gamma), -np.inf if nonneg else -float(gamma))
+    _add_cut(P, M, Y, Q, 0.0, *bounds)
     t, residual = 1.0, np.inf
     for k in range(1, max_iter + 1):
-        _cut(*flat, float(gamma), bool(nonneg))  # Z = cut(Y - Q), M = Q + Z
-        X, values = shrink(M, tau)
-        X = np.ascontiguousarray(X)
+        left, right, values = shrink.factors(M, tau)
         # M - X is the projection of M on matrices of spectral norm tau
-        apart, turned = _project(
-            M.reshape(-1),
-            X.reshape(-1),
-            Z.reshape(-1),
-            Q.reshape(-1),
-            P.reshape(-1),
-            ahead.reshape(-1),
-        )
+        apart, turned = _project(M, *_few(left, right), Y, Q, P, *bounds)
         residual = float(np.sqrt(apart))
-        if residual <= limit:
-            P = ahead
+        if residual <= limit or k == max_iter:
             break
         momentum = 0.0
         if turned > 0.0:
@@ -183,53 +185,64 @@ def shrink_both(
         else:
             further = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
             momentum, t = (t - 1.0) / further, further
-        _extrapolate(ahead.reshape(-1), P.reshape(-1), momentum, Q.reshape(-1))
-        P, ahead = ahead, P
         if k in NEWTON_AFTER and min(Y.shape) <= NEWTON_SIDE:
-            bounded = np.clip(Y - P, -np.inf if nonneg else -gamma, gamma)
+            bounded = np.clip(Y - M, bounds[1], gamma)
             found = newton_nuclear_l1(Y, tau, gamma, nonneg, bounded, limit)
-            P[:] = (Y - found.Q) - found.low_rank
+            M[:] = (Y - found.Q) - found.low_rank
             if found.residual <= limit:
                 steps = k + found.n_decompositions
                 return NuclearL1(
-                    found.low_rank, found.sparse, P, found.values, found.residual, steps
+                    found.low_rank, found.sparse, M, found.values, found.residual, steps
                 )
-            t, Q[:] = 1.0, P
-    return NuclearL1(X, Z, P, values, residual, k)
+            t, momentum = 1.0, 0.0
+        _add_cut(M, P, Y, Q, momentum, *bounds)
+        P, M = M, P
+    sparse = cut_entries(np.subtract(Y, Q, out=Q), gamma, nonneg)
+    return NuclearL1(left @ right, sparse, M, values, residual, k)
+
+
+def _few(left: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """Return the factors as the kernel takes them; their product and nothing where many."""
+    if len(right) > FEW:
+        left, right = left @ right, right[:0]
+    return np.ascontiguousarray(left), np.ascontiguousarray(right)
 
 
 @njit(cache=True)
-def _cut(Y, Q, Z, M, gamma, nonneg):
-    """Shrink the entries of Y - Q into Z, and add Q again into M."""
-    for i in range(Y.size):
-        z = Y[i] - Q[i]
-        if z > gamma:
-            z -= gamma
-        elif z < -gamma and not nonneg:
-            z += gamma
-        else:
-            z = 0.0
-        Z[i] = z
-        M[i] = Q[i] + z
+def _project(M, left, right, Y, Q, P, high, low):
+    """Take X = left right off M in place; return |X - Z|² and how far the last step turned back.
+
+    Z = cut(Y - Q). Where `left` has more columns than `right` has rows, it is X itself.
+    """
+    n, m = M.shape
+    X, apart, turned = np.empty(m), np.zeros(m), np.zeros(m)
+    for i in range(n):
+        whole = left.shape[1] > right.shape[0]
+        for j in range(m):
+            X[j] = left[i, j] if whole else 0.0
+        for k in range(right.shape[0]):
+            for j in range(m):
+                X[j] += left[i, k] * right[k, j]
+        for j in range(m):
+            z = Y[i, j] - Q[i, j]
+            z -= min(max(z, low), high)
+            new = M[i, j] - X[j]
+            apart[j] += (X[j] - z) ** 2
+            turned[j] += (Q[i, j] - new) * (new - P[i, j])
+            M[i, j] = new
+    return apart.sum(), turned.sum()
 
 
 @njit(cache=True)
-def _project(M, X, Z, Q, P, ahead):
-    """Fill `ahead` with M - X; return |X - Z|² and how far the last step turned back."""
-    apart, turned = 0.0, 0.0
-    for i in range(M.size):
-        new = M[i] - X[i]
-        ahead[i] = new
-        apart += (X[i] - Z[i]) ** 2
-        turned += (Q[i] - new) * (new - P[i])
-    return apart, turned
-
-
-@njit(cache=True)
-def _extrapolate(ahead, P, momentum, Q):
-    """Fill Q with ahead + momentum (ahead - P)."""
-    for i in range(Q.size):
-        Q[i] = ahead[i] + momentum * (ahead[i] - P[i])
+def _add_cut(P, before, Y, Q, momentum, high, low):
+    """Fill Q with P + momentum (P - before), and `before` with Q + cut(Y - Q)."""
+    n, m = P.shape
+    for i in range(n):
+        for j in range(m):
+            q = P[i, j] + momentum * (P[i, j] - before[i, j])
+            z = Y[i, j] - q
+            Q[i, j] = q
+            before[i, j] = q + z - min(max(z, low), high)
 
 
 def _warmup() -> None:

@@ -119,13 +119,15 @@ def solve_fista(
 ) -> Solution:
     """Accelerated proximal gradient with restarts and the exact map of both penalties."""
     theta, (tau, gamma, nonneg) = problem.step, problem.penalties
-    A = point = problem.start()
+    A, point = problem.start(), problem.start()
     dual, t, objectives, converged, accuracy = None, 1.0, [], False, 1e-2
     faces = None
     for _ in range(max_iter):
-        _, slope = problem.at(point)
+        _, target = problem.at(point)
+        target *= -theta
+        target += point
         faces = shrink_both(
-            point - theta * slope,
+            target,
             theta * tau,
             theta * gamma,
             nonneg,
@@ -136,20 +138,22 @@ def solve_fista(
         dual, ahead = faces.dual, faces.sparse
         found = problem.regression.fit(problem.omega(ahead))
         objectives.append(found.value + problem.penalty(ahead, faces.values))
-        moved = float(np.linalg.norm(ahead - point))
+        # large matrices are written over: new ones cost more than the sums
+        back, step = np.subtract(point, ahead, out=point), np.subtract(ahead, A, out=A)
+        moved = float(np.linalg.norm(back))
         size = max(float(np.linalg.norm(ahead)), 1e-300)
         if moved <= tol * size and accuracy <= max(tol, 1e-12):
             A, converged = ahead, True
             break
         # the map is as exact as the step is small
         accuracy = min(accuracy, max(1e-12, 0.1 * moved / size))
-        if np.vdot(point - ahead, ahead - A) > 0.0:
-            t, point = 1.0, ahead
+        if np.vdot(back, step) > 0.0:
+            t, momentum = 1.0, 0.0
         else:
             further = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
-            point = ahead + (t - 1.0) / further * (ahead - A)
-            t = further
-        A = ahead
+            momentum, t = (t - 1.0) / further, further
+        step *= momentum
+        A, point = ahead, np.add(step, ahead, out=step)
         if report():
             break
     assert faces is not None
