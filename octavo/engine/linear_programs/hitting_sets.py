@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.engine.discrete.bitsets import Masks, bit_count, masks_of, members_of, sizes_of
+from octavo.engine.discrete.bitsets import (
+    Masks,
+    bit_count,
+    masks_of,
+    masks_of_table,
+    members_of,
+    sizes_of,
+)
 
 __all__ = [
     "TooManySets",
@@ -299,15 +306,17 @@ def minimum_hitting_set(masks: Masks, n: int, most: int | None = None) -> Member
         Ascending.
     """
     _no_empty(masks)
+    forced, masks = _forced(masks, n)
     masks = minimal_masks(masks)
     greedy = _greedy(masks, n)
-    for size in range(_packing(masks), len(greedy) if most is None else min(len(greedy), most + 1)):
+    left = len(greedy) if most is None else min(len(greedy), most - len(forced) + 1)
+    for size in range(_packing(masks), left):
         found = _search(masks, _full(n), size, 0)
         if len(found):
-            return _as_tuples(found)[0]
-    if most is not None and len(greedy) > most:
+            return tuple(sorted((*forced, *_as_tuples(found)[0])))
+    if most is not None and len(forced) + len(greedy) > most:
         return None
-    return tuple(sorted(greedy.tolist()))
+    return tuple(sorted((*forced, *greedy.tolist())))
 
 
 def minimum_hitting_sets(masks: Masks, n: int, limit: int) -> list[Members]:
@@ -323,15 +332,55 @@ def greedy_hitting_set(masks: Masks, n: int) -> Members:
     return tuple(sorted(_greedy(np.ascontiguousarray(masks), n).tolist()))
 
 
-def _table(masks: Masks, n: int) -> sp.csr_array:
+def _shortest(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the smallest sets are: those that the others can least do without."""
+    if len(lengths) <= _ROWS:
+        return np.arange(len(lengths))
+    return np.argpartition(lengths, _ROWS)[:_ROWS]
+
+
+@njit(cache=True, nogil=True)
+def _unmet(masks, chosen):
+    """Return which sets hold none of the chosen members."""
+    out = np.empty(masks.shape[0], np.bool_)
+    for row in range(masks.shape[0]):
+        unmet = True
+        for word in range(masks.shape[1]):
+            if masks[row, word] & chosen[word] != 0:
+                unmet = False
+                break
+        out[row] = unmet
+    return out
+
+
+def _forced(masks: Masks, n: int) -> tuple[Members, Masks]:
+    """Return the members that every hitting set has, and the sets that they leave unmet."""
+    alone = masks[sizes_of(masks) == 1]
+    if not len(alone):
+        return (), masks
+    mask = np.bitwise_or.reduce(alone, axis=0)
+    return members_of(mask), masks[_unmet(masks, mask)]
+
+
+def _table(masks: Masks, n: int) -> NDArray[np.bool_]:
     bits = np.unpackbits(np.ascontiguousarray(masks).view(np.uint8), axis=1, bitorder="little")
-    return sp.csr_array(bits[:, :n].astype(np.float64))
+    return bits[:, :n].astype(bool)
+
+
+def _undominated(table: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return members in none of whose places another would do as well, the first of equals."""
+    left_out = masks_of_table(~table.T)
+    order = np.argsort(sizes_of(left_out), kind="stable")
+    keep = np.zeros(len(order), np.bool_)
+    _keep_minimal(np.ascontiguousarray(left_out[order]), keep)
+    return np.sort(order[keep])
 
 
 def _solve(
-    rows: sp.csr_array, cuts: list[Members], n: int, size: int | None
+    table: NDArray[np.bool_], cuts: list[Members], n: int, size: int | None
 ) -> NDArray[np.bool_] | None:
     """Return the smallest set that hits the rows, and is none of the cuts; None where none is."""
+    rows = sp.csr_array(table.astype(np.float64))
     limits = [LinearConstraint(rows, lb=1.0)] if rows.shape[0] else []
     if size is not None:
         limits.append(LinearConstraint(np.ones((1, n)), lb=size, ub=size))
@@ -352,6 +401,23 @@ def _solve(
     if answer.x is None:
         raise ValueError(f"HiGHS found no hitting set: {answer.message}.")
     return answer.x > 0.5
+
+
+def _one_by_program(masks: Masks, n: int) -> Members:
+    """Return one smallest hitting set; members that others can replace are not shown."""
+    forced, masks = _forced(masks, n)
+    lengths, shown = sizes_of(masks), np.zeros(len(masks), dtype=bool)
+    missed, members = np.arange(len(masks)), forced
+    while len(missed):
+        shown[missed[_shortest(lengths[missed])]] = True
+        table = _table(masks[shown], n)
+        kept = _undominated(table)
+        chosen = _solve(table[:, kept], [], len(kept), None)
+        assert chosen is not None
+        members = tuple(kept[chosen].tolist())
+        missed = np.flatnonzero(_unmet(masks, masks_of([members], n)[0]))
+        members = tuple(sorted((*forced, *members)))
+    return members
 
 
 def hitting_set_program(
@@ -383,18 +449,20 @@ def hitting_set_program(
         Ascending members; the list is sorted, and empty where no set of that size hits.
     """
     _no_empty(masks)
-    masks = np.unique(masks, axis=0)
-    masks = masks[np.argsort(sizes_of(masks), kind="stable")]
-    shown = np.arange(len(masks)) < _ROWS
+    if size is None and not everything:
+        return [_one_by_program(masks, n)]
+    lengths = sizes_of(masks)
+    shown = np.zeros(len(masks), dtype=bool)
+    shown[_shortest(lengths)] = True
     sets: list[Members] = []
     while n:
         chosen = _solve(_table(masks[shown], n), sets, n, size)
         if chosen is None:
             return sorted(sets)
         members = tuple(np.flatnonzero(chosen).tolist())
-        missed = np.flatnonzero(~(masks & masks_of([members], n)).any(axis=1))
+        missed = np.flatnonzero(_unmet(masks, masks_of([members], n)[0]))
         if len(missed):
-            shown[missed[:_ROWS]] = True
+            shown[missed[_shortest(lengths[missed])]] = True
             continue
         sets.append(members)
         size = len(members)
@@ -409,4 +477,5 @@ def _warmup() -> None:
     """Compile the kernels."""
     masks = masks_of([(0, 2), (1,), (2, 3)], 4)
     minimum_hitting_sets(masks, 4, 10)
+    hitting_set_program(masks, 4)
     members_of(masks[0])

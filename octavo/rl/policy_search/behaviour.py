@@ -14,6 +14,7 @@ import numpy as np
 
 from octavo.engine.estimators.checked import checked
 from octavo.engine.gaussian_process.posterior import clipped_kernel
+from octavo.rl.policy_search.single_sums import single_sums
 from octavo.rl.policy_search.step_sums import (
     BACKWARD,
     FORWARD,
@@ -132,15 +133,15 @@ class BehaviourKernel:
     ) -> np.ndarray:
         """Return the sums (n_candidates, n_episodes, 3) over steps; see `step_sums`."""
         cap = min(self.w_max, 1e300)
-        if isinstance(policy, SoftmaxLinearPolicy):
-            table = softmax_table(steps, dtype)
-            found = softmax_sums(policy, candidates, steps, table, cap)
+        if isinstance(policy, SoftmaxLinearPolicy) and dtype == np.float32:
+            found = single_sums(policy.n_actions, candidates, steps, cap)
+        elif isinstance(policy, SoftmaxLinearPolicy):
+            found = softmax_sums(policy, candidates, steps, softmax_table(steps), cap)
         elif steps.own is not None and steps.actions.ndim == 1:
-            table = softmax_table(steps, np.float64)
-            found = finite_sums(policy, candidates, steps, table, cap)
+            found = finite_sums(policy, candidates, steps, softmax_table(steps), cap)
         else:
             found = other_sums(policy, candidates, steps, cap)
-        return found * self.thin
+        return found * self.thin if self.thin > 1 else found
 
     def _per_step(self, steps: Steps) -> np.ndarray:
         """Return what divergences of each policy's episodes are divided by."""

@@ -2,7 +2,7 @@
 
 Steps of all episodes of all evaluated policies are stacked once. For a block of candidates one
 matrix product gives all logits, numpy's vector instructions the exponentials, and a compiled pass
-the sums of every episode:
+the sums of every episode (`single_sums` does it in single precision, in one go):
 
 - ``forward``, Σ_t w_t KL(π_new(·|s_t) ‖ π_j(·|s_t)) with w_t the clipped weight of steps before,
 - ``backward``, Σ_t KL(π_j(·|s_t) ‖ π_new(·|s_t)),
@@ -46,6 +46,8 @@ class Steps(NamedTuple):
 
     def means(self, sums: np.ndarray) -> np.ndarray:
         """Return means over the episodes of each policy; the last axis runs over episodes."""
+        if len(self.owner) == len(self.thetas):  # one episode each
+            return sums
         counts = np.bincount(self.owner, minlength=len(self.thetas))
         first = np.concatenate([[0], np.cumsum(counts)[:-1]])
         return np.add.reduceat(sums, first, axis=-1) / counts
@@ -157,7 +159,7 @@ def _softmax_sums(logits, exps, log_norm, norm, own, own_exp, entropy, taken, bo
 
 
 class SoftmaxTable(NamedTuple):
-    """What `_softmax_sums` needs of the evaluated policies, in one precision."""
+    """What `_softmax_sums` needs of the evaluated policies."""
 
     features: np.ndarray
     own: np.ndarray
@@ -166,13 +168,12 @@ class SoftmaxTable(NamedTuple):
     taken: np.ndarray
 
 
-def softmax_table(steps: Steps, dtype: Any) -> SoftmaxTable:
+def softmax_table(steps: Steps) -> SoftmaxTable:
     """Return the stacked steps as the compiled pass wants them."""
-    own = np.ascontiguousarray(steps.own.T, dtype=dtype)  # type: ignore[union-attr]
-    tiny = 1e-30 if dtype == np.float32 else 1e-300
-    own_exp = np.maximum(np.exp(own), tiny)
+    own = np.ascontiguousarray(steps.own.T, dtype=float)  # type: ignore[union-attr]
+    own_exp = np.maximum(np.exp(own), 1e-300)
     entropy = np.einsum("an,an->n", own_exp, own)  # Σ p ln p
-    made = None if steps.features is None else np.ascontiguousarray(steps.features.T, dtype=dtype)
+    made = None if steps.features is None else np.ascontiguousarray(steps.features.T, dtype=float)
     taken = np.ascontiguousarray(steps.actions, dtype=np.int64).ravel()
     return SoftmaxTable(made, own, own_exp, entropy, taken)  # type: ignore[arg-type]
 
@@ -202,7 +203,7 @@ def softmax_sums(
     """Return sums (n_candidates, n_episodes, 3) for candidates of a linear softmax policy."""
     n, (d, total) = len(candidates), table.features.shape
     k = policy.n_actions
-    weights = candidates.reshape(n, d, k).transpose(0, 2, 1).astype(table.own.dtype)
+    weights = candidates.reshape(n, d, k).transpose(0, 2, 1)
     out = np.empty((n, len(steps.bounds) - 1, 3))
     block = max(1, _BLOCK // (k * total))
     for first in range(0, n, block):
@@ -251,7 +252,5 @@ def _warmup() -> None:
     out = np.empty((1, 3))
     one = np.ones(1)
     _segment_sums(one, one, one, bounds, 1.0, out)
-    for dtype in (np.float32, np.float64):
-        table, row = np.ones((2, 1), dtype=dtype), np.ones(1, dtype=dtype)
-        taken = np.zeros(1, dtype=np.int64)
-        _softmax_sums(table, table, row, row, table, table, row, taken, bounds, 10.0, out)
+    table, taken = np.ones((2, 1)), np.zeros(1, dtype=np.int64)
+    _softmax_sums(table, table, one, one, table, table, one, taken, bounds, 10.0, out)

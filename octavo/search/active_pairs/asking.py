@@ -28,6 +28,20 @@ def pairs_of(keys: Ints) -> Ints:
     return np.column_stack([keys >> _SHIFT, keys & (2**_SHIFT - 1)])
 
 
+def distinct_keys(keys: Ints) -> Ints:
+    """Return keys in order, once each; `np.unique` hashes, which regular numbers make slow."""
+    keys = np.sort(keys)
+    return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
+
+
+def places_of(keys: Ints, known: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return where keys stand among known ones, which are in order, and whether they do."""
+    if not len(known):
+        return np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
+    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return place, known[place] == keys
+
+
 def as_count(value: Any, name: str, least: int = 1, most: float = np.inf) -> int:
     """Return a whole number within its ends, or say what was seen."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
@@ -149,6 +163,13 @@ class PairwiseOracle:
         return said
 
     def _remember(self, keys: Ints, said: Floats) -> None:
+        if self.cache:  # all of them are new: two lists are merged
+            order = np.argsort(keys)
+            place = np.searchsorted(self._keys, keys[order])
+            self._keys = np.insert(self._keys, place, keys[order])
+            self._known = np.insert(self._known, place, said[order])
+            self._times = np.ones(len(self._keys), dtype=np.int64)
+            return
         both = np.concatenate([self._keys, keys])
         total = np.concatenate([self._known * self._times, said])
         times = np.concatenate([self._times, np.ones(len(keys), dtype=np.int64)])
@@ -169,7 +190,7 @@ class PairwiseOracle:
         ndarray of bool of shape (m,)
             True where an answer is in memory.
         """
-        return np.isin(pair_keys(as_pairs(pairs)), self._keys)
+        return places_of(pair_keys(as_pairs(pairs)), self._keys)[1]
 
     def ask(self, pairs: Any, *, symmetric: bool = False) -> Floats:
         """Answer questions in their order, as far as the budget goes.
@@ -189,11 +210,11 @@ class PairwiseOracle:
         """
         asked = as_pairs(pairs, self.n_items_)
         keys = pair_keys(asked)
-        distinct, first = np.unique(keys, return_index=True)
-        if self.cache:
-            new = ~np.isin(distinct, self._keys)
-            distinct, first = distinct[new], first[new]
-        distinct = distinct[np.argsort(first, kind="stable")]  # in the order of the questions
+        new = ~places_of(keys, self._keys)[1] if self.cache else np.ones(len(keys), dtype=bool)
+        fresh = keys[new]
+        distinct, first = np.unique(fresh, return_index=True)
+        # in the order of the questions
+        distinct = fresh if len(distinct) == len(fresh) else distinct[np.argsort(first)]
         if self.budget is not None:
             distinct = distinct[: max(self.budget - self.n_queries_, 0)]
         if len(distinct):
@@ -201,11 +222,8 @@ class PairwiseOracle:
             self.n_queries_ += len(distinct)
             self._remember(distinct, said)
         found = np.full(len(keys), np.nan)
-        if len(self._keys):
-            place = np.searchsorted(self._keys, keys)
-            place[place == len(self._keys)] = 0
-            hit = self._keys[place] == keys
-            found[hit] = self._known[place[hit]]
+        place, hit = places_of(keys, self._keys)
+        found[hit] = self._known[place[hit]]
         return found if symmetric else np.where(asked[:, 0] < asked[:, 1], found, 1.0 - found)
 
     def peek(self, pairs: Any, *, symmetric: bool = False) -> Floats:

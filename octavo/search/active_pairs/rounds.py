@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.checked import checked
-from octavo.search.active_pairs.asking import as_count, pair_keys, pairs_of
+from octavo.search.active_pairs.asking import as_count, distinct_keys, pair_keys, pairs_of
 from octavo.search.active_pairs.sampling import PairSample
 
 __all__ = ["SRRAResult", "SRRARound", "srra"]
@@ -102,7 +102,7 @@ def run_rounds(
     """
     hypothesis, history = start, []
     drawn_by = [] if bought is None else [bought.inclusion]
-    pool = None if bought is None or not len(bought.pairs) else np.unique(_keys(bought.pairs))
+    pool = None if bought is None or not len(bought.pairs) else distinct_keys(_keys(bought.pairs))
     exhausted, points, weights = False, None, None
     for _ in range(n_rounds):
         drawn = problem.sample(hypothesis, rng)
@@ -117,8 +117,8 @@ def run_rounds(
             points, said = drawn.pairs[got], answers[got]
             weights = _capped(drawn.weights[got] / max(share, 1e-300), max_weight)
         else:
-            keys = np.unique(_keys(drawn.pairs[got]))
-            pool = keys if pool is None else np.union1d(pool, keys)
+            keys = _keys(drawn.pairs[got])
+            pool = distinct_keys(keys if pool is None else np.concatenate([pool, keys]))
             points = _points(pool, drawn.pairs)
             said = ask(points) if len(points) else np.zeros(0)
             chance = problem.inclusion

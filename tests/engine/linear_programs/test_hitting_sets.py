@@ -69,6 +69,16 @@ def test_the_program_sees_more_sets_than_it_begins_with():
     assert hitting_set_program(masks_of(sets, 101), 101) == [(90, 100)]
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sets(st.integers(0, 9), min_size=1, max_size=3), min_size=70, max_size=120))
+def test_forced_and_replaceable_members_do_not_change_the_size(sets):
+    masks = masks_of(sets, 10)  # more sets than a program begins with, many of one member
+    size = next(size for size in range(11) if by_trying(sets, 10, size))
+    for found in (minimum_hitting_set(masks, 10), hitting_set_program(masks, 10)[0]):
+        assert len(found) == size
+        assert found in by_trying(sets, 10, size)
+
+
 def test_supersets_are_left_out():
     masks = masks_of([(0, 1, 2), (0, 1), (3,), (3, 0), (0, 1)], 4)
     assert [members_of(mask) for mask in minimal_masks(masks)] == [(3,), (0, 1)]
