@@ -192,12 +192,21 @@ chains = PAPER.section(where="not in the thesis", seeds=SEEDS, kind="own")
     "weights.",
     "not tried",
     expect=at_least(0.95, because="fewer than one true pair in twenty behind a false one"),
-    full_seeds=tuple(range(60)),
+    seeds=(200, 201, 202, 203, 204),
+    full_seeds=tuple(range(200, 300)),
 )
 def chain_edges_found(run: Run) -> float:
     from sklearn.metrics import roc_auc_score
 
-    model, _, _, edges = chain_fit(run.seed)
+    if run.seed == 200:
+        run.note(
+            "trained to a relative gap of 1e-4, since 1e-3 leaves weights rough; so decided on "
+            "seeds 100 to 107 after 0.957 [0.947, 0.967] over seeds 0 to 59 at 1e-3"
+        )
+    X, Y, edges = data.make_label_chain(1000, random_state=run.seed)
+    model = structured.SpanningTreeMultiLabel(
+        C=CHAIN_C, tol=1e-4, max_outer=300, random_state=run.seed
+    ).fit(X, Y)
     true = np.zeros((10, 10))
     true[edges[:, 0], edges[:, 1]] = 1.0
     pairs = np.triu_indices(10, 1)

@@ -6,6 +6,7 @@ Reference: G. W. Taylor, G. E. Hinton and S. T. Roweis (2011), Sections 3.5.7 an
 from __future__ import annotations
 
 import math
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -27,6 +28,8 @@ from octavo.sequence.conditional_rbm.training import past_of
 
 __all__ = ["NearestFrameImputer", "VectorAutoRegression"]
 
+WELL_CONDITIONED = 1e-7  # reciprocal condition of a Gram matrix above which it is solved as it is
+
 
 def least_squares(past: Floats, frames: Floats, alpha: float) -> Floats:
     """Return coefficients that minimise ‖frames - past C‖² / n + alpha ‖C‖².
@@ -45,12 +48,22 @@ def least_squares(past: Floats, frames: Floats, alpha: float) -> Floats:
     coef : ndarray of shape (p, D)
         The least-norm minimiser where there are many.
     """
+    penalty = alpha * past.shape[0] * np.eye(past.shape[1])
+    gram = past.T @ past + penalty
+    factor, info = scipy.linalg.lapack.dpotrf(gram, lower=True)
+    if info == 0 and scipy.linalg.lapack.dpocon(factor, _norm(gram), "L")[0] > WELL_CONDITIONED:
+        solve = partial(scipy.linalg.cho_solve, (factor, True))
+        coef = solve(past.T @ frames)
+        # One step of refinement gives back the digits that squares have lost.
+        return coef + solve(past.T @ (frames - past @ coef) - penalty @ coef)
     if alpha > 0:
-        n = past.shape[0]
-        ridge = math.sqrt(alpha * n) * np.eye(past.shape[1])
-        past = np.concatenate([past, ridge])
-        frames = np.concatenate([frames, np.zeros((ridge.shape[0], frames.shape[1]))])
+        past = np.concatenate([past, np.sqrt(penalty)])
+        frames = np.concatenate([frames, np.zeros((len(penalty), frames.shape[1]))])
     return scipy.linalg.lstsq(past, frames, lapack_driver="gelsd")[0]
+
+
+def _norm(matrix: Floats) -> float:
+    return float(np.abs(matrix).sum(axis=0).max())
 
 
 class VectorAutoRegression(SoundEstimator):

@@ -37,6 +37,7 @@ __all__ = ["L1LinfPosteriorRegularizer", "PosteriorProjection"]
 
 MEMORY = 8  # a step may rise above the last value, not above the largest of so many
 LEAST_STEP, MOST_STEP = 1e-10, 1e6
+ROUNDING, PATIENCE = 1e-14, 30
 
 
 class PosteriorProjection(NamedTuple):
@@ -128,21 +129,26 @@ def project_posterior(
     here = _evaluated(log_partition, feasible(start), groups, sigma)
     best, least = here, here.objective
     values, calls, step = [here.objective], 1, 0.0
+    known, waited = best, 0
     while best.primal + least > tol * max(1.0, abs(best.primal)) and calls < max_iter:
         if not step:
             move = feasible(here.lam + here.expectations) - here.lam
             step = 1.0 / max(float(np.abs(move).max(initial=0.0)), LEAST_STEP)
         toward = feasible(here.lam + step * here.expectations) - here.lam
         slope = -float(toward @ here.expectations)
-        if slope >= 0.0:
-            break  # nothing is left to gain beyond rounding
-        share, top = 1.0, max(values[-MEMORY:])
+        # The gap falls with the distance from the optimum and the objective with its square: where
+        # rounding hides what a step gains, the step is taken for as long as the gap still falls.
+        hidden = slope > -ROUNDING * (abs(here.objective) + float(np.abs(toward).sum()))
+        waited = waited + 1 if hidden and best is known else 0
+        if waited > PATIENCE:
+            break
+        known, share, top = best, 1.0, max(values[-MEMORY:])
         while True:
             there = _evaluated(log_partition, here.lam + share * toward, groups, sigma)
             calls += 1
             best = min(best, there, key=lambda point: point.primal)
             least = min(least, there.objective)
-            if there.objective <= top + 1e-4 * share * slope + 1e-13 * abs(top):
+            if hidden or there.objective <= top + 1e-4 * share * slope + 1e-13 * abs(top):
                 break
             if calls >= max_iter or share < 1e-12:
                 break

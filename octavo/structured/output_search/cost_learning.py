@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.streams.rank_steps import RULES
 from octavo.structured.output_search.evaluation import CostField, HammingEvaluation
-from octavo.structured.output_search.kernels import difference, rank_groups
+from octavo.structured.output_search.kernels import difference, rank_groups, rank_room
 from octavo.structured.output_search.procedures import OutputSearch, step_budget
 from octavo.structured.output_search.rollouts import Training
 from octavo.structured.output_search.space import Successors
@@ -98,7 +98,7 @@ class RankLearner:
 
     def one_pass(self, arrays: tuple[Any, ...], rng: Any) -> int:
         """Go over all groups in a random order; return the number of steps."""
-        field = self.field
+        field, (_, base_ptr, _, cand_ptr, *_) = self.field, arrays
         self.clock, field.tick, steps = rank_groups(
             rng.permutation(arrays[0].size),
             field.X,
@@ -113,6 +113,12 @@ class RankLearner:
             self.scratch,
             self.rule,
             self.most,
+            *rank_room(
+                int(np.diff(base_ptr).max()),
+                field.n_labels,
+                int(np.diff(cand_ptr).max()),
+                field.room,
+            ),
         )
         return int(steps)
 
@@ -126,16 +132,13 @@ def difference_rows(field: CostField, examples: RankingExamples, rng: Any) -> sp
     """Return Φ(worse) - Φ(better) of pairs, at most 100,000 drawn at random."""
     share = min(1.0, MOST_PAIRS / max(examples.n_pairs, 1))
     rows: list[tuple[Ints, Floats]] = []
-    longest = int(np.diff(field.starts).max())
-    width = int(np.diff(field.layout.member_ptr).max())
-    room = 2 * longest * (field.X.shape[1] + width) + 2
     for start, (labels, found, kept, losses) in zip(examples.starts, examples.parts):
         outputs = found.outputs(labels)
         for i in np.flatnonzero(kept):
             for j in np.flatnonzero(~kept & (losses > losses[i])):
                 if share < 1.0 and rng.uniform() > share:
                     continue
-                indices, values = np.zeros(room, dtype=np.int64), np.zeros(room)
+                indices, values = np.zeros(field.room, dtype=np.int64), np.zeros(field.room)
                 cells = np.flatnonzero(outputs[i] != outputs[j])
                 field.tick += 1
                 n = difference(

@@ -64,6 +64,13 @@ class CostField:
         """Return the arrays of the layout that compiled code needs."""
         return tuple(self.layout[2:])
 
+    @property
+    def room(self) -> int:
+        """Return the most entries that a difference of two outputs can have."""
+        longest = int(np.diff(self.starts).max())
+        width = int(np.diff(self.layout.member_ptr).max(initial=0))
+        return 2 * longest * (self.X.shape[1] + width) + 2
+
     def evaluation(self, q: int, weights: Floats) -> CostEvaluation:
         """Return what guides a search in one structure."""
         return CostEvaluation(self, q, weights)
@@ -75,7 +82,8 @@ class CostEvaluation:
     def __init__(self, field: CostField, q: int, weights: Floats) -> None:
         self.field, self.weights, self.start = field, weights, field.starts[q]
         n = int(field.starts[q + 1] - self.start)
-        self.table = unary_table(field.X, self.start, n, weights, field.n_labels)
+        self.table = np.empty((n, field.n_labels))
+        unary_table(field.X, self.start, n, weights, self.table)
 
     def of(self, labels: Ints) -> float:
         """Return the cost of an output."""

@@ -4,6 +4,7 @@ A state is a labelling of one structure and, in the limited-discrepancy space, w
 are forced. A successor is stored as the cells that it changes. The recurrent classifier is given
 by scores of labels by cell (``unary``) and by label at each slot of the history (``hist``; row 0
 where the slot lies outside), or by a table over all histories (``table``, used where not empty).
+What it chose at a cell under a history is kept in ``memo``, unless there are too many histories.
 """
 
 from __future__ import annotations
@@ -19,50 +20,56 @@ _JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 @njit(**_JIT)
+def history_code(cell, start, labels, slots, n_labels):
+    """Return the number of the history that a cell sees."""
+    code, base = 0, 1
+    for s in range(slots.shape[1]):
+        before = slots[cell, s]
+        if before >= 0:
+            code += base * (labels[before - start] + 1)
+        base *= n_labels + 1
+    return code
+
+
+@njit(**_JIT)
 def action_score(cell, label, start, labels, slots, unary, hist, table):
     """Return the score of a label at a cell, given the labels before it."""
-    n_slots = slots.shape[1]
     if table.shape[0] > 0:
-        code, base = 0, 1
-        for s in range(n_slots):
-            before = slots[cell, s]
-            code += base * (labels[before - start] + 1 if before >= 0 else 0)
-            base *= unary.shape[1] + 1
-        return table[cell, code, label]
+        return table[cell, history_code(cell, start, labels, slots, unary.shape[1]), label]
     score = unary[cell, label]
-    for s in range(n_slots):
+    for s in range(slots.shape[1]):
         before = slots[cell, s]
         score += hist[s, labels[before - start] + 1 if before >= 0 else 0, label]
     return score
 
 
 @njit(**_JIT)
-def best_action(cell, start, labels, slots, unary, hist, table):
+def best_action(cell, start, labels, slots, unary, hist, table, memo):
     """Return the label that the recurrent classifier gives to a cell."""
+    code = -1
+    if memo.shape[0] > 0:
+        code = history_code(cell, start, labels, slots, unary.shape[1])
+        if memo[cell, code] >= 0:
+            return memo[cell, code]
     best, top = 0, -np.inf
     for label in range(unary.shape[1]):
         score = action_score(cell, label, start, labels, slots, unary, hist, table)
         if score > top:
             best, top = label, score
+    if code >= 0:
+        memo[cell, code] = best
     return best
 
 
 @njit(**_JIT)
-def roll_out(labels, forced, start, slots, unary, hist, table):
-    """Label all cells that are not forced, in order; ``labels`` is filled in place."""
+def roll_out(labels, forced, out, start, slots, unary, hist, table, memo):
+    """Fill what the classifier says of all cells that are not forced, in order.
+
+    Where ``out`` is ``labels`` itself, it sees its own answers; else those labels.
+    """
     for t in range(labels.size):
         if not forced[t]:
-            labels[t] = best_action(start + t, start, labels, slots, unary, hist, table)
-
-
-@njit(**_JIT)
-def imitation_errors(truth, start, slots, unary, hist, table):
-    """Return at how many cells the classifier errs where all labels before are right."""
-    errors = 0
-    for t in range(truth.size):
-        if best_action(start + t, start, truth, slots, unary, hist, table) != truth[t]:
-            errors += 1
-    return errors
+            out[t] = best_action(start + t, start, labels, slots, unary, hist, table, memo)
 
 
 @njit(**_JIT)
@@ -84,58 +91,52 @@ def top_labels(labels, start, slots, unary, hist, table, k, allowed):
             allowed[t, best] = True
 
 
+# fmt: off
 @njit(**_JIT)
-def _room_for(array, n):
-    if n < array.size:
-        return array
-    longer = np.empty(2 * array.size + 16, np.int64)
-    longer[: array.size] = array
-    return longer
-
-
-@njit(**_JIT)
-def expand(labels, forced, start, slots, reach, unary, hist, table, allowed, rolls):
-    """Return all successors as changes: candidate k changes cell[ptr[k]:ptr[k + 1]] to label.
+def expand(
+    labels, forced, start, slots, reach, unary, hist, table, memo, allowed, rolls,
+    work, ptr, cell, label,
+):
+    """Fill all successors as changes: candidate k changes cell[ptr[k]:ptr[k + 1]] to label.
 
     With ``rolls`` what follows a discrepancy is rolled out again, until histories agree with the
-    parent's (limited discrepancies); without, one label changes (flip-bit).
+    parent's (limited discrepancies); without, one label changes (flip-bit). ``work`` equals
+    ``labels``. Returns the number of candidates, or -1 where ``cell`` is too short for them.
     """
-    n, n_labels = labels.size, unary.shape[1]
-    ptr = np.zeros(n * n_labels + 1, np.int64)
-    cell, label = np.empty(4 * n * n_labels, np.int64), np.empty(4 * n * n_labels, np.int64)
-    work = labels.copy()
-    count, used = 0, 0
+    n, count, used = labels.size, 0, 0
     for i in range(n):
-        for a in range(n_labels):
+        for a in range(unary.shape[1]):
             if a == labels[i] or not allowed[i, a]:
                 continue
+            if used + n > cell.size:
+                return -1
             first = used
-            cell, label = _room_for(cell, used), _room_for(label, used)
             cell[used], label[used] = i, a
             used += 1
             work[i] = a
             t, last = i + 1, i + reach[start + i] if rolls else i
             while t <= last and t < n:
+                met = False
                 if not forced[t]:
-                    met = False
                     for s in range(slots.shape[1]):
                         before = slots[start + t, s] - start
                         if slots[start + t, s] >= 0 and work[before] != labels[before]:
                             met = True
-                    if met:
-                        b = best_action(start + t, start, work, slots, unary, hist, table)
-                        if b != labels[t]:
-                            work[t] = b
-                            cell, label = _room_for(cell, used), _room_for(label, used)
-                            cell[used], label[used] = t, b
-                            used += 1
-                            last = max(last, t + reach[start + t])
+                if met:
+                    b = best_action(start + t, start, work, slots, unary, hist, table, memo)
+                    if b != labels[t]:
+                        work[t] = b
+                        cell[used], label[used] = t, b
+                        used += 1
+                        if t + reach[start + t] > last:
+                            last = t + reach[start + t]
                 t += 1
             for k in range(first, used):
                 work[cell[k]] = labels[cell[k]]
             count += 1
             ptr[count] = used
-    return ptr[: count + 1], cell[:used], label[:used]
+    return count
+# fmt: on
 
 
 # --- joint features -----------------------------------------------------------------------------
@@ -159,21 +160,13 @@ def _dot(a, b):
 
 
 @njit(**_JIT)
-def unary_column(X, start, n, weights, a, out):
-    """Fill one label's column of the costs of single cells."""
+def unary_table(X, start, n, weights, out):
+    """Fill the costs of single cells by label."""
     d = X.shape[1]
-    block = weights[a * d : (a + 1) * d]
-    for t in range(n):
-        out[t, a] = _dot(block, X[start + t])
-
-
-@njit(**_JIT)
-def unary_table(X, start, n, weights, n_labels):
-    """Return the costs of single cells by label."""
-    out = np.empty((n, n_labels))
-    for a in range(n_labels):
-        unary_column(X, start, n, weights, a, out)
-    return out
+    for a in range(out.shape[1]):
+        block = weights[a * d : (a + 1) * d]
+        for t in range(n):
+            out[t, a] = _dot(block, X[start + t])
 
 
 @njit(**_JIT)
@@ -339,37 +332,32 @@ def rank_groups(
     order, X, n_labels, group_start, base_ptr, base, cand_ptr, kept, loss, ptr, cell, label,
     tuples, arity, offset, member_ptr, members, stamps, tick,
     weights, drift, clock, scratch, rule, most,
+    labels, work, table, costs, cells, indices, values,
 ):
     """Go once over groups of candidates: every kept one is to cost less than every pruned one.
 
-    The most violated pair of a group makes a step. Returns the clock, the tick and the number of
-    steps.
+    The most violated pair of a group makes a step. The last seven arrays are room to work in.
+    Returns the clock, the tick and the number of steps.
     """
-    longest, width, steps = 0, 0, 0
-    for g in range(base_ptr.size - 1):
-        longest = max(longest, base_ptr[g + 1] - base_ptr[g])
-    for c in range(member_ptr.size - 1):
-        width = max(width, member_ptr[c + 1] - member_ptr[c])
-    room = 2 * longest * (X.shape[1] + width) + 2
-    indices, values = np.empty(room, np.int64), np.empty(room)
-    cells = np.empty(2 * longest, np.int64)
-    for g in order:
+    steps = 0
+    for o in range(order.size):
+        g = order[o]
         start, low, high = group_start[g], cand_ptr[g], cand_ptr[g + 1]
-        labels = base[base_ptr[g] : base_ptr[g + 1]]
-        work = labels.copy()
-        table = unary_table(X, start, labels.size, weights, n_labels)
-        costs = np.empty(high - low)
-        for i in range(low, high):
+        size = base_ptr[g + 1] - base_ptr[g]
+        for t in range(size):
+            labels[t] = work[t] = base[base_ptr[g] + t]
+        unary_table(X, start, size, weights, table)
+        for c in range(low, high):
             tick += 1
-            costs[i - low] = one_change(
-                labels, work, start, cell, label, ptr[i], ptr[i + 1], table, weights,
+            costs[c - low] = one_change(
+                labels, work, start, cell, label, ptr[c], ptr[c + 1], table, weights,
                 tuples, arity, offset, member_ptr, members, stamps, tick,
             )
         i, j = most_violated(low, high, kept, loss, costs, rule)
         if i >= 0:
-            one, n = labels.copy(), 0
+            n = 0
             for k in range(ptr[i], ptr[i + 1]):
-                one[cell[k]] = label[k]
+                labels[cell[k]] = label[k]
                 cells[n] = cell[k]
                 n += 1
             for k in range(ptr[j], ptr[j + 1]):
@@ -378,16 +366,24 @@ def rank_groups(
                 n += 1
             tick += 1
             size = difference(
-                one, work, start, X, n_labels, cells, n,
+                labels, work, start, X, n_labels, cells, n,
                 tuples, arity, offset, member_ptr, members, stamps, tick, indices, values,
             )
             gap = loss[j] - loss[i]
             step = ranked_step(
                 weights, drift, clock, indices, values, size, scratch, gap, rule, most
             )
-            steps += 1 if step > 0.0 else 0
+            if step > 0.0:
+                steps += 1
         clock += 1.0
     return clock, tick, steps
+
+
+def rank_room(longest, n_labels, crowd, room):
+    """Return room to work in: for so many cells, labels, candidates and entries of a difference."""
+    whole = [np.empty(size, np.int64) for size in (longest, longest, 2 * longest, room)]
+    table, costs, values = np.empty((longest, n_labels)), np.empty(crowd), np.empty(room)
+    return (*whole[:2], table, costs, *whole[2:], values)
 
 
 def _warmup() -> None:
@@ -399,13 +395,16 @@ def _warmup() -> None:
     runs = (
         np.array([[0, 1]]), np.array([2]), np.array([2]), np.array([0, 1, 2]), np.array([0, 0]),
     )
-    roll_out(labels, forced, start, *classifier)
-    imitation_errors(labels, start, *classifier)
+    memo = np.full((2, 3), -1, np.int32)
+    roll_out(labels, forced, labels, start, *classifier, memo)
     top_labels(labels, start, *classifier, 1, allowed)
-    found = expand(labels, forced, start, slots, np.ones(2, np.int64), unary, hist, none,
-                   allowed, True)
+    found = np.zeros(5, np.int64), np.empty(16, np.int64), np.empty(16, np.int64)
+    n = expand(labels, forced, start, slots, np.ones(2, np.int64), unary, hist, none, memo,
+               allowed, True, labels.copy(), *found)
+    found = found[0][: n + 1], *found[1:]
     X, weights, stamps = np.ones((2, 1)), np.zeros(6), np.full(3, -1)
-    table = unary_table(X, start, 2, weights, 2)
+    table = np.empty((2, 2))
+    unary_table(X, start, 2, weights, table)
     full_cost(labels, start, table, weights, *runs)
     cost_changes(labels, start, *found, table, weights, *runs, stamps, 1)
     difference(labels, labels, start, X, 2, one, 1, *runs, stamps, 9, np.zeros(9, np.int64),
@@ -413,9 +412,8 @@ def _warmup() -> None:
     difference(labels, labels, 0, X, 2, one, 1, *runs, stamps, 9, np.zeros(9, np.int64),
                np.zeros(9))
     groups = (
-        one, np.array([0, 2]), labels, np.array([0, found[0].size - 1]),
-        np.zeros(found[0].size - 1, np.bool_), np.zeros(found[0].size - 1), *found,
+        one, np.array([0, 2]), labels, np.array([0, n]), np.zeros(n, np.bool_), np.zeros(n), *found,
     )
     rank_groups(one, X, 2, *groups, *runs, stamps, 20, weights, weights.copy(), 1.0,
-                weights.copy(), 0, np.inf)
+                weights.copy(), 0, np.inf, *rank_room(2, 2, n, 20))
 # fmt: on

@@ -24,7 +24,7 @@ from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.structured.output_search.cells import Cells, layout, read_cells, read_labels
-from octavo.structured.output_search.space import Scores, Space
+from octavo.structured.output_search.space import Scores, Space, no_answers
 
 __all__ = ["RecurrentClassifier"]
 
@@ -357,7 +357,8 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
             The outputs and their neighbours.
         """
         parts = layout(cells, self.history, len(self.classes_), order)
-        return Space(cells.starts, parts, self.scores(cells), rolls, k)
+        memo = no_answers(parts, len(self.classes_))
+        return Space(cells.starts, parts, self.scores(cells), rolls, k, memo)
 
     def _labels(self, cells: Cells) -> Ints:
         space = self.space(cells)

@@ -18,7 +18,7 @@ from octavo.structured.output_search.evaluation import CostField
 from octavo.structured.output_search.losses import StructureLoss
 from octavo.structured.output_search.procedures import Evaluation
 from octavo.structured.output_search.recurrent import RecurrentClassifier
-from octavo.structured.output_search.space import Scores, Space
+from octavo.structured.output_search.space import Scores, Space, no_answers
 
 
 class Training(NamedTuple):
@@ -78,13 +78,10 @@ def training_space(
                 some_cells(cells, rest), codes[np.repeat(rest, cells.lengths)], recurrent.classes_
             )
         parts.append(model.scores(some_cells(cells, ~rest)))
-    return Space(
-        cells.starts,
-        layout(cells, recurrent.history, len(recurrent.classes_), order),
-        _joined(parts, fold, cells),
-        rolls,
-        k,
-    )
+    n_labels = len(recurrent.classes_)
+    where = layout(cells, recurrent.history, n_labels, order)
+    memo = no_answers(where, n_labels)
+    return Space(cells.starts, where, _joined(parts, fold, cells), rolls, k, memo)
 
 
 def _joined(parts: list[Scores], fold: Ints, cells: Cells) -> Scores:

@@ -8,7 +8,7 @@ import numpy as np
 
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.structured.output_search.cells import Layout
-from octavo.structured.output_search.kernels import expand, imitation_errors, roll_out, top_labels
+from octavo.structured.output_search.kernels import expand, roll_out, top_labels
 
 
 class Scores(NamedTuple):
@@ -51,7 +51,7 @@ class Space(NamedTuple):
     """Outputs of all structures: where each starts, who sees whom, scores, and which moves.
 
     ``rolls`` is true for limited discrepancies and false for flip-bit; ``k`` is the number of
-    labels tried per cell (0: all).
+    labels tried per cell (0: all); ``memo`` keeps what the classifier answered.
     """
 
     starts: Ints
@@ -59,6 +59,7 @@ class Space(NamedTuple):
     scores: Scores
     rolls: bool
     k: int
+    memo: Ints
 
     def initial(self, q: int) -> Ints:
         """Return the recurrent classifier's own output."""
@@ -68,8 +69,12 @@ class Space(NamedTuple):
     def forced(self, q: int, labels: Ints, forced: np.ndarray) -> Ints:
         """Return the classifier's output where some labels are forced: h[D](x)."""
         found = np.array(labels, dtype=np.int64)
-        roll_out(found, forced, self.starts[q], self.layout.slots, *self._classifier(q))
+        self._answer(q, found, forced, found)
         return found
+
+    def _answer(self, q: int, labels: Ints, forced: np.ndarray, out: Ints) -> None:
+        slots, classifier = self.layout.slots, self._classifier(q)
+        roll_out(labels, forced, out, self.starts[q], slots, *classifier, self.memo)
 
     def _classifier(self, q: int) -> tuple[Floats, Floats, Floats]:
         s = self.scores
@@ -77,24 +82,38 @@ class Space(NamedTuple):
 
     def errors(self, q: int, truth: Ints) -> int:
         """Return the number of imitation errors: the depth of the truth (Proposition 1)."""
-        classifier = self._classifier(q)
-        return imitation_errors(truth, self.starts[q], self.layout.slots, *classifier)
+        said = np.empty_like(truth)
+        self._answer(q, truth, np.zeros(truth.size, dtype=np.bool_), said)
+        return int(np.count_nonzero(said != truth))
 
     def successors(self, q: int, labels: Ints, forced: np.ndarray) -> Successors:
         """Return the neighbours of a state."""
         start, classifier = self.starts[q], self._classifier(q)
-        allowed = np.ones((labels.size, self.scores.unary.shape[1]), dtype=np.bool_)
+        n, n_labels = labels.size, self.scores.unary.shape[1]
+        allowed = np.ones((n, n_labels), dtype=np.bool_)
         if self.k:
             top_labels(labels, start, self.layout.slots, *classifier, self.k, allowed)
-        return Successors(
-            *expand(
-                labels,
-                forced,
-                start,
-                self.layout.slots,
-                self.layout.reach,
-                *classifier,
-                allowed,
-                self.rolls,
-            )
-        )
+        where = (self.layout.slots, self.layout.reach)
+        ptr, room = np.zeros(n * n_labels + 1, dtype=np.int64), 4 * n * n_labels + n
+        while True:
+            cell, label = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+            moves = (allowed, self.rolls, labels.copy(), ptr, cell, label)
+            count = expand(labels, forced, start, *where, *classifier, self.memo, *moves)
+            if count >= 0:
+                break
+            room *= 2
+        used = ptr[count]
+        # copies: what is kept for learning must not hold on to the room around it
+        return Successors(ptr[: count + 1].copy(), cell[:used].copy(), label[:used].copy())
+
+
+MOST_ANSWERS = 10_000_000  # of a classifier that are kept
+
+
+def no_answers(layout: Layout, n_labels: int) -> Ints:
+    """Return room for a classifier's answers at all cells under all histories; none if too many."""
+    n_cells, n_slots = layout.slots.shape
+    n_histories = (n_labels + 1) ** n_slots
+    if n_cells * n_histories > MOST_ANSWERS:
+        return np.full((0, 1), -1, dtype=np.int32)
+    return np.full((n_cells, n_histories), -1, dtype=np.int32)
