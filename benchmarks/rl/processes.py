@@ -103,6 +103,8 @@ CONTESTS = [
         },
         agree=values_agree,
         target="Aim: no slower than quantecon.",
+        limit="LAPACK: one solution of 400 x 400",
+        flops=2 / 3 * 400**3,
     ),
     Contest(
         name="stationary distribution",
@@ -111,6 +113,8 @@ CONTESTS = [
         solvers={"octavo": octavo_stationary, "quantecon": quantecon_stationary},
         agree=values_agree,
         target="Aim: no slower than quantecon.",
+        limit="LAPACK: one solution of 400 x 400",
+        flops=2 / 3 * 400**3,
     ),
     Contest(
         name="simulation",
@@ -123,5 +127,6 @@ CONTESTS = [
         },
         agree=walks_agree,
         target="Aim: no slower than quantecon for states only.",
+        limit="latency: a random number and a random place a step, in order",
     ),
 ]

@@ -106,6 +106,7 @@ CONTESTS = [
         },
         agree=definition_holds,
         target="Drawing must not count beside learning.",
+        limit="random numbers: a permutation a state and action",
     ),
     Contest(
         name="walking",
@@ -118,6 +119,7 @@ CONTESTS = [
         },
         agree=walks_agree,
         target="Aim: no slower than quantecon for states only.",
+        limit="latency: a random number and a random place a step, in order",
     ),
     Contest(
         name="tuning",
@@ -127,5 +129,7 @@ CONTESTS = [
         agree=studies_agree,
         repeats=3,
         target="Aim: 10 times the recursion in numpy.",
+        limit="memory bandwidth within the cache: a 20 x 20 matrix is read and changed a "
+        "transition",
     ),
 ]
