@@ -147,6 +147,7 @@ def contest(
         solvers={"H200": on("cuda", work), "2 cores": on("cpu", work)},
         agree=timed_agreement(work, flops, moved, tolerance),
         repeats=repeats,
+        limit="the card's arithmetic or memory bandwidth: shares in the sentence on agreement",
     )
 
 

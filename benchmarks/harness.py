@@ -10,6 +10,7 @@ which tells what it ran on.
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import json
@@ -58,8 +59,13 @@ class Contest:
     target : str
         The ratio aimed at, in words.
     limit : str
-        What bounds octavo's time (memory bandwidth, BLAS, flops, tree queries) and the share of
-        it that is reached, in words.
+        What bounds octavo's time, in words: memory bandwidth, BLAS, exponentials, tree queries.
+    traffic, flops : float
+        Bytes that octavo's solver has to move, and operations on floats that it has to make, where
+        they can be counted: the page then shows the share of the machine's peak that is reached,
+        which is measured in the same run (`peaks`).
+    no_limit : str
+        Why there is no limit to speak of, for a contest without `limit`.
     warm : bool
         Run every solver once before the clock starts. False where a run takes minutes and
         `setup` has already compiled every kernel.
@@ -75,6 +81,9 @@ class Contest:
     repeats: int = 5
     target: str = ""
     limit: str = ""
+    traffic: float = 0.0
+    flops: float = 0.0
+    no_limit: str = ""
     warm: bool = True
 
 
@@ -107,6 +116,47 @@ def installed(contest: Contest, data: Any) -> tuple[list[str], dict[str, Any]]:
         else:
             names.append(name)
     return names, answers
+
+
+@functools.cache
+def peaks() -> tuple[float, float]:
+    """Return what one core reaches now: bytes a second of a sum of arrays, flops of a product.
+
+    The arrays are far larger than a cache shared by others is likely to hold; of a sum, two are
+    read and one is written, as STREAM counts.
+    """
+    import numpy as np
+
+    one, other = np.ones(8_000_000), np.ones(8_000_000)
+    out = np.zeros(8_000_000)
+    matrix = np.ones((1_000, 1_000))
+
+    def fastest(run: Callable[[], Any]) -> float:
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    bandwidth = 3 * out.nbytes / fastest(lambda: np.add(one, other, out=out))
+    return bandwidth, 2e9 / fastest(lambda: matrix @ matrix)
+
+
+def limit_text(contest: Contest, seconds: float) -> str:
+    """Return what bounds a contest and the share that its fastest run reaches, or why nothing."""
+    if not contest.limit:
+        return contest.no_limit
+    bandwidth, arithmetic = peaks() if contest.traffic or contest.flops else (1.0, 1.0)
+    shares = [
+        f"{amount / seconds / peak:.0%} of {peak / 1e9:.3g} {unit}"
+        for amount, peak, unit in (
+            (contest.traffic, bandwidth, "GB/s"),
+            (contest.flops, arithmetic, "GFLOP/s"),
+        )
+        if amount
+    ]
+    return "; ".join([contest.limit, *shares])
 
 
 def run_contest(contest: Contest) -> dict[str, Any]:
@@ -142,7 +192,7 @@ def run_contest(contest: Contest) -> dict[str, Any]:
         "unit": contest.unit,
         "repeats": contest.repeats,
         "target": contest.target,
-        "limit": contest.limit,
+        "limit": limit_text(contest, min(ours) * contest.work.get(names[0], 1.0)),
         "agreement": agreement,
         "rows": rows,
     }
@@ -321,7 +371,9 @@ def page(kept: dict[str, Any], first: dict[str, Any] | None = None) -> str:
         "in rotating order; a ratio is the solver's time over octavo's in the same repeat (median,",
         "with the smallest and largest): above 1 octavo is faster. The table shows the fastest",
         "peer of each contest; the rooms' pages have all solvers, how closely they agree, and the",
-        "machines. First calls, which compile, are not timed.",
+        "machines. First calls, which compile, are not timed. The limit is what bounds octavo's",
+        "time; where bytes or operations can be counted, the share reached of what one core moves",
+        "or multiplies, measured in the same run.",
         "",
         "```{toctree}",
         ":maxdepth: 1",
@@ -358,7 +410,9 @@ def room_page(room: str, kept: dict[str, Any]) -> str:
             for row in contest["rows"]:
                 time_text = duration(row["seconds"], contest["unit"])
                 lines.append(f"| {row['solver']} | {time_text} | {spread(row)} |")
-            notes = [contest["agreement"], contest["target"], contest.get("limit", "")]
+            notes = [contest["agreement"], contest["target"]]
+            if contest.get("limit"):
+                notes.append(f"Limit: {contest['limit']}.")
             if any(notes):
                 lines += ["", " ".join(filter(None, notes))]
     return "\n".join(lines) + "\n"

@@ -1,5 +1,7 @@
 """The benchmark harness: rotation, ratios per unit of work, the page it writes."""
 
+import functools
+
 import pytest
 
 from benchmarks.harness import (
@@ -8,8 +10,10 @@ from benchmarks.harness import (
     duration,
     fallen_ratios,
     first_call_page,
+    limit_text,
     load_benchmark,
     page,
+    peaks,
     room_page,
     run_contest,
 )
@@ -76,6 +80,24 @@ def test_benchmarks_are_well_formed(name):
         # What no peer can do at that size is measured alone, and says what it aims at.
         assert len(contest.solvers) >= 2 or contest.target, "no peer"
         assert set(contest.work) <= set(contest.solvers)
+        # What bounds it, or why there is nothing to say of that: one of the two.
+        assert bool(contest.limit) != bool(contest.no_limit), f"{contest.name} has no limit"
+        assert contest.limit or not (contest.traffic or contest.flops)
+
+
+def test_a_limit_tells_the_share_that_is_reached(monkeypatch):
+    monkeypatch.setattr("benchmarks.harness.peaks", lambda: (10e9, 50e9))
+    made = functools.partial(Contest, "c", "p", lambda: None, {"a": lambda _: None})
+    counted = made(limit="BLAS", traffic=1e9, flops=10e9)
+    assert limit_text(counted, 0.5) == "BLAS; 20% of 10 GB/s; 40% of 50 GFLOP/s"
+    assert limit_text(made(limit="tree queries"), 0.5) == "tree queries"
+    assert limit_text(made(no_limit="calls of Python"), 0.5) == "calls of Python"
+
+
+def test_peaks_are_of_this_machine():
+    bandwidth, arithmetic = peaks()
+    assert 1e8 < bandwidth < 1e13
+    assert 1e8 < arithmetic < 1e14
 
 
 def test_the_page_lists_first_calls_slowest_first():

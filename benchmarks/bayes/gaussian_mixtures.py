@@ -44,5 +44,6 @@ CONTESTS = [
         agree=scores,
         repeats=3,
         target="Ten starts each.",
+        limit="expected log densities of 64 components under 8, an iteration",
     ),
 ]

@@ -133,6 +133,7 @@ CONTESTS = [
         agree=same_evidence,
         repeats=3,
         target="The same evidence, to 1e-4.",
+        limit="rank-one changes of a dense covariance: 351 of them a sweep",
     ),
     Contest(
         name="series",
@@ -146,6 +147,8 @@ CONTESTS = [
         agree=same_mode,
         repeats=2,
         target="Under 5 s and 1 GB by EP.",
+        limit="arithmetic: quadratures of 100,000 sites a sweep, beside which a band's factor "
+        "is small",
     ),
     Contest(
         name="forest",
@@ -159,6 +162,7 @@ CONTESTS = [
         agree=same_mode,
         repeats=2,
         target="Under 60 s by EP, within 5 times Laplace.",
+        limit="the sparse factor of the grid's precision and its partial inverse, a sweep",
     ),
     Contest(
         name="gp",
@@ -168,5 +172,6 @@ CONTESTS = [
         agree=log_loss,
         repeats=2,
         target="No worse in log loss.",
+        limit="rank-one changes of a dense covariance, for every step of the kernel's parameters",
     ),
 ]

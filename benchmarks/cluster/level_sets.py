@@ -54,6 +54,7 @@ CONTESTS = [
         agree=alike,
         repeats=1,
         target="Aim: 10 times the speed of SpectralClustering.",
+        limit="tree queries: the neighbours of every row",
     ),
     Contest(
         name="a hundred thousand rows",
@@ -66,5 +67,6 @@ CONTESTS = [
         agree=alike,
         repeats=2,
         target="Aim: 10 seconds.",
+        limit="tree queries: the neighbours of every row",
     ),
 ]

@@ -52,6 +52,7 @@ CONTESTS = [
             "20,000 draws": by_simulation,
         },
         agree=same_overlap,
+        limit="sines and roots: a few hundred nodes an integral, 90 integrals",
     ),
     Contest(
         name="mixtures",
@@ -64,5 +65,7 @@ CONTESTS = [
         },
         repeats=3,
         target="Aim: tens of milliseconds for the first.",
+        limit="sines and roots: a few hundred nodes an integral, an integral a pair and step of "
+        "the search",
     ),
 ]

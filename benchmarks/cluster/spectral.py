@@ -41,5 +41,6 @@ CONTESTS = [
         },
         agree=alike,
         repeats=3,
+        limit="exponentials: rows by representatives",
     ),
 ]

@@ -45,6 +45,7 @@ CONTESTS = [
         repeats=1,
         warm=False,
         target="Aim: 5 s, and ten times HiGHS. The paper has 20.5 s by CPLEX.",
+        limit="LP pivots of the cuts that are added",
     ),
     Contest(
         name="program 8, first order",

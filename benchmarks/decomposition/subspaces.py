@@ -66,6 +66,7 @@ CONTESTS = [
         solvers={"octavo": analysed, "scikit-learn FastICA, groups known": components_only},
         agree=separated,
         repeats=3,
+        limit="FastICA and then one entropy a rotation of two components",
     ),
     Contest(
         name="searches",
@@ -79,5 +80,6 @@ CONTESTS = [
         },
         agree=same_groups,
         repeats=3,
+        limit="one entropy a pair of components and candidate",
     ),
 ]

@@ -72,6 +72,7 @@ CONTESTS = [
         agree=right,
         repeats=1,
         target="Point estimates are far faster; the search ranks orders and has a model's draws.",
+        limit="exponentials and normal draws of the sweeps",
     ),
     Contest(
         name="workflow",
@@ -81,5 +82,6 @@ CONTESTS = [
         agree=right,
         repeats=1,
         target="Under a minute on two cores.",
+        limit="exponentials and normal draws of the sweeps, 1,000 rows a sweep",
     ),
 ]

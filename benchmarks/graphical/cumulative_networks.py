@@ -68,6 +68,7 @@ CONTESTS = [
         },
         target="Aim: at most two seconds. The mixture is another model of the same rows, with its "
         "fit on 2,000 of them.",
+        limit="exponentials: 20 a row, with the derivatives of messages",
     ),
     Contest(
         name="ordinal regression",
@@ -78,6 +79,7 @@ CONTESTS = [
             "statsmodels": ordered_model,
         },
         agree=same_likelihood,
+        limit="exponentials: two a row and step",
     ),
     Contest(
         name="team ranking",
@@ -88,5 +90,6 @@ CONTESTS = [
             "trueskill": trueskill_updates,
         },
         target="TrueSkill is another model, which sees places only.",
+        limit="exponentials of the messages",
     ),
 ]

@@ -86,5 +86,6 @@ CONTESTS = [
         agree=same_value,
         repeats=3,
         target="Aim: PyMaxflow's time, so that the extra is a choice and no need.",
+        limit="memory latency: residual arcs of the graph",
     ),
 ]

@@ -83,6 +83,7 @@ CONTESTS = [
         agree=edits,
         repeats=1,
         target="Aim: less time than one EBIC path by the same engine.",
+        limit="graphical lassos of the junction tree's regions",
     ),
     Contest(
         name="masked lasso",
@@ -95,5 +96,6 @@ CONTESTS = [
         agree=same_solution,
         repeats=5,
         target="What the masks leave of the solver's speed when there are none.",
+        limit="coordinate steps of the lasso: a dot product each",
     ),
 ]

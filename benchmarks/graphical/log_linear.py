@@ -79,6 +79,7 @@ CONTESTS = [
         agree=both_found_edges,
         repeats=1,
         target="Aim: 20 times the speed of hill climbing.",
+        limit="counts of columns by bits: a pass over 2,000 rows a candidate split",
     ),
     Contest(
         name="density",
@@ -88,5 +89,6 @@ CONTESTS = [
         agree=densities,
         repeats=1,
         target="Aim: a better density in no more time.",
+        limit="counts of columns by bits: a pass over 2,000 rows a candidate split",
     ),
 ]

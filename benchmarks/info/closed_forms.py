@@ -72,6 +72,7 @@ CONTESTS = [
         solvers={"octavo analytical_value": closed, "scipy dblquad": integrated},
         agree=same,
         repeats=3,
+        no_limit="a closed form of a few numbers: calls of Python",
     ),
     Contest(
         name="quadratic forms",
@@ -79,5 +80,6 @@ CONTESTS = [
         setup=forms,
         solvers={"octavo quadform_cdf": by_inversion, "scipy quad, Imhof": by_quadrature},
         agree=same_cdf,
+        limit="sines and roots: a few hundred nodes an integral",
     ),
 ]

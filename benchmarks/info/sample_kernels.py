@@ -64,5 +64,6 @@ CONTESTS = [
         },
         agree=errors,
         repeats=3,
+        limit="tree queries between all pairs of samples",
     )
 ]

@@ -138,6 +138,7 @@ CONTESTS = [
         repeats=1,
         warm=False,
         target="Aim: 5 times ARDRegression at an evidence no worse.",
+        limit="BLAS: products with the columns, an iteration",
     ),
     Contest(
         name="groups",
@@ -151,6 +152,7 @@ CONTESTS = [
         agree=stationary,
         repeats=2,
         target="Aim: 5 s.",
+        limit="BLAS: products with the columns, an iteration",
     ),
     Contest(
         name="group lasso",
@@ -160,5 +162,6 @@ CONTESTS = [
         agree=same_coefficients,
         repeats=3,
         target="No aim: over variances the group lasso comes along.",
+        limit="BLAS: products with the columns, an iteration",
     ),
 ]

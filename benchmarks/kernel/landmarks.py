@@ -132,6 +132,7 @@ CONTESTS = [
         warm=False,
         target="Aim: 1,000 landmarks in two minutes on two cores: 120 ms a landmark. "
         "scikit-learn's works on the rows themselves, with restarts.",
+        limit="memory bandwidth: a pass over the rows a landmark, less what bounds leave out",
     ),
     Contest(
         name="features",
@@ -145,6 +146,8 @@ CONTESTS = [
         agree=same_kernel,
         repeats=3,
         target="Aim: at most five times scikit-learn at equal size.",
+        limit="BLAS: the kernel's block, and its product with the inverse root",
+        flops=2 * 40_000 * 500 * (20 + 500),
     ),
     Contest(
         name="digits",
@@ -157,5 +160,6 @@ CONTESTS = [
         },
         agree=digits_lift,
         repeats=3,
+        limit="memory bandwidth: a pass over the rows a landmark",
     ),
 ]

@@ -89,6 +89,7 @@ CONTESTS = [
         agree=near_simple_mkl,
         repeats=2,
         target="Aim: 10 times SimpleMKL; the paper has 120 at 8000 samples.",
+        limit="memory bandwidth: 50 kernel rows a working set",
     ),
     Contest(
         name="sum of kernels",
@@ -101,6 +102,8 @@ CONTESTS = [
         },
         repeats=3,
         target="Another model: what the weights cost. Aim: at most 6 times SVC with the sum.",
+        limit="memory bandwidth: 50 kernel matrices are read at least once",
+        traffic=50 * 1500**2 * 8,
     ),
     Contest(
         name="on the fly",
@@ -112,5 +115,6 @@ CONTESTS = [
         repeats=1,
         warm=False,
         target="Aim: 10 minutes and 8 GB on one core.",
+        limit="exponentials: kernel rows that no cache holds",
     ),
 ]

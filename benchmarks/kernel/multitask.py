@@ -69,6 +69,7 @@ CONTESTS = [
         agree=gaps,
         repeats=1,
         target="Aim: 2 s.",
+        limit="coordinate steps: a dot product of a row each",
     ),
     Contest(
         name="a path",
@@ -82,5 +83,6 @@ CONTESTS = [
         agree=gaps,
         repeats=1,
         target="Aim: 50 times the independent machines.",
+        limit="coordinate steps: a dot product of a row each",
     ),
 ]

@@ -85,5 +85,6 @@ CONTESTS = [
         repeats=1,
         warm=False,
         target="10,000 sweeps in under 60 s on one core",
+        limit="updates of a factor by one row or column, a sweep",
     ),
 ]

@@ -131,6 +131,7 @@ CONTESTS = [
         },
         agree=same_map,
         target="Aim: the time of KernelPCA, whose eigendecomposition is all that is needed.",
+        limit="LAPACK: two eigenvectors of 1,000 x 1,000",
     ),
     Contest(
         name="one component",
@@ -143,6 +144,7 @@ CONTESTS = [
         agree=same_minimum,
         repeats=3,
         target="SLSQP does not know which of its minima is global; twenty starts found it here.",
+        limit="LAPACK: one eigendecomposition of 100 x 100",
     ),
     Contest(
         name="drag a point",
@@ -153,6 +155,8 @@ CONTESTS = [
         work={"octavo session": 20},
         unit="action",
         target="Aim: below 30 ms an action.",
+        limit="BLAS: products with a factor of rank 300",
+        traffic=2000 * 300 * 8,
     ),
     Contest(
         name="pin a point",
@@ -162,6 +166,8 @@ CONTESTS = [
         work={"octavo session": 20},
         unit="action",
         target="Aim: below 30 ms an action.",
+        limit="BLAS: products with a factor of rank 300",
+        traffic=2000 * 300 * 8,
     ),
     Contest(
         name="rank-one change",
@@ -172,5 +178,7 @@ CONTESTS = [
             "numpy eigh": lambda p: np.linalg.eigh(np.diag(p[0]) + np.outer(p[1], p[1]))[0],
         },
         agree=same_values,
+        limit="BLAS: the product of eigenvectors",
+        flops=2 * 300**3,
     ),
 ]

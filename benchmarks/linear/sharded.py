@@ -233,6 +233,7 @@ CONTESTS = [
         repeats=1,
         warm=False,
         target="Aim: 1.5 times LogisticRegression on one core.",
+        limit="memory: indices and values of rows, and a random weight each, a pass",
     ),
     Contest(
         name="to a gap, indicators",
@@ -243,6 +244,7 @@ CONTESTS = [
         agree=same_gap,
         repeats=3,
         target="Features of very different frequency: what the Jacobi preconditioner is for.",
+        limit="memory: indices of rows, and a random weight each, a pass",
     ),
     Contest(
         name="online pass",
@@ -256,6 +258,8 @@ CONTESTS = [
         unit="nonzero",
         target="Aim: 12.5 ns a nonzero (80 million a second) or less. SGDClassifier's steps are "
         "not adaptive.",
+        limit="memory: indices and values of rows, and a random weight each",
+        traffic=20_000_000 * 12,
     ),
     Contest(
         name="to a held-out loss",
@@ -271,5 +275,6 @@ CONTESTS = [
         agree=same_loss,
         repeats=3,
         target="Aim: 3 times Vowpal Wabbit on text.",
+        limit="memory: indices of rows, and a random weight each, a pass",
     ),
 ]

@@ -139,6 +139,7 @@ CONTESTS = [
         agree=finite,
         repeats=1,
         target="Aim: 2 s.",
+        limit="memory bandwidth: rows of 10,000 numbers",
     ),
     Contest(
         name="itml",
@@ -149,6 +150,7 @@ CONTESTS = [
         agree=bounds_ratio,
         repeats=2,
         target="at least 10 times",
+        limit="BLAS: products of the pairs with ten directions, a step",
     ),
     Contest(
         name="pymanopt",
@@ -157,5 +159,6 @@ CONTESTS = [
         solvers={"octavo": ours, "pymanopt, conjugate gradients": pymanopt_solver},
         agree=same_cost,
         repeats=3,
+        limit="BLAS: products with five directions, a step",
     ),
 ]

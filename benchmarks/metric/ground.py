@@ -93,6 +93,7 @@ CONTESTS = [
         solvers={"octavo": ours, "POT": pot},
         agree=same_costs,
         repeats=2,
+        limit="pivots of the network simplex",
     ),
     Contest(
         name="restart",
@@ -101,6 +102,7 @@ CONTESTS = [
         solvers={"octavo": restarted, "POT": pot_again},
         agree=same_costs,
         repeats=2,
+        limit="pivots of the network simplex",
     ),
     Contest(
         name="fit",
@@ -110,5 +112,6 @@ CONTESTS = [
         agree=fell,
         repeats=1,
         target="under two minutes",
+        limit="pivots of the network simplex, from the last basis",
     ),
 ]

@@ -100,6 +100,7 @@ CONTESTS = [
         agree=near_sizes,
         repeats=1,
         target="at least 50 times",
+        limit="searches of a graph: one an arc",
     ),
     Contest(
         name="lsml",
@@ -108,5 +109,6 @@ CONTESTS = [
         solvers={"octavo": poe, "metric-learn LSML": lsml},
         agree=held_out,
         repeats=2,
+        limit="eigendecompositions of 10 x 10, a step",
     ),
 ]

@@ -121,6 +121,7 @@ CONTESTS = [
         unit="round",
         target="Aim: 0.3 µs a round, and 50 times the numpy loop. poold bounds the gap otherwise "
         "and keeps a history; it is timed for scale.",
+        limit="exponentials: one an expert and round, in order",
     ),
     Contest(
         name="stream",
@@ -130,6 +131,7 @@ CONTESTS = [
         agree=same_weights,
         work={"octavo Hedge.update": FEW, "river EWARegressor": FEW},
         unit="round",
+        no_limit="one call of Python a round",
     ),
     Contest(
         name="many experts",
@@ -142,5 +144,7 @@ CONTESTS = [
         agree=same_many,
         work={"octavo AdaHedge.run": 5, "numpy loop": 5},
         unit="round",
+        limit="memory bandwidth and exponentials: losses and weights of a round",
+        traffic=5 * 1_000_000 * 8 * 3,
     ),
 ]

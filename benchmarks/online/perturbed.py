@@ -92,6 +92,7 @@ CONTESTS = [
         },
         unit="round",
         target="Aim: 1 µs a round.",
+        limit="normal probabilities: a few an expert and round",
     ),
     Contest(
         name="probabilities",
@@ -103,11 +104,14 @@ CONTESTS = [
             "100,000 draws": by_simulation,
         },
         agree=same_probabilities,
+        limit="normal probabilities: nodes of the quadrature",
     ),
     Contest(
         name="fractional Brownian motion",
         problem="A path of 2^18 steps, H = 0.7, by circulant embedding",
         setup=lambda: 2**18,
         solvers={"octavo fbm": lambda n: fbm(n, 0.7, 0), "package fbm": fbm_by_package},
+        limit="an FFT of 2^19 numbers",
+        flops=5 * 2**19 * 19,
     ),
 ]

@@ -126,6 +126,7 @@ ALL_CONTESTS = [
         agree=same_scores,
         repeats=3,
         target="Aim: 10 times choix.",
+        limit="memory: a pass over the comparisons a step",
     ),
     Contest(
         name="Plackett-Luce",
@@ -138,6 +139,7 @@ ALL_CONTESTS = [
         agree=same_scores,
         repeats=3,
         target="Aim: 10 times choix.",
+        limit="exponentials: one an entry of a list and step",
     ),
     Contest(
         name="a million ratings",
@@ -151,6 +153,7 @@ ALL_CONTESTS = [
         },
         repeats=3,
         target="Aim: a second. A mean rating is what a user would take instead.",
+        limit="exponentials: one a rating and step",
     ),
     Contest(
         name="learned fusion",
@@ -160,6 +163,7 @@ ALL_CONTESTS = [
         agree=accuracies,
         repeats=3,
         target="Aim: an NDCG@5 not below LightGBM's.",
+        limit="exponentials: one a pair of documents and step",
     ),
     Contest(
         name="reciprocal ranks",
@@ -171,6 +175,7 @@ ALL_CONTESTS = [
         },
         repeats=3,
         target="Aim: within twice ranx.",
+        limit="sorting the fused scores",
     ),
 ]
 # LightGBM and ranx are heavy; without them the others still run.

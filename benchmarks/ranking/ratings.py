@@ -90,6 +90,8 @@ CONTESTS = [
         work={"octavo fit()": 2_000_000, "openskill": 2_000},
         unit="game",
         target="Aim: at most 100 ns a game, and 200 times openskill.",
+        limit="arithmetic and latency: three roots, two divisions and an exponential a game, "
+        "two players at random places",
     ),
     Contest(
         name="free-for-all replay",
@@ -102,6 +104,7 @@ CONTESTS = [
         work={"octavo fit()": 100_000, "openskill": 1_000},
         unit="game",
         target="Aim: at most 2 µs a game, and 25 times openskill.",
+        limit="arithmetic: 28 pairs of an exponential, a root and two divisions a game",
     ),
     Contest(
         name="live updates",
@@ -116,5 +119,6 @@ CONTESTS = [
         work={"octavo update()": 2_000, "openskill": 2_000, "trueskill": 200},
         unit="game",
         target="TrueSkill is another model; it is timed on the first 200 games.",
+        no_limit="one call of Python a game: lists, a dictionary, one compiled call",
     ),
 ]

@@ -51,6 +51,8 @@ CONTESTS = [
         agree=equal,
         repeats=3,
         target="Aim: no slower.",
+        limit="memory bandwidth: the features are written",
+        traffic=100_000 * 101 * 8,
     ),
     Contest(
         name="triangles",
@@ -65,6 +67,8 @@ CONTESTS = [
         agree=equal,
         repeats=3,
         target="Aim: no slower.",
+        limit="memory bandwidth: the features are written",
+        traffic=100_000 * 20 * 8,
     ),
     Contest(
         name="squares",
@@ -77,6 +81,8 @@ CONTESTS = [
         agree=equal,
         repeats=3,
         target="Aim: no slower.",
+        limit="memory bandwidth: the features are written",
+        traffic=100_000 * 56 * 8,
     ),
     Contest(
         name="tiles",
@@ -88,5 +94,7 @@ CONTESTS = [
         },
         repeats=3,
         target="Another map: the nearest that scikit-learn has.",
+        limit="memory bandwidth: the features are written",
+        traffic=100_000 * 8 * 12,
     ),
 ]

@@ -152,5 +152,6 @@ CONTESTS = [
         agree=searches_agree,
         repeats=1,
         target="Aim: no slower than botorch.",
+        limit="LAPACK: factors of at most 25 x 25, an evaluation",
     ),
 ]

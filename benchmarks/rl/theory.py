@@ -60,6 +60,8 @@ CONTESTS = [
         agree=matrices_agree,
         repeats=3,
         target="What the closed form saves, where the model is known.",
+        limit="LAPACK: one solution of 100 x 100",
+        flops=2 / 3 * 100**3,
     ),
     Contest(
         name="fixed point",
@@ -71,6 +73,8 @@ CONTESTS = [
         },
         agree=fixed_points_agree,
         target="Both are exact; iteration is what LSPE does in the limit.",
+        limit="LAPACK: one solution of 100 x 100",
+        flops=2 / 3 * 100**3,
     ),
     Contest(
         name="residual",
@@ -81,5 +85,7 @@ CONTESTS = [
             "octavo, LSTD": lambda data: lstd_limit(*data, LAM),
         },
         target="Both octavo's: what the corrected Theorem 3 costs.",
+        limit="LAPACK: one solution of 100 x 100",
+        flops=2 / 3 * 100**3,
     ),
 ]

@@ -60,5 +60,6 @@ CONTESTS = [
             "quicksort": lambda x: quicksort_rank(N, oracle_of(x[0]), random_state=0),
         },
         agree=errors,
+        limit="coordinate steps of the ranking's program",
     ),
 ]

@@ -45,6 +45,7 @@ def overhead(d):
         work=dict.fromkeys(("octavo XNES", "octavo SNES", "cma"), GENERATIONS),
         unit="generation",
         target="Aim: no more time a generation than cma.",
+        no_limit="small matrices: calls of Python",
     )
 
 
@@ -87,6 +88,7 @@ CONTESTS = [
             ],
         },
         target="Aim: within 2.5 times the draws.",
+        limit="drawing normal numbers; their drawing alone is the peer",
     ),
     Contest(
         name="ellipsoid to 1e-8",
@@ -98,5 +100,6 @@ CONTESTS = [
             "cma": cma_to_target,
         },
         agree=same_target,
+        no_limit="small matrices: calls of Python",
     ),
 ]

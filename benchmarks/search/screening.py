@@ -88,6 +88,7 @@ CONTESTS = [
         setup=lambda: 4,
         solvers={"octavo": fractional_factorial, "pyDOE3": by_pydoe},
         agree=same_design,
+        no_limit="eight runs: calls of Python",
     ),
     Contest(
         name="stepwise regression",
@@ -98,6 +99,7 @@ CONTESTS = [
             "statsmodels": forward_by_statsmodels,
         },
         agree=same_columns,
+        limit="rank-one changes: a variable each",
     ),
     Contest(
         name="runs to a target",
@@ -108,5 +110,6 @@ CONTESTS = [
             "optuna TPE": by_optuna,
         },
         agree=experiments,
+        no_limit="few evaluations: calls of Python",
     ),
 ]

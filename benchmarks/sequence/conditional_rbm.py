@@ -89,6 +89,8 @@ CONTESTS = [
         work={"octavo": EPOCHS},
         unit="epoch",
         target="Aim: 0.05 s an epoch on two cores.",
+        limit="BLAS: products of frames, history and hidden units",
+        flops=2 * 2_813 * (62 * 200 * 5 + 186 * 62 * 2 + 186 * 200 * 2),
     ),
     Contest(
         name="static",
@@ -99,6 +101,8 @@ CONTESTS = [
         work={"octavo": EPOCHS, "scikit-learn": EPOCHS},
         unit="epoch",
         target="Aim: at most scikit-learn's time.",
+        limit="BLAS: products of rows and hidden units",
+        flops=2 * 2_813 * 62 * 200 * 5,
     ),
     Contest(
         name="var",
@@ -107,6 +111,8 @@ CONTESTS = [
         solvers={"octavo": octavo_var, "statsmodels": statsmodels_var},
         agree=same_coefficients,
         target="Aim: at most statsmodels' time.",
+        limit="BLAS: normal equations of 187 columns",
+        flops=2 * 2_813 * 187**2,
     ),
     Contest(
         name="generation",
@@ -116,6 +122,7 @@ CONTESTS = [
         work={"octavo": 1_000},
         unit="frame",
         target="Aim: at least 1,000 frames a second.",
+        limit="exponentials and random numbers: 30 Gibbs steps a frame, in order",
     ),
 ]
 
@@ -154,6 +161,7 @@ if not cannot_run():
             unit="epoch",
             repeats=3,
             target="Aim: under 1 s, and at least 10 times the cores.",
+            limit="the card's products of matrices",
         )
     )
 

@@ -89,6 +89,8 @@ CONTESTS = [
         work={"octavo": 200_000, "hmmlearn": 200_000},
         unit="position",
         target="Aim: at most 1.2 times hmmlearn's time.",
+        limit="arithmetic: 36 sums and comparisons a position, in order",
+        flops=2 * 36 * 200_000,
     ),
     Contest(
         name="viterbi, one sequence",
@@ -99,6 +101,8 @@ CONTESTS = [
         work={"octavo": 200_000, "hmmlearn": 200_000},
         unit="position",
         target="Aim: at most 1.2 times hmmlearn's time.",
+        limit="latency: 36 sums and comparisons a position, in order",
+        flops=2 * 36 * 200_000,
     ),
     Contest(
         name="posterior",
@@ -113,6 +117,8 @@ CONTESTS = [
         work=dict.fromkeys(["octavo", "hmmlearn, scaling", "hmmlearn, log (its default)"], 200_000),
         unit="position",
         target="Aim: at most 1.2 times hmmlearn's time.",
+        limit="arithmetic: 72 products and sums a position, in order",
+        flops=4 * 36 * 200_000,
     ),
     Contest(
         name="alpha grid",
@@ -124,5 +130,7 @@ CONTESTS = [
         unit="position and alpha",
         repeats=3,
         target="Aim: five times faster than 20 calls. No other package has these decoders.",
+        limit="arithmetic: 36 sums and comparisons a position and alpha",
+        flops=2 * 36 * 200_000 * 20,
     ),
 ]

@@ -84,6 +84,7 @@ CONTESTS = [
         solvers={"octavo": ours, "torch-struct": by_torch},
         agree=same_sums,
         repeats=3,
+        limit="products: n^3 spans of a sentence",
     ),
     Contest(
         name="sparse posteriors",
@@ -92,5 +93,6 @@ CONTESTS = [
         solvers={"octavo": by_dual, "cvxpy (Clarabel)": by_cone_program},
         agree=same_value,
         repeats=3,
+        limit="sorting a group of 20 coins, a step",
     ),
 ]

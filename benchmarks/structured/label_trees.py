@@ -85,6 +85,7 @@ CONTESTS = [
         solvers={"octavo": ours, "cvxpy (Clarabel)": by_cone_program},
         agree=same_optimum,
         repeats=3,
+        limit="K best labellings of five trees, a step",
     ),
     Contest(
         name="K best",
@@ -93,5 +94,6 @@ CONTESTS = [
         solvers={"octavo": lambda p: k_best_tree(*p, 64), "all labellings": by_enumeration},
         agree=same_lists,
         repeats=3,
+        no_limit="16 labels: calls of compiled code",
     ),
 ]

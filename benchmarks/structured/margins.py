@@ -117,6 +117,7 @@ CONTESTS = [
         solvers={"octavo": perceptron, "scikit-learn (liblinear)": liblinear},
         agree=no_dearer,
         repeats=3,
+        limit="memory latency: a row's weights of five classes",
     ),
     Contest(
         name="certified optimum",
@@ -125,6 +126,7 @@ CONTESTS = [
         solvers={"octavo": dual_steps, "cvxpy (Clarabel)": cone_program},
         agree=same_optimum,
         repeats=3,
+        limit="coordinate steps: a dot product of a row each",
     ),
     Contest(
         name="phrase pairs",
@@ -133,5 +135,6 @@ CONTESTS = [
         solvers={"octavo": lambda p: extract_phrase_pairs(*p), "nltk": by_nltk},
         agree=same_pairs,
         repeats=3,
+        limit="memory bandwidth: pairs of spans are written",
     ),
 ]

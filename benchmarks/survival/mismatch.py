@@ -103,6 +103,7 @@ CONTESTS = [
         unit="pair",
         repeats=3,
         target="Aim: at most 1.5 times the time of dtaidistance.",
+        limit="arithmetic: cells of the band, each after its neighbours",
     ),
     Contest(
         name="day",
@@ -115,5 +116,6 @@ CONTESTS = [
         repeats=1,
         warm=False,
         target="Aim: a day of heart beats within a minute on two cores.",
+        limit="arithmetic: cells of the band, each after its neighbours",
     ),
 ]

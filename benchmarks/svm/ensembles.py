@@ -93,6 +93,7 @@ CONTESTS = [
         repeats=1,
         warm=False,
         target="Aim: at least 15 times faster than SVC.",
+        limit="kernel rows: exponentials of 2,000 rows a step",
     ),
     Contest(
         name="prediction",
@@ -106,5 +107,6 @@ CONTESTS = [
         agree=same_values,
         repeats=3,
         target="Aim: at least 2 times faster than the loop.",
+        limit="exponentials: one a support vector and query",
     ),
 ]

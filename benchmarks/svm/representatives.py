@@ -105,6 +105,7 @@ CONTESTS = [
         repeats=3,
         warm=False,
         target="Aim: a fifth of SVC's time.",
+        limit="distances of rows to few candidates, then kernel rows of the representatives",
     ),
     Contest(
         name="prediction",
@@ -117,6 +118,7 @@ CONTESTS = [
         agree=same_classes,
         repeats=3,
         target="Aim: faster by the ratio of support vectors.",
+        limit="exponentials: one a support vector and row",
     ),
     Contest(
         name="selection",
@@ -130,5 +132,6 @@ CONTESTS = [
         agree=selected,
         repeats=3,
         target="Aim: at most 1 s for 10,000 rows.",
+        limit="distances of rows to few candidates",
     ),
 ]

@@ -48,5 +48,6 @@ CONTESTS = [
         agree=interval_scores,
         repeats=3,
         target="Another model; compare time and interval scores.",
+        limit="BLAS: products of rows and splines, an iteration",
     ),
 ]

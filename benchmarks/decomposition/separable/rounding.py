@@ -70,6 +70,7 @@ CONTESTS = [
         },
         agree=recovery,
         target="Aim: the ellipsoid, its SVD included, at most trebles the time of SPA.",
+        limit="BLAS: the factor of 5,000 x 250, then the ellipsoid in ten dimensions",
     ),
     Contest(
         name="successive projection",
@@ -81,6 +82,8 @@ CONTESTS = [
         },
         agree=same_pivots,
         target="QR computes all 250 pivots; LAPACK cannot stop early.",
+        limit="memory bandwidth: the points are read once a pivot",
+        traffic=5000 * 250 * 8 * 10,
     ),
     Contest(
         name="weights",
@@ -88,5 +91,6 @@ CONTESTS = [
         setup=mixed,
         solvers={"octavo": lambda problem: nonnegative_weights(*problem), "scipy nnls": scipy_rows},
         agree=same_weights,
+        limit="BLAS: products with ten components; active sets of ten",
     ),
 ]

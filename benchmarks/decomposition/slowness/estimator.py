@@ -52,6 +52,9 @@ CONTESTS = [
         solvers={"octavo": ours, **peers("linear", {"sklearn-sfa": sksfa})},
         agree=same_deltas,
         repeats=3,
+        limit="BLAS: two covariances of 20 features",
+        traffic=500_000 * 20 * 8,
+        flops=2 * 2 * 500_000 * 20**2,
     ),
     Contest(
         name="quadratic",
@@ -60,5 +63,7 @@ CONTESTS = [
         solvers={"octavo": partial(ours, expansion="poly2"), **peers("poly2", {})},
         agree=same_deltas,
         repeats=3,
+        limit="BLAS: two covariances of 65 functions",
+        flops=2 * 2 * 100_000 * 65**2,
     ),
 ]

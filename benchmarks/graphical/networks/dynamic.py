@@ -72,5 +72,6 @@ CONTESTS = [
         agree=not_worse,
         repeats=3,
         target="octavo also learns the first slice and all probabilities.",
+        limit="counts of families: a pass over the rows for each set of parents",
     ),
 ]

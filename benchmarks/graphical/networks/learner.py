@@ -78,6 +78,7 @@ CONTESTS = [
         agree=scores,
         repeats=3,
         target="Aim: no more time for the proven optimum than pgmpy takes for a local one.",
+        limit="counts of families: a pass over the rows for each set of parents",
     ),
     Contest(
         name="alarm, hill climbing",
@@ -87,6 +88,7 @@ CONTESTS = [
         agree=scores,
         repeats=3,
         target="Aim: 20 times pgmpy.",
+        limit="counts of families: a pass over the rows for each set of parents",
     ),
     Contest(
         name="exact searches",
@@ -98,5 +100,6 @@ CONTESTS = [
         },
         agree=same_optimum,
         repeats=3,
+        limit="subsets: 2^16 states of the dynamic program",
     ),
 ]

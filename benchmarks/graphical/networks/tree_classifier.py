@@ -56,6 +56,7 @@ CONTESTS = [
         agree=same_tree,
         repeats=3,
         target="pgmpy finds the tree alone, octavo the probabilities as well.",
+        limit="counts of pairs of features: a pass over the rows each",
     ),
     Contest(
         name="naive Bayes",
@@ -67,5 +68,6 @@ CONTESTS = [
         },
         repeats=3,
         target="Another model: what a user would otherwise pick.",
+        limit="counts of pairs of features: a pass over the rows each",
     ),
 ]

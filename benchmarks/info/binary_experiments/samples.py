@@ -50,5 +50,6 @@ CONTESTS = [
         },
         agree=errors,
         repeats=3,
+        limit="the fitted posterior: scikit-learn's logistic regression",
     ),
 ]

@@ -42,6 +42,7 @@ CONTESTS = [
             "numpy, whole arrays": dense_phi,
         },
         agree=same,
+        limit="sorting two columns, and all pairs of rows",
     ),
     Contest(
         name="sigma",
@@ -52,5 +53,7 @@ CONTESTS = [
             "numpy, matrix product": dense_sigma,
         },
         agree=same,
+        limit="memory bandwidth: counts on the n x n grid",
+        traffic=2 * 2000**2 * 8,
     ),
 ]

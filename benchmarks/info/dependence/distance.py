@@ -50,6 +50,7 @@ CONTESTS = [
         },
         agree=same,
         target="no slower than dcor",
+        limit="sorting, and a merge tree of 100,000",
     ),
     Contest(
         name="vectors",
@@ -62,5 +63,6 @@ CONTESTS = [
         agree=same,
         repeats=3,
         target="faster than dcor, and without its n × n matrices",
+        limit="roots: two a pair of rows",
     ),
 ]

@@ -57,6 +57,7 @@ CONTESTS = [
         },
         agree=same,
         target="faster than whole matrices, in a hundredth of the memory",
+        limit="exponentials: two a pair of rows",
     ),
     Contest(
         name="low rank",
@@ -68,6 +69,7 @@ CONTESTS = [
             "scikit-learn rbf_kernel": dense_hsic,
         },
         agree=close,
+        limit="exponentials: one a row and column of the factor",
     ),
     Contest(
         name="kgv",
@@ -79,5 +81,6 @@ CONTESTS = [
         },
         agree=close,
         repeats=3,
+        limit="LAPACK: decompositions of the factors' small matrices",
     ),
 ]

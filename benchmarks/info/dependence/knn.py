@@ -54,5 +54,6 @@ CONTESTS = [
         solvers={"octavo": ours, "scikit-learn": scikit_learn, "infomeasure": theirs},
         agree=same,
         repeats=3,
+        limit="tree queries",
     )
 ]

@@ -41,6 +41,7 @@ CONTESTS = [
         },
         agree=same,
         target="faster than whole matrices, in a hundredth of the memory",
+        limit="exponentials: one a pair of rows",
     ),
     Contest(
         name="energy",
@@ -49,6 +50,7 @@ CONTESTS = [
         solvers={"octavo": lambda data: EnergyDistance().estimate(*data), "dcor": dcor_energy},
         agree=same,
         repeats=3,
+        limit="roots: one a pair of rows",
     ),
     Contest(
         name="energy of columns",
@@ -59,5 +61,6 @@ CONTESTS = [
             "scipy": lambda data: energy_distance(data[0][:, 0], data[1][:, 0]) ** 2,
         },
         agree=same,
+        limit="sorting 200,000 numbers",
     ),
 ]

@@ -89,6 +89,7 @@ CONTESTS = [
         },
         agree=errors,
         repeats=3,
+        limit="tree queries",
     ),
     Contest(
         name="shared",
@@ -96,5 +97,6 @@ CONTESTS = [
         setup=samples,
         solvers={"octavo, neighbours shared": shared, "octavo, searched four times": apart},
         agree=equal,
+        limit="tree queries",
     ),
 ]

@@ -109,6 +109,8 @@ CONTESTS = [
         unit="nonzero",
         repeats=9,
         target="Aim: as many nonzeros a second as scikit-learn.",
+        limit="memory: indices and values of rows, and a random weight each",
+        traffic=5_000_000 * 12,
     ),
     Contest(
         name="dense rows",
@@ -119,6 +121,8 @@ CONTESTS = [
         work=dict.fromkeys(NAMES, ROWS * 50),
         unit="number",
         repeats=9,
+        limit="memory bandwidth: the rows, and the weights in cache",
+        traffic=100_000 * 50 * 8,
     ),
     Contest(
         name="a long stream",
@@ -131,5 +135,7 @@ CONTESTS = [
         repeats=1,
         warm=False,
         target="Aim: ten million rows in constant memory.",
+        limit="memory bandwidth: the rows",
+        traffic=10_000_000 * 10 * 8,
     ),
 ]

@@ -55,5 +55,6 @@ CONTESTS = [
         },
         agree=similar_errors,
         repeats=3,
+        limit="exponentials: one a support vector and row",
     )
 ]

@@ -67,6 +67,7 @@ CONTESTS = [
         repeats=3,
         target="0.1 s, and 20 times MultiTaskLassoCV, which keeps a feature for all tasks or none.",
         warm=False,
+        limit="BLAS: correlations of all columns with the residuals, a step",
     ),
     Contest(
         name="wide",
@@ -77,5 +78,7 @@ CONTESTS = [
         repeats=3,
         target="Seconds, within 2 GB.",
         warm=False,
+        limit="BLAS: correlations of all columns with the residuals, a step",
+        traffic=100 * 100_000 * 8,
     ),
 ]

@@ -56,6 +56,7 @@ CONTESTS = [
         },
         agree=same_optima,
         target="One run instead of one per λ.",
+        limit="LP pivots: a rank-one change of the basis each",
     ),
     Contest(
         name="one program",
@@ -64,5 +65,6 @@ CONTESTS = [
         solvers={"octavo": lambda data: solve_lp(*data[:3]), "HiGHS": single},
         agree=same_optimum,
         target="For a single program HiGHS is the tool; this is to show by how much.",
+        limit="LP pivots: a rank-one change of the basis each",
     ),
 ]

@@ -59,5 +59,6 @@ CONTESTS = [
         },
         agree=equally_good,
         target="Aim: privacy costs no time.",
+        limit="BLAS: two products with 20,000 x 100 features a step",
     ),
 ]

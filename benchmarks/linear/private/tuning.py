@@ -48,5 +48,6 @@ CONTESTS = [
         agree=accuracies,
         target="Other tasks for the same purpose: every private candidate sees a quarter of the "
         "records once, every other one two thirds of them three times and all at the end.",
+        limit="memory bandwidth: two products with the rows a step",
     ),
 ]

@@ -106,6 +106,8 @@ CONTESTS = [
         },
         unit="nonzero",
         target="Aim: at least 0.8 times as fast as scikit-learn, and 100 times river.",
+        limit="memory: indices and values of rows, and a random weight each",
+        traffic=100_000 * 50 * 12,
     ),
     Contest(
         name="the others",
@@ -118,5 +120,7 @@ CONTESTS = [
         },
         unit="nonzero",
         target="Different rules learn from different rows: a rule that updates more costs more.",
+        limit="memory: indices and values of rows, and a random weight each",
+        traffic=100_000 * 50 * 12,
     ),
 ]

@@ -55,5 +55,7 @@ CONTESTS = [
         },
         unit="round",
         target="Aim: 100 times river.",
+        limit="latency: a row's step needs the last one's weights",
+        traffic=100_000 * 20 * 8,
     ),
 ]

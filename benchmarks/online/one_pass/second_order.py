@@ -97,6 +97,7 @@ CONTESTS = [
         },
         unit="round",
         target="Aim: at most 1 µs a round. No maintained package has these rules.",
+        limit="memory bandwidth within the cache: a 22 x 22 matrix is read and changed a row",
     ),
     Contest(
         name="diagonal covariance",
@@ -113,5 +114,7 @@ CONTESTS = [
         ),
         unit="nonzero",
         target="A second-order learner reads and writes a variance beside every weight.",
+        limit="memory: indices and values of rows, and a random weight and variance each",
+        traffic=100_000 * 50 * 12,
     ),
 ]

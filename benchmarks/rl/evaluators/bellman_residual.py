@@ -69,6 +69,8 @@ CONTESTS = [
         },
         agree=same,
         repeats=3,
+        limit="BLAS: products of 10,000 transitions by 100 features",
+        flops=2 * 10_000 * 100**2,
     ),
     Contest(
         name="without traces",
@@ -81,5 +83,7 @@ CONTESTS = [
         agree=same,
         repeats=3,
         target="Without traces it is a weighted ridge regression.",
+        limit="BLAS: the normal equations",
+        flops=2 * 100_000 * 100**2,
     ),
 ]

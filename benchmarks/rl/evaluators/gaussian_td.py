@@ -60,6 +60,8 @@ CONTESTS = [
         },
         agree=same,
         repeats=3,
+        limit="BLAS: the normal equations",
+        flops=2 * n * p**2,
     )
     for n, p in ((20_000, 200), (50_000, 20))
 ]

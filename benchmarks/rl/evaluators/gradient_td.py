@@ -69,6 +69,8 @@ CONTESTS = [
         solvers={"octavo": octavo, "numpy": numpy_dense},
         agree=same,
         repeats=3,
+        limit="memory bandwidth: three passes over a row's features",
+        traffic=20_000 * 200 * 8 * 2,
     ),
     Contest(
         name="sparse rows",
@@ -77,5 +79,6 @@ CONTESTS = [
         solvers={"octavo": octavo, "numpy": numpy_sparse},
         agree=same,
         repeats=3,
+        limit="memory latency: 32 random weights a transition, read and written",
     ),
 ]

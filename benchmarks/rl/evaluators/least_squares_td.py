@@ -67,6 +67,8 @@ CONTESTS = [
         agree=same,
         repeats=3,
         target="Aim: at least ten times the numpy recursion.",
+        limit="BLAS: the normal equations",
+        flops=2 * n * p**2,
     )
     for n, p in ((20_000, 200), (50_000, 20))
 ] + [
@@ -81,5 +83,7 @@ CONTESTS = [
         agree=same,
         repeats=3,
         target="With λ = 1 both solve one problem; only LSTD can also take λ < 1.",
+        limit="BLAS: the normal equations",
+        flops=2 * 200_000 * 50**2,
     )
 ]

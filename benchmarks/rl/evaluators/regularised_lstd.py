@@ -77,6 +77,7 @@ CONTESTS = [
         agree=coefficients_agree,
         repeats=3,
         target="Aim: 10 times the iteration, which ends within 1e-6 of its fixed point.",
+        limit="rank-one changes: a breakpoint each",
     ),
     Contest(
         name="path",
@@ -88,6 +89,7 @@ CONTESTS = [
         },
         repeats=3,
         target="Both octavo's: the whole path beside one point of it.",
+        limit="rank-one changes: a breakpoint each",
     ),
     Contest(
         name="D-LSTD",
@@ -100,5 +102,6 @@ CONTESTS = [
         agree=lengths_agree,
         repeats=3,
         target="Aim: no slower than the same solver behind a modelling language.",
+        limit="LP pivots, in HiGHS",
     ),
 ]

@@ -70,6 +70,7 @@ CONTESTS = [
         agree=ends_agree,
         repeats=3,
         target="Aim: 100 times an integrator that is called step by step.",
+        limit="sines: four stages a step, in order",
     ),
     Contest(
         name="optimal gains",
@@ -81,5 +82,6 @@ CONTESTS = [
         },
         agree=gains_agree,
         target="octavo polishes scipy's solution; it also takes costless actions.",
+        no_limit="matrices of four variables: calls of Python",
     ),
 ]

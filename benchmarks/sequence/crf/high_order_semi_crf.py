@@ -63,5 +63,6 @@ CONTESTS = [
         agree=better,
         repeats=3,
         target="Other models: crfsuite tags words by BIO at first order. The F1 is what is bought.",
+        limit="exponentials: patterns by lengths of segments a word and evaluation",
     ),
 ]

@@ -140,6 +140,7 @@ CONTESTS = [
         unit="iteration",
         repeats=3,
         target="Aim: fifty iterations in less than 5 s.",
+        limit="exponentials: states by states a pair of models and position",
     ),
     Contest(
         name="sequences",
@@ -163,6 +164,7 @@ CONTESTS = [
         agree=found_the_kinds,
         repeats=3,
         target="Aim: ten times EM on the raw sequences, both with ten starts.",
+        limit="exponentials: states by states a pair of models and position",
     ),
     Contest(
         name="divergence",
@@ -173,5 +175,6 @@ CONTESTS = [
             "hmmlearn on 1000 sampled sequences": by_sampling,
         },
         agree=near,
+        limit="exponentials: states by states a pair of models and position",
     ),
 ]

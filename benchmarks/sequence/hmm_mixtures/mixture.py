@@ -125,6 +125,7 @@ CONTESTS = [
         setup=one_model,
         solvers={"octavo": octavo_baum_welch, "hmmlearn": hmmlearn_baum_welch},
         agree=same_means,
+        limit="exponentials: densities of states by positions, an iteration",
     ),
     Contest(
         name="one HMM a sequence",
@@ -133,6 +134,7 @@ CONTESTS = [
         solvers={"octavo fit_hmms": octavo_each, "hmmlearn": hmmlearn_each},
         agree=likelihoods,
         repeats=3,
+        limit="exponentials: densities of states by positions, an iteration",
     ),
     Contest(
         name="shards",
@@ -141,5 +143,6 @@ CONTESTS = [
         solvers={"octavo HierarchicalHMMMixture": by_shards, "octavo HMMMixture": direct},
         agree=both_likelihoods,
         repeats=3,
+        limit="exponentials: densities of states by positions, an iteration",
     ),
 ]

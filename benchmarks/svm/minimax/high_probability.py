@@ -62,6 +62,8 @@ CONTESTS = [
         },
         repeats=3,
         target="Aim: at most 5 times discriminant analysis, and half a second.",
+        limit="BLAS: two covariances",
+        flops=2 * 100_000 * 100**2,
     ),
     Contest(
         name="solvers",
@@ -75,6 +77,7 @@ CONTESTS = [
             "cvxpy in a bisection": lambda data: HighProbabilityMPM(solver="socp").fit(*data),
         },
         agree=same_kappa,
+        limit="LAPACK: factors of 40 x 40, a step",
     ),
     Contest(
         name="cross-validation",
@@ -86,5 +89,6 @@ CONTESTS = [
             "GridSearchCV(LinearDiscriminantAnalysis)": shrunk_grid,
         },
         target="Discriminant analysis is another model, tuned by its shrinkage.",
+        limit="LAPACK: factors of 40 x 40, a fold and strength",
     ),
 ]

@@ -56,6 +56,8 @@ CONTESTS = [
             "LinearDiscriminantAnalysis (lsqr)": lambda data: discriminant(data, "lsqr"),
         },
         target="Aim: at most 5 times the faster discriminant analysis.",
+        limit="BLAS: two covariances",
+        flops=2 * 100_000 * 100**2,
     ),
     Contest(
         name="one program",
@@ -70,5 +72,7 @@ CONTESTS = [
         },
         agree=same_kappa,
         target="Iterated least squares need few steps here; separable classes take hundreds.",
+        limit="LAPACK: an eigendecomposition of 100 x 100",
+        flops=9 * 100**3,
     ),
 ]

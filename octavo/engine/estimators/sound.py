@@ -37,6 +37,7 @@ MODELS = (
     "random_weights_",
     "scale_",
 )
+_MODELS = frozenset(MODELS)
 # Of scikit-learn, about the estimator and not its data.
 _ABOUT = ("get_params", "set_params", "get_metadata_routing", "get_feature_names_out", "set_output")
 
@@ -93,8 +94,8 @@ def _judge(owner: str, answer: Any, given: tuple[Any, ...]) -> None:
 def _judge_fitted(estimator: Any, method: str) -> None:
     """Refuse a fit whose model is not finite."""
     fitted = vars(estimator)
-    for name in MODELS:
-        numbers = _numbers(fitted.get(name))
+    for name in _MODELS.intersection(fitted):
+        numbers = _numbers(fitted[name])
         if name == "objective_" and np.isscalar(numbers) and numbers == -math.inf:
             continue  # what is minimised has no lower end here: a constant that is fitted exactly
         if numbers is not None and not np.all(np.isfinite(numbers)):

@@ -73,10 +73,8 @@ def in_window(x: float, t: float) -> tuple[float, float]:
 
 @njit(cache=True)
 def sigmoid(x: float) -> float:
-    if x >= 0.0:
-        return 1.0 / (1.0 + math.exp(-x))
-    e = math.exp(x)
-    return e / (1.0 + e)
+    e = math.exp(-abs(x))
+    return (1.0 if x >= 0.0 else e) / (1.0 + e)  # a choice of numbers: nothing to predict
 
 
 @njit(cache=True)

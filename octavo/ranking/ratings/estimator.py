@@ -53,6 +53,7 @@ from octavo.ranking.ratings.updates import (
     first_place,
     glicko_period,
     order_probability,
+    play_game,
     rate_game,
     replay_duels,
     replay_games,
@@ -455,10 +456,25 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         game = checked_game(teams, ranks, scores, weights)
         if time is not None:
             time = finite_float(time, "time")
-        self._check_supported([len(team) for team in game.teams], game.weights)
-        self._warn_collapse(len(game.teams))
-        log = self._pack([game])
-        self._play(log if time is None else log._replace(times=np.array([float(time)])))
+        sizes = [*map(len, game.teams)]
+        rules = self._rules()
+        needs = switches(rules)
+        if needs.duel:
+            self._check_supported(sizes, game.weights)
+        elif needs.margin is not None:
+            self._warn_collapse(len(sizes))
+        if rules.gamma == TABLE or self.record_history:
+            log = self._pack([game])
+            self._play(log if time is None else log._replace(times=np.array([time])))
+            return self
+        places = self._register([player for team in game.teams for player in team])
+        numbers = np.array([*accumulate(sizes, initial=0), *places], dtype=np.int64)
+        weights = _NO_FLOATS if game.weights is None else np.array(game.weights)
+        now = float(self.n_games_) if time is None else time
+        play_game(
+            rules, *needs, len(sizes), numbers, weights, np.array(game.ranks), now, *self._state
+        )  # fmt: skip
+        self.n_games_ += 1
         return self
 
     def _pack(self, games: Sequence[Game]) -> GameLog:
@@ -491,6 +507,8 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
                     )
                 teams, ranks, *weights = entry
                 game = checked_game(teams, ranks, None, weights[0] if weights else None)
+                # A stream may hand over one list again and again.
+                game = game._replace(teams=[[*team] for team in game.teams])
                 self._check_supported([len(team) for team in game.teams], game.weights)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"game {number}: {error}") from None
@@ -563,9 +581,11 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
             largest = 0
             for start in range(0, n_games, _CHUNK):
                 log = arrays.chunk(start, min(start + _CHUNK, n_games))
-                sizes = np.diff(log.game_ptr)
-                largest = max(largest, int(sizes.max()))
+                if game_ptr is not None:
+                    sizes = np.diff(log.game_ptr)
+                    largest = max(largest, int(sizes.max()))
                 if self.model in ("glicko", "elo"):
+                    sizes = np.diff(log.game_ptr)
                     bad = (sizes != 2) | (np.diff(log.team_ptr[log.game_ptr]) != 2)
                     if bad.any() or log.weights.size:
                         raise ValueError(

@@ -53,13 +53,24 @@ def _checked_numbers(values: Any, name: str, n: int) -> list[float]:
         raise TypeError(f"{name} must be a sequence of numbers, got {_shown(values)}") from None
     if len(numbers) != n:
         raise ValueError(f"{name} must have one entry per team: {n} expected, got {len(numbers)}")
-    for value in numbers:
-        if math.isnan(value):
-            raise ValueError(f"{name} must not contain NaN, got {values!r}")
+    if any(map(math.isnan, numbers)):
+        raise ValueError(f"{name} must not contain NaN, got {values!r}")
     return numbers
 
 
+def _plain_teams(teams: Any) -> list[list[Hashable]] | None:
+    """Return lists of whole numbers and words, none of them twice, as they are; else None."""
+    if type(teams) is not list or not all(teams) or not {*map(type, teams)} <= {list}:
+        return None
+    flat = [player for team in teams for player in team]
+    if {*map(type, flat)} <= {int, str} and len({*flat}) == len(flat):
+        return teams
+    return None
+
+
 def checked_teams(teams: Any) -> list[list[Hashable]]:
+    if (plain := _plain_teams(teams)) is not None:
+        return plain
     if isinstance(teams, (str, bytes)) or not isinstance(teams, Iterable):
         raise TypeError(f"teams must be a list of lists of player ids, got {teams!r}")
     checked: list[list[Hashable]] = []
@@ -146,6 +157,17 @@ def _first_repeat(game_ptr, team_ptr, players, seen):
     return -1
 
 
+@njit(cache=True)
+def _in_order(game_ptr, team_ptr, ranks):
+    """Whether every game has two teams, every team a player, and no rank is NaN."""
+    fine = True
+    for g in range(game_ptr.shape[0] - 1):
+        fine &= game_ptr[g + 1] - game_ptr[g] >= 2
+    for t in range(team_ptr.shape[0] - 1):
+        fine &= (team_ptr[t + 1] > team_ptr[t]) & (ranks[t] == ranks[t])
+    return fine
+
+
 def _checked_pointer(pointer: ArrayLike, name: str, each: str) -> NDArray[Any]:
     array = np.asarray(pointer)
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.size < 1:
@@ -220,13 +242,14 @@ class FlatGames:
             games = np.arange(2 * start, 2 * stop + 1, 2, dtype=np.int64)
         else:
             games = np.asarray(self.game_ptr[start : stop + 1], dtype=np.int64)
-        _refuse(np.diff(games) < 2, "game", start, "needs at least two teams")
         first, last = int(games[0]), int(games[-1])
         teams = np.asarray(self.team_ptr[first : last + 1], dtype=np.int64)
-        _refuse(np.diff(teams) < 1, "team", first, "is empty (team_ptr must increase)")
-        slots = slice(int(teams[0]), int(teams[-1]))
         ranks = np.asarray(self.ranks[first:last], dtype=np.float64)  # type: ignore[index]
-        _refuse(np.isnan(ranks), "team", first, "has the rank NaN")
+        if ranks.size != teams.size - 1 or not _in_order(games, teams, ranks):
+            _refuse(np.diff(games) < 2, "game", start, "needs at least two teams")
+            _refuse(np.diff(teams) < 1, "team", first, "is empty (team_ptr must increase)")
+            _refuse(np.isnan(ranks), "team", first, "has the rank NaN")
+        slots = slice(int(teams[0]), int(teams[-1]))
         weights = times = np.empty(0)
         if self.weights is not None:
             weights = np.asarray(self.weights[slots], dtype=np.float64)
@@ -281,3 +304,4 @@ def _refuse(bad: NDArray[np.bool_], what: str, offset: int, why: str) -> None:
 def _warmup() -> None:
     pointer = np.array([0, 2])
     _first_repeat(pointer, np.array([0, 1, 2]), pointer, np.zeros(3, dtype=np.int64))
+    _in_order(pointer, np.array([0, 1, 2]), np.zeros(2))

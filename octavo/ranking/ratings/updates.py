@@ -76,10 +76,10 @@ def switches(rules: RatingRules) -> Switches:
 
 
 @njit(cache=True, inline="always")
-def _gamma(rules, sigma_i, c, k, i, q, table):
+def _gamma(rules, sigma_i, inverse_c, k, i, q, table):
     """Return γ_q, which slows the shrinking of team i's variance (Section 3.5)."""
     if rules.gamma == SIGMA_OVER_C:
-        return sigma_i / c
+        return sigma_i * inverse_c
     if rules.gamma == INVERSE_K:
         return 1.0 / k
     if rules.gamma == CONSTANT:
@@ -88,14 +88,14 @@ def _gamma(rules, sigma_i, c, k, i, q, table):
 
 
 @njit(cache=True, forceinline=True)
-def _pair_terms(margin, mu_i, mu_q, c, outcome):
+def _pair_terms(margin, x, inverse_c, outcome):
     """Return c δ_q/σ_i² and c² η_q/(γ_q σ_i²): Eq. (49)-(50) for BT, Algorithm 3 for TM.
 
-    ``outcome`` is 1 when team i is ahead of q, 0 when it is behind, 1/2 for a tie.
+    ``x`` is (μ_i - μ_q)/c; ``outcome`` is 1 when team i is ahead of q, 0 when it is behind, 1/2
+    for a tie.
     """
-    x = (mu_i - mu_q) / c
     if margin is not None:
-        t = margin / c
+        t = margin * inverse_c
         if outcome == 0.5:
             return in_window(x, t)  # Ṽ, W̃ of Eq. (68)-(69)
         if outcome == 1.0:
@@ -110,21 +110,24 @@ def _pair_terms(margin, mu_i, mu_q, c, outcome):
 def _pair_moves(rules, margin, mean, variance, ranks, order, table, omega, delta):
     """Fill Ω and Δ by sums over pairs: all of them, or neighbours in rank order (Eq. 61)."""
     k = mean.shape[0]
+    sigma = np.empty(k)
+    for i in range(k):
+        sigma[i] = math.sqrt(variance[i])
     for a in range(k):
         i = order[a]
         for b in range(a + 1, k if rules.full else min(a + 2, k)):
             q = order[b]
-            c2 = variance[i] + variance[q] + 2.0 * rules.beta2
-            c = math.sqrt(c2)
+            inverse_c = 1.0 / math.sqrt(variance[i] + variance[q] + 2.0 * rules.beta2)
             outcome = 0.5 if ranks[i] == ranks[q] else 1.0
             # What i gains q loses, in units of the team's own variance.
-            shift, shrink = _pair_terms(margin, mean[i], mean[q], c, outcome)
-            omega[i] += variance[i] / c * shift
-            omega[q] -= variance[q] / c * shift
-            gamma_i = _gamma(rules, math.sqrt(variance[i]), c, k, i, q, table)
-            gamma_q = _gamma(rules, math.sqrt(variance[q]), c, k, q, i, table)
-            delta[i] += gamma_i * variance[i] / c2 * shrink
-            delta[q] += gamma_q * variance[q] / c2 * shrink
+            x = (mean[i] - mean[q]) * inverse_c
+            shift, shrink = _pair_terms(margin, x, inverse_c, outcome)
+            si, sq = variance[i] * inverse_c, variance[q] * inverse_c
+            omega[i] += si * shift
+            omega[q] -= sq * shift
+            shrink *= inverse_c
+            delta[i] += _gamma(rules, sigma[i], inverse_c, k, i, q, table) * si * shrink
+            delta[q] += _gamma(rules, sigma[q], inverse_c, k, q, i, table) * sq * shrink
 
 
 @njit(cache=True)
@@ -157,7 +160,7 @@ def _plackett_luce_moves(rules, mean, variance, ranks, order, table, omega, delt
             i = order[m]
             p = math.exp(mean[i] / c + inverse)
             p2 = math.exp(2.0 * mean[i] / c + inverse2)
-            gamma = _gamma(rules, math.sqrt(variance[i]), c, k, i, i, table)
+            gamma = _gamma(rules, math.sqrt(variance[i]), 1.0 / c, k, i, i, table)
             omega[i] = variance[i] / c * (1.0 / (b - a) - p)
             delta[i] = gamma * variance[i] / (c * c) * max(p - p2, 0.0)
         a = b
@@ -184,29 +187,25 @@ def _elo_move(rules, mu, other_mu, score):
 
 
 @njit(cache=True, forceinline=True)
-def _duel(rules, margin, duel, i, j, score, mu, variance, table):
-    """Play one game of one player against another, in place."""
-    vi, vj = variance[i], variance[j]
-    mi, mj = mu[i], mu[j]
+def _duel(rules, margin, duel, mi, vi, mj, vj, score, table):
+    """Return both players' means and variances after one game of one against the other."""
     if duel is not None:
         if rules.model == GLICKO:
-            mu[i], variance[i] = _glicko_move(mi, vi, mj, vj, score)
-            mu[j], variance[j] = _glicko_move(mj, vj, mi, vi, 1.0 - score)
-        else:
-            mu[i] = _elo_move(rules, mi, mj, score)
-            mu[j] = _elo_move(rules, mj, mi, 1.0 - score)
-        return
+            return (
+                *_glicko_move(mi, vi, mj, vj, score),
+                *_glicko_move(mj, vj, mi, vi, 1.0 - score),
+            )
+        return _elo_move(rules, mi, mj, score), vi, _elo_move(rules, mj, mi, 1.0 - score), vj
     # Two teams: full pairs, partial pairs and Plackett-Luce are one and the same.
-    c = math.sqrt(vi + vj + 2.0 * rules.beta2)
-    shift, shrink = _pair_terms(margin, mi, mj, c, score)
-    gi = _gamma(rules, math.sqrt(vi), c, 2, 0, 1, table)
-    gj = _gamma(rules, math.sqrt(vj), c, 2, 1, 0, table)
-    si, sj = vi / c, vj / c
-    mu[i] = mi + si * shift
-    mu[j] = mj - sj * shift
-    shrink /= c
-    variance[i] = vi * max(1.0 - gi * si * shrink, rules.kappa)
-    variance[j] = vj * max(1.0 - gj * sj * shrink, rules.kappa)
+    inverse_c = 1.0 / math.sqrt(vi + vj + 2.0 * rules.beta2)  # the one division but the link's
+    shift, shrink = _pair_terms(margin, (mi - mj) * inverse_c, inverse_c, score)
+    gi = _gamma(rules, math.sqrt(vi), inverse_c, 2, 0, 1, table)
+    gj = _gamma(rules, math.sqrt(vj), inverse_c, 2, 1, 0, table)
+    si, sj = vi * inverse_c, vj * inverse_c
+    shrink *= inverse_c
+    ki = max(1.0 - gi * si * shrink, rules.kappa)
+    kj = max(1.0 - gj * sj * shrink, rules.kappa)
+    return mi + si * shift, vi * ki, mj - sj * shift, vj * kj
 
 
 @njit(cache=True)
@@ -259,7 +258,10 @@ def rate_game(
     if k == 2 and p1 - p0 == 1 and team_ptr[last] - p1 == 1 and weights.shape[0] == 0:
         r0, r1 = ranks[first], ranks[first + 1]
         score = 0.5 if r0 == r1 else (1.0 if r0 < r1 else 0.0)
-        _duel(rules, margin, duel, players[p0], players[p1], score, mu, variance, table)
+        i, j = players[p0], players[p1]
+        mu[i], variance[i], mu[j], variance[j] = _duel(
+            rules, margin, duel, mu[i], variance[i], mu[j], variance[j], score, table
+        )
         return
     mean, team_variance = np.empty(k), np.empty(k)
     omega, delta = np.empty(k), np.empty(k)
@@ -296,16 +298,24 @@ class RatingState(NamedTuple):
 
 @njit(cache=True)
 def replay_duels(rules, margin, duel, players, ranks, mu, variance):
-    """Play a log in which every game is one player against another."""
+    """Play a log in which every game is one player against another.
+
+    A player's two numbers lie side by side meanwhile, so that each is one line of the cache.
+    """
+    beliefs = np.empty((mu.shape[0], 2))
+    for i in range(mu.shape[0]):
+        beliefs[i, 0], beliefs[i, 1] = mu[i], variance[i]
     no_table = np.empty((0, 0))
     for g in range(players.shape[0] // 2):
         i, j = players[2 * g], players[2 * g + 1]
-        if rules.tau2 > 0.0:
-            variance[i] += rules.tau2
-            variance[j] += rules.tau2
         r0, r1 = ranks[2 * g], ranks[2 * g + 1]
         score = 0.5 if r0 == r1 else (1.0 if r0 < r1 else 0.0)
-        _duel(rules, margin, duel, i, j, score, mu, variance, no_table)
+        vi, vj = beliefs[i, 1] + rules.tau2, beliefs[j, 1] + rules.tau2
+        beliefs[i, 0], beliefs[i, 1], beliefs[j, 0], beliefs[j, 1] = _duel(
+            rules, margin, duel, beliefs[i, 0], vi, beliefs[j, 0], vj, score, no_table
+        )
+    for i in range(mu.shape[0]):
+        mu[i], variance[i] = beliefs[i, 0], beliefs[i, 1]
 
 
 @njit(cache=True)
@@ -347,6 +357,18 @@ def replay_games(rules, margin, luce, duel, log, state, clock, before_mean, befo
             for slot in range(teams[first], teams[last]):
                 after[slot, 0] = mu[players[slot]]
                 after[slot, 1] = variance[players[slot]]
+
+
+@njit(cache=True)
+def play_game(rules, margin, luce, duel, k, numbers, weights, ranks, now, mu, variance, last_time):
+    """Play one game of k teams; ``numbers`` are its team pointer and then its players."""
+    teams, players = numbers[: k + 1], numbers[k + 1 :]
+    if rules.tau2 > 0.0 or rules.inactivity2 > 0.0:
+        add_drift(rules, players, now, variance, last_time)
+    rate_game(
+        rules, margin, luce, duel, 0, k, teams, players, weights, ranks, mu, variance,
+        np.empty((0, 0)),
+    )  # fmt: skip
 
 
 @njit(cache=True)
@@ -562,6 +584,8 @@ def _warmup() -> None:
             rules, needs.margin, needs.duel, log.players, log.ranks, state.mu, state.variance
         )
         rate_game(rules, *needs, 0, 2, *arrays, table)
+        numbers = np.array([0, 1, 2, 0, 1])
+        play_game(rules, *needs, 2, numbers, log.weights, log.ranks, 0.0, *state)
     add_drift(rules, log.players, 0.0, state.variance, state.last_time)
     team_sums(0, 2, log.team_ptr, log.players, log.weights, state.mu, state.variance, *sums)
     glicko_period(rules, log.players[:1], log.players[1:], log.ranks[:1], state)

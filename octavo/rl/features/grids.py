@@ -6,17 +6,33 @@ and comparison", JMLR 15:809-883, sections 3.1.6 and 3.1.8; Sutton and Barto (19
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
 
+from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.rl.features.transformers import StateFeatures
 
 __all__ = ["RBFGridFeatures", "TileCoding"]
 
 _MOST_CENTRES = 1_000_000
+
+
+@njit(cache=True)
+def _products(left, right, bias):
+    """Return all products of a row's entries of two arrays, and a constant if there is a bias."""
+    n, a, b = left.shape[0], left.shape[1], right.shape[1]
+    out = np.empty((n, a * b + bias))
+    for i in range(n):
+        for k in range(a):
+            for m in range(b):
+                out[i, k * b + m] = left[i, k] * right[i, m]
+        if bias:
+            out[i, a * b] = 1.0
+    return out
 
 
 class RBFGridFeatures(StateFeatures):
@@ -104,7 +120,7 @@ class RBFGridFeatures(StateFeatures):
         self.min_activation = min_activation
 
     def _grid(self, n_variables):
-        """Return all centres and the scale of a bump along each variable."""
+        """Return the centres and the scale of a bump along each variable."""
         counts = np.broadcast_to(np.asarray(self.n_centres, dtype=np.int64), (n_variables,))
         total = np.prod(counts.astype(float))
         if counts.min() < 1 or total > _MOST_CENTRES:
@@ -117,8 +133,7 @@ class RBFGridFeatures(StateFeatures):
             for a, b, k in zip(self.low_, self.high_, counts)
         ]
         scale = self.width * (self.high_ - self.low_) / np.maximum(counts - 1, 1)
-        grid = np.meshgrid(*axes, indexing="ij")
-        return np.stack([axis.ravel() for axis in grid], axis=1), scale
+        return axes, scale
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
@@ -138,7 +153,9 @@ class RBFGridFeatures(StateFeatures):
         """
         X = self._states(X, reset=True)
         self._set_range(X)
-        self.centres_, self.scale_ = self._grid(X.shape[1])
+        self._axes, self.scale_ = self._grid(X.shape[1])
+        grid = np.meshgrid(*self._axes, indexing="ij")
+        self.centres_ = np.stack([axis.ravel() for axis in grid], axis=1)
         if self.min_activation > 0:
             used = self._bumps(X).sum(axis=0) > self.min_activation
             if not used.any():
@@ -150,7 +167,12 @@ class RBFGridFeatures(StateFeatures):
         self.n_features_out_ = len(self.centres_) + self.bias
         return self
 
+    def _is_whole(self):
+        return len(self.centres_) == math.prod(axis.size for axis in self._axes)
+
     def _bumps(self, X):
+        if self._is_whole():
+            return self._whole_grid(X, 0)
         X, centres = X / self.scale_, self.centres_ / self.scale_
         squared = (X**2).sum(axis=1)[:, None] - 2.0 * X @ centres.T + (centres**2).sum(axis=1)
         if not self.normalize:
@@ -158,6 +180,20 @@ class RBFGridFeatures(StateFeatures):
         # The nearest bump is taken out before the exponential, so that far states do not yield 0/0.
         made = np.exp(-0.5 * (squared - squared.min(axis=1, keepdims=True)))
         return made / made.sum(axis=1, keepdims=True)
+
+    def _whole_grid(self, X, bias):
+        """Return the bumps of a whole grid: products of bumps along the variables, as are sums."""
+        made = np.ones((len(X), 1))
+        for j, (axis, scale) in enumerate(zip(self._axes, self.scale_)):
+            squared = ((X[:, j, None] - axis) / scale) ** 2
+            if self.normalize:
+                squared -= squared.min(axis=1, keepdims=True)
+            along = np.exp(-0.5 * squared)
+            if self.normalize:
+                along /= along.sum(axis=1, keepdims=True)
+            last = j == len(self._axes) - 1
+            made = _products(made, along, bias if last else 0)
+        return made
 
     def transform(self, X):
         """Return the heights of the bumps, and the constant.
@@ -173,6 +209,8 @@ class RBFGridFeatures(StateFeatures):
             Features.
         """
         X = self._states(X)
+        if self._is_whole():
+            return self._whole_grid(X, int(self.bias))
         made = self._bumps(X)
         return np.column_stack([made, np.ones(len(X))]) if self.bias else made
 
@@ -181,12 +219,26 @@ def tile_columns(X, low, high, n_tilings, n_tiles):
     """Return the number of the tile that each state falls in, one column a tiling."""
     d = X.shape[1]
     unit = np.clip((X - low) / (high - low), 0.0, 1.0) * n_tiles
+    unit = np.minimum(unit, n_tiles * (1 - 1e-12))
     # Odd multiples of the shift differ between variables, so that the diagonals of the
     # tilings do not align (Miller and Glanz 1996).
     shift = np.outer(np.arange(n_tilings), 2 * np.arange(d) + 1) / n_tilings % 1.0
-    tile = np.floor(np.minimum(unit, n_tiles * (1 - 1e-12))[:, None, :] + shift)
-    strides = float(n_tiles + 1) ** np.arange(d)[::-1]
-    return (tile @ strides).astype(np.int64) + np.arange(n_tilings) * (n_tiles + 1) ** d
+    tiles = (n_tiles + 1) ** d
+    small = n_tilings * tiles < 2**31  # as scipy numbers the columns of sparse matrices
+    columns = np.empty((len(X), n_tilings), dtype=np.int32 if small else np.int64)
+    _fill_tiles(unit, shift, n_tiles + 1, tiles, columns)
+    return columns
+
+
+@njit(cache=True)
+def _fill_tiles(unit, shift, stride, tiles, columns):
+    """Number the tile of every state and tiling; places are not negative and cut to be floored."""
+    for i in range(unit.shape[0]):
+        for t in range(shift.shape[0]):
+            tile = 0
+            for j in range(unit.shape[1]):
+                tile = tile * stride + np.int64(unit[i, j] + shift[t, j])
+            columns[i, t] = t * tiles + tile
 
 
 class TileCoding(StateFeatures):
@@ -293,7 +345,14 @@ class TileCoding(StateFeatures):
         X = self._states(X)
         n = len(X)
         columns = tile_columns(X, self.low_, self.high_, self.n_tilings, self.n_tiles)
-        rows = np.repeat(np.arange(n), self.n_tilings)
+        ends = np.arange(0, columns.size + 1, self.n_tilings)
         shape = (n, self.n_features_out_)
-        made = sp.csr_matrix((np.ones(columns.size), (rows, columns.ravel())), shape=shape)
+        made = sp.csr_matrix((np.ones(columns.size), columns.ravel(), ends), shape=shape)
         return made if self.sparse_output else made.toarray()
+
+
+def _warmup():
+    """Compile the kernels."""
+    _products(np.ones((1, 1)), np.ones((1, 1)), 1)
+    for kind in (np.int32, np.int64):
+        _fill_tiles(np.ones((1, 1)), np.ones((1, 1)), 2, 2, np.empty((1, 1), kind))

@@ -153,8 +153,14 @@ class TriangularFeatures(StateFeatures):
         """
         X = self._states(X)
         place = (X - self.low_) / (self.high_ - self.low_) * (self.n_triangles - 1)
-        height = 1.0 - np.abs(place[:, :, None] - np.arange(self.n_triangles))
-        return np.maximum(height, 0.0).reshape(len(X), -1)
+        # At most the two triangles about a place are not zero.
+        left = np.clip(np.floor(place), 0, self.n_triangles - 2)
+        column = left.astype(np.intp) + self.n_triangles * np.arange(X.shape[1])
+        column += self.n_features_out_ * np.arange(len(X))[:, None]
+        made = np.zeros((len(X), self.n_features_out_))
+        for k in (0, 1):
+            made.ravel()[column + k] = np.maximum(1.0 - np.abs(place - (left + k)), 0.0)
+        return made
 
 
 class TabularFeatures(StateFeatures):

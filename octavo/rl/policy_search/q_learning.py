@@ -77,7 +77,9 @@ class _TiledQ(CallbackSupportMixin, SoundEstimator):
 
     def _tiles(self, states: np.ndarray) -> np.ndarray:
         tiling = self.tiling_
-        return tile_columns(states, tiling.low_, tiling.high_, self.n_tilings, self.n_tiles)
+        low, high = tiling.low_, tiling.high_
+        tiles = tile_columns(states, low, high, self.n_tilings, self.n_tiles)
+        return tiles.astype(np.int64, copy=False)
 
     def _start(self, env: Any) -> int:
         check_env(env)

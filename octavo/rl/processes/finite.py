@@ -86,6 +86,46 @@ def _walk(P_sum, policy_sum, start_sum, terminal, restart, draws, state):
     return states, actions, successors, first
 
 
+@njit(cache=True)
+def _walk_states(chain, start_sum, draws, state):
+    """Walk a chain, a state for each draw; `state` is where to begin, or -1 to draw it.
+
+    Draws fall into as many shelves as there are states, and a search begins at the first state
+    that its shelf can reach (Chen and Asau 1974): one or two looks, whatever the size.
+    `chain` is turned into cumulative sums.
+    """
+    n_states = chain.shape[0]
+    width = 1.0 / n_states
+    shelves = np.empty((n_states, n_states), dtype=np.int32)
+    for row in range(n_states):
+        total = 0.0
+        for place in range(n_states):
+            total += chain[row, place]
+            chain[row, place] = total
+        place = n_states - 1
+        while place >= 0 and chain[row, place] >= total:  # nothing that is impossible is drawn
+            chain[row, place] = 2.0
+            place -= 1
+        place = 0
+        for shelf in range(n_states):
+            while chain[row, place] <= shelf * width:
+                place += 1
+            shelves[row, shelf] = place
+    states = np.empty(draws.shape[0], dtype=np.int64)
+    if state < 0:
+        state = _locate(start_sum, 0, draws[0])
+    states[0] = state
+    for i in range(1, draws.shape[0]):
+        u = draws[i]
+        place = shelves[state, min(int(u * n_states), n_states - 1)]
+        while place > 0 and chain[state, place - 1] > u:  # the edge of a shelf is rounded
+            place -= 1
+        while chain[state, place] <= u:
+            place += 1
+        states[i] = state = place
+    return states
+
+
 def as_probabilities(values, shape, name):
     """Check that rows of `values` are probabilities; return them with exact sums."""
     array = np.array(values, dtype=np.float64)
@@ -462,10 +502,7 @@ class FiniteMDP:
         Trajectory
             The steps.
         """
-        if n_steps < 1:
-            raise ValueError(f"n_steps must be at least 1, got {n_steps!r}.")
-        if state is not None and not (0 <= state < self.n_states and not self.terminal[state]):
-            raise ValueError(f"state must be one of 0..{self.n_states - 1} and not terminal.")
+        self._check_walk(n_steps, state)
         policy = self.check_policy(policy)
         draws = check_random_state(random_state).uniform(size=(n_steps, 6 if double else 4))
         states, actions, successors, first = _walk(
@@ -483,6 +520,43 @@ class FiniteMDP:
         seen = (states, actions[0], rewards[0], successors[0], first, self.terminal[successors[0]])
         second = (actions[1], rewards[1], successors[1]) if double else ()
         return Trajectory(*seen, *second)
+
+    def simulate_states(self, n_steps, policy=None, *, state=None, random_state=None):
+        """Draw the states of a trajectory alone: several times faster than `simulate`.
+
+        Where something ends episodes, the first state of the next one follows the last of one.
+
+        Parameters
+        ----------
+        n_steps : int
+            How many steps.
+        policy : array-like of shape (n_states, n_actions), default=None
+            The policy that acts.
+        state : int, default=None
+            Where the first episode starts; None draws it from `start`.
+        random_state : int, RandomState instance or None, default=None
+            Seeds the simulation.
+
+        Returns
+        -------
+        ndarray of shape (n_steps,)
+            The states that steps depart from. They are distributed as those of `simulate`, which
+            draws other numbers.
+        """
+        self._check_walk(n_steps, state)
+        chain = self.transition_matrix(policy)
+        if (self.restart > 0).any() or self.terminal.any():
+            chain *= (1.0 - self.restart)[:, None]
+            chain += (1.0 - chain.sum(axis=1))[:, None] * self.start
+        draws = check_random_state(random_state).uniform(size=n_steps)
+        begin = -1 if state is None else state
+        return _walk_states(chain, _cumulated(self.start)[None], draws, begin)
+
+    def _check_walk(self, n_steps, state):
+        if n_steps < 1:
+            raise ValueError(f"n_steps must be at least 1, got {n_steps!r}.")
+        if state is not None and not (0 <= state < self.n_states and not self.terminal[state]):
+            raise ValueError(f"state must be one of 0..{self.n_states - 1} and not terminal.")
 
     def _cumulative(self):
         if not hasattr(self, "_P_sum"):
@@ -597,4 +671,6 @@ def _stationary(P):
 
 def _warmup() -> None:
     """Compile every kernel of this module."""
-    FiniteMDP([[0.5, 0.5], [0.5, 0.5]], [0.0, 1.0]).simulate(2, random_state=0)
+    mdp = FiniteMDP([[0.5, 0.5], [0.5, 0.5]], [0.0, 1.0])
+    mdp.simulate(2, random_state=0)
+    mdp.simulate_states(2, random_state=0)

@@ -102,6 +102,37 @@ def test_impossible_transitions_are_never_drawn():
     assert not (walk.states == 3).any()
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_states_alone_are_the_inverse_of_the_cumulative_sums(sparse):
+    rng = np.random.default_rng(3)
+    P = rng.dirichlet(np.full(40, 0.05 if sparse else 1.0), size=40)
+    if sparse:
+        P[P < 1e-3] = 0.0
+        P /= P.sum(axis=1, keepdims=True)
+    mdp = FiniteMDP(P, np.zeros(40))
+    draws = np.random.RandomState(5).uniform(size=5_000)
+    state, sums = 7, np.cumsum(mdp.P[0], axis=1)
+    expected = [state]
+    for u in draws[1:]:
+        state = int(np.searchsorted(sums[state], u, side="right"))
+        expected.append(state)
+    seen = mdp.simulate_states(5_000, state=7, random_state=5)
+    assert seen.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "ends", [{}, {"restart": 0.2}, {"terminal": [0, 3]}, {"restart": 0.1, "terminal": [5]}]
+)
+def test_states_alone_are_visited_as_often_as_they_should_be(ends):
+    mdp = random_mdp(6, **ends)
+    pi = mdp.random_policy(1)
+    n = 200_000
+    seen = np.bincount(mdp.simulate_states(n, pi, random_state=0), minlength=7) / n
+    np.testing.assert_allclose(seen, mdp.state_distribution(pi), atol=5e-3)
+    with pytest.raises(ValueError, match="state must be one of"):
+        mdp.simulate_states(5, pi, state=9)
+
+
 def test_sample_carries_features_ratios_and_ends():
     mdp = random_mdp(7, terminal=[2])
     pi, pi0 = mdp.random_policy(0), mdp.random_policy(1)
