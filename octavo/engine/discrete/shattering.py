@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.copies import copy_row
 from octavo.engine.compilation.kernel_cache import njit
 
 __all__ = ["is_shattered", "largest_shattered"]
@@ -51,7 +52,7 @@ def _deepest(table, bound):
     while depth >= 0:
         if depth > n_best:
             n_best = depth
-            best[:depth] = path[:depth]
+            copy_row(path[:depth], best)
             if n_best == bound:
                 break
         if depth + n_options[depth] - at[depth] <= n_best:

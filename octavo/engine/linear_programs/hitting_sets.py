@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from octavo.engine.compilation.copies import copy_row, copy_table
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.discrete.bitsets import (
     Masks,
@@ -147,9 +148,9 @@ def _search(masks, full, size, limit):
         if depth == size:
             if n_found == found.shape[0]:
                 larger = np.empty((2 * n_found, size), np.int64)
-                larger[:n_found] = found
+                copy_table(found, larger)
                 found = larger
-            found[n_found] = chosen
+            copy_row(chosen, found[n_found])
             n_found += 1
             if n_found > limit:
                 break
@@ -197,7 +198,7 @@ def _greedy(masks, n):
         counts[:] = 0
         for row in range(n_sets):
             if open_[row]:
-                rest[:] = masks[row]
+                copy_row(masks[row], rest)
                 member = _lowest(rest)
                 while member >= 0:
                     counts[member] += 1

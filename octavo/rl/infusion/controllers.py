@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from octavo.engine.compilation.copies import copy_row
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.rl.infusion.environment import prototype
 from octavo.rl.infusion.numbers_in import positive, real, series, whole
@@ -175,7 +176,7 @@ def tci_rates(E, F, free, pulse, goals, highest):
             new[i] = F[i] * rates[t]
             for j in range(4):
                 new[i] += E[i, j] * c[j]
-        c[:] = new
+        copy_row(new, c)
     return rates
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import expm
 from sklearn.utils import check_random_state
 
+from octavo.engine.compilation.copies import copy_row
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.checked import checked
 from octavo.rl.features.grids import RBFGridFeatures
@@ -90,7 +91,7 @@ def _episodes(starts, length, gain, noise):
     states = np.empty((n, length + 1, 4))
     state, work = np.empty(4), np.empty((5, 4))
     for e in range(n):
-        state[:] = starts[e]
+        copy_row(starts[e], state)
         states[e, 0] = state
         for t in range(length):
             _advance(state, _meant_force(state, gain) + noise[e, t], work)

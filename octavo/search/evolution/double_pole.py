@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from octavo.engine.compilation.copies import copy_row
 from octavo.engine.compilation.kernel_cache import njit
 
 __all__ = ["DoublePole"]
@@ -78,7 +79,7 @@ def _balance(weights, n_units, max_steps, start):
             for j in range(n_units):
                 total += row[3 + j] * hidden[j]
             fresh[i] = np.tanh(total)
-        hidden[:] = fresh
+        copy_row(fresh, hidden)
         for _ in range(2):
             _runge_kutta(state, FORCE * hidden[0], work)
         if abs(state[0]) > TRACK or abs(state[2]) > FALLEN or abs(state[4]) > FALLEN:
