@@ -170,9 +170,13 @@ def documented(package: str, name: str) -> list[str]:
 def write_api_pages(app) -> None:
     """Write the pages of public names before Sphinx reads the sources."""
     pages: dict[str, list[str]] = {}
+    shown: set[tuple[str, str]] = set()  # a plot may serve several methods
     for _, method in methods():
         back = f":doc:`{method.name} </methods/{method.room}/{page_of(method)}>`"
         for package, name in api_names(method):
+            if (package, name) in shown:
+                continue
+            shown.add((package, name))
             page = api_page(method, package, name)
             if page not in pages:
                 alone = not page.endswith(".rest")
@@ -379,4 +383,4 @@ def complete_source(app, docname: str, source: list[str]) -> None:
 def setup(app):
     app.connect("builder-inited", write_api_pages)
     app.connect("source-read", complete_source)
-    return {"parallel_read_safe": False}
+    return {"parallel_read_safe": True}
