@@ -324,11 +324,14 @@ def verdict_lines() -> list[str]:
         "On the paper's own set-up and data, the whole interval outside:",
         "",
     ]
-    for row in theirs:
-        if row["verdict"] == "refuted":
-            said = f"{row['says']} ({row['where']}; published {row['published']})"
-            found = f"measured {row['measured']}. {row['evidence']}"
-            lines += [f"- **{row['paper']}**: {cell(said)}: {cell(found)}."]
+    refuted = [row for row in theirs if row["verdict"] == "refuted"]
+    summary = f"{len(refuted)} claims of {len({row['paper'] for row in refuted})} papers"
+    lines += [".. raw:: html", "", f"   <details><summary>{summary}</summary>", ""]
+    for row in refuted:
+        said = f"{row['says']} ({row['where']}; published {row['published']})"
+        found = f"measured {row['measured']}. {row['evidence']}"
+        lines += [f"- **{row['paper']}**: {cell(said)}: {cell(found)}."]
+    lines += ["", ".. raw:: html", "", "   </details>", ""]
     lines += ["", "All claims", "----------", "", ".. raw:: html", ""]
     body = [f"<tr>{''.join(verdict_cells(row))}</tr>" for row in rows]
     heads = "".join(f'<th><button type="button">{name}</button></th>' for name in COLUMNS)
