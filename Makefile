@@ -49,7 +49,7 @@ claims: $(VENV)/.stamp-bench
 	$(BIN)/python tools/claims.py --full $(PAPERS)
 
 docs: $(VENV)/.stamp-docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(THREADS) $(BIN)/python -m sphinx -j auto -W --keep-going -q -b html docs docs/_build/html
 	@echo "documentation: $(CURDIR)/docs/_build/html/index.html"
 
 lint: $(VENV)/.stamp-lint

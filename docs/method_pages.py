@@ -170,9 +170,13 @@ def documented(package: str, name: str) -> list[str]:
 def write_api_pages(app) -> None:
     """Write the pages of public names before Sphinx reads the sources."""
     pages: dict[str, list[str]] = {}
+    shown: set[tuple[str, str]] = set()  # a plot may serve several methods
     for _, method in methods():
         back = f":doc:`{method.name} </methods/{method.room}/{page_of(method)}>`"
         for package, name in api_names(method):
+            if (package, name) in shown:
+                continue
+            shown.add((package, name))
             page = api_page(method, package, name)
             if page not in pages:
                 alone = not page.endswith(".rest")
@@ -320,11 +324,14 @@ def verdict_lines() -> list[str]:
         "On the paper's own set-up and data, the whole interval outside:",
         "",
     ]
-    for row in theirs:
-        if row["verdict"] == "refuted":
-            said = f"{row['says']} ({row['where']}; published {row['published']})"
-            found = f"measured {row['measured']}. {row['evidence']}"
-            lines += [f"- **{row['paper']}**: {cell(said)}: {cell(found)}."]
+    refuted = [row for row in theirs if row["verdict"] == "refuted"]
+    summary = f"{len(refuted)} claims of {len({row['paper'] for row in refuted})} papers"
+    lines += [".. raw:: html", "", f"   <details><summary>{summary}</summary>", ""]
+    for row in refuted:
+        said = f"{row['says']} ({row['where']}; published {row['published']})"
+        found = f"measured {row['measured']}. {row['evidence']}"
+        lines += [f"- **{row['paper']}**: {cell(said)}: {cell(found)}."]
+    lines += ["", ".. raw:: html", "", "   </details>", ""]
     lines += ["", "All claims", "----------", "", ".. raw:: html", ""]
     body = [f"<tr>{''.join(verdict_cells(row))}</tr>" for row in rows]
     heads = "".join(f'<th><button type="button">{name}</button></th>' for name in COLUMNS)
@@ -379,4 +386,4 @@ def complete_source(app, docname: str, source: list[str]) -> None:
 def setup(app):
     app.connect("builder-inited", write_api_pages)
     app.connect("source-read", complete_source)
-    return {"parallel_read_safe": False}
+    return {"parallel_read_safe": True}

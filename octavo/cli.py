@@ -380,7 +380,8 @@ def _comparison_table(result: Comparison) -> Table:
     for s in result.leaderboard:
         colour = "bold green" if s.rank == 1 else "" if s.tied else "dim"
         interval = "" if s.low != s.low else f"{s.low:.4f} to {s.high:.4f}"
-        chance = "" if s.p_value != s.p_value else f"{s.p_value:.3f}" + (" *" if s.tied else "")
+        small = "<0.001" if s.p_value < 0.001 else f"{s.p_value:.3f}"
+        chance = "" if s.p_value != s.p_value else small + (" *" if s.tied else "")
         row = [
             str(s.rank),
             s.name,

@@ -31,8 +31,11 @@ td,th{padding:.45rem .6rem;border-bottom:1px solid #e6eaf0;vertical-align:top}
 .wide{overflow-x:auto} .small{color:#5a6675;font-size:.85rem}
 figure{margin:1.5rem 0} figure img{max-width:100%} figcaption{color:#5a6675;font-size:.9rem}
 @media (prefers-color-scheme:dark){body{background:#14181f;color:#dfe5ee}td,th{border-color:#2b323d}
-h2{border-color:#2b323d} figure img{background:#fff}}
-#filters{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center} select{font:inherit;max-width:100%}
+h2{border-color:#2b323d} figure img{background:#fff} th,.small,figcaption{color:#9aa6b5}
+.reproduced{color:#63c795}.refuted,.failed{color:#f2938c}.not,.undecided{color:#e0b45c}}
+:root{color-scheme:light dark}
+#filters{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center}
+select{font:inherit;max-width:100%}
 """
 
 
@@ -200,9 +203,7 @@ def _filters(papers: Sequence[Paper], results: Sequence[Result]) -> str:
 
     def choice(label: str, every: str, values: list[tuple[str, str]]) -> str:
         options = "".join(f'<option value="{v}">{html.escape(t)}</option>' for v, t in values)
-        return (
-            f'<select aria-label="{label}"><option value="">{every}</option>{options}</select> '
-        )
+        return f'<select aria-label="{label}"><option value="">{every}</option>{options}</select> '
 
     seen = {result.verdict for result in results}
     verdicts = [(v.split()[0], v) for v in VERDICTS if v in seen]

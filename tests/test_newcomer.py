@@ -137,6 +137,15 @@ def test_the_demo_ends_in_a_report_that_can_be_read(clone, watched):
         page = watched(report, width=width)
         assert sideways(page) <= 0
         assert page.locator("a[href^='#']").count() > 0  # contents
+        shown = page.locator("#filters output")
+        everything = int(shown.inner_text().split()[0])
+        page.select_option("#filters select[aria-label=paper]", PAPERS.split()[0])
+        assert 0 < int(shown.inner_text().split()[0]) < everything
+        assert page.locator("section[data-paper]:visible").count() == 1
+        page.click(
+            f"a[href='#{PAPERS.split()[1]}'] >> nth=0"
+        )  # out of the filter
+        page.wait_for_selector(f"section[data-paper={PAPERS.split()[1]}]:visible")
     assert str(clone) not in report.read_text("utf-8")
 
 
@@ -152,7 +161,8 @@ def test_a_method_is_found_by_its_problem_and_its_example_runs(clone, docs, watc
     page.click("a:has-text('Which method?') >> visible=true")
     page.wait_for_selector("h1:has-text('Which method?')")
     section = page.locator("section", has_text="I have results of games").last
-    section.locator("a", has_text="OnlineRanker").first.click()
+    section.locator("summary", has_text="OnlineRanker").click()
+    section.locator("a:visible", has_text="OnlineRanker").first.click()
     page.wait_for_selector("h1:has-text('OnlineRanker')")
     code = page.locator(".highlight pre").first.inner_text()
     assert "OnlineRanker" in code
@@ -160,6 +170,15 @@ def test_a_method_is_found_by_its_problem_and_its_example_runs(clone, docs, watc
     (clone / "example.txt").write_text(code + "\n", encoding="utf-8")
     runner = "import doctest, sys; sys.exit(doctest.testfile('example.txt', False).failed)"
     shell(clone, f'python -c "{runner}"')
+
+
+def test_a_link_to_a_problem_unfolds_it_and_the_page_is_short(docs, watched):
+    page = watched(docs / "which_method.html", width=390)
+    assert page.evaluate("document.documentElement.scrollHeight") < 12_000
+    assert page.locator("details.problem[open]").count() == 0
+    page.goto((docs / "which_method.html").as_uri() + "#problem-survival")
+    page.wait_for_selector("details.problem[open] a:has-text('MinlipSurvival')")
+    assert page.locator("details.problem[open]").count() == 1
 
 
 def test_verdicts_can_be_filtered(docs, watched):

@@ -316,8 +316,8 @@ def _search_step(chosen: list[Candidate], settings: Settings) -> Step:
     for candidate in chosen:
         if len(candidate.grid) != EVALUATIONS:
             fewer.setdefault(len(candidate.grid), []).append(candidate.name)
-    parts = [f"{n} by {', '.join(names)}" for n, names in sorted(fewer.items(), reverse=True)]
-    return Step(text + (f"; there are {'; '.join(parts)}." if parts else "."))
+    parts = [f"{', '.join(names)} has {n}" for n, names in sorted(fewer.items(), reverse=True)]
+    return Step(text + (f" ({'; '.join(parts)})." if parts else "."))
 
 
 def _settings_steps(problem: Problem, settings: Settings, why: str) -> list[Step]:

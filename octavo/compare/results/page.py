@@ -55,14 +55,15 @@ margin:1rem 0}
 .narrow-page{display:none}
 @media (max-width:52rem){.wide-page{display:none}.narrow-page{display:block}}
 .callout p{margin:.3rem 0;font-size:.95rem}
-@media (max-width:52rem){h1{font-size:1.5rem}
+@media (max-width:52rem){h1{font-size:1.5rem} .cards b{font-size:1.1rem}
 table,tbody{display:block} tr{display:block;border-bottom:1px solid #e6eaf0;padding:.5rem 0}
 tr.heads{display:none} td{display:block;border:0;padding:.1rem .3rem}
 td.num,th.num{text-align:left;white-space:normal}
 td[data-label]::before{content:attr(data-label)": ";color:#5a6675;font-size:.85rem}
 td div.small{display:inline;margin-left:.4rem} td:nth-child(2) div.small{display:block;margin:0}
 td:empty{display:none}}
-@media (prefers-color-scheme:dark){tr{border-color:#2b323d}
+@media (prefers-color-scheme:dark){tr{border-color:#2b323d} .yes{color:#63c795}
+.cards span,td[data-label]::before{color:#9aa6b5}li.alarm strong,li.alarm::marker{color:#f2938c}
 .cards li,pre{border-color:#2b323d}pre{background:#1b2029}
 tr.best td{background:#17281f}
 .callout{background:#2a2413}
@@ -119,6 +120,8 @@ def verdict(comparison: Comparison) -> str:
         text += " That is a model without features: nothing here predicts the target."
     elif guess is not None and guess is not best:
         text += f" Without features the score is {guess.mean:.3f}."
+    if doubts := [step.doubt for step in comparison.steps if step.doubt]:
+        text += f" Do not trust this yet: {' and '.join(doubts)} (see the notes on --group)."
     if comparison.stopped:
         wanted = comparison.settings.cv
         text += f" The run was stopped ({comparison.stopped}) after {n_folds} of {wanted} folds."

@@ -41,10 +41,13 @@ class Step:
         The sentence.
     alarm : bool
         Whether it deserves a second look.
+    doubt : str
+        Why the verdict may not hold; empty where it does not touch it.
     """
 
     what: str
     alarm: bool = False
+    doubt: str = ""
 
 
 @dataclass(frozen=True)

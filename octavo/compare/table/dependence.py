@@ -183,6 +183,7 @@ def find_entities(X: pd.DataFrame, y: NDArray[Any] | None, task: str) -> list[St
                     "of one patient, customer or device, methods may be praised for knowing it: "
                     f"keep them on one side of every fold with --group '{name}'.",
                     True,
+                    f"rows with the same '{name}' stand on both sides of the folds",
                 )
             )
     return found[:3] + _copies(X)
@@ -202,6 +203,7 @@ def _copies(X: pd.DataFrame) -> list[Step]:
             "method that has seen one knows the other: remove them, or name the column that tells "
             "entities apart with --group.",
             True,
+            "rows that are alike stand on both sides of the folds",
         )
     ]
 

@@ -214,6 +214,7 @@ def made_board(standings, folds=5, stopped=""):
         stopped=stopped,
         score_name="accuracy",
         settings=SimpleNamespace(cv=5),
+        steps=[],
     )
 
 

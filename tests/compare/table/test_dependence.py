@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from octavo.compare import InputError, prepare
+from octavo.compare import InputError, compare, prepare
 from octavo.compare.methods.candidates import candidates_for
+from octavo.compare.results.page import verdict
 from octavo.compare.running.folds import Settings, outer_split, run_fold
 from octavo.compare.table.dependence import group_labels, neighbour_blocks, times_of
 
@@ -56,6 +57,14 @@ def test_entities_are_noticed_by_name_and_by_target():
     assert "--group 'patient'" in text
     assert "--group 'age'" in told(prepare(VISITS.drop(columns="patient"), "ill"))
     assert "--group" not in told(prepare(VISITS, "ill", group="patient"))
+
+
+def test_a_verdict_is_doubted_while_entities_are_torn_apart():
+    known = {"methods": "knn,guess", "repeats": 1, "n_jobs": 1}
+    torn = verdict(compare(VISITS, target="ill", **known))
+    assert "Do not trust this yet: rows with the same 'patient' stand on both sides" in torn
+    whole = verdict(compare(VISITS, target="ill", group="patient", **known))
+    assert "trust" not in whole
 
 
 def test_a_smooth_dependence_is_no_entity():
