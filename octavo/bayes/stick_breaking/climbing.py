@@ -31,6 +31,7 @@ SMALL = 0.5  # mass in rows below which an atom is empty
 TRIES = 3  # merges that are tried at a time
 TRIAL_STEPS = 20  # after five, gates that must cover two segments are not there yet
 GAIN = 0.1  # nats that a merge must win
+COARSE = 10.0  # times tol: merges come first, before many sticks have used up the iterations
 
 
 class Params(NamedTuple):
@@ -254,13 +255,19 @@ def ascend(
         first = mixture.run(params, max(1, min(SAMPLED, max_iter - FROZEN)), -1.0, progress)
         params, n_before, trace = first.params, first.n_iter, first.trace[:-1]
         mixture.set_choose(False)
-    run = settle(mixture, params, max(1, max_iter - n_before), tol, progress)
+    run = settle(mixture, params, max(1, max_iter - n_before), COARSE * tol, progress)
     run = run._replace(n_iter=run.n_iter + n_before, trace=np.concatenate([trace, run.trace]))
-    while merge is not None and not run.stopped and run.n_iter < max_iter:
-        found = merge(mixture, run)
-        if found is None:
-            break
-        more = settle(mixture, found.params, max(1, max_iter - run.n_iter - 1), tol, progress)
-        after = more._replace(trace=np.append(run.trace[-1:], more.trace), n_iter=more.n_iter + 1)
-        run = joined(run, after)
+    for fineness in (COARSE, 1.0):
+        if fineness == 1.0 and not run.stopped and run.n_iter < max_iter:
+            run = joined(run, settle(mixture, run.params, max_iter - run.n_iter, tol, progress))
+        while merge is not None and not run.stopped and run.n_iter < max_iter:
+            found = merge(mixture, run)
+            if found is None:
+                break
+            left = max(1, max_iter - run.n_iter - 1)
+            more = settle(mixture, found.params, left, fineness * tol, progress)
+            trace = np.append(run.trace[-1:], more.trace)
+            run = joined(run, more._replace(trace=trace, n_iter=more.n_iter + 1))
+        if fineness > 1.0 and run.n_iter >= max_iter:
+            return run._replace(converged=False)  # never asked for tol itself
     return run
