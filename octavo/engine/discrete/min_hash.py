@@ -24,16 +24,15 @@ HashTable = NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True)
-def _fill_hashes(indptr, indices, row_indptr, row_indices, seeds, table):
+def _fill_hashes(
+    indptr, indices, row_indptr, row_indices, seeds, table, order, place, first, state
+):
     """Fill ``table[k, l]``: the first place of a row with column k in the l-th random order.
 
     Rows are met in that order for a sixteenth of them, which settles all columns but rare ones;
     of those the least place is taken over their few rows.
     """
     n_rows, n_columns = row_indptr.size - 1, indptr.size - 1
-    order, place = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
-    first = np.empty(n_columns, np.int32)
-    state = np.empty(1, np.uint64)
     for l in range(seeds.size):
         state[0] = seeds[l]
         for i in range(n_rows):  # a uniform permutation, built from the inside
@@ -94,7 +93,10 @@ def min_hash_table(
     rows = sp.csr_array(sp.csc_array((ones, indices, indptr), shape=(n_rows, len(indptr) - 1)))
     parts = (indptr, indices, rows.indptr, rows.indices)
     seeds = word_seeds(random_state, n_hashes)
-    _fill_hashes(*(part.astype(np.int64) for part in parts), seeds, table)
+    order, place = np.zeros(n_rows, np.int32), np.empty(n_rows, np.int32)
+    first, state = np.empty(len(table), np.int32), np.empty(1, np.uint64)
+    whole = (part.astype(np.int64) for part in parts)
+    _fill_hashes(*whole, seeds, table, order, place, first, state)
     return table
 
 

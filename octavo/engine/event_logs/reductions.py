@@ -87,11 +87,13 @@ def canonical_order(
         keys: tuple[Any, ...] = (*codes, time, entity)
         return np.lexsort(keys)
     # logs mostly arrive in the order of time: then counting the entities' rows sorts them
-    in_order, order = _by_entity(entity, np.asarray(time, dtype=np.int64), int(entity.max()) + 1)
-    if not in_order:
+    order = np.empty(len(time), dtype=np.int64)
+    place = np.zeros(int(entity.max()) + 2, dtype=np.int64)
+    if not _by_entity(entity, np.asarray(time, dtype=np.int64), place, order):
         packed = entity.astype(np.int64) * span + (time - time.min())
         order = np.argsort(packed, kind="stable")
-    tied = _ties(order, entity, time)
+    tied = np.zeros(len(time), dtype=bool)
+    _ties(order, entity, time, tied)
     rows = order[tied]
     keys = (*(column[rows] for column in codes), time[rows], entity[rows])
     order[tied] = rows[np.lexsort(keys)]
@@ -99,34 +101,29 @@ def canonical_order(
 
 
 @njit(**JIT)
-def _by_entity(entity, time, size):
-    """Return whether rows are in the order of time, and their order by entity if so."""
+def _by_entity(entity, time, place, order):
+    """Return whether rows are in the order of time, and write their order by entity if so."""
     n = len(entity)
     for i in range(1, n):
         if time[i] < time[i - 1]:
-            return False, np.empty(0, np.int64)
-    place = np.zeros(size + 1, np.int64)
+            return False
     for i in range(n):
         place[entity[i] + 1] += 1
-    for e in range(size):
+    for e in range(len(place) - 1):
         place[e + 1] += place[e]
-    order = np.empty(n, np.int64)
     for i in range(n):
         order[place[entity[i]]] = i
         place[entity[i]] += 1
-    return True, order
+    return True
 
 
 @njit(**JIT)
-def _ties(order, entity, time):
-    """Return which places of the order share entity and second with a neighbour."""
-    n = len(order)
-    tied = np.zeros(n, np.bool_)
-    for i in range(1, n):
+def _ties(order, entity, time, tied):
+    """Mark the places of the order that share entity and second with a neighbour."""
+    for i in range(1, len(order)):
         a, b = order[i - 1], order[i]
         if entity[a] == entity[b] and time[a] == time[b]:
             tied[i - 1] = tied[i] = True
-    return tied
 
 
 def segments(offsets: Ints, bins: Ints) -> tuple[Ints, Ints]:
@@ -154,9 +151,7 @@ def segments(offsets: Ints, bins: Ints) -> tuple[Ints, Ints]:
 
 
 @njit(**JIT)
-def _distinct(starts, n, codes, size):
-    seen = np.full(size, -1, np.int64)
-    found = np.zeros(len(starts), np.int64)
+def _distinct(starts, n, codes, seen, found):
     for s in range(len(starts)):
         stop = starts[s + 1] if s + 1 < len(starts) else n
         for i in range(starts[s], stop):
@@ -164,7 +159,6 @@ def _distinct(starts, n, codes, size):
             if c >= 0 and seen[c] != s:
                 seen[c] = s
                 found[s] += 1
-    return found
 
 
 def distinct_counts(starts: Ints, codes: NDArray[np.int32], size: int) -> Ints:
@@ -192,17 +186,14 @@ def distinct_counts(starts: Ints, codes: NDArray[np.int32], size: int) -> Ints:
     >>> distinct_counts(np.array([0, 3]), codes, 2)
     array([2, 1])
     """
-    return _distinct(np.asarray(starts, dtype=np.int64), len(codes), codes, max(size, 1))
+    starts = np.asarray(starts, dtype=np.int64)
+    found = np.zeros(len(starts), dtype=np.int64)
+    _distinct(starts, len(codes), codes, np.full(max(size, 1), -1), found)
+    return found
 
 
 @njit(**JIT)
-def _count_keys(offsets, bins, codes, size):
-    n = len(codes)
-    seen = np.full(size, -1, np.int64)
-    slot = np.zeros(size, np.int64)
-    counts = np.empty(n, np.int32)
-    first = np.empty(n, np.int64)
-    group_offsets = np.zeros(len(offsets), np.int64)
+def _count_keys(offsets, bins, codes, seen, slot, counts, first, group_offsets):
     n_groups, segment = 0, -1
     for e in range(len(offsets) - 1):
         for i in range(offsets[e], offsets[e + 1]):
@@ -218,7 +209,7 @@ def _count_keys(offsets, bins, codes, size):
                 first[n_groups] = i
                 n_groups += 1
         group_offsets[e + 1] = n_groups
-    return counts[:n_groups].copy(), first[:n_groups].copy(), group_offsets
+    return n_groups
 
 
 def count_keys(offsets: Ints, bins: Ints, codes: NDArray[np.int32], size: int) -> Groups:
@@ -248,14 +239,17 @@ def count_keys(offsets: Ints, bins: Ints, codes: NDArray[np.int32], size: int) -
     >>> count_keys(np.array([0, 4]), np.array([0, 0, 0, 1]), keys, 2).counts
     array([2, 1, 1], dtype=int32)
     """
-    return Groups(*_count_keys(offsets, bins, codes, max(size, 1)))
+    n, size = len(codes), max(size, 1)
+    counts, first = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int64)
+    own = np.zeros(len(offsets), dtype=np.int64)
+    seen, slot = np.full(size, -1), np.zeros(size, dtype=np.int64)
+    found = _count_keys(offsets, bins, codes, seen, slot, counts, first, own)
+    return Groups(counts[:found].copy(), first[:found].copy(), own)
 
 
 @njit(**JIT)
-def _moments(values, offsets, more_than):
-    m = len(offsets) - 1
-    out = np.zeros((5, m))
-    for e in range(m):
+def _moments(values, offsets, more_than, out):
+    for e in range(len(offsets) - 1):
         n = offsets[e + 1] - offsets[e]
         if n == 0:
             continue
@@ -278,7 +272,6 @@ def _moments(values, offsets, more_than):
             out[2, e] = third / n / second**1.5
         out[3, e] = top
         out[4, e] = over
-    return out
 
 
 def moments(values: NDArray[Any], offsets: Ints, more_than: float = 2) -> Moments:
@@ -307,7 +300,11 @@ def moments(values: NDArray[Any], offsets: Ints, more_than: float = 2) -> Moment
     (5.0, 3.556)
     """
     offsets = np.asarray(offsets, dtype=np.int64)
-    return Moments(np.diff(offsets), *_moments(values, offsets, float(more_than)))
+    out = np.zeros((5, len(offsets) - 1))
+    if values.dtype.kind == "i":
+        values = values.astype(np.int64, copy=False)  # one kind of integers is compiled
+    _moments(values, offsets, float(more_than), out)
+    return Moments(np.diff(offsets), *out)
 
 
 @njit(**JIT)
@@ -379,22 +376,24 @@ def _add(sums, x):
 
 
 @njit(**JIT)
-def _statistics(sums, out):
-    """Write (count, mean, max, sum, sum of squares, standard deviation)."""
+def _statistics(sums, out, e, k):
+    """Write (count, mean, max, sum, sum of squares, standard deviation), number by number."""
     n, first, top, total, square, about = sums
     if n > 0.0:
         mean = total / n
         away = mean - first
-        spread = np.sqrt(max(about / n - away * away, 0.0))
-        out[:] = np.array((n, mean, top, total, square, spread))
+        out[e, k, 0] = n
+        out[e, k, 1] = mean
+        out[e, k, 2] = top
+        out[e, k, 3] = total
+        out[e, k, 4] = square
+        out[e, k, 5] = np.sqrt(max(about / n - away * away, 0.0))
 
 
 @njit(**JIT)
-def _series(values, bins, offsets, n_bins):
-    m = len(offsets) - 1
-    out = np.zeros((m, 3, 6))
+def _series(values, bins, offsets, n_bins, out):
     none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    for e in range(m):
+    for e in range(len(offsets) - 1):
         begin, end = offsets[e], offsets[e + 1]
         own, rises, falls = none, none, none  # in registers, not in memory
         last, last_bin = 0.0, -1
@@ -415,10 +414,9 @@ def _series(values, bins, offsets, n_bins):
             last, last_bin = v, at
         if end > begin and last_bin < n_bins[e] - 1 and last > 0.0:
             falls = _add(falls, last)
-        _statistics(own, out[e, 0])
-        _statistics(rises, out[e, 1])
-        _statistics(falls, out[e, 2])
-    return out
+        _statistics(own, out, e, 0)
+        _statistics(rises, out, e, 1)
+        _statistics(falls, out, e, 2)
 
 
 def series_summary(values: Floats, bins: Ints, offsets: Ints, n_bins: Ints) -> Floats:
@@ -452,16 +450,15 @@ def series_summary(values: Floats, bins: Ints, offsets: Ints, n_bins: Ints) -> F
     >>> series_summary(np.array([2.0, 5.0]), bins, ends, np.array([4]))[0, :, 3]  # 0 2 5 0
     array([7., 5., 5.])
     """
-    return _series(values, bins, offsets, n_bins)
+    out = np.zeros((len(offsets) - 1, 3, 6))
+    _series(values, bins, offsets, n_bins, out)
+    return out
 
 
 @njit(**JIT)
-def _runs(offsets, time, codes, size):
-    m = len(offsets) - 1
-    seen = np.full(size, -1, np.int64)
-    out = np.zeros((2, m))
+def _runs(offsets, time, codes, seen, out):
     tie = -1
-    for e in range(m):
+    for e in range(len(offsets) - 1):
         begin, end = offsets[e], offsets[e + 1]
         same, last, i = 0, -1, begin
         while i < end:
@@ -487,7 +484,6 @@ def _runs(offsets, time, codes, size):
         if end > begin:
             out[0, e] = same / (end - begin)
             out[1, e] = (end - begin - kinds) / (end - begin)
-    return out
 
 
 def run_shares(
@@ -519,8 +515,9 @@ def run_shares(
     >>> run_shares(np.array([0, 4]), np.arange(4), codes, 2)
     (array([0.25]), array([0.5]))
     """
-    by_time, by_code = _runs(offsets, time, codes, max(size, 1))
-    return by_time, by_code
+    out = np.zeros((2, len(offsets) - 1))
+    _runs(offsets, time, codes, np.full(max(size, 1), -1), out)
+    return out[0], out[1]
 
 
 def _warmup() -> None:

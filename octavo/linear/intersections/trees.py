@@ -132,22 +132,21 @@ def _pick_row(state, n_rows, cumulative):
 @njit(cache=True, nogil=True)
 def _grow_trees(
     first, seeds, indptr, indices, cumulative, table, masks, n_others, theta0, branching, depth,
-    single_root, sets, width, max_nodes, starts, trees, members, n_nodes, truncated,
+    single_root, sets, width, max_nodes, starts, trees, members, n_nodes, truncated, size, left,
+    fruitful, state,
 ):  # fmt: skip
     """Grow one tree a seed, depth first, and write the leaves: tree, start and members of each.
 
     With a depth, leaves are the sets at that depth (Algorithms 1 and 2). Without one, a leaf is
     an admissible set none of whose children is: an inadmissible one cannot satisfy (1). Returns
-    the number of leaves, and the tree at which there was no room for more.
+    the number of leaves, and the tree at which there was no room for more. `size`, `left` and
+    `fruitful` have an entry a level, `state` is that of the draws.
     """
     n_rows, last = indptr.size - 1, sets.size // width - 1
-    size, left = np.zeros(last + 1, np.int64), np.zeros(last + 1, np.int64)
-    fruitful = np.zeros(last + 1, np.bool_)
     most = np.int64(theta0 * n_others + 1e-9)
     whole = np.int64(branching)
     n_leaves = 0
     starts[0] = 0
-    state = np.empty(1, np.uint64)
     for t in range(first, seeds.size):
         state[0] = seeds[t]
         level, nodes, cut, before = -1, 0, False, n_leaves
@@ -328,6 +327,10 @@ def grow_trees(
     def part(lo: int, hi: int) -> Any:
         done, room, found = 0, 1 << 12, []
         sets = np.empty(levels * width, np.int32)
+        work = (
+            np.zeros(levels, np.int64), np.zeros(levels, np.int64), np.zeros(levels, np.bool_),
+            np.zeros(1, np.uint64),
+        )  # fmt: skip
         while done < hi - lo:
             starts, trees = np.empty(room + 1, np.int64), np.empty(room, np.int64)
             members = np.empty(16 * room + width, np.int32)
@@ -335,7 +338,7 @@ def grow_trees(
                 done, seeds[lo:hi], indptr, indices, cumulative, ceiling.table, ceiling.masks,
                 ceiling.n_rows, float(ceiling.theta0), float(shape.branching), shape.depth,
                 shape.single_root, sets, width, shape.max_nodes, starts, trees, members,
-                n_nodes[lo:hi], truncated[lo:hi],
+                n_nodes[lo:hi], truncated[lo:hi], *work,
             )  # fmt: skip
             starts = starts[: n_leaves + 1]
             found.append(_distinct(trees[:n_leaves], starts, members[: starts[-1]]))

@@ -165,11 +165,12 @@ def test_other_solvers_ask_another_rule_too(solver, first):
 
 def test_another_rule_needs_all_rows():
     X, y = table()
+    given = KernelGDRegressor("precomputed", solver="lanczos").fit(rbf_kernel(X), y)
     with pytest.raises(ValueError, match='solver="eigh"'):
-        K = rbf_kernel(X)
-        KernelGDRegressor("precomputed", solver="lanczos").fit(K, y).stopped_by("sure")
+        given.stopped_by("sure")
+    half = KernelGDRegressor(stopping="holdout", refit=False).fit(X, y)
     with pytest.raises(ValueError, match="refit=True"):
-        KernelGDRegressor(stopping="holdout", refit=False).fit(X, y).stopped_by("sure")
+        half.stopped_by("sure")
     model = KernelGDRegressor().fit(X, y)
     with pytest.raises(ValueError, match="gamma belongs to the decomposition"):
         model.stopped_by("sure", gamma=2.0)

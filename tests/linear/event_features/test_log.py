@@ -43,8 +43,10 @@ def test_names_may_be_mapped_either_way():
 
 def test_polars_frames():
     pl = pytest.importorskip("polars")
-    ours = ClickLog.from_frame(table(deviceua=["x", None, "x", "y"]))
-    theirs = ClickLog.from_frame(pl.DataFrame(table(deviceua=["x", None, "x", "y"])))
+    clicks = table(deviceua=["x", None, "x", "y"])
+    ours = ClickLog.from_frame(clicks)
+    times = np.asarray(clicks["clicktime"], dtype="datetime64[ms]")  # polars has no seconds
+    theirs = ClickLog.from_frame(pl.DataFrame({**clicks, "clicktime": times}))
     np.testing.assert_array_equal(ours.time, theirs.time)
     np.testing.assert_array_equal(ours.columns["deviceua"].codes, theirs.columns["deviceua"].codes)
 
