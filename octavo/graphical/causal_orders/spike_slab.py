@@ -22,7 +22,7 @@ from octavo.engine.mcmc.chains import chain_generators
 from octavo.engine.mcmc.compiled_draws import draw_state
 from octavo.graphical.causal_orders.model import Chain, chunks, join_draws, priors
 from octavo.graphical.causal_orders.posterior import diagnostics, summary
-from octavo.graphical.causal_orders.sweeps import FREE
+from octavo.graphical.causal_orders.sources import FREE
 
 __all__ = ["SpikeSlabRegression"]
 
