@@ -257,7 +257,7 @@ def right_chains(seed: int, latent: str, n_samples: int) -> int:
     """Return how many of ten chains find b = 1 and not 0, driving signals held at their size."""
     from octavo.engine.mcmc.compiled_draws import draw_state
     from octavo.graphical.causal_orders.model import Chain, priors
-    from octavo.graphical.causal_orders.sweeps import ABSENT, FREE, HELD, LAPLACE, STUDENT
+    from octavo.graphical.causal_orders.sources import ABSENT, FREE, HELD, LAPLACE, STUDENT
 
     rng = np.random.default_rng(seed)
     z = rng.laplace(size=(3, 500)) / np.sqrt(2)

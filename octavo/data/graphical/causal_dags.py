@@ -6,15 +6,20 @@ JMLR 12:863-905, sections 6.1 to 6.5, after Shimizu et al. (2006) and Hoyer et a
 
 from __future__ import annotations
 
+import os
+from importlib.util import find_spec
 from numbers import Integral
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gamma
 from sklearn.utils import check_random_state
 
+from octavo._unpacking import OPENERS, unpack
+from octavo.engine.discrete.bif import parse_bif
 from octavo.engine.estimators.checked import checked
-from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
+from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, validate_params
 
 __all__ = [
     "CausalData",
@@ -107,13 +112,48 @@ def _shuffled(X: Any, B: Any, C: Any, rng: Any) -> CausalData:
     )
 
 
+def _adjacency(structure: Any) -> Any:
+    """Return which variable acts on which, [i, j] from j to i."""
+    if isinstance(structure, (str, os.PathLike)):
+        parents = parse_bif(_bif_text(structure))[2]
+        edges = np.zeros((len(parents), len(parents)), dtype=bool)
+        for i, causes in enumerate(parents):
+            edges[i, list(causes)] = True
+        return edges
+    if hasattr(structure, "edges") and hasattr(structure, "nodes"):
+        place = {node: i for i, node in enumerate(structure.nodes)}
+        edges = np.zeros((len(place), len(place)), dtype=bool)
+        for cause, effect in structure.edges():
+            edges[place[effect], place[cause]] = True
+        return edges
+    return np.asarray(structure) != 0
+
+
+def _bif_text(source: Any) -> str:
+    """Return the text of a BIF file, or of one in pgmpy's folder, which is not imported."""
+    path = Path(source)
+    if not path.is_file():
+        package = find_spec("pgmpy")
+        folder = Path((package and package.origin) or "").parent / "utils" / "example_models"
+        path = folder / f"{source}.bif.gz"
+        if not path.is_file():
+            known = sorted(file.name.removesuffix(".bif.gz") for file in folder.glob("*.bif.gz"))
+            among = ", ".join(known) if known else "none, since pgmpy is not installed"
+            raise ValueError(
+                f"structure must be a matrix, a graph, a BIF file or the name of one in pgmpy's "
+                f"folder ({among}); there is no file {str(source)!r}."
+            )
+    content = path.read_bytes()
+    return (unpack(content, path.suffix) if path.suffix in OPENERS else content).decode()
+
+
 @checked
 @validate_params(
     {
         "n_features": TWO_OR_MORE,
         "n_samples": POSITIVE,
         "density": [StrOptions({"mixed", "dense", "sparse"})],
-        "structure": ["array-like", None],
+        "structure": ["array-like", str, os.PathLike, HasMethods(["edges", "nodes"]), None],
         "random_state": ["random_state"],
     },
     prefer_skip_nested_validation=True,
@@ -134,9 +174,11 @@ def make_linear_dag(
         Columns and rows.
     density : {"mixed", "dense", "sparse"}, default="mixed"
         Whether all edges are there, or 20 to 90 % of them; "mixed" tosses a coin, as section 6.1.
-    structure : array-like of shape (d, d), optional
-        An adjacency matrix instead, True at [i, j] for an edge from j to i; effects are then
-        sign(N(0, 1)) + N(0, 0.2), as section 6.2, and the columns keep their places.
+    structure : array-like of shape (d, d), networkx.DiGraph, str or path, optional
+        An adjacency matrix instead, True at [i, j] for an edge from j to i; or a directed graph; or
+        a BIF file (packed or not), or the name of one of those in pgmpy's folder, such as "alarm"
+        or "insurance", where pgmpy is installed. Effects are then sign(N(0, 1)) + N(0, 0.2), as
+        section 6.2, and the columns keep their places.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -157,7 +199,7 @@ def make_linear_dag(
         B = _lower(n_features, density, rng)
         X = np.linalg.solve(np.eye(n_features) - B, heavy_tailed(n_features, n_samples, rng))
         return _shuffled(X, B, np.zeros((n_features, 0)), rng)
-    edges = np.asarray(structure) != 0
+    edges = _adjacency(structure)
     d = len(edges)
     if edges.shape != (d, d):
         raise ValueError(f"structure must be square, got the shape {edges.shape}.")

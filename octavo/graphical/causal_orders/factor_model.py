@@ -31,7 +31,7 @@ from octavo.graphical.causal_orders.posterior import (
     thinned,
 )
 from octavo.graphical.causal_orders.predictive import draw_log_densities, log_mean
-from octavo.graphical.causal_orders.sweeps import LAPLACE
+from octavo.graphical.causal_orders.sources import LAPLACE
 
 __all__ = ["SLIMOrderSearch", "SparseFactorModel"]
 

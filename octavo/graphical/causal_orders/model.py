@@ -12,7 +12,8 @@ import numpy as np
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.graphical.causal_orders import sweeps
-from octavo.graphical.causal_orders.sweeps import ABSENT, ALWAYS, FREE, GAUSSIAN, LAPLACE, STUDENT
+from octavo.graphical.causal_orders.confounded import opposed_loadings
+from octavo.graphical.causal_orders.sources import ABSENT, ALWAYS, FREE, GAUSSIAN, LAPLACE, STUDENT
 
 SOURCES = {"gaussian": (GAUSSIAN, 1.0), "laplace": (LAPLACE, 1.0), "cauchy": (STUDENT, 1.0)}
 CHUNK = 250  # sweeps between two reports of progress
@@ -102,6 +103,7 @@ class Chain:
         self.means, self.hyper = np.asarray(means, dtype=np.float64), hyper
         empty = np.empty((0, 2), dtype=np.int64)
         self.missing = empty if missing is None else np.ascontiguousarray(missing, dtype=np.int64)
+        self.opposed = opposed_loadings(self.allowed, len(F))
         self.W, self.slab = np.zeros((d, K)), np.ones((d, K))
         self.Q = np.zeros((d, K), dtype=np.int8)
         self.nu, self.psi = self.means.copy(), np.full(d, 0.05)
@@ -134,7 +136,7 @@ class Chain:
             self.X, self.F, self.missing, self.allowed, self.means, self.kinds, self.parameters,
             self.hyper, state, self.W, self.Q, self.slab, self.nu, self.psi, self.Z,
             self.precision, self.gram, self.cross, self.squares, self.E, self.work, self.counts,
-            n_proposals, self.row_place, self.column_place, W, Q, psi, filled, orders,
+            n_proposals, self.row_place, self.column_place, self.opposed, W, Q, psi, filled, orders,
         )  # fmt: skip
         return Draws(W, Q, psi, filled, orders, accepted / max(n_sweeps * n_proposals, 1))
 

@@ -21,7 +21,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, validate_params
 from octavo.graphical.causal_orders.model import SOURCES, source_law
-from octavo.graphical.causal_orders.sweeps import GAUSSIAN, LAPLACE
+from octavo.graphical.causal_orders.sources import GAUSSIAN, LAPLACE
 
 __all__ = ["predictive_log_density"]
 

@@ -22,7 +22,7 @@ from octavo.engine.mcmc.chains import chain_generators
 from octavo.engine.mcmc.compiled_draws import draw_state
 from octavo.graphical.causal_orders.model import Chain, chunks, join_draws, priors
 from octavo.graphical.causal_orders.posterior import diagnostics, summary
-from octavo.graphical.causal_orders.sweeps import FREE
+from octavo.graphical.causal_orders.sources import FREE
 
 __all__ = ["SpikeSlabRegression"]
 
@@ -43,17 +43,17 @@ class SpikeSlabRegression(RegressorMixin, CallbackSupportMixin, SoundEstimator):
         The factor τ; otherwise each coefficient has its own, 1/τ with a Gamma(2, 1) prior.
     inclusion : float, optional
         Prior probability that a coefficient is not zero; otherwise the two-level prior of Eq. (3).
+    n_samples, burn_in : int, default=3000, 1000
+        Sweeps that are kept, and those before.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
     rate : float, default=0.5
         Prior mean β_m of the share of coefficients that may differ from zero, where `inclusion`
         is not given.
     levels : {1, 2}, default=2
         Levels of the prior: Eq. (2) or Eq. (3).
-    n_samples, burn_in : int, default=3000, 1000
-        Sweeps that are kept, and those before.
     n_chains : int, default=1
         Independent chains.
-    random_state : int, RandomState instance or None, default=None
-        Seed.
 
     Attributes
     ----------
@@ -113,22 +113,23 @@ class SpikeSlabRegression(RegressorMixin, CallbackSupportMixin, SoundEstimator):
         noise: float | None = None,
         slab: float | None = None,
         inclusion: float | None = None,
-        rate: float = 0.5,
-        levels: int = 2,
         n_samples: int = 3000,
         burn_in: int = 1000,
-        n_chains: int = 1,
         random_state: Any = None,
+        *,
+        rate: float = 0.5,
+        levels: int = 2,
+        n_chains: int = 1,
     ) -> None:
         self.noise = noise
         self.slab = slab
         self.inclusion = inclusion
-        self.rate = rate
-        self.levels = levels
         self.n_samples = n_samples
         self.burn_in = burn_in
-        self.n_chains = n_chains
         self.random_state = random_state
+        self.rate = rate
+        self.levels = levels
+        self.n_chains = n_chains
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)

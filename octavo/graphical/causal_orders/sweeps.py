@@ -24,16 +24,26 @@ from octavo.engine.mcmc.compiled_draws import (
     draw_state,
     draw_uniform,
 )
-
-ABSENT, FREE, ALWAYS, HELD = 0, 1, 2, 3
-GAUSSIAN, LAPLACE, STUDENT = 0, 1, 2
-# Positions in the vector of hyper-parameters: s_s, s_r, t_s, t_r, α_p, α_m, β_p; then whether the
-# noise, the slabs and the rates of inclusion are held.
-NOISE_SHAPE, NOISE_RATE, SLAB_SHAPE, SLAB_RATE, ALPHA_P, ALPHA_M, BETA_P = range(7)
-HOLD_NOISE, HOLD_SLAB, HOLD_RATE = 7, 8, 9
-N_HYPER = 10
-TINY = 1e-10  # |z|, so that λ / |z| is a number
-SMALLEST_VARIANCE, LARGEST_PRECISION = 1e-6, 1e12  # of noise; of a latent
+from octavo.graphical.causal_orders.confounded import draw_causes, draw_opposed
+from octavo.graphical.causal_orders.sources import (
+    ABSENT,
+    ALPHA_M,
+    BETA_P,
+    FREE,
+    GAUSSIAN,
+    HELD,
+    HOLD_NOISE,
+    HOLD_RATE,
+    HOLD_SLAB,
+    LAPLACE,
+    NOISE_RATE,
+    NOISE_SHAPE,
+    SLAB_RATE,
+    SLAB_SHAPE,
+    SMALLEST_VARIANCE,
+    draw_scales,
+    fill_noise,
+)
 
 
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
@@ -45,34 +55,6 @@ def cross_products(left, right, out, first_row, first_column):
             for n in range(left.shape[1]):
                 total += left[i, n] * right[j, n]
             out[first_row + i, first_column + j] = total
-
-
-@njit(cache=True, error_model="numpy")
-def fill_noise(state, noise, coins):
-    """Fill rows with normal and with uniform numbers, apart from loops that can be vectorised."""
-    for n in range(noise.size):
-        noise[n] = draw_normal(state)
-    for n in range(coins.size):
-        coins[n] = draw_uniform(state)
-
-
-@njit(cache=True, error_model="numpy")
-def draw_scales(j, Z, kind, parameter, state, noise, coins, precision):
-    """Draw the precisions 1/υ of row j of the latents (Appendix A.2)."""
-    n_rows = Z.shape[1]
-    if kind == LAPLACE:
-        fill_noise(state, noise, coins)
-        for n in range(n_rows):
-            # 1/υ ~ IG(λ/|z|, λ²), by its two roots; a is χ² (mean / 2 shape)
-            mean = parameter / (abs(Z[j, n]) + TINY)
-            a = noise[n] * noise[n] * mean * (0.5 / (parameter * parameter))
-            w = 1.0 + a + math.sqrt(a * (a + 2.0))
-            value = mean * (w if coins[n] * (1.0 + w) > w else 1.0 / w)
-            precision[j, n] = value if value < LARGEST_PRECISION else LARGEST_PRECISION
-    elif kind == STUDENT:
-        for n in range(n_rows):
-            rate = 0.5 * (parameter + Z[j, n] * Z[j, n])
-            precision[j, n] = draw_gamma(state, 0.5 * (parameter + 1.0)) / rate
 
 
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
@@ -244,12 +226,13 @@ def subtract(X, F, W, E, squares):
 @njit(cache=True, error_model="numpy")
 def run_sweeps(X, F, missing, allowed, means, kinds, parameters, hyper, state,
                W, Q, slab, nu, psi, Z, precision, gram, cross, squares, E, work, counts,
-               n_proposals, row_place, column_place,
+               n_proposals, row_place, column_place, opposed,
                W_draws, Q_draws, psi_draws, x_draws, visited):  # fmt: skip
     """Run as many sweeps as `W_draws` has rows, and keep each.
 
     `missing` lists (variable, row) of entries of X that are drawn, which then change in place.
-    They need that there is no F. Returns how many proposals of orders were accepted.
+    They need that there is no F. `opposed` lists what `draw_opposed` moves, or is None. Returns how
+    many proposals of orders were accepted.
     """
     d, n_rows = X.shape
     p, m = F.shape[0], Z.shape[0]
@@ -260,7 +243,12 @@ def run_sweeps(X, F, missing, allowed, means, kinds, parameters, hyper, state,
     for t in range(W_draws.shape[0]):
         subtract(X, F, W, E, squares)
         if m > 0:
-            draw_latents(E, p, W, psi, kinds, parameters, state, work, Z, precision)
+            if opposed is None:
+                draw_latents(E, p, W, psi, kinds, parameters, state, work, Z, precision)
+            else:
+                draw_causes(E, p, W, psi, kinds, parameters, state, work, Z, precision)
+                draw_opposed(F, opposed, kinds, parameters, hyper, state, work, slab, nu, psi,
+                             W, Q, Z, precision)  # fmt: skip
             cross_products(X, Z, cross, 0, p)
             cross_products(Z, Z, gram, p, p)
             cross_products(F, Z, gram, 0, p)
@@ -300,7 +288,7 @@ def _warmup() -> None:
         one.copy(), empty, held, code, half, place + LAPLACE, np.ones(1), hyper, state,
         one.copy(), code.copy(), one.copy(), half.copy(), np.ones(1), one.copy(), one.copy(),
         one.copy(), one.copy(), np.ones(1), one.copy(), np.empty((3, 1)), two,
-        1, place, place.copy(), np.empty((1, 1, 1)), np.empty((1, 1, 1), dtype=np.int8),
+        1, place, place.copy(), None, np.empty((1, 1, 1)), np.empty((1, 1, 1), dtype=np.int8),
         one.copy(), np.empty((1, 0)), np.empty((1, 1), dtype=np.int16),
     )  # fmt: skip
     draw_loadings(one, one, np.ones(1), 1, code, half, hyper, state, two, one.copy(),

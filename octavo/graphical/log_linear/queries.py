@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from octavo._whole_files import write_whole
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.mcmc.chains import check_schedule
+from octavo.graphical.log_linear.block_gibbs import block_marginals
 from octavo.graphical.log_linear.conjunctions import (
     Feature,
     Parts,
@@ -183,6 +184,7 @@ class NetworkQueries:
         n_chains: int = 10,
         burn_in: int = 100,
         n_iter: int = 1100,
+        blocks: Any = None,
         random_state: Any = None,
     ) -> Floats:
         """Return the distribution of some variables of each row given the others.
@@ -197,6 +199,9 @@ class NetworkQueries:
             Sampling, a junction tree, mean field or loopy belief propagation.
         n_chains, burn_in, n_iter : int, default=10, 100, 1100
             Chains a row, sweeps that are left out, and sweeps in all, of "gibbs".
+        blocks : sequence of sequences of int, optional
+            Columns that "gibbs" draws together, such as those of one category coded by zeros and
+            ones, between which it hardly moves one at a time; the others are drawn one by one.
         random_state : int, RandomState or None, default=None
             Source of randomness of "gibbs".
 
@@ -209,7 +214,7 @@ class NetworkQueries:
         asked = self._asked(query)
         codes = self._codes(_without(X, asked), unknown=True).copy()
         codes[:, asked] = UNKNOWN
-        found = self._marginals(codes, method, n_chains, burn_in, n_iter, random_state)
+        found = self._marginals(codes, method, n_chains, burn_in, n_iter, random_state, blocks)
         return found[:, asked]
 
     def _asked(self, query: Any) -> Ints:
@@ -222,7 +227,14 @@ class NetworkQueries:
         return asked.astype(np.int64)
 
     def _marginals(
-        self, codes: Codes, method: str, n_chains: int, burn_in: int, n_iter: int, seed: Any
+        self,
+        codes: Codes,
+        method: str,
+        n_chains: int,
+        burn_in: int,
+        n_iter: int,
+        seed: Any,
+        blocks: Any = None,
     ) -> Floats:
         if method not in METHODS:
             raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
@@ -233,12 +245,20 @@ class NetworkQueries:
         schedule = check_schedule(n_iter, burn_in)
         if int(n_chains) < 1:
             raise ValueError(f"n_chains must be at least 1, got {n_chains!r}.")
+        if blocks is not None:
+            self._need_joint("blocks")
+            return block_marginals(
+                *network, blocks, n_chains=int(n_chains), burn_in=schedule.burn_in,
+                n_iter=schedule.n_iter, random_state=seed,
+            )[0]  # fmt: skip
         return gibbs_marginals(
             *network, targets=self._targets(), n_chains=int(n_chains), burn_in=schedule.burn_in,
             n_iter=schedule.n_iter, random_state=seed,
         )[0]  # fmt: skip
 
-    def sample(self, n: int = 1, random_state: Any = None, *, burn_in: int = 100) -> NDArray[Any]:
+    def sample(
+        self, n: int = 1, random_state: Any = None, *, burn_in: int = 100, blocks: Any = None
+    ) -> NDArray[Any]:
         """Draw rows.
 
         Parameters
@@ -250,6 +270,8 @@ class NetworkQueries:
         burn_in : int, default=100
             Sweeps of the Gibbs sampler from which each row comes, where there are too many joint
             states to draw from their list.
+        blocks : sequence of sequences of int, optional
+            Columns that the Gibbs sampler draws together, as for `conditional_marginals`.
 
         Returns
         -------
@@ -268,6 +290,12 @@ class NetworkQueries:
             mass = np.exp(score - score.max())
             return listed[rng.choice(len(listed), size=n, p=mass / mass.sum())].astype(np.int64)
         hidden = np.full((n, len(cards)), UNKNOWN, np.int32)
+        if blocks is not None:
+            self._need_joint("blocks")
+            return block_marginals(
+                hidden, self._parts(), self.weights_, cards, blocks, n_chains=1, burn_in=burn_in,
+                n_iter=burn_in + 1, random_state=rng,
+            )[1].astype(np.int64)  # fmt: skip
         return gibbs_marginals(
             hidden, self._parts(), self.weights_, cards, targets=self._targets(), n_chains=1,
             burn_in=burn_in, n_iter=burn_in + 1, random_state=rng,

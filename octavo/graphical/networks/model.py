@@ -32,7 +32,7 @@ from octavo.graphical.network_scores.state_table import (
     declared_categories,
     fit_columns,
 )
-from octavo.graphical.networks.bif import format_bif, parse_bif
+from octavo.engine.discrete.bif import format_bif, parse_bif
 
 __all__ = ["BayesianNetworkModel"]
 

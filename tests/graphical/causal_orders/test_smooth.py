@@ -15,7 +15,7 @@ from octavo.graphical.causal_orders.gaussian_processes import (
 )
 from octavo.graphical.causal_orders.model import factor_chain
 from octavo.graphical.causal_orders.nonlinear import SNIM, NonlinearChain, causal_direction
-from octavo.graphical.causal_orders.sweeps import ABSENT, FREE, LAPLACE
+from octavo.graphical.causal_orders.sources import ABSENT, FREE, LAPLACE
 from tests.graphical.causal_orders.test_sweeps import draw_prior
 
 N = 6

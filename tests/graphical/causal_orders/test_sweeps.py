@@ -10,15 +10,15 @@ from octavo.engine.mcmc.enumeration import all_subsets, exact_law
 from octavo.engine.mcmc.joint_test import geweke_joint_test
 from octavo.graphical.causal_orders.model import Chain, dag_chain, factor_chain, priors
 from octavo.graphical.causal_orders.orders import rank_orders
-from octavo.graphical.causal_orders.sweeps import (
+from octavo.graphical.causal_orders.sources import (
     ABSENT,
     ALWAYS,
     FREE,
     GAUSSIAN,
     LAPLACE,
     STUDENT,
-    search_orders,
 )
+from octavo.graphical.causal_orders.sweeps import search_orders
 
 N = 6
 
