@@ -26,13 +26,13 @@ def same_objective(_, answers):
     return f"Objectives {exact:.6f}, {far:.0e} apart at most."
 
 
-def within_gap(given, answers):
-    found = next(iter(answers.values()))
-    gap = (found.objective - found.lower_bound) / found.objective
-    assert gap >= 0
-    return (
-        f"Objective {found.objective:.4f}, relative gap {gap:.0e} after {found.n_iter} iterations."
-    )
+def within_gaps(_, answers):
+    told = []
+    for name, found in answers.items():
+        gap = (found.objective - found.lower_bound) / found.objective
+        assert gap < 1e-3
+        told.append(f"{name} {found.objective:.6f}, relative gap {max(gap, 0.0):.0e}")
+    return "; ".join(told) + "."
 
 
 CONTESTS = [
@@ -48,15 +48,14 @@ CONTESTS = [
         limit="LP pivots of the cuts that are added",
     ),
     Contest(
-        name="program 8, first order",
-        problem="Program (8), 1,000 points in 50 dimensions, ε = 0.2, up to 4,000 iterations",
-        setup=lambda: problem(1000, 50, 10, 0.2),
-        solvers={"octavo first-order": by("first-order")},
-        agree=within_gap,
+        name="program 8, many points",
+        problem="Program (8), 2,000 points in 50 dimensions, ε = 0.2, with certificates",
+        setup=lambda: problem(2000, 50, 10, 0.2),
+        solvers={"octavo cutting": by("cutting"), "octavo first-order": by("first-order")},
+        agree=within_gaps,
         repeats=1,
         warm=False,
-        target="Aim: 2,000 points in minutes. HiGHS would need a million variables.",
-        limit="Two products of 50 × 1,000 and 1,000 × 1,000 matrices and passes over a million "
-        "entries an iteration.",
+        target="Aim: 2,000 points in minutes. HiGHS would need four million variables.",
+        limit="Linear programs of some fifteen variables for every point, in each of a few rounds.",
     ),
 ]

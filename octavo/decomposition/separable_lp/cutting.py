@@ -15,6 +15,7 @@ deeper rows than the answer alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -97,7 +98,7 @@ class ColumnPrograms:
         return u / max(1.0, np.abs(u).sum())
 
 
-def l1_weights(points: Floats, targets: Floats) -> Floats:
+def l1_weights(points: Floats, targets: Floats, most: Floats | None = None) -> Floats:
     """Return Z ≥ 0 (n_points, n_targets) with the least l1 residual of each target.
 
     Parameters
@@ -106,6 +107,8 @@ def l1_weights(points: Floats, targets: Floats) -> Floats:
         Rows to combine.
     targets : ndarray of shape (n_targets, n_features)
         Rows to approximate.
+    most : ndarray of shape (n_points,), optional
+        Bounds on the weights of each row.
     """
     n, m = points.shape
     Z, eye = np.zeros((n, len(targets))), sparse.eye_array(m)
@@ -115,10 +118,11 @@ def l1_weights(points: Floats, targets: Floats) -> Floats:
     program = LazyRows(np.r_[np.zeros(n), np.ones(2 * m), np.zeros(m)])
     program.add_rows(sparse.hstack([sparse.csr_array(points.T), eye, -eye, -eye]), 0.0, 0.0)
     lower, upper = np.zeros(n + 3 * m), np.full(n + 3 * m, np.inf)
+    upper[:n] = np.inf if most is None else most
     for k, target in enumerate(targets):
         lower[-m:] = upper[-m:] = target
         program.change_bounds(lower, upper)
-        Z[:, k] = np.maximum(program.solve().x[:n], 0.0)
+        Z[:, k] = np.clip(program.solve().x[:n], 0.0, upper[:n])
     return Z
 
 
@@ -130,7 +134,7 @@ class _Cuts:
         self.columns = ColumnPrograms(program.M, program.ball)
         self.asking = np.flatnonzero(program.radii < 1.0)  # beyond, x = 0 will do
         self.inner, self.upper = inner, objective(program, inner)
-        self.lower, self.n_rounds = -np.inf, 0
+        self.lower, self.n_rounds, self.U = -np.inf, 0, np.zeros(program.M.shape)
         self.owners: list[Indices] = []
         self.multipliers: list[Floats] = []
 
@@ -142,18 +146,19 @@ class _Cuts:
         least = np.einsum("ij,ij->j", U, M[:, js]) - radii[js]
         return Rows(np.maximum(M.T @ U, 0.0).T, least, np.full(len(js), np.inf))
 
-    def bound(self, duals: Floats) -> float:
-        """Return the lower bound of the master's multipliers, computed from the data."""
+    def bound(self, duals: Floats) -> None:
+        """Raise the lower bound to that of the master's multipliers, computed from the data."""
         U = np.zeros(self.program.M.shape)
         weights = np.maximum(duals[len(duals) - sum(map(len, self.owners)) :], 0.0)
         np.add.at(
             U.T, np.concatenate(self.owners), weights[:, None] * np.hstack(self.multipliers).T
         )
-        return lower_bound(self.program, U)
+        if (lower := lower_bound(self.program, U)) > self.lower:
+            self.lower, self.U = lower, U
 
     def separate(self, solution: LinearSolution) -> Rows | None:
         """Ask all columns at the master's answer, or between it and the best feasible point."""
-        self.lower = max(self.lower, self.bound(solution.row_duals))
+        self.bound(solution.row_duals)
         for outward in (_OUTWARD, 1.0) if self.n_rounds % 2 == 0 else (1.0,):
             at = np.clip(outward * solution.x + (1.0 - outward) * self.inner, 0.0, 1.0)
             rows = self._ask(at, outward == 1.0)
@@ -206,7 +211,8 @@ def solve_by_cuts(
     n = program.M.shape[1]
     # Rows do not depend on the costs: those of the smallest trace serve (2) too.
     plain = program if program.trace is None else program._replace(costs=np.ones(n), trace=None)
-    begun, U = solve_by_splitting(plain, tol=1e-3, max_iter=1000, step=step)
+    begun = solve_by_splitting(plain, tol=1e-3, max_iter=1000, step=step)
+    U: Any = begun.U
     if program.trace is not None and begun.lower > program.trace + 1e-7:
         return begun._replace(status="infeasible")
     inner = begun.diagonal
@@ -224,4 +230,4 @@ def solve_by_cuts(
         return Solved(cuts.X, cuts.inner, np.inf, np.inf, outcome.n_rounds, "infeasible")
     gap = cuts.upper - cuts.lower
     status = "optimal" if gap <= max(tol, 1e-7) * max(1.0, abs(cuts.upper)) else "limit"
-    return Solved(cuts.X, cuts.inner, cuts.upper, cuts.lower, outcome.n_rounds, status)
+    return Solved(cuts.X, cuts.inner, cuts.upper, cuts.lower, outcome.n_rounds, status, cuts.U)

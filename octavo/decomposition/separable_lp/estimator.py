@@ -122,7 +122,7 @@ class SeparableNMFLP(_ProgramFactorization):
         or the sum of the weights, rounded up, for ``rho >= 2`` (Theorem 7).
     solver : {"auto", "cutting", "first-order", "highs", "highs-ipm", "cvxpy"}, default="auto"
         "cutting" is exact, "first-order" stops at a gap of 1e-4 of the objective; "auto" takes the
-        first up to some hundred rows. The others get the program as it stands.
+        first wherever the norm is l1. The others get the program as it stands.
     p_jitter : float, default=0.01
         Costs of rows are drawn from 1 ± this much, so that one of several equal rows is chosen.
     max_columns : int, default=2000

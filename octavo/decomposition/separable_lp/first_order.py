@@ -180,7 +180,7 @@ def solve_by_splitting(
     tol: float = 1e-4,
     max_iter: int = 20_000,
     step: Callable[[], bool] | None = None,
-) -> tuple[Solved, Floats]:
+) -> Solved:
     """Solve to a relative gap, without regard to `program.trace`.
 
     Parameters
@@ -196,10 +196,8 @@ def solve_by_splitting(
 
     Returns
     -------
-    solved : Solved
-        The best feasible point with the best bound.
-    U : ndarray of shape (n_features, n_points)
-        The multipliers of that bound.
+    Solved
+        The best feasible point with the best bound and its multipliers.
     """
     program = program._replace(trace=None)
     state = _Splitting(program)
@@ -222,7 +220,7 @@ def solve_by_splitting(
         state.balance(primal, dual)
     gap = upper - lower
     status = "optimal" if gap <= tol * max(abs(upper), abs(lower)) else "limit"
-    return Solved(X, diagonal, upper, lower, n_iter, status), U
+    return Solved(X, diagonal, upper, lower, n_iter, status, U)
 
 
 def _warmup() -> None:

@@ -50,7 +50,7 @@ class NormalizedProgram(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """A feasible X with its diagonal, its objective, and a lower bound on the optimum."""
+    """A feasible X with its diagonal, its objective, a lower bound, and the multipliers of it."""
 
     X: Floats
     diagonal: Floats
@@ -58,6 +58,7 @@ class Solved(NamedTuple):
     lower: float
     n_iter: int
     status: str
+    U: Floats | None = None
 
 
 def normalize(X: Floats, epsilon, rho, noise, costs, trace=None) -> NormalizedProgram:

@@ -25,6 +25,7 @@ FULL_SIDE = 400  # below, all singular values cost less than a few of them
 BLOCKS = 20
 NEWTON_SIDE = 200  # up to here, after these numbers of accelerated steps
 NEWTON_AFTER = (6, 60, 600)
+NEWTON_TOL = 1e-9  # above, a start nearby needs fewer steps than Newton's method costs: not at once
 FEW = 16  # factors whose product is formed row by row, never whole
 
 
@@ -171,6 +172,7 @@ def shrink_both(
     Q, M = np.empty(Y.shape), P.copy()
     bounds = (float(gamma), -np.inf if nonneg else -float(gamma))
     _add_cut(P, M, Y, Q, 0.0, *bounds)
+    after = NEWTON_AFTER if tol <= NEWTON_TOL else NEWTON_AFTER[1:]
     t, residual = 1.0, np.inf
     for k in range(1, max_iter + 1):
         left, right, values = shrink.factors(M, tau)
@@ -185,7 +187,7 @@ def shrink_both(
         else:
             further = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
             momentum, t = (t - 1.0) / further, further
-        if k in NEWTON_AFTER and min(Y.shape) <= NEWTON_SIDE:
+        if k in after and min(Y.shape) <= NEWTON_SIDE:
             bounded = np.clip(Y - M, bounds[1], gamma)
             found = newton_nuclear_l1(Y, tau, gamma, nonneg, bounded, limit)
             M[:] = (Y - found.Q) - found.low_rank

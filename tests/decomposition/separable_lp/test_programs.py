@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from octavo.data import make_near_separable
 from octavo.decomposition import solve_separable_lp, trace_path
+from octavo.decomposition.separable_lp import programs, working_set
 from octavo.decomposition.separable_lp.first_order import _project_columns, _project_rows
 
 
@@ -300,3 +301,26 @@ def test_a_solver_that_is_stopped_says_how_far_it_is():
         warnings.simplefilter("error")
         exact = solve_separable_lp(X, 0.2).objective
     assert found.lower_bound <= exact <= found.objective
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("solver", "gap"), [("cutting", 1e-7), ("first-order", 1.001e-4)])
+def test_a_working_set_of_few_points_solves_the_program_of_all(seed, solver, gap, monkeypatch):
+    monkeypatch.setattr(programs, "_FEW", 3)
+    monkeypatch.setattr(working_set, "_FIRST", 3)
+    monkeypatch.setattr(working_set, "_MORE", 1)
+    sizes, at_once = [], programs._solve_at_once
+    monkeypatch.setattr(
+        programs,
+        "_solve_at_once",
+        lambda part, *rest: sizes.append(len(part.kept)) or at_once(part, *rest),
+    )
+    X, costs = unscaled(seed)
+    right = np.full(len(X), 0.15)
+    exact = paper_program(X, right, costs).fun
+    found = solve_separable_lp(X, 0.15, costs=costs, solver=solver)
+    assert len(sizes) > 1
+    assert sizes == sorted(sizes)
+    assert found.lower_bound - 1e-9 <= exact <= found.objective + 1e-6
+    assert found.objective - found.lower_bound <= gap * max(1.0, found.objective)
+    check_feasible(X, found.coupling, right)
