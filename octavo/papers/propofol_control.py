@@ -20,8 +20,9 @@ PAPER = Paper(
     headlines=("peak-times-spread", "transitions-add-up"),
     tables={
         "Table 1": "[words for the signs of error and change]",
-        "Table 2": "meets-the-criteria",
-        "Table 3": "simulated-accuracy simulated-control simulated-error simulated-bias",
+        "Table 2": "meets-the-criteria far-sighted-criteria",
+        "Table 3": "simulated-accuracy simulated-control simulated-error simulated-bias "
+        "far-sighted-table",
         "Table 4": "weights-add-up",
         "Table 5": "weights-add-up",
         "Tables 6 to 8": "[measured in volunteers; embedded as data]",
@@ -67,23 +68,31 @@ GUESSES = (
 PRINTED = "means of printed rows; half a unit of the last printed digit, and of the rows'"
 
 
-@lru_cache(maxsize=8)
-def trained(seed: int, n_episodes: int):
-    """Return a policy as the paper trains it; settings were chosen on seed 900."""
-    env = rl.PropofolEnv(exploring=True)
-    return rl.WatkinsQLambda(random_state=seed, patience=20).fit(env, n_episodes)
+# Chosen on seed 900 among five settings: errors count for minutes, as the drug acts, not for 15 s.
+FAR_SIGHTED = {"gamma": 0.95, "lam": 0.95, "epsilon": 0.05}
 
 
 @lru_cache(maxsize=16)
-def trial(seed: int, full: bool, rival: bool = False) -> dict:
+def trained(seed: int, n_episodes: int, far: bool = False):
+    """Return a policy as the paper trains it, or a far-sighted one; chosen on seed 900."""
+    env, settings = rl.PropofolEnv(exploring=True), FAR_SIGHTED if far else {}
+    agent = rl.WatkinsQLambda(random_state=seed, patience=20, **settings)
+    return agent.fit(env, n_episodes)
+
+
+@lru_cache(maxsize=32)
+def trial(seed: int, full: bool, who: str = "paper") -> dict:
     """Return a trial on patients that no setting has seen."""
     n = 1000 if full else 40
-    controller = rl.PIDController() if rival else trained(seed, 300_000 if full else 2_000)
+    if who == "pid":
+        controller = rl.PIDController()
+    else:
+        controller = trained(seed, 300_000 if full else 2_000, who == "far")
     return rl.run_trial(controller, n, random_state=10_000 + seed)
 
 
-def median(run: Run, name: str, rival: bool = False) -> float:
-    return float(np.nanmedian(trial(run.seed, run.full, rival)[name]))
+def median(run: Run, name: str, who: str = "paper") -> float:
+    return float(np.nanmedian(trial(run.seed, run.full, who)[name]))
 
 
 def peaks() -> tuple[np.ndarray, np.ndarray]:
@@ -256,7 +265,11 @@ def simulated_bias(run: Run) -> float:
     expect=at_least(5.5, because="all of them, divergence read as % per minute"),
 )
 def meets_the_criteria(run: Run) -> float:
-    table = rl.acceptance_table(trial(run.seed, run.full))
+    return criteria_met(run, "paper")
+
+
+def criteria_met(run: Run, who: str) -> float:
+    table = rl.acceptance_table(trial(run.seed, run.full, who))
     names = ("mdpe", "mdape", "wobble", "divergence_per_minute", "controlled", "rmse")
     missed = [f"{name} {table[name]['median']:.3g}" for name in names if not table[name]["met"]]
     run.note(f"seed {run.seed} misses: {', '.join(missed) or 'none'}")
@@ -275,9 +288,46 @@ def meets_the_criteria(run: Run) -> float:
     expect=at_least(0.0, because="median MDAPE of the PID controller less the policy's"),
 )
 def ahead_of_pid(run: Run) -> float:
-    rival = median(run, "mdape", rival=True)
+    rival = median(run, "mdape", "pid")
     run.note(f"seed {run.seed}: PID {rival:.2f}, policy {median(run, 'mdape'):.2f}")
     return rival - median(run, "mdape")
+
+
+far_sighted = PAPER.section(
+    where="Tables 2 and 3", kind="own", seeds=SEEDS, full_seeds=TRIALS, stand_in=GUESSES
+)
+
+
+@far_sighted.claim(
+    "With γ = λ = 0.95 and ε = 0.05 the medians of the patients meet all six criteria",
+    6.0,
+    unit="criteria",
+    expect=at_least(5.5, because="all of them, divergence read as % per minute"),
+)
+def far_sighted_criteria(run: Run) -> float:
+    return criteria_met(run, "far")
+
+
+@far_sighted.claim(
+    "With γ = λ = 0.95 and ε = 0.05 no median of Table 3 is missed by more than a fifth",
+    "3.33, 3.30, 2.79 and 82.4",
+    expect=at_most(0.2, because="largest relative distance of MDAPE, wobble, RMSE and control"),
+)
+def far_sighted_table(run: Run) -> float:
+    printed = {"mdape": 3.33, "wobble": 3.30, "rmse": 2.79, "controlled": 82.4}
+    ours = {name: median(run, name, "far") for name in printed}
+    run.note(f"seed {run.seed}: " + ", ".join(f"{name} {v:.2f}" for name, v in ours.items()))
+    return max(abs(ours[name] / value - 1) for name, value in printed.items())
+
+
+@far_sighted.claim(
+    "With γ = λ = 0.95 and ε = 0.05 the policy is ahead of a tuned PID controller",
+    "constant-coefficient PID is not the ideal solution",
+    unit="%",
+    expect=at_least(0.0, because="median MDAPE of the PID controller less the policy's"),
+)
+def far_sighted_pid(run: Run) -> float:
+    return median(run, "mdape", "pid") - median(run, "mdape", "far")
 
 
 @PAPER.claim(
