@@ -1,4 +1,4 @@
-"""OutputSpaceSearchClassifier beside python-crfsuite and HighOrderCRF on handwritten words."""
+"""OutputSpaceSearchClassifier beside crfsuite, vowpal wabbit and HighOrderCRF on words."""
 
 from __future__ import annotations
 
@@ -67,6 +67,31 @@ def crfsuite(parts):
     return 100 * float(np.mean(np.array(found) == yt))
 
 
+def vowpal(parts):
+    """Train and tag with vowpal wabbit's learning to search: 20 passes, one label of history."""
+    from vowpalwabbit import Workspace
+
+    (X, y, lengths), (Xt, yt, test) = parts
+    searn = Workspace(
+        "--search 26 --search_task sequence --search_history_length 1 -b 20 --random_seed 0 --quiet"
+    )
+    words = [
+        [f"{label + 1} | {' '.join(item)}" for item, label in zip(word, labels)]
+        for word, labels in zip(items(X, lengths), np.split(y, np.cumsum(lengths)[:-1]))
+    ]
+    for _ in range(20):
+        for word in words:
+            searn.learn(word)
+    found = []
+    for word in items(Xt, test):
+        parsed = [searn.parse(f"| {' '.join(item)}")[0] for item in word]
+        searn.predict(parsed)
+        found += [example.get_multiclass_prediction() - 1 for example in parsed]
+        searn.finish_example(parsed)
+    searn.finish()
+    return 100 * float(np.mean(np.array(found) == yt))
+
+
 def items(X, lengths):
     """Return words as crfsuite's items."""
     return [
@@ -92,6 +117,7 @@ CONTESTS = [
             "octavo HighOrderCRF, order 2": field(2),
             "octavo HighOrderCRF, order 4": field(4),
             "python-crfsuite": crfsuite,
+            "vowpalwabbit --search": vowpal,
         },
         agree=who_wins,
         repeats=1,

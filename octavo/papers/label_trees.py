@@ -387,6 +387,22 @@ def yeast_rbf_over_chain(run: Run) -> float:
     return found["chain"][0] - found["trees"][0]
 
 
+@yeasts.claim(
+    "Yeast, RBF kernels, trees trained for whole label sets: points of wrong label sets fewer than "
+    "a chain of SVMs.",
+    "not tried",
+    where="not in the thesis",
+    kind="own",
+    unit="points",
+    expect=BETTER,
+)
+def yeast_rbf_zero_one_over_chain(run: Run) -> float:
+    found = {name: yeast_losses(name, "rbf", run.seed, run.full) for name in ("zero-one", "chain")}
+    shown = ", ".join(f"{name} {a:.1f} | {b:.1f}" for name, (a, b) in found.items())
+    run.note(f"wrong label sets | labels: {shown}")
+    return found["chain"][0] - found["zero-one"][0]
+
+
 # --- figures ------------------------------------------------------------------------------------
 
 

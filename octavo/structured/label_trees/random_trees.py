@@ -28,6 +28,8 @@ from octavo.structured.label_trees.tree_weights import mixture_of, pair_numbers
 
 __all__ = ["MaxMarginTrees", "RandomSpanningTreeMultiLabel"]
 
+FEW = 8  # labels whose labellings are all compared
+
 
 class RandomSpanningTreeMultiLabel(LabelTreeBase):
     """Multi-label margin machine over random spanning trees of equal weight.
@@ -325,8 +327,9 @@ callable, default="linear"
         random, n = check_random_state(self.random_state), Y.shape[1]
         trees = [random_tree(n, random) for _ in range(self.n_trees)]
         seeds = random.randint(np.iinfo(np.int32).max, size=self.n_trees)
-        # one tree is searched exactly by the single best labelling; zero-one needs a second
-        problem = self._problem(K, Y)._replace(k_best=2)
+        # One tree is searched exactly by the single best labelling; zero-one needs a second. All
+        # labellings of few labels are compared as fast, and without compiling the lists.
+        problem = self._problem(K, Y)._replace(k_best="auto" if n <= FEW else 2)
 
         def machine(tree: Indices, seed: int) -> TreeMachine:
             return train(
