@@ -1,5 +1,6 @@
 """The benchmark harness: rotation, ratios per unit of work, the page it writes."""
 
+import dataclasses
 import functools
 
 import pytest
@@ -133,3 +134,5 @@ def test_a_peer_that_is_not_installed_is_left_out(capsys):
     assert "peer is left out" in capsys.readouterr().out
     with pytest.raises(ImportError):
         run_contest(Contest("c", "p", lambda: 1, {"octavo": absent}))
+    cold = run_contest(dataclasses.replace(contest, warm=False))  # found out under the clock
+    assert [row["solver"] for row in cold["rows"]] == ["octavo"]

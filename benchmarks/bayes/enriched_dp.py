@@ -57,7 +57,7 @@ def sklearn_variational(problem):
 
     X, y = problem
     return BayesianGaussianMixture(
-        TRUNCATION, covariance_type="full", max_iter=500, random_state=0
+        n_components=TRUNCATION, covariance_type="full", max_iter=500, random_state=0
     ).fit(np.column_stack([X, y]))
 
 

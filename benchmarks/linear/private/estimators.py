@@ -15,8 +15,9 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.harness import Contest
-from octavo.linear import PrivateLogisticRegression, calibrate_perturbation, private_minimisers
+from octavo.linear import PrivateLogisticRegression, calibrate_perturbation
 from octavo.linear.private.noise import NoiseSource, draw_noise
+from octavo.linear.private.perturbation import exact_minimiser, private_loss
 
 TOL = 1e-8  # largest norm of the gradient of the mean loss plus penalty
 ALPHA = 1e-3
@@ -70,18 +71,20 @@ def noisy():
 
 
 def private_octavo(problem):
-    X, y, noise, _ = problem
-    source = NoiseSource(np.random.RandomState(0))
-    return private_minimisers(X, y, "logistic", ALPHA, noise, tol=TOL, random_state=source)[0]
+    """The certified minimiser; what is released is rounded at random afterwards."""
+    X, y, noise, tilt = problem
+    strength = ALPHA + noise.delta_reg
+    return exact_minimiser(X, y, private_loss("logistic"), strength, noise, TOL, tilt=tilt)
 
 
 def private_lbfgs(problem):
-    X, y, _, tilt = problem
+    X, y, noise, tilt = problem
+    strength = ALPHA + noise.delta_reg
 
     def value_and_gradient(f):
         margin = y * (X @ f)
-        value = np.logaddexp(0, -margin).mean() + ALPHA / 2 * f @ f + tilt @ f
-        return value, X.T @ (-y / (1 + np.exp(margin))) / len(y) + ALPHA * f + tilt
+        value = np.logaddexp(0, -margin).mean() + strength / 2 * f @ f + tilt @ f
+        return value, X.T @ (-y / (1 + np.exp(margin))) / len(y) + strength * f + tilt
 
     limits = {"maxiter": 10_000, "gtol": TOL / 20, "ftol": 0.0, "maxcor": 30}
     return minimize(
@@ -90,8 +93,9 @@ def private_lbfgs(problem):
 
 
 def same_private_model(problem, answers):
-    X, y, _, tilt = problem
-    norms = {name: gradient_norm(X, y, f, tilt) for name, f in answers.items()}
+    X, y, noise, tilt = problem
+    strength = ALPHA + noise.delta_reg
+    norms = {name: gradient_norm(X, y, f, tilt, strength) for name, f in answers.items()}
     gap = np.abs(np.subtract(*answers.values())).max()
     assert max(norms.values()) <= 10 * TOL, norms
     listed = ", ".join(f"{name} {norm:.0e}" for name, norm in norms.items())

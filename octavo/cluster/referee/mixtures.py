@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from octavo.cluster.referee.overlap import (
     GaussianMixtureSpec,
     OverlapMap,
     PairForms,
-    bhattacharyya_bounds,
     check_mixture,
     largest_overlap,
+    log_bounds,
     misclassification,
     overlap_map,
     pair_forms,
@@ -33,6 +34,7 @@ __all__ = [
 
 STEP = 0.3  # of a log scale while the largest overlap is steered
 STEPS = 60
+TINY = 1e-300  # stands for an overlap of zero in logarithms
 LEAST_TOL = 1e-9  # of overlaps: the rule for probabilities is about ten times as exact
 
 
@@ -98,7 +100,22 @@ class _Target:
             return float(2 * misclassification(forms, fine).mean())
         return largest_overlap(forms, fine)
 
-    def met(self, overlap: OverlapMap) -> bool:
+    def within_reach(self, forms: PairForms) -> bool:
+        """Tell whether the overlap of coinciding means is large enough."""
+        together = forms._replace(gaps=np.zeros_like(forms.gaps))
+        if self.average is not None:
+            return self.overlap(together) >= self.average
+        wanted = float(self.maximum)  # type: ignore[arg-type]
+        return largest_overlap(together, self.tol / 20, enough=wanted) >= wanted
+
+    def met(self, mixture: GaussianMixtureSpec) -> bool:
+        """Tell whether a mixture has the overlaps, computed anew from its covariances."""
+        fine = self.tol / 10
+        if self.average is None:
+            factors = np.linalg.cholesky(mixture.covariances)
+            forms = pair_forms(mixture.weights, mixture.means, factors)
+            return abs(largest_overlap(forms, fine) - self.maximum) <= self.tol  # type: ignore[operator]
+        overlap = mixture.overlap_map(fine)
         pairs = ((self.average, overlap.average), (self.maximum, overlap.maximum))
         return all(want is None or abs(want - got) <= self.tol for want, got in pairs)
 
@@ -113,12 +130,17 @@ def common_scale(forms: PairForms, target: _Target) -> float | None:
     wanted = float(target.main)  # type: ignore[arg-type]
 
     def excess(log_scale: float) -> float:
-        return target.overlap(rescaled(forms, np.full(K, log_scale))) - wanted
+        found = target.overlap(rescaled(forms, np.full(K, log_scale)))
+        if abs(found - wanted) <= target.tol / 20:
+            return 0.0  # near enough: the search ends
+        return math.log(max(found, TINY) / wanted)  # straighter than the overlap itself
 
-    if target.overlap(forms._replace(gaps=np.zeros_like(forms.gaps))) < wanted:
+    if not target.within_reach(forms):
         return None
-    low = high = _first_guess(forms, target, K)
+    low = high = _first_guess(forms, target)
     value, step = excess(low), 0.4
+    if value == 0:
+        return low
     while value * (moved := excess(high + step * (1 if value < 0 else -1))) > 0:
         high += step * (1 if value < 0 else -1)
         low, step = high, 1.6 * step
@@ -129,11 +151,12 @@ def common_scale(forms: PairForms, target: _Target) -> float | None:
     return float(brentq(excess, low, high, xtol=target.tol / 20, rtol=1e-12))
 
 
-def _first_guess(forms: PairForms, target: _Target, K: int) -> float:
+def _first_guess(forms: PairForms, target: _Target) -> float:
     """Return the log scale at which upper bounds of the overlap are about twice the target."""
+    alone, apart = log_bounds(forms)
 
     def excess(log_scale: float) -> float:
-        bounds = bhattacharyya_bounds(rescaled(forms, np.full(K, log_scale)))
+        bounds = np.exp(alone - apart * math.exp(-log_scale))  # gaps² fall as 1 / scale
         bound = 2 * (bounds.mean() if target.average is not None else bounds.max())
         return bound - 2 * float(target.main)  # type: ignore[arg-type]
 
@@ -275,7 +298,7 @@ def make_overlap_mixture(
         shape = "spherical" if spherical else "homogeneous" if homogeneous else "free"
     rng = check_random_state(random_state)
     target = _Target(bar_omega, max_omega, tol)
-    nearest: OverlapMap | None = None
+    nearest: GaussianMixtureSpec | None = None
     for _ in range(max_tries):
         weights = draw_weights(K, min_weight, rng)
         means = rng.uniform(*mean_range, size=(K, p))
@@ -285,11 +308,11 @@ def make_overlap_mixture(
         scales = _fit_scales(forms, target, shape, K)
         if scales is None:
             continue
-        mixture = mixture.scaled(scales)
-        nearest = mixture.overlap_map(target.tol / 10)
+        nearest = mixture.scaled(scales)
         if target.met(nearest):
-            return mixture
-    raise OverlapNotReached(_explain(target, nearest, max_tries, forms))
+            return nearest
+    found = None if nearest is None else nearest.overlap_map(target.tol / 10)
+    raise OverlapNotReached(_explain(target, found, max_tries, forms))
 
 
 def _fit_scales(forms: PairForms, target: _Target, shape: str, K: int) -> Any:

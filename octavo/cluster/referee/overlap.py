@@ -76,19 +76,24 @@ def check_mixture(weights: Any, means: Any, covariances: Any) -> tuple[np.ndarra
             f"covariances must have shape ({K}, {p}, {p}); got an array of shape "
             f"{covariances.shape}."
         )
-    factors = np.empty_like(covariances)
+    turned = covariances.transpose(0, 2, 1)
+    if np.isfinite(covariances).all() and np.allclose(covariances, turned, rtol=1e-8, atol=1e-12):
+        try:
+            return weights, means, covariances, np.linalg.cholesky(covariances)
+        except np.linalg.LinAlgError:
+            pass  # which of them is told below
     for k, cov in enumerate(covariances):
         if not np.isfinite(cov).all() or not np.allclose(cov, cov.T, rtol=1e-8, atol=1e-12):
             raise ValueError(f"covariance {k} must be finite and symmetric.")
+        smallest = np.linalg.eigvalsh(cov)[0]
         try:
-            factors[k] = np.linalg.cholesky(cov)
+            np.linalg.cholesky(cov)
         except np.linalg.LinAlgError:
-            smallest = np.linalg.eigvalsh(cov)[0]
             raise ValueError(
                 f"covariance {k} must be positive definite; its smallest eigenvalue is "
                 f"{smallest:g}."
             ) from None
-    return weights, means, covariances, factors
+    raise AssertionError("a factor that fails in a batch fails alone")
 
 
 def pair_forms(weights: np.ndarray, means: np.ndarray, factors: np.ndarray) -> PairForms:
@@ -123,12 +128,18 @@ def rescaled(forms: PairForms, log_scales: np.ndarray) -> PairForms:
     )
 
 
+def log_bounds(forms: PairForms) -> tuple[np.ndarray, np.ndarray]:
+    """Return logarithms of bounds of ω(j|i) without gaps, and what the gaps take from them."""
+    lam = forms.eigenvalues
+    alone = np.sum(0.5 * np.log(2 * np.sqrt(lam) / (1 + lam)), axis=1)
+    apart = 0.25 * np.sum(forms.gaps**2 * lam / (1 + lam), axis=1)
+    return alone + forms.log_weights / 4, apart
+
+
 def bhattacharyya_bounds(forms: PairForms) -> np.ndarray:
     """Return upper bounds of ω(j|i): E √(π_j φ_j / π_i φ_i), a Bhattacharyya coefficient."""
-    lam = forms.eigenvalues
-    log_bc = np.sum(0.5 * np.log(2 * np.sqrt(lam) / (1 + lam)), axis=1)
-    log_bc -= 0.25 * np.sum(forms.gaps**2 * lam / (1 + lam), axis=1)
-    return np.exp(log_bc + forms.log_weights / 4)
+    alone, apart = log_bounds(forms)
+    return np.exp(alone - apart)
 
 
 def misclassification(forms: PairForms, tol: float = 1e-9, closed: bool = True) -> np.ndarray:
@@ -150,8 +161,11 @@ def misclassification(forms: PairForms, tol: float = 1e-9, closed: bool = True) 
     return omega
 
 
-def largest_overlap(forms: PairForms, tol: float) -> float:
-    """Return the largest pairwise overlap alone, looking only where the bounds allow it."""
+def largest_overlap(forms: PairForms, tol: float, enough: float = np.inf) -> float:
+    """Return the largest pairwise overlap alone, looking only where the bounds allow it.
+
+    One that reaches `enough` is returned at once.
+    """
     K = int(forms.first.max()) + 1
     position = np.full((K, K), -1)
     position[forms.first, forms.second] = np.arange(len(forms.first))
@@ -160,8 +174,8 @@ def largest_overlap(forms: PairForms, tol: float) -> float:
     bounds = bhattacharyya_bounds(forms)
     bound = bounds[there] + bounds[back]
     order = np.argsort(-bound)
-    best, start, size = 0.0, 0, 8
-    while start < len(order) and bound[order[start]] > best:
+    best, start, size = 0.0, 0, 3
+    while start < len(order) and best < min(bound[order[start]], enough):
         chosen = order[start : start + size]
         both = np.concatenate([there[chosen], back[chosen]])
         omega = misclassification(PairForms(*(part[both] for part in forms)), tol)

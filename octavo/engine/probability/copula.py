@@ -13,7 +13,21 @@ from scipy.stats import rankdata
 
 def pseudo_observations(X: np.ndarray) -> np.ndarray:
     """Return rank / (n + 1) column by column; tied values share their mean rank."""
-    return rankdata(X, axis=0) / (len(X) + 1)
+    X = np.asarray(X)
+    if X.ndim != 2:
+        return rankdata(X, axis=0) / (len(X) + 1)
+    n, d = X.shape
+    out = np.empty((d, n))  # a column after another: sorting and filling stay within a cache
+    steps = np.arange(1, n + 1) / (n + 1)
+    for j in range(d):
+        column = np.ascontiguousarray(X[:, j])
+        order = np.argsort(column)
+        column = column[order]
+        if (column[1:] > column[:-1]).all():
+            out[j, order] = steps
+        else:  # ties, or NaN
+            out[j] = rankdata(X[:, j]) / (n + 1)
+    return np.ascontiguousarray(out.T)
 
 
 def grid_copula(U: np.ndarray, n_grid: int) -> np.ndarray:

@@ -24,7 +24,13 @@ from octavo.engine.compilation.kernel_cache import njit
 TURN = math.pi / 8  # of the path; below π/4, so that normal parts decay on it too
 GROWTH = 3.0  # of the integrand's logarithm, beyond which a turned path is given up
 REACH = 4.0  # of the rule on either side: u runs from 1e-19 to 1e+19 standard units
+_LARGE = 1e150  # beyond which a product of factors is carried on in part as a logarithm
+_LOG_LARGE = math.log(_LARGE)
 HALVINGS = 8  # of the first step, 0.2
+_FINEST = 0.025  # of the steps whose nodes are kept: the first and three halvings
+_MIDDLE = round(REACH / _FINEST)
+_TAU = np.arange(-_MIDDLE, _MIDDLE + 1) * _FINEST
+_NODES, _WEIGHTS = np.exp(np.pi / 2 * np.sinh(_TAU)), np.pi / 2 * np.cosh(_TAU)
 FAR = 1e5  # standard deviations from the mean beyond which Chebyshev leaves less than 1e-10
 
 
@@ -44,17 +50,39 @@ def _direction(t, a, b, c):
 
 @njit(cache=True)
 def _integrand(s, t, a, b, c):
-    """Return Im M(s) exp(-s t), or infinity where it grows."""
-    product = 1.0 + 0.0j
-    exponent = -s * t
+    """Return Im M(s) exp(-s t), or infinity where it grows.
+
+    The principal roots of the factors 1 - 2 a s are taken at once: their product's root, with the
+    sign turned whenever the angle of the product passes π. Paths cross no cut.
+    """
+    x, y = s.real, s.imag
+    square_x, square_y = x * x - y * y, 2.0 * x * y  # s²
+    real, imag = -x * t, -y * t  # of the exponent
+    over, up = 1.0, 0.0  # the product of the factors
+    sign, log_size = 1.0, 0.0
     for k in range(len(a)):
-        gap = 1.0 - 2.0 * a[k] * s
-        exponent += s * (c[k] + 0.5 * b[k] ** 2 * s / gap)
-        product /= np.sqrt(gap)  # the principal root of each factor: paths cross no cut
-    if exponent.real > GROWTH:
+        gap_x, gap_y = 1.0 - 2.0 * a[k] * x, -2.0 * a[k] * y
+        half = 0.5 * b[k] * b[k] / (gap_x * gap_x + gap_y * gap_y)
+        real += c[k] * x + half * (square_x * gap_x + square_y * gap_y)
+        imag += c[k] * y + half * (square_y * gap_x - square_x * gap_y)
+        before = up
+        over, up = over * gap_x - up * gap_y, over * gap_y + up * gap_x
+        if before * gap_y > 0.0 and before * up < 0.0:
+            sign = -sign
+        if abs(over) + abs(up) > _LARGE:
+            over, up, log_size = over / _LARGE, up / _LARGE, log_size + _LOG_LARGE
+    real -= 0.5 * log_size
+    if real > GROWTH:
         return math.inf
-    value = product * np.exp(exponent)
-    return value.imag if value.imag == value.imag else 0.0
+    size = math.hypot(over, up)
+    # The root of the product: cosine and sine of half of its angle, from halves of |z| + x.
+    root_x = math.sqrt(0.5 * (size + abs(over)))
+    root_y = 0.5 * up / root_x
+    if over < 0.0:
+        root_x, root_y = abs(root_y), (root_x if up >= 0.0 else -root_x)
+    size = sign * math.exp(real) / size
+    value = size * (root_x * math.sin(imag) - root_y * math.cos(imag))
+    return value if value == value else 0.0
 
 
 @njit(cache=True)
@@ -65,8 +93,13 @@ def _side(direction, t, a, b, c, step, shift, sign, negligible):
         tau = sign * (k + shift) * step
         if abs(tau) > REACH:
             return total
-        term = _integrand(direction * math.exp(math.pi / 2 * math.sinh(tau)), t, a, b, c)
-        term *= step * math.pi / 2 * math.cosh(tau)
+        place = tau / _FINEST
+        if abs(place - round(place)) < 1e-6:
+            node = round(place) + _MIDDLE
+            u, weight = _NODES[node], _WEIGHTS[node]
+        else:
+            u, weight = math.exp(math.pi / 2 * math.sinh(tau)), math.pi / 2 * math.cosh(tau)
+        term = step * weight * _integrand(direction * u, t, a, b, c)
         total += term
         quiet = quiet + 1 if abs(term) < negligible * step else 0
         if quiet >= 4:

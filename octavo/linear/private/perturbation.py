@@ -279,13 +279,15 @@ def gradient_bound(
     """
     n, d = X.shape
     rows = min(n, max(256, math.isqrt(n)))
-    total, longest = np.zeros(d), 0.0
-    for start in range(0, n, rows):
-        part = X[start : start + rows]
-        _, slope, _ = loss.evaluate(part @ coef, y[start : start + rows])
-        total += part.T @ slope
-        squares = part.multiply(part) if sp.issparse(part) else part * part
-        longest = max(longest, float(np.sqrt(squares.sum(axis=1).max())))
+    _, slope, _ = loss.evaluate(X @ coef, y)
+    ends = np.append(np.arange(0, n, rows), n)
+    parts = sp.csr_matrix((slope, np.arange(n), ends), shape=(len(ends) - 1, n))
+    total = np.asarray((parts @ X).sum(axis=0)).ravel()
+    if sp.issparse(X):
+        squares = sp.csr_matrix((X.data * X.data, X.indices, X.indptr), shape=X.shape) @ np.ones(d)
+    else:
+        squares = np.einsum("ij,ij->i", X, X)
+    longest = float(np.sqrt(squares.max()))
     gradient = total / n + alpha * coef + tilt
     width = int(np.diff(X.indptr).max(initial=0)) if sp.issparse(X) else d
     size = float(np.linalg.norm(coef))

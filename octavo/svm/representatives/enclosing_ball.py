@@ -32,6 +32,7 @@ from octavo.svm.representatives.hull_selection import MAX_STEPS
 __all__ = ["MinimumEnclosingBall"]
 
 ADDED = 30  # points that join the working set in one round, at least; half as many as it has
+SEEN, SHARE_SEEN = 2_000, 0.05  # rows that rounds look at between looks at all, at least
 ROUNDING = 1e-12  # relative to the largest kernel value: differences below are not seen
 
 
@@ -57,38 +58,60 @@ def distances_to_centre(
     return np.maximum(far + centre_norm, 0.0)
 
 
+def ball_of_rows(
+    kernel: Kernel, local: Any, weights: NDArray[np.float64], precision: float
+) -> tuple[float, float, NDArray[np.bool_]]:
+    """Find the ball of few rows, `weights` in place: its radius² from below, centre and holders."""
+    gram = np.ascontiguousarray(kernel.block(local, local), dtype=np.float64)
+    half, slope = 0.5 * gram.diagonal(), np.empty(len(weights))  # max Σ a K_ii - a'Ka, halved
+    value, _, _ = simplex_qp(gram, half, weights, slope, precision, MAX_STEPS, np.inf, -np.inf)
+    held = weights > 0
+    return 2.0 * value, float(weights[held] @ gram[np.ix_(held, held)] @ weights[held]), held
+
+
 def enclosing_ball(
     kernel: Kernel, X: Any, tol: float, max_iter: int, progress: FitProgress | None = None
 ) -> Ball:
-    """Return the smallest ball around the rows of X, to a relative gap of tol in radius²."""
+    """Return the smallest ball around the rows of X, to a relative gap of tol in radius².
+
+    Rounds look at the rows that were farthest when all were looked at last, and at all rows again
+    when the ball holds those. Only looks at all rows bound the radius.
+    """
     diagonal = np.asarray(kernel.diagonal(X), dtype=np.float64)
     far = distances_to_centre(kernel, X, diagonal, X[:1], np.ones(1), float(diagonal[0]))
     working, weights = np.zeros(1, dtype=np.intp), np.ones(1)
     best = Ball(working, weights, float(diagonal[0]), 0.0, float(far.max()), 0)
-    for n_iter in range(1, max_iter + 1):
+    n_iter, stopped = 0, False
+    while n_iter < max_iter and not stopped:
         if best.outer - best.inner <= tol * best.outer + ROUNDING * diagonal.max():
             break
-        # The points farthest outside join those that hold the ball.
-        n_new = min(max(ADDED, len(best.support) // 2), len(far))
-        outside = np.setdiff1d(np.argpartition(-far, n_new - 1)[:n_new], working)
-        working = np.concatenate([working, outside])
-        weights = np.concatenate([weights, np.zeros(len(outside))])
-        local = X[working]
-        gram = np.ascontiguousarray(kernel.block(local, local), dtype=np.float64)
-        half, slope = 0.5 * gram.diagonal(), np.empty(len(working))  # max Σ a K_ii - a'Ka, halved
-        precision = 0.125 * tol * best.outer
-        value, _, _ = simplex_qp(gram, half, weights, slope, precision, MAX_STEPS, np.inf, -np.inf)
-        inner = 2.0 * value  # radius² of the ball of the working set, from below
-        held = weights > 0
-        centre = float(weights[held] @ gram[np.ix_(held, held)] @ weights[held])
-        far = distances_to_centre(kernel, X, diagonal, local[held], weights[held], centre)
+        seen = min(max(SEEN, SHARE_SEEN * len(far), 4 * len(working)), len(far))
+        pool = np.argpartition(-far, int(seen) - 1)[: int(seen)]
+        near, among = (X, diagonal) if seen == len(far) else (X[pool], diagonal[pool])
+        pool_far = far if seen == len(far) else far[pool]
+        pool = np.arange(len(far)) if seen == len(far) else pool
+        while n_iter < max_iter and not stopped:
+            n_iter += 1
+            # The points farthest outside join those that hold the ball.
+            n_new = min(max(ADDED, len(working) // 2), len(pool))
+            outside = pool[np.argpartition(-pool_far, n_new - 1)[:n_new]]
+            outside = np.setdiff1d(outside, working)
+            working = np.concatenate([working, outside])
+            weights = np.concatenate([weights, np.zeros(len(outside))])
+            local = X[working]
+            inner, centre, held = ball_of_rows(kernel, local, weights, 0.125 * tol * best.outer)
+            local, working, weights = local[held], working[held], weights[held]
+            best = best._replace(inner=max(inner, best.inner), n_iter=n_iter)
+            pool_far = distances_to_centre(kernel, near, among, local, weights, centre)
+            stopped = progress is not None and progress.step()
+            if seen == len(far) or pool_far.max() <= inner + 0.5 * tol * best.outer:
+                break
+        far = pool_far
+        if seen < len(diagonal):
+            far = distances_to_centre(kernel, X, diagonal, local, weights, centre)
         if far.max() < best.outer:
             # No point is farther than `outer`: a ball of that radius holds all.
-            best = Ball(working[held], weights[held], centre, best.inner, float(far.max()), n_iter)
-        best = best._replace(inner=max(inner, best.inner), n_iter=n_iter)
-        working, weights = working[held], weights[held]
-        if progress is not None and progress.step():
-            break
+            best = Ball(working, weights, centre, best.inner, float(far.max()), n_iter)
     return best
 
 
