@@ -44,6 +44,7 @@ from octavo.info.binary_experiments.weights import (
 __all__ = ["CsiszarDivergence", "f_divergence"]
 
 _SUM = 1e-8  # how far probabilities may sum from one
+_PLAIN = 1e8  # ratios up to here leave f with all but two of its digits
 
 
 def check_pair(p: Any, q: Any) -> tuple[Floats, Floats]:
@@ -507,8 +508,14 @@ class CsiszarDivergence:
             What each outcome adds to the divergence; infinity where that is so, never NaN.
         """
         p, q = np.broadcast_arrays(real_array(p, "p"), real_array(q, "q"))
-        if p.size and min(p.min(), q.min()) < 0.0:
+        least = min(p.min(), q.min()) if p.size else 0.0
+        if least < 0.0:
             raise ValueError("p and q must not be negative.")
+        if least > 0.0:  # neither limits nor overflow: no need to tell outcomes apart
+            with np.errstate(over="ignore"):
+                ratio = p / q
+            if ratio.min() >= 1.0 / _PLAIN and ratio.max() <= _PLAIN:
+                return (q * self.f(ratio))[()]
         out = np.zeros(p.shape)
         only_p, only_q = (q == 0.0) & (p > 0.0), (p == 0.0) & (q > 0.0)
         both = (p > 0.0) & (q > 0.0)
