@@ -162,20 +162,22 @@ def extract_phrase_pairs(
         raise ValueError(f"A phrase has at least one word, got max_length={max_length!r}.")
     n, m = len(words_of(source, "The source")), len(words_of(target, "The target"))
     links = checked_alignment(alignment, n, m)
-    first, last = _reaches(links, n, 0)
-    back_first, back_last = _reaches(links, m, 1)
+    first, last = (reach.tolist() for reach in _reaches(links, n, 0))
+    back_first, back_last = (reach.tolist() for reach in _reaches(links, m, 1))
+    free = [extend_unaligned and reach < 0 for reach in back_last]
     pairs = []
     for i in range(n):
         if not extend_unaligned and last[i] < 0:
             continue
+        low, high = first[i], last[i]
         for k in range(i + 1, min(i + max_length, n) + 1):
-            low, high = int(first[i:k].min()), int(last[i:k].max())
-            if high < 0 or high - low >= max_length or (not extend_unaligned and last[k - 1] < 0):
+            low, high = min(low, first[k - 1]), max(high, last[k - 1])
+            if high - low >= max_length:
+                break  # a longer source span reaches further still
+            if high < 0 or (not extend_unaligned and last[k - 1] < 0):
                 continue
-            inside = back_first[low : high + 1].min() >= i and back_last[low : high + 1].max() < k
-            if not inside:
+            if min(back_first[low : high + 1]) < i or max(back_last[low : high + 1]) >= k:
                 continue
-            free = (back_last < 0) & extend_unaligned
             for start, stop in _extensions(low, high + 1, free, m, max_length):
                 pairs.append(PhrasePair((i, k), (start, stop)))
     return pairs
