@@ -33,7 +33,7 @@ class Factors(NamedTuple):
         for j, x in enumerate(np.asarray(coded, dtype=float)):
             value = (self.low[j] + self.high[j]) / 2 + x * (self.high[j] - self.low[j]) / 2
             if self.kinds[j] == "log":
-                value = math.exp(min(value, 709.0))
+                value = float(f"{math.exp(min(value, 709.0)):.14g}")  # 10, not 10.000000000000002
             low, high = self.limits[j]
             value = min(max(float(value), low), high)
             if self.kinds[j] == "int":

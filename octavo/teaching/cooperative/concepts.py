@@ -55,7 +55,7 @@ def table_of(concepts: Any) -> Bools:
             odd = values[~np.isin(values, (0, 1))].ravel()[:1]
             raise ValueError(
                 "A concept class is a table of zeros and ones (or False and True); it holds "
-                f"{odd[0] if odd.size else values.dtype!r}."
+                f"{odd[0] if odd.size else values.dtype!s}."
             )
         table = values.astype(bool)
     if 0 in table.shape:
