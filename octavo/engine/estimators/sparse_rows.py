@@ -14,25 +14,41 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+_BLOCK = 1 << 16  # of indices that are looked at while they lie in a cache
+
 
 def _is_canonical(X: Any) -> bool:
     """Tell whether columns strictly increase within rows, by looking: scipy's flag may be stale."""
-    falls = X.indices[1:] <= X.indices[:-1]
-    starts = X.indptr[1:-1]
-    falls[starts[(starts > 0) & (starts < X.indices.size)] - 1] = False  # from one row to the next
-    return not falls.any()
+    indices, starts = X.indices, X.indptr[:-1][np.diff(X.indptr) > 0][1:]
+    later, earlier = indices[1:], indices[:-1]
+    falls = sum(
+        np.count_nonzero(later[k : k + _BLOCK] <= earlier[k : k + _BLOCK])
+        for k in range(0, later.size, _BLOCK)
+    )
+    return falls == np.count_nonzero(indices[starts] <= indices[starts - 1])  # between rows alone
 
 
 def _refuse_broken(X: Any) -> None:
-    """Raise unless the arrays of a CSR matrix fit together: compiled code trusts them."""
-    indptr, indices, n_columns = X.indptr, X.indices, X.shape[1]
+    """Raise unless the pointers of a CSR matrix fit its arrays: compiled code trusts them."""
+    indptr = X.indptr
     fits = indptr.size == X.shape[0] + 1 and indptr[0] == 0 and bool(np.all(np.diff(indptr) >= 0))
-    if not fits or not indptr[-1] == indices.size == X.data.size:
+    if not fits or not indptr[-1] == X.indices.size == X.data.size:
         raise ValueError(
             f"The row pointers of a sparse matrix must rise from 0 to its {X.data.size} stored "
             f"entries in {X.shape[0]} steps; these do not."
         )
-    if indices.size and not (indices.min() >= 0 and indices.max() < n_columns):
+
+
+def _refuse_columns(X: Any, canonical: bool) -> None:
+    """Raise unless all columns exist; of rows in order the first and last tell."""
+    indices, n_columns = X.indices, X.shape[1]
+    if not indices.size:
+        return
+    low = high = indices
+    if canonical:
+        filled = np.diff(X.indptr) > 0
+        low, high = indices[X.indptr[:-1][filled]], indices[X.indptr[1:][filled] - 1]
+    if not (low.min() >= 0 and high.max() < n_columns):
         raise ValueError(
             f"The column indices of a sparse matrix with {n_columns} columns must lie between 0 "
             f"and {n_columns - 1}; got {indices.min()} to {indices.max()}."
@@ -67,7 +83,9 @@ def canonical_csr(X: Any, *, narrow: bool = False) -> Any:
     if X.format != "csr":
         X = X.tocsr(copy=True)  # some formats share their arrays
     _refuse_broken(X)
-    if not _is_canonical(X):
+    canonical = _is_canonical(X)
+    _refuse_columns(X, canonical)
+    if not canonical:
         X = X.copy()
         X.has_sorted_indices = X.has_canonical_format = False
         X.sum_duplicates()  # sorts too
