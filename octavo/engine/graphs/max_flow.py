@@ -477,3 +477,6 @@ def augment(start, head, sister, res, rest, tiny):
 
 def _warmup() -> None:
     minimum_cut(flow_graph([2.0, 0.0], [0.0, 1.0], [0], [1], [1.0]), backend="numba")
+    ends = np.array([[0], [1]], dtype=np.int32)
+    start, head, sister, _ = arc_lists(2, ends[0], ends[1])
+    augment(start, head, sister, np.ones(2), np.array([1.0, -1.0]), 0.0)

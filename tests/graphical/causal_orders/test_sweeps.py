@@ -15,6 +15,7 @@ from octavo.graphical.causal_orders.sources import (
     ALWAYS,
     FREE,
     GAUSSIAN,
+    HELD,
     LAPLACE,
     STUDENT,
 )
@@ -222,3 +223,20 @@ def test_missing_entries_are_drawn_from_the_model():
     same = np.delete(chain.X, 5, axis=1)
     assert np.array_equal(same, np.delete(X, 5, axis=1))
     assert chain.X[1, 5] != X[1, 5]
+
+
+def test_an_edge_and_a_loading_that_cancel_are_found():
+    """Figure 3(b): z acts on x1 and not on x2; driving signals have their size, as in Figure 11."""
+    rng = np.random.default_rng(11)
+    own = rng.laplace(size=(2, 500)) / np.sqrt(2)
+    X = np.array([own[0] + rng.standard_cauchy(500), own[0] + own[1]])
+    allowed = [[ABSENT, ABSENT, HELD, ABSENT, FREE], [FREE, ABSENT, ABSENT, HELD, FREE]]
+    laws = [(LAPLACE, np.sqrt(2.0))] * 2 + [(STUDENT, 1.0)]
+    found = []
+    for child in rng.spawn(4):
+        chain = Chain(X, allowed, X, laws, np.full(5, 0.99), priors())
+        chain.start(child)
+        chain.W[0, 2] = chain.W[1, 3] = 1.0
+        draws = chain.sample(400, 600, draw_state(child))
+        found.append(np.median(draws.W[:, 1, 0]))
+    assert np.median(found) > 0.5  # b = 1; without the moves all chains end at 0
