@@ -138,5 +138,6 @@ CONTESTS = [
         repeats=1,
         warm=False,
         target="Aim: all rules in 10 s on two cores.",
+        limit="memory bandwidth: a product of the kernel with a vector a Lanczos step",
     ),
 ]

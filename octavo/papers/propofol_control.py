@@ -68,7 +68,7 @@ GUESSES = (
 PRINTED = "means of printed rows; half a unit of the last printed digit, and of the rows'"
 
 
-# Chosen on seed 900 among more than ten trainings: errors count for minutes, as the drug acts, not for 15 s.
+# Chosen on seed 900 among more than ten trainings: errors count for minutes, as the drug acts.
 FAR_SIGHTED = {"gamma": 0.95, "lam": 0.95, "epsilon": 0.05}
 
 

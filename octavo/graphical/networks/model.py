@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 
 from octavo._unpacking import UNPACKING_ERRORS, TooLargeError, unpack
 from octavo._whole_files import write_whole
+from octavo.engine.discrete.bif import format_bif, parse_bif
 from octavo.engine.discrete.contingency import count_table
 from octavo.graphical.network_scores.local_scores import (
     check_acyclic,
@@ -32,7 +33,6 @@ from octavo.graphical.network_scores.state_table import (
     declared_categories,
     fit_columns,
 )
-from octavo.engine.discrete.bif import format_bif, parse_bif
 
 __all__ = ["BayesianNetworkModel"]
 
