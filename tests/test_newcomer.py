@@ -113,7 +113,14 @@ def watched(browser):
             "console",
             lambda said: said.type == "error" and complaints.append(f"{path}: {said.text}"),
         )
-        page.on("requestfailed", lambda asked: complaints.append(f"{path}: {asked.url} failed"))
+        page.on(
+            "requestfailed",
+            # What was still on its way when a page was left is no failure.
+            lambda asked: (
+                asked.failure != "net::ERR_ABORTED"
+                and complaints.append(f"{path}: {asked.url}: {asked.failure}")
+            ),
+        )
         page.goto(Path(path).as_uri())
         return page
 
