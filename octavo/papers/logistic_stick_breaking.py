@@ -65,8 +65,8 @@ PAPER = Paper(
 # reasoning and looked at on images and series of seeds 1000 to 1004, which no claim uses. The
 # length of a merge trial (20 iterations) was chosen on seed 1000, after the speakers had come out
 # undecided with 5: their claims have seen one change; that merges come before the fine climb,
-# another, after seed 3 of the blocks had run out of iterations. K = 10 as in the paper; the quick form has
-# a smaller image, fewer kernels and two starts.
+# another, after seed 3 of the blocks had run out of iterations. K = 10 as in the paper; the quick
+# form has a smaller image, fewer kernels and two starts.
 SEEDS = (0, 1, 2, 3, 4)
 SAMPLING = "sampling: the whole 95 % interval over seeds must lie on the claimed side"
 OPEN_SIZE = "blocks of our own size: the paper does not say how large its image is"
