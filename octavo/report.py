@@ -201,7 +201,7 @@ SCRIPT = """
 def _filters(papers: Sequence[Paper], results: Sequence[Result]) -> str:
     """Return the choices of a verdict and of a paper, and what they do."""
 
-    def choice(label: str, every: str, values: list[tuple[str, str]]) -> str:
+    def choice(label: str, every: str, values: Sequence[tuple[str, str]]) -> str:
         options = "".join(f'<option value="{v}">{html.escape(t)}</option>' for v, t in values)
         return f'<select aria-label="{label}"><option value="">{every}</option>{options}</select> '
 

@@ -358,7 +358,7 @@ def groups_found(run: Run, row: str) -> float:
 @PAPER.figure("Signs found as more links are seen, five groups of 40 to 120 (Figure 3a)")
 def accuracy_by_density():
     densities = (0.03, 0.06, 0.1)
-    found = {"cycles": [], "completion": []}
+    found: dict[str, list[float]] = {"cycles": [], "completion": []}
     for density in densities:
         setting = ((40, 60, 80, 100, 120), density, 0.0, "uniform", 0)
         found["cycles"].append(accuracy(network.ImbalancePredictor(np.inf), *setting))

@@ -69,6 +69,9 @@ class TopicChain:
         self.set_documents(corpus, topics)
         self.losses: list[float] = []
         self.log_likelihoods: list[float] = []
+        self.eta: Floats
+        self.scales: Floats
+        self.mean_shares: Floats | None
         self.set_terms(terms)
 
     def set_documents(self, corpus: Corpus, topics: Any) -> None:
@@ -101,7 +104,7 @@ class TopicChain:
         self.eta = np.zeros((n_tasks, self.n_topics))
         self.scales = np.ones((1, n_documents, 0) if terms is None else terms.margins.shape)
         self.lin, self.quad = np.zeros((2, n_documents, n_tasks))
-        self.mean_shares: Floats | None = None
+        self.mean_shares = None
 
     def _count(self, owners: Any, n_owners: int) -> Floats:
         flat = owners.astype(np.int64) * self.n_topics + self.topics

@@ -251,8 +251,8 @@ default="gaussian"
         self._observations = Observations(everything, near)
         tables = self._observations.tables(everything)
         prior = named_prior(self.weight_prior, self.a0, self.b0)
-        banks, self.centers_, self._widths = zip(*(gate_bank(self, c) for c in coords), strict=True)
-        self.centers_ = list(self.centers_)
+        banks, centers, self._widths = zip(*(gate_bank(self, c) for c in coords), strict=True)
+        self.centers_ = list(centers)
         fitters = [GateFitter(bank, prior, self.bandwidth_inference, rng) for bank in banks]
         features = start_features(everything)
         merge = merged_atoms if self.merge_moves else None

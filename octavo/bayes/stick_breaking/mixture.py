@@ -74,8 +74,8 @@ STICK_PASSES = 20  # over the sticks of new points, which start from the gates
 
 def truncations(n_components: Any) -> list[int]:
     """Return the truncation levels to try: one, or those of a list."""
-    sizes = [n_components] if isinstance(n_components, Integral) else list(n_components)
-    good = all(isinstance(k, Integral) and not isinstance(k, bool) and k >= 1 for k in sizes)
+    sizes: list[Any] = [n_components] if isinstance(n_components, Integral) else list(n_components)
+    good = all(isinstance(k, Integral) and not isinstance(k, bool) and int(k) >= 1 for k in sizes)
     if not sizes or not good:
         raise ValueError(
             "The 'n_components' parameter must be a whole number of at least 1, or a list of "

@@ -80,7 +80,7 @@ def make_weakly_balanced(
     groups = np.repeat(np.arange(sizes.size), sizes)
     n = groups.size
     truth = np.where(groups[:, None] == groups, 1, -1).astype(np.int8)
-    popularity = np.ones(n)
+    popularity: np.ndarray = np.ones(n)
     if sampling == "power_law":
         popularity = (1.0 + np.arange(n)) ** (-1.0 / (exponent - 1.0))
         popularity = rng.permutation(popularity / popularity.mean())

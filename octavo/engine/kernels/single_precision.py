@@ -70,7 +70,7 @@ def log_single(x):
     """Return ln x for a positive normal number."""
     bits = _bits_of(x)  # type: ignore[call-arg,var-annotated]
     exponent = np.int32((bits - _ROOT_HALF) >> _MANTISSA)
-    r = _single_of(np.int32(bits - np.int32(exponent << _MANTISSA))) - _ONE  # type: ignore[call-arg]
+    r = _single_of(np.int32(bits - np.int32(exponent << _MANTISSA))) - _ONE
     low = (((_L0 * r + _L1) * r + _L2) * r + _L3) * r + _L4
     p = ((((low * r + _L5) * r + _L6) * r + _L7) * r + _L8) * r
     return (p - _HALF) * (r * r) + r + np.float32(exponent) * _LN2

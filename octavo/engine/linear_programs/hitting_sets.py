@@ -386,10 +386,10 @@ def _solve(
     if size is not None:
         limits.append(LinearConstraint(np.ones((1, n)), lb=size, ub=size))
     if cuts:
-        table = np.zeros((len(cuts), n))
-        for row, cut in zip(table, cuts, strict=True):
+        taken = np.zeros((len(cuts), n))
+        for row, cut in zip(taken, cuts, strict=True):
             row[list(cut)] = 1.0
-        limits.append(LinearConstraint(table, ub=table.sum(axis=1) - 1.0))
+        limits.append(LinearConstraint(taken, ub=taken.sum(axis=1) - 1.0))
     answer = milp(
         np.ones(n),
         integrality=np.ones(n),

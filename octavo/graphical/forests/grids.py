@@ -72,7 +72,7 @@ def backend_of(device: str) -> Backend:
     try:
         import torch
     except ImportError:
-        torch = None
+        torch = None  # type: ignore[assignment]
     if torch is not None and torch.cuda.is_available():
         return Backend(torch, "cuda", torch.float32)
     if device == "auto":

@@ -340,7 +340,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         problem, spectrum = self._whole
         # a rule that looks at eigenvalues asks of K only where numbers are to live
         needs_gram = spectrum is None or model.stopping in ("holdout", "cv")
-        K = self._gram_again(spectrum) if needs_gram else spectrum.vectors
+        K: Any = self._gram_again(spectrum) if spectrum is None or needs_gram else spectrum.vectors
         problem = problem._replace(X=self.X_fit_ if self.X_fit_ is not None else K, K=K)
         if spectrum is None:
             spectrum, sigmas = model._spectrum_and_noise(problem)
@@ -352,6 +352,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
     def _gram_again(self, spectrum: Spectrum | None) -> Any:
         if self.X_fit_ is not None:
             return self._gram(self.X_fit_)
+        assert spectrum is not None
         scaled = spectrum.vectors * to_namespace(spectrum.n * spectrum.values, spectrum.vectors)
         return scaled @ spectrum.vectors.T
 

@@ -336,8 +336,8 @@ class AutoregressiveLinkPredictor(CallbackSupportMixin, CellScorer):
 
 def _spectral_norm(matrix: Floats) -> float:
     """Return the largest singular value, by powers from a fixed start."""
-    x: Floats = np.random.RandomState(0).standard_normal(matrix.shape[1])
-    value = 0.0
+    x: Any = np.random.RandomState(0).standard_normal(matrix.shape[1])
+    value: float = 0.0
     for _ in range(60):
         x = matrix.T @ (matrix @ (x / max(float(np.linalg.norm(x)), 1e-300)))
         before, value = value, float(np.sqrt(np.linalg.norm(x)))

@@ -107,7 +107,7 @@ def least_nuclear_norm(
     known = links.row, links.col
     Z = matrix.toarray()
     scaled = np.zeros_like(Z)  # the dual, over rho
-    rho = 1.0 / max(np.linalg.norm(Z, 2), np.finfo(float).tiny)
+    rho = 1.0 / max(float(np.linalg.norm(Z, 2)), float(np.finfo(float).tiny))
     norms: list[float] = []
     size = np.linalg.norm(Z)
     for _ in range(max_iter):

@@ -70,7 +70,9 @@ def plot_cycle_surprise(report: Any, *, ax: Axes | None = None) -> Axes:
     ax.bar(places + 0.2, [report.expected_shares[name] for name in names], 0.4, label="by chance")
     for place, name in zip(places, names, strict=True):
         top = np.nanmax([report.shares[name], report.expected_shares[name], 0.0])
-        ax.text(place, top, f"{report.surprises[name]:.0f}", ha="center", va="bottom", fontsize=7)
+        ax.text(
+            float(place), top, f"{report.surprises[name]:.0f}", ha="center", va="bottom", fontsize=7
+        )
     ax.set_xticks(places, names, rotation=60, ha="right")
     ax.set(ylabel="share of cycles")
     ax.legend(frameon=False)

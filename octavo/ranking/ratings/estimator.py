@@ -469,10 +469,10 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
             return self
         places = self._register([player for team in game.teams for player in team])
         numbers = np.array([*accumulate(sizes, initial=0), *places], dtype=np.int64)
-        weights = _NO_FLOATS if game.weights is None else np.array(game.weights)
+        shares: Any = _NO_FLOATS if game.weights is None else np.array(game.weights)
         now = float(self.n_games_) if time is None else time
         play_game(
-            rules, *needs, len(sizes), numbers, weights, np.array(game.ranks), now, *self._state
+            rules, *needs, len(sizes), numbers, shares, np.array(game.ranks), now, *self._state
         )  # fmt: skip
         self.n_games_ += 1
         return self

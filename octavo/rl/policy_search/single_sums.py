@@ -102,7 +102,7 @@ def single_sums(n_actions: int, candidates: np.ndarray, steps: Steps, cap: float
         weights[:used, :, : len(part)] = part.transpose(1, 2, 0)
         _block_sums(
             features, weights, own, own_exp, entropy, taken, steps.bounds,
-            np.float32(min(cap, _LARGE)), sums,
+            np.float32(min(cap, float(_LARGE))), sums,
         )  # fmt: skip
         out[:, :, first : first + side] = sums[:, :, : len(part)]
     return out.transpose(2, 1, 0)
