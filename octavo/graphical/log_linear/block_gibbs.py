@@ -16,6 +16,7 @@ from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.discrete.draws import draw_unit, word_seeds
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.graphical.log_linear.conjunctions import Parts, as_parts
+from octavo.graphical.log_linear.gibbs import find_open_parts, start_chain
 from octavo.graphical.log_linear.state_codes import Codes
 
 __all__: list[str] = []
@@ -85,29 +86,11 @@ def _sweep_blocks(
     scores = np.zeros(MOST_STATES)
     for i in range(codes.shape[0]):
         state = seeds[i : i + 1]
-        for f in range(weights.size):
-            alive[f] = True
-            for part in range(indptr[f], indptr[f + 1]):
-                value = codes[i, variable[part]]
-                if value >= 0 and not allowed[part, value]:
-                    alive[f] = False
-        count = 0
-        for k in range(n_variables):
-            begin[k] = count
-            if codes[i, k] < 0:
-                for at in range(starts[k], starts[k + 1]):
-                    if alive[of_part[parts[at]]]:
-                        active[count] = parts[at]
-                        count += 1
-        begin[n_variables] = count
+        find_open_parts(
+            codes[i], indptr, variable, allowed, of_part, parts, starts, alive, begin, active
+        )
         for _chain in range(n_chains):
-            for f in range(weights.size):
-                violated[f] = 0
-            for k in range(n_variables):
-                x[k] = codes[i, k] if codes[i, k] >= 0 else int(draw_unit(state) * cards[k])
-                for at in range(begin[k], begin[k + 1]):
-                    if not allowed[active[at], x[k]]:
-                        violated[of_part[active[at]]] += 1
+            start_chain(codes[i], cards, allowed, of_part, active, begin, state, x, violated)
             for sweep in range(n_iter):
                 for block in range(first.size - 1):
                     size, n_states = 0, 1

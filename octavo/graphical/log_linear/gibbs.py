@@ -20,6 +20,38 @@ from octavo.graphical.log_linear.state_codes import Codes
 __all__: list[str] = []
 
 
+@njit(cache=True)
+def find_open_parts(code, indptr, variable, allowed, of_part, parts, starts, alive, begin, active):
+    """List, for each hidden variable, the literals of features that the evidence leaves open."""
+    for f in range(alive.size):
+        alive[f] = True
+        for part in range(indptr[f], indptr[f + 1]):
+            value = code[variable[part]]
+            if value >= 0 and not allowed[part, value]:
+                alive[f] = False
+    count = 0
+    for k in range(code.size):
+        begin[k] = count
+        if code[k] < 0:
+            for at in range(starts[k], starts[k + 1]):
+                if alive[of_part[parts[at]]]:
+                    active[count] = parts[at]
+                    count += 1
+    begin[code.size] = count
+
+
+@njit(cache=True)
+def start_chain(code, cards, allowed, of_part, active, begin, state, x, violated):
+    """Draw the hidden variables evenly, and count the literals that fail in each feature."""
+    for f in range(violated.size):
+        violated[f] = 0
+    for k in range(code.size):
+        x[k] = code[k] if code[k] >= 0 else int(draw_unit(state) * cards[k])
+        for at in range(begin[k], begin[k + 1]):
+            if not allowed[active[at], x[k]]:
+                violated[of_part[active[at]]] += 1
+
+
 @njit(cache=True, nogil=True)
 def _sweep_rows(
     codes, indptr, variable, allowed, weights, speaks, of_part, starts, parts, cards,
@@ -35,29 +67,11 @@ def _sweep_rows(
     scores = np.zeros(allowed.shape[1])
     for i in range(codes.shape[0]):
         state = seeds[i : i + 1]
-        for f in range(weights.size):
-            alive[f] = True
-            for part in range(indptr[f], indptr[f + 1]):
-                value = codes[i, variable[part]]
-                if value >= 0 and not allowed[part, value]:
-                    alive[f] = False
-        count = 0
-        for k in range(n_variables):
-            begin[k] = count
-            if codes[i, k] < 0:
-                for at in range(starts[k], starts[k + 1]):
-                    if alive[of_part[parts[at]]]:
-                        active[count] = parts[at]
-                        count += 1
-        begin[n_variables] = count
+        find_open_parts(
+            codes[i], indptr, variable, allowed, of_part, parts, starts, alive, begin, active
+        )
         for _chain in range(n_chains):
-            for f in range(weights.size):
-                violated[f] = 0
-            for k in range(n_variables):
-                x[k] = codes[i, k] if codes[i, k] >= 0 else int(draw_unit(state) * cards[k])
-                for at in range(begin[k], begin[k + 1]):
-                    if not allowed[active[at], x[k]]:
-                        violated[of_part[active[at]]] += 1
+            start_chain(codes[i], cards, allowed, of_part, active, begin, state, x, violated)
             for sweep in range(n_iter):
                 for k in range(n_variables):
                     if codes[i, k] >= 0:
