@@ -388,7 +388,7 @@ def page(kept: dict[str, Any], first: dict[str, Any] | None = None) -> str:
         "peer of each contest; the rooms' pages have all solvers, how closely they agree, and the",
         "machines. First calls, which compile, are not timed. The limit is what should bound",
         "octavo's time by an account of its algorithm; it is measured only where a share follows:",
-        "what was reached, of what one core moves or multiplies, in processor time of the same run.",
+        "the part of what one core moves or multiplies, in processor time of the same run.",
         "",
         "```{toctree}",
         ":maxdepth: 1",
