@@ -192,16 +192,17 @@ chains = PAPER.section(where="not in the thesis", seeds=SEEDS, kind="own")
     "weights.",
     "not tried",
     expect=at_least(0.95, because="fewer than one true pair in twenty behind a false one"),
-    seeds=(200, 201, 202, 203, 204),
-    full_seeds=tuple(range(200, 300)),
+    seeds=(300, 301, 302, 303, 304),
+    full_seeds=tuple(range(300, 700)),
 )
 def chain_edges_found(run: Run) -> float:
     from sklearn.metrics import roc_auc_score
 
-    if run.seed == 200:
+    if run.seed == 300:
         run.note(
             "trained to a relative gap of 1e-4, since 1e-3 leaves weights rough; so decided on "
-            "seeds 100 to 107 after 0.957 [0.947, 0.967] over seeds 0 to 59 at 1e-3"
+            "seeds 100 to 107 after 0.957 [0.947, 0.967] over seeds 0 to 59 at 1e-3; seeds 200 to "
+            "299 gave 0.957 [0.947, 0.966], too few to decide"
         )
     X, Y, edges = data.make_label_chain(1000, random_state=run.seed)
     model = structured.SpanningTreeMultiLabel(

@@ -30,13 +30,13 @@ def corpus():
 
 
 @pytest.fixture(scope="module")
-def benchmark():
+def small_topics():
     return make_labelled_topics(900, random_state=11)
 
 
-def test_five_topics_find_the_small_one(benchmark):
+def test_five_topics_find_the_small_one(small_topics):
     """The synthetic benchmark: plain topics spend themselves on what is large."""
-    X, y = benchmark
+    X, y = small_topics
     model = GibbsMedLDAClassifier(n_topics=5, margin=16, n_iter=30, random_state=0)
     assert model.fit(X[:500], y[:500]).score(X[500:], y[500:]) >= 0.93
     plain = GibbsLDA(n_topics=5, n_iter=60, random_state=0).fit(X[:500])
@@ -116,7 +116,7 @@ def test_multilabel_takes_sparse_and_unknown_labels(corpus):
     assert low.predict(X).all()
 
 
-def test_numbers_are_learned(benchmark):
+def test_numbers_are_learned(small_topics):
     X, y, theta = make_labelled_topics(500, return_shares=True, random_state=5)
     target = 10 + 10 * (theta[:, 1] - theta[:, 0])
     model = GibbsMedLDARegressor(n_topics=6, c=5.0, nu2=10.0, n_iter=30, random_state=0)
@@ -126,8 +126,8 @@ def test_numbers_are_learned(benchmark):
     assert model.losses_[-5:].mean() < model.losses_[0]
 
 
-def test_em_type_baseline(benchmark):
-    X, y = benchmark
+def test_em_type_baseline(small_topics):
+    X, y = small_topics
     model = GibbsMedLDAClassifier(n_topics=20, margin=16, n_iter=15, method="em", random_state=0)
     model.fit(X[:300], y[:300])
     assert model.score(X[:300], y[:300]) > 0.8
