@@ -9,23 +9,38 @@ Hansen 2007).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from octavo.decomposition.anechoic.delays import Search, delay_sweep
+from octavo.decomposition.anechoic.device_sweeps import (
+    device_phases,
+    device_sources,
+    placed,
+    squares,
+)
 from octavo.decomposition.anechoic.shifts import bin_weights, shift_phases
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.engine.estimators.arrays import Complexes, Floats
+from octavo.engine.estimators.arrays import Floats
+from octavo.engine.kernels.namespaces import to_numpy, xp_of
 
 
 class Factors(NamedTuple):
     """Spectra of sources (n, n_bins), weights (m, n), delays (m, n, 2), squared error."""
 
-    sources: Complexes
+    sources: Any
     weights: Floats
     delays: Floats
     error: float
+
+
+def energies(spectra: Any, shape: tuple[int, int]) -> Floats:
+    """Return the sum of squares of each signal or image from its half spectrum."""
+    if isinstance(spectra, np.ndarray):
+        return (spectra.real**2 + spectra.imag**2) @ bin_weights(shape)
+    sums = squares(spectra) @ placed(bin_weights(shape), spectra, "real")
+    return to_numpy(sums, xp_of(sums)).astype(np.float64)
 
 
 @njit(cache=True)
@@ -74,13 +89,13 @@ def _solve_bins(X, phases, weights, shrink, width, sources):
 
 
 def solve_sources(
-    X: Complexes,
+    X: Any,
     weights: Floats,
     delays: Floats,
     shape: tuple[int, int],
     alpha: float,
-    start: Complexes | None = None,
-) -> tuple[Complexes, float]:
+    start: Any = None,
+) -> tuple[Any, float]:
     """Return the sources of given weights and delays, and the squared error.
 
     Least squares at each frequency, drawn towards `start` by `alpha` times the largest squared
@@ -88,25 +103,37 @@ def solve_sources(
     zero, and a proximal step, which never raises the error, from a start of the sources so far.
     """
     n = weights.shape[1]
-    sources = np.zeros((n, X.shape[1]), dtype=np.complex128) if start is None else start.copy()
-    phases = shift_phases(delays.swapaxes(0, 1), shape)
     size = float(np.einsum("ij,ij->j", weights, weights).max(initial=0.0))
     shrink = max(alpha, 1e-14) * (size if size > 0.0 else 1.0)
+    if not isinstance(X, np.ndarray):
+        if start is None:
+            start = xp_of(X).zeros((n, X.shape[1]), dtype=X.dtype, device=X.device)
+        phases = device_phases(delays.swapaxes(0, 1), shape, X)
+        return device_sources(X, weights, phases, shrink, shape, start)
+    sources = np.zeros((n, X.shape[1]), dtype=np.complex128) if start is None else start.copy()
+    phases = shift_phases(delays.swapaxes(0, 1), shape)
     error = _solve_bins(X, phases, np.ascontiguousarray(weights), shrink, shape[1], sources)
     return sources, float(error)
 
 
+def divided(spectra: Any, sizes: Floats) -> Any:
+    """Return spectra over a number each."""
+    if isinstance(spectra, np.ndarray):
+        return spectra / sizes[:, None]
+    return spectra / placed(sizes, spectra, "real")[:, None]
+
+
 def _balanced(factors: Factors, shape: tuple[int, int]) -> Factors:
     """Return the same model with sources of unit norm; silent ones stay as they are."""
-    norms = np.sqrt((np.abs(factors.sources) ** 2) @ bin_weights(shape))
+    norms = np.sqrt(energies(factors.sources, shape))
     norms = np.where(norms > 0.0, norms, 1.0)
     return factors._replace(
-        sources=factors.sources / norms[:, None], weights=factors.weights * norms
+        sources=divided(factors.sources, norms), weights=factors.weights * norms
     )
 
 
 def alternate(
-    X: Complexes,
+    X: Any,
     factors: Factors,
     search: Search,
     *,
@@ -119,8 +146,8 @@ def alternate(
 
     Parameters
     ----------
-    X : ndarray of shape (m, n_bins)
-        Spectra of the mixtures.
+    X : array of shape (m, n_bins)
+        Spectra of the mixtures, NumPy's or on a device.
     factors : Factors
         Where to start.
     search : Search
@@ -143,7 +170,7 @@ def alternate(
     converged : bool
         Whether the error stopped falling.
     """
-    energy = float((X.real**2 + X.imag**2).sum(axis=0) @ bin_weights(search.shape))
+    energy = float(energies(X, search.shape).sum())
     errors: list[float] = []
     for _ in range(max_iter):
         factors = _balanced(factors, search.shape)

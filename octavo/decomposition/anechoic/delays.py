@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from octavo.decomposition.anechoic.device_sweeps import device_delay_sweep
 from octavo.decomposition.anechoic.shifts import (
     bin_weights,
     fill_phases,
@@ -163,12 +164,17 @@ def joint_weights(
 
     Weights so far are kept where rounding would make the new ones worse.
     """
-    n = weights.shape[1]
     parts = (phases * sources[:, None]).swapaxes(0, 1)
     weighed = parts.conj() * bin_weights(search.shape)
     gram = (weighed @ parts.swapaxes(1, 2)).real
     target = (weighed @ X[..., None])[..., 0].real
-    if search.nonneg:
+    return _regressed(gram, target, weights, search.nonneg)
+
+
+def _regressed(gram: Floats, target: Floats, weights: Floats, nonneg: bool) -> Floats:
+    """Solve the normal equations of each channel; keep weights so far where that is worse."""
+    n = weights.shape[1]
+    if nonneg:
         found = weights.copy()
         for _ in range(10):  # coordinate descent: each step is exact, so none is worse
             for j in range(n):
@@ -187,8 +193,8 @@ def joint_weights(
 
 
 def delay_sweep(
-    X: Complexes,
-    sources: Complexes,
+    X: Any,
+    sources: Any,
     weights: Floats,
     delays: Floats,
     search: Search,
@@ -200,10 +206,10 @@ def delay_sweep(
 
     Parameters
     ----------
-    X : ndarray of shape (m, n_bins)
+    X : array of shape (m, n_bins)
         Spectra of the mixtures.
-    sources : ndarray of shape (n, n_bins)
-        Spectra of the sources.
+    sources : array of shape (n, n_bins)
+        Spectra of the sources, where those of the mixtures are.
     weights : ndarray of shape (m, n)
         Weights so far.
     delays : ndarray of shape (m, n, 2)
@@ -220,6 +226,11 @@ def delay_sweep(
     weights, delays : ndarray
         With an error in no channel above that before, rounding apart.
     """
+    if not isinstance(X, np.ndarray):
+        weights, delays, gram, target = device_delay_sweep(
+            X, sources, weights, delays, search, order, n_steps
+        )
+        return _regressed(gram, target, weights, search.nonneg), delays
     weights, delays = weights.T.copy(), delays.swapaxes(0, 1).copy()  # source by source
     phases = shift_phases(delays, search.shape)
     residual = X - np.einsum("ji,jif,jf->if", weights, phases, sources)

@@ -17,6 +17,13 @@ from scipy.optimize import linear_sum_assignment
 from octavo.decomposition.anechoic.alternation import Factors, solve_sources
 from octavo.decomposition.anechoic.canonical_transforms import into_domain
 from octavo.decomposition.anechoic.delays import Search, delay_sweep
+from octavo.decomposition.anechoic.device_sweeps import (
+    device_patterns,
+    device_phases,
+    mixed,
+    placed,
+    squares,
+)
 from octavo.decomposition.anechoic.nonnegative_factors import (
     NonnegativeFactors,
     euclidean_factors,
@@ -26,6 +33,7 @@ from octavo.decomposition.anechoic.nonnegative_factors import (
 from octavo.decomposition.anechoic.phase_retrieval import gerchberg_saxton, group_delay_phases
 from octavo.decomposition.anechoic.shifts import bin_weights, from_spectra, shift_phases, to_spectra
 from octavo.engine.estimators.arrays import Complexes, Floats, Numbers
+from octavo.engine.kernels.namespaces import to_numpy, xp_of
 
 _SWEEPS = 30  # of a factorization that only starts the search
 _FOURIER = np.pi / 2
@@ -81,8 +89,10 @@ def _fourier_factors(X: Complexes, n_sources: int, plan: Plan, rng: Any) -> Nonn
     return _factorize(powers[:, None], n_sources, False, plan, rng)
 
 
-def _from_fourier(X: Complexes, n_sources: int, plan: Plan, rng: Any) -> Factors:
+def _from_fourier(X: Any, n_sources: int, plan: Plan, rng: Any) -> Factors:
     """Take each source out of one channel by its share of the power (section 4.1, step 1)."""
+    if not isinstance(X, np.ndarray):
+        return _settled(X, _device_shares(X, n_sources, plan, rng), plan)
     found = _fourier_factors(X, n_sources, plan, rng)
     patterns = found.sources[:, 0]
     total = found.weights @ patterns
@@ -94,9 +104,26 @@ def _from_fourier(X: Complexes, n_sources: int, plan: Plan, rng: Any) -> Factors
     return _settled(X, sources, plan)
 
 
-def _settled(X: Complexes, sources: Complexes, plan: Plan) -> Factors:
+def _device_shares(X: Any, n_sources: int, plan: Plan, rng: Any) -> Any:
+    """Return what `_from_fourier` takes out of the channels, on their device."""
+    xp = xp_of(X)
+    powers = squares(X) * placed(bin_weights(plan.search.shape), X, "real")
+    top = float(xp.max(powers))
+    powers = powers / (top if top > 0 else 1.0)
+    patterns, weights = device_patterns(powers, n_sources, rng, X, _SWEEPS, 1e-5)
+    taken = []
+    for j in range(n_sources):
+        i = rng.randint(X.shape[0])
+        total = placed(weights[i], X, "real") @ patterns
+        share = float(weights[i, j]) * patterns[j, :]
+        some = total > 0
+        taken.append(X[i, :] * xp.where(some, share / xp.where(some, total, 1.0), 0.0))
+    return xp.stack(taken)
+
+
+def _settled(X: Any, sources: Any, plan: Plan) -> Factors:
     """Return given sources with the weights and delays of one sweep, and then their own answer."""
-    m, n = len(X), len(sources)
+    m, n = X.shape[0], sources.shape[0]
     weights, delays = delay_sweep(X, sources, np.zeros((m, n)), np.zeros((m, n, 2)), plan.search)
     start = sources if np.abs(weights).max(initial=0.0) > 0 else None
     solved, error = solve_sources(X, weights, delays, plan.search.shape, plan.alpha, start)
@@ -166,9 +193,9 @@ def _from_moving(X: Complexes, n_sources: int, plan: Plan, rng: Any) -> Factors:
     return Factors(sources, weights, delays, error)
 
 
-def _from_chance(X: Complexes, n_sources: int, plan: Plan, rng: Any) -> Factors:
+def _from_chance(X: Any, n_sources: int, plan: Plan, rng: Any) -> Factors:
     """Draw weights and delays: shifted factor analysis, without a look at marginals."""
-    m, (height, width) = len(X), plan.search.shape
+    m, (height, width) = X.shape[0], plan.search.shape
     delays = np.stack(
         [rng.randint(height, size=(m, n_sources)), rng.randint(width, size=(m, n_sources))], axis=-1
     ).astype(np.float64)
@@ -181,7 +208,7 @@ def _from_chance(X: Complexes, n_sources: int, plan: Plan, rng: Any) -> Factors:
     return Factors(sources, weights, delays, error)
 
 
-def draw_start(X: Complexes, n_sources: int, plan: Plan, rng: Any) -> Factors:
+def draw_start(X: Any, n_sources: int, plan: Plan, rng: Any) -> Factors:
     """Return a random start: step 1 of Algorithm 2, and what its phases are at first."""
     if plan.init == "random":
         return _from_chance(X, n_sources, plan, rng)
@@ -189,22 +216,32 @@ def draw_start(X: Complexes, n_sources: int, plan: Plan, rng: Any) -> Factors:
     return start(X, n_sources, plan, rng)
 
 
-def redrawn(X: Complexes, factors: Factors, plan: Plan, rng: Any) -> Factors:
+def redrawn(X: Any, factors: Factors, plan: Plan, rng: Any) -> Factors:
     """Return a model in which one source is what some channel has left of it, to leave an optimum.
 
     All others stay as they are; weights and delays are those of a sweep.
     """
-    j, i = rng.randint(len(factors.sources)), rng.randint(len(X))
+    n = factors.sources.shape[0]
+    j, i = rng.randint(n), rng.randint(X.shape[0])
+    kept = np.arange(n) != j
+    if not isinstance(X, np.ndarray):
+        xp = xp_of(X)
+        phases = device_phases(factors.delays[i], plan.search.shape, X)
+        others = mixed((factors.weights[i] * kept)[None], phases[:, None, :], factors.sources)
+        sources = xp.asarray(factors.sources, copy=True)
+        sources[j, :] = X[i, :] - others[0, :]
+        return _settled(X, sources, plan)
     phases = shift_phases(factors.delays[i], plan.search.shape)
-    kept = np.arange(len(factors.sources)) != j
     others = np.einsum("j,jf,jf->f", factors.weights[i] * kept, phases, factors.sources)
     sources = factors.sources.copy()
     sources[j] = X[i] - others
     return _settled(X, sources, plan)
 
 
-def principal_start(X: Complexes, n_sources: int, plan: Plan) -> Factors:
+def principal_start(X: Any, n_sources: int, plan: Plan) -> Factors:
     """Return the best model without delays: the leading singular vectors."""
+    if not isinstance(X, np.ndarray):
+        return _device_principal(X, n_sources, plan)
     images = from_spectra(X, plan.search.shape)
     U, s, Vt = np.linalg.svd(images.reshape(len(X), -1), full_matrices=False)
     n = min(n_sources, len(s))
@@ -212,6 +249,21 @@ def principal_start(X: Complexes, n_sources: int, plan: Plan) -> Factors:
     weights[:, :n], sources[:n] = U[:, :n] * s[:n], Vt[:n]
     spectra = to_spectra(sources.reshape(n_sources, *plan.search.shape))
     return Factors(spectra, weights, np.zeros((*weights.shape, 2)), float(np.sum(s[n:] ** 2)))
+
+
+def _device_principal(X: Any, n_sources: int, plan: Plan) -> Factors:
+    """Do the same by the products of channels, which are few."""
+    m, n = X.shape[0], min(n_sources, X.shape[0])
+    xp = xp_of(X)
+    weighed = xp.conj(X) * placed(bin_weights(plan.search.shape), X, "real")
+    products = to_numpy(xp.real(X @ weighed.T), xp).astype(np.float64)
+    values, vectors = np.linalg.eigh(products)
+    weights = np.zeros((m, n_sources))
+    weights[:, :n] = vectors[:, ::-1][:, :n]  # of unit norm: sources carry the energy
+    sources = placed(weights.T.astype(np.complex128), X, "complex") @ X
+    return Factors(
+        sources, weights, np.zeros((m, n_sources, 2)), float(max(values[: m - n].sum(), 0.0))
+    )
 
 
 def by_group_delay(

@@ -1,7 +1,8 @@
 """Shifts of signals and images by any number of samples, by phases of their Fourier transforms.
 
 Signals are rows of an image of one row: the same code serves both. Spectra are those of
-``rfft2(norm="ortho")``, flattened; shifts are pairs (down, right).
+``rfft2(norm="ortho")``, flattened; shifts are pairs (down, right). Spectra may lie on a device (any
+namespace, under scikit-learn's array API dispatch); shifts and weights are few and NumPy's.
 """
 
 from __future__ import annotations
@@ -15,21 +16,29 @@ from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Complexes, Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.doubles import check_squares
+from octavo.engine.kernels.namespaces import xp_of
 
 __all__ = ["shift_fractional"]
 
 
-def to_spectra(X: Floats) -> Complexes:
+def to_spectra(X: Any) -> Any:
     """Return the half spectra of images (..., height, width), flattened to (..., n_bins)."""
+    if not isinstance(X, np.ndarray):
+        xp = xp_of(X)
+        return xp.reshape(xp.fft.rfftn(X, axes=(-2, -1), norm="ortho"), (*X.shape[:-2], -1))
     spectra = scipy.fft.rfft2(X, norm="ortho")
     return spectra.reshape(*X.shape[:-2], -1)
 
 
-def from_spectra(spectra: Complexes, shape: tuple[int, int]) -> Floats:
+def from_spectra(spectra: Any, shape: tuple[int, int]) -> Any:
     """Return images (..., height, width) from their half spectra."""
     height, width = shape
-    full = spectra.reshape(*spectra.shape[:-1], height, width // 2 + 1)
-    return scipy.fft.irfft2(full, s=shape, norm="ortho")
+    folded = (*spectra.shape[:-1], height, width // 2 + 1)
+    if not isinstance(spectra, np.ndarray):
+        xp = xp_of(spectra)
+        full = xp.reshape(spectra, folded)
+        return xp.fft.irfftn(full, s=shape, axes=(-2, -1), norm="ortho")
+    return scipy.fft.irfft2(spectra.reshape(folded), s=shape, norm="ortho")
 
 
 def bin_weights(shape: tuple[int, int]) -> Floats:

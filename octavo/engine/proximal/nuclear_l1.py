@@ -4,7 +4,8 @@
 matrices P of spectral norm at most τ, where `cut` is the map of the second penalty (and of X >= 0);
 an accelerated projected gradient with restarts needs one decomposition a step, and its two
 primal matrices, one exactly of low rank and one exactly sparse, meet at the answer. Small matrices
-that are not there after a few steps go on by Newton's method.
+that are not there after a few steps go on by Newton's method. Arrays of other namespaces, under
+scikit-learn's dispatch, stay on their device, where the accelerated steps are all there is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ import numpy as np
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
-from octavo.engine.proximal.matrices import shrunk_factors, soft_threshold
+from octavo.engine.kernels.namespaces import namespace_of
+from octavo.engine.proximal.matrices import (
+    shrink_singular_values,
+    shrunk_factors,
+    soft_threshold,
+)
 from octavo.engine.proximal.nuclear_l1_newton import newton_nuclear_l1
 from octavo.engine.spectral.block_lanczos import RitzPairs, block_lanczos
 
@@ -23,6 +29,7 @@ __all__ = ["NuclearL1", "SingularShrinker", "cut_entries", "shrink_both"]
 
 FULL_SIDE = 400  # below, all singular values cost less than a few of them
 BLOCKS = 20
+MET = 0.25  # of the largest eigenvalue below the threshold: a residual that says it was found
 NEWTON_SIDE = 200  # up to here, after these numbers of accelerated steps
 NEWTON_AFTER = (6, 60, 600)
 NEWTON_TOL = 1e-9  # above, a start nearby needs fewer steps than Newton's method costs: not at once
@@ -82,12 +89,13 @@ class SingularShrinker:
         def finished(found: RitzPairs) -> bool:
             above = found.values > 1.0
             limit = self.tol * found.values[0] if above.any() else 0.0
-            rest = found.values[~above]
-            settled = not above.any() or bool(np.all(found.residuals[above] <= limit))
-            # what lies below must lie there for sure: its Ritz value plus its residual
-            return settled and (
-                rest.size == 0 or bool(rest[0] + min(found.residuals[~above][0], 0.05) <= 1.05)
-            )
+            if above.all() or not np.all(found.residuals[above] <= limit):
+                return above.all()
+            # the largest of what lies below must lie there for sure, and be the largest: a random
+            # block begins with small values, however large those are that it has not met
+            value, residual = found.values[~above][0], found.residuals[~above][0]
+            met = residual <= max(MET * value, 1e-3)
+            return bool(met and value + residual <= 1.05)
 
         found = block_lanczos(
             # few rows from the left take half the time of few columns from the right
@@ -118,16 +126,16 @@ class NuclearL1(NamedTuple):
     negative entry where none may be). `residual` is the norm of their difference.
     """
 
-    low_rank: Floats
-    sparse: Floats
-    dual: Floats
-    values: Floats
+    low_rank: Any
+    sparse: Any
+    dual: Any
+    values: Any
     residual: float
     n_iter: int
 
 
 def shrink_both(
-    Y: Floats,
+    Y: Any,
     tau: float,
     gamma: float,
     nonneg: bool = False,
@@ -141,11 +149,12 @@ def shrink_both(
 
     Parameters
     ----------
-    Y : ndarray of shape (n, m)
+    Y : array of shape (n, m)
+        Of any namespace under dispatch.
     tau, gamma : float
         At least 0.
     nonneg : bool, default=False
-    dual : ndarray of shape (n, m), default=None
+    dual : array of shape (n, m), default=None
         Where to begin; that of a problem nearby.
     tol : float, default=1e-10
         Bound on `residual`, relative to the norm of Y.
@@ -156,6 +165,8 @@ def shrink_both(
     -------
     NuclearL1
     """
+    if not isinstance(Y, np.ndarray):
+        return _shrink_on_device(Y, tau, gamma, nonneg, dual, tol, max_iter)
     shrink = SingularShrinker() if shrink is None else shrink
     if tau == 0.0:
         Z = cut_entries(Y, gamma, nonneg)
@@ -201,6 +212,36 @@ def shrink_both(
         P, M = M, P
     sparse = cut_entries(np.subtract(Y, Q, out=Q), gamma, nonneg)
     return NuclearL1(left @ right, sparse, M, values, residual, k)
+
+
+def _shrink_on_device(
+    Y: Any, tau: float, gamma: float, nonneg: bool, dual: Any, tol: float, max_iter: int
+) -> NuclearL1:
+    """Do the accelerated steps of `shrink_both` with whole arrays of Y's namespace."""
+    xp = namespace_of(Y).xp
+    low = float("-inf") if nonneg else -gamma
+
+    def cut(M: Any) -> Any:
+        return M - xp.clip(M, low, gamma)
+
+    limit = tol * float(xp.linalg.vector_norm(Y))
+    P = xp.zeros_like(Y) if dual is None else dual
+    Q, t = P, 1.0
+    for k in range(1, max_iter + 1):
+        Z = cut(Y - Q)
+        X, values = shrink_singular_values(Q + Z, tau)
+        residual = float(xp.linalg.vector_norm(X - Z))
+        last, P = P, Q + Z - X
+        if residual <= limit:
+            break
+        momentum = 0.0
+        if float(xp.sum((Q - P) * (P - last))) > 0.0:
+            t = 1.0
+        else:
+            further = (1.0 + (1.0 + 4.0 * t * t) ** 0.5) / 2.0
+            momentum, t = (t - 1.0) / further, further
+        Q = P + momentum * (P - last)
+    return NuclearL1(X, Z, P, values, residual, k)
 
 
 def _few(left: Floats, right: Floats) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sound import SoundEstimator
+from octavo.engine.kernels.namespaces import to_numpy
 from octavo.network.autoregressive.snapshots import check_cells
 
 
@@ -28,7 +29,8 @@ class CellScorer(SoundEstimator):
             The larger, the likelier the link.
         """
         check_is_fitted(self)
+        scores = to_numpy(self.A_next_)
         if pairs is None:
-            return self.A_next_.copy()
-        rows, columns = check_cells(pairs, self.A_next_.shape).T
-        return self.A_next_[rows, columns]
+            return scores.copy()
+        rows, columns = check_cells(pairs, scores.shape).T
+        return scores[rows, columns]

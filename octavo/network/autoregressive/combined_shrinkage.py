@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
+from octavo.engine.kernels.namespaces import namespace_of
 from octavo.engine.proximal.nuclear_l1 import shrink_both
-from octavo.network.autoregressive.snapshots import dense, read_snapshot
+from octavo.network.autoregressive.snapshots import read_matrix
 
 __all__ = ["prox_nuclear_l1"]
 
 
 @checked
-def prox_nuclear_l1(Y: Any, tau: float, gamma: float, nonneg: bool = False) -> Floats:
+def prox_nuclear_l1(Y: Any, tau: float, gamma: float, nonneg: bool = False) -> Any:
     """Return the X of least ``½‖X − Y‖² + tau ‖X‖_* + gamma ‖X‖₁``.
 
     Soft thresholds one after the other are not this map; they only circle around it.
@@ -23,7 +23,8 @@ def prox_nuclear_l1(Y: Any, tau: float, gamma: float, nonneg: bool = False) -> F
     Parameters
     ----------
     Y : array-like of shape (n, m)
-        A matrix.
+        A matrix; under scikit-learn's ``array_api_dispatch`` an array of any namespace, on whose
+        device the answer is found.
     tau : float
         Penalty on the singular values, at least 0.
     gamma : float
@@ -33,7 +34,7 @@ def prox_nuclear_l1(Y: Any, tau: float, gamma: float, nonneg: bool = False) -> F
 
     Returns
     -------
-    X : ndarray of shape (n, m)
+    X : array of shape (n, m)
         With exact zeros; singular values that vanish do so to 1e-12 of the norm of Y.
 
     References
@@ -47,8 +48,9 @@ def prox_nuclear_l1(Y: Any, tau: float, gamma: float, nonneg: bool = False) -> F
     >>> prox_nuclear_l1([[3.0, 0.0], [0.0, 1.0]], 0.5, 0.2).round(6).tolist()
     [[2.3, 0.0], [0.0, 0.3]]
     """
-    matrix = dense(read_snapshot(Y, "Y"))
+    matrix = read_matrix(Y, "Y")
     for name, value in (("tau", tau), ("gamma", gamma)):
         if not (0.0 <= value < np.inf):
             raise ValueError(f"{name} must be a finite number of at least 0; got {value!r}.")
-    return shrink_both(matrix, float(tau), float(gamma), bool(nonneg), tol=1e-12).sparse
+    tol = max(1e-12, 200.0 * float(namespace_of(matrix).xp.finfo(matrix.dtype).eps))
+    return shrink_both(matrix, float(tau), float(gamma), bool(nonneg), tol=tol).sparse

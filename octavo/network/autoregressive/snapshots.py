@@ -12,6 +12,7 @@ from octavo.engine.estimators.arrays import Indices
 from octavo.engine.estimators.doubles import check_squares, real_array
 from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.graphs.links import read_links
+from octavo.engine.kernels.namespaces import namespace_of
 
 Snapshot = Any
 
@@ -124,6 +125,41 @@ def cumulative(matrices: list[Snapshot]) -> Snapshot:
 def dense(matrix: Any) -> np.ndarray:
     """Return a matrix as an array."""
     return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
+
+
+def is_on_device(graph: Any) -> bool:
+    """Whether a matrix is an array of another namespace than NumPy's, under dispatch."""
+    if not (hasattr(graph, "dtype") and hasattr(graph, "shape")) or sp.issparse(graph):
+        return False
+    return not namespace_of(graph).is_numpy
+
+
+def read_matrix(graph: Any, name: str) -> Any:
+    """Return a graph as a dense matrix of floats, where it lies.
+
+    Parameters
+    ----------
+    graph : as for `read_snapshot`, or a floating array of any namespace under dispatch
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    matrix : array of shape (n, m)
+    """
+    if not is_on_device(graph):
+        return dense(read_snapshot(graph, name))
+    xp = namespace_of(graph).xp
+    if not xp.isdtype(graph.dtype, "real floating"):
+        raise ValueError(f"{name} must hold real floating numbers; got {graph.dtype}.")
+    if graph.ndim != 2 or 0 in graph.shape:
+        raise ValueError(
+            f"{name} must be a matrix with a row and a column at least; got shape "
+            f"{tuple(graph.shape)}."
+        )
+    if not bool(xp.all(xp.isfinite(graph))):
+        raise ValueError(f"{name} must hold finite numbers; it has NaN or infinity.")
+    return graph
 
 
 def check_cells(pairs: Any, shape: tuple[int, int]) -> Indices:

@@ -15,13 +15,15 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.doubles import check_squares
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
+from octavo.engine.kernels.namespaces import namespace_of
 from octavo.engine.proximal.nuclear_l1 import SingularShrinker, shrink_both
 from octavo.network.autoregressive.base import CellScorer
 from octavo.network.autoregressive.regression import FeatureRegression
 from octavo.network.autoregressive.snapshots import (
     cumulative,
     dense,
-    read_snapshot,
+    is_on_device,
+    read_matrix,
     read_snapshots,
 )
 
@@ -103,7 +105,9 @@ class SparseLowRankDenoiser(CellScorer):
         Parameters
         ----------
         A : matrix of shape (n, m), or series of them
-            Dense or sparse; a series (a 3-D array, or a list of matrices) is added up.
+            Dense or sparse; a series (a 3-D array, or a list of matrices) is added up. Under
+            scikit-learn's ``array_api_dispatch`` an array of any namespace, on whose device the
+            answer is found and stays; single precision wants a `tol` of 1e-4 or more.
         y : ignored
             Present for the convention.
 
@@ -115,8 +119,10 @@ class SparseLowRankDenoiser(CellScorer):
         is_series = (isinstance(A, np.ndarray) and A.ndim == 3) or (
             isinstance(A, (list, tuple)) and len(A) > 0 and getattr(A[0], "ndim", 0) == 2
         )
-        total = cumulative(read_snapshots(A)) if is_series else read_snapshot(A, "A")
-        matrix = dense(total)
+        if is_on_device(A) and A.ndim == 3:
+            A = namespace_of(A).xp.sum(A, axis=0)
+        matrix = dense(cumulative(read_snapshots(A))) if is_series else read_matrix(A, "A")
+        xp = namespace_of(matrix).xp
         rng = check_random_state(self.random_state)
         found = shrink_both(
             matrix,
@@ -128,11 +134,11 @@ class SparseLowRankDenoiser(CellScorer):
             shrink=SingularShrinker(rng=rng),
         )
         self.A_next_, self.A_sparse_ = found.low_rank, found.sparse
-        penalty = self.tau * np.linalg.norm(found.sparse, "nuc")
-        penalty += self.gamma * np.abs(found.sparse).sum()
-        self.objective_ = float(((found.sparse - matrix) ** 2).sum() + penalty)
+        penalty = self.tau * float(xp.sum(xp.linalg.svdvals(found.sparse)))
+        penalty += self.gamma * float(xp.sum(xp.abs(found.sparse)))
+        self.objective_ = float(xp.sum((found.sparse - matrix) ** 2)) + penalty
         self.kkt_residual_, self.n_iter_ = found.residual, found.n_iter
-        if found.residual > self.tol * np.linalg.norm(matrix):
+        if found.residual > self.tol * float(xp.linalg.vector_norm(matrix)):
             warnings.warn(
                 f"The low-rank and the sparse answer are {found.residual:.1e} apart after "
                 f"{found.n_iter} iterations. Raise max_iter or tol.",
