@@ -13,7 +13,7 @@ import numpy as np
 
 from octavo.engine.estimators.arrays import Floats
 
-RANK = 1e-12  # share of the largest eigenvalue below which a combination of steps says nothing
+RIDGE = 1e-14  # of the trace: a combination of steps shorter than rounding says nothing
 
 
 class AndersonMixing:
@@ -67,7 +67,8 @@ class AndersonMixing:
         against = self.gram[slot, earlier]
         square = self.gram[slot, slot]
         products = self.gram[np.ix_(earlier, earlier)] - against[:, None] - against + square
-        shares = np.linalg.lstsq(products, square - against, rcond=RANK)[0]
+        np.einsum("ii->i", products)[:] += RIDGE * np.trace(products) + np.finfo(float).tiny
+        shares = np.linalg.solve(products, square - against)
         weights = np.zeros(known)
         weights[earlier], weights[slot] = shares, 1.0 - shares.sum()
         order = "F" if image.flags.f_contiguous else "C"
