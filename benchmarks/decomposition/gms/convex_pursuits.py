@@ -22,8 +22,8 @@ def near_truth(data, answers):
     scale = np.linalg.norm(data.basis)
     errors = [np.linalg.norm(part - data.basis) / scale for part in (split.low_rank, L)]
     gap = split.duality_gap / split.objective
-    assert gap <= 1e-6
-    assert errors[0] <= 1e-5
+    assert gap <= 1e-7
+    assert errors[0] <= errors[1]  # at least as near to the truth as the peer
     return (
         f"Relative errors of the low rank {errors[0]:.0e} and {errors[1]:.0e}; octavo's relative "
         f"duality gap is {gap:.0e}."
@@ -50,16 +50,16 @@ def same_value(X, answers):
 CONTESTS = [
     Contest(
         name="sparse errors",
-        problem="Rank 5 plus 5 % wrong entries, 400 by 300: a relative duality gap of 1e-6, or "
+        problem="Rank 5 plus 5 % wrong entries, 400 by 300: a relative duality gap of 1e-7, or "
         "L + S = X to 1e-7",
         setup=lambda: corrupted(400, 300, 5),
         solvers={
-            "octavo": lambda data: principal_component_pursuit(data.X),
+            "octavo": lambda data: principal_component_pursuit(data.X, tol=1e-7),
             "inexact ALM": inexact_alm,
         },
         agree=near_truth,
-        repeats=3,
-        target="The inexact ALM proves nothing of its answer; aim: at most three times its time.",
+        repeats=9,
+        target="The inexact ALM proves nothing of its answer; aim: its time, and no further off.",
         limit="LAPACK: a partial singular value decomposition an iteration",
     ),
     Contest(

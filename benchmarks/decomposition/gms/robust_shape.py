@@ -33,7 +33,7 @@ CONTESTS = [
         setup=lambda n=n, d=d: rows(n, d),
         solvers={"octavo": lambda X: tyler_shape(X), "pyriemann": pyriemann_tyler},
         agree=same_shape,
-        repeats=5,
+        repeats=9,
         limit="BLAS: a weighted covariance and a triangular solve of all rows an iteration",
     )
     for n, d in ((500, 20), (2000, 100))

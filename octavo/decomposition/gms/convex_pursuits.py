@@ -6,7 +6,9 @@ alternating direction method of multipliers until the duality gap is small.
 
 References: Candès, Li, Ma and Wright (2011), "Robust principal component analysis?", JACM
 58(3):11; Xu, Caramanis and Sanghavi (2012), "Robust PCA via outlier pursuit", IEEE Transactions
-on Information Theory 58:3047-3064 (McCoy and Tropp 2011 call it low-leverage decomposition).
+on Information Theory 58:3047-3064 (McCoy and Tropp 2011 call it low-leverage decomposition); Lin,
+Chen and Ma (2010), "The augmented Lagrange multiplier method for exact recovery of corrupted
+low-rank matrices", arXiv:1009.5055, for where the steps begin.
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ from sklearn.utils import check_array
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, validate_params
-from octavo.engine.proximal.matrices import shrink_rows, shrink_singular_values, soft_threshold
+from octavo.engine.proximal.matrices import shrink_rows, soft_threshold
+from octavo.engine.proximal.nuclear_l1 import SingularShrinker
 
 __all__ = ["Pursuit", "outlier_pursuit", "principal_component_pursuit"]
 
 
-LOOK = 10  # steps between two looks at the duality gap, which costs as much as a step
+LOOK = 5  # steps between two looks at the duality gap, which costs as much as a step
+FULL_SIDE = 200  # below, all singular values cost less than those above the threshold
 
 
 class Pursuit(NamedTuple):
@@ -52,39 +56,48 @@ def _split(
     X: Floats,
     alpha: float,
     shrink: Callable[[Floats, float], Floats],
-    norm: Callable[[Floats], float],
+    sizes: Callable[[Floats], Floats],
     tol: float,
     max_iter: int,
 ) -> Pursuit:
-    """Minimise ‖L‖_* + λ‖S‖ subject to L + S = X.
+    """Minimise ‖L‖_* + λ‖S‖, where ‖S‖ is the sum of `sizes`, subject to L + S = X.
 
     The multiplier Y after a step has dual norm at most λ; divided by its spectral norm where that
-    exceeds one it is feasible, and ⟨X, Y⟩ bounds the objective from below.
+    exceeds one it is feasible, and ⟨X, Y⟩ bounds the objective from below. Steps begin at the
+    multiplier and the penalty of Lin, Chen and Ma, where L has low rank at once; the penalty
+    grows until the residuals are balanced.
     """
     size = np.linalg.norm(X)
     if size == 0.0:
         return Pursuit(X.copy(), X.copy(), 0, 0.0, 0.0, 0, True)
-    mu = X.size / (4.0 * np.abs(X).sum())  # as Candès et al. suggest
-    S, Y = np.zeros_like(X), np.zeros_like(X)
+    top = spectral_norm(X)
+    Y, mu = X / max(top, float(sizes(X).max()) / alpha), 1.25 / top
+    S, growing = np.zeros_like(X), True
     best: Pursuit | None = None
+    shrunk = SingularShrinker("full" if min(X.shape) < FULL_SIDE else "randomized")
     for iteration in range(1, max_iter + 1):
-        L, values = shrink_singular_values(X - S + Y / mu, 1.0 / mu)
+        shifted = X + Y / mu
+        L, values = shrunk(shifted - S, 1.0 / mu)
         previous = S
-        S = shrink(X - L + Y / mu, alpha / mu)
-        off = X - L - S
-        Y += mu * off
-        if iteration % LOOK and iteration < max_iter:
-            continue
-        # L + S = X is met by giving the rest to S; the objective is then that of a feasible pair.
-        objective = float(values.sum() + alpha * norm(X - L))
-        bound = float(np.einsum("ij,ij->", X, Y)) / max(1.0, spectral_norm(Y))
-        gap = max(objective - bound, 0.0)
-        if best is None or gap < best.duality_gap:
-            done = gap <= tol * objective
-            best = Pursuit(L, X - L, len(values), objective, gap, iteration, done)
-        if best.converged:
-            break
-        mu = _balanced(mu, float(np.linalg.norm(off)), mu * float(np.linalg.norm(S - previous)))
+        shifted -= L
+        S = shrink(shifted, alpha / mu)
+        Y = mu * (shifted - S)
+        look = iteration % LOOK == 0 or iteration == max_iter
+        if look:
+            # L + S = X is met by giving the rest to S: the objective is that of a feasible pair
+            objective = float(values.sum() + alpha * sizes(X - L).sum())
+            bound = float(np.einsum("ij,ij->", X, Y)) / max(1.0, spectral_norm(Y))
+            gap = max(objective - bound, 0.0)
+            if best is None or gap < best.duality_gap:
+                done = gap <= tol * objective
+                best = Pursuit(L, X - L, len(values), objective, gap, iteration, done)
+            if best.converged:
+                break
+        if growing or look:
+            before = mu
+            off, change = np.linalg.norm(X - L - S), np.linalg.norm(S - previous)
+            mu = _balanced(mu, float(off), mu * float(change))
+            growing &= mu > before
     assert best is not None
     return best._replace(n_iter=iteration)
 
@@ -160,7 +173,7 @@ def principal_component_pursuit(X, alpha=None, *, tol=1e-6, max_iter=2000):
     """
     X = check_array(X, dtype=np.float64)
     alpha = 1.0 / np.sqrt(max(X.shape)) if alpha is None else alpha
-    return _told(_split(X, alpha, soft_threshold, lambda S: np.abs(S).sum(), tol, max_iter), tol)
+    return _told(_split(X, alpha, soft_threshold, np.abs, tol, max_iter), tol)
 
 
 @checked
@@ -205,7 +218,7 @@ def outlier_pursuit(X, alpha=None, *, tol=1e-6, max_iter=2000):
     X = check_array(X, dtype=np.float64)
     alpha = 0.8 * np.sqrt(X.shape[1] / X.shape[0]) if alpha is None else alpha
 
-    def norm(S: Floats) -> float:
-        return float(np.linalg.norm(S, axis=1).sum())
+    def norms(S: Floats) -> Floats:
+        return np.linalg.norm(S, axis=1)
 
-    return _told(_split(X, alpha, shrink_rows, norm, tol, max_iter), tol)
+    return _told(_split(X, alpha, shrink_rows, norms, tol, max_iter), tol)

@@ -36,10 +36,12 @@ from octavo.engine.linalg.weighted_scatter import (
     upper_factor,
     whitened_scatter,
 )
+from octavo.engine.smooth.anderson import AndersonMixing
 
 __all__ = ["RobustShape", "maronna_scatter", "tyler_shape"]
 
 
+MIXED = 0.5  # the residual below which steps are mixed
 SINGULAR = 1e-7  # of the factor: the scatter has lost all digits in some direction
 
 
@@ -72,10 +74,16 @@ def _fixed_point(
     n_features = X.shape[1]
     Z = np.asfortranarray(np.eye(n_features) / np.sqrt(np.mean(row_norms(X) ** 2) / n_features))
     residual, converged, singular, n_iter = np.inf, False, False, 0
-    for _ in range(max_iter):
-        n_iter += 1
+    mixing = AndersonMixing()
+    plain: Floats | None = None  # where the last step led, if a mixture was taken instead
+    while n_iter < max_iter:
         B, t = whitened_scatter(X, Z, weight, squared=True)
-        residual = off_identity(B, level)
+        before, residual = residual, off_identity(B, level)
+        if plain is not None and not residual < before:
+            Z, plain = plain, None
+            mixing.forget()
+            continue
+        n_iter += 1
         converged = residual <= tol
         diagonal = np.abs(np.diagonal(Z))
         singular = not converged and bool(diagonal.min() < SINGULAR * diagonal.max())
@@ -83,7 +91,12 @@ def _fixed_point(
             break
         U = upper_factor(B)
         U = scatter_factor(X, Z, weight(t)) if U is None else U
-        Z = advance(Z, np.asfortranarray(U / np.sqrt(level)), unit_trace=scaled)
+        after, plain = advance(Z, np.asfortranarray(U / np.sqrt(level)), unit_trace=scaled), None
+        if residual < MIXED:
+            mixed = mixing(Z, after)
+            if (np.diagonal(mixed) > 0.0).all():
+                after, plain = mixed, after
+        Z = after
     root = solve_triangular(Z, np.eye(n_features))
     return RobustShape(root.T @ root, t, residual, n_iter, converged, singular)
 

@@ -37,12 +37,17 @@ from octavo.engine.linalg.weighted_scatter import (
     upper_factor,
     whitened_scatter,
 )
+from octavo.engine.smooth.anderson import AndersonMixing
 
 __all__ = ["GMSPrecision", "gms_precision"]
 
 
 RELATIVE_DELTA = 1e-11  # of the median norm: the error it leaves is of the same order (Fig. 3)
-RELAXATION = 1.25  # of a step near the solution; the majoriser overestimates the curvature
+MIXED = 0.5  # the residual below which steps are mixed
+NEAR = 0.1  # the residual at which rows of the kernel have reached it, up to the smoothing
+IN_KERNEL = 1e-10  # of the norm of a row: further off it is no row of the kernel
+FEW = 10_000  # rows of a sample that finds the kernel of more; 50 a feature where that is more
+RISE = 1e-13  # of the objective, by rounding
 STALL = 10  # iterations without progress after which rounding is all that is left
 LOOK = 100  # iterations after which the certificate is tried
 ROUNDING = 1e-6  # the residual below which a lack of progress is rounding
@@ -88,14 +93,8 @@ def smooth_weight(delta: float) -> Callable[[Floats], Floats]:
     return lambda r: 1.0 / np.maximum(r, delta)
 
 
-def next_factor(X: Any, Z: Floats, B: Floats, c: float, weights: Floats, alpha: float, relax: bool):
-    """Return the factor of the next precision, from the scatter B of the whitened rows.
-
-    An over-relaxed step takes (1 − θ) c I + θ B for B: at B = cI, the solution, they agree.
-    """
-    if relax:
-        B = np.asfortranarray(RELAXATION * B)
-        np.einsum("ii->i", B)[:] += (1.0 - RELAXATION) * c
+def next_factor(X: Any, Z: Floats, B: Floats, weights: Floats, alpha: float) -> Floats:
+    """Return the factor of the next precision, from the scatter B of the whitened rows."""
     U = upper_factor(B)
     if U is None:  # far from the solution of badly scaled data: no shortcut through B
         U = scatter_factor(X, Z, weights)
@@ -116,15 +115,17 @@ def descend(
 ) -> Descent:
     """Minimise the smoothed objective by reweighted least squares, Eq. (40) and Eq. (42).
 
-    Near the solution steps are over-relaxed; where that ever raises the objective by more than
-    rounding, plain steps, which cannot, finish the work.
+    Near the solution steps are mixed (Anderson); a mixture that raises the objective by more than
+    rounding gives way to the plain step, which cannot.
     """
     n_features = X.shape[1]
     Z = np.asfortranarray(np.eye(n_features) / np.sqrt(n_features)) if Z is None else Z
     weight = smooth_weight(delta)
     path: list[float] = []
-    best, best_Z, best_r, since, plain = np.inf, Z, np.zeros(0), 0, False
-    for _ in range(max_iter):
+    best, best_Z, best_r, since = np.inf, Z, np.zeros(0), 0
+    mixing = AndersonMixing()
+    plain: Floats | None = None  # where the last step led, if a mixture was taken instead
+    while len(path) < max_iter:
         B, r = whitened_scatter(X, Z, weight)
         weights = weight(r)
         value, c = r.sum(), float(weights @ (r * r))
@@ -133,17 +134,25 @@ def descend(
             squared_norm = float(np.einsum("ij,ij->", gram, gram))
             value, c = value + alpha * squared_norm, c + 2.0 * alpha * squared_norm
             B = np.asfortranarray(B + 2.0 * alpha * np.triu(gram))
+        if plain is not None and not value <= path[-1] * (1.0 + RISE):
+            Z, plain = plain, None
+            mixing.forget()
+            continue
         path.append(float(value))
         residual = off_identity(B, c)
         since = 0 if residual < 0.9 * best else since + 1
         if residual < best:
             best, best_Z, best_r = residual, Z, r
-        plain |= len(path) > 1 and path[-1] > path[-2] * (1.0 + 1e-12)
         if residual <= tol or (since >= STALL and best <= ROUNDING):
             return Descent(best_Z, best_r, path, best, True)
         if step is not None and step():
             return Descent(Z, r, path, best, False, True)
-        Z = next_factor(X, Z, B, c, weights, alpha, residual < 0.5 and not plain)
+        after, plain = next_factor(X, Z, B, weights, alpha), None
+        if residual < MIXED:
+            mixed = mixing(Z, after)
+            if (np.diagonal(mixed) > 0.0).all():
+                after, plain = np.asfortranarray(mixed / np.linalg.norm(mixed)), after
+        Z = after
     return Descent(Z, whitened_scatter(X, Z, weight)[1], path, best, False)
 
 
@@ -186,34 +195,70 @@ def _kernel_split(rows: Floats) -> tuple[tuple[Floats, Floats], float]:
     return (inside, outside), float(off)
 
 
-def settle_kernel(X: Any, found: Descent, delta: float, max_iter: int, tol: float):
+class Settled(NamedTuple):
+    """A precision that is exactly zero on the span of some rows, a basis of it, and the path."""
+
+    precision: Floats
+    kernel: Floats
+    path: list[float]
+    converged: bool
+
+
+def settle_kernel(
+    X: Any,
+    found: Descent,
+    delta: float,
+    max_iter: int,
+    tol: float,
+    *,
+    seen: Any = None,
+    step: Callable[[], bool] | None = None,
+) -> Settled | None:
     """Solve the rest exactly where some rows have reached Qx = 0, up to the smoothing.
 
     Eq. (40) leaves such rows at ‖Qx‖ < δ. Here they span the kernel, and Eq. (39), which is
     Eq. (40) on the complement, gives Q there. Returns None where there is no such kernel, or
-    where the objective would not fall.
+    where the objective would not fall. `seen` are the rows that were descended on, if not all.
     """
-    Z, r = found.Z, found.residuals
-    zero = np.flatnonzero(r < delta)
-    if not zero.size:
+    zero = np.flatnonzero(found.residuals < delta)
+    if not zero.size or max_iter < 1:
         return None
-    rows = X[zero].toarray() if issparse(X) else np.asarray(X[zero], dtype=np.float64)
+    rows = (X if seen is None else seen)[zero]
+    rows = rows.toarray() if issparse(rows) else np.asarray(rows, dtype=np.float64)
     (inside, outside), off = _kernel_split(rows)
-    others = np.setdiff1d(np.arange(len(r)), zero)
-    if off > 1e-9 or outside.shape[1] == 0 or len(others) < outside.shape[1]:
+    if off > 1e-9 or outside.shape[1] == 0:
         return None
-    reduced = np.asarray(X[others] @ outside, dtype=np.float64)
-    Q = outside.T @ (Z @ Z.T) @ outside
+    reduced = _off_kernel(X, outside)
+    if len(reduced) < outside.shape[1]:
+        return None
+    Z = outside.T @ found.Z
+    Q = Z @ Z.T
     try:
         start = np.linalg.cholesky(Q[::-1, ::-1] / np.trace(Q))[::-1, ::-1]  # upper triangular
         rest = descend(
-            reduced, delta, max_iter=max_iter, tol=tol, Z=np.asfortranarray(np.triu(start))
+            reduced,
+            delta,
+            max_iter=max_iter,
+            tol=tol,
+            Z=np.asfortranarray(np.triu(start)),
+            step=step,
         )
     except np.linalg.LinAlgError:  # the other rows do not span the complement
         return None
-    if rest.residuals.sum() > r.sum() * (1.0 + 1e-12):
+    if seen is None and rest.residuals.sum() > found.residuals.sum() * (1.0 + 1e-12):
         return None
-    return outside @ (rest.Z @ rest.Z.T) @ outside.T, inside
+    Z = outside @ rest.Z
+    return Settled(Z @ Z.T, inside, rest.path, rest.converged)
+
+
+def _off_kernel(X: Any, outside: Floats) -> Floats:
+    """Return the rows that do not lie in a subspace, in a basis of its complement."""
+    parts = []
+    for _, block in row_blocks(X):
+        part = np.asarray(block @ outside)
+        sizes = np.sqrt(np.einsum("ij,ij->i", part, part))
+        parts.append(part[sizes > IN_KERNEL * row_norms(block)])
+    return np.vstack(parts)
 
 
 class Certificate(NamedTuple):
@@ -233,12 +278,11 @@ def dual_certificate(
     uᵢ = Qxᵢ/‖Qxᵢ‖ makes M = cI; short of it, terms Kxᵢ bring M to cI and lengthen the uᵢ a little,
     first for the rows of the kernel, which lie inside the ball, then for all.
     """
-    M, S, inner = np.zeros_like(Q), np.zeros_like(Q), np.zeros_like(Q)
+    M, inner = np.zeros_like(Q), np.zeros_like(Q)
     kernel_rows = []
     for rows, block in row_blocks(X):
         U, zero = _unit_vectors(block, Q, smooth_Q, delta)
         M += np.asarray((block.T @ U).T if issparse(block) else U.T @ block)
-        S += _gram(block)
         if zero.size:
             kernel_rows.append((rows, zero))
             inner += _gram(block[zero])
@@ -256,6 +300,7 @@ def dual_certificate(
         off = float(np.linalg.norm(M - target) / level)
         proof = Certificate(max(proof.bound, bound), min(proof.gap, off))
     if level - proof.bound > tol * level:
+        S = sum(_gram(block) for _, block in row_blocks(X))
         K_all = correction(S, target - M)
         M = M + (K_all @ S + S @ K_all) / 2.0
         longest = _longest(X, Q, smooth_Q, K, K_all, delta)
@@ -343,11 +388,32 @@ def solve_precision(
 ) -> GMSPrecision:
     """Solve for rows that are not zero and span the space; see `gms_precision`.
 
-    Where few rows are off the kernel the iterations slow down long after the kernel is found:
-    now and then it is looked at whether the certificate already holds.
+    The kernel shows long before the solution does: once rows have reached it, the others are
+    solved for in its complement, and if the certificate holds that is all. Of many rows a sample
+    finds the kernel. Otherwise the iterations go on over all rows, and now and then, where they
+    slow down because few rows are off the kernel, it is looked at whether the certificate holds.
     """
     Z: Floats | None = None
     path: list[float] = []
+    if exact and not alpha:
+        seen = _sample(X)
+        near = descend(
+            X if seen is None else seen,
+            delta,
+            max_iter=min(LOOK, max_iter),
+            tol=max(NEAR, tol),
+            step=step if seen is None else None,
+        )
+        Z, path = near.Z, near.path if seen is None else []
+        left = max_iter - len(path)
+        settled = None
+        if near.converged:
+            settled = settle_kernel(X, near, delta, left, tol, seen=seen, step=step)
+        if settled is not None:
+            solution = _with_certificate(X, near, delta, alpha, tol, settled)
+            if solution.duality_gap <= tol * solution.objective:
+                path = path + settled.path
+                return solution._replace(objectives=np.array(path), n_iter=len(path))
     for budget in (LOOK, 2 * LOOK, max_iter):
         found = descend(
             X,
@@ -359,21 +425,31 @@ def solve_precision(
             step=step,
         )
         Z, path = found.Z, path + found.path
-        solution = _with_certificate(X, found, delta, alpha, max_iter, tol, exact)
+        settled = None if alpha or not exact else settle_kernel(X, found, delta, max_iter, tol)
+        solution = _with_certificate(X, found, delta, alpha, tol, settled)
         if solution.converged or len(path) >= max_iter or found.stopped:
             break
     return solution._replace(objectives=np.array(path), n_iter=len(path))
 
 
+def _sample(X: Any) -> Any:
+    """Return some of the rows, or None where all of them are few."""
+    n_samples, n_features = X.shape
+    few = max(FEW, 50 * n_features)
+    if n_samples <= 4 * few:
+        return None
+    drawn = np.sort(np.random.RandomState(0).choice(n_samples, few, replace=False))
+    return X[drawn]
+
+
 def _with_certificate(
-    X: Any, found: Descent, delta: float, alpha: float, max_iter: int, tol: float, exact: bool
+    X: Any, found: Descent, delta: float, alpha: float, tol: float, settled: Settled | None
 ) -> GMSPrecision:
-    """Put what has reached the kernel there, and bound how far from optimal the solution is."""
+    """Bound how far from optimal the solution is, with its kernel where that is settled."""
     smooth_Q = found.Z @ found.Z.T
     Q, kernel = smooth_Q, np.zeros((len(smooth_Q), 0))
-    settled = None if alpha or not exact else settle_kernel(X, found, delta, max_iter, tol)
     if settled is not None:
-        Q, kernel = settled
+        Q, kernel = settled.precision, settled.kernel
         Q = (Q + Q.T) / 2.0
     residuals = np.empty(X.shape[0])
     for rows, block in row_blocks(X):

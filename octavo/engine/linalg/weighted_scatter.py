@@ -160,14 +160,30 @@ def advance(Z: Floats, U: Floats, *, triangular: bool = True, unit_trace: bool =
 
 def off_identity(B: Floats, c: float) -> float:
     """Return ``‖B / c − I‖_F`` of a symmetric B of which the upper triangle is given."""
-    diagonal = np.diagonal(B)
-    off_diagonal = np.einsum("ij,ij->", B, B) - diagonal @ diagonal
-    return float(np.sqrt(max(2.0 * off_diagonal, 0.0) + ((diagonal - c) ** 2).sum()) / c)
+    scaled = B / c
+    diagonal = np.einsum("ii->i", scaled)
+    squares = float(((diagonal - 1.0) ** 2).sum())
+    diagonal[:] = (
+        0.0  # not subtracted from the sum of all squares, which would leave half the digits
+    )
+    return float(np.sqrt(2.0 * np.einsum("ij,ij->", scaled, scaled) + squares))
 
 
 def symmetric(upper: Floats) -> Floats:
     """Return the symmetric matrix of which the upper triangle is given."""
     return np.triu(upper) + np.triu(upper, 1).T
+
+
+def _well_conditioned(X: Any) -> bool:
+    """Whether the Gram matrix, which squares the condition number, already says so."""
+    gram = np.zeros((X.shape[1], X.shape[1]), order="F")
+    for _, block in row_blocks(X):
+        if issparse(block):
+            gram += (block.T @ block).toarray()
+        else:
+            gram = dsyrk(1.0, block.T, beta=1.0, c=gram, overwrite_c=1)
+    U = upper_factor(gram)
+    return U is not None and bool(dtrcon(U, norm="1", uplo="U")[0] > THIN)
 
 
 def span(X: Any, tol: float = 1e-10) -> Floats | None:
@@ -190,6 +206,8 @@ def span(X: Any, tol: float = 1e-10) -> Floats | None:
         dense = X.toarray() if issparse(X) else np.asarray(X, dtype=np.float64)
         values, vectors = np.linalg.svd(dense, full_matrices=False)[1:]
         return vectors[values > tol * values[0]].T
+    if _well_conditioned(X):
+        return None
     U = np.zeros((0, n_features))
     for _, block in row_blocks(X, TALL_BLOCK_BYTES):
         dense = block.toarray() if issparse(block) else block

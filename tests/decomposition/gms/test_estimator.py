@@ -207,6 +207,24 @@ def test_objective_never_rises():
         assert np.diff(path).max() <= 1e-12 * path[0]
 
 
+def test_a_sample_finds_the_kernel_of_many_rows_and_the_rest_is_exact():
+    sample = make_outlier_subspace(25_000, 25_000, 6, 2, random_state=0)
+    found = gms_precision(sample.X)
+    assert found.converged
+    assert found.kernel.shape == (6, 2)
+    assert found.duality_gap <= 1e-10 * found.objective
+    Q = zero_map(sample.X, found.precision, sample.is_inlier)
+    np.testing.assert_allclose(found.precision, Q, atol=1e-9)
+
+
+def test_many_rows_without_a_kernel():
+    X = np.random.default_rng(0).standard_t(3.0, (41_000, 3)) * [1.0, 2.0, 3.0]
+    found = gms_precision(X)
+    assert found.converged
+    assert found.kernel.shape == (3, 0)
+    assert found.duality_gap <= 1e-9 * found.objective
+
+
 def test_rank_deficient_data_are_reduced():
     rng = np.random.default_rng(0)
     lift = np.linalg.qr(rng.standard_normal((9, 5)))[0]

@@ -113,3 +113,10 @@ def test_off_identity():
     B = np.asfortranarray([[2.0, 1.0], [0.0, 4.0]])
     expected = np.linalg.norm(np.array([[2.0, 1.0], [1.0, 4.0]]) / 2.0 - np.eye(2))
     assert ws.off_identity(B, 2.0) == pytest.approx(expected, rel=1e-14)
+
+
+def test_off_identity_keeps_its_digits():
+    """A tiny entry off the diagonal is seen beside large ones on it."""
+    B = np.asfortranarray(1e6 * np.eye(50))
+    B[0, 1] = 1e-5
+    assert ws.off_identity(B, 1e6) == pytest.approx(np.sqrt(2.0) * 1e-11, rel=1e-6)
