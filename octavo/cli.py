@@ -510,6 +510,8 @@ def compare(
     """
     if report is not None and not report.resolve().parent.is_dir():
         fail(f"cannot write {report}: the folder {report.resolve().parent} does not exist")
+    if probabilities and save is None:
+        fail("--probabilities are those of a saved winner: name a file with --save")
     from octavo.compare import InputError
     from octavo.compare import compare as run_comparison
     from octavo.compare.results.saved import check_path
@@ -542,6 +544,7 @@ def compare(
                 drop=drop or (),
                 header=header,
                 resume=resume,
+                probabilities=probabilities,
                 progress=bar,
             )
     except InputError as error:

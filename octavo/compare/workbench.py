@@ -25,6 +25,7 @@ from octavo.compare.methods.candidates import (
     balanced,
     candidates_for,
 )
+from octavo.compare.results.chances import check_chances
 from octavo.compare.results.snippet import params_text, write_snippet
 from octavo.compare.running.folds import INNER_ROWS, Settings, fit_model, outer_split
 from octavo.compare.running.journal import Journal, problem_key
@@ -32,7 +33,6 @@ from octavo.compare.running.pools import pool_for
 from octavo.compare.running.runner import RunLog, Watcher, run
 from octavo.compare.running.scores import NAMES, choose_score
 from octavo.compare.table.cleaning import Step
-from octavo.compare.table.dependence import neighbour_blocks
 from octavo.compare.table.problems import Problem, prepare
 from octavo.compare.table.reading import InputError
 
@@ -108,7 +108,8 @@ class Comparison:
             problem.n_rows,
             settings.score,
             test_rows=lambda fold: outer_split(problem, settings, fold)[1],
-            groups=neighbour_blocks(problem.n_rows) if problem.ordered else problem.groups,
+            groups=problem.groups,
+            ordered=problem.ordered,
         )
         self.leaderboard: list[Standing] = self.board.standings
         self.failures: list[Failure] = self.board.failures + [
@@ -359,6 +360,7 @@ def compare(
     header: bool | None = None,
     resume: bool = True,
     journal: str | Path | bool = True,
+    probabilities: bool = False,
     progress: bool | Watcher = False,
 ) -> Comparison:
     """Try the methods that fit a table under nested cross-validation.
@@ -411,6 +413,8 @@ def compare(
         Take finished folds of an earlier call on the same data and settings; False begins anew.
     journal : str, Path or bool, default=True
         The file that finished folds are kept in; True for one in octavo's cache, False for none.
+    probabilities : bool, default=False
+        Whether chances will be asked for: a task that has none is refused before any work is done.
     progress : bool, default=False
         Draw a bar with the best method so far and the time left.
 
@@ -458,6 +462,8 @@ def compare(
     }
     problem = prepare(data, rows=rows, cv=cv, random_state=random_state, **arguments)
     arguments["task"] = problem.task
+    if probabilities:
+        check_chances(problem)
     score, why = choose_score(problem, score)
     settings = Settings(cv, inner_cv, score, random_state, memory, repeats or most_repeats(problem))
     steps = problem.steps + _settings_steps(problem, settings, why)

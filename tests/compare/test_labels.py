@@ -159,6 +159,30 @@ def test_a_comparison_from_table_to_predictions(tmp_path):
     assert scope["model"].predict(scope["problem"].X).shape == (160, 3)
 
 
+@pytest.mark.parametrize("method", ["linear", "svm", "knn", "MICClassifier", "MaxMarginTrees"])
+def test_chances_of_labels_come_true(tmp_path, method):
+    """Calibrated or the method's own: among rows with a chance of p about p have the label."""
+    frame = label_table(500)
+    result = compare(frame[:250], "warm:late", methods=method, journal=False, repeats=1, cv=2)
+    model = load_model(result.save(tmp_path / "model.joblib", probabilities=True))
+    later = frame[250:]
+    chances = model.predict_proba(later)
+    truth = prepare(frame, "warm:late").y[250:]
+    assert chances.shape == (250, 3)
+    assert ((chances >= 0) & (chances <= 1)).all()
+    brier, base = ((chances - truth) ** 2).mean(axis=0), truth.var(axis=0)
+    assert (brier < 0.6 * base).all()
+    np.testing.assert_allclose(chances.mean(axis=0), truth.mean(axis=0), atol=0.06)
+    table = model.table(later, probabilities=True)
+    assert list(table.columns)[3:] == ["chance of warm", "chance of wet", "chance of late"]
+    np.testing.assert_array_equal(table["chance of late"], chances[:, 2])
+
+
+def test_chances_of_what_has_none_are_refused_before_any_work():
+    with pytest.raises(InputError, match="probabilities are of classes; this is a regression"):
+        compare(label_table(), "a", probabilities=True, methods=["no such method"])
+
+
 def test_the_command_line_takes_several_targets(tmp_path):
     from typer.testing import CliRunner
 

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from octavo.compare.judging.paired import (
     corrected_error,
     corrected_t_test,
-    holm,
+    holm_beside_the_best,
     interval_in_range,
+    long_run_error,
+    long_run_test,
     mcnemar,
     paired_bootstrap,
     score_range,
@@ -167,6 +169,7 @@ def _standing(
     found: list[FoldOutcome],
     values: Floats | None,
     groups: NDArray[Any] | None,
+    ordered: bool,
     ratio: float,
     score: str,
 ) -> Standing:
@@ -175,6 +178,10 @@ def _standing(
     if values is None:
         n = len(scores)
         error, df = corrected_error(scores, ratio), float(n - 1)
+    elif ordered:
+        known = values[np.isfinite(values)]
+        n = len(known)
+        error, df = (float(part) for part in long_run_error(known))
     else:
         known = np.isfinite(values)
         units = _sums(values[known], None if groups is None else groups[known])
@@ -211,6 +218,7 @@ def p_values_beside_the_best(
     groups: NDArray[Any] | None,
     ratio: float,
     single: bool,
+    ordered: bool = False,
 ) -> list[float]:
     """Return the raw p-values of the differences from the first method.
 
@@ -226,6 +234,8 @@ def p_values_beside_the_best(
         Rows of a test part over rows of a training part.
     single : bool
         Whether every row was tested once: then right and wrong answers have an exact test.
+    ordered : bool, default=False
+        Whether rows stand in the order of time, so that neighbours are alike.
 
     Returns
     -------
@@ -238,6 +248,8 @@ def p_values_beside_the_best(
     table = np.column_stack([v for v in values if v is not None])
     known = np.isfinite(table).all(axis=1)
     table, part = table[known], None if groups is None else groups[known]
+    if ordered:
+        return long_run_test(table[:, :1] - table[:, 1:]).tolist()
     if single and part is None and np.isin(table, (0.0, 1.0)).all():
         return [mcnemar(table[:, 0], table[:, k]) for k in range(1, table.shape[1])]
     return paired_bootstrap(_sums(table[:, :1] - table[:, 1:], part)).tolist()
@@ -252,6 +264,7 @@ def make_leaderboard(
     *,
     test_rows: Callable[[int], NDArray[np.int64]] | None = None,
     groups: NDArray[Any] | None = None,
+    ordered: bool = False,
 ) -> Leaderboard:
     """Rank the methods that finished the folds, and list the others.
 
@@ -269,6 +282,8 @@ def make_leaderboard(
         Returns the test rows of a fold; without it methods are tested fold by fold.
     groups : ndarray, optional
         Which rows belong together.
+    ordered : bool, default=False
+        Whether rows stand in the order of time.
 
     Returns
     -------
@@ -298,7 +313,7 @@ def make_leaderboard(
         found = [log.outcomes[candidate.name, fold] for fold in folds]
         by_row = row_means(found, parts, n_rows) if parts else None
         values[candidate.name] = by_row
-        ranked.append(_standing(candidate, found, by_row, groups, 1 / (cv - 1), score))
+        ranked.append(_standing(candidate, found, by_row, groups, ordered, 1 / (cv - 1), score))
     ranked.sort(key=lambda s: -round(s.mean / SAME))  # of equals, the first tried
     if len(ranked) > 1 and len(folds) >= ENOUGH_FOLDS:
         raw = p_values_beside_the_best(
@@ -307,8 +322,9 @@ def make_leaderboard(
             groups,
             1 / (cv - 1),
             len(folds) <= cv,
+            ordered,
         )
-        for standing, p in zip(ranked[1:], holm(raw)):
+        for standing, p in zip(ranked[1:], holm_beside_the_best(raw)):
             standing.p_value, standing.tied = float(p), bool(p > LEVEL)
     for place, standing in enumerate(ranked):
         before = ranked[place - 1] if place else standing

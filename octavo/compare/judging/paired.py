@@ -6,7 +6,10 @@ test of Q. McNemar (1947) where rows are right or wrong, else by a paired bootst
 cross-validation may be treated so is shown by P. Bayle, A. Bayle, L. Janson and L. Mackey (2020),
 "Cross-validation Confidence Intervals for Test Error". Other scores have one value a fold; training
 parts overlap, so the variance of their mean is corrected after C. Nadeau and Y. Bengio (2003),
-"Inference for the Generalization Error". p-values are corrected after S. Holm (1979).
+"Inference for the Generalization Error". Rows in the order of time depend on their neighbours; the
+variance of their mean is estimated after E. Lazarus, D. Lewis, J. Stock and M. Watson (2018), "HAR
+Inference: Recommendations for Practice". p-values are corrected after S. Holm (1979), as
+J. Shaffer (1986) does for pairs: the best is chosen by the scores that it is tested with.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from octavo.engine.estimators.arrays import Floats
 
 DRAWS = 9999  # resamples of a bootstrap
 BLOCKS = 2000  # more rows than this are resampled in blocks: the mean of many is the same
+WAVES = 12  # slow waves that tell how much a mean over time varies
 RANGES = {
     "silhouette": (-1.0, 1.0),
     "stability": (-1.0, 1.0),
@@ -188,6 +192,9 @@ def mcnemar(right: ArrayLike, others: ArrayLike) -> float:
 def paired_bootstrap(differences: Floats, seed: int = 0, draws: int = DRAWS) -> Floats:
     """Return p-values that mean differences are nought, resampling rows (or groups) together.
 
+    What is compared is the mean over its standard error, in the sample and in each resample: with
+    few groups, means alone are called different too often.
+
     Parameters
     ----------
     differences : ndarray of shape (n_rows, n_pairs)
@@ -210,33 +217,97 @@ def paired_bootstrap(differences: Floats, seed: int = 0, draws: int = DRAWS) -> 
         np.add.at(merged, block, d)
         d = merged
     n = len(d)
-    centred = (d - d.mean(axis=0)) * np.sqrt(n / max(n - 1, 1))  # the spread of n rows, unbiased
-    reached = np.abs(d.mean(axis=0)) * (1 - 1e-12)
+    centred = d - d.mean(axis=0)
+    reached = np.abs(_t_values(d.mean(axis=0), (centred**2).mean(axis=0))) * (1 - 1e-12)
     beyond = np.zeros(d.shape[1])
     for start in range(0, draws, 500):
         size = min(500, draws - start)
-        weights = rng.multinomial(n, np.full(n, 1 / n), size=size)
-        beyond += (np.abs(weights @ centred) / n >= reached).sum(axis=0)
+        weights = rng.multinomial(n, np.full(n, 1 / n), size=size) / n
+        means = weights @ centred
+        spread = weights @ centred**2 - means**2
+        beyond += (np.abs(_t_values(means, spread)) >= reached).sum(axis=0)
     p = (1 + beyond) / (draws + 1)
     return np.where((d == 0).all(axis=0), 1.0, p)
 
 
-def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Return p-values corrected for their number, in the order given.
+def _t_values(means: Floats, variances: Floats) -> Floats:
+    """Return means over their spread; without spread infinite, or 0 for a mean of nought."""
+    spread = np.sqrt(np.maximum(variances, 0.0))
+    none = spread <= 1e-9 * np.abs(means)  # rounding
+    t = np.divide(means, spread, out=np.zeros_like(means), where=~none)
+    return np.where(none & (means != 0), np.inf, t)
+
+
+def long_run_error(values: ArrayLike) -> tuple[Floats, int]:
+    """Return standard errors of means over time, and their degrees of freedom.
+
+    Neighbours in time are alike, over a length that nobody knows. The variance of a mean is that of
+    slow waves: the mean square of the series' inner products with the first cosines, ν of them,
+    each as long as the series or a fraction of it; the mean over its error is then Student's t with
+    ν degrees of freedom. Dependence much shorter than a ν-th of the series is accounted for.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_rows,) or (n_rows, n_series)
+        In the order of time.
+
+    Returns
+    -------
+    error : ndarray
+        One a series; NaN for fewer than eight rows.
+    df : int
+        Degrees of freedom.
+    """
+    d = np.asarray(values, dtype=float)
+    n = len(d)
+    df = min(WAVES, n // 4)
+    if df < 2:
+        return np.full(d.shape[1:], np.nan), 1
+    times = (np.arange(n) + 0.5) / n
+    waves = np.sqrt(2 / n) * np.cos(np.pi * np.arange(1, df + 1)[:, None] * times)
+    return np.sqrt(((waves @ (d - d.mean(axis=0))) ** 2).mean(axis=0) / n), df
+
+
+def long_run_test(differences: Floats) -> Floats:
+    """Return p-values that mean differences are nought, of rows in the order of time.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_rows, n_pairs)
+        Of two methods on a row, a column a pair.
+
+    Returns
+    -------
+    p_values : ndarray
+        Two-sided; 1 for fewer than eight rows, and where no row tells the methods apart.
+    """
+    d = np.asarray(differences, dtype=float)
+    error, df = long_run_error(d)
+    t = np.divide(np.abs(d.mean(axis=0)), error, out=np.zeros(d.shape[1]), where=error > 0)
+    return 2 * stats.t.sf(t, df)
+
+
+def holm_beside_the_best(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Return p-values of all methods against the best, corrected for the choice of the best.
+
+    Each of k methods could have come first by chance, so k (k - 1) / 2 pairs could have been
+    tested, not k - 1. Once a method is known to be behind, the pairs of the others remain. If
+    methods are equally good, the chance that one of them is called worse than another is at most
+    the level.
 
     Parameters
     ----------
     p_values : array-like
-        One a comparison.
+        One a method that is not the best.
 
     Returns
     -------
     corrected : ndarray
-        Each at most a given level with a chance of at most that level that any null is rejected.
+        In the order given.
     """
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p, kind="stable")
-    steps = (len(p) - np.arange(len(p))) * p[order]
+    others = len(p) - np.arange(len(p))
     corrected = np.empty_like(p)
-    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    corrected[order] = np.minimum(np.maximum.accumulate(others * (others + 1) / 2 * p[order]), 1.0)
     return corrected

@@ -16,6 +16,7 @@ import numpy as np
 
 from octavo import __version__
 from octavo._whole_files import write_whole
+from octavo.compare.results.chances import calibrated, check_chances, label_chances
 from octavo.compare.table.cleaning import ColumnPlan, TablePlan
 from octavo.compare.table.reading import InputError, Table, need_pandas
 
@@ -135,13 +136,15 @@ class SavedModel:
         Returns
         -------
         chances : ndarray of shape (n_rows, n_classes)
-            In the order of ``model.classes_``.
+            In the order of ``model.classes_``; of several labels, a column each.
         """
         if not hasattr(self.model, "predict_proba"):
             raise InputError(
                 f"{self.name} gives no probabilities; compare again with --probabilities, which "
                 "calibrates them"
             )
+        if self.task == "multilabel":
+            return label_chances(self.model, self.features(rows))
         return np.asarray(self.model.predict_proba(self.features(rows)))
 
     def table(self, rows: Any, *, probabilities: bool = False) -> pd.DataFrame:
@@ -161,11 +164,12 @@ class SavedModel:
         """
         pd = need_pandas()
         if self.task == "multilabel":
+            columns = dict(zip(self.labels, self.predict(rows).astype(int).T))
+            found = {f"predicted {label}": column for label, column in columns.items()}
             if probabilities:
-                raise InputError("chances are of the classes of one target; these are labels")
-            return pd.DataFrame(
-                self.predict(rows).astype(int), columns=[f"predicted {n}" for n in self.labels]
-            )
+                chances = self.predict_proba(rows)
+                found |= {f"chance of {label}": chances[:, k] for k, label in enumerate(columns)}
+            return pd.DataFrame(found)
         name = {"survival": "risk", "clustering": "cluster"}.get(self.task, self.target)
         found = {f"predicted {name}" if name == self.target else name: self.predict(rows)}
         if probabilities:
@@ -311,48 +315,10 @@ def saved_winner(
         To be saved or used.
     """
     if probabilities:
-        if problem.task != "classification":
-            raise InputError(f"probabilities are of classes; this is a {problem.task}")
+        check_chances(problem)
         if not hasattr(model, "predict_proba"):
             model = calibrated(problem, model)
     n_features = int(problem.X.shape[1]) if problem.sparse else 0
     return SavedModel(
         model, problem.plan, problem.task, problem.target, name, n_features, problem.labels
     )
-
-
-def calibrated(problem: Problem, model: Any) -> Any:
-    """Return a classifier with chances: fitted on five parts, calibrated on what each leaves out.
-
-    Parameters
-    ----------
-    problem : Problem
-        What it is fitted on; its groups stay together.
-    model : estimator
-        A classifier with margins.
-
-    Returns
-    -------
-    model : CalibratedClassifierCV
-        Fitted.
-    """
-    from sklearn.base import clone
-    from sklearn.calibration import CalibratedClassifierCV
-
-    from octavo.compare.running.folds import splits
-
-    smallest = int(np.unique(problem.y, return_counts=True)[1].min())
-    if smallest < 2 or not hasattr(model, "decision_function"):
-        raise InputError(
-            "chances cannot be calibrated: "
-            + (
-                f"a class has {smallest} row"
-                if smallest < 2
-                else "the method gives neither chances nor margins"
-            )
-        )
-    parts = splits(problem, min(5, smallest), 0)
-    chances = CalibratedClassifierCV(
-        clone(model), method="sigmoid", cv=parts, ensemble=problem.ordered
-    )
-    return chances.fit(problem.X, problem.y)

@@ -94,14 +94,6 @@ def times_of(column: pd.Series) -> Floats:
     return days.to_numpy(dtype=float)
 
 
-def neighbour_blocks(n_rows: int) -> NDArray[np.int64]:
-    """Return blocks of neighbouring rows, as long as the cube root of their number.
-
-    Rows near in time are alike; blocks of them are resampled as one.
-    """
-    return np.arange(n_rows) // max(1, round(n_rows ** (1 / 3)))
-
-
 # --- signs ---------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,7 @@
 """Intervals and tests against formulas worked out apart, and places as they must be."""
 
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,8 +17,10 @@ from octavo.compare.judging.leaderboard import (
 from octavo.compare.judging.paired import (
     corrected_interval,
     corrected_t_test,
-    holm,
+    holm_beside_the_best,
     interval_in_range,
+    long_run_error,
+    long_run_test,
     mcnemar,
     paired_bootstrap,
     score_range,
@@ -103,22 +107,65 @@ def test_intervals_are_wilsons_and_stay_in_range():
     assert np.isnan(interval_in_range(0.5, np.nan, 1, 0, (0, 1))).all()
 
 
-def test_holm_worked_by_hand():
-    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
-    np.testing.assert_allclose(holm([0.5, 0.9]), [1.0, 1.0])
+def test_corrected_p_values_worked_by_hand():
+    # Five methods have ten pairs; one known to be behind leaves six, then three, then one.
+    np.testing.assert_allclose(
+        holm_beside_the_best([0.01, 0.04, 0.03, 0.005]), [0.06, 0.09, 0.09, 0.05]
+    )
+    np.testing.assert_allclose(holm_beside_the_best([0.5, 0.9]), [1.0, 1.0])
+    np.testing.assert_allclose(holm_beside_the_best([0.03]), [0.03])
 
 
 @given(st.lists(st.integers(0, 100).map(lambda k: k / 100), min_size=1, max_size=8))
 @settings(max_examples=60, deadline=None)
-def test_holm_lies_between_the_raw_and_bonferroni(p):
-    corrected = holm(p)
-    assert (corrected >= np.asarray(p) - 1e-15).all()
-    assert (corrected <= np.minimum(len(p) * np.asarray(p), 1) + 1e-12).all()
-    # The definition: step down through the sorted values, each times the number that are left.
+def test_corrected_p_values_step_down_through_the_pairs_that_are_left(p):
+    corrected = holm_beside_the_best(p)
     order = np.argsort(p, kind="stable")
     for rank, place in enumerate(order):
-        steps = [(len(p) - i) * p[order[i]] for i in range(rank + 1)]
+        # The best, and those not yet known to be behind it.
+        steps = [comb(len(p) + 1 - i, 2) * p[order[i]] for i in range(rank + 1)]
         assert corrected[place] == pytest.approx(min(1.0, max(steps)), abs=1e-12)
+
+
+def test_equal_methods_are_rarely_called_different():
+    """Of ten methods that guess, the best is not ahead of another in more than a twentieth."""
+    rng = np.random.default_rng(0)
+    false = 0
+    for _ in range(200):
+        right = rng.random((10, 300)) < 0.5
+        right = right[np.argsort(-right.sum(axis=1), kind="stable")]
+        p = [mcnemar(right[0], other) for other in right[1:]]
+        false += holm_beside_the_best(p).min() <= 0.05
+    assert stats.binomtest(false, 200, 0.05, alternative="greater").pvalue > 0.01
+
+
+def test_errors_of_means_over_time_are_those_of_slow_waves():
+    from scipy.fft import dct
+
+    d = np.random.default_rng(0).normal(size=(100, 3)).cumsum(axis=0)
+    error, df = long_run_error(d)
+    waves = dct(d, type=2, norm="ortho", axis=0)[1:13]
+    np.testing.assert_allclose(error, np.sqrt((waves**2).mean(axis=0) / 100))
+    assert df == 12
+    p = long_run_test(d)
+    np.testing.assert_allclose(p, 2 * stats.t.sf(np.abs(d.mean(axis=0)) / error, 12))
+    assert (long_run_test(np.zeros((50, 2))) == 1).all()
+    assert (long_run_test(np.ones((5, 2))) == 1).all()
+
+
+@pytest.mark.parametrize("length", [1, 5, 10])
+def test_rows_that_follow_one_another_are_no_more_evidence_than_they_hold(length):
+    """Runs of equal differences without a mean give no false verdict by their number."""
+    rng = np.random.default_rng(length)
+    runs = rng.choice([-1.0, 0.0, 1.0], size=(500 // length, 1000))
+    p = long_run_test(np.repeat(runs, length, axis=0))
+    assert stats.binomtest(int((p <= 0.05).sum()), 1000, 0.05, alternative="greater").pvalue > 0.01
+
+
+@pytest.mark.parametrize("n", [5, 10, 60])
+def test_few_groups_are_not_called_different_too_often(n):
+    p = paired_bootstrap(np.random.default_rng(n).normal(size=(n, 600)), draws=1999)
+    assert stats.binomtest(int((p <= 0.05).sum()), 600, 0.05, alternative="greater").pvalue > 0.01
 
 
 def log_of(table, errors=()):

@@ -8,7 +8,7 @@ from octavo.compare import InputError, compare, prepare
 from octavo.compare.methods.candidates import candidates_for
 from octavo.compare.results.page import verdict
 from octavo.compare.running.folds import Settings, outer_split, run_fold
-from octavo.compare.table.dependence import group_labels, neighbour_blocks, times_of
+from octavo.compare.table.dependence import group_labels, times_of
 
 RNG = np.random.default_rng(0)
 VISITS = pd.DataFrame(
@@ -117,7 +117,6 @@ def test_times_are_dates_or_numbers():
     np.testing.assert_allclose(times_of(pd.Series([3, 1.5])), [3, 1.5])
     when = pd.Series(pd.to_datetime(["2020-01-01 12:00", "2020-01-02 00:00"]))
     np.testing.assert_allclose(np.diff(times_of(when)), [0.5])
-    assert neighbour_blocks(1000).tolist() == np.repeat(np.arange(100), 10).tolist()
 
 
 def test_rows_without_a_group_stand_alone():
