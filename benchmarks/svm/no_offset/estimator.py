@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 
 import numpy as np
@@ -124,18 +125,30 @@ def grid_cells(make, eps=1e-3):
 
 
 def each(solve):
-    """Return the solver of one cell as a solver of several."""
-    return lambda problems: [solve(problem) for problem in problems]
+    """Return the solver of one cell as a solver of several, with the processor time of each."""
+
+    def timed(problem):
+        start = time.process_time()
+        return solve(problem), time.process_time() - start
+
+    return lambda problems: [timed(problem) for problem in problems]
 
 
 def same_gaps(problems, answers):
-    for problem, own, theirs in zip(
+    ratios = []
+    for problem, (own, ours_took), (theirs, svc_took) in zip(
         problems, answers["octavo, duality gap"], answers["SVC, same gap"]
     ):
         K, y, C, _, eps = problem
         assert own.duality_gap_ <= eps * C * len(y)
         assert offset_gap(K, y, C, theirs) <= eps * C * len(y)
-    return f"All {len(problems)} gaps are at most 0.001 ΣC."
+        ratios.append(svc_took / ours_took)
+    behind = sum(ratio < 3 for ratio in ratios)
+    return (
+        f"All {len(problems)} gaps are at most 0.001 ΣC. By cell, in processor time of one run, "
+        f"octavo is {min(ratios):.1f} to {max(ratios):.1f} times as fast, in {behind} cells less "
+        "than 3 times."
+    )
 
 
 def grid_contest(name, make, words):
@@ -149,8 +162,10 @@ def grid_contest(name, make, words):
             "SVC, default tol": each(svc_default),
         },
         agree=same_gaps,
-        target="Aim: 3 times as fast as SVC with the same gap.",
-        limit="memory bandwidth: a kernel row is read a step of the descent",
+        target="Aim: 3 times as fast as SVC with the same gap, in every cell. Where few steps are "
+        "needed, the pass that refuses asymmetric kernels takes as long as the descent; with "
+        "wide kernels SVC, whose offset takes the constant, needs half the steps.",
+        limit="memory bandwidth: the kernel is read once to check it, and two rows a step",
     )
 
 

@@ -393,11 +393,28 @@ def _largest_magnitude(K: np.ndarray) -> float:
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _both_products(K, r, ahead, across):
-    """Write Kr, add Kᵀr and return Σ K_ij², in one pass."""
-    squares = 0.0
-    for i in range(K.shape[0]):
+    """Write Kr, add Kᵀr and return Σ K_ij², in one pass.
+
+    Four rows at a time, so that the sums of the columns are read and written a quarter as often:
+    what is left is the time that memory takes.
+    """
+    n, squares = K.shape[0], 0.0
+    for top in range(0, n - n % 4, 4):
+        a, b, c, d = K[top], K[top + 1], K[top + 2], K[top + 3]
+        ra, rb, rc, rd = r[top], r[top + 1], r[top + 2], r[top + 3]
+        pa = pb = pc = pd = 0.0
+        for j in range(n):
+            va, vb, vc, vd, here = a[j], b[j], c[j], d[j], r[j]
+            pa += va * here
+            pb += vb * here
+            pc += vc * here
+            pd += vd * here
+            across[j] += (va * ra + vb * rb) + (vc * rc + vd * rd)
+            squares += (va * va + vb * vb) + (vc * vc + vd * vd)
+        ahead[top], ahead[top + 1], ahead[top + 2], ahead[top + 3] = pa, pb, pc, pd
+    for i in range(n - n % 4, n):
         product, here = 0.0, r[i]
-        for j in range(K.shape[1]):
+        for j in range(n):
             value = K[i, j]
             product += value * r[j]
             across[j] += value * here
