@@ -56,9 +56,9 @@ def device_phases(delays: Floats, shape: tuple[int, int], like: Any) -> Any:
     if width % 2 == 0:
         right[..., -1] = right[..., -1].real
     xp = xp_of(like)
-    phases = placed(down, like, "complex")[..., :, None] * placed(right, like, "complex")[
-        ..., None, :
-    ]
+    phases = (
+        placed(down, like, "complex")[..., :, None] * placed(right, like, "complex")[..., None, :]
+    )
     return xp.reshape(phases, (*delays.shape[:-1], -1))
 
 

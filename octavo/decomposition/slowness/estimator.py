@@ -35,6 +35,7 @@ from octavo.engine.spectral.expansions import (
     StreamingMoments,
     blocks_of,
     box_of,
+    column_by_column,
     expansion,
     frame_of,
     n_functions,
@@ -247,7 +248,11 @@ class PolynomialExpansion(TransformerMixin, SoundEstimator):
         """
         check_is_fitted(self)
         values, _ = validated(self, X, reset=False)
-        return np.ascontiguousarray(self._expansion(self._frame(values)))
+        return np.ascontiguousarray(self._made(values))
+
+    def _made(self, values: Floats) -> Floats:
+        """Return the polynomials of checked rows, column by column."""
+        return self._expansion(self._frame(values))
 
     def get_feature_names_out(self, input_features=None):
         """Return names that say which degrees are multiplied.
@@ -473,7 +478,9 @@ class SFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
 
     def _expand(self, rows: Floats) -> Floats:
         if self.expansion_ is None:
-            return self._units(rows)
+            return self._units(column_by_column(rows))
+        if isinstance(self.expansion, str):
+            return self.expansion_._made(rows)
         made = self.expansion_.transform(rows)
         made = made.toarray() if sparse.issparse(made) else made
         return check_array(made, dtype=np.float64, input_name="The expansion of X")

@@ -78,9 +78,15 @@ class Removal(NamedTuple):
     mean: Floats
     coefficients: Floats
 
-    def evaluate(self, S: Floats) -> Floats:
-        """Return the centred functions at sources, which count as at most the largest seen."""
-        return self.functions(np.clip(self.box(S), -1.0, 1.0)) - self.mean
+    def inside(self, S: Floats) -> Floats:
+        """Return sources in their box; they count as at most the largest seen."""
+        return np.clip(self.box(np.asfortranarray(S)), -1.0, 1.0)
+
+    def predict(self, S: Floats) -> Floats:
+        """Return what sources say of the signals, column by column of `coefficients`."""
+        values = self.functions(self.inside(S)) @ self.coefficients
+        values -= self.mean @ self.coefficients
+        return values
 
 
 def fit_removal(S: Floats, Z: Floats, degree: int, var_threshold: float) -> Removal:
@@ -105,24 +111,27 @@ def fit_removal(S: Floats, Z: Floats, degree: int, var_threshold: float) -> Remo
     functions, box = expansion(S.shape[1], degree), box_of(S)
     width = len(functions.parents)
     removal = Removal(functions, box, np.zeros(width), np.empty((width, 0)))
-    moments, shared = StreamingMoments(), np.zeros((width, Z.shape[1]))
+    # polynomials are at most one: their second moments lose no digit that a variance above the
+    # threshold has, and centring each block would cost as much as the products
+    second, shared, mean = np.zeros((width, width)), np.zeros((width, Z.shape[1])), np.zeros(width)
     for rows in blocks_of(len(S), width + Z.shape[1]):
-        values = removal.evaluate(S[rows])
-        moments.add_rows(values)
+        values = functions(removal.inside(S[rows]))
+        second += values.T @ values
         shared += values.T @ Z[rows]
-    shared /= len(S)
-    variances, vectors = eigh(moments.covariance)
+        mean += values.sum(axis=0)
+    second, shared, mean = second / len(S), shared / len(S), mean / len(S)
+    variances, vectors = eigh(second - np.outer(mean, mean))
     keep = variances > max(var_threshold, width * EPS * variances[-1])
     whitening = vectors[:, keep] / np.sqrt(variances[keep])  # step 5
     # step 6: cov(z_j, n_k) n_k, summed over k; Z has zero mean, so that no mean is subtracted
-    return Removal(functions, box, moments.mean, whitening @ (whitening.T @ shared))
+    return Removal(functions, box, mean, whitening @ (whitening.T @ shared))
 
 
 def remove(Z: Floats, S: Floats, removal: Removal, lengths: Ints) -> StreamingMoments:
     """Subtract the prediction from Z, in place, and return the moments of what is left."""
     moments, episodes = StreamingMoments(), episodes_of(lengths)
     for rows in blocks_of(len(Z), Z.shape[1] + len(removal.mean)):
-        Z[rows] -= removal.evaluate(S[rows]) @ removal.coefficients
+        Z[rows] -= removal.predict(S[rows])
         moments.update(Z[rows], episodes[rows])
     return moments
 

@@ -40,6 +40,7 @@ from octavo.engine.spectral.expansions import (
     BASES,
     blocks_of,
     box_of,
+    column_by_column,
     expansion,
     frame_of,
     largest_degree,
@@ -229,6 +230,7 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
 
     def _fit(self, X: Any, lengths: Any) -> tuple[Floats, Ints]:
         values, counts = validated(self, X, lengths, min_samples=2)
+        values = column_by_column(values)
         n, d = values.shape
         most = d if self.n_sources is None else self.n_sources
         if most > d:
@@ -276,8 +278,10 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
                 f"No function of X has a variance above var_threshold={self.var_threshold:g}."
             )
         Z = np.empty((len(values), found.rank))
+        offset = self._mean @ self._whole.T
         for rows in blocks_of(len(values), self._width):
-            Z[rows] = (expand(values[rows]) - self._mean) @ self._whole.T
+            Z[rows] = expand(values[rows]) @ self._whole.T
+            Z[rows] -= offset
         return Z, found
 
     def _expand(self, rows: Floats) -> Floats:
@@ -379,6 +383,5 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
             S[rows] = (self._functions(inside[rows]) - self._mean) @ W
             for i, step in enumerate(self.steps_):
                 if step.removal is not None:
-                    found = step.removal.evaluate(S[rows, :i])
-                    S[rows, i:] -= found @ step.removal.coefficients
+                    S[rows, i:] -= step.removal.predict(S[rows, :i])
         return in_the_form_of(X, S, counts)

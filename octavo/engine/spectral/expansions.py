@@ -24,6 +24,7 @@ from octavo.engine.kernels.namespaces import namespace_of
 BASES = ("chebyshev", "hermite", "legendre", "monomial")
 # Numbers in the temporary arrays of one block of rows: few megabytes, which caches hold.
 BLOCK = 1 << 18
+NARROW = 32  # columns up to which a table is faster column by column
 
 
 def n_functions(n_features: int, degree: int) -> int:
@@ -144,6 +145,26 @@ def expansion(n_features: int, degree: int, basis: str = "chebyshev") -> Expansi
     return Expansion(basis, degree, n_features, plan[:, 1], plan[:, 2], plan[:, 3])
 
 
+def column_by_column(X: Floats) -> Floats:
+    """Return a narrow table with columns in one piece of memory: all that follows runs along them.
+
+    A wide table is returned as it is.
+    """
+    if X.shape[1] > NARROW or X.flags.f_contiguous:
+        return X
+    turned = np.empty(X.shape[::-1], dtype=X.dtype)
+    for start in range(0, len(X), 4096):  # what caches hold: twice as fast as all at once
+        turned[:, start : start + 4096] = X[start : start + 4096].T
+    return turned.T
+
+
+def _means(xp: Any, Z: Any) -> Any:
+    """Return the mean of each column; of NumPy's rows by one product, several times as fast."""
+    if isinstance(Z, np.ndarray) and not Z.flags.f_contiguous:
+        return np.ones(len(Z), dtype=Z.dtype) @ Z / len(Z)
+    return xp.mean(Z, axis=0)
+
+
 class StreamingMoments:
     """Mean, scatter about the mean, and second moments of differences, added up block by block.
 
@@ -192,7 +213,7 @@ class StreamingMoments:
         """Add rows to the mean and the scatter alone."""
         xp = namespace_of(Z).xp
         n = Z.shape[0]
-        mean = xp.mean(Z, axis=0)
+        mean = _means(xp, Z)
         centred = Z - mean
         scatter = centred.T @ centred
         if self.count == 0:
@@ -211,12 +232,12 @@ class StreamingMoments:
             episodes = np.concatenate([self._episodes, episodes])
         if Z.shape[0] > self.lag:
             steps = Z[self.lag :, :] - Z[: -self.lag, :]
-            inside = np.flatnonzero(episodes[self.lag :] == episodes[: -self.lag])
-            if len(inside) < steps.shape[0]:
+            if episodes[0] != episodes[-1]:  # they rise
+                inside = np.flatnonzero(episodes[self.lag :] == episodes[: -self.lag])
                 steps = steps[inside, :]
             velocity = steps.T @ steps
             self.velocity = velocity if self.velocity is None else self.velocity + velocity
-            self.n_steps += len(inside)
+            self.n_steps += steps.shape[0]
         # A copy: a view would keep the whole block alive.
         self._tail = xp.asarray(Z[-self.lag :, :], copy=True)
         self._episodes = episodes[-self.lag :].copy()
@@ -297,7 +318,16 @@ class Box(NamedTuple):
 
     def __call__(self, X: Any) -> Any:
         """Return rows in the units of the box."""
-        return (X - self.center) / self.scale
+        moved = X - self.center
+        moved /= self.scale
+        return moved
+
+
+def _extremes(X: Floats) -> tuple[Floats, Floats]:
+    """Return the least and the largest value of each column."""
+    parts = [column_by_column(X[rows]) for rows in blocks_of(len(X), max(X.shape[1], NARROW))]
+    low, high = np.array([p.min(axis=0) for p in parts]), np.array([p.max(axis=0) for p in parts])
+    return low.min(axis=0), high.max(axis=0)
 
 
 def box_of(X: Floats, kind: str = "minmax") -> Box:
@@ -315,7 +345,7 @@ def box_of(X: Floats, kind: str = "minmax") -> Box:
     Box
         Centre and scale.
     """
-    low, high = X.min(axis=0), X.max(axis=0)
+    low, high = _extremes(X)
     half = 0.5 * high - 0.5 * low  # no overflow where the range is that of doubles
     center = low + half
     size = np.maximum(np.abs(low), np.abs(high))
@@ -339,8 +369,8 @@ class Frame(NamedTuple):
     box: Box
 
     def __call__(self, X: Any) -> Any:
-        """Return rows in the units of the frame."""
-        return self.box(self.units(X) @ self.rotation)
+        """Return rows in the units of the frame, column by column."""
+        return self.box((self.rotation.T @ self.units(X).T).T)
 
     @property
     def loadings(self) -> Floats:
@@ -364,6 +394,7 @@ def frame_of(X: Floats, kind: str = "minmax") -> Frame:
         As many coordinates as variables, less those that others determine. Where rows are too
         few to tell, variables stay as they are.
     """
+    X = column_by_column(X)
     box = box_of(X, "standard")
     units = Box(box.center, np.where(box.scale > 0, box.scale, 1.0))
     n, d = X.shape
@@ -374,6 +405,6 @@ def frame_of(X: Floats, kind: str = "minmax") -> Frame:
         keep = values > 1e-12 * d
         if keep.any():
             rotation = vectors[:, keep] / np.sqrt(values[keep])
-    coordinates = box_of(units(X) @ rotation, kind)
+    coordinates = box_of((rotation.T @ units(X).T).T, kind)
     scale = np.where(coordinates.scale > 0, coordinates.scale, 1.0)
     return Frame(units, rotation, Box(coordinates.center, scale))
