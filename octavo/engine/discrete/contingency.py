@@ -7,6 +7,8 @@ at a time, counts each set once, and remembers the answers.
 Rows that are equal are counted once with a weight. A set's rows are coded by ranks among the
 combinations that occur, so that a table never has more cells than rows times states, however
 many variables there are. Sets come in lexicographic order and share the codes of their prefix.
+Of few variables, once many sets have been asked for, all sets are counted at once: each table is
+a larger one with a variable summed out.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ from numpy.typing import NDArray
 from octavo.engine.compilation.kernel_cache import njit
 
 Sets = NDArray[np.int16]
+
+SWEEP = 100_000_000  # cells of the tables of all sets, up to which they may be counted at once
+WORTH = 4  # such cells take the time of one row that is sorted into its cell
 
 
 class CountedRows(NamedTuple):
@@ -142,6 +147,73 @@ def _count_sets(codes, weights, n_states, sets, scale, shared, sums, occupied):
         occupied[s] = _sum_cells(table, n_ids[size - 1] * n_states[last], alphas, sums[s])
 
 
+@njit(cache=True, nogil=True)
+def _occupied_sum(table, n_cells, values):
+    """Return the sum of values[count] over the cells, and how many are not empty."""
+    even, odd, occupied = 0.0, 0.0, 0
+    for cell in range(0, n_cells - 1, 2):  # two sums, neither of which waits for the other
+        first, second = table[cell], table[cell + 1]
+        even += values[first]
+        odd += values[second]
+        occupied += (first > 0) + (second > 0)
+    if n_cells % 2:
+        last = table[n_cells - 1]
+        even += values[last]
+        occupied += last > 0
+    return even + odd, occupied
+
+
+@njit(cache=True, nogil=True)
+def _add(one, other, out):
+    """Add two arrays; arrays of their own are added many numbers at a time."""
+    for cell in range(out.size):
+        out[cell] = one[cell] + other[cell]
+
+
+@njit(cache=True, nogil=True)
+def _sum_out(larger, smaller, n_states, n_low):
+    """Sum one variable out of a table; `n_low` cells of other variables stand below it."""
+    step = n_states * n_low
+    for high in range(smaller.size // n_low):
+        part, out = larger[high * step :], smaller[high * n_low : (high + 1) * n_low]
+        _add(part[:n_low], part[n_low : 2 * n_low], out)
+        for state in range(2, n_states):
+            _add(part[state * n_low : (state + 1) * n_low], out, out)
+
+
+@njit(cache=True, nogil=True)
+def _sweep(table, n_states, values, sums, occupied):
+    """Fill the sums and occupied cells of all sets, by their bits, from the table of all variables.
+
+    The first variable's states stand side by side. Variables are summed out in ascending order,
+    depth first: every set is met once, and the tables on the way to it stand one behind the other.
+    """
+    n = n_states.size
+    size, start = np.ones(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    low = np.ones(n + 1, np.int64)  # cells of the variables before the following one
+    following, mask = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    for states in n_states:
+        size[0] *= states
+    mask[0] = (1 << n) - 1
+    sums[mask[0]], occupied[mask[0]] = _occupied_sum(table, size[0], values)
+    depth = 0
+    while depth >= 0:
+        v = following[depth]
+        if v == n:
+            depth -= 1
+            continue
+        states, before = n_states[v], low[depth]
+        larger, smaller, left = start[depth], start[depth] + size[depth], size[depth] // states
+        _sum_out(table[larger:smaller], table[smaller : smaller + left], states, before)
+        following[depth] += 1
+        low[depth] *= states
+        depth += 1
+        start[depth], size[depth], low[depth] = smaller, left, before
+        mask[depth], following[depth] = mask[depth - 1] ^ (1 << v), v + 1
+        of = mask[depth]
+        sums[of], occupied[of] = _occupied_sum(table[smaller:], left, values)
+
+
 class CellSums:
     """Sums over the cells of contingency tables, remembered by set of variables.
 
@@ -175,6 +247,11 @@ class CellSums:
         self.shared = np.asarray(shared, np.bool_)
         self.n_tables = 0
         self._known: dict[int, tuple[NDArray, NDArray, NDArray]] = {}
+        self._all: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None
+        counts = [1 + int(r) for r in rows.n_states]
+        self._all_cells = (
+            math.prod(counts) if len(counts) < 27 and min(counts, default=0) > 2 else 0
+        )
 
     def __call__(self, sets: Sets) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the sums (a row a set) and the numbers of occupied cells.
@@ -197,6 +274,9 @@ class CellSums:
             table = np.array([self.rows.n_samples])
             occupied[0] = _sum_cells(table, 1, self.scale, sums[0])
             return np.repeat(sums, n_sets, axis=0), np.repeat(occupied, n_sets)
+        if self._all is not None:
+            at = (1 << sets.astype(np.int64)).sum(axis=1)
+            return self._all[0][at], self._all[1][at]
         keys = self._keys(sets)
         wanted, where, back = np.unique(keys, return_index=True, return_inverse=True)
         known, sums, occupied = self._known.get(
@@ -205,6 +285,9 @@ class CellSums:
         new = ~np.isin(wanted, known, assume_unique=True) if known.size else slice(None)
         fresh = np.ascontiguousarray(sets[where[new]], np.int16)
         if len(fresh):
+            if self._sweep_pays(len(fresh)):
+                self._all = self._count_all()
+                return self(sets)
             more = self._count(fresh)
             known = np.concatenate([known, wanted[new]])
             order = np.argsort(known, kind="stable")
@@ -224,6 +307,32 @@ class CellSums:
                 key = key * n + column
             return key
         return np.ascontiguousarray(sets.astype(">i2")).view(f"S{2 * size}").ravel()
+
+    def _sweep_pays(self, n_fresh: int) -> bool:
+        """Whether all sets together take no longer than those that were and are asked for."""
+        rows = WORTH * self.rows.weights.size * (self.n_tables + n_fresh)
+        return (
+            0 < self._all_cells <= min(SWEEP, rows)
+            and not self.scale.any()
+            and self.rows.n_samples <= SWEEP // 100
+        )
+
+    def _count_all(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the sums and occupied cells of all sets, by their bits."""
+        codes, weights, n_states, n_samples = self.rows
+        cell = np.zeros(weights.size, np.int64)
+        for column, states in zip(codes[::-1], n_states[::-1]):
+            cell = cell * int(states) + column
+        size = math.prod(int(states) for states in n_states)
+        table = np.zeros(2 * size, np.int32)  # and those summed out of it, each at most half
+        table[:size] = np.bincount(cell, weights, size)
+        counts = np.arange(1.0, n_samples + 1.0)
+        values = np.concatenate([[0.0], counts * np.log(counts)])
+        n_sets = 1 << len(n_states)
+        sums, occupied = np.empty(n_sets), np.empty(n_sets, np.int64)
+        _sweep(table, np.asarray(n_states, np.int64), values, sums, occupied)
+        self.n_tables += n_sets
+        return np.repeat(sums[:, None], self.scale.size, axis=1), occupied
 
     def _count(self, sets: Sets) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         self.n_tables += len(sets)
@@ -278,6 +387,7 @@ def _warmup() -> None:
     """Compile the kernels."""
     rows = distinct_rows(np.array([[0, 1], [1, 0], [0, 1]]), (2, 2))
     CellSums(rows)(np.array([[0, 1]], np.int16))
+    CellSums(rows)._count_all()
     ids = np.zeros(2, np.int32)
     _sum_cells(np.zeros(1, np.int64), 1, np.zeros(1), np.empty(1))
     _refine(ids, 1, rows.codes[0], 2, np.empty(4, np.int32), ids.copy())

@@ -58,6 +58,32 @@ def test_each_table_is_counted_once_in_any_order():
     np.testing.assert_array_equal(again, first[::-1])
 
 
+@given(st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_all_sets_at_once_are_those_one_by_one(seed):
+    rng = np.random.default_rng(seed)
+    n_states = rng.integers(2, 5, 5)
+    rows = distinct_rows(rng.integers(0, n_states, (80, 5)), n_states)
+    swept = CellSums(rows)
+    swept._all = swept._count_all()
+    for size in range(1, 6):
+        sets = np.array(list(combinations(range(5), size)), np.int16)
+        one_by_one = CellSums(rows)._count(sets)
+        found = swept(sets)
+        np.testing.assert_allclose(found[0], one_by_one[0], rtol=1e-12, atol=1e-9)
+        np.testing.assert_array_equal(found[1], one_by_one[1])
+
+
+def test_many_sets_of_few_variables_are_counted_at_once():
+    rows = distinct_rows(np.random.default_rng(0).integers(0, 2, (400, 8)), [2] * 8)
+    sums = CellSums(rows)
+    sums(np.array(list(combinations(range(8), 4)), np.int16))
+    assert sums.n_tables == 2**8
+    graded = CellSums(rows, [1.0], [True])  # log-gammas of cells have no table of values
+    graded(np.array(list(combinations(range(8), 4)), np.int16))
+    assert graded.n_tables == 70
+
+
 def test_threads_change_nothing():
     codes, n_states = random_codes(2, 300)
     sets = np.array(list(combinations(range(5), 3)), np.int16)
