@@ -57,6 +57,15 @@ def _numbers(value: Any) -> Any:
     return None
 
 
+def _all_finite(numbers: Any) -> bool:
+    """Whether no number is NaN or infinite; a sum tells in one pass and without a copy."""
+    if isinstance(numbers, float):
+        return math.isfinite(numbers)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = numbers.sum()
+    return bool(np.isfinite(total)) or bool(np.isfinite(numbers).all())  # sums may overflow
+
+
 def _has_nan(value: Any) -> bool:
     numbers = _numbers(value)
     if numbers is None and isinstance(value, list):
@@ -76,9 +85,7 @@ def _as_numbers(value: Any) -> Any:
 def _judge(owner: str, answer: Any, given: tuple[Any, ...]) -> None:
     """Refuse NaN in an answer to data without any; warn of infinity."""
     numbers = _numbers(answer)
-    if numbers is None or (
-        math.isfinite(numbers) if isinstance(numbers, float) else np.isfinite(numbers).all()
-    ):
+    if numbers is None or any(answer is value for value in given) or _all_finite(numbers):
         return
     if np.isnan(numbers).any():
         if not any(_has_nan(value) for value in given):
@@ -98,7 +105,7 @@ def _judge_fitted(estimator: Any, method: str) -> None:
         numbers = _numbers(fitted[name])
         if name == "objective_" and np.isscalar(numbers) and numbers == -math.inf:
             continue  # what is minimised has no lower end here: a constant that is fitted exactly
-        if numbers is not None and not np.all(np.isfinite(numbers)):
+        if numbers is not None and not _all_finite(numbers):
             raise ValueError(
                 f"{type(estimator).__name__}.{method} ends with a {name} that is not finite. Look "
                 "for data that are huge, tiny or constant, and for parameters at the ends of "

@@ -33,6 +33,7 @@ __all__ = ["MinimumEnclosingBall"]
 
 ADDED = 30  # points that join the working set in one round, at least; half as many as it has
 SEEN, SHARE_SEEN = 2_000, 0.05  # rows that rounds look at between looks at all, at least
+PART = 0.03  # of the gap that is left: how finely the ball of the working set is found
 ROUNDING = 1e-12  # relative to the largest kernel value: differences below are not seen
 
 
@@ -99,7 +100,9 @@ def enclosing_ball(
             working = np.concatenate([working, outside])
             weights = np.concatenate([weights, np.zeros(len(outside))])
             local = X[working]
-            inner, centre, held = ball_of_rows(kernel, local, weights, 0.125 * tol * best.outer)
+            # No finer than a part of what the rows outside still ask for.
+            precision = max(0.125 * tol * best.outer, PART * (pool_far.max() - best.inner))
+            inner, centre, held = ball_of_rows(kernel, local, weights, precision)
             local, working, weights = local[held], working[held], weights[held]
             best = best._replace(inner=max(inner, best.inner), n_iter=n_iter)
             pool_far = distances_to_centre(kernel, near, among, local, weights, centre)
