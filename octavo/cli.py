@@ -7,6 +7,7 @@ import json
 import os
 import webbrowser
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -393,7 +394,7 @@ def _comparison_table(result: Comparison) -> Table:
         ]
         table.add_row(*map(shown, row), style=colour)
     for failure in result.failures:
-        if failure.kind != "not tried":
+        if failure.kind == "failed":
             table.add_row(
                 "-",
                 shown(failure.name),
@@ -419,10 +420,14 @@ def _print_comparison(result: Comparison) -> None:
     from octavo.compare.results.page import verdict
 
     out.print(f"[bold]{shown(verdict(result))}[/]", soft_wrap=True, highlight=False)
-    left_out = [f for f in result.failures if f.kind == "not tried"]
-    if left_out:
-        listed = "; ".join(f"{f.name} ({f.why})" for f in left_out)
-        out.print(f"[dim]not tried: {shown(listed)}[/]", soft_wrap=True, highlight=False)
+    for kind in ("unfinished", "not tried"):
+        why: dict[str, list[str]] = {}
+        for f in result.failures:
+            if f.kind == kind:
+                why.setdefault(f.why, []).append(f.name)
+        if why:
+            listed = "; ".join(f"{', '.join(names)} ({text})" for text, names in why.items())
+            out.print(f"[dim]{kind}: {shown(listed)}[/]", soft_wrap=True, highlight=False)
     if result.leaderboard:
         out.print("\n[bold]Refit the winner:[/]\n")
         typer.echo(result.snippet())
@@ -510,6 +515,7 @@ def compare(
     """
     if report is not None and not report.resolve().parent.is_dir():
         fail(f"cannot write {report}: the folder {report.resolve().parent} does not exist")
+    begin = monotonic()
     if probabilities and save is None:
         fail("--probabilities are those of a saved winner: name a file with --save")
     from octavo.compare import InputError
@@ -520,6 +526,8 @@ def compare(
     try:
         if save is not None:
             check_path(save)
+        if time_budget is not None:  # the imports above took some of it
+            time_budget -= (monotonic() - begin) / 60 if time_budget > 0 else 0
         with ComparisonBar(err) as bar:
             result = run_comparison(
                 data,

@@ -6,7 +6,6 @@ The command line answers in a fraction of a second: docstrings are read from the
 from __future__ import annotations
 
 import ast
-import importlib.util
 import inspect
 import re
 from pathlib import Path
@@ -21,12 +20,13 @@ _SECTION = r"^{}\n-+\n(.*?)(?:\n\n[A-Z][^\n]*\n-+\n|\Z)"
 
 def docstring_of(room: str, name: str) -> str:
     """Return the docstring of a public name, read from its source and not by importing it."""
-    stub = Path(__file__).parent / room / "__init__.pyi"
-    module = exports_of_stub(stub)[name]
-    spec = importlib.util.find_spec(module)
-    if spec is None or spec.origin is None:
+    root = Path(__file__).parent
+    module = exports_of_stub(root / room / "__init__.pyi")[name]
+    # To ask Python where a module is would import its package, and numpy with it.
+    source = root.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    if not source.is_file():
         return ""
-    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    tree = ast.parse(source.read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
             return inspect.cleandoc(ast.get_docstring(node) or "")

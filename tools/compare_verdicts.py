@@ -4,10 +4,13 @@
 agreement), compares on each table once, repeats the comparison with other seeds, and writes
 ``docs/results/compare_verdicts.json``. Tables of the folder ``OCTAVO_DATA`` that are not there are
 named and left out. Finished folds are kept in octavo's cache: it may be stopped and started again.
+``--jobs N`` works in N processes; the numbers are the same.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import json
 import os
 import sys
@@ -18,6 +21,7 @@ from typing import Any
 import joblib
 import numpy as np
 import sklearn
+from scipy import stats
 
 from octavo._places import cache_folder
 from octavo.compare import compare, prepare
@@ -52,9 +56,13 @@ def methods_of(data: Any, target: Any, names: list[str]) -> list[Candidate]:
     return found
 
 
-def compared(data: Any, target: Any, methods: list[Candidate], how: dict[str, Any]) -> Comparison:
+def compared(
+    data: Any, target: Any, methods: list[Candidate], how: dict[str, Any], jobs: int
+) -> Comparison:
     """Compare as declared, keeping folds in a journal."""
-    with joblib.parallel_config(backend="sequential"):
+    with contextlib.ExitStack() as stack:
+        if jobs == 1:
+            stack.enter_context(joblib.parallel_config(backend="sequential"))
         return compare(
             data,
             target,
@@ -63,6 +71,7 @@ def compared(data: Any, target: Any, methods: list[Candidate], how: dict[str, An
             repeats=how["repeats"],
             inner_cv=2,
             random_state=how["seed"],
+            n_jobs=jobs,
         )
 
 
@@ -92,6 +101,9 @@ def judged(board: Comparison, again: Comparison) -> list[dict[str, Any]]:
 def main() -> int:
     # Checks of arguments cost as much as fits of so few rows; they change no number.
     sklearn.set_config(assume_finite=True, skip_parameter_validation=True)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--jobs", type=int, default=1)
+    jobs = parser.parse_args().jobs
     declared = json.loads(DECLARATION.read_text(encoding="utf-8"))
     tables = {}
     for entry in declared["tables"]:
@@ -99,12 +111,13 @@ def main() -> int:
         if isinstance(data, Path) and not data.exists():
             print(f"{entry['name']}: not here")
             continue
-        methods = methods_of(data, entry["target"], declared["methods"])
-        board = compared(data, entry["target"], methods, declared["comparison"])
-        again = compared(data, entry["target"], methods, declared["repetition"])
+        methods = methods_of(data, entry["target"], declared["methods"][str(entry["set"])])
+        board = compared(data, entry["target"], methods, declared["comparison"], jobs)
+        again = compared(data, entry["target"], methods, declared["repetition"], jobs)
         pairs = judged(board, again)
         n_pairs = len(board.leaderboard) - 1
         tables[entry["name"]] = {
+            "set": entry["set"],
             "rows": board.problem.n_rows,
             "methods": len(board.leaderboard),
             "pairs": n_pairs,
@@ -123,11 +136,16 @@ def main() -> int:
     agree = sum(row["agree"] for row in tables.values())
     strictly = sum(row["agree_strictly"] for row in tables.values())
     share = agree / called if called else float("nan")
-    print(f"{agree} of {called} agree ({share:.1%}), {strictly} strictly")
+    low = float(stats.beta.ppf(0.05, agree, called - agree + 1)) if agree else 0.0
+    print(
+        f"{agree} of {called} agree ({share:.1%}; at least {low:.1%} with 95 % confidence), "
+        f"{strictly} strictly"
+    )
     summary = {
         "called_different": called,
         "agree": agree,
         "agree_strictly": strictly,
+        "at_least": low,
         "goal": declared["goal"],
         "tables": tables,
     }

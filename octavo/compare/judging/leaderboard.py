@@ -303,7 +303,8 @@ def make_leaderboard(
     for candidate in running:
         if candidate.name not in names:
             n = sum(fold < cv for fold in done[candidate.name])
-            why = f"{n} of {cv} folds were done when the run was stopped ({log.stopped or 'early'})"
+            done_by_then = f"{n} of {cv} folds were done" if n else "no fold was done"
+            why = f"{done_by_then} when the run was stopped ({log.stopped or 'early'})"
             failures.append(Failure(candidate.name, "unfinished", why))
     parts = [] if test_rows is None else [test_rows(fold) for fold in folds]
     ranked, values = [], {}

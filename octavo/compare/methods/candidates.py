@@ -280,6 +280,8 @@ def _with_hints(
     known = estimator.get_params(deep=False)
     estimator.set_params(**{k: v for k, v in hint.params.items() if k in known})
     n_features = problem.X.shape[1]
+    if hint.feature_limit == 0:
+        return NotTried(name, "its rows are no plain columns: it is called from Python")
     if hint.feature_limit is not None and n_features > hint.feature_limit:
         return NotTried(name, f"{n_features} columns; it is tried up to {hint.feature_limit}")
     if problem.n_rows < hint.rows_needed:

@@ -12,6 +12,7 @@ import os
 import signal
 import tempfile
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,6 +96,7 @@ class ProcessPool:
         self._folder = tempfile.TemporaryDirectory(prefix="octavo-compare-")
         self._source = os.path.join(self._folder.name, "problem.joblib")
         joblib.dump(problem, self._source)
+        self.start_seconds = 0.0  # that processes took to begin
         self._executor: Any = None
         self._first: Any = None
         self._running: dict[Any, Job] = {}
@@ -124,11 +126,15 @@ class ProcessPool:
                 initializer=_ignore_interrupts,
                 timeout=300,
             )
-            self._first = self._executor.submit(_nothing)
+            self._first, begin = self._executor.submit(_nothing), time.monotonic()
+            self._first.add_done_callback(lambda _: self._started(time.monotonic() - begin))
         future = self._executor.submit(
             run_fold, self._source, job.candidate, job.fold, self.settings
         )
         self._running[future] = job
+
+    def _started(self, seconds: float) -> None:
+        self.start_seconds = seconds
 
     def wait(self, timeout: float) -> Done:
         """Return what has finished, after at most some seconds."""

@@ -1,6 +1,7 @@
 """All folds of all methods: in order, within the time, whatever fails, and never twice.
 
 The first fold tells what a method takes. From then on the quickest come first in every round.
+Within a budget, three folds of the methods begun come before the first fold of further ones.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from octavo.compare.running.pools import Job
 
 TICK = 0.5  # seconds between two looks at the clock
 WAIT = 3  # folds that a method which took too long lets the others go ahead
+EXPLORED = 0.3  # of a budget, in which new methods are begun before the others have three folds
+SLOWEST = 1 / 12  # of a budget, which a fold may take whatever waits
 
 
 class Watcher(Protocol):
@@ -97,8 +100,9 @@ class Queue:
     """Jobs that wait: first folds first, in a round the quickest methods first.
 
     What a method takes is learnt from its folds that are done; before, methods come in the order
-    given. A method that was postponed waits until the others are three folds ahead, enough for a
-    verdict on them.
+    given, those whose cost grows with the square of the rows last. A method that was postponed
+    waits until the others are three folds ahead, enough for a verdict on them; so does one that has
+    not begun when `exploring` is over.
 
     Parameters
     ----------
@@ -113,6 +117,7 @@ class Queue:
     def __init__(self, candidates: list[Candidate], settings: Settings, log: RunLog) -> None:
         self.candidates, self.settings, self.log = candidates, settings, log
         self.postponed: dict[str, int] = {}
+        self.exploring = True
         self.repeat = 0
         self.jobs = self._round(0)
 
@@ -128,12 +133,12 @@ class Queue:
     def pop(self) -> Job:
         """Return the job that comes next, and forget it."""
         took = typical_seconds(self.log)
-        place = {c.name: k for k, c in enumerate(self.candidates)}
+        place = {c.name: (c.row_limit is not None, k) for k, c in enumerate(self.candidates)}
 
         def turn(job: Job) -> tuple[Any, ...]:
             name = job.candidate.name
-            behind = job.fold + WAIT * self.postponed.get(name, 0)
-            return (behind, took.get(name, 0.0), place[name])
+            waits = self.postponed.get(name, 0) or (name not in took and not self.exploring)
+            return (job.fold + WAIT * waits, took.get(name, 0.0), place[name])
 
         job = min(self.jobs, key=turn)
         self.jobs.remove(job)
@@ -168,11 +173,12 @@ class Queue:
 def allowance(budget: float | None, n_methods: int, n_jobs: int) -> float:
     """Return the seconds of a fold from which a method has to wait for the others.
 
-    A method that takes longer could not finish three folds in its share of the budget.
+    A method that takes longer could not finish three folds in its share of the budget. Of many
+    methods each has a share in which nothing can be done; then it is a twelfth of the budget.
     """
     if budget is None:
         return float("inf")
-    return budget * n_jobs / (3 * n_methods)
+    return budget * max(n_jobs / (3 * n_methods), SLOWEST)
 
 
 def run(
@@ -246,6 +252,7 @@ def run(
                 if queue.repeat == 0 or promise is None:
                     log.stopped = "time budget"
                 break
+            queue.exploring = budget is None or spent < EXPLORED * budget
             while queue.jobs and pool.has_room():
                 job = queue.pop()
                 pool.submit(job)
@@ -279,6 +286,7 @@ def _give_way(queue: Queue, running: dict[Any, tuple[Job, float]], pool: Any, li
         for key, (job, _) in running.items():
             running[key] = job, now
         return
+    limit = max(limit, 2 * getattr(pool, "start_seconds", 0.0))  # processes end with what they do
     times = {key: queue.postponed.get(job.candidate.name, 0) for key, (job, _) in running.items()}
     if not running or any(
         now - began <= limit * 4 ** times[key] for key, (_, began) in running.items()

@@ -580,6 +580,29 @@ def test_a_postponed_method_waits_until_the_others_have_three_folds():
     assert names[3:5] == ["linear", "guess"]
 
 
+def test_three_folds_of_the_methods_begun_come_before_further_methods():
+    from octavo.compare.running.folds import FoldOutcome
+    from octavo.compare.running.runner import Queue, RunLog
+
+    log = RunLog()
+    queue = Queue([linear(), guess(), forest()], Settings(cv=4), log)
+    for seconds in (2.0, 1.0):
+        job = queue.pop()
+        log.outcomes[job.candidate.name, 0] = FoldOutcome(job.candidate.name, 0, seconds=seconds)
+    queue.exploring = False
+    order = [(job.fold, job.candidate.name) for job in (queue.pop() for _ in range(6))]
+    assert order[:4] == [(1, "guess"), (1, "linear"), (2, "guess"), (2, "linear")]
+    assert order[4] == (0, "forest")
+
+
+def test_many_methods_still_have_time_for_a_fold():
+    from octavo.compare.running.runner import allowance
+
+    assert allowance(None, 5, 2) == np.inf
+    assert allowance(60.0, 2, 1) == pytest.approx(10.0)  # a third of its share
+    assert allowance(60.0, 46, 2) == pytest.approx(5.0)
+
+
 class OneProcess:
     """A pool of one process in real time, whose methods take the time of their names."""
 
