@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.doubles import EPS
 from octavo.info.max_entropy.feasibility import infeasible, separating_direction
 from octavo.info.max_entropy.table import (
     Moments,
@@ -77,11 +77,12 @@ def _direction(H: Floats, gradient: Floats) -> Floats:
     size = float(np.trace(H)) / H.shape[0]
     if size > 0.0:
         try:
-            factor = cho_factor(H + np.finfo(float).eps * size * np.eye(H.shape[0]), lower=True)
-            step = -cho_solve(factor, gradient)
+            firm = H + np.diag(np.full(H.shape[0], EPS * size))
+            np.linalg.cholesky(firm)  # raises unless it is positive definite
+            step = -np.linalg.solve(firm, gradient)
             if np.isfinite(step).all() and step @ gradient < 0.0:
                 return step
-        except LinAlgError:
+        except np.linalg.LinAlgError:
             pass
     values, vectors = np.linalg.eigh(H)
     kept = values > 1e-14 * max(values[-1], 0.0)
