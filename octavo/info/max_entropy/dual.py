@@ -3,8 +3,7 @@
     min_p D(p‖p0)  s.t.  Σ p = 1, Fᵀp = b      is      - min_λ log Σ_i p0_i e^((F_i - b)·λ)
 
 at p_i ∝ p0_i e^(F_i·λ), the Gibbs distribution (§2.3). The gradient is E_p[F] - b and the Hessian
-the covariance of F. Where ‖Fᵀp - b‖ ≤ ε is enough, the dual has ε‖λ‖ more. Columns are shifted by
-b and scaled before anything is computed.
+the covariance of F. Where ‖Fᵀp - b‖ ≤ ε is enough, the dual has ε‖λ‖ more.
 """
 
 from __future__ import annotations
@@ -12,95 +11,64 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.doubles import EPS
 from octavo.info.max_entropy.feasibility import infeasible, separating_direction
+from octavo.info.max_entropy.table import (
+    Moments,
+    covariance,
+    partial_covariance,
+    tilted,
+)
 
-CHUNK = 4096  # rows whose scaled copy stays in the cache
 DEPENDENT = 1e-11  # eigenvalues of the features' covariance below this share of the largest are 0
 ARMIJO = 1e-4
-
-
-class Moments(NamedTuple):
-    """A problem in scaled coordinates: G = (F - b)/scale where p0 is positive, and log p0."""
-
-    G: Floats
-    log_prior: Floats
-    scale: Floats
-    slack: float
-
-    def penalty(self, mu: Floats) -> float:
-        """Return ε‖λ‖ of scaled multipliers."""
-        return self.slack * float(np.linalg.norm(mu / self.scale)) if self.slack else 0.0
+FAST = 0.01  # a step that leaves no more of the gradient than this needs no new Hessian
 
 
 class DualPoint(NamedTuple):
-    """Scaled multipliers, the dual's value, probabilities, E_p[G], and the gradient."""
+    """Scaled multipliers, the dual's value, probabilities, E_p[G], gradient, perhaps cov[G]."""
 
     mu: Floats
     value: float
     prob: Floats
     mean: Floats
     gradient: Floats
+    spread: Floats | None = None
 
 
 class DualSolution(NamedTuple):
-    """The last point, how many iterations led there, and whether the gradient is below tol.
-
-    ``hessian`` is that of the point before, from which no log-probability has moved by more than
-    ``moved``; None where it was not computed.
-    """
+    """The last point, how many iterations led there, and whether the gradient is below tol."""
 
     point: DualPoint
     n_iter: int
     converged: bool
-    hessian: Floats | None = None
-    moved: float = np.inf
 
 
-def column_scale(G: Floats) -> Floats:
-    """Return the largest size of each column, 1 for a column of zeros."""
-    scale = np.maximum(G.max(axis=0), -G.min(axis=0))
-    return np.where(scale > 0.0, scale, 1.0)
-
-
-def evaluate(problem: Moments, mu: Floats) -> DualPoint:
+def evaluate(problem: Moments, mu: Floats, *, with_spread: bool = False) -> DualPoint:
     """Return the dual and its gradient at scaled multipliers."""
-    tilt = problem.G @ mu
-    tilt += problem.log_prior
-    top = float(tilt.max())
-    tilt -= top
-    prob = np.exp(tilt, out=tilt)
-    total = float(prob.sum())
-    prob /= total
-    mean = problem.G.T @ prob
+    value, prob, mean, spread = tilted(problem, mu, with_spread=with_spread)
     gradient = mean
     if problem.slack and mu.any():
         lam = mu / problem.scale
         gradient = mean + problem.slack * lam / np.linalg.norm(lam) / problem.scale
-    return DualPoint(mu, top + np.log(total) + problem.penalty(mu), prob, mean, gradient)
+    return DualPoint(mu, value + problem.penalty(mu), prob, mean, gradient, spread)
 
 
-def covariance(G: Floats, prob: Floats, mean: Floats) -> Floats:
-    """Return the covariance of the columns, by blocks of rows that stay in the cache."""
-    root = np.sqrt(prob)[:, None]
-    total, block = -np.outer(mean, mean), np.empty((CHUNK, G.shape[1]))
-    for start in range(0, G.shape[0], CHUNK):
-        rows = G[start : start + CHUNK]
-        scaled = np.multiply(rows, root[start : start + CHUNK], out=block[: len(rows)])
-        total += scaled.T @ scaled
-    return total
-
-
-def _hessian(problem: Moments, point: DualPoint) -> Floats:
-    H = covariance(problem.G, point.prob, point.mean)
+def _hessian(problem: Moments, point: DualPoint, *, rough: bool) -> Floats:
+    """Return the Hessian, or its estimate from some of the rows."""
+    if rough and problem.some is not None:
+        H, mass = partial_covariance(problem.some, point.prob)
+        H /= mass
+    else:
+        H = covariance(problem, point.prob) if point.spread is None else point.spread
     if problem.slack and point.mu.any():
         lam = point.mu / problem.scale
         length = float(np.linalg.norm(lam))
         bend = (np.eye(lam.size) - np.outer(lam, lam) / length**2) / length
-        H += problem.slack * bend / np.outer(problem.scale, problem.scale)
+        H = H + problem.slack * bend / np.outer(problem.scale, problem.scale)
     return H
 
 
@@ -109,46 +77,70 @@ def _direction(H: Floats, gradient: Floats) -> Floats:
     size = float(np.trace(H)) / H.shape[0]
     if size > 0.0:
         try:
-            factor = cho_factor(H + np.finfo(float).eps * size * np.eye(H.shape[0]), lower=True)
-            step = -cho_solve(factor, gradient)
+            firm = H + np.diag(np.full(H.shape[0], EPS * size))
+            np.linalg.cholesky(firm)  # raises unless it is positive definite
+            step = -np.linalg.solve(firm, gradient)
             if np.isfinite(step).all() and step @ gradient < 0.0:
                 return step
-        except LinAlgError:
+        except np.linalg.LinAlgError:
             pass
     values, vectors = np.linalg.eigh(H)
     kept = values > 1e-14 * max(values[-1], 0.0)
     return -(vectors[:, kept] / values[kept]) @ (vectors[:, kept].T @ gradient)
 
 
-def _shortened(problem: Moments, point: DualPoint, step: Floats) -> DualPoint | None:
+def _shortened(
+    problem: Moments, point: DualPoint, step: Floats, *, with_spread: bool
+) -> DualPoint | None:
     """Return the point after a step that Armijo's rule allows, or None if there is none."""
     slope, length = float(step @ point.gradient), 1.0
-    rounding = 1e-14 * (1.0 + abs(point.value))
+    rounding = 1e-14 * (1.0 + abs(point.value) + float(np.abs(point.mu).sum()))
     while length > 1e-12:
-        trial = evaluate(problem, point.mu + length * step)
+        trial = evaluate(problem, point.mu + length * step, with_spread=with_spread)
         if trial.value <= point.value + ARMIJO * length * slope + rounding:
             return trial
         length *= 0.5
     return None
 
 
+def _secant(H: Floats, step: Floats, change: Floats) -> Floats | None:
+    """Return H changed so that H step = change (BFGS), or None where rounding hides the bend."""
+    before = H @ step
+    bend, old = float(step @ change), float(step @ before)
+    if not (bend > 1e-3 * old > 0.0):
+        return None
+    return H + np.outer(change, change) / bend - np.outer(before, before) / old
+
+
 def newton(problem: Moments, mu: Floats, *, tol: float, max_iter: int) -> DualSolution:
-    """Minimise by Newton's method with Armijo's rule, until the gradient is within tol."""
-    point, hessian, moved = evaluate(problem, mu), None, np.inf
+    """Minimise by Newton's method with Armijo's rule, until the gradient is within tol.
+
+    Long tables are read for the gradient at every step, and for the Hessian only where it pays: at
+    first some of the rows give it, then a step that was fast enough corrects it.
+    """
+    point, hessian = evaluate(problem, mu), None
+    rough = problem.some is not None
     for n_iter in range(max_iter):
         size = float(np.abs(point.gradient).max())
         if size <= tol or is_unbounded(problem, point):
-            return DualSolution(point, n_iter, size <= tol, hessian, moved)
-        hessian = _hessian(problem, point)
-        trial = _shortened(problem, point, _direction(hessian, point.gradient))
-        if trial is None or (
-            trial.value >= point.value and np.abs(trial.gradient).max() >= size
-        ):  # rounding has the last word
-            return DualSolution(point, n_iter, False, hessian, 0.0)
-        moved = 2.0 * float(np.abs(trial.mu - point.mu).sum())  # as |G| ≤ 1
-        point = trial
+            return DualSolution(point, n_iter, size <= tol)
+        if hessian is None:
+            hessian, is_new = _hessian(problem, point, rough=rough), not rough
+        step = _direction(hessian, point.gradient)
+        trial = _shortened(problem, point, step, with_spread=rough)  # a rough step is not the last
+        if trial is None or (trial.value >= point.value and np.abs(trial.gradient).max() >= size):
+            if is_new:
+                return DualSolution(point, n_iter, False)  # rounding has the last word
+            hessian, rough = None, False
+            continue
+        hessian = (
+            _secant(hessian, trial.mu - point.mu, trial.gradient - point.gradient)
+            if np.abs(trial.gradient).max() <= FAST * size
+            else None
+        )
+        point, is_new, rough = trial, False, False
     done = bool(np.abs(point.gradient).max() <= tol)
-    return DualSolution(point, max_iter, done, hessian, moved)
+    return DualSolution(point, max_iter, done)
 
 
 def lbfgs(problem: Moments, mu: Floats, *, tol: float, max_iter: int) -> DualSolution:
@@ -172,14 +164,14 @@ def is_unbounded(problem: Moments, point: DualPoint) -> bool:
 
 def start_of(problem: Moments) -> Floats:
     """Return where to begin: 0, or with slack a little way down, where ‖λ‖ has a gradient."""
-    zero = np.zeros(problem.G.shape[1])
+    zero = np.zeros(problem.scale.size)
     if not problem.slack:
         return zero
     mean = evaluate(problem, zero).mean * problem.scale  # E[F] - b
     if np.linalg.norm(mean) <= problem.slack:
         return zero  # the prior itself is allowed
     down = -mean / np.linalg.norm(mean) * problem.scale
-    length = 1.0 / max(1.0, float(np.abs(problem.G @ down).max()))
+    length = 1.0 / max(1.0, float(np.abs(problem.times(down)).max()))
     at_zero = evaluate(problem, zero).value
     while evaluate(problem, length * down).value >= at_zero and length > 1e-300:
         length *= 0.5
@@ -188,9 +180,14 @@ def start_of(problem: Moments) -> Floats:
 
 def spanned(F: Floats, b: Floats, problem: Moments) -> int:
     """Return the dimension that the points span; raise where b is off their plane."""
-    G = problem.G
-    mean = G.mean(axis=0)
-    values, vectors = np.linalg.eigh(covariance(G, np.full(len(G), 1.0 / len(G)), mean))
+    n, d = problem.table.shape
+    even, some = np.full(n, 1.0 / n), problem.some
+    if some is not None:
+        part, _ = partial_covariance(some, even)
+        if np.linalg.eigvalsh(part)[0] > DEPENDENT * d:
+            return d  # as |G| ≤ 1, no eigenvalue of all rows is above d
+    mean = (problem.table.mean(axis=0) - problem.offset) / problem.unit
+    values, vectors = np.linalg.eigh(covariance(problem, even))
     is_flat = values <= DEPENDENT * max(float(values[-1]), 1e-300)
     off = vectors[:, is_flat] @ (vectors[:, is_flat].T @ mean)
     # digits of F - b that rounding took: of the order of b itself
@@ -198,6 +195,13 @@ def spanned(F: Floats, b: Floats, problem: Moments) -> int:
     if np.linalg.norm(off) > 1e-7 + lost:
         raise infeasible(-off / problem.scale, F, b)
     return int((~is_flat).sum())
+
+
+def _is_inside(spread: Floats, point: DualPoint, n_spanned: int) -> bool:
+    """Tell whether the hull reaches b for certain, from (a part of) the covariance."""
+    least = float(np.linalg.eigvalsh(spread)[-n_spanned])
+    radius = least / np.sqrt(spread.shape[0])  # |G| ≤ 1 in every column
+    return bool(np.linalg.norm(point.mean) < 1e-3 * radius)
 
 
 def refuse_outside(
@@ -214,13 +218,12 @@ def refuse_outside(
         raise infeasible(point.mu / problem.scale, F, b, problem.slack)
     if problem.slack or n_spanned == 0:
         return
-    near, moved = solution.hessian, solution.moved
-    if near is None or moved > 1.0:
-        near, moved = covariance(problem.G, point.prob, point.mean), 0.0
-    least = float(np.linalg.eigvalsh(near)[-n_spanned]) * np.exp(-moved)
-    radius = least / np.sqrt(problem.G.shape[1])  # |G| ≤ 1 in every column
-    if np.linalg.norm(point.mean) < 1e-3 * radius:
+    if problem.some is not None:
+        part, _ = partial_covariance(problem.some, point.prob)
+        if _is_inside(part, point, n_spanned):
+            return
+    if _is_inside(covariance(problem, point.prob), point, n_spanned):
         return
-    direction = separating_direction(problem.G)
+    direction = separating_direction(problem.scaled())
     if direction is not None:
         raise infeasible(direction / problem.scale, F, b)

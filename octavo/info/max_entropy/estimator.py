@@ -13,18 +13,17 @@ from scipy.special import entr
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.doubles import real_array
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.info.max_entropy.projections import (
     SOLVERS,
     project,
-    read_features,
     read_moments,
     read_prior,
     warn_unless_reached,
 )
+from octavo.info.max_entropy.table import Features, read_features
 
 __all__ = ["MaxEntDistribution"]
 
@@ -124,7 +123,7 @@ class MaxEntDistribution(SoundEstimator):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _features(self) -> Floats:
+    def _features(self) -> Features:
         if not callable(self.features):
             return read_features(self.features)
         if self.support is None:
@@ -147,14 +146,15 @@ class MaxEntDistribution(SoundEstimator):
         self : MaxEntDistribution
             Fitted.
         """
-        F = self._features()
+        features = self._features()
+        F = features.table
         moments, prior = read_moments(b, F.shape[1]), read_prior(self.prior, len(F))
         if self.slack and self.solver == "gis":
             raise ValueError("Iterative scaling meets moments exactly; use another solver.")
         most = {"newton": 200, "lbfgs": 10_000, "gis": 100_000}[self.solver]
         found = project(
             prior,
-            F,
+            features,
             moments,
             solver=self.solver,
             slack=float(self.slack),

@@ -18,8 +18,6 @@ from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.doubles import check_squares, real_array
 from octavo.info.max_entropy.dual import (
     DualSolution,
-    Moments,
-    column_scale,
     evaluate,
     lbfgs,
     newton,
@@ -27,6 +25,7 @@ from octavo.info.max_entropy.dual import (
     spanned,
     start_of,
 )
+from octavo.info.max_entropy.table import Features, Moments, moments_of, read_features
 
 __all__ = ["i_projection", "iterative_scaling"]
 
@@ -60,20 +59,6 @@ def read_prior(p0: Any, n_points: int) -> Floats:
         )
     prior = prior / prior.max()
     return prior / prior.sum()
-
-
-def read_features(F: Any) -> Floats:
-    """Return the features as a finite table, one row per support point."""
-    features = real_array(F, "F")
-    if features.ndim == 1:
-        features = features[:, None]
-    if features.ndim != 2 or 0 in features.shape:
-        raise ValueError(
-            "F must be a table with one row per support point and one column per constraint; got "
-            f"shape {features.shape}."
-        )
-    check_squares(features, "F")
-    return features
 
 
 def read_moments(b: Any, n_constraints: int) -> Floats:
@@ -118,7 +103,7 @@ def gis(problem: Moments, F: Floats, b: Floats, *, tol: float, max_iter: int) ->
 
 def project(
     prior: Floats,
-    F: Floats,
+    features: Features,
     b: Floats,
     *,
     solver: str = "newton",
@@ -127,14 +112,11 @@ def project(
     max_iter: int = 200,
 ) -> Projection:
     """Return the Gibbs distribution of a prior with given moments; raise where there is none."""
+    problem = moments_of(features, prior, b, slack)
     inside = prior > 0.0
-    everywhere = bool(inside.all())
-    points = F if everywhere else F[inside]
-    G = points - b
-    scale = column_scale(G)
-    G /= scale
-    problem = Moments(G, np.log(prior if everywhere else prior[inside]), scale, slack)
-    n_spanned = G.shape[1] if slack else spanned(points, b, problem)
+    everywhere = len(problem.log_prior) == len(prior)
+    points = features.table if everywhere else features.table[inside]
+    n_spanned = b.size if slack else spanned(points, b, problem)
     if solver == "gis" and not slack:
         try:
             solution = gis(problem, points, b, tol=tol, max_iter=max_iter)
@@ -153,7 +135,9 @@ def project(
     if slack and not point.mu.any():
         residual = 0.0
     reached = solution.converged or residual <= max(10.0 * tol, 1e-10)
-    return Projection(prob, point.mu / scale, point.value, solution.n_iter, residual, reached)
+    return Projection(
+        prob, point.mu / problem.scale, point.value, solution.n_iter, residual, reached
+    )
 
 
 def warn_unless_reached(found: Projection, name: str, tol: float) -> None:
@@ -202,7 +186,8 @@ def i_projection(p0: ArrayLike, F: ArrayLike, b: ArrayLike) -> Floats:
     array([0.08183, 0.10497, 0.13465, 0.17273, 0.22158, 0.28424])
     """
     features = read_features(F)
-    found = project(read_prior(p0, len(features)), features, read_moments(b, features.shape[1]))
+    prior = read_prior(p0, len(features.table))
+    found = project(prior, features, read_moments(b, features.low.size))
     warn_unless_reached(found, "i_projection", 1e-12)
     return found.prob
 
@@ -250,9 +235,9 @@ def iterative_scaling(
         raise ValueError(f"tol and max_iter must be positive; got {tol} and {max_iter}.")
     features = read_features(F)
     found = project(
-        read_prior(p0, len(features)),
+        read_prior(p0, len(features.table)),
         features,
-        read_moments(b, features.shape[1]),
+        read_moments(b, features.low.size),
         solver="gis",
         tol=tol,
         max_iter=max_iter,

@@ -241,3 +241,68 @@ def test_impossible_margins_have_a_direction():
 def test_bad_margins(margins, axes, words):
     with pytest.raises(ValueError, match=words):
         ipf(np.ones((2, 2)), margins, axes)
+
+
+def long_table(kind, n=60_000):
+    rng = np.random.default_rng(3)
+    F = rng.normal(size=(n, 4)) * [1.0, 50.0, 1e-3, 1.0] + [0.0, 10.0, 0.0, -2.0]
+    if kind == "periodic":  # every seventeenth row is the same in one column
+        F[::17, 2] = 0.0
+    elif kind == "constant among those":  # or in all of them
+        F[::17] = F[0]
+    elif kind == "dependent":
+        F[:, 3] = F[:, 0] + F[:, 1]
+    elif kind == "far":
+        F += 1e4 * F.std(axis=0)
+    elif kind == "tiny":
+        F *= 1e-90
+    return F
+
+
+@pytest.mark.parametrize(
+    "kind", ["plain", "periodic", "constant among those", "dependent", "far", "tiny"]
+)
+@pytest.mark.parametrize("is_sparse_prior", [False, True])
+def test_long_tables_have_their_moments_and_the_gibbs_form(kind, is_sparse_prior):
+    F, rng = long_table(kind), np.random.default_rng(4)
+    prior = rng.random(len(F)) + 0.1
+    if is_sparse_prior:
+        prior[::3] = 0.0
+    wanted = prior * np.exp(0.3 * (F - F.mean(axis=0)) @ (rng.normal(size=4) / F.std(axis=0)))
+    wanted /= wanted.sum()
+    found = i_projection(prior, F, wanted @ F)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-15)
+    assert np.abs((found @ F - wanted @ F) / (F.std(axis=0))).max() < 1e-9
+
+
+def test_long_tables_of_columns_in_any_order():
+    F, rng = long_table("plain"), np.random.default_rng(5)
+    b = rng.dirichlet(np.ones(len(F))) @ F
+    expected = i_projection(np.ones(len(F)), F, b)
+    np.testing.assert_allclose(
+        i_projection(np.ones(len(F)), np.asfortranarray(F), b), expected, rtol=1e-9
+    )
+    dropped = i_projection(np.r_[np.ones(len(F)), 0.0], np.vstack([F, F[:1] + 1e6]), b)
+    np.testing.assert_allclose(dropped[:-1], expected, rtol=1e-9)
+    assert dropped[-1] == 0.0
+
+
+@pytest.mark.parametrize("beyond", [1.01, 1.0])
+@pytest.mark.parametrize("kind", ["plain", "periodic"])
+def test_long_tables_refuse_what_no_distribution_has(kind, beyond):
+    F = long_table(kind)
+    direction = np.array([1.0, 0.0, 100.0, 0.5])
+    tip = F[np.argmax(F @ direction)]  # a corner of the hull
+    b = F.mean(axis=0) + beyond * (tip - F.mean(axis=0))
+    with pytest.raises(InfeasibleConstraints) as error:
+        i_projection(np.ones(len(F)), F, b)
+    away = error.value.direction / F.std(axis=0).max()
+    assert ((F - b) @ away).max() <= 1e-9
+    near = F.mean(axis=0) + 0.9 * (tip - F.mean(axis=0))
+    np.testing.assert_allclose(i_projection(np.ones(len(F)), F, near) @ F, near, rtol=1e-6)
+
+
+def test_long_tables_off_their_plane():
+    F = long_table("dependent")
+    with pytest.raises(InfeasibleConstraints):
+        i_projection(np.ones(len(F)), F, F.mean(axis=0) + [0.0, 0.0, 0.0, 1.0])
