@@ -144,7 +144,10 @@ class GraphClustering(CallbackSupportMixin, SoundEstimator):
         links = read_graph(graph)
         levels = self._search(links.matrix, quality, graph)
         names = _by_size(levels[-1])
-        if hasattr(quality, "score"):
+        if hasattr(quality, "score_links"):  # the matrix has been checked
+            quality._validate_params()
+            value = quality.score_links(links.matrix, names)
+        elif hasattr(quality, "score"):
             value = float(quality.score(links.matrix, names))
         else:
             term = terms_of(quality, float(links.matrix.sum()))

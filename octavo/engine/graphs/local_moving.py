@@ -29,7 +29,7 @@ Indices = NDArray[Any]  # labels and places: int32 in the kernels, whatever come
 QUADRATIC, ADAPTIVE = 0, 1
 _ROUNDING = 1e-12  # a gain below this share of the terms that it is the difference of is none
 _MAX_PASSES = 50
-_LEAST_GAIN = 1e-5  # of a pass, as a share of the quality; another would gain less
+_LEAST_GAIN = 3e-5  # of a pass, as a share of the quality; another would gain less
 
 
 class Term(NamedTuple):
@@ -512,20 +512,41 @@ def _one_pass(
         place, labels = parts[place], coarse
 
 
+@njit(cache=True, nogil=True)
+def _walk(indptr, indices, labels, parts, stack):
+    """Fill in the connected parts of clusters, numbered as they come; parts is an array of -1."""
+    count = 0
+    for first in range(labels.shape[0]):
+        if parts[first] >= 0:
+            continue
+        parts[first] = count
+        stack[0] = first
+        height = 1
+        while height > 0:
+            height -= 1
+            i = stack[height]
+            for k in range(indptr[i], indptr[i + 1]):
+                j = indices[k]
+                if parts[j] < 0 and labels[j] == labels[i]:
+                    parts[j] = count
+                    stack[height] = j
+                    height += 1
+        count += 1
+    return count
+
+
 def _split_apart(graph: FlatGraph, labels: Indices, term: Term | FreeTerm) -> Indices:
     """Return labels in which clusters of several components are split where that loses nothing."""
     n = len(labels)
-    rows = np.repeat(np.arange(n), np.diff(graph.indptr))
-    within = labels[rows] == labels[graph.indices]
-    links = sp.csr_array((within[within], (rows[within], graph.indices[within])), shape=(n, n))
-    count, parts = sp.csgraph.connected_components(links, directed=False)
-    if count == len(np.unique(labels)):
+    parts = np.full(n, -1, dtype=np.int32)
+    count = _walk(graph.indptr, graph.indices, labels, parts, np.empty(n, dtype=np.int32))
+    k = labels.max() + 1
+    if count == np.count_nonzero(np.bincount(labels)):
         return labels
     owner = np.empty(count, dtype=np.intp)
     owner[parts] = labels
     w, v, size = (sums[:count] for sums in cluster_sums(graph, parts))
     terms = cluster_terms(term, w, v, size)
-    k = labels.max() + 1
     joined = [np.bincount(owner, x, minlength=k).astype(np.float64) for x in (w, v, size)]
     whole = cluster_terms(term, *joined)
     apart = np.bincount(owner, terms, minlength=k) >= whole
@@ -599,11 +620,12 @@ def move_locally(
         if refine:
             found = _split_apart(graph, found, term)
         reached = quality_of(graph, found, term)
-        if levels and not reached - quality > _LEAST_GAIN * abs(quality):
+        if levels and not reached - quality > _ROUNDING * abs(quality):
             break
+        is_last = bool(levels) and reached - quality <= _LEAST_GAIN * abs(quality)
         labels, quality = found, reached
         levels += [*steps[:-1], found]
-        if on_pass is not None and on_pass(found):
+        if (on_pass is not None and on_pass(found)) or is_last:
             break
     return Clustering(labels, quality, levels)
 
