@@ -23,7 +23,6 @@ from octavo.rl.policy_search.step_sums import (
     finite_sums,
     other_sums,
     softmax_sums,
-    softmax_table,
     stack_steps,
 )
 from octavo.rl.simulators.policies import SoftmaxLinearPolicy, is_real
@@ -136,12 +135,14 @@ class BehaviourKernel:
         if isinstance(policy, SoftmaxLinearPolicy) and dtype == np.float32:
             found = single_sums(policy.n_actions, candidates, steps, cap)
         elif isinstance(policy, SoftmaxLinearPolicy):
-            found = softmax_sums(policy, candidates, steps, softmax_table(steps), cap)
+            found = softmax_sums(policy, candidates, steps, steps.double, cap)
         elif steps.own is not None and steps.actions.ndim == 1:
-            found = finite_sums(policy, candidates, steps, softmax_table(steps), cap)
+            found = finite_sums(policy, candidates, steps, steps.double, cap)
         else:
             found = other_sums(policy, candidates, steps, cap)
-        return found * self.thin if self.thin > 1 else found
+        if self.thin > 1:
+            found *= self.thin
+        return found
 
     def _per_step(self, steps: Steps) -> np.ndarray:
         """Return what divergences of each policy's episodes are divided by."""

@@ -12,6 +12,8 @@ the sums of every episode (`single_sums` does it in single precision, in one go)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +26,8 @@ FORWARD, BACKWARD, LOG_RATIO = 0, 1, 2
 _BLOCK = 1 << 17  # logits in a block of candidates: what a second-level cache holds
 
 
-class Steps(NamedTuple):
+@dataclass(frozen=True)
+class Steps:
     """Stacked steps of the episodes of evaluated policies.
 
     `own` holds ln π_j of every action in every state (None without finite actions), `taken` that
@@ -51,6 +54,16 @@ class Steps(NamedTuple):
         counts = np.bincount(self.owner, minlength=len(self.thetas))
         first = np.concatenate([[0], np.cumsum(counts)[:-1]])
         return np.add.reduceat(sums, first, axis=-1) / counts
+
+    @cached_property
+    def double(self) -> SoftmaxTable:
+        """What `_softmax_sums` needs of the evaluated policies."""
+        return softmax_table(self)
+
+    @cached_property
+    def single(self) -> SingleTable:
+        """What `single_sums` needs of them."""
+        return single_table(self)
 
 
 def _supported(values: np.ndarray, what: str) -> np.ndarray:
@@ -176,6 +189,51 @@ def softmax_table(steps: Steps) -> SoftmaxTable:
     made = None if steps.features is None else np.ascontiguousarray(steps.features.T, dtype=float)
     taken = np.ascontiguousarray(steps.actions, dtype=np.int64).ravel()
     return SoftmaxTable(made, own, own_exp, entropy, taken)  # type: ignore[arg-type]
+
+
+class SingleTable(NamedTuple):
+    """What `single_sums` needs: by step for the compiled pass, and by episode.
+
+    `own` are logarithms to base two, from the second column on relative to the first; `share` is
+    one over the probability of what was done, `largest` the largest Σ abs of a row of features. By
+    episode: Σ φ pᵀ and Σ φ 1ᵀ with 1 what was done, flat, and Σ p ln p and Σ ln p(done).
+    """
+
+    features: np.ndarray
+    own: np.ndarray
+    share: np.ndarray
+    taken: np.ndarray
+    largest: float
+    expected: np.ndarray
+    done: np.ndarray
+    entropy: np.ndarray
+    log_done: np.ndarray
+
+
+def single_table(steps: Steps) -> SingleTable:
+    """Return the stacked steps as the pass in single precision wants them."""
+    made, log_p, starts = steps.features, steps.own, steps.bounds[:-1]
+    assert made is not None
+    assert log_p is not None
+    taken = np.ascontiguousarray(steps.actions, dtype=np.int64).ravel()
+    p, done = np.exp(log_p), np.eye(log_p.shape[1])[taken]
+    own = log_p / np.log(2)
+    own[:, 1:] -= own[:, :1]
+    share = 1.0 / np.maximum((p * done).sum(axis=1), 1e-30)
+    outer = [
+        np.add.reduceat(np.einsum("td,ta->tda", made, v).reshape(len(taken), -1), starts)
+        for v in (p, done)
+    ]
+    logs = [np.add.reduceat((v * log_p).sum(axis=1), starts) for v in (p, done)]
+    return SingleTable(
+        np.ascontiguousarray(made, dtype=np.float32),
+        own.astype(np.float32),
+        share.astype(np.float32),
+        taken,
+        float(np.abs(made).sum(axis=1).max()),
+        *outer,
+        *logs,
+    )
 
 
 def _pass(

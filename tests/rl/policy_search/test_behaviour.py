@@ -125,6 +125,27 @@ def test_sums_equal_a_plain_loop(recorded):
     np.testing.assert_allclose(single, sums, atol=1e-5)  # 4 steps of numbers below 5, at 6e-8
 
 
+@pytest.mark.parametrize("size", [0.1, 1.0, 50.0])
+def test_single_precision_follows_logits_of_any_size(size):
+    rng = np.random.RandomState(0)
+    policy, thetas = SoftmaxLinearPolicy(5, 4), rng.uniform(-1, 1, (6, 20))
+    runs = [
+        [Episode(rng.normal(size=(30, 5)) * size, rng.randint(4, size=30), np.zeros(30))]
+        for _ in thetas
+    ]
+    kernel, candidates = BehaviourKernel(), rng.uniform(-1, 1, (40, 20))
+    steps = kernel.steps(policy, thetas, runs)
+    double = kernel.sums(policy, candidates, steps)
+    single = kernel.sums(policy, candidates, steps, np.float32)
+    # 30 logarithms of at most some 200·size, each with an error of 6e-8 of itself
+    np.testing.assert_allclose(
+        single[:, :, 1:], double[:, :, 1:], rtol=1e-5, atol=4e-4 * (1 + size)
+    )
+    assert np.isfinite(single).all()
+    if size <= 1.0:  # beyond, weights fall below the smallest that is kept
+        np.testing.assert_allclose(single[:, :, 0], double[:, :, 0], rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize("estimator", ["per_decision", "is"])
 def test_matrix_and_cross_tend_to_the_exact_kernel(recorded, estimator):
     mdp, policy, old, new, (p_new, p_old), runs = recorded
