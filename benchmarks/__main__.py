@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument(
         "--check", action="store_true", help="record nothing; name what became slower"
     )
+    parser.add_argument("--only", action="append", metavar="CONTEST", help="contests of that name")
     arguments = parser.parse_args()
     fallen: list[str] = []
     console = Console()
@@ -49,6 +50,8 @@ def main() -> int:
             continue
         results = []
         for contest in module.CONTESTS:
+            if arguments.only and contest.name not in arguments.only:
+                continue
             with console.status(f"{name}: {contest.name}"):
                 result = run_contest(contest)
             results.append(result)

@@ -167,7 +167,7 @@ def run_contest(contest: Contest) -> dict[str, Any]:
     names, answers = installed(contest, data)
     times: dict[str, list[float]] = {name: [] for name in names}
     absent: set[str] = set()
-    fastest = float("inf")  # processor time of octavo's solver
+    fastest = dict.fromkeys(names, float("inf"))  # in processor time
     for repeat in range(contest.repeats):
         for name in names[repeat % len(names) :] + names[: repeat % len(names)]:
             if name in absent:
@@ -183,8 +183,7 @@ def run_contest(contest: Contest) -> dict[str, Any]:
                 absent.add(name)
             elapsed = time.perf_counter() - start
             times[name].append(elapsed / contest.work.get(name, 1.0))
-            if name == names[0]:
-                fastest = min(fastest, time.process_time() - processor)
+            fastest[name] = min(fastest[name], time.process_time() - processor)
     names = [name for name in names if name not in absent]
     complete = len(names) == len(contest.solvers)  # a check may ask for a peer by its name
     agreement = contest.agree(data, answers) if contest.agree and complete else ""
@@ -199,6 +198,7 @@ def run_contest(contest: Contest) -> dict[str, Any]:
                 "ratio": statistics.median(ratios),
                 "low": min(ratios),
                 "high": max(ratios),
+                "processor": fastest[name] / contest.work.get(name, 1.0),
             }
         )
     return {
@@ -207,7 +207,7 @@ def run_contest(contest: Contest) -> dict[str, Any]:
         "unit": contest.unit,
         "repeats": contest.repeats,
         "target": contest.target,
-        "limit": limit_text(contest, fastest),
+        "limit": limit_text(contest, fastest[names[0]]),
         "agreement": agreement,
         "rows": rows,
     }
@@ -244,10 +244,16 @@ def record(module: str, contests: list[dict[str, Any]], hardware: str = "") -> N
     """Keep the results of one benchmark module and rewrite the page of all of them."""
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    earlier: dict[str, Any] = {}
+    if before := kept.get(module):  # contests that were not run now stay, with where and when
+        measured = f"{before['date']}, {before['machine']}"
+        earlier = {c["name"]: {"measured": measured, **c} for c in before["contests"]}
+    known = [contest.name for contest in load_benchmark(module).CONTESTS]
+    found = earlier | {contest["name"]: contest for contest in contests}
     kept[module] = {
         "machine": machine() + (f"; {hardware}" if hardware else ""),
         "date": f"{date.today():%Y-%m-%d}",
-        "contests": contests,
+        "contests": [found[name] for name in known if name in found],
     }
     kept = dict(sorted(kept.items()))
     RESULTS.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -421,11 +427,14 @@ def room_page(room: str, kept: dict[str, Any]) -> str:
             continue
         lines += ["", f"## {module}", "", f"{entry['date']}, {entry['machine']}"]
         for contest in entry["contests"]:
-            lines += ["", f"**{contest['problem']}** ({contest['repeats']} repeats)", ""]
-            lines += ["| solver | time | times octavo's |", "|---|---|---|"]
+            when = f"; {contest['measured']}" if "measured" in contest else ""
+            lines += ["", f"**{contest['problem']}** ({contest['repeats']} repeats{when})", ""]
+            lines += ["| solver | time | times octavo's | least processor time |"]
+            lines += ["|---|---|---|---|"]
             for row in contest["rows"]:
-                time_text = duration(row["seconds"], contest["unit"])
-                lines.append(f"| {row['solver']} | {time_text} | {spread(row)} |")
+                times = [row["seconds"], *([row["processor"]] if "processor" in row else [])]
+                texts = [duration(seconds, contest["unit"]) for seconds in times] + [""]
+                lines.append(f"| {row['solver']} | {texts[0]} | {spread(row)} | {texts[1]} |")
             notes = [contest["agreement"], contest["target"]]
             if contest.get("limit"):
                 notes.append(f"Limit: {contest['limit']}.")
