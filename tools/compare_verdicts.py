@@ -98,6 +98,30 @@ def judged(board: Comparison, again: Comparison) -> list[dict[str, Any]]:
     return pairs
 
 
+def report(tables: dict[str, Any], goal: float) -> float:
+    """Write what is known so far; return the share of pairs that agree."""
+    called = sum(row["called_different"] for row in tables.values())
+    agree = sum(row["agree"] for row in tables.values())
+    strictly = sum(row["agree_strictly"] for row in tables.values())
+    share = agree / called if called else float("nan")
+    low = float(stats.beta.ppf(0.05, agree, called - agree + 1)) if agree else 0.0
+    print(
+        f"  so far {agree} of {called} agree ({share:.1%}; at least {low:.1%} with 95 % "
+        f"confidence), {strictly} strictly",
+        flush=True,
+    )
+    summary = {
+        "called_different": called,
+        "agree": agree,
+        "agree_strictly": strictly,
+        "at_least": low,
+        "goal": goal,
+        "tables": tables,
+    }
+    RESULTS.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    return share
+
+
 def main() -> int:
     # Checks of arguments cost as much as fits of so few rows; they change no number.
     sklearn.set_config(assume_finite=True, skip_parameter_validation=True)
@@ -105,7 +129,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     jobs = parser.parse_args().jobs
     declared = json.loads(DECLARATION.read_text(encoding="utf-8"))
-    tables = {}
+    tables: dict[str, Any] = {}
+    share = float("nan")
     for entry in declared["tables"]:
         data = table_of(entry)
         if isinstance(data, Path) and not data.exists():
@@ -132,24 +157,7 @@ def main() -> int:
             f"{row['agree']} agree, {row['agree_strictly']} strictly",
             flush=True,
         )
-    called = sum(row["called_different"] for row in tables.values())
-    agree = sum(row["agree"] for row in tables.values())
-    strictly = sum(row["agree_strictly"] for row in tables.values())
-    share = agree / called if called else float("nan")
-    low = float(stats.beta.ppf(0.05, agree, called - agree + 1)) if agree else 0.0
-    print(
-        f"{agree} of {called} agree ({share:.1%}; at least {low:.1%} with 95 % confidence), "
-        f"{strictly} strictly"
-    )
-    summary = {
-        "called_different": called,
-        "agree": agree,
-        "agree_strictly": strictly,
-        "at_least": low,
-        "goal": declared["goal"],
-        "tables": tables,
-    }
-    RESULTS.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+        share = report(tables, declared["goal"])
     return 0 if share >= declared["goal"] else 1
 
 
