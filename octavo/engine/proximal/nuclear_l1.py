@@ -226,8 +226,9 @@ def _shrink_on_device(
 
     limit = tol * float(xp.linalg.vector_norm(Y))
     P = xp.zeros_like(Y) if dual is None else dual
-    Q, t = P, 1.0
-    for k in range(1, max_iter + 1):
+    Q, t, n_iter = P, 1.0, 0
+    while n_iter < max_iter:
+        n_iter += 1
         Z = cut(Y - Q)
         X, values = shrink_singular_values(Q + Z, tau)
         residual = float(xp.linalg.vector_norm(X - Z))
@@ -241,7 +242,7 @@ def _shrink_on_device(
             further = (1.0 + (1.0 + 4.0 * t * t) ** 0.5) / 2.0
             momentum, t = (t - 1.0) / further, further
         Q = P + momentum * (P - last)
-    return NuclearL1(X, Z, P, values, residual, k)
+    return NuclearL1(X, Z, P, values, residual, n_iter)
 
 
 def _few(left: Floats, right: Floats) -> tuple[Floats, Floats]:

@@ -51,14 +51,17 @@ def check_pair(p: Any, q: Any) -> tuple[Floats, Floats]:
     """Return two distributions on the same outcomes, as vectors."""
     pair = []
     for values, name in ((p, "p"), (q, "q")):
-        array = real_array(values, name).ravel()
+        array = real_array(values, name, finite=False).ravel()
         if not array.size:
             raise ValueError(f"{name} holds no probabilities.")
+        total = float(array.sum())
+        if not np.isfinite(total):
+            real_array(values, name)
         if array.min() < 0.0:
             raise ValueError(f"{name} must hold probabilities, got {array.min():.6g}.")
-        if abs(float(array.sum()) - 1.0) > _SUM:
+        if abs(total - 1.0) > _SUM:
             raise ValueError(
-                f"{name} must sum to one, but sums to {array.sum():.10g}: divide it by its sum."
+                f"{name} must sum to one, but sums to {total:.10g}: divide it by its sum."
             )
         pair.append(array)
     if pair[0].shape != pair[1].shape:
@@ -134,6 +137,7 @@ class CsiszarDivergence:
     ) -> None:
         self._f, self._df, self._gamma, self._conjugate = f, df, gamma, conjugate
         self._make_dual = dual
+        self._masses: Callable[[Floats, Floats], Floats] | None = None
         self.at_zero, self.slope = float(at_zero), float(slope)
         self.atoms = check_atoms(atoms)
         self.name = name
@@ -174,6 +178,7 @@ class CsiszarDivergence:
             dual=lambda: cls.from_name(known.dual),
             name=name,
         )
+        made._masses = known.masses
         return made_by(made, cls.from_name, name)
 
     @classmethod
@@ -511,6 +516,8 @@ class CsiszarDivergence:
         least = min(p.min(), q.min()) if p.size else 0.0
         if least < 0.0:
             raise ValueError("p and q must not be negative.")
+        if self._masses is not None:
+            return self._masses(p, q)[()]
         if least > 0.0:  # neither limits nor overflow: no need to tell outcomes apart
             with np.errstate(over="ignore"):
                 ratio = p / q
@@ -541,7 +548,8 @@ class CsiszarDivergence:
             At least 0; infinity where the divergence is.
         """
         p, q = check_pair(p, q)
-        return max(float(np.sum(self.perspective(p, q))), 0.0)
+        terms = self.perspective(p, q) if self._masses is None else self._masses(p, q)
+        return max(float(np.sum(terms)), 0.0)
 
 
 def _check_convex(f: Function, d2f: Function | None) -> None:

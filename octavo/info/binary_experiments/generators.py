@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import wrightomega, xlogy
+from scipy.special import rel_entr, wrightomega, xlogy
 
 from octavo.engine.estimators.arrays import Floats
 
@@ -26,7 +26,8 @@ class Generator(NamedTuple):
     """A convex f with f(1) = 0 on t > 0, and what belongs to it.
 
     ``at_zero`` is f(0) and ``slope`` the limit of f(t) / t; both may be infinite. ``conjugate`` is
-    None where it has no closed form. ``dual`` names the generator of t f(1/t).
+    None where it has no closed form. ``dual`` names the generator of t f(1/t). ``masses`` is
+    q f(p / q) of arrays, zeros included, where that is one expression without their ratio.
     """
 
     f: Curve
@@ -37,6 +38,7 @@ class Generator(NamedTuple):
     conjugate: Curve | None
     dual: str
     atoms: tuple[tuple[float, float], ...] = ()
+    masses: Callable[[Floats, Floats], Floats] | None = None
 
 
 def _variational_conjugate(s: Floats) -> Floats:
@@ -56,6 +58,11 @@ def _triangular_conjugate(s: Floats) -> Floats:
 def _jensen_shannon_conjugate(s: Floats) -> Floats:
     rest = 2.0 - np.exp(2.0 * np.minimum(s, 0.5 * _LOG2))
     return np.where(rest > 0.0, -0.5 * np.log(np.where(rest > 0.0, rest, 1.0)), np.inf)
+
+
+def _jensen_shannon_masses(p: Floats, q: Floats) -> Floats:
+    middle = 0.5 * p + 0.5 * q
+    return 0.5 * rel_entr(p, middle) + 0.5 * rel_entr(q, middle)
 
 
 def _jeffreys_conjugate(s: Floats) -> Floats:
@@ -90,6 +97,7 @@ GENERATORS: dict[str, Generator] = {
         _variational_conjugate,
         "variational",
         ((0.5, 4.0),),
+        masses=lambda p, q: np.abs(p - q),
     ),
     "kl": Generator(
         lambda t: xlogy(t, t),
@@ -99,6 +107,7 @@ GENERATORS: dict[str, Generator] = {
         np.inf,
         lambda s: np.exp(s - 1.0),
         "reverse_kl",
+        masses=rel_entr,
     ),
     "reverse_kl": Generator(
         lambda t: -np.log(t),
@@ -108,6 +117,7 @@ GENERATORS: dict[str, Generator] = {
         0.0,
         _reverse_kl_conjugate,
         "kl",
+        masses=lambda p, q: rel_entr(q, p),
     ),
     "triangular": Generator(
         lambda t: (t - 1.0) ** 2 / (t + 1.0),
@@ -126,6 +136,7 @@ GENERATORS: dict[str, Generator] = {
         0.5 * _LOG2,
         _jensen_shannon_conjugate,
         "jensen_shannon",
+        masses=_jensen_shannon_masses,
     ),
     "arithmetic_geometric": Generator(
         lambda t: 0.5 * (t + 1.0) * _mean_ratio(t),
@@ -144,6 +155,7 @@ GENERATORS: dict[str, Generator] = {
         np.inf,
         _jeffreys_conjugate,
         "jeffreys",
+        masses=lambda p, q: rel_entr(p, q) + rel_entr(q, p),
     ),
     "hellinger": Generator(
         lambda t: (np.sqrt(t) - 1.0) ** 2,
@@ -153,6 +165,7 @@ GENERATORS: dict[str, Generator] = {
         1.0,
         _hellinger_conjugate,
         "hellinger",
+        masses=lambda p, q: (np.sqrt(p) - np.sqrt(q)) ** 2,
     ),
     "pearson": Generator(
         lambda t: (t - 1.0) ** 2,

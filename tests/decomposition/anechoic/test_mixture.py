@@ -1,5 +1,9 @@
 """Planted mixtures, principal components as a bound, and what the model must not depend on."""
 
+import os
+import subprocess
+import sys
+import textwrap
 import warnings
 
 import numpy as np
@@ -183,3 +187,60 @@ def test_bad_input():
         model.transform(np.ones((2, 4, 5)))
     with pytest.raises(ValueError, match="entries of equal length"):
         AnechoicMixture(1).fit([[1.0, 2.0], [1.0]])
+
+
+STRICT = """
+    import warnings
+    import numpy as np, array_api_strict as xp, sklearn
+    from octavo.decomposition import AnechoicMixture
+    warnings.simplefilter("ignore")
+    rng = np.random.default_rng(0)
+    k = np.fft.fftfreq(16, 1 / 16)[:, None] ** 2 + np.fft.fftfreq(21, 1 / 21) ** 2
+    sources = np.fft.ifft2(np.fft.fft2(rng.standard_normal((2, 16, 21))) * np.exp(-k / 32)).real
+    X = np.zeros((5, 16, 21))
+    for i in range(5):
+        for source in sources:
+            X[i] += rng.uniform(0.5, 2.0) * np.roll(source, rng.integers(16, size=2), (0, 1))
+    cases = [{}, {"nonneg_weights": True}, {"delays": "linear", "max_delay": 3},
+             {"init": "random", "subsample": False}]
+    for case in cases:
+        for given in (X, X[:, 3]):
+            settings = {"n_init": 2, "max_iter": 12, "random_state": 0, **case}
+            one = AnechoicMixture(2, **settings).fit(given)
+            with sklearn.config_context(array_api_dispatch=True):
+                S = xp.asarray(given.copy())
+                other = AnechoicMixture(2, **settings).fit(S)
+                found = other.transform(S)
+                assert isinstance(other.reconstruct(), type(S))
+            assert other.n_iter_ == one.n_iter_
+            for name in ("sources_", "weights_", "delays_", "reconstruction_"):
+                assert isinstance(getattr(other, name), type(S)), name
+                a, b = getattr(one, name), np.asarray(getattr(other, name))
+                np.testing.assert_allclose(b, a, atol=1e-8, err_msg=name)
+            np.testing.assert_allclose(other.quality_, one.quality_, atol=1e-10)
+            assert isinstance(found, type(S))
+    with sklearn.config_context(array_api_dispatch=True):
+        single = AnechoicMixture(2, random_state=0).fit(xp.asarray(X.astype("float32")))
+        assert single.sources_.dtype == xp.float32 and single.quality_ > 0.999, single.quality_
+        for option in ({"domain": "fresnel"}, {"inner": "anmf"}, {"phase_update": "group_delay"}):
+            try:
+                AnechoicMixture(2, **option).fit(xp.asarray(X))
+            except ValueError as error:
+                assert "takes NumPy arrays" in str(error)
+            else:
+                raise AssertionError(option)
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+def test_the_array_api_demixes_as_the_kernels_do(library):
+    pytest.importorskip(library)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(STRICT.replace("array_api_strict", library))],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"SCIPY_ARRAY_API": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "done" in done.stdout

@@ -1,5 +1,10 @@
 """The combined map against Dykstra's alternation, cvxpy and its own optimality conditions."""
 
+import os
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 
@@ -89,6 +94,17 @@ def test_few_singular_values_by_krylov_are_all_of_them(shape):
     assert shrink.start is not None  # the Krylov space was used
 
 
+def test_a_cold_block_does_not_end_before_it_has_met_the_largest_values():
+    # a random block of a matrix of few large values sees only small ones at first
+    rng = np.random.RandomState(5)
+    groups = rng.randint(6, size=300)
+    M = (groups[:, None] == groups) + 0.05 * rng.standard_normal((300, 300))
+    X, values = SingularShrinker("randomized")(M, 20.0)
+    U, s, Vt = np.linalg.svd(M)
+    assert len(values) == (s > 20.0).sum() == 6
+    assert pytest.approx((U * np.maximum(s - 20.0, 0.0)) @ Vt, abs=1e-7) == X
+
+
 def test_many_values_above_widen_the_block():
     M = np.random.RandomState(4).standard_normal((200, 150))
     X, values = SingularShrinker("randomized")(M, 12.0)
@@ -125,3 +141,61 @@ def test_the_derivative_of_shrinking_is_that_of_differences(shape):
     there, _ = shrink_singular_values(M, 0.7)
     assert there == pytest.approx(at.X, abs=1e-12)
     assert at.derivative(D, at.factors()) == pytest.approx((ahead - behind) / (2 * step), abs=1e-7)
+
+
+STRICT = """
+    import numpy as np, array_api_strict as xp, sklearn
+    from octavo.engine.proximal.matrices import shrink_singular_values
+    from octavo.engine.proximal.nuclear_l1 import shrink_both
+    from octavo.network import SparseLowRankDenoiser, prox_nuclear_l1
+    M = np.random.default_rng(0).standard_normal((17, 15))
+    S = xp.asarray(M)
+    for tau in (1.0, 1e-9):
+        for one, other in ((M, S), (M.T, xp.asarray(M.T.copy()))):
+            expected = shrink_singular_values(one, tau)
+            with sklearn.config_context(array_api_dispatch=True):
+                found = shrink_singular_values(other, tau)
+            assert isinstance(found[0], type(S))
+            for a, b in zip(expected, found):
+                np.testing.assert_allclose(np.asarray(b), a, atol=1e-12)
+    for nonneg in (False, True):
+        expected = prox_nuclear_l1(M, 1.0, 0.2, nonneg)
+        model = SparseLowRankDenoiser(1.0, 0.4, nonneg).fit(M)
+        with sklearn.config_context(array_api_dispatch=True):
+            found = prox_nuclear_l1(S, 1.0, 0.2, nonneg)
+            single = prox_nuclear_l1(xp.asarray(M.astype('float32')), 1.0, 0.2, nonneg)
+            other = SparseLowRankDenoiser(1.0, 0.4, nonneg).fit(S)
+            halves = SparseLowRankDenoiser(1.0, 0.4, nonneg).fit(xp.stack([S / 2.0, S / 2.0]))
+            scores = other.predict_scores([[0, 1], [2, 3]])
+        np.testing.assert_allclose(np.asarray(found), expected, atol=1e-10)
+        assert single.dtype == xp.float32
+        np.testing.assert_allclose(np.asarray(single), expected, atol=1e-3)
+        for one in (other, halves):
+            assert isinstance(one.A_sparse_, type(S))
+            np.testing.assert_allclose(one.objective_, model.objective_, atol=1e-7)
+            np.testing.assert_allclose(np.asarray(one.A_next_), model.A_next_, atol=1e-7)
+        np.testing.assert_allclose(scores, model.A_next_[[0, 2], [1, 3]], atol=1e-7)
+    with sklearn.config_context(array_api_dispatch=True):
+        for bad, words in ((xp.asarray([[1, 2]]), "floating"), (S[0, :], "matrix"),
+                           (xp.asarray([[np.nan]]), "finite")):
+            try:
+                prox_nuclear_l1(bad, 1.0, 0.2)
+            except ValueError as error:
+                assert words in str(error), error
+            else:
+                raise AssertionError(words)
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+def test_the_array_api_gives_the_same_matrices(library):
+    pytest.importorskip(library)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(STRICT.replace("array_api_strict", library))],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"SCIPY_ARRAY_API": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "done" in done.stdout
