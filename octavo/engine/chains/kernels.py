@@ -680,20 +680,17 @@ def _blend_nodes(nodes, position, weights, rows, n):
 
 
 @njit(cache=True)
-def _blend_origins(trans, s, weight, rows, n, at, best, where):
+def _blend_origins(trans, s, weight, rows, n, at):
     """Replace at[g] by the smallest i that attains rows[n + 1, at[g], g] in `_blend_push`."""
     _, K, G = rows.shape
-    for g in range(G):
-        best[g] = -np.inf
-        where[g] = 0
-    for i in range(K):
-        for g in range(G):
-            score = rows[n, i, g] + (weight[g] * trans[s, i, at[g]] if weight[g] != 0.0 else 0.0)
-            better = score > best[g]
-            best[g] = score if better else best[g]
-            where[g] = i if better else where[g]
-    for g in range(G):
-        at[g] = where[g]
+    for g in range(G):  # a blend after the other: what is best so far stays in a register
+        state, factor = at[g], weight[g]
+        best, where = -np.inf, 0
+        for i in range(K):
+            score = rows[n, i, g] + (factor * trans[s, i, state] if factor != 0.0 else 0.0)
+            if score > best:
+                best, where = score, i
+        at[g] = where
 
 
 @njit(cache=True)
@@ -712,7 +709,7 @@ def best_blends(start, trans, nodes, weights, ptr, rows, kept, states, scores):
     F, K, G, block = nodes.shape[0], nodes.shape[2], weights.shape[1], rows.shape[0] - 1
     weight = weights[F]
     free = np.flatnonzero(weight == 0.0)
-    at, where, best = np.empty(G, np.int64), np.empty(G, np.int64), np.empty(G)
+    at = np.empty(G, np.int64)
     for q in range(ptr.shape[0] - 1):
         row, T, step = ptr[q], ptr[q + 1] - ptr[q], ptr[q] - q
         for j in range(K):
@@ -737,7 +734,7 @@ def best_blends(start, trans, nodes, weights, ptr, rows, kept, states, scores):
                 _blend_advance(trans, nodes, weights, free, row, step, first, last, rows)
             for t in range(last - 1, first - 1, -1):
                 s = step + t - 1 if trans.shape[0] > 1 else 0
-                _blend_origins(trans, s, weight, rows, t - first, at, best, where)
+                _blend_origins(trans, s, weight, rows, t - first, at)
                 for g in range(G):
                     states[g, row + t - 1] = at[g]
         for g in range(G):
