@@ -60,13 +60,20 @@ def second_interrupt_ends() -> Iterator[None]:
         signal.signal(signal.SIGINT, old)
 
 
-def end_with_parent() -> None:
-    """Wait for the parent to end and end this process: nothing goes on for one that was killed."""
+def end_with_parent(number: int | None = None) -> None:
+    """Wait for the parent to end and end this process: nothing goes on for one that was killed.
+
+    Parameters
+    ----------
+    number : int, optional
+        The parent's, which knows it before this process begins: one that is killed while this
+        process is still importing has gone by now.
+    """
     parent = multiprocessing.parent_process()
     if parent is not None and parent.sentinel is not None:  # loky's has none to wait for
         parent.join()
     elif os.name == "posix":  # started by other means than multiprocessing
-        started_by = os.getppid()
+        started_by = os.getppid() if number is None else number
         while os.getppid() == started_by:
             time.sleep(0.5)
     else:

@@ -317,7 +317,10 @@ def _search_step(chosen: list[Candidate], settings: Settings) -> Step:
     for candidate in chosen:
         if len(candidate.grid) != EVALUATIONS:
             fewer.setdefault(len(candidate.grid), []).append(candidate.name)
-    parts = [f"{', '.join(names)} has {n}" for n, names in sorted(fewer.items(), reverse=True)]
+    parts = [
+        f"{', '.join(names)} {'has' if len(names) == 1 else 'have'} {n}"
+        for n, names in sorted(fewer.items(), reverse=True)
+    ]
     return Step(text + (f" ({'; '.join(parts)})." if parts else "."))
 
 

@@ -121,7 +121,7 @@ def verdict(comparison: Comparison) -> str:
     elif guess is not None and guess is not best:
         text += f" Without features the score is {guess.mean:.3f}."
     if doubts := [step.doubt for step in comparison.steps if step.doubt]:
-        text += f" Do not trust this yet: {' and '.join(doubts)} (see the notes on --group)."
+        text += f" Do not trust this yet: {' and '.join(doubts)} (see the notes)."
     if comparison.stopped:
         wanted = comparison.settings.cv
         text += f" The run was stopped ({comparison.stopped}) after {n_folds} of {wanted} folds."

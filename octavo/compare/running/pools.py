@@ -52,11 +52,11 @@ def failed(job: Job, error: str) -> FoldOutcome:
     return FoldOutcome(job.candidate.name, job.fold, error=error)
 
 
-def _ignore_interrupts() -> None:
+def _ignore_interrupts(parent: int | None = None) -> None:
     # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A second one ends the parent at once, and this process with it.
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, args=(parent,), daemon=True).start()
 
 
 def _nothing() -> None:
@@ -124,6 +124,7 @@ class ProcessPool:
                 1 if self._alone else self.n_jobs,
                 env=THREADS,
                 initializer=_ignore_interrupts,
+                initargs=(os.getpid(),),
                 timeout=300,
             )
             self._first, begin = self._executor.submit(_nothing), time.monotonic()

@@ -31,6 +31,9 @@ _DATE_FORMATS = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-
 _ROW_NAME = re.compile(r"(.*[_ .])?(id|idx|index|rownames?|row|uuid|key|no|nr)", re.I)
 
 
+_LEVELS = re.compile(r"('.*') is a category of ([\d,]+) levels\.", re.DOTALL)
+
+
 @dataclass(frozen=True)
 class Step:
     """One thing that was done to the data: a sentence, and whether the user should look.
@@ -396,6 +399,34 @@ def _plan_levels(
         listed = ", ".join(f"{a!r} = {b!r}" for a, b in list(spelling.items())[:4])
         text += f"; spellings that differ in case only were joined ({listed})"
     return ColumnPlan(name, "category", spelling=spelling), [Step(text + ".", bool(spelling))]
+
+
+def joined(steps: list[Step]) -> list[Step]:
+    """Return steps with those that only tell the levels of a category in one sentence.
+
+    Parameters
+    ----------
+    steps : list of Step
+        In order.
+
+    Returns
+    -------
+    steps : list of Step
+        Where more than three columns are plain categories, one step for all of them, in the place
+        of the first.
+    """
+    plain = [(k, _LEVELS.fullmatch(step.what)) for k, step in enumerate(steps)]
+    found = [(k, match[1], match[2]) for k, match in plain if match]
+    if len(found) <= 3:
+        return steps
+    listed = ", ".join(f"{name} ({levels})" for _, name, levels in found)
+    text = Step(f"{len(found)} columns are categories (with their levels): {listed}.")
+    places = {k for k, _, _ in found}
+    return [
+        text if k == found[0][0] else step
+        for k, step in enumerate(steps)
+        if k == found[0][0] or k not in places
+    ]
 
 
 def _without_twins(

@@ -67,6 +67,18 @@ def find_leaks(
                 )
             )
         elif (score := _alone(column, y, task)) > SUSPECT and name not in keep:
+            if _grows(column):
+                steps.append(
+                    Step(
+                        f"'{name}' alone predicts {what} almost perfectly (held-out score "
+                        f"{score:.3f}), and the rows are sorted by it. If it is time, the target "
+                        "drifts, and neighbours in time stand on both sides of the folds: predict "
+                        f"later rows from earlier ones with --time-order '{name}'.",
+                        True,
+                        f"rows are sorted by '{name}', which alone predicts {what}",
+                    )
+                )
+                continue
             steps.append(
                 Step(
                     f"'{name}' alone predicts {what} almost perfectly (held-out score "
@@ -86,6 +98,13 @@ def find_leaks(
                 )
             )
     return copies, steps
+
+
+def _grows(column: pd.Series) -> bool:
+    """Whether a column of numbers grows from row to row, as time does."""
+    if column.dtype == object or column.isna().any():
+        return False
+    return bool(column.is_monotonic_increasing) and column.nunique() > 0.5 * len(column)
 
 
 def _is_copy(column: pd.Series, y: NDArray, task: str) -> bool:

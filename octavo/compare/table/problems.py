@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from octavo.compare.table.cleaning import Step, TablePlan, plan_columns
+from octavo.compare.table.cleaning import Step, TablePlan, joined, plan_columns
 from octavo.compare.table.dependence import find_dates, find_entities, group_labels, times_of
 from octavo.compare.table.leaks import find_leaks
 from octavo.compare.table.reading import InputError, Table, need_pandas, read_table
@@ -209,7 +209,7 @@ def prepare(
         labels = found if len(found) > 1 or task == "multilabel" else []
         target = found[0]
     columns, happened = _named_columns(table, None if labels else target, time, event, task)
-    steps = [Step(note, "mixes encodings" in note) for note in table.notes]
+    steps = [Step(note, "mixes encodings" in note or "fewer cells" in note) for note in table.notes]
     if labels and task in ("auto", "multilabel"):
         task = "multilabel"
         steps.append(Step(f"Task: multilabel, because {len(labels)} targets are given."))
@@ -337,6 +337,7 @@ def _table_problem(
     if features.shape[1] == 0:
         raise InputError(f"{table.name} has no column besides the target; add features")
     plan, found = plan_columns(features, keep=keep, drop=drop)
+    found = joined(found)
     X = plan.apply(features)
     steps += found
     if y is not None and X.shape[1]:
@@ -350,10 +351,12 @@ def _table_problem(
     problem = Problem(task, X, y, table.name, heading, steps, plan, len(frame), groups)
     problem.labels = labels
     n_numbers, n_categories = len(problem.numbers), len(problem.categories)
-    summary = f"{X.shape[1]} features: {n_numbers} numbers, {n_categories} categories"
+    summary = f"{_count(X.shape[1], 'feature')}: {_count(n_numbers, 'number')}, "
+    summary += f"{n_categories} {'category' if n_categories == 1 else 'categories'}"
     if problem.texts:
         summary += f", {len(problem.texts)} free text"
-    steps.append(Step(summary + (f" (with {n_dates} dates taken apart)." if n_dates else ".")))
+    dates = f" (with {_count(n_dates, 'date')} taken apart)" if n_dates else ""
+    steps.append(Step(f"{summary}{dates}."))
     n_missing = int(X.isna().sum().sum())
     if n_missing:
         steps.append(
@@ -365,6 +368,10 @@ def _table_problem(
             )
         )
     return problem
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _check_dependence(task: str, group: Any, time_order: Any, table: Table) -> None:

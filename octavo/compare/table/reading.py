@@ -333,7 +333,25 @@ def _read_delimited(path: Path, text: str, suffix: str, header: bool | None) -> 
             f"c{frame.shape[1]} (--header says otherwise)."
         )
     frame.columns = [str(c).strip() for c in frame.columns]
+    if frame.shape[1] > 1 and frame.iloc[:, -1].isna().any():
+        notes += _short_lines(text, sign, frame.shape[1])
     return Table(frame, path.name, notes)
+
+
+def _short_lines(text: str, sign: str | None, width: int) -> list[str]:
+    """Tell of rows with fewer cells than names: which cell is missing, they do not say."""
+    lines = text.splitlines()
+    rows = (line.split() for line in lines) if sign is None else csv.reader(lines, delimiter=sign)
+    short = [row for row in rows if 0 < len(row) < width]
+    if not short:
+        return []
+    example = (sign or " ").join(short[0])
+    example = example if len(example) <= 60 else example[:57] + "..."
+    n = f"{len(short):,} row{'s have' if len(short) > 1 else ' has'}"
+    return [
+        f"{n} fewer cells than the {width} columns; what is missing is taken to be the last. The "
+        f"first such row: {example}"
+    ]
 
 
 def without_comments(text: str) -> tuple[str, list[str]]:

@@ -196,3 +196,30 @@ def test_a_column_that_is_empty_for_one_class_is_told():
 def test_honest_columns_raise_no_alarm():
     X = pd.DataFrame(RNG.normal(size=(200, 5)) + Y[:, None], columns=list("abcde"))
     assert find_leaks(X, Y, "classification") == ([], [])
+
+
+def test_many_plain_categories_are_one_sentence():
+    from octavo.compare.table.cleaning import Step, joined
+
+    steps = [Step(f"'c{k}' is a category of {k + 2} levels.") for k in range(4)]
+    odd = Step("'c9' is a category of 2 levels; 3 missing.")
+    told = joined([*steps[:1], odd, *steps[1:]])
+    listed = "'c0' (2), 'c1' (3), 'c2' (4), 'c3' (5)"
+    assert [s.what for s in told] == [
+        f"4 columns are categories (with their levels): {listed}.",
+        odd.what,
+    ]
+    assert joined(steps[:3]) == steps[:3]
+
+
+def test_a_target_that_drifts_with_a_sorted_column_is_a_question_of_time():
+    rng = np.random.default_rng(0)
+    day = np.arange(300.0)
+    X = pd.DataFrame({"day": day, "mixed": rng.permutation(day)})
+    target = np.sin(day / 50)
+    _, (step,) = find_leaks(X, target, "regression")
+    assert "--time-order 'day'" in step.what
+    assert "sorted by 'day'" in step.doubt
+    shuffled = rng.permutation(300)
+    _, (step,) = find_leaks(X.iloc[shuffled], target[shuffled], "regression")
+    assert "a leak?" in step.what

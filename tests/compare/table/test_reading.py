@@ -257,3 +257,16 @@ def test_excel_is_read_or_says_what_it_needs(tmp_path):
         return
     pd.DataFrame({"a": [1, 2], "k": ["u", "v"]}).to_excel(path, index=False)
     assert read_table(path).frame.to_dict("list") == {"a": [1, 2], "k": ["u", "v"]}
+
+
+def test_rows_with_fewer_cells_are_told(tmp_path):
+    path = tmp_path / "late.csv"
+    rows = [f"{k},{k % 7},{'ab'[k % 2]}" if k < 80 else f"{k},{'ab'[k % 2]}" for k in range(120)]
+    path.write_text("x,y,kind\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    (note,) = read_table(path).notes
+    assert note == (
+        "40 rows have fewer cells than the 3 columns; what is missing is taken to be the last. "
+        "The first such row: 80,a"
+    )
+    path.write_text("x,y,kind\n1,2,a\n2,3,\n4,5,b\n", encoding="utf-8")
+    assert read_table(path).notes == []  # empty is not absent
