@@ -643,7 +643,9 @@ class IBPCategorical(
         Returns
         -------
         log_prob : ndarray of shape (n_samples,)
-            Summed over features, averaged over the weights' Laplace posterior.
+            Summed over features, averaged over the weights' Laplace posterior. Up to 13 features
+            the probabilities of all possible rows sum to one; beyond, where only combinations near
+            those of `Z_` are summed, to a little less.
         """
         return self._rows(self._read(X))[2]
 

@@ -67,35 +67,56 @@ def column_log_probs(Z: Any, weights: Floats, covs: Any = None) -> Floats:
     if covs is None:
         return logs
     R, K1 = weights.shape[1], weights.shape[0]
-    S = np.einsum("pk,rksl,pl->prs", design, covs.reshape(R, K1, R, K1), design, optimize=True)
-    pi = np.exp(logs)
-    W = np.einsum("pr,rs->prs", pi, np.eye(R)) - pi[:, :, None] * pi[:, None, :]
-    system = np.eye(R) + W @ S
+    first = covs.reshape(R, K1, R, K1).transpose(1, 0, 2, 3).reshape(K1, -1)
+    S = ((design @ first).reshape(len(Z), R * R, K1) @ design[:, :, None]).reshape(-1, R, R)
+    pi, one = np.exp(logs), np.eye(R)
+    W = pi[:, :, None] * (one - pi[:, None, :])
+    system = one + W @ S
     shrink = np.linalg.slogdet(system)[1]
-    residual = np.eye(R)[None] - pi[:, None, :]  # level x entries
-    inner = np.linalg.solve(system, np.swapaxes(residual, 1, 2))
-    rise = 0.5 * np.einsum("pxs,pst,ptx->px", residual, S, inner, optimize=True)
+    residual = one - pi[:, None, :]  # level x entries
+    inner = S @ np.linalg.solve(system, np.swapaxes(residual, 1, 2))
+    rise = 0.5 * (residual * np.swapaxes(inner, 1, 2)).sum(axis=2)
     found = logs + rise - 0.5 * shrink[:, None]
     return found - logsumexp(found, axis=1, keepdims=True)
 
 
-def log_likelihoods(Z: Any, X: Floats, levels: Any, weights: Any, covs: Any, sigma2_x: float):
-    """Return the log-likelihood of each row at each pattern; missing answers count for nothing."""
-    total = np.zeros((len(X), len(Z)))
+def pattern_laws(Z: Any, levels: Any, weights: Any, covs: Any, sigma2_x: float) -> list[Any]:
+    """Return what each column's answers are like at each pattern, averaged over weights if asked.
+
+    For answers, the log-probabilities of levels; for numbers, their mean and variance.
+    """
+    laws: list[Any] = []
+    design = np.c_[np.ones(len(Z)), Z]
     for d, R in enumerate(levels):
-        x = X[:, d]
+        cov = None if covs is None else covs[d]
         if R > 0:
-            logs = column_log_probs(Z, weights[d], None if covs is None else covs[d])
-            here = x >= 0
-            total[here] += logs[:, x[here].astype(np.int64)].T
+            laws.append(column_log_probs(Z, weights[d], cov))
         else:
-            design = np.c_[np.ones(len(Z)), Z]
-            mean = design @ weights[d][:, 0]
             spread = np.full(len(Z), sigma2_x)
-            if covs is not None:
-                spread = spread + np.einsum("pk,kl,pl->p", design, covs[d], design)
-            here = ~np.isnan(x)
-            gap = (x[here, None] - mean) ** 2 / spread
+            if cov is not None:
+                spread += ((design @ cov) * design).sum(axis=1)
+            laws.append((design @ weights[d][:, 0], spread))
+    return laws
+
+
+def log_likelihoods(laws: list[Any], X: Floats, levels: Any) -> Floats:
+    """Return the log-likelihood of each row at each pattern; missing answers count for nothing."""
+    answered = [d for d, R in enumerate(levels) if R > 0]
+    sizes = [int(levels[d]) for d in answered]
+    rows, hot, at = np.arange(len(X)), np.zeros((len(X), sum(sizes))), 0
+    for d, R in zip(answered, sizes):
+        here = X[:, d] >= 0
+        hot[rows[here], at + X[here, d].astype(np.int64)] = 1.0
+        at += R
+    n_patterns = len(laws[0][0]) if levels[0] == 0 else len(laws[0])
+    total = np.zeros((len(X), n_patterns))
+    if answered:
+        total = hot @ np.hstack([laws[d] for d in answered]).T
+    for d, R in enumerate(levels):
+        if R == 0:
+            mean, spread = laws[d]
+            here = ~np.isnan(X[:, d])
+            gap = (X[here, d, None] - mean) ** 2 / spread
             total[here] -= 0.5 * (gap + np.log(2 * np.pi * spread))
     return total
 

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from octavo.bayes.buffet.chain import BuffetChain
-from octavo.bayes.buffet.patterns import fit_weights, listed, log_likelihoods, log_priors
+from octavo.bayes.buffet.patterns import (
+    fit_weights,
+    listed,
+    log_likelihoods,
+    log_priors,
+    pattern_laws,
+)
 from octavo.bayes.buffet.prior import left_ordered
 from octavo.engine.estimators.arrays import Floats, Ints
 
@@ -42,10 +48,11 @@ def posterior_of_rows(
     """Return patterns, P(pattern | row) and log p(row), with features that stay as they are."""
     patterns = listed(seen.shape[1], seen)
     prior, at_once = log_priors(patterns, shares), max(1, 2**22 // max(len(patterns), 1))
+    laws = pattern_laws(patterns, levels, weights, covs, sigma2_x)
     chances, logs = np.empty((len(X), len(patterns))), np.empty(len(X))
     for at in range(0, len(X), at_once):
         cut = slice(at, at + at_once)
-        joint = log_likelihoods(patterns, X[cut], levels, weights, covs, sigma2_x) + prior
+        joint = log_likelihoods(laws, X[cut], levels) + prior
         top = joint.max(axis=1, keepdims=True)
         part = np.exp(joint - top)
         total = part.sum(axis=1, keepdims=True)

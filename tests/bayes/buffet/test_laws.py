@@ -1,6 +1,7 @@
 """The prior, the samplers and the bounds against enumeration, quadrature and closed forms."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -16,10 +17,12 @@ from octavo.bayes import (
     ibp_log_prob,
     ibp_sample,
 )
+from octavo.bayes.buffet import patterns
 from octavo.bayes.buffet.chain import BuffetChain
 from octavo.bayes.buffet.linear_gaussian import gaussian_log_evidence
 from octavo.bayes.buffet.patterns import column_log_probs, fit_weights
 from octavo.bayes.buffet.variational import VariationalBuffet, stick_terms
+from octavo.data import make_hidden_causes
 from octavo.engine.mcmc.diagnostics import monte_carlo_error
 from octavo.engine.smooth.em import climb
 
@@ -168,6 +171,41 @@ def test_predictive_of_one_more_row():
     for level in (0, 1):
         more = fit_weights(np.r_[Z, [[1]]], np.r_[x, level][:, None], levels, 1.0, 1.0)[2][0]
         assert abs(found[level] - (more - logs[0])) < 0.01  # second order; terms of 1/n² are left
+
+
+@pytest.mark.parametrize("engine", ["gibbs", "variational"])
+def test_probabilities_of_rows_sum_to_one(engine):
+    rng = np.random.default_rng(3)
+    Z = rng.integers(0, 2, (120, 2))[:, [0, 1, 0, 1, 0]]
+    X = np.where(rng.random(Z.shape) < 0.9, 2 * Z, rng.integers(0, 3, Z.shape))
+    model = IBPCategorical(
+        engine=engine, max_features=4, n_iter=30, burn_in=10, init="random", random_state=0, tol=0.0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X)
+    assert model.n_features_ >= 1
+    rows = np.array(list(itertools.product(*model.levels_)), dtype=float)
+    logs = model.score_samples(rows)
+    assert_allclose(logsumexp(logs), 0.0, atol=1e-12)
+    first = model.levels_[0]
+    missing = rows[:: len(rows) // len(first)].copy()  # one row for each answer of the first column
+    missing[:, 1:] = np.nan
+    apart = logsumexp(logs.reshape(len(first), -1), axis=1)
+    assert_allclose(model.score_samples(missing), apart, atol=1e-12)
+
+
+def test_probabilities_over_some_patterns_are_too_small_at_most(monkeypatch):
+    X, _ = make_hidden_causes(80, n_columns=4, n_features=3, n_levels=2, random_state=0)
+    model = IBPCategorical(
+        init=np.random.default_rng(0).integers(0, 2, (80, 5)), n_iter=2, burn_in=1, random_state=0
+    ).fit(X)
+    rows = np.array(list(itertools.product(*model.levels_)))
+    whole = model.score_samples(rows)
+    monkeypatch.setattr(patterns, "MOST_LISTED", 0)
+    part = model.score_samples(rows)
+    assert (part <= whole + 1e-12).all()
+    assert -0.2 < logsumexp(part) <= 1e-12
 
 
 def test_missing_row_has_the_prior():
