@@ -116,9 +116,10 @@ def _explained(products, i, phases, k, source, width):
 
 
 @njit(cache=True)
-def _place(products, source, starts, height, width, n_steps, nonneg, delays, weights, phases):
+def _place(
+    products, source, starts, height, width, n_steps, nonneg, after, delays, weights, phases
+):  # fmt: skip
     """Move one source in every channel to the better of its old delay and a new one, in place."""
-    after = np.empty((1, len(source)), dtype=np.complex128)
     for i in range(len(products)):
         down, right = _climb(products, i, height, width, n_steps, starts[i, 0], starts[i, 1])
         if max(abs(down - starts[i, 0]), abs(right - starts[i, 1])) > 1.5:
@@ -243,7 +244,7 @@ def delay_sweep(
             start = np.where(near[:, None], delays[j], start)
         steps = n_steps if search.subsample else 0
         place = products, sources[j], start, *search.shape, steps, search.nonneg
-        _place(*place, delays[j], weights[j], phases[j])
+        _place(*place, np.empty_like(X[:1]), delays[j], weights[j], phases[j])
         residual -= weights[j][:, None] * phases[j] * sources[j]
     found = joint_weights(X, phases, sources, weights.T, search)
     return found, delays.swapaxes(0, 1)
@@ -342,7 +343,7 @@ def correlation_delays(X: Complexes, sources: Complexes, search: Search) -> tupl
         start = _best_whole(products, search)
         steps = 6 if search.subsample else 0
         place = products, source, start, *search.shape, steps, search.nonneg
-        _place(*place, delays[j], weights[j], phases[j])
+        _place(*place, np.empty_like(X[:1]), delays[j], weights[j], phases[j])
     found = joint_weights(X, phases, sources, np.zeros((m, n)), search)
     return found, delays.swapaxes(0, 1)
 
