@@ -44,12 +44,12 @@ def energies(spectra: Any, shape: tuple[int, int]) -> Floats:
 
 
 @njit(cache=True)
-def _solve_bins(X, phases, weights, shrink, width, sources):
-    """Add to the sources (AᴴA + shrink I)⁻¹ Aᴴ r, bin by bin; return the error that is left."""
+def _solve_bins(X, phases, weights, shrink, width, sources, gram, mixing, rest, y):
+    """Add to the sources (AᴴA + shrink I)⁻¹ Aᴴ r, bin by bin; return the error that is left.
+
+    The last four are work space, (n, n), (n, m), m and n numbers.
+    """
     n, m, n_bins = phases.shape
-    gram = np.empty((n, n), dtype=np.complex128)
-    mixing = np.empty((n, m), dtype=np.complex128)
-    rest, y = np.empty(m, dtype=np.complex128), np.empty(n, dtype=np.complex128)
     half, q, error = width // 2 + 1, 0, 0.0
     for f in range(n_bins):
         for i in range(m):
@@ -71,7 +71,8 @@ def _solve_bins(X, phases, weights, shrink, width, sources):
                     gram[j, k] = v / gram[k, k].real
                     y[j] -= gram[j, k] * y[k]
                 else:
-                    gram[j, j] = np.sqrt(max(v.real + shrink, shrink))
+                    size = v.real + shrink if v.real > 0.0 else shrink
+                    gram[j, j] = np.sqrt(size)
             y[j] /= gram[j, j].real
         for j in range(n - 1, -1, -1):
             for k in range(j + 1, n):
@@ -112,7 +113,10 @@ def solve_sources(
         return device_sources(X, weights, phases, shrink, shape, start)
     sources = np.zeros((n, X.shape[1]), dtype=np.complex128) if start is None else start.copy()
     phases = shift_phases(delays.swapaxes(0, 1), shape)
-    error = _solve_bins(X, phases, np.ascontiguousarray(weights), shrink, shape[1], sources)
+    space = [np.empty(k, dtype=np.complex128) for k in ((n, n), weights.shape[::-1], len(X), n)]
+    error = _solve_bins(
+        X, phases, np.ascontiguousarray(weights), shrink, shape[1], sources, *space
+    )
     return sources, float(error)
 
 

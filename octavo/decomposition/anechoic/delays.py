@@ -101,31 +101,34 @@ def _climb(products, i, height, width, n_steps, down, right):
 
 
 @njit(cache=True)
-def _explained(products, i, phases, k, source, width):
-    """Return channel i's inner product with a shifted source (row k), and that one's energy."""
-    c = energy = 0.0
+def _explained(products, i, phases, after, source, width):
+    """Return channel i's inner products with a source at two shifts, and the energies of both."""
+    old = old_energy = new = new_energy = 0.0
     half = width // 2 + 1
     q = 0
     for f in range(len(source)):
         w = 1.0 if q == 0 or 2 * q == width else 2.0
         q = q + 1 if q + 1 < half else 0
-        z, s, here = products[i, f], source[f], phases[k, f]
-        c += w * (z.real * here.real + z.imag * here.imag)
-        energy += w * (here.real**2 + here.imag**2) * (s.real**2 + s.imag**2)
-    return c, energy
+        z, s, here, there = products[i, f], source[f], phases[i, f], after[0, f]
+        power = w * (s.real**2 + s.imag**2)
+        old += w * (z.real * here.real + z.imag * here.imag)
+        new += w * (z.real * there.real + z.imag * there.imag)
+        old_energy += power * (here.real**2 + here.imag**2)
+        new_energy += power * (there.real**2 + there.imag**2)
+    return old, old_energy, new, new_energy
 
 
 @njit(cache=True)
-def _place(products, source, starts, height, width, n_steps, nonneg, delays, weights, phases):
+def _place(
+    products, source, starts, height, width, n_steps, nonneg, after, delays, weights, phases
+):  # fmt: skip
     """Move one source in every channel to the better of its old delay and a new one, in place."""
-    after = np.empty((1, len(source)), dtype=np.complex128)
     for i in range(len(products)):
         down, right = _climb(products, i, height, width, n_steps, starts[i, 0], starts[i, 1])
         if max(abs(down - starts[i, 0]), abs(right - starts[i, 1])) > 1.5:
             down, right = starts[i, 0], starts[i, 1]
         fill_phases(down, right, height, width, after, 0)
-        old, old_energy = _explained(products, i, phases, i, source, width)
-        new, new_energy = _explained(products, i, after, 0, source, width)
+        old, old_energy, new, new_energy = _explained(products, i, phases, after, source, width)
         old_weight = old / old_energy if old_energy > 0.0 else 0.0
         new_weight = new / new_energy if new_energy > 0.0 else 0.0
         if nonneg:
@@ -243,7 +246,7 @@ def delay_sweep(
             start = np.where(near[:, None], delays[j], start)
         steps = n_steps if search.subsample else 0
         place = products, sources[j], start, *search.shape, steps, search.nonneg
-        _place(*place, delays[j], weights[j], phases[j])
+        _place(*place, np.empty_like(X[:1]), delays[j], weights[j], phases[j])
         residual -= weights[j][:, None] * phases[j] * sources[j]
     found = joint_weights(X, phases, sources, weights.T, search)
     return found, delays.swapaxes(0, 1)
@@ -342,7 +345,7 @@ def correlation_delays(X: Complexes, sources: Complexes, search: Search) -> tupl
         start = _best_whole(products, search)
         steps = 6 if search.subsample else 0
         place = products, source, start, *search.shape, steps, search.nonneg
-        _place(*place, delays[j], weights[j], phases[j])
+        _place(*place, np.empty_like(X[:1]), delays[j], weights[j], phases[j])
     found = joint_weights(X, phases, sources, np.zeros((m, n)), search)
     return found, delays.swapaxes(0, 1)
 
