@@ -14,18 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-_BLOCK = 1 << 16  # of indices that are looked at while they lie in a cache
-
 
 def _is_canonical(X: Any) -> bool:
     """Tell whether columns strictly increase within rows, by looking: scipy's flag may be stale."""
-    indices, starts = X.indices, X.indptr[:-1][np.diff(X.indptr) > 0][1:]
-    later, earlier = indices[1:], indices[:-1]
-    falls = sum(
-        np.count_nonzero(later[k : k + _BLOCK] <= earlier[k : k + _BLOCK])
-        for k in range(0, later.size, _BLOCK)
-    )
-    return falls == np.count_nonzero(indices[starts] <= indices[starts - 1])  # between rows alone
+    unseen = sp.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+    return bool(unseen.has_canonical_format)
 
 
 def _refuse_broken(X: Any) -> None:

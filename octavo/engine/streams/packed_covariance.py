@@ -95,7 +95,7 @@ def _dense_variance(row, values):
     return total
 
 
-@njit(**JIT)
+@njit(**WORD)
 def _variance_diagonal(x, values):
     total = 0.0
     if x.dense:

@@ -23,7 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from octavo.engine.estimators.doubles import check_finite_result, check_squares
+from octavo.engine.estimators.doubles import check_finite_result, check_squares, has_small_squares
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
@@ -261,15 +261,23 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
         return self
 
     def _validated(self, X, y, reset: bool):
-        """Check a table and its labels as scikit-learn does."""
+        """Check a table and its labels as scikit-learn does; what one pass shows, only once."""
+        small = has_small_squares(X)
         X, y = validate_rows(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            reset=reset,
+            ensure_all_finite=not small,
         )
         if y.dtype.kind not in "biu":  # whole numbers are labels
             check_classification_targets(y)
         if X.shape[1] >= 2**31:
             raise ValueError(f"X has {X.shape[1]} features; at most 2**31 - 1 are supported.")
-        check_squares(X)
+        if not small:
+            check_squares(X)
         return X, y
 
     def _settle_classes(self, classes, first: bool) -> None:

@@ -172,10 +172,19 @@ def _step_dense(gain, step, weights, drift, past, n, c):
             drift[j * n + c] += past * step * gain[j]
 
 
-@njit(**JIT)
+@njit(**WORD)
 def _step_diagonal(x, sigma, v, step, noise, weights, drift, past, n, winner, loser):
     """Move weights along σ∘x and let σ absorb the row, on the coordinates of the row."""
     shrink = 1.0 / (noise + v)
+    if n == 1 and loser < 0 and drift.size == 0 and not x.dense:
+        for k in range(x.values.size):  # nothing to decide on the way: twice as fast
+            at = x.indices[k]
+            g = rank_one.absorb_coordinate(sigma, at, x.values[k], v, noise, shrink)
+            weights[at] += step * g
+        if x.bias != 0.0:
+            g = rank_one.absorb_coordinate(sigma, x.n_features, x.bias, v, noise, shrink)
+            weights[x.n_features] += step * g
+        return
     for k in range(x.values.size + (x.bias != 0.0)):
         value = x.bias if k == x.values.size else x.values[k]
         j = streams.coordinate(x, k)
@@ -189,7 +198,7 @@ def _step_diagonal(x, sigma, v, step, noise, weights, drift, past, n, winner, lo
                 drift[j * n + loser] -= past * step * g
 
 
-@njit(**JIT)
+@njit(**WORD)
 def confident_step(x, state, v, step, noise, winner, loser):
     """Move the weights by ``step * Σx``, then let Σ absorb the row with variance ``noise``.
 
