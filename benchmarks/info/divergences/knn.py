@@ -88,7 +88,7 @@ CONTESTS = [
             "kernel densities by hand": kernel_densities,
         },
         agree=errors,
-        repeats=3,
+        repeats=15,
         limit="tree queries",
     ),
     Contest(

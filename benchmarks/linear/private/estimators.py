@@ -33,6 +33,7 @@ def census(n=45_222):
         blocks.append(sp.csr_array((np.ones(n), (np.arange(n), code)), shape=(n, size)))
     X = sp.csr_array(sp.hstack(blocks))
     X = sp.csr_array(sp.diags_array(1 / np.sqrt(X.multiply(X).sum(axis=1))) @ X)
+    X.sum_duplicates()  # columns in order, as a one-hot encoder gives them
     y = np.where(X @ (4 * rng.normal(size=104)) + rng.logistic(size=n) > 1, 1, -1)
     return X, y
 

@@ -61,15 +61,32 @@ def as_sample(
             raise ValueError(f"{name} is complex; this estimator is for real samples.")
         if X.ndim == 2:
             X = complex_as_real(X)
-    X = check_array(X, dtype=np.float64, order="C", ensure_min_samples=min_samples, input_name=name)
+    if not _is_plain(X, min_samples):
+        X = check_array(
+            X, dtype=np.float64, order="C", ensure_min_samples=min_samples, input_name=name
+        )
     if density:
         _refuse_degenerate(X, name)
     return X
 
 
+def _is_plain(X: Any, min_samples: int) -> bool:
+    """Whether `check_array`, which takes as long as sorting a small sample, could say nothing."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and X.flags.c_contiguous
+        and X.shape[0] >= min_samples
+        and X.shape[1] > 0
+        and bool(np.isfinite(X.sum()))
+    )
+
+
 def _refuse_degenerate(X: Floats, name: str) -> None:
     """Raise where columns are constant, or linearly dependent although N > d."""
-    constant = np.flatnonzero((X[0] == X).all(axis=0))
+    alike = np.flatnonzero(X[0] == X[-1])  # no other column can be constant
+    constant = alike[[bool((X[:, c] == X[0, c]).all()) for c in alike]]
     if constant.size:
         raise ValueError(
             f"{name} has no density: {constant.size} of its {X.shape[1]} columns are constant "
@@ -78,12 +95,15 @@ def _refuse_degenerate(X: Floats, name: str) -> None:
     n, d = X.shape
     if d == 1 or n <= d:
         return
-    scaled = X - X.mean(axis=0)
-    scaled /= np.abs(scaled).max(axis=0)  # squares of very small numbers would vanish
-    scaled /= np.sqrt(np.einsum("nd,nd->d", scaled, scaled))
-    if np.linalg.eigvalsh(scaled.T @ scaled)[0] > 1e-10:
+    scaled = np.ascontiguousarray(X.T)  # sums along rows of memory are several times as fast
+    scaled = scaled - scaled.mean(axis=1, keepdims=True)
+    scaled /= np.abs(scaled).max(axis=1, keepdims=True)  # squares of tiny numbers would vanish
+    gram = scaled @ scaled.T
+    sizes = np.sqrt(np.diagonal(gram))
+    if np.linalg.eigvalsh(gram / np.outer(sizes, sizes))[0] > 1e-10:
         return
-    rank = np.linalg.matrix_rank(scaled)  # the Gram matrix only tells half of the digits
+    # the Gram matrix only tells half of the digits
+    rank = np.linalg.matrix_rank(scaled / sizes[:, None])
     if rank < d:
         raise ValueError(
             f"{name} has no density: its {d} columns are linearly dependent (rank {rank}). "

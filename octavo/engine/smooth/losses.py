@@ -121,6 +121,14 @@ def _evaluate(code, h, p, y, weight, slope, curvature):
     total = 0.0
     for i in range(p.shape[0]):
         w = weight[i] if weight.shape[0] else 1.0
+        if code == LOG and slope.shape[0] and curvature.shape[0]:  # one exponential for all three
+            z = y[i] * p[i]
+            e = math.exp(-abs(z))
+            s = (1.0 if z >= 0.0 else e) / (1.0 + e)
+            total += w * (math.log1p(e) - min(z, 0.0))
+            slope[i] = -w * y[i] * (e if z > 0.0 else 1.0) / (1.0 + e)
+            curvature[i] = w * (s * (1.0 - s))
+            continue
         total += w * loss_value(code, h, p[i], y[i])
         if slope.shape[0]:
             slope[i] = w * loss_slope(code, h, p[i], y[i])

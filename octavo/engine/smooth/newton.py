@@ -5,8 +5,9 @@ Minimises over f in R^d
     (1/n) Σ_i w_i ℓ(x_i·f; y_i) + (alpha/2) ‖f‖² + linear·f
 
 with exact Hessians and a backtracking line search. Up to `DENSE_LIMIT` features a step factors
-the Hessian, at O(n d² + d³), or Σ_i nnz_i² + d³ for sparse rows; beyond, it is found by
-conjugate gradients and the Hessian is never formed. The objective is strongly convex, so the
+the Hessian, at O(n d² + d³), or Σ_i nnz_i² + d³ for sparse rows, unless the last step was so good
+that its factor will do once more; beyond, it is found by conjugate gradients and the Hessian is
+never formed. The objective is strongly convex, so the
 gradient bounds the distance to the optimum: ‖f - f*‖ ≤ ‖∇‖/alpha.
 """
 
@@ -24,6 +25,7 @@ from octavo.engine.estimators.sparse_rows import canonical_csr
 from octavo.engine.smooth.losses import CustomLoss, SmoothLoss
 
 DENSE_LIMIT = 2000  # features up to which the Hessian is formed and factored
+GOOD = 0.1  # a step that leaves at most this share of the gradient: its factor serves again
 
 
 class NewtonResult(NamedTuple):
@@ -85,12 +87,6 @@ def _conjugate_gradients(X: Any, curvature: Floats, alpha: float, gradient: Floa
     return step
 
 
-def _newton_step(X: Any, curvature: Floats, alpha: float, gradient: Floats) -> Floats:
-    if gradient.shape[0] > DENSE_LIMIT:
-        return _conjugate_gradients(X, curvature, alpha, gradient)
-    return -cho_solve(cho_factor(linear_hessian(X, curvature, alpha), lower=True), gradient)
-
-
 def newton_linear(
     X: Any,
     y: Floats,
@@ -116,13 +112,18 @@ def newton_linear(
         return data + tilted, 1e-14 * (abs(data) + abs(tilted)), slope, curvature
 
     value, rounding, slope, curvature = evaluate(coef)
-    gradient_norm = np.inf
+    gradient_norm, factor = np.inf, None
     for iteration in range(max_iter + 1):
         gradient = X.T @ slope / n + alpha * coef + tilt
-        gradient_norm = float(np.linalg.norm(gradient))
+        before, gradient_norm = gradient_norm, float(np.linalg.norm(gradient))
         if gradient_norm <= tol or iteration == max_iter:
             break
-        step = _newton_step(X, curvature, alpha, gradient)
+        if d > DENSE_LIMIT:
+            step = _conjugate_gradients(X, curvature, alpha, gradient)
+        else:
+            if factor is None or not gradient_norm <= GOOD * before:
+                factor = cho_factor(linear_hessian(X, curvature, alpha), lower=True)
+            step = -cho_solve(factor, gradient)
         fall, size = float(gradient @ step), 1.0
         while size > 1e-10:
             trial = coef + size * step
