@@ -161,6 +161,7 @@ def _group_lives(group):
     return True
 
 
+@posix
 def test_a_process_whose_parent_went_while_it_began_ends_at_once():
     """Its parent's number is told by the parent: the one that it has by now is another."""
     code = "import os; from octavo._interrupts import end_with_parent as f; f(os.getpid())"

@@ -102,7 +102,8 @@ def main() -> None:
     for name, (make, methods, ordered) in kinds.items():
         different = ahead = 0
         for seed in range(n_tables):
-            p = verdicts(*make(np.random.default_rng(seed)), methods, ordered)
+            X, y = make(np.random.default_rng(seed))
+            p = verdicts(X, y, methods, ordered)
             different += bool((p <= LEVEL).any())
             ahead += bool((p <= LEVEL).all())
         print(
