@@ -114,9 +114,7 @@ def solve_sources(
     sources = np.zeros((n, X.shape[1]), dtype=np.complex128) if start is None else start.copy()
     phases = shift_phases(delays.swapaxes(0, 1), shape)
     space = [np.empty(k, dtype=np.complex128) for k in ((n, n), weights.shape[::-1], len(X), n)]
-    error = _solve_bins(
-        X, phases, np.ascontiguousarray(weights), shrink, shape[1], sources, *space
-    )
+    error = _solve_bins(X, phases, np.ascontiguousarray(weights), shrink, shape[1], sources, *space)
     return sources, float(error)
 
 

@@ -243,7 +243,8 @@ class AnechoicMixture(
             else:
                 factors, trace = self._published(spectra, plan, rng, progress)
         self._keep(X, images, spectra, factors, plan, size)
-        self.objectives_ = np.array(trace) * size**2
+        self.objectives_ = to_namespace(np.array(trace) * size**2, images)
+        self.start_qualities_ = to_namespace(self.start_qualities_, images)
         self.objective_ = factors.error * size**2
         self.n_iter_ = len(trace)
         return self
@@ -489,11 +490,6 @@ class AnechoicMixture(
         if X.ndim == 3:
             parts.insert(1, delays[..., 0])
         return to_namespace(np.hstack(parts), given)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = True
-        return tags
 
     @property
     def _n_features_out(self):
