@@ -88,8 +88,12 @@ def make_moves(
 
 
 def expansion_intervals(n_labels: int, length: int) -> list[tuple[int, int]]:
-    """Return the first and last labels of all intervals that Eq. (12) needs, short ones too."""
-    starts = range(-length, n_labels - 1) if n_labels > 1 else range(-1, 0)
+    """Return the first and last labels of all intervals that Eq. (12) needs, short ones too.
+
+    The highest come first: a chain gains a node beside the source from one cut to the next, where
+    its flow from the cut before still fits, and cuts take two thirds of the time.
+    """
+    starts = range(n_labels - 2, -length - 1, -1) if n_labels > 1 else range(-1, 0)
     found = [(max(0, i + 1), min(i + length, n_labels - 1)) for i in starts]
     return list(dict.fromkeys(found))
 
@@ -182,6 +186,28 @@ def expand_label(mrf: PairwiseMRF, labels: Indices, alpha: int, backend: str) ->
     gain = mrf.costs[:, alpha] - mrf.costs[np.arange(n), labels]
     gain += np.bincount(a, only_a - both, n) + np.bincount(b, -only_a, n)
     return _binary(labels, alpha, gain, mrf.edges, np.maximum(only_a + only_b - both, 0.0), backend)
+
+
+def either_move(
+    ranges: Sequence[tuple[int, int]],
+    move_range: Callable[..., Indices | None],
+    labels: Sequence[int],
+    move_label: Callable[..., Indices | None],
+) -> tuple[list[Any], Callable[..., Indices | None]]:
+    """Return moves of intervals and of one label as one list, and what proposes both."""
+
+    def propose(mrf: PairwiseMRF, now: Indices, move: Any) -> Indices | None:
+        return (move_range if isinstance(move, tuple) else move_label)(mrf, now, move)
+
+    return [*ranges, *labels], propose
+
+
+def joined_traces(first: MoveTrace, second: MoveTrace) -> MoveTrace:
+    """Return two runs as one, the second of which began where the first ended."""
+    late = [first.seconds[-1] + s for s in second.seconds[1:]]
+    return MoveTrace(
+        second.labels, first.energies + second.energies[1:], first.seconds + late, second.converged
+    )
 
 
 def _binary(

@@ -105,6 +105,7 @@ def minimize_mrf(
     max_sweeps: int = 20,
     random_order: bool = False,
     *,
+    one_label: bool = False,
     bound_max_iter: int = 100,
     backend: str = "auto",
     random_state: Any = None,
@@ -131,6 +132,10 @@ def minimize_mrf(
         Most sweeps over all moves; trws and bp pass fifty rounds of messages for each.
     random_order : bool, default=False
         Whether moves are offered in a new random order in each sweep.
+    one_label : bool, default=False
+        Whether range moves begin where alpha-expansion ends, and its moves are offered beside them,
+        which is not in the paper. Neither kind contains the other: the run ends where none of both
+        lowers the energy, never above alpha-expansion, with the better of their guarantees.
     bound_max_iter : int, default=100
         Most rounds of tree-reweighted messages for `lower_bound` where the method gives none; with
         0 it is the sum of the least unary costs.
@@ -162,6 +167,7 @@ def minimize_mrf(
     icm 905.3 1.519
     """
     _check(mrf, method, max_sweeps, random_order, bound_max_iter, backend)
+    _check_one_label(one_label, method)
     start = _start(mrf, init)
     if (
         method in ("range_expansion", "range_swap")
@@ -196,9 +202,17 @@ def minimize_mrf(
         )
         return _result(mrf, method, trace, np.inf, None, bound_max_iter)
     offered, propose, guarantee = _offers(mrf, method, interval, backend)
-    trace = moves.make_moves(
-        mrf, start, offered, propose, max_sweeps=max_sweeps, rng=rng, report=callback
-    )
+    sweep = functools.partial(moves.make_moves, max_sweeps=max_sweeps, rng=rng, report=callback)
+    before = None
+    if one_label:
+        labels, expand, factor = _offers(mrf, "alpha_expansion", interval, backend)
+        before = sweep(mrf, start, labels, expand)
+        start = before.labels
+        offered, propose = moves.either_move(offered, propose, labels, expand)
+        guarantee = min(guarantee, factor)
+    trace = sweep(mrf, start, offered, propose)
+    if before is not None:
+        trace = moves.joined_traces(before, trace)
     return _result(
         mrf, method, trace, guarantee if trace.converged else np.inf, None, bound_max_iter
     )
@@ -222,6 +236,13 @@ def _check(
             raise ValueError(f"{name} must be an int of {least} to 100,000; got {value!r}.")
     if not isinstance(random_order, (bool, np.bool_)):
         raise ValueError(f"random_order must be True or False; got {random_order!r}.")
+
+
+def _check_one_label(one_label: Any, method: str) -> None:
+    if not isinstance(one_label, (bool, np.bool_)):
+        raise ValueError(f"one_label must be True or False; got {one_label!r}.")
+    if one_label and method not in ("range_expansion", "range_swap"):
+        raise ValueError(f"one_label=True adds to range moves; {method!r} makes none.")
 
 
 def _start(mrf: PairwiseMRF, init: Any) -> Any:

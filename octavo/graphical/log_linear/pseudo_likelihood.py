@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.discrete.contingency import distinct_rows
 from octavo.engine.estimators.arrays import Floats, Ints
+from octavo.engine.kernels.exponential import exp_nonpositive
 from octavo.engine.smooth.penalized_likelihood import PenalizedFit, maximize_penalized
 from octavo.graphical.log_linear.conjunctions import (
     Feature,
@@ -38,6 +39,7 @@ from octavo.graphical.log_linear.trees import SplitTree, node_features
 __all__: list[str] = []
 
 BLOCKS = 8  # of rows; their sums are added in one order, whoever computes them
+_LARGE = 1e250
 MOST_CHANGES = 2**28  # a list of more would not fit into 4 GB
 
 
@@ -231,20 +233,30 @@ def _tree_changes(codes, roots, targets, nodes, offsets, cursor, out, fill):
 @njit(cache=True, nogil=True)
 def _pass(codes, weights, offsets, indptr, changes, values, slopes):
     """Return the log-likelihood of a block of rows, and add its slopes with respect to slots."""
-    n_variables = codes.shape[1]
+    two = np.flatnonzero(np.diff(offsets) == 2)
+    many = np.flatnonzero(np.diff(offsets) != 2)
     margins = np.zeros(offsets[-1])
+    margin, mass_of = np.empty(two.size), np.empty(two.size)
     total = 0.0
     for i in range(codes.shape[0]):
         margins[:] = 0.0
         for at in range(indptr[i], indptr[i + 1]):
             margins[changes[at, 0]] += values[changes[at, 1]] - values[changes[at, 2]]
-        for k in range(n_variables):
-            if offsets[k + 1] - offsets[k] == 2:  # the margin of the other value is all there is
-                cell = offsets[k] + 1 - codes[i, k]
-                mass = np.exp(-abs(margins[cell]))
-                total -= weights[i] * (max(margins[cell], 0.0) + np.log1p(mass))
-                margins[cell] = weights[i] * (1.0 if margins[cell] > 0 else mass) / (1.0 + mass)
-                continue
+        for j in range(two.size):  # the margin of the other value is all there is
+            margin[j] = margins[offsets[two[j]] + 1 - codes[i, two[j]]]
+        for j in range(two.size):  # on its own, for vector instructions
+            mass_of[j] = exp_nonpositive(-abs(margin[j]))
+        above, product = 0.0, 1.0
+        for j in range(two.size):
+            above += max(margin[j], 0.0)
+            product *= 1.0 + mass_of[j]
+            if product > _LARGE:  # one logarithm for hundreds of variables
+                above += np.log(product)
+                product = 1.0
+            share = (1.0 if margin[j] > 0 else mass_of[j]) / (1.0 + mass_of[j])
+            margins[offsets[two[j]] + 1 - codes[i, two[j]]] = weights[i] * share
+        total -= weights[i] * (above + np.log(product))
+        for k in many:
             top = 0.0
             for cell in range(offsets[k], offsets[k + 1]):
                 top = max(top, margins[cell])

@@ -19,6 +19,7 @@ from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.graphical.log_linear.conjunctions import (
+    Feature,
     as_parts,
     canonical_set,
     log_conditionals,
@@ -100,13 +101,22 @@ def held_out_score(codes: Codes, plan: FeaturePlan, weights: Floats, cardinaliti
                  .mean())  # fmt: skip
 
 
+def weights_at(features: Sequence[Feature], known: dict[Feature, float]) -> Floats:
+    """Return a beginning for the weights of features: those that are known, else zero."""
+    return np.array([known.get(feature, 0.0) for feature in features])
+
+
 def choose_weight_sd(
-    tuning: Tuning, plan: FeaturePlan, weight_sd: Any
+    tuning: Tuning,
+    plan: FeaturePlan,
+    weight_sd: Any,
+    known: dict[Feature, float] | None = None,
 ) -> tuple[float, float, dict[float, float]]:
     """Choose the prior's standard deviation by held-out score, from tight to loose.
 
-    Each fit begins at the one before; the path ends at the first that is no better, so that of
-    equals the tighter prior is taken: its weights are found sooner.
+    The first fit begins at `known` weights, and leaves its own there; each other begins at the one
+    before. The path ends at the first that is no better, so that of equals the tighter prior is
+    taken: its weights are found sooner.
 
     Parameters
     ----------
@@ -116,6 +126,8 @@ def choose_weight_sd(
         Features.
     weight_sd : "auto" or float
         Candidates: the paper's four, or this one.
+    known : dict, optional
+        Weights of features by an earlier call, kept up to date.
 
     Returns
     -------
@@ -129,12 +141,14 @@ def choose_weight_sd(
     likelihood = PseudoLikelihood(tuning.train, plan, tuning.n_jobs)
     candidates = WEIGHT_SDS if isinstance(weight_sd, str) else (float(weight_sd),)
     scores: dict[float, float] = {}
-    start, best = None, candidates[0]
+    start, best = None if known is None else weights_at(plan.features, known), candidates[0]
     for sd in candidates:
         fit = fit_weights(
             likelihood, sd, start=start, tol=TUNING_TOL, max_iter=TUNING_ITER, step=tuning.step
         )
         start = fit.x
+        if known is not None and sd == candidates[0]:
+            known.update(zip(plan.features, fit.x.tolist()))
         cards = tuning.train.cardinalities
         scores[sd] = held_out_score(tuning.held_out, plan, fit.x, cards)
         if sd != best and scores[sd] < scores[best] + TUNING_DIFFERENCE:

@@ -147,12 +147,14 @@ def choose_trees(
     kappa, trees, of_kappa = choose_kappa(grown, tuning.held_out, kappas, leaf_prior, cards)
     scores: dict[Any, float] = {("kappa", k): s for k, s in of_kappa.items()}
     best: TreeChoice | None = None
+    known: dict[Feature, float] = {}  # ways to make features share most of them
     deepest = 1 + max(_depth(tree) for tree in trees)
     for method in methods:
         limit = most_conditions(method)
         if limit is not None and limit >= deepest and "prune" in methods:
             continue  # the same features as "prune"
-        sd, score, tried = choose_weight_sd(tuning, tree_plan(trees, method, cards), weight_sd)
+        plan = tree_plan(trees, method, cards)
+        sd, score, tried = choose_weight_sd(tuning, plan, weight_sd, known)
         scores |= {(method, s): value for s, value in tried.items()}
         if best is None or score > best.score:
             best = TreeChoice(kappa, method, sd, score, scores)

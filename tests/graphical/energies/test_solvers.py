@@ -57,6 +57,23 @@ def test_range_expansion_keeps_its_factor_without_the_lower_bound(d, M):
         assert result.energy <= factor * all_energies(mrf).min()
 
 
+@pytest.mark.parametrize("method", ["range_expansion", "range_swap"])
+@pytest.mark.parametrize(("d", "M"), MODELS)
+def test_with_moves_of_one_label_neither_kind_has_anything_left(method, d, M):
+    for seed in range(4):
+        mrf = random_mrf(seed, d, M)
+        best = all_energies(mrf).min()
+        result = minimize_mrf(mrf, method, one_label=True, bound_max_iter=0)
+        assert result.converged
+        assert best - 1e-9 <= result.energy <= best * result.bound * (1 + 1e-9)
+        assert (np.diff(result.history) <= 0).all()
+        assert len(result.seconds) == len(result.history)
+        assert result.energy <= minimize_mrf(mrf, "alpha_expansion").energy
+        for again in (method, "alpha_expansion"):
+            more = minimize_mrf(mrf, again, init=result.labels, bound_max_iter=0)
+            assert more.n_moves == 0
+
+
 def test_the_factor_is_at_most_that_of_lemma_4_and_of_potts():
     for M in (1, 2, 3, 5, 8):
         for L in range(1, 16):
@@ -241,6 +258,8 @@ def test_callbacks_stop_a_run():
         ({"bound_max_iter": -1}, "bound_max_iter must be"),
         ({"backend": "luck"}, "backend must be one of"),
         ({"random_order": "yes"}, "random_order must be"),
+        ({"one_label": "yes"}, "one_label must be"),
+        ({"one_label": True, "method": "icm"}, "'icm' makes none"),
     ],
 )
 def test_bad_options(options, message):
