@@ -429,12 +429,14 @@ def room_page(room: str, kept: dict[str, Any]) -> str:
         for contest in entry["contests"]:
             when = f"; {contest['measured']}" if "measured" in contest else ""
             lines += ["", f"**{contest['problem']}** ({contest['repeats']} repeats{when})", ""]
-            lines += ["| solver | time | times octavo's | least processor time |"]
-            lines += ["|---|---|---|---|"]
+            counted = all("processor" in row for row in contest["rows"])
+            head = ["solver", "time", "times octavo's", *["least processor time"] * counted]
+            lines += [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
             for row in contest["rows"]:
-                times = [row["seconds"], *([row["processor"]] if "processor" in row else [])]
-                texts = [duration(seconds, contest["unit"]) for seconds in times] + [""]
-                lines.append(f"| {row['solver']} | {texts[0]} | {spread(row)} | {texts[1]} |")
+                cells = [row["solver"], duration(row["seconds"], contest["unit"]), spread(row)]
+                if counted:
+                    cells.append(duration(row["processor"], contest["unit"]))
+                lines.append(f"| {' | '.join(cells)} |")
             notes = [contest["agreement"], contest["target"]]
             if contest.get("limit"):
                 notes.append(f"Limit: {contest['limit']}.")

@@ -63,6 +63,20 @@ class Segmentations(NamedTuple):
 
 
 @njit(cache=True)
+def _fill(row, value):
+    """Set all numbers of a row; `row[:] = value` takes the compiler longer."""
+    for k in range(row.shape[0]):
+        row[k] = value
+
+
+@njit(cache=True)
+def _add(part, total):
+    """Add a row to another."""
+    for k in range(part.shape[0]):
+        total[k] += part[k]
+
+
+@njit(cache=True)
 def _gather(a, parent, extended):
     """Set extended (2K,) to the numbers of states and the sums of their groups."""
     K = a.shape[0]
@@ -97,7 +111,7 @@ def _extend(j, scores, block, enter, offset, alive, out):
         for c in range(C):
             if alive[u, c]:
                 top = max(top, scores[u, d, c] + offset[u])
-    out[:] = 0.0
+    _fill(out, 0.0)
     if top == -np.inf:
         return top
     for c in range(C):
@@ -174,7 +188,8 @@ def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, sh
     segments, pairs, starts, ends = out
     T, L, C = scores.shape
     K = start.shape[0]
-    b, level = np.zeros((T + 1, K)), np.full(T + 1, -np.inf)
+    b, level = np.zeros((T + 1, K)), np.empty(T + 1)
+    _fill(level, -np.inf)
     ahead, pulled, extended = np.empty(K), np.empty(2 * K), np.empty(2 * K)
     _normalise_future(end, a[T], 0.0, b, level, T)
     for q in range(K):
@@ -185,9 +200,12 @@ def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, sh
         for d in range(reach):
             for c in range(C):
                 top = max(top, scores[u, d, c] + level[u + 1 + d])
-        ahead[:] = 0.0
+        _fill(ahead, 0.0)
         if top == -np.inf:
             continue
+        whole = offset[u] + top - log_z
+        plain = -300.0 < whole < 300.0
+        factor = math.exp(whole) if plain else 0.0
         for d in range(reach):
             v = u + 1 + d
             for c in range(C):
@@ -197,7 +215,9 @@ def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, sh
                 for q in range(block[c], block[c + 1]):
                     ahead[q] += f * b[v, q]
                     joint += enter[u, q] * b[v, q]
-                if joint > 0.0:
+                if plain and joint > 1e-150 and f > 1e-150:  # nothing on the way underflows
+                    segments[u, d, c] = joint * f * factor
+                elif joint > 0.0:
                     log_p = math.log(joint) + scores[u, d, c] + offset[u] + level[v] - log_z
                     segments[u, d, c] = math.exp(log_p)
         if u == 0:
@@ -213,7 +233,7 @@ def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, sh
             return False
         f = share * math.exp(offset[u] + top - log_z)
         _gather(a[u], parent, extended)
-        pulled[:] = 0.0
+        _fill(pulled, 0.0)
         for k in range(K):
             for e in range(indptr[k], indptr[k + 1]):
                 worth = weight[e] * ahead[k]
@@ -250,7 +270,7 @@ def _sums(start, edges, end, scores, block, ptr, share, marginals, out, log_z):
     enter, offset = np.empty((longest, K)), np.empty(longest)
     alive, extended = np.empty((longest, C), np.bool_), np.empty(2 * K)
     own = (np.empty(pairs.shape[0]), np.empty(K), np.empty(K))
-    trusted = np.ones(n, np.bool_)
+    trusted = np.empty(n, np.bool_)
     for q in range(n):
         mine = scores[ptr[q] : ptr[q + 1]]
         log_z[q] = _filter(start, edges, end, mine, block, a, scale, enter, offset, alive, extended)
@@ -258,7 +278,7 @@ def _sums(start, edges, end, scores, block, ptr, share, marginals, out, log_z):
         if not marginals or not trusted[q] or log_z[q] == -np.inf:
             continue
         for part in own:
-            part[:] = 0.0
+            _fill(part, 0.0)
         kept = segments[ptr[q] : ptr[q + 1]]
         trusted[q] = _smooth(
             start,
@@ -275,9 +295,9 @@ def _sums(start, edges, end, scores, block, ptr, share, marginals, out, log_z):
             (kept, own[0], own[1], own[2]),
         )
         if trusted[q]:
-            pairs += own[0]
-            starts += own[1]
-            ends += own[2]
+            _add(own[0], pairs)
+            _add(own[1], starts)
+            _add(own[2], ends)
     return trusted
 
 
@@ -306,11 +326,11 @@ def _log_out_of(trans, ahead, top, b, u):
     """Set b[u, i] = log Σ_k exp(score(i, k) + ahead[k]); top is room for K numbers."""
     indptr, source, score = trans
     K = ahead.shape[0]
-    top[:] = -np.inf
+    _fill(top, -np.inf)
     for k in range(K):
         for e in range(indptr[k], indptr[k + 1]):
             top[source[e]] = max(top[source[e]], score[e] + ahead[k])
-    b[u] = 0.0
+    _fill(b[u], 0.0)
     for k in range(K):
         for e in range(indptr[k], indptr[k + 1]):
             i = source[e]
