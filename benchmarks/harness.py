@@ -145,20 +145,19 @@ def peaks() -> tuple[float, float]:
     return bandwidth, 2e9 / fastest(lambda: matrix @ matrix)
 
 
-def limit_text(contest: Contest, seconds: float) -> str:
-    """Return what bounds a contest and the share that its fastest run reaches, or why nothing."""
-    if not contest.limit:
-        return contest.no_limit
-    bandwidth, arithmetic = peaks() if contest.traffic or contest.flops else (1.0, 1.0)
-    shares = [
+def share_text(contest: Contest, seconds: float) -> str:
+    """Return the share of this machine's peak that octavo's fastest run reaches, if it is known."""
+    if not (contest.traffic or contest.flops):
+        return ""
+    bandwidth, arithmetic = peaks()
+    return "; ".join(
         f"{amount / seconds / peak:.0%} of {peak / 1e9:.3g} {unit}"
         for amount, peak, unit in (
             (contest.traffic, bandwidth, "GB/s"),
             (contest.flops, arithmetic, "GFLOP/s"),
         )
         if amount
-    ]
-    return "; ".join([contest.limit, *shares])
+    )
 
 
 def run_contest(contest: Contest) -> dict[str, Any]:
@@ -207,7 +206,8 @@ def run_contest(contest: Contest) -> dict[str, Any]:
         "unit": contest.unit,
         "repeats": contest.repeats,
         "target": contest.target,
-        "limit": limit_text(contest, fastest[names[0]]),
+        "limit": contest.limit or contest.no_limit,
+        "share": share_text(contest, fastest[names[0]]),
         "agreement": agreement,
         "rows": rows,
     }
@@ -406,13 +406,16 @@ def page(kept: dict[str, Any], first: dict[str, Any] | None = None) -> str:
     ]
     if kept:
         lines += ["", "## Summary", "", totals(kept), ""]
-        lines += ["| method | problem | peer | ratio | limit |", "|---|---|---|---|---|"]
+        lines += [
+            "| method | problem | peer | ratio | limit | share |",
+            "|---|---|---|---|---|---|",
+        ]
     for module, entry in kept.items():
         room = module.split("/")[0]
         for contest in entry["contests"]:
             if row := nearest_peer(contest):
                 cells = [f"[{module}](benchmarks/{room}.md)", contest["problem"], row["solver"]]
-                cells += [spread(row), contest.get("limit", "")]
+                cells += [spread(row), contest.get("limit", ""), contest.get("share", "")]
                 lines.append(f"| {' | '.join(cells)} |")
     if first is not None:
         lines += first_call_lines(first)
@@ -439,7 +442,8 @@ def room_page(room: str, kept: dict[str, Any]) -> str:
                 lines.append(f"| {' | '.join(cells)} |")
             notes = [contest["agreement"], contest["target"]]
             if contest.get("limit"):
-                notes.append(f"Limit: {contest['limit']}.")
+                share = f" ({contest['share']})" if contest.get("share") else ""
+                notes.append(f"Limit: {contest['limit']}{share}.")
             if any(notes):
                 lines += ["", " ".join(filter(None, notes))]
     return "\n".join(lines) + "\n"

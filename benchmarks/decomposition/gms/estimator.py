@@ -167,6 +167,6 @@ CONTESTS = [
         agree=subspaces,
         repeats=5,
         target="Aim: at most 20 times one PCA, a ratio of 0.05.",
-        limit="BLAS: a weighted covariance of the rows off the subspace an iteration; PCA makes one",
+        limit="BLAS: a weighted covariance of the outliers an iteration; PCA makes one",
     ),
 ]

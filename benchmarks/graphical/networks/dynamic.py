@@ -72,6 +72,6 @@ CONTESTS = [
         agree=not_worse,
         repeats=7,
         target="octavo also learns the first slice and all probabilities.",
-        limit="cells of the tables of all sets of 16 variables: 3^16 sums and as many logarithms looked up",
+        limit="cells of the tables of all sets of 16 variables: 3^16 sums and logs looked up",
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -34,6 +35,7 @@ __all__ = [
 
 STEP = 0.3  # of a log scale while the largest overlap is steered
 STEPS = 60
+ROUGH = 1e-3  # an overlap to this tells whether a target ten times as far off is within reach
 TINY = 1e-300  # stands for an overlap of zero in logarithms
 LEAST_TOL = 1e-9  # of overlaps: the rule for probabilities is about ten times as exact
 
@@ -104,6 +106,9 @@ class _Target:
         """Tell whether the overlap of coinciding means is large enough."""
         together = forms._replace(gaps=np.zeros_like(forms.gaps))
         if self.average is not None:
+            rough = float(2 * misclassification(together, ROUGH).mean())
+            if abs(rough - self.average) > 10 * ROUGH:
+                return rough > self.average
             return self.overlap(together) >= self.average
         wanted = float(self.maximum)  # type: ignore[arg-type]
         return largest_overlap(together, self.tol / 20, enough=wanted) >= wanted
@@ -129,6 +134,7 @@ def common_scale(forms: PairForms, target: _Target) -> float | None:
     K = int(forms.first.max()) + 1
     wanted = float(target.main)  # type: ignore[arg-type]
 
+    @functools.cache  # the ends of the bracket are asked for twice
     def excess(log_scale: float) -> float:
         found = target.overlap(rescaled(forms, np.full(K, log_scale)))
         if abs(found - wanted) <= target.tol / 20:
@@ -138,9 +144,11 @@ def common_scale(forms: PairForms, target: _Target) -> float | None:
     if not target.within_reach(forms):
         return None
     low = high = _first_guess(forms, target)
-    value, step = excess(low), 0.4
+    value = excess(low)
     if value == 0:
         return low
+    # as far as the bounds' slope says, and a little more, so that the next point is beyond
+    step = min(max(1.2 * abs(value) / _bound_slope(forms, low), 0.01), 2.0)
     while value * (moved := excess(high + step * (1 if value < 0 else -1))) > 0:
         high += step * (1 if value < 0 else -1)
         low, step = high, 1.6 * step
@@ -163,6 +171,14 @@ def _first_guess(forms: PairForms, target: _Target) -> float:
     if excess(-60.0) > 0 or excess(30.0) < 0:
         return 0.0
     return float(brentq(excess, -60.0, 30.0, xtol=1e-2))
+
+
+def _bound_slope(forms: PairForms, log_scale: float) -> float:
+    """Return how the log of the sum of the upper bounds rises with the log scale."""
+    alone, apart = log_bounds(forms)
+    gaps = apart * math.exp(-log_scale)
+    bounds = np.exp(alone - gaps - (alone - gaps).max())
+    return max(float(bounds @ gaps / bounds.sum()), 0.1)
 
 
 def steer(forms: PairForms, target: _Target) -> tuple[np.ndarray, OverlapMap] | None:

@@ -49,6 +49,7 @@ from octavo.ranking.ratings.updates import (
     TM,
     RatingRules,
     RatingState,
+    Switches,
     add_drift,
     first_place,
     glicko_period,
@@ -242,6 +243,18 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         except OverflowError:
             self._validate_params()
             raise
+
+    def _kept_rules(self) -> tuple[RatingRules, Switches]:
+        """Return the rules and what they need, made anew where a parameter has changed."""
+        asked = (
+            self.model, self.pairs, self.beta, self.draw_margin, self.kappa, self.gamma, self.tau,
+            self.inactivity, self.sigma, self.k_factor, self.link,
+        )  # fmt: skip
+        kept = self.__dict__.get("_kept")
+        if kept is None or kept[0] != asked:
+            rules = self._rules()
+            kept = self._kept = (asked, (rules, switches(rules)))
+        return kept[1]
 
     def _unchecked_rules(self) -> RatingRules:
         gamma = self.gamma
@@ -457,8 +470,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         if time is not None:
             time = finite_float(time, "time")
         sizes = [*map(len, game.teams)]
-        rules = self._rules()
-        needs = switches(rules)
+        rules, needs = self._kept_rules()
         if needs.duel:
             self._check_supported(sizes, game.weights)
         elif needs.margin is not None:
