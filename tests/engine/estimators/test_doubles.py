@@ -73,6 +73,6 @@ def test_one_pass_proves_what_two_checks_would_accept(sparse):
 
 
 def test_one_pass_says_nothing_of_other_tables():
-    for unknown in ([[1.0]], np.ones((2, 2), order="F")[:, :1], np.ones((2, 2), np.float32)):
+    for unknown in ([[1.0]], np.ones((2, 2), order="F"), np.ones((2, 2), np.float32)):
         assert not has_small_squares(unknown)
     assert not has_small_squares(sp.csc_matrix(np.eye(2)))
