@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from octavo.engine.estimators.doubles import (
     check_finite_result,
     check_squares,
+    has_small_squares,
     reachable_tolerance,
     real_array,
 )
@@ -58,3 +59,20 @@ def test_tolerances_have_a_floor():
     assert reachable_tolerance(1e-3) == 1e-3
     assert reachable_tolerance(1e-308) == 16 * np.finfo(float).eps
     assert reachable_tolerance(0.0, floor=1e-9) == 1e-9
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_one_pass_proves_what_two_checks_would_accept(sparse):
+    X = np.arange(12.0).reshape(3, 4)
+    form = sp.csr_matrix if sparse else np.ascontiguousarray
+    assert has_small_squares(form(X))
+    for bad in (np.nan, np.inf, -np.inf, 1e154, 1e200):
+        worse = X.copy()
+        worse[1, 2] = bad
+        assert not has_small_squares(form(worse))
+
+
+def test_one_pass_says_nothing_of_other_tables():
+    for unknown in ([[1.0]], np.ones((2, 2), order="F"), np.ones((2, 2), np.float32)):
+        assert not has_small_squares(unknown)
+    assert not has_small_squares(sp.csc_matrix(np.eye(2)))
