@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, ndtr, ndtri_exp
+from scipy.special import digamma, gammaln, ndtr, ndtri_exp
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.graphical.cumulative_networks.factors import (
@@ -41,6 +41,14 @@ class _Generator(ABC):
     @abstractmethod
     def inverse_slope(self, log_u: Floats) -> Floats:
         """Return log |(ψ⁻¹)'(u)|."""
+
+    @abstractmethod
+    def by_theta(self, log_u: Floats, most: int) -> list[Floats]:
+        """Return the slopes of `derivatives` by θ."""
+
+    @abstractmethod
+    def inverse_bends(self, log_u: Floats) -> tuple[Any, Any]:
+        """Return the slopes of `inverse_slope` by log u and by θ."""
 
     @abstractmethod
     def draw(self, n: int, k: int, random: np.random.RandomState) -> Floats:
@@ -72,6 +80,33 @@ class _Gumbel(_Generator):
             bend = power * np.log(-log_u) if power > 0 else 0.0
         return bend - math.log(self.theta) - log_u
 
+    def by_theta(self, log_u: Floats, most: int) -> list[Floats]:
+        theta = self.theta
+        logs = np.log(-log_u)
+        log_t = log_sum(logs / theta)
+        t_slope = -(np.exp(logs / theta - log_t) * logs).sum(axis=0) / theta**2
+        log_y, y_slope = theta * log_t, log_t + theta * t_slope
+        y = np.exp(np.minimum(log_y, 700.0))
+        coef, moved = np.array([1.0]), np.array([0.0])  # of P_m, and their slopes
+        found = [-y * y_slope]
+        for m in range(most):
+            p = np.arange(coef.size)
+            moved = np.append((m - theta * p) * moved - p * coef, 0.0) + np.append(
+                0.0, theta * moved + coef
+            )
+            coef = np.append((m - theta * p) * coef, 0.0) + np.append(0.0, theta * coef)
+            p = np.flatnonzero(coef > 0)
+            terms = np.log(coef[p])[:, None] + np.outer(p, log_y)
+            shares = np.exp(terms - log_sum(terms))
+            inner = (moved[p] / coef[p]) @ shares + (p @ shares) * y_slope
+            found.append(inner - y * y_slope - (m + 1) * t_slope)
+        return found
+
+    def inverse_bends(self, log_u: Floats) -> tuple[Any, Any]:
+        theta = self.theta
+        by_theta = -np.log(-log_u) / theta**2 - 1.0 / theta
+        return (1.0 / theta - 1.0) / log_u - 1.0, by_theta
+
     def draw(self, n: int, k: int, random: np.random.RandomState) -> Floats:
         theta = self.theta
         frailty = np.ones((n, 1))
@@ -95,6 +130,19 @@ class _Clayton(_Generator):
 
     def inverse_slope(self, log_u: Floats) -> Floats:
         return math.log(self.theta) - (self.theta + 1.0) * log_u
+
+    def by_theta(self, log_u: Floats, most: int) -> list[Floats]:
+        theta = self.theta
+        powers = -theta * log_u
+        top = powers.max(axis=0)
+        raised = np.exp(powers - top)
+        inner = np.maximum(raised.sum(axis=0) - (len(powers) - 1) * np.exp(-top), 1e-300)
+        total, slope = top + np.log(inner), -(log_u * raised).sum(axis=0) / inner
+        rise = [(digamma(1 / theta) - digamma(1 / theta + m)) / theta**2 for m in range(most + 1)]
+        return [r + total / theta**2 - (1 / theta + m) * slope for m, r in enumerate(rise)]
+
+    def inverse_bends(self, log_u: Floats) -> tuple[Any, Any]:
+        return -(self.theta + 1.0), 1.0 / self.theta - log_u
 
     def draw(self, n: int, k: int, random: np.random.RandomState) -> Floats:
         frailty = random.gamma(1.0 / self.theta, size=(n, 1))
@@ -131,6 +179,30 @@ class _Frank(_Generator):
     def inverse_slope(self, log_u: Floats) -> Floats:
         with np.errstate(divide="ignore"):
             return math.log(self.theta) - np.log(np.expm1(self.theta * np.exp(log_u)))
+
+    def by_theta(self, log_u: Floats, most: int) -> list[Floats]:
+        theta, u = self.theta, np.exp(log_u)
+        end = 1.0 / math.expm1(theta)  # d log(1 - e^(-θ)) / dθ
+        log_z = self._log_shares(log_u).sum(axis=0) + math.log(-math.expm1(-theta))
+        slope = (u / np.expm1(theta * u)).sum(axis=0) - (len(u) - 1) * end
+        z = np.minimum(np.exp(log_z), 1 - 1e-16)
+        rest = -np.expm1(np.minimum(log_z, -1e-300))
+        found = [z / rest * slope / -np.log1p(-z) - 1.0 / theta]
+        log_odds = log_z - np.log(rest)
+        stirling = np.array([1.0])
+        for m in range(1, most + 1):
+            if m > 1:
+                counts = np.arange(1, m)
+                stirling = np.append(counts * stirling, 0.0) + np.append(0.0, stirling)
+            k = np.arange(m)
+            terms = (np.log(stirling) + gammaln(k + 1))[:, None] + (k + 1)[:, None] * log_odds
+            shares = np.exp(terms - log_sum(terms))
+            found.append(((k + 1) @ shares) * slope / rest - 1.0 / theta)
+        return found
+
+    def inverse_bends(self, log_u: Floats) -> tuple[Any, Any]:
+        share = np.exp(log_u) / -np.expm1(-self.theta * np.exp(log_u))
+        return -self.theta * share, 1.0 / self.theta - share
 
     def draw(self, n: int, k: int, random: np.random.RandomState) -> Floats:
         frailty = random.logseries(-math.expm1(-self.theta), size=(n, 1))
@@ -266,6 +338,44 @@ class CopulaCDF(CDFFactor):
             taken = np.flatnonzero(index)
             table[index] = derivatives[taken.size] + slopes[taken].sum(axis=0)
         return table
+
+    def log_table_gradient(
+        self, X: Floats, wanted: Sequence[bool], steps: Sequence[bool]
+    ) -> list[Floats]:
+        plain = self.family not in _GENERATORS
+        stepped = any(w and s for w, s in zip(wanted, steps))
+        if plain or stepped or not np.isfinite(X).all():
+            return super().log_table_gradient(X, wanted, steps)
+        generator, shape = self._generator, [2 if w else 1 for w in wanted]
+        log_u = np.array([m.log_cdf(X[:, k]) for k, m in enumerate(self.marginals)])
+        most = sum(length == 2 for length in shape)
+        with np.errstate(all="ignore"):
+            levels = generator.derivatives(log_u, most + 1)
+            slopes, by_theta = generator.inverse_slope(log_u), generator.by_theta(log_u, most)
+            bend, bend_theta = generator.inverse_bends(log_u)
+            bend = np.broadcast_to(bend, log_u.shape)
+            chain = self._theta_slope()
+            own = np.empty((*shape, len(X)))
+            for index in np.ndindex(*shape):
+                taken = np.flatnonzero(index)
+                own[index] = chain * (by_theta[taken.size] + bend_theta[taken].sum(axis=0))
+            found = [own]
+            for k, margin in enumerate(self.marginals):
+                for by_cdf, by_pdf in margin.free_slopes(X[:, k]):
+                    table = np.empty((*shape, len(X)))
+                    for index in np.ndindex(*shape):
+                        m = sum(index)
+                        # d log |ψ^(m)| / dt = -|ψ^(m+1) / ψ^(m)|, and dt / d log u = -u |(ψ⁻¹)'(u)|
+                        at = np.exp(levels[m + 1] - levels[m] + slopes[k] + log_u[k])
+                        at = at + bend[k] if index[k] else at
+                        table[index] = at * by_cdf + (by_pdf if index[k] else 0.0)
+                    found.append(table)
+        return [np.where(np.isfinite(table), table, 0.0) for table in found]
+
+    def _theta_slope(self) -> float:
+        """Return dθ / d free."""
+        theta = self._generator.theta
+        return theta * (1.0 - theta) if self.family == "gumbel" else theta
 
     def draw(self, n: int, random: np.random.RandomState) -> Floats:
         if self.family == "gaussian":

@@ -26,7 +26,7 @@ from octavo.engine.probability.normal_boxes import log_normal_box
 __all__ = ["CDFFactor", "GaussianCDF", "LogisticCDF", "TableCDF"]
 
 MOST_VARIABLES = 12
-_STEP = 1e-5  # of numerical derivatives by parameters: the cube root of the rounding error
+STEP = 1e-5  # of numerical derivatives by parameters: the cube root of the rounding error
 _FAR = 1e6
 
 
@@ -173,10 +173,10 @@ class CDFFactor(ABC):
             ends = []
             for sign in (1.0, -1.0):
                 moved = free.copy()
-                moved[p] += sign * _STEP
+                moved[p] += sign * STEP
                 ends.append(self.freed(moved).log_table(X, wanted, steps))
             with np.errstate(invalid="ignore"):
-                slope = (ends[0] - ends[1]) / (2.0 * _STEP)
+                slope = (ends[0] - ends[1]) / (2.0 * STEP)
             found.append(np.where(np.isfinite(slope), slope, 0.0))
         return found
 

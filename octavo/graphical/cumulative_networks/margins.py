@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import log_ndtr, logit, ndtri
 
 from octavo.engine.estimators.arrays import Floats
-from octavo.graphical.cumulative_networks.factors import CDFFactor
+from octavo.graphical.cumulative_networks.factors import STEP, CDFFactor
 
 __all__ = ["UnivariateCDF"]
 
@@ -27,6 +27,14 @@ class _Law(NamedTuple):
 
 def _unit(z: Floats, _: Any) -> Floats:
     return np.log(np.clip(z, 0.0, 1.0))
+
+
+# d log f / dz of laws at location 0 and scale 1
+_BENDS: dict[str, Callable[[Floats], Floats]] = {
+    "normal": lambda z: -z,
+    "logistic": lambda z: -np.tanh(0.5 * z),
+    "gumbel": lambda z: np.exp(-z) - 1.0,
+}
 
 
 # scipy's laws carry tenths of milliseconds a call; the plain ones are written out.
@@ -219,6 +227,42 @@ class UnivariateCDF(CDFFactor):
             shape = float(np.clip(free[2], -0.9, 5.0))
         scale = float(np.exp(np.clip(free[1], -300.0, 300.0)))
         return UnivariateCDF(self.family, float(free[0] * scale), scale, shape, self.power)
+
+    def free_slopes(self, x: Floats) -> list[tuple[Floats, Floats]]:
+        """Return the derivatives of `log_cdf` and `log_pdf` by each free parameter.
+
+        Parameters
+        ----------
+        x : ndarray
+            Finite points.
+
+        Returns
+        -------
+        list of pairs of ndarray
+            In the order of `free`; numerical where the law has a shape.
+        """
+        free, found = self.free(), []
+        if not free.size or self.family not in _BENDS:
+            for p in range(free.size):
+                ends = []
+                for sign in (STEP, -STEP):
+                    moved = free.copy()
+                    moved[p] += sign
+                    ends.append(self.freed(moved))
+                with np.errstate(invalid="ignore"):
+                    pair = [
+                        (getattr(ends[0], f)(x) - getattr(ends[1], f)(x)) / (2.0 * STEP)
+                        for f in ("log_cdf", "log_pdf")
+                    ]
+                found.append((pair[0], pair[1]))
+            return found
+        z = self._z(x)
+        with np.errstate(all="ignore"):
+            hazard = np.exp(self._law.log_pdf(z, None) - self._law.log_cdf(z, None))
+            by_z = self.power * hazard, _BENDS[self.family](z) + (self.power - 1.0) * hazard
+        # z = x / scale - loc / scale, and free() holds loc / scale and log scale
+        along = x / self.scale
+        return [(-by_z[0], -by_z[1]), (-along * by_z[0], -along * by_z[1] - 1.0)]
 
     def described(self) -> dict[str, Any]:
         names = ("family", "loc", "scale", "shape", "power", "fixed")

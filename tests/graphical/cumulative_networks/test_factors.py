@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from octavo.graphical import CopulaCDF, GaussianCDF, LogisticCDF, TableCDF, UnivariateCDF
+from octavo.graphical import CDFFactor, CopulaCDF, GaussianCDF, LogisticCDF, TableCDF, UnivariateCDF
 
 COV3 = np.array([[1.0, 0.5, 0.2], [0.5, 2.0, -0.3], [0.2, -0.3, 1.5]])
 MARGINS = [UnivariateCDF("normal", 0.2, 1.3), UnivariateCDF("gumbel"), UnivariateCDF("t", shape=4)]
@@ -91,6 +91,23 @@ def test_free_parameters_go_round_and_have_the_gradient_they_say(name):
             moved[p] += sign * 1e-4
             ends.append(factor.freed(moved).log_table(X, wanted, none))
         assert slope == pytest.approx((ends[0] - ends[1]) / 2e-4, abs=2e-4)
+
+
+@pytest.mark.parametrize("margin", [UnivariateCDF("logistic", -0.3, 0.7), MARGINS[2]])
+@pytest.mark.parametrize(
+    ("family", "theta"),
+    [("gumbel", 0.4), ("gumbel", 0.9), ("clayton", 0.1), ("clayton", 1.7), ("frank", 3.0)],
+)
+def test_copulas_have_the_gradient_of_their_differences(family, theta, margin):
+    margins = [MARGINS[0], UnivariateCDF("gumbel", 0.1, 0.8, power=0.5), margin]
+    factor = CopulaCDF(family, theta, margins)
+    X, none = np.random.default_rng(5).normal(0.3, 0.8, size=(50, 3)), [False] * 3
+    for wanted in ([True] * 3, [True, False, True], none):
+        exact = factor.log_table_gradient(X, wanted, none)
+        differences = CDFFactor.log_table_gradient(factor, X, wanted, none)
+        assert len(exact) == len(differences) == factor.free().size
+        for one, other in zip(exact, differences):  # 1e-5 squared, and 1e-16 / 1e-5
+            np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-7)
 
 
 def test_one_factor_is_a_known_distribution():
