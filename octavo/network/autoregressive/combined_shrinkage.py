@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from octavo.engine.estimators.checked import checked
 from octavo.engine.kernels.namespaces import namespace_of
@@ -12,6 +14,8 @@ from octavo.engine.proximal.nuclear_l1 import shrink_both
 from octavo.network.autoregressive.snapshots import read_matrix
 
 __all__ = ["prox_nuclear_l1"]
+
+NEAR = 1e-9  # of the norm of Y: both faces of an answer are nearer than this, or it is said
 
 
 @checked
@@ -35,7 +39,9 @@ def prox_nuclear_l1(Y: Any, tau: float, gamma: float, nonneg: bool = False) -> A
     Returns
     -------
     X : array of shape (n, m)
-        With exact zeros; singular values that vanish do so to 1e-12 of the norm of Y.
+        With exact zeros; singular values that vanish do so to 1e-12 of the norm of Y. Where
+        thousands of steps end further off, which happens with `nonneg` where most entries
+        vanish, a warning says how far.
 
     References
     ----------
@@ -52,5 +58,15 @@ def prox_nuclear_l1(Y: Any, tau: float, gamma: float, nonneg: bool = False) -> A
     for name, value in (("tau", tau), ("gamma", gamma)):
         if not (0.0 <= value < np.inf):
             raise ValueError(f"{name} must be a finite number of at least 0; got {value!r}.")
-    tol = max(1e-12, 200.0 * float(namespace_of(matrix).xp.finfo(matrix.dtype).eps))
-    return shrink_both(matrix, float(tau), float(gamma), bool(nonneg), tol=tol).sparse
+    xp = namespace_of(matrix).xp
+    tol = max(1e-12, 200.0 * float(xp.finfo(matrix.dtype).eps))
+    found = shrink_both(matrix, float(tau), float(gamma), bool(nonneg), tol=tol)
+    size = float(xp.linalg.vector_norm(matrix))
+    if found.residual > max(tol, NEAR) * size:
+        warnings.warn(
+            f"The answer is not exact: its low-rank and its sparse form are still "
+            f"{found.residual / size:.1e} of the norm of Y apart after {found.n_iter} steps.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return found.sparse

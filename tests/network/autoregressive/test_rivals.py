@@ -1,10 +1,12 @@
 """Static, autoregressive-only, factorised and heuristic rivals; choice, calibration, scores."""
 
+import functools
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.metrics import roc_auc_score
 
@@ -250,3 +252,13 @@ def test_the_generator_is_section_4_2():
     for wrong in ({"rank": 60}, {"density": 0.0}, {"radius": 1.0}, {"sigma": -1.0}, {"T": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             make_autoregressive_graphs(**wrong)
+
+
+def test_prox_that_has_not_arrived_says_so(monkeypatch):
+    from octavo.network.autoregressive import combined_shrinkage
+
+    Y = np.random.default_rng(0).normal(size=(12, 9))
+    short = functools.partial(combined_shrinkage.shrink_both, max_iter=2)
+    monkeypatch.setattr(combined_shrinkage, "shrink_both", short)
+    with pytest.warns(ConvergenceWarning, match="of the norm of Y apart after 2 steps"):
+        prox_nuclear_l1(Y, 1.0, 0.3, True)
