@@ -95,6 +95,7 @@ LARGE = {
     **SOLVERS,
 }
 RULES = {
+    "octavo, all four rules": every_rule("auto"),
     "octavo, all four rules, lanczos": every_rule("lanczos"),
     "octavo, all four rules, eigh": every_rule("eigh"),
     "GridSearchCV(KernelRidge), 5 x 4": lambda parts: grid_search(parts, 4),

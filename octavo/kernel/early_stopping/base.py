@@ -25,9 +25,9 @@ from octavo.engine.kernels.namespaces import (
 )
 from octavo.engine.spectral.gram_path import Spectrum
 from octavo.kernel.early_stopping.noise import (
+    chosen_ridge,
     gasser_variance,
     hall_marron_variance,
-    ridge_variance,
 )
 
 FEWEST_ROWS = 4
@@ -159,9 +159,28 @@ class StoppedKernelMachine(MultiOutputMixin, RegressorMixin, SoundEstimator):
 
     @staticmethod
     def _ridge_variance(K: Any, y: Floats, spectrum: Spectrum) -> float:
+        return StoppedKernelMachine._chosen_ridge(K, y, spectrum)[0]
+
+    @staticmethod
+    def _chosen_ridge(K: Any, y: Floats, spectrum: Spectrum) -> tuple[float, float]:
         z = to_numpy(spectrum.vectors.T @ to_namespace(y, K)).astype(np.float64)
         rest = 0.0 if spectrum.is_whole else max(float(y @ y - z @ z), 0.0)
-        return ridge_variance(spectrum.values, z, n=spectrum.n, rest=rest)
+        return chosen_ridge(spectrum.values, z, spectrum.n, rest)
+
+    def _noise_doubt(self, problem: Problem, spectrum: Spectrum) -> float:
+        """Return what part of the noise's variance the eigenvalues not listed may change, about.
+
+        Ridge regression leaves (1 + νλ)^-2 ≥ 1 - 2νλ of a coordinate. Where all of it was left
+        instead, the freedom is too large by 2ν Σλ over what is not listed, and so are the squares,
+        in units of the noise.
+        """
+        if not isinstance(self.noise, str) or self.noise == "difference" or spectrum.is_whole:
+            return 0.0
+        if self.noise == "hall_marron" and self._line(problem.X) is not None:
+            return 0.0
+        nus = [self._chosen_ridge(problem.K, y, spectrum)[1] for y in problem.Y.T if y.any()]
+        most = max(nus, default=0.0)
+        return 4.0 * most * spectrum.rest / spectrum.n
 
     def _check_definite(self, spectrum: Spectrum) -> None:
         rounding = 1e-8

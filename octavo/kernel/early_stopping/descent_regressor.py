@@ -59,11 +59,16 @@ from octavo.kernel.early_stopping.rules import (
     same_travel,
     sure_of_path,
 )
+from octavo.kernel.early_stopping.spline_kernels import SobolevKernel
 
 __all__ = ["KernelGDRegressor"]
 
 _FIRST_EIGENVALUES = 64  # that Lanczos is asked for; the ridge behind the noise lives on them
 _ALL_EIGENVALUES = 8000  # rows up to which all of them are computed where the top is not enough
+_MOST_TRIED = 256  # eigenvalues that solver="auto" asks for before it turns to all of them
+_MANY_ROWS = 3000  # beyond which solver="auto" tries the top of the spectrum first
+_DOUBT = 3e-3  # part of the noise's variance that eigenvalues not looked at may change there
+_DEFINITE = frozenset(["rbf", "laplacian", "linear", "cosine"])
 _KEPT_BYTES = 2**28  # of iterates that solver="iterate" remembers
 _DECOMPOSED = frozenset(
     ["kernel", "gamma", "degree", "coef0", "kernel_params", "fit_intercept", "scale_y", "solver"]
@@ -108,9 +113,12 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         Whether the mean of y is subtracted first.
     scale_y : bool, default=True
         Whether y is divided by its standard deviation, so that a unit ball makes sense.
-    solver : {"eigh", "iterate", "lanczos"}, default="eigh"
+    solver : {"auto", "eigh", "iterate", "lanczos"}, default="auto"
         One decomposition of the Gram matrix, for all times; the recursion itself; or the Krylov
         space of y. The last two need only the top of the spectrum and are for many rows.
+        ``"auto"`` is ``"eigh"`` up to 3,000 rows; beyond, ``"lanczos"`` for a kernel that is known
+        to be positive definite if the top of the spectrum settles the rule and the noise (its
+        standard deviation to one part in 1,000, about), and ``"eigh"`` if it does not.
     max_iter : int, default=10000
         The last time that is looked at.
     unsafe : bool, default=False
@@ -140,7 +148,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
     sigma_ : float or ndarray of shape (n_outputs,)
         Standard deviation of the noise, in units of y.
     eigenvalues_ : ndarray
-        Eigenvalues of Gram/n from the largest on; the top ones but for ``solver="eigh"``.
+        Eigenvalues of Gram/n from the largest on; the top ones unless `solver_` is ``"eigh"``.
     critical_radius_ : float or ndarray of shape (n_outputs,)
         ε of Eq. (5), for the scaled targets.
     dual_coef_ : array of shape (n_samples,) or (n_samples, n_outputs)
@@ -155,6 +163,8 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         Degrees of freedom of the smoother, tr(1 - S_T).
     step_ : float or ndarray of shape (max_iter,)
         Step sizes.
+    solver_ : {"eigh", "iterate", "lanczos"}
+        The solver that was used.
     kernel_ : Kernel
         The kernel with its parameters settled.
     X_fit_ : array of shape (n_samples, n_features) or None
@@ -208,7 +218,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         ],
         "mode": [StrOptions({"argmin", "first"})],
         "max_iter": [Interval(Integral, 1, 10_000_000, closed="both")],
-        "solver": [StrOptions({"eigh", "iterate", "lanczos"})],
+        "solver": [StrOptions({"auto", "eigh", "iterate", "lanczos"})],
         "unsafe": ["boolean"],
         "holdout": [Interval(Real, 0, 1, closed="neither")],
         "refit": ["boolean"],
@@ -227,7 +237,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         mode="argmin",
         fit_intercept=True,
         scale_y=True,
-        solver="eigh",
+        solver="auto",
         *,
         max_iter=10_000,
         unsafe=False,
@@ -299,7 +309,8 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         self._settle(problem, spectrum, sigmas, steps, times)
         self._coefficients(problem, steps, times, paths, held)
         # what another rule would need; a half that was kept has forgotten the other rows
-        known = spectrum if self.solver == "eigh" else None
+        known = spectrum if self.solver_ == "eigh" else None
+        self._top = None if known is not None or self.solver_ == "iterate" else spectrum
         self._whole = (problem._replace(X=None, K=None), known) if held is None else None
 
     def stopped_by(self, stopping: Any = None, **params: Any) -> Self:
@@ -324,7 +335,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         if self._whole is None or (self._whole[1] is None and self.X_fit_ is None):
             raise ValueError(
                 'stopped_by needs all rows: refit=True for a hold-out, and solver="eigh" for a '
-                f"precomputed kernel; this model has solver={self.solver!r} and "
+                f"precomputed kernel; this model has solver={self.solver_!r} and "
                 f"stopping={self.stopping!r}."
             )
         fixed = sorted(_DECOMPOSED.intersection(params))
@@ -342,9 +353,12 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         needs_gram = spectrum is None or model.stopping in ("holdout", "cv")
         K: Any = self._gram_again(spectrum) if spectrum is None or needs_gram else spectrum.vectors
         problem = problem._replace(X=self.X_fit_ if self.X_fit_ is not None else K, K=K)
+        if spectrum is None and model.stopping != "rademacher" and "noise" not in params:
+            spectrum = self._top  # what this rule would have asked for, or more of it
         if spectrum is None:
             spectrum, sigmas = model._spectrum_and_noise(problem)
         else:
+            model.solver_ = self.solver_
             sigmas = model._sigmas(problem, spectrum)
         model._stop(problem, spectrum, sigmas, check_random_state(model.random_state))
         return model
@@ -364,18 +378,42 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
 
     def _spectrum_and_noise(self, problem: Problem) -> tuple[Spectrum, Floats]:
         """Return the eigenvalues that the rule needs, and the size of the noise."""
-        if self.solver == "eigh":
+        self.solver_ = self.solver
+        if self.solver == "auto":
+            self.solver_ = "eigh"
+            if len(problem.Y) > _MANY_ROWS and self._is_definite():
+                spectrum, sigmas, is_settled = self._top_and_noise(problem, doubt=_DOUBT)
+                if is_settled:
+                    self.solver_ = "lanczos"
+                    return spectrum, sigmas
+        if self.solver_ == "eigh":
             spectrum = whole_spectrum(problem.K)
             self._check_definite(spectrum)
             return spectrum, self._sigmas(problem, spectrum)
+        return self._top_and_noise(problem)[:2]
+
+    def _is_definite(self) -> bool:
+        """Tell whether the kernel is positive definite by what it is."""
+        kernel = self.kernel_
+        return kernel.name in _DEFINITE or isinstance(kernel.function, SobolevKernel)
+
+    def _top_and_noise(
+        self, problem: Problem, *, doubt: float = np.inf
+    ) -> tuple[Spectrum, Floats, bool]:
+        """Return the top of the spectrum, the noise, and whether more would not change them."""
         wanted = _FIRST_EIGENVALUES
         while True:
             spectrum = top_spectrum(problem.K, at_least(wanted))
             sigmas = self._sigmas(problem, spectrum)
             smallest = min((self._radius(spectrum, s) for s in sigmas if s > 0.0), default=np.inf)
             done = spectrum.is_whole or spectrum.values[-1] <= smallest
-            if done or self.stopping != "rademacher" or len(spectrum.values) < wanted:
-                return spectrum, sigmas
+            done = done or self.stopping != "rademacher"
+            settled = done and (
+                not np.isfinite(doubt) or self._noise_doubt(problem, spectrum) <= doubt
+            )
+            is_last = np.isfinite(doubt) and wanted >= _MOST_TRIED
+            if settled or is_last or len(spectrum.values) < wanted:
+                return spectrum, sigmas, settled
             wanted *= 4
 
     def _radius(self, spectrum: Spectrum, sigma: float) -> float:
@@ -392,7 +430,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         return check_steps(sizes, top, unsafe=self.unsafe)
 
     def _whole_paths(self, problem: Problem, spectrum: Spectrum) -> list[SpectralPath] | None:
-        if self.solver != "eigh":
+        if self.solver_ != "eigh":
             return None
         return [whole_path(spectrum, to_namespace(y, problem.K)) for y in problem.Y.T]
 
@@ -444,7 +482,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
             if len(more.values) < wanted and not more.is_whole:
                 warnings.warn(
                     f"Stein's estimate still falls at t = {last}, the last time for which the "
-                    f"{len(spectrum.values)} eigenvalues of solver={self.solver!r} suffice; "
+                    f"{len(spectrum.values)} eigenvalues of solver={self.solver_!r} suffice; "
                     'solver="eigh" looks further.',
                     ConvergenceWarning,
                     stacklevel=4,
@@ -536,7 +574,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
             coefficients = [f.path.coefficients(f.steps, t) for f, t in zip(held.found, times)]
             self.step_ = beside(held.found[0].steps, problem.K)
             return self._keep(problem, coefficients, held.train)
-        if self.solver == "iterate":
+        if self.solver_ == "iterate":
             self._paths = None
             return self._keep(problem, self._by_recursion(problem, steps, times))
         if paths is None:
@@ -573,7 +611,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         X : {array, CSR matrix} of shape (n_samples, n_features)
             Rows; with a precomputed kernel, their kernel values with all training rows.
         n_iter : int, default=None
-            Time t of the path; the stopping time by default. With ``solver="eigh"`` any, with
+            Time t of the path; the stopping time by default. With ``solver_`` "eigh" any, with
             the others up to the stopping time.
 
         Returns
@@ -600,16 +638,16 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
 
     def _check_reach(self, t: int) -> None:
         last = min(self._host_times())
-        if self.solver == "iterate" and self._iterates is None and self._paths is None:
+        if self.solver_ == "iterate" and self._iterates is None and self._paths is None:
             raise ValueError(
                 f"{last + 1} iterates were too many to keep; solver='lanczos' or 'eigh' has the "
                 "whole path."
             )
         keeps_half = self.stopping == "holdout" and not self.refit  # followed up to max_iter
-        if self.solver != "eigh" and t > last and not keeps_half:
+        if self.solver_ != "eigh" and t > last and not keeps_half:
             raise ValueError(
                 f"n_iter={t} is beyond the stopping time, {last}, up to which solver="
-                f"{self.solver!r} knows the path; solver='eigh' knows all of it."
+                f"{self.solver_!r} knows the path; solver='eigh' knows all of it."
             )
         known = np.size(self._host_steps())
         if known > 1 and t > known:
@@ -644,7 +682,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
             yield basis @ to_namespace(scale * factors, basis) + self.intercept_
 
     def _reach(self, last: int) -> int:
-        return last if self.solver == "eigh" else min(self._host_times())
+        return last if self.solver_ == "eigh" else min(self._host_times())
 
     def _host_times(self) -> list[int]:
         times = self.n_iter_

@@ -257,6 +257,21 @@ def _residuals(weights: Floats, y: Floats) -> tuple[float, float, float]:
     return float(((y - fitted) ** 2).sum()), trace, square
 
 
+def chosen_ridge(values: Floats, z: Floats, n: int, rest: float) -> tuple[float, float]:
+    """Return the noise's variance, and the inverse penalty that cross-validation chose for it."""
+    values, top = np.maximum(values, 0.0), float(values.max())
+    if not top > 0.0:
+        return (float(z @ z) + rest) / n, 0.0
+    nus = np.logspace(-3, 12, 181) / top
+    left = 1.0 / (1.0 + nus[:, None] * values)  # 1 - W in the eigenvectors
+    squares = left**2 @ z**2 + rest
+    traces = (1.0 - left).sum(axis=1)
+    freedom = (n - len(values)) + (left**2).sum(axis=1)
+    scores = np.where(traces <= _MOST_FREEDOM * n, squares / (1.0 - traces / n) ** 2, np.inf)
+    best = int(np.argmin(scores))
+    return float(squares[best] / freedom[best]), float(nus[best])
+
+
 @checked
 def ridge_variance(eigs: Any, z: Any, *, n: int | None = None, rest: float = 0.0) -> float:
     """Estimate the noise's variance from the residuals of kernel ridge regression.
@@ -304,14 +319,4 @@ def ridge_variance(eigs: Any, z: Any, *, n: int | None = None, rest: float = 0.0
         raise ValueError(f"n must be at least the number of eigenvalues, {len(values)}; got {n!r}.")
     if not isinstance(rest, Real) or not 0.0 <= float(rest) < 1e300:
         raise ValueError(f"rest must be a squared length, at least 0; got {rest!r}.")
-    values, top = np.maximum(values, 0.0), float(values.max())
-    if not top > 0.0:
-        return (float(coordinates @ coordinates) + float(rest)) / n
-    nus = np.logspace(-3, 12, 181) / top
-    left = 1.0 / (1.0 + nus[:, None] * values)  # 1 - W in the eigenvectors
-    squares = left**2 @ coordinates**2 + float(rest)
-    traces = (1.0 - left).sum(axis=1)
-    freedom = (n - len(values)) + (left**2).sum(axis=1)
-    scores = np.where(traces <= _MOST_FREEDOM * n, squares / (1.0 - traces / n) ** 2, np.inf)
-    best = int(np.argmin(scores))
-    return float(squares[best] / freedom[best])
+    return chosen_ridge(values, coordinates, n, float(rest))[0]

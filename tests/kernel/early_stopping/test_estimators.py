@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy as np
 import pytest
@@ -451,3 +452,43 @@ def test_the_array_api_gives_the_same_fits():
         env=os.environ | {"SCIPY_ARRAY_API": "1"},
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("stopping", ["rademacher", "sure", "holdout", "cv", 25])
+@pytest.mark.parametrize("width", [0.2, 20.0])
+def test_auto_is_the_whole_spectrum_where_it_must_be_and_gives_its_answer(
+    stopping, width, monkeypatch
+):
+    monkeypatch.setattr(descent_regressor, "_MANY_ROWS", 500)
+    rng = np.random.default_rng(0)
+    X = rng.random((700, 4))
+    y = np.sin(4 * X[:, 0]) + np.abs(X[:, 1:] - 0.5).sum(axis=1) + 0.5 * rng.normal(size=700)
+    options = {"gamma": width, "stopping": stopping, "max_iter": 500, "random_state": 0}
+    with warnings.catch_warnings(action="ignore"):
+        auto, whole = (
+            KernelGDRegressor(constant=1.0, solver=solver, **options).fit(X, y)
+            for solver in ("auto", "eigh")
+        )
+    assert auto.solver_ == ("lanczos" if width < 1.0 else "eigh")
+    assert whole.solver_ == "eigh"
+    assert auto.sigma_ == pytest.approx(whole.sigma_, rel=1.5e-3)  # half of the variance's 3e-3
+    off = abs(auto.n_iter_ - whole.n_iter_)
+    assert off <= (1 + 0.005 * whole.n_iter_ if stopping in ("rademacher", "sure") else 0)
+    auto = auto.stopped_by(whole.n_iter_)
+    assert auto.df_ == pytest.approx(whole.df_, rel=1e-3)
+    np.testing.assert_allclose(auto.predict(X), whole.predict(X), rtol=0, atol=1e-9)
+    other = auto.stopped_by(7)
+    assert other.n_iter_ == 7
+    assert other.solver_ == auto.solver_
+
+
+def test_auto_decomposes_what_may_be_indefinite_or_is_small(monkeypatch):
+    X, y = table(120)
+    assert KernelGDRegressor(stopping=3).fit(X, y).solver_ == "eigh"
+    monkeypatch.setattr(descent_regressor, "_MANY_ROWS", 100)
+    assert KernelGDRegressor(stopping=3, noise=1.0).fit(X, y).solver_ == "lanczos"
+    given = KernelGDRegressor("precomputed", stopping=3, noise=1.0)
+    assert given.fit(rbf_kernel(X), y).solver_ == "eigh"
+    own = KernelGDRegressor(lambda A, B: rbf_kernel(A, B), stopping=3, noise=1.0)
+    assert own.fit(X, y).solver_ == "eigh"
+    assert KernelGDRegressor("poly", stopping=3, noise=1.0).fit(X, y).solver_ == "eigh"
