@@ -300,7 +300,7 @@ def dual_certificate(
         off = float(np.linalg.norm(M - target) / level)
         proof = Certificate(max(proof.bound, bound), min(proof.gap, off))
     if level - proof.bound > tol * level:
-        S = sum(_gram(block) for _, block in row_blocks(X))
+        S = sum((_gram(block) for _, block in row_blocks(X)), np.zeros_like(Q))
         K_all = correction(S, target - M)
         M = M + (K_all @ S + S @ K_all) / 2.0
         longest = _longest(X, Q, smooth_Q, K, K_all, delta)

@@ -71,5 +71,7 @@ class AndersonMixing:
         shares = np.linalg.solve(products, square - against)
         weights = np.zeros(known)
         weights[earlier], weights[slot] = shares, 1.0 - shares.sum()
-        order = "F" if image.flags.f_contiguous else "C"
-        return (weights @ self.images[:known]).reshape(image.shape, order=order)
+        mixed = weights @ self.images[:known]
+        if image.flags.f_contiguous:
+            return mixed.reshape(image.shape, order="F")
+        return mixed.reshape(image.shape)
