@@ -17,9 +17,10 @@ from typing import Any
 
 import numba
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
+
+from octavo.engine.compilation.quick_compiler import QuickCompiler, use_quick_flags
 
 
 class CalleeLibrary(JITCodeLibrary):
@@ -68,59 +69,10 @@ class CalleeLowering(NativeLowering):
         return done
 
 
-class CalleeCompiler(Compiler):
-    """numba's compiler, whose last step is `CalleeLowering`."""
+class CalleeCompiler(QuickCompiler):
+    """The compiler of callees, whose last step is `CalleeLowering`."""
 
-    def define_pipelines(self) -> list[Any]:
-        """Return numba's passes with the last one exchanged."""
-        managers: list[Any] = super().define_pipelines()
-        for manager in managers:
-            manager.passes = [
-                (CalleeLowering if step is NativeLowering else step, text)
-                for step, text in manager.passes
-            ]
-            manager._finalized = False
-            manager.finalize()
-        return managers
-
-
-class QuickFlags(Flags):
-    """The compiler's flags; equal ones are found equal without asking for each of forty options.
-
-    numba compares flags at every call that it types.
-    """
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        if self is other or self._values == getattr(other, "_values", None):
-            return True
-        return bool(Flags.__eq__(self, other))
-
-    def __hash__(self) -> int:
-        return hash_of_flags()
-
-
-def hash_of_flags() -> int:
-    """Return the hash of flags, which depends on their names alone."""
-    if not _HASHES:
-        _HASHES.append(Flags.__hash__(Flags()))
-    return _HASHES[0]
-
-
-_HASHES: list[int] = []
-
-
-def use_quick_flags(dispatcher: Any, **more: bool) -> None:
-    """Let a dispatcher compile with `QuickFlags`, in which the named ones are set."""
-
-    def customize(flags: Flags) -> QuickFlags:
-        quick = QuickFlags(flags)
-        for name, value in more.items():
-            setattr(quick, name, value)
-        return quick
-
-    dispatcher._compiler._customize_flags = customize
+    exchanged = {**QuickCompiler.exchanged, NativeLowering: CalleeLowering}
 
 
 def callee_of(function: Callable[..., Any], options: dict[str, Any]) -> Any:
