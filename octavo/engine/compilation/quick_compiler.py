@@ -1,10 +1,10 @@
 """numba's compiler without what it does over and over.
 
 For every ``a + b`` numba asks all templates of addition in turn, and for every answer compares
-forty flags; after each of two dozen passes it computes again how long every variable lives, which
-the passes that need it compute themselves. Here an answer is remembered, flags are compared where
-they are set, and lifetimes are left to who needs them: first calls take a fifth less time. Besides
-numba's documented way of customising a compiler this uses places that are not documented.
+forty flags; a dozen times on its way it computes how long every variable lives, which only the
+last step needs. Here an answer is remembered, flags are compared where they are set, and lifetimes
+are computed when they are asked for: first calls take a fifth less time, and the code is the same.
+While a kernel is compiled this puts functions in the place of numba's own.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import Any
 
 from numba.core import errors
 from numba.core.compiler import Compiler, Flags
-from numba.core.compiler_machinery import register_pass
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
+from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.targetconfig import ConfigStack
-from numba.core.typed_passes import NopythonTypeInference
+from numba.core.transforms import canonicalize_cfg
 from numba.core.types.functions import BaseFunction
 
 # --- flags ------------------------------------------------------------------------------------
@@ -100,6 +102,24 @@ def call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
     return signature
 
 
+# --- lifetimes of variables -------------------------------------------------------------------
+
+_process: Callable[..., Any] = PostProcessor.run
+
+
+def process(self: Any, emit_dels: bool = False, **options: Any) -> None:
+    """Leave lifetimes to who asks for them, unless they are written into the code now."""
+    if emit_dels or self.func_ir.is_generator:
+        _process(self, emit_dels, **options)
+        return
+    self.func_ir.blocks = canonicalize_cfg(self.func_ir.blocks)
+    self.func_ir.variable_lifetime = VariableLifetime(self.func_ir.blocks)
+    self.func_ir.generator_info = None
+
+
+# --- the compiler -----------------------------------------------------------------------------
+
+
 class PlainText:
     """Words of an error without colours, which take longer to set up than a kernel to type."""
 
@@ -107,47 +127,32 @@ class PlainText:
         return lambda text: text
 
 
+# What is put in another's place while a kernel is compiled.
+STEAD: list[tuple[Any, str, Any]] = [
+    (BaseFunction, "get_call_type", call_type),
+    (PostProcessor, "run", process),
+    (PassManager, "_ENFORCING", False),
+    (errors, "_termcolor_inst", PlainText()),
+]
+
+
 @contextmanager
-def answers_remembered() -> Iterator[None]:
-    """Remember the types of calls while a kernel is typed; the compiler's lock must be held."""
-    before = BaseFunction.get_call_type, errors._termcolor_inst
-    BaseFunction.get_call_type, errors._termcolor_inst = call_type, PlainText()
-    try:
-        yield
-    finally:
-        BaseFunction.get_call_type, errors._termcolor_inst = before
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class QuickInference(NopythonTypeInference):
-    """Find the types of a kernel."""
-
-    _name = "octavo_type_inference"
-
-    def run_pass(self, state: Any) -> bool:
-        """Do as numba does, with answers remembered."""
-        with answers_remembered():
-            done: bool = super().run_pass(state)
-        return done
-
-
-# --- the compiler -----------------------------------------------------------------------------
+def haste() -> Iterator[None]:
+    """Let numba do things once, while its lock is held; afterwards it is as it was."""
+    with global_compiler_lock:
+        before = [getattr(owner, name) for owner, name, _ in STEAD]
+        for owner, name, ours in STEAD:
+            setattr(owner, name, ours)
+        try:
+            yield
+        finally:
+            for (owner, name, _), theirs in zip(STEAD, before):
+                setattr(owner, name, theirs)
 
 
 class QuickCompiler(Compiler):
-    """numba's compiler with the passes of this module."""
+    """numba's compiler in haste."""
 
-    exchanged: dict[type, type] = {NopythonTypeInference: QuickInference}
-
-    def define_pipelines(self) -> list[Any]:
-        """Return numba's passes with some exchanged."""
-        managers: list[Any] = super().define_pipelines()
-        for manager in managers:
-            manager.passes = [
-                (self.exchanged.get(step, step), text) for step, text in manager.passes
-            ]
-            # Passes that need lifetimes of variables compute them.
-            manager._ENFORCING = False
-            manager._finalized = False
-            manager.finalize()
-        return managers
+    def _compile_core(self) -> Any:
+        with haste():
+            return super()._compile_core()

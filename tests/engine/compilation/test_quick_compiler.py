@@ -5,16 +5,14 @@ import re
 import numba
 import numpy as np
 import pytest
-from numba.core import errors
 from numba.core.compiler import Flags
-from numba.core.types.functions import BaseFunction
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.compilation.quick_compiler import (
+    STEAD,
     QuickCompiler,
     QuickFlags,
-    answers_remembered,
-    call_type,
+    haste,
 )
 
 
@@ -80,10 +78,13 @@ def test_an_error_of_types_is_told():
 
 
 def test_numba_is_left_as_it_was():
-    before = BaseFunction.get_call_type, errors._termcolor_inst
-    with answers_remembered():
-        assert BaseFunction.get_call_type is call_type
-        with answers_remembered():
-            pass
-        assert BaseFunction.get_call_type is call_type
-    assert (BaseFunction.get_call_type, errors._termcolor_inst) == before
+    def now():
+        return [getattr(owner, name) for owner, name, _ in STEAD]
+
+    before, ours = now(), [value for _, _, value in STEAD]
+    assert before != ours
+    with haste():
+        with haste():
+            assert now() == ours
+        assert now() == ours
+    assert now() == before
