@@ -178,12 +178,14 @@ def predictive_psi(l, n, gauss, others, xp, xt):
 
     A Gaussian column has the t density exp(const) (1 + prec (x - mu)²)^(-power).
     """
-    const = 0.0
+    const, known, gammas = 0.0, -1.0, 0.0
     for h in range(gauss.shape[1]):
         mean, after, shape, rate = normal_posterior(n, xp[l, SUM1, h], xp[l, SUM2, h], gauss, h)
         prec = 0.5 * after / (rate * (after + 1.0))
         xp[l, MU, h], xp[l, PREC, h], xp[l, POWER, h] = mean, prec, shape + 0.5
-        const += math.lgamma(shape + 0.5) - math.lgamma(shape)
+        if shape != known:  # columns share a_x as a rule: two of Γ's logarithms, not two a column
+            known, gammas = shape, math.lgamma(shape + 0.5) - math.lgamma(shape)
+        const += gammas
         const += 0.5 * (math.log(prec) - LOG_PI)
     xt[l, 0, 0] = const
     if others is None:

@@ -34,9 +34,11 @@ from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.linalg.small_cholesky import factor_in_place
 from octavo.engine.mcmc.compiled_draws import draw_uniform
 
+X_CLUSTER, Y_CLUSTER = 0, 1  # whole numbers, since a kernel is compiled for True and for False
+
 
 @njit(cache=True, error_model="numpy")
-def block_sums(wanted, is_y, design, rows, prior, labels, xi, block):
+def block_sums(wanted, kind, design, rows, prior, labels, xi, block):
     """Set the block to Ĉ, and Xᵀr below, of an x-cluster (or a y-cluster); return rᵀr."""
     d = design.shape[1]
     for h in range(d):
@@ -46,7 +48,7 @@ def block_sums(wanted, is_y, design, rows, prior, labels, xi, block):
     squares = 0.0
     for i in range(labels.size):
         label = labels[i]
-        if is_y:
+        if kind == Y_CLUSTER:
             label = xi[label, OWNER]
         if label != wanted:
             continue
@@ -120,7 +122,7 @@ def block_marginal(
 ):
     """Return log h_y of an x-cluster's rows, with θ drawn from their posterior as slot `new`."""
     d, known = design.shape[1], response == PROBIT
-    squares = block_sums(l, False, design, rows, prior, labels, xi, block)
+    squares = block_sums(l, X_CLUSTER, design, rows, prior, labels, xi, block)
     value = -0.5 * (factor_in_place(block) + n * LOG_2PI)
     for h in range(d):
         value += math.log(prior[d + h, h])

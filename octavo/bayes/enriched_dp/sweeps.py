@@ -18,7 +18,7 @@ from octavo.bayes.enriched_dp.densities import (
     prior_theta,
     row_log_like,
 )
-from octavo.bayes.enriched_dp.moves import block_sums
+from octavo.bayes.enriched_dp.moves import Y_CLUSTER, block_sums
 from octavo.bayes.enriched_dp.state import (
     ALPHA,
     COUNT,
@@ -51,7 +51,7 @@ def redraw_regressions(
             rows[LATENT, i] = draw_side(rows[RESPONSE, i], eta, 1.0, rng)
         return
     for j in range(sizes[0]):
-        squares = block_sums(j, True, design, rows, prior, labels, xi, block)
+        squares = block_sums(j, Y_CLUSTER, design, rows, prior, labels, xi, block)
         factor_in_place(block)
         ys[j, NOISE], _ = draw_theta(
             block, squares, yi[j, ROWS], prior, modes[0] == PROBIT, scalars, rng, beta, j, 0
@@ -83,7 +83,7 @@ def prepare_collapsed(x, design, rows, prior, gauss, others, labels, sizes, xi, 
     """Set the sums and predictive laws of all clusters anew."""
     d = design.shape[1]
     for j in range(sizes[0]):
-        ys[j, SQUARES] = block_sums(j, True, design, rows, prior, labels, xi, deep[j])
+        ys[j, SQUARES] = block_sums(j, Y_CLUSTER, design, rows, prior, labels, xi, deep[j])
         factor_in_place(deep[j])
         solve_lower(deep[j], deep[j, d], deep[j, d + 1])
     for l in range(sizes[1]):

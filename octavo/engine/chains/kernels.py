@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from octavo.engine.compilation.copies import copy_row, copy_table
+from octavo.engine.compilation.copies import copy_row, copy_table, fill_row, fill_table
 from octavo.engine.compilation.kernel_cache import njit
 
 TINY = 1e-140  # a product of two numbers above it is far from underflow
@@ -108,7 +108,8 @@ def _pull_either(trans, s, r, out):
 
     def sparse(trans, s, r, out):
         indptr, source, weight = trans
-        out[:] = 0.0
+        for i in range(out.shape[0]):
+            out[i] = 0.0
         for j in range(r.shape[0]):
             for e in range(indptr[j], indptr[j + 1]):
                 out[source[e]] += weight[s, e] * r[j]
@@ -230,8 +231,8 @@ def _log_into(trans, s, j, rows, n):
 @njit(cache=True)
 def _log_out_of(trans, s, r, top, out):
     """Set out[i] = log Σ_j exp(trans[i, j] + r[j]); top is room for K numbers."""
-    top[:] = -np.inf
-    out[:] = 0.0
+    fill_row(-np.inf, top)
+    fill_row(0.0, out)
     for j in range(r.shape[0]):
         for m in range(edge_degree(trans, j)):
             i, score, _ = edge_between(trans, s, j, m)
@@ -514,7 +515,7 @@ def _scaled_marginals(
     for q in range(ptr.shape[0] - 1):
         first, last, step = ptr[q], ptr[q + 1], ptr[q] - q
         mine, target = rows[first:last], pairs if by_step else own
-        own[:] = 0.0
+        fill_table(0.0, own)
         log_z[q], trusted = _filter_scaled(
             start, linear, shift, nodes[first:last], step, tops[first:last], mine
         )
@@ -523,10 +524,10 @@ def _scaled_marginals(
                 linear, shift.shape[0] > 1, step, mine, log, target, kind, path[first:last]
             )
             if not trusted:
-                target[step : step + mine.shape[0] - 1] = 0.0
+                fill_table(0.0, target[step : step + mine.shape[0] - 1])
         in_logs[q] = not trusted
         if trusted and log_z[q] == -np.inf:
-            mine[:] = 0.0
+            fill_table(0.0, mine)
         elif trusted:
             _add_own(own, kind, q, pairs)
 
@@ -543,11 +544,11 @@ def _log_marginals(
             continue
         first, last, step = ptr[q], ptr[q + 1], ptr[q] - q
         mine, target = rows[first:last], pairs if by_step else own
-        own[:] = 0.0
+        fill_table(0.0, own)
         log_z[q] = _filter_log(start, linear, trans, shift, nodes[first:last], step, mine)
         if log_z[q] == -np.inf:
             in_logs[q] = False
-            mine[:] = 0.0
+            fill_table(0.0, mine)
         else:
             _smooth_log(linear, trans, shift, step, mine, target, kind, path[first:last])
             _add_own(own, kind, q, pairs)
@@ -801,12 +802,12 @@ def draw_paths(start, linear, trans, shift, nodes, ptr, uniforms, states):
         mine = rows[first : ptr[q + 1]]
         log_z = _filter_log(start, linear, trans, shift, nodes[first : ptr[q + 1]], step, mine)
         if log_z == -np.inf:
-            states[:, first : first + T] = -1
+            fill_table(-1, states[:, first : first + T])
             continue
         for c in range(states.shape[0]):
             state = -1
             for t in range(T - 1, -1, -1):
-                chance[0] = -np.inf
+                fill_table(-np.inf, chance)
                 if t == T - 1:
                     copy_row(mine[t], chance[0])
                 else:

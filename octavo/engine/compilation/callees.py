@@ -3,7 +3,8 @@
 A kernel that another kernel calls goes into the caller's machine code. numba nevertheless gives
 it wrappers for Python and C, optimises it with all that it calls, and emits machine code that
 nobody runs, at every depth of the calls. Here a callee is lowered and kept as it is; the kernel
-that Python calls is optimised and emitted once, with everything that it reaches. First calls take
+that Python calls is optimised and emitted once, with everything that it reaches; what numba has for
+`max`, `int` or `np.zeros` is treated alike. First calls take
 a fifth to a third less time. Besides numba's documented way of customising a compiler this uses
 its code library and the flags of a dispatcher, which are not documented.
 """
@@ -17,9 +18,11 @@ from typing import Any
 
 import numba
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
+from numba.core.typing.templates import _OverloadFunctionTemplate
+
+from octavo.engine.compilation.quick_compiler import STEAD, QuickCompiler, use_quick_flags
 
 
 class CalleeLibrary(JITCodeLibrary):
@@ -68,8 +71,8 @@ class CalleeLowering(NativeLowering):
         return done
 
 
-class CalleeCompiler(Compiler):
-    """numba's compiler, whose last step is `CalleeLowering`."""
+class CalleeCompiler(QuickCompiler):
+    """The compiler of callees, whose last step is `CalleeLowering`."""
 
     def define_pipelines(self) -> list[Any]:
         """Return numba's passes with the last one exchanged."""
@@ -84,45 +87,6 @@ class CalleeCompiler(Compiler):
         return managers
 
 
-class QuickFlags(Flags):
-    """The compiler's flags; equal ones are found equal without asking for each of forty options.
-
-    numba compares flags at every call that it types.
-    """
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        if self is other or self._values == getattr(other, "_values", None):
-            return True
-        return bool(Flags.__eq__(self, other))
-
-    def __hash__(self) -> int:
-        return hash_of_flags()
-
-
-def hash_of_flags() -> int:
-    """Return the hash of flags, which depends on their names alone."""
-    if not _HASHES:
-        _HASHES.append(Flags.__hash__(Flags()))
-    return _HASHES[0]
-
-
-_HASHES: list[int] = []
-
-
-def use_quick_flags(dispatcher: Any, **more: bool) -> None:
-    """Let a dispatcher compile with `QuickFlags`, in which the named ones are set."""
-
-    def customize(flags: Flags) -> QuickFlags:
-        quick = QuickFlags(flags)
-        for name, value in more.items():
-            setattr(quick, name, value)
-        return quick
-
-    dispatcher._compiler._customize_flags = customize
-
-
 def callee_of(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Return the dispatcher that compiles a function for its callers; it cannot be called."""
     bare = {**options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -134,6 +98,30 @@ def callee_of(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
     callee.add_overload = add_overload
     return callee
+
+
+_decorator: Callable[..., Any] = _OverloadFunctionTemplate._get_jit_decorator
+
+
+def overload_decorator(self: Any) -> Any:
+    """Return what compiles numba's implementation of a function: for its callers, where it can."""
+    theirs = _decorator(self)
+    if theirs is not numba.jit or not self._inline.is_never_inline:
+        return theirs
+
+    def decorator(**options: Any) -> Callable[..., Any]:
+        def compiled(function: Any) -> Any:
+            code = function.__code__
+            if function.__name__ in (*code.co_names, *code.co_freevars):  # finds itself at work
+                return theirs(**options)(function)
+            return callee_of(function, {k: v for k, v in options.items() if k != "nopython"})
+
+        return compiled
+
+    return decorator
+
+
+STEAD.append((_OverloadFunctionTemplate, "_get_jit_decorator", overload_decorator))
 
 
 @contextmanager

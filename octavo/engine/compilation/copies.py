@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo.engine.compilation.kernel_cache import njit
 
-__all__ = ["copy_row", "copy_table"]
+__all__ = ["copy_row", "copy_table", "fill_row", "fill_table"]
 
 
 @njit(cache=True)
@@ -29,6 +29,23 @@ def copy_table(source, target):
             target[i, j] = source[i, j]
 
 
+@njit(cache=True)
+def fill_row(value, target):
+    """Set all numbers of an array of one dimension."""
+    for i in range(target.shape[0]):
+        target[i] = value
+
+
+@njit(cache=True)
+def fill_table(value, target):
+    """Set all numbers of an array of two dimensions."""
+    for i in range(target.shape[0]):
+        for j in range(target.shape[1]):
+            target[i, j] = value
+
+
 def _warmup() -> None:
     copy_row(np.zeros(1), np.zeros(1))
     copy_table(np.zeros((1, 1)), np.zeros((1, 1)))
+    fill_row(0.0, np.zeros(1))
+    fill_table(0.0, np.zeros((1, 1)))

@@ -33,7 +33,8 @@ from numba.core.serialize import dumps
 
 from octavo._interrupts import interrupts_heard
 from octavo._places import cache_folder
-from octavo.engine.compilation.callees import callee_of, collector_resting, use_quick_flags
+from octavo.engine.compilation.callees import callee_of, collector_resting
+from octavo.engine.compilation.quick_compiler import QuickCompiler, use_quick_flags
 
 SUFFIX = ".kernel"
 # Files that nobody has asked for in this many days are removed when others are written.
@@ -306,14 +307,14 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return functools.partial(njit, **options)
     cached = options.pop("cache", False)
-    dispatcher: Any = numba.njit(**options)(function)
+    dispatcher: Any = numba.njit(**options, pipeline_class=QuickCompiler)(function)
     if hasattr(dispatcher, "py_func"):  # not where numba is switched off
         if cached:
             dispatcher._cache = SourceKeyedCache(dispatcher.py_func, options)
         # A kernel that calls itself must find itself at work.
         if options.get("inline", "never") == "never" and not _names_itself(dispatcher.py_func):
             _compile_lightly_for_kernels(dispatcher, options)
-        use_quick_flags(dispatcher)
+        use_quick_flags(dispatcher, no_cfunc_wrapper=True)
     if hasattr(dispatcher, "compile"):
         dispatcher.compile = _undisturbed(dispatcher.compile)
     return dispatcher

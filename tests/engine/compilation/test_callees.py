@@ -9,9 +9,8 @@ import numba
 import numpy as np
 import pytest
 from numba.core import codegen
-from numba.core.compiler import Flags
 
-from octavo.engine.compilation.callees import QuickFlags, collector_resting
+from octavo.engine.compilation.callees import collector_resting
 from octavo.engine.compilation.kernel_cache import njit
 
 
@@ -124,18 +123,6 @@ def test_a_second_process_loads_callers_with_their_callees(tmp_path):
     assert answers[0]
     assert answers[0] == answers[1]
     assert list(tmp_path.rglob("*.kernel"))
-
-
-def test_quick_flags_compare_as_flags_do():
-    plain, quick = Flags(), QuickFlags(Flags())
-    assert quick == plain
-    assert plain == quick
-    assert hash(plain) == hash(quick)
-    quick.no_compile = True
-    assert quick != plain
-    assert plain != quick
-    quick.no_compile = plain.no_compile  # said, but the default
-    assert quick == plain
 
 
 def test_the_collector_comes_back():
