@@ -11,9 +11,7 @@ its code library and the flags of a dispatcher, which are not documented.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -122,15 +120,3 @@ def overload_decorator(self: Any) -> Any:
 
 
 STEAD.append((_OverloadFunctionTemplate, "_get_jit_decorator", overload_decorator))
-
-
-@contextmanager
-def collector_resting() -> Iterator[None]:
-    """Keep the garbage collector from walking through the compiler's many small objects."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()

@@ -12,6 +12,7 @@ file all end in a compilation, never in an error or in wrong code.
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import inspect
 import os
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -33,8 +35,17 @@ from numba.core.serialize import dumps
 
 from octavo._interrupts import interrupts_heard
 from octavo._places import cache_folder
-from octavo.engine.compilation.callees import callee_of, collector_resting
-from octavo.engine.compilation.quick_compiler import QuickCompiler, use_quick_flags
+
+# Releases whose inner workings `callees` and `quick_compiler` know; kernels of others are compiled
+# as numba does it, more slowly.
+KNOWN = ((0, 61), (0, 68))
+
+
+def _is_known(version: str) -> bool:
+    """Whether a release of numba lies between those that were tried."""
+    major, minor = version.split(".")[:2]
+    return KNOWN[0] <= (int(major), int(minor)) <= KNOWN[1] if minor.isdigit() else False
+
 
 SUFFIX = ".kernel"
 # Files that nobody has asked for in this many days are removed when others are written.
@@ -269,6 +280,18 @@ def _forget_old(folder: Path) -> None:
 # --- the decorator ----------------------------------------------------------------------------
 
 
+@contextmanager
+def collector_resting() -> Iterator[None]:
+    """Keep the garbage collector from walking through the compiler's many small objects."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 def _undisturbed(compile_overload: Callable[..., Any]) -> Callable[..., Any]:
     """Return the compilation of an overload without garbage collection; no Ctrl-C is lost."""
 
@@ -307,17 +330,30 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return functools.partial(njit, **options)
     cached = options.pop("cache", False)
-    dispatcher: Any = numba.njit(**options, pipeline_class=QuickCompiler)(function)
-    if hasattr(dispatcher, "py_func"):  # not where numba is switched off
-        if cached:
-            dispatcher._cache = SourceKeyedCache(dispatcher.py_func, options)
-        # A kernel that calls itself must find itself at work.
-        if options.get("inline", "never") == "never" and not _names_itself(dispatcher.py_func):
-            _compile_lightly_for_kernels(dispatcher, options)
-        use_quick_flags(dispatcher, no_cfunc_wrapper=True)
+    dispatcher: Any = (_in_haste if _is_known(numba.__version__) else numba.njit)(**options)(
+        function
+    )
+    if cached and hasattr(dispatcher, "py_func"):  # not where numba is switched off
+        dispatcher._cache = SourceKeyedCache(dispatcher.py_func, options)
     if hasattr(dispatcher, "compile"):
         dispatcher.compile = _undisturbed(dispatcher.compile)
     return dispatcher
+
+
+def _in_haste(**options: Any) -> Callable[..., Any]:
+    """Return a decorator that compiles as `numba.njit` does, in less time."""
+    from octavo.engine.compilation.quick_compiler import QuickCompiler, use_quick_flags
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        dispatcher: Any = numba.njit(**options, pipeline_class=QuickCompiler)(function)
+        if hasattr(dispatcher, "py_func"):
+            # A kernel that calls itself must find itself at work.
+            if options.get("inline", "never") == "never" and not _names_itself(dispatcher.py_func):
+                _compile_lightly_for_kernels(dispatcher, options)
+            use_quick_flags(dispatcher, no_cfunc_wrapper=True)
+        return dispatcher
+
+    return compiled
 
 
 def _names_itself(function: Any) -> bool:
@@ -337,6 +373,8 @@ def _plain_integer(kind: Any) -> Any:
 
 def _compile_lightly_for_kernels(dispatcher: Any, options: dict[str, Any]) -> None:
     """Let kernels that call this one compile it without what only Python needs."""
+    from octavo.engine.compilation.callees import callee_of
+
     callee = callee_of(dispatcher.py_func, options)
 
     def call_template(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:

@@ -233,21 +233,30 @@ def _tree_changes(codes, roots, targets, nodes, offsets, cursor, out, fill):
 @njit(cache=True, nogil=True)
 def _pass(codes, weights, offsets, indptr, changes, values, slopes):
     """Return the log-likelihood of a block of rows, and add its slopes with respect to slots."""
-    two = np.flatnonzero(np.diff(offsets) == 2)
-    many = np.flatnonzero(np.diff(offsets) != 2)
-    margins = np.zeros(offsets[-1])
-    margin, mass_of = np.empty(two.size), np.empty(two.size)
+    n_cells, n_variables = offsets[-1], offsets.size - 1
+    two, many = np.empty(n_variables, np.int64), np.empty(n_variables, np.int64)
+    n_two, n_many = 0, 0
+    for k in range(n_variables):
+        if offsets[k + 1] - offsets[k] == 2:
+            two[n_two] = k
+            n_two += 1
+        else:
+            many[n_many] = k
+            n_many += 1
+    margins = np.empty(n_cells)
+    margin, mass_of = np.empty(n_two), np.empty(n_two)
     total = 0.0
     for i in range(codes.shape[0]):
-        margins[:] = 0.0
+        for cell in range(n_cells):
+            margins[cell] = 0.0
         for at in range(indptr[i], indptr[i + 1]):
             margins[changes[at, 0]] += values[changes[at, 1]] - values[changes[at, 2]]
-        for j in range(two.size):  # the margin of the other value is all there is
+        for j in range(n_two):  # the margin of the other value is all there is
             margin[j] = margins[offsets[two[j]] + 1 - codes[i, two[j]]]
-        for j in range(two.size):  # on its own, for vector instructions
+        for j in range(n_two):  # on its own, for vector instructions
             mass_of[j] = exp_nonpositive(-abs(margin[j]))
         above, product = 0.0, 1.0
-        for j in range(two.size):
+        for j in range(n_two):
             above += max(margin[j], 0.0)
             product *= 1.0 + mass_of[j]
             if product > _LARGE:  # one logarithm for hundreds of variables
@@ -256,8 +265,8 @@ def _pass(codes, weights, offsets, indptr, changes, values, slopes):
             share = (1.0 if margin[j] > 0 else mass_of[j]) / (1.0 + mass_of[j])
             margins[offsets[two[j]] + 1 - codes[i, two[j]]] = weights[i] * share
         total -= weights[i] * (above + np.log(product))
-        for k in many:
-            top = 0.0
+        for q in range(n_many):
+            k, top = many[q], 0.0
             for cell in range(offsets[k], offsets[k + 1]):
                 top = max(top, margins[cell])
             mass = 0.0

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from numba.core import codegen
 
-from octavo.engine.compilation.callees import collector_resting
-from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.compilation.kernel_cache import collector_resting, njit
 
 
 def kernels():
@@ -130,3 +129,13 @@ def test_the_collector_comes_back():
     with collector_resting():
         assert not gc.isenabled()
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("version", ["0.60.0", "0.69.0", "1.0.0", "0.68dev"])
+def test_other_releases_of_numba_compile_in_their_own_way(monkeypatch, version):
+    monkeypatch.setattr(numba, "__version__", version)
+    inner = njit(lambda x: x + 1)
+    outer = njit(lambda x: 2 * inner(x))
+    assert type(outer) is type(numba.njit(lambda x: x))
+    assert outer._compiler.pipeline_class is numba.core.compiler.Compiler
+    assert outer(3) == 8
