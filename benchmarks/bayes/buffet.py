@@ -89,6 +89,6 @@ CONTESTS = [
         agree=likelihoods,
         repeats=1,
         target="a held-out likelihood at least that of latent classes",
-        limit="updates of features and weights, rows x features x columns x levels, a hundred times",
+        limit="updates of features and weights: rows x features x columns x levels, often",
     ),
 ]
