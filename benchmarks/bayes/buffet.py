@@ -89,6 +89,6 @@ CONTESTS = [
         agree=likelihoods,
         repeats=1,
         target="a held-out likelihood at least that of latent classes",
-        limit="the test rows: products over 4,096 combinations of features",
+        limit="updates of features and weights: rows x features x columns x levels, often",
     ),
 ]
