@@ -113,7 +113,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         Whether the mean of y is subtracted first.
     scale_y : bool, default=True
         Whether y is divided by its standard deviation, so that a unit ball makes sense.
-    solver : {"auto", "eigh", "iterate", "lanczos"}, default="auto"
+    solver : {"auto", "eigh", "iterate", "lanczos"}, default="eigh"
         One decomposition of the Gram matrix, for all times; the recursion itself; or the Krylov
         space of y. The last two need only the top of the spectrum and are for many rows.
         ``"auto"`` is ``"eigh"`` up to 3,000 rows; beyond, ``"lanczos"`` for a kernel that is known
@@ -237,7 +237,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         mode="argmin",
         fit_intercept=True,
         scale_y=True,
-        solver="auto",
+        solver="eigh",
         *,
         max_iter=10_000,
         unsafe=False,
