@@ -484,11 +484,13 @@ def test_auto_is_the_whole_spectrum_where_it_must_be_and_gives_its_answer(
 
 def test_auto_decomposes_what_may_be_indefinite_or_is_small(monkeypatch):
     X, y = table(120)
-    assert KernelGDRegressor(stopping=3).fit(X, y).solver_ == "eigh"
+    assert KernelGDRegressor(solver="auto", stopping=3).fit(X, y).solver_ == "eigh"
     monkeypatch.setattr(descent_regressor, "_MANY_ROWS", 100)
-    assert KernelGDRegressor(stopping=3, noise=1.0).fit(X, y).solver_ == "lanczos"
-    given = KernelGDRegressor("precomputed", stopping=3, noise=1.0)
+    assert KernelGDRegressor(solver="auto", stopping=3, noise=1.0).fit(X, y).solver_ == "lanczos"
+    given = KernelGDRegressor("precomputed", solver="auto", stopping=3, noise=1.0)
     assert given.fit(rbf_kernel(X), y).solver_ == "eigh"
-    own = KernelGDRegressor(lambda A, B: rbf_kernel(A, B), stopping=3, noise=1.0)
+    own = KernelGDRegressor(lambda A, B: rbf_kernel(A, B), solver="auto", stopping=3, noise=1.0)
     assert own.fit(X, y).solver_ == "eigh"
-    assert KernelGDRegressor("poly", stopping=3, noise=1.0).fit(X, y).solver_ == "eigh"
+    assert (
+        KernelGDRegressor("poly", solver="auto", stopping=3, noise=1.0).fit(X, y).solver_ == "eigh"
+    )
