@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -174,6 +175,8 @@ class AnechoicMixture(
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
+
+    start_qualities_: Any  # set by whichever search there is
 
     def __init__(
         self,

@@ -90,7 +90,7 @@ class SingularShrinker:
             above = found.values > 1.0
             limit = self.tol * found.values[0] if above.any() else 0.0
             if above.all() or not np.all(found.residuals[above] <= limit):
-                return above.all()
+                return bool(above.all())
             # the largest of what lies below must lie there for sure, and be the largest: a random
             # block begins with small values, however large those are that it has not met
             value, residual = found.values[~above][0], found.residuals[~above][0]

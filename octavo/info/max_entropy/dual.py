@@ -79,7 +79,7 @@ def _direction(H: Floats, gradient: Floats) -> Floats:
         try:
             firm = H + np.diag(np.full(H.shape[0], EPS * size))
             np.linalg.cholesky(firm)  # raises unless it is positive definite
-            step = -np.linalg.solve(firm, gradient)
+            step: Floats = np.negative(np.linalg.solve(firm, gradient), dtype=np.float64)
             if np.isfinite(step).all() and step @ gradient < 0.0:
                 return step
         except np.linalg.LinAlgError:
