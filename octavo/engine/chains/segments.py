@@ -26,7 +26,7 @@ import numpy as np
 from octavo.engine.chains.kernels import insert_best
 from octavo.engine.chains.lanes import RANGE, TINY, GroupedEdges, exp_in_place
 from octavo.engine.chains.sequences import check_lengths
-from octavo.engine.compilation.copies import copy_row
+from octavo.engine.compilation.copies import copy_row, fill_row
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats, Ints
 
@@ -60,13 +60,6 @@ class Segmentations(NamedTuple):
 
 
 # --- sums, linear -------------------------------------------------------------------------------
-
-
-@njit(cache=True)
-def _fill(row, value):
-    """Set all numbers of a row; `row[:] = value` takes the compiler longer."""
-    for k in range(row.shape[0]):
-        row[k] = value
 
 
 @njit(cache=True)
@@ -111,7 +104,7 @@ def _extend(j, scores, block, enter, offset, alive, out):
         for c in range(C):
             if alive[u, c]:
                 top = max(top, scores[u, d, c] + offset[u])
-    _fill(out, 0.0)
+    fill_row(0.0, out)
     if top == -np.inf:
         return top
     for c in range(C):
@@ -189,7 +182,7 @@ def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, sh
     T, L, C = scores.shape
     K = start.shape[0]
     b, level = np.zeros((T + 1, K)), np.empty(T + 1)
-    _fill(level, -np.inf)
+    fill_row(-np.inf, level)
     ahead, pulled, extended = np.empty(K), np.empty(2 * K), np.empty(2 * K)
     _normalise_future(end, a[T], 0.0, b, level, T)
     for q in range(K):
@@ -200,7 +193,7 @@ def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, sh
         for d in range(reach):
             for c in range(C):
                 top = max(top, scores[u, d, c] + level[u + 1 + d])
-        _fill(ahead, 0.0)
+        fill_row(0.0, ahead)
         if top == -np.inf:
             continue
         whole = offset[u] + top - log_z
@@ -233,7 +226,7 @@ def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, sh
             return False
         f = share * math.exp(offset[u] + top - log_z)
         _gather(a[u], parent, extended)
-        _fill(pulled, 0.0)
+        fill_row(0.0, pulled)
         for k in range(K):
             for e in range(indptr[k], indptr[k + 1]):
                 worth = weight[e] * ahead[k]
@@ -278,7 +271,7 @@ def _sums(start, edges, end, scores, block, ptr, share, marginals, out, log_z):
         if not marginals or not trusted[q] or log_z[q] == -np.inf:
             continue
         for part in own:
-            _fill(part, 0.0)
+            fill_row(0.0, part)
         kept = segments[ptr[q] : ptr[q + 1]]
         trusted[q] = _smooth(
             start,
@@ -326,11 +319,11 @@ def _log_out_of(trans, ahead, top, b, u):
     """Set b[u, i] = log Σ_k exp(score(i, k) + ahead[k]); top is room for K numbers."""
     indptr, source, score = trans
     K = ahead.shape[0]
-    _fill(top, -np.inf)
+    fill_row(-np.inf, top)
     for k in range(K):
         for e in range(indptr[k], indptr[k + 1]):
             top[source[e]] = max(top[source[e]], score[e] + ahead[k])
-    _fill(b[u], 0.0)
+    fill_row(0.0, b[u])
     for k in range(K):
         for e in range(indptr[k], indptr[k + 1]):
             i = source[e]
