@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -150,6 +150,20 @@ class _Clayton(_Generator):
         return (1.0 + ratio) ** (-1.0 / self.theta)
 
 
+def _polylog_terms(log_odds: Floats, most: int) -> Iterator[Floats]:
+    """Yield logs of the terms of Li_(1-m)(z), m from 1 on: k! S(m, k + 1) (z / (1 - z))^(k + 1).
+
+    (-1)^m ψ^(m) of Frank's generator is that polynomial over θ.
+    """
+    stirling = np.array([1.0])
+    for m in range(1, most + 1):
+        if m > 1:
+            stirling = np.append(np.arange(1, m) * stirling, 0.0) + np.append(0.0, stirling)
+        k = np.arange(m)
+        logs = np.log(stirling) + gammaln(k + 1)
+        yield logs[:, None] + (k + 1)[:, None] * log_odds
+
+
 class _Frank(_Generator):
     def _log_shares(self, log_u: Floats) -> Floats:
         """Return log((1 - e^(-θ u)) / (1 - e^(-θ)))."""
@@ -164,16 +178,7 @@ class _Frank(_Generator):
             rest = -np.expm1(np.minimum(log_z, -1e-300))
             found = [np.log(-np.log1p(-np.minimum(np.exp(log_z), 1 - 1e-16))) - math.log(theta)]
         log_odds = log_z - np.log(rest)
-        # (-1)^m ψ^(m) = Li_(1-m)(z) / θ, a polynomial in z / (1 - z) with k! S(m, k + 1).
-        stirling = np.array([1.0])
-        for m in range(1, most + 1):
-            if m > 1:
-                counts = np.arange(1, m)
-                stirling = np.append(counts * stirling, 0.0) + np.append(0.0, stirling)
-            k = np.arange(m)
-            logs = np.log(stirling) + gammaln(k + 1)
-            terms = logs[:, None] + (k + 1)[:, None] * log_odds
-            found.append(log_sum(terms) - math.log(theta))
+        found += [log_sum(terms) - math.log(theta) for terms in _polylog_terms(log_odds, most)]
         return found
 
     def inverse_slope(self, log_u: Floats) -> Floats:
@@ -189,15 +194,9 @@ class _Frank(_Generator):
         rest = -np.expm1(np.minimum(log_z, -1e-300))
         found = [z / rest * slope / -np.log1p(-z) - 1.0 / theta]
         log_odds = log_z - np.log(rest)
-        stirling = np.array([1.0])
-        for m in range(1, most + 1):
-            if m > 1:
-                counts = np.arange(1, m)
-                stirling = np.append(counts * stirling, 0.0) + np.append(0.0, stirling)
-            k = np.arange(m)
-            terms = (np.log(stirling) + gammaln(k + 1))[:, None] + (k + 1)[:, None] * log_odds
-            shares = np.exp(terms - log_sum(terms))
-            found.append(((k + 1) @ shares) * slope / rest - 1.0 / theta)
+        for terms in _polylog_terms(log_odds, most):
+            powers = np.arange(1, len(terms) + 1) @ np.exp(terms - log_sum(terms))
+            found.append(powers * slope / rest - 1.0 / theta)
         return found
 
     def inverse_bends(self, log_u: Floats) -> tuple[Any, Any]:
