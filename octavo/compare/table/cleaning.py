@@ -31,9 +31,6 @@ _DATE_FORMATS = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-
 _ROW_NAME = re.compile(r"(.*[_ .])?(id|idx|index|rownames?|row|uuid|key|no|nr)", re.I)
 
 
-_LEVELS = re.compile(r"('.*') is a category of ([\d,]+) levels\.", re.DOTALL)
-
-
 @dataclass(frozen=True)
 class Step:
     """One thing that was done to the data: a sentence, and whether the user should look.
@@ -46,11 +43,14 @@ class Step:
         Whether it deserves a second look.
     doubt : str
         Why the verdict may not hold; empty where it does not touch it.
+    level_note : str
+        Of a category about which nothing else is to be said, its name and levels, for a list.
     """
 
     what: str
     alarm: bool = False
     doubt: str = ""
+    level_note: str = ""
 
 
 @dataclass(frozen=True)
@@ -393,12 +393,16 @@ def _plan_levels(
         if first != level:
             spelling[level] = first
     text = f"'{name}' is a category of {len(by_case):,} levels{_missing_note(n_missing)}"
+    plain = not (n_missing or spelling or len(by_case) > MAX_LEVELS)
+    note = f"'{name}' ({len(by_case):,})" if plain else ""
     if len(by_case) > MAX_LEVELS:
         text += f"; the {MAX_LEVELS} most frequent of a training part count, the others are one"
     if spelling:
         listed = ", ".join(f"{a!r} = {b!r}" for a, b in list(spelling.items())[:4])
         text += f"; spellings that differ in case only were joined ({listed})"
-    return ColumnPlan(name, "category", spelling=spelling), [Step(text + ".", bool(spelling))]
+    return ColumnPlan(name, "category", spelling=spelling), [
+        Step(text + ".", bool(spelling), level_note=note)
+    ]
 
 
 def joined(steps: list[Step]) -> list[Step]:
@@ -415,17 +419,15 @@ def joined(steps: list[Step]) -> list[Step]:
         Where more than three columns are plain categories, one step for all of them, in the place
         of the first.
     """
-    plain = [(k, _LEVELS.fullmatch(step.what)) for k, step in enumerate(steps)]
-    found = [(k, match[1], match[2]) for k, match in plain if match]
-    if len(found) <= 3:
+    noted = [step for step in steps if step.level_note]
+    if len(noted) <= 3:
         return steps
-    listed = ", ".join(f"{name} ({levels})" for _, name, levels in found)
-    text = Step(f"{len(found)} columns are categories (with their levels): {listed}.")
-    places = {k for k, _, _ in found}
+    listed = ", ".join(step.level_note for step in noted)
+    text = Step(f"{len(noted)} columns are categories (with their levels): {listed}.")
     return [
-        text if k == found[0][0] else step
-        for k, step in enumerate(steps)
-        if k == found[0][0] or k not in places
+        text if step is noted[0] else step
+        for step in steps
+        if step is noted[0] or not step.level_note
     ]
 
 
