@@ -85,6 +85,8 @@ BESIDE_NETWORKX = {
 }
 
 
+LATENCY = "memory latency: the community of every neighbour of a node is read from a random place"
+
 CONTESTS = [
     Contest(
         name="a million links, modularity",
@@ -109,8 +111,7 @@ CONTESTS = [
         agree=functools.partial(no_lower, quality=ConstantPotts(0.01)),
         repeats=3,
         target="Aim: within 3 times leidenalg's time.",
-        limit="memory latency: the community of every neighbour of a node is read from a random "
-        "place",
+        limit=LATENCY,
     ),
     Contest(
         name="networkx",
@@ -120,8 +121,7 @@ CONTESTS = [
         agree=no_lower,
         repeats=3,
         target="Aim: 30 times as fast.",
-        limit="memory latency: the community of every neighbour of a node is read from a random "
-        "place",
+        limit=LATENCY,
     ),
     Contest(
         name="networkx, a million links",
@@ -131,7 +131,6 @@ CONTESTS = [
         agree=no_lower,
         repeats=1,
         target="Aim: 30 times as fast.",
-        limit="memory latency: the community of every neighbour of a node is read from a random "
-        "place",
+        limit=LATENCY,
     ),
 ]
