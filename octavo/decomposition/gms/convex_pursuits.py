@@ -65,11 +65,14 @@ def _split(
     The multiplier Y after a step has dual norm at most λ; divided by its spectral norm where that
     exceeds one it is feasible, and ⟨X, Y⟩ bounds the objective from below. Steps begin at the
     multiplier and the penalty of Lin, Chen and Ma, where L has low rank at once; the penalty
-    grows until the residuals are balanced.
+    grows until the residuals are balanced. One of them is in units of X, the other has none:
+    entries are brought to a size of about one first, by a power of two, which rounds nothing.
     """
-    size = np.linalg.norm(X)
-    if size == 0.0:
+    largest = float(np.abs(X).max())
+    if largest == 0.0:
         return Pursuit(X.copy(), X.copy(), 0, 0.0, 0.0, 0, True)
+    unit = 2.0 ** np.rint(np.log2(largest) + np.log2(np.mean((X / largest) ** 2)) / 2)
+    X = X / unit
     top = spectral_norm(X)
     Y, mu = X / max(top, float(sizes(X).max()) / alpha), 1.25 / top
     S, growing = np.zeros_like(X), True
@@ -99,7 +102,13 @@ def _split(
             mu = _balanced(mu, float(off), mu * float(change))
             growing &= mu > before
     assert best is not None
-    return best._replace(n_iter=iteration)
+    return best._replace(
+        low_rank=best.low_rank * unit,
+        sparse=best.sparse * unit,
+        objective=best.objective * unit,
+        duality_gap=best.duality_gap * unit,
+        n_iter=iteration,
+    )
 
 
 def spectral_norm(Y: Floats) -> float:

@@ -96,3 +96,14 @@ def test_bad_input(pursuit):
         found = pursuit(np.random.default_rng(0).standard_normal((20, 9)), max_iter=3)
     assert found.n_iter == 3
     assert np.isfinite(found.duality_gap)
+
+
+@pytest.mark.parametrize("pursuit", [principal_component_pursuit, outlier_pursuit])
+@pytest.mark.parametrize("scale", [1e-150, 1e5, 1e150])
+def test_units_do_not_matter(pursuit, scale):
+    X = np.random.default_rng(0).normal(size=(50, 30))
+    plain, scaled = pursuit(X), pursuit(scale * X)
+    assert scaled.converged
+    assert scaled.duality_gap <= 1e-6 * scaled.objective
+    assert scaled.objective / scale == pytest.approx(plain.objective, rel=2e-6)
+    np.testing.assert_array_equal(pursuit(2.0**20 * X).low_rank, 2.0**20 * plain.low_rank)
