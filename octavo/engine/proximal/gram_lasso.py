@@ -83,7 +83,7 @@ def gram_lasso(
     """
     G, B = np.ascontiguousarray(G), np.ascontiguousarray(B)
     if alpha == 0.0:
-        return np.linalg.pinv(G, hermitian=True) @ B
+        return np.linalg.pinv(G, rtol=None, hermitian=True) @ B
     W = np.zeros(B.shape) if start is None else np.array(start, dtype=np.float64, order="C")
     scale = float(np.abs(B).max(initial=0.0))
     _descend(G, B, alpha / 2.0, W, tol * max(scale, 1e-300), max_iter)

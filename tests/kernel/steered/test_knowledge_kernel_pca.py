@@ -170,7 +170,7 @@ def test_components_minimise_the_objective_as_defined(variant, average, orthogon
         lambda_label=lam[2],
     ).fit(X, placements=PLACES, links=LINKS, labels=LABELS)
     G = neighbour_graph(K, 3)
-    inverse = np.linalg.pinv(centred(K))
+    inverse = np.linalg.pinv(centred(K), rtol=None, hermitian=True)
     before = []
     for s in range(2):
         objective = Objective(
@@ -221,7 +221,7 @@ def test_equals_the_sphere_solver_on_the_explicit_problem():
     rows, y = [0, 4, 9], np.array([0.3, -0.2, 0.5])
     A = np.zeros((30, 30))
     A[rows, rows] = 2.0 / 3
-    S = U.T @ (np.linalg.pinv(centred(K)) + A) @ U
+    S = U.T @ (np.linalg.pinv(centred(K), rtol=None, hermitian=True) + A) @ U
     b = U.T @ (A[:, rows] @ y)
     found = minimize_quadratic_on_sphere(S, b, np.sqrt(values[-1]), tol=1e-8)
     model = KnowledgeKernelPCA(1, gamma=0.2, lambda_place=2.0)
@@ -299,7 +299,7 @@ def test_pseudo_inverse_laplacian_is_the_spectral_graph_transducer():
     labelled, target = [0, 1, 20, 21], np.where(y[[0, 1, 20, 21]] == 1, 1.0, -1.0)
     model = KnowledgeKernelPCA(
         1, kernel="precomputed", radius=np.sqrt(40.0), lambda_place=4.0, average=True
-    ).fit(np.linalg.pinv(laplacian), placements=(labelled, target))
+    ).fit(np.linalg.pinv(laplacian, rtol=None, hermitian=True), placements=(labelled, target))
     C = np.zeros((40, 40))
     C[labelled, labelled] = 1.0
     b = np.zeros(40)
