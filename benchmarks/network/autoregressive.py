@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.harness import Contest
 from octavo.data import make_autoregressive_graphs
-from octavo.network import AutoregressiveLinkPredictor, prox_nuclear_l1
+from octavo.network import AutoregressiveLinkPredictor, link_auc, prox_nuclear_l1
 
 TAU, GAMMA = 3.0, 0.2
 
@@ -77,6 +77,28 @@ def same_objective(_, answers):
     return f"objectives agree to {spread:.0e}."
 
 
+def large_series():
+    made = make_autoregressive_graphs(2000, 5, 5, random_state=0)
+    small = make_autoregressive_graphs(20, 3, 4, random_state=0)
+    AutoregressiveLinkPredictor(1e-3, 1e-5, 1e-3, rank=3).fit(small.snapshots)  # compiles
+    return made
+
+
+def large_fit(made):
+    return AutoregressiveLinkPredictor(1e-3, 1e-5, 1e-3).fit(made.snapshots)
+
+
+def foreseen(made, answers):
+    (model,) = answers.values()
+    links = int((model.A_sparse_ != 0.0).sum())
+    assert links > 0
+    auc = link_auc(made.A_next, model.predict_scores())
+    return (
+        f"{model.n_iter_} steps, residual of optimality {model.kkt_residual_:.0e}, "
+        f"{links:,} links foreseen, area {auc:.3f}."
+    )
+
+
 CONTESTS = [
     Contest(
         name="nuclear-l1-map",
@@ -98,5 +120,16 @@ CONTESTS = [
         repeats=3,
         target="at least as fast",
         limit="one eigendecomposition a step",
+    ),
+    Contest(
+        name="two thousand nodes",
+        problem="the joint problem, five graphs of 2,000 nodes, rank 5, tol 1e-6; no peer",
+        setup=large_series,
+        solvers={"octavo": large_fit},
+        agree=foreseen,
+        repeats=1,
+        warm=False,
+        target="a minute",
+        limit="BLAS: products of 2,000 x 2,000 with a few vectors for each decomposition",
     ),
 ]

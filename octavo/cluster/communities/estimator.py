@@ -28,7 +28,13 @@ from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
-from octavo.engine.graphs.local_moving import Clustering, flat_graph, move_locally, quality_of
+from octavo.engine.graphs.local_moving import (
+    Clustering,
+    flat_graph,
+    move_locally,
+    quality_of,
+    renumbered,
+)
 
 __all__ = ["GraphClustering", "ResolutionProfile", "resolution_profile"]
 
@@ -242,13 +248,11 @@ def _disturbed(labels: Indices, rng: np.random.Generator) -> Indices:
 
 def _by_size(labels: Indices) -> Indices:
     """Return labels 0, 1, ... by size, largest first, ties by their first node."""
-    _, first, inverse, counts = np.unique(
-        labels, return_index=True, return_inverse=True, return_counts=True
-    )
-    order = np.lexsort((first, -counts))
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return rank[inverse]
+    names = np.array(labels, dtype=np.int32)
+    count = renumbered(names)  # by their first node
+    rank = np.empty(count, dtype=np.intp)
+    rank[np.argsort(-np.bincount(names), kind="stable")] = np.arange(count)
+    return rank[names]
 
 
 class ResolutionProfile(NamedTuple):

@@ -318,18 +318,21 @@ class SeparableNMFLP(_ProgramFactorization):
         return heavy if self.rho < 2.0 and heavy else count_from_weights(self.diagonal_)
 
     def _select(self, X):
-        """Return the rows that `postprocess` chooses."""
-        weights = self.diagonal_
+        """Return the rows that `postprocess` chooses, none of zeros, which lie amid the others."""
+        rows = np.flatnonzero(X.any(axis=1))
+        X, weights = X[rows], self.diagonal_[rows]
         if self.postprocess == "threshold":
-            return above_threshold(weights, self.rho)
-        if self.postprocess == "gap":
-            return before_gap(weights)
-        if self.postprocess == "topk":
-            return largest(weights, self._count())
-        if self.postprocess == "cluster":
+            chosen = above_threshold(weights, self.rho)
+        elif self.postprocess == "gap":
+            chosen = before_gap(weights)
+        elif self.postprocess == "topk":
+            chosen = largest(weights, self._count())
+        elif self.postprocess == "cluster":
             count = self.n_components if self.rho >= 2.0 else self._count()
-            return cluster_diagonal(X, weights, self.epsilon_, count)
-        return hybrid_selection(X, weights, self.epsilon_, self._count())
+            chosen = cluster_diagonal(X, weights, self.epsilon_, count)
+        else:
+            chosen = hybrid_selection(X, weights, self.epsilon_, self._count())
+        return rows[chosen]
 
 
 class Hottopixx(_ProgramFactorization):

@@ -122,7 +122,12 @@ def refuse_asymmetric(matrix: Any, nodes: Nodes | None = None) -> None:
     nodes : list, default=None
         What the nodes are called; row numbers by default.
     """
-    difference = sp.coo_array(matrix - matrix.T)
+    matrix = sp.csr_array(matrix)
+    back = matrix.T.tocsr()
+    arrays = ("indptr", "indices", "data")
+    if all(np.array_equal(getattr(matrix, name), getattr(back, name)) for name in arrays):
+        return
+    difference = sp.coo_array(matrix - back)
     scale = np.abs(matrix.data).max(initial=0.0)
     apart = np.flatnonzero(np.abs(difference.data) > 1e-12 * scale)
     if apart.size:

@@ -146,9 +146,12 @@ def cluster_sums(graph: FlatGraph, labels: Indices) -> tuple[Floats, Floats, Flo
 @njit(cache=True, nogil=True)
 def _move(
     indptr, indices, weights, loops, volumes, sizes, labels, queue, kind, first, second, third,
-    cw, cv, cn, cq, toward, members, free, touched, waiting,
+    sums, toward, members, free, touched, waiting,
 ):  # fmt: skip
-    """Move single nodes until none gains; return how many moves were made."""
+    """Move single nodes until none gains; return how many moves were made.
+
+    Rows of `sums` are w, v, n and, to be filled in, q of a cluster: read together, stored together.
+    """
     n = loops.shape[0]
     for i in range(n):
         members[labels[i]] += 1
@@ -158,7 +161,7 @@ def _move(
             free[n_free] = c
             n_free += 1
         else:
-            cq[c] = _term(kind, first, second, third, cw[c], cv[c], cn[c])
+            sums[c, 3] = _term(kind, first, second, third, sums[c, 0], sums[c, 1], sums[c, 2])
     head, count, moves = 0, n, 0
     while count > 0:
         i = queue[head]
@@ -175,43 +178,43 @@ def _move(
             toward[c] += weights[k]
         loop, volume, size = loops[i], volumes[i], sizes[i]
         alone = members[old] == 1
-        w_left = cw[old] - 2.0 * toward[old] - loop
-        v_left, n_left = cv[old] - volume, cn[old] - size
+        w_left = sums[old, 0] - 2.0 * toward[old] - loop
+        v_left, n_left, q_old = sums[old, 1] - volume, sums[old, 2] - size, sums[old, 3]
         if alone:
             left = 0.0
         else:
             left = _term(kind, first, second, third, w_left, v_left, n_left)
-        leaving = left - cq[old]
+        leaving = left - q_old
         best, target, best_q = 0.0, old, 0.0
         for t in range(n_touched):
             c = touched[t]
             if c != old:
                 q = _term(
                     kind, first, second, third,
-                    cw[c] + 2.0 * toward[c] + loop, cv[c] + volume, cn[c] + size,
+                    sums[c, 0] + 2.0 * toward[c] + loop, sums[c, 1] + volume, sums[c, 2] + size,
                 )  # fmt: skip
-                gain = q - cq[c] + leaving
-                if gain > best and gain > _ROUNDING * (abs(q) + abs(cq[c]) + abs(leaving)):
+                gain = q - sums[c, 3] + leaving
+                if gain > best and gain > _ROUNDING * (abs(q) + abs(sums[c, 3]) + abs(leaving)):
                     best, target, best_q = gain, c, q
         if not alone:
             q = _term(kind, first, second, third, loop, volume, size)
             gain = q + leaving
-            if gain > best and gain > _ROUNDING * (abs(q) + abs(left) + abs(cq[old])):
+            if gain > best and gain > _ROUNDING * (abs(q) + abs(left) + abs(q_old)):
                 best, target, best_q = gain, free[n_free - 1], q
         if target != old:
             moves += 1
             if members[target] == 0:
                 n_free -= 1
-            cw[old], cv[old], cn[old], cq[old] = w_left, v_left, n_left, left
             members[old] -= 1
             if alone:
-                cw[old] = cv[old] = cn[old] = 0.0
+                w_left = v_left = n_left = 0.0
                 free[n_free] = old
                 n_free += 1
-            cw[target] += 2.0 * toward[target] + loop
-            cv[target] += volume
-            cn[target] += size
-            cq[target] = best_q
+            sums[old, 0], sums[old, 1], sums[old, 2], sums[old, 3] = w_left, v_left, n_left, left
+            sums[target, 0] += 2.0 * toward[target] + loop
+            sums[target, 1] += volume
+            sums[target, 2] += size
+            sums[target, 3] = best_q
             members[target] += 1
             labels[i] = target
             for k in range(indptr[i], indptr[i + 1]):
@@ -229,12 +232,12 @@ def _move(
 @njit(cache=True, nogil=True)
 def _refine(
     indptr, indices, weights, loops, volumes, sizes, labels, order, kind, first, second, third,
-    pw, pv, pn, pq, toward, parts, touched, single,
+    sums, toward, parts, touched, single,
 ):  # fmt: skip
     """Fill in connected parts of clusters: single nodes join a part of theirs that gains most."""
     n = loops.shape[0]
     for i in range(n):
-        pq[i] = _term(kind, first, second, third, pw[i], pv[i], pn[i])
+        sums[i, 3] = _term(kind, first, second, third, sums[i, 0], sums[i, 1], sums[i, 2])
     for o in range(n):
         i = order[o]
         if not single[i]:
@@ -248,21 +251,22 @@ def _refine(
                     touched[n_touched] = p
                     n_touched += 1
                 toward[p] += weights[k]
-        best, target, best_q = 0.0, i, 0.0
+        best, target, best_q, q_own = 0.0, i, 0.0, sums[i, 3]
         for t in range(n_touched):
             p = touched[t]
             q = _term(
                 kind, first, second, third,
-                pw[p] + 2.0 * toward[p] + loops[i], pv[p] + volumes[i], pn[p] + sizes[i],
+                sums[p, 0] + 2.0 * toward[p] + loops[i], sums[p, 1] + volumes[i],
+                sums[p, 2] + sizes[i],
             )  # fmt: skip
-            gain = q - pq[p] - pq[i]
-            if gain > best and gain > _ROUNDING * (abs(q) + abs(pq[p]) + abs(pq[i])):
+            gain = q - sums[p, 3] - q_own
+            if gain > best and gain > _ROUNDING * (abs(q) + abs(sums[p, 3]) + abs(q_own)):
                 best, target, best_q = gain, p, q
         if target != i:
-            pw[target] += 2.0 * toward[target] + loops[i]
-            pv[target] += volumes[i]
-            pn[target] += sizes[i]
-            pq[target] = best_q
+            sums[target, 0] += 2.0 * toward[target] + loops[i]
+            sums[target, 1] += volumes[i]
+            sums[target, 2] += sizes[i]
+            sums[target, 3] = best_q
             parts[i] = target
             single[target] = False
         for t in range(n_touched):
@@ -286,8 +290,13 @@ def _gather(
     indptr, indices, weights, loops, volumes, sizes, labels, members, starts,
     new_ptr, new_indices, new_weights, new_loops, new_volumes, new_sizes, toward,
 ):  # fmt: skip
-    """Fill in the graph of clusters, given their members; return the number of its links."""
+    """Fill in the graph of clusters, given where each begins; return the number of its links."""
+    for i in range(loops.shape[0]):  # sort nodes by cluster; new_ptr counts those that are placed
+        c = labels[i]
+        members[starts[c] + new_ptr[c]] = i
+        new_ptr[c] += 1
     filled = 0
+    new_ptr[0] = 0
     for c in range(new_loops.shape[0]):
         begin = filled
         for m in range(starts[c], starts[c + 1]):
@@ -340,7 +349,7 @@ def aggregated(graph: FlatGraph, labels: Indices, count: int) -> FlatGraph:
     -------
     graph : FlatGraph
     """
-    members = np.argsort(labels, kind="stable").astype(np.int32)
+    members = np.empty(len(labels), dtype=np.int32)
     starts = np.zeros(count + 1, dtype=np.int64)
     starts[1:] = np.cumsum(np.bincount(labels, minlength=count))
     indptr, indices = np.zeros(count + 1, dtype=np.int64), np.empty_like(graph.indices)
@@ -348,9 +357,7 @@ def aggregated(graph: FlatGraph, labels: Indices, count: int) -> FlatGraph:
     filled = _gather(
         *graph, labels, members, starts, indptr, indices, weights, loops, volumes, sizes, toward
     )
-    return FlatGraph(
-        indptr, indices[:filled].copy(), weights[:filled].copy(), loops, volumes, sizes
-    )
+    return FlatGraph(indptr, indices[:filled], weights[:filled], loops, volumes, sizes)
 
 
 def _toward(graph: FlatGraph, i: int, groups: Indices) -> tuple[Indices, Floats]:
@@ -443,10 +450,14 @@ def _moved(graph: FlatGraph, labels: Indices, order: Indices, term: Term | FreeT
     if not isinstance(term, Term):
         return _moved_freely(graph, labels, order, term)
     n = len(labels)
-    floats, wholes = np.zeros((2, n)), np.zeros((3, n), dtype=np.int32)
-    waiting = np.ones(n, dtype=np.bool_)
-    sums = cluster_sums(graph, labels)
-    return int(_move(*graph, labels, order.copy(), *term, *sums, *floats, *wholes, waiting))
+    wholes, waiting = np.zeros((3, n), dtype=np.int32), np.ones(n, dtype=np.bool_)
+    sums = _in_rows(*cluster_sums(graph, labels))
+    return int(_move(*graph, labels, order.copy(), *term, sums, np.zeros(n), *wholes, waiting))
+
+
+def _in_rows(w: Floats, v: Floats, n: Floats) -> Floats:
+    """Return w, v, n and a place for q of each cluster as one row."""
+    return np.column_stack([w, v, n, np.zeros(len(n))])
 
 
 def _parts(graph: FlatGraph, labels: Indices, order: Indices, term: Term | FreeTerm) -> Indices:
@@ -456,8 +467,8 @@ def _parts(graph: FlatGraph, labels: Indices, order: Indices, term: Term | FreeT
     n = len(labels)
     parts = np.arange(n, dtype=np.int32)
     _refine(
-        *graph, labels, order, *term, graph.loops.copy(), graph.volumes.copy(), graph.sizes.copy(),
-        *np.zeros((2, n)), parts, np.zeros(n, dtype=np.int32), np.ones(n, dtype=np.bool_),
+        *graph, labels, order, *term, _in_rows(graph.loops, graph.volumes, graph.sizes),
+        np.zeros(n), parts, np.zeros(n, dtype=np.int32), np.ones(n, dtype=np.bool_),
     )  # fmt: skip
     return parts
 

@@ -54,7 +54,8 @@ class SignedCompletion(CallbackSupportMixin, SignPredictor):
     random_state : int, RandomState instance or None, default=None
         Start of the factors, order of links.
     step : float, default=0.05
-        The first step of ``"sgd"``.
+        The first step of ``"sgd"`` for the squared losses; eight times that for the sigmoid, which
+        is flatter.
 
     Attributes
     ----------

@@ -23,6 +23,9 @@ Report = Callable[[], bool]
 _BLOCK = 4096  # rows that a thread solves at a time
 
 
+STEEPER = 8.0  # the squared loss at a score of zero, 2, against the sigmoid's 1/4
+
+
 class Factors(NamedTuple):
     """W (n, rank), H (n, rank), the objective after each sweep, and whether it settled."""
 
@@ -298,7 +301,8 @@ def stochastic(
     rng : RandomState
         Order of the links.
     step : float
-        The first step; halved whenever a pass ends far above its start.
+        The first step, of a slope as steep as the squared loss's; halved whenever a pass ends far
+        above its start.
 
     Returns
     -------
@@ -306,6 +310,8 @@ def stochastic(
         The best pass.
     """
     W, H = start[0].copy(), start[1].copy()
+    if loss == "sigmoid":
+        step *= STEEPER
     links = matrix.tocoo()
     rows, columns = links.row.astype(np.int64), links.col.astype(np.int64)
     shares = np.stack(

@@ -182,3 +182,15 @@ def test_a_count_in_doubt_is_said():
 def test_bad_input_is_met_by_a_sentence(model, X, sentence):
     with pytest.raises(ValueError, match=sentence):
         model.fit(X)
+
+
+@pytest.mark.parametrize("postprocess", ["hybrid", "threshold", "cluster", "topk", "gap"])
+@pytest.mark.parametrize("noise", ["absolute", "relative"])
+def test_a_row_of_zeros_is_not_chosen_though_it_lies_near_many(postprocess, noise):
+    X = np.random.default_rng(0).random((20, 8))
+    X[3] = 0.0
+    epsilon = {"absolute": 0.3, "relative": 0.1}[noise]
+    model = SeparableNMFLP(
+        3, epsilon=epsilon, noise=noise, postprocess=postprocess, random_state=0
+    ).fit(X)
+    assert 3 not in model.selected_indices_

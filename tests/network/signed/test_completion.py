@@ -216,3 +216,13 @@ def test_directions_that_disagree_are_counted():
     A = np.array([[0, 1, -1], [-1, 0, 1], [-1, 1, 0]])
     assert SignedCompletion(rank=2, symmetric=True, random_state=0).fit(A).n_conflicts_ == 1
     assert SignedCompletion(rank=2, random_state=0).fit(A).n_conflicts_ == 0
+
+
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "sigmoid"])
+def test_single_links_get_near_the_minimum_of_every_loss(loss):
+    A = make_weakly_balanced([40, 60, 50], 0.3, 0.02, random_state=0).A
+    least = [
+        min(SignedCompletion(3, loss=loss, solver=solver, random_state=0).fit(A).losses_)
+        for solver in ("sgd", "lbfgs")
+    ]
+    assert least[0] == pytest.approx(least[1], rel=0.02)  # steps that fall like 1/pass never arrive
