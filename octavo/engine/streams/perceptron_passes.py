@@ -19,6 +19,7 @@ from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats, Ints
 
 LARGEST = np.iinfo(np.int32).max  # of scikit-learn's seeds
+WORTH_IT = 1_000_000  # entries read in all passes below which nothing is compiled
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
@@ -88,7 +89,7 @@ def fit_perceptron(X: Floats, codes: Ints, *, n_passes: int, seed: int) -> Perce
         Fitted.
     """
     model = Perceptron(max_iter=n_passes, tol=None, random_state=seed)
-    if 2 * np.count_nonzero(X) > X.size:
+    if X.size * n_passes < WORTH_IT or 2 * np.count_nonzero(X) > X.size:
         return model.fit(X, codes)
     rows, classes = _plain(sp.csr_array(X)), np.unique(codes)
     model.classes_, model.n_features_in_, model.n_iter_ = classes, X.shape[1], n_passes
@@ -114,4 +115,4 @@ def _plain(rows: Any) -> tuple[NDArray[Any], NDArray[Any], Floats]:
 
 
 def _warmup() -> None:
-    fit_perceptron(np.eye(3), np.arange(3), n_passes=1, seed=0)
+    fit_perceptron(np.eye(1000), np.arange(1000) % 2, n_passes=1, seed=0)
