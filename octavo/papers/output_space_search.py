@@ -469,7 +469,7 @@ for name, says, published, why in (
     unit="%",
     expect=at_least(92.0, because=TOLERANCE),
     seeds=(0,),
-    full_seeds=(0, 1, 2, 3, 4),
+    full_seeds=tuple(range(10)),
 )
 def handwriting_large(run: Run) -> float:
     run.note(OWN)

@@ -71,7 +71,7 @@ def draw_binary(p: Any, uniforms: Any, xp: Any) -> Any:
     return xp.astype(uniforms < p, p.dtype)
 
 
-def contrastive_phases(field: Field, v: Any, uniforms: Any) -> Phases:
+def contrastive_phases(field: Field, v: Any, uniforms: Any, noise: Any = None) -> Phases:
     """Return both ends of CD-K.
 
     Parameters
@@ -82,11 +82,14 @@ def contrastive_phases(field: Field, v: Any, uniforms: Any) -> Phases:
         Data.
     uniforms : array of shape (K, n, H)
         Numbers between 0 and 1, one for each binary draw; K is the number of reconstructions.
+    noise : array of shape (K, n, D), optional
+        Standard normal numbers that make a draw of every reconstruction of Gaussian units, which
+        is a mean without them.
 
     Returns
     -------
     phases : Phases
-        Reconstructions are means and the last hidden state is a probability (Appendix B).
+        The last hidden state is a probability, as reconstructions are means (Appendix B).
     """
     p = p0 = hidden_probability(field, v)
     h = h0 = draw_binary(p, uniforms[0, :, :], field.xp)
@@ -95,6 +98,8 @@ def contrastive_phases(field: Field, v: Any, uniforms: Any) -> Phases:
         if k:
             h = draw_binary(p, uniforms[k, :, :], field.xp)
         vk = visible_mean(field, h)
+        if noise is not None:
+            vk = vk + noise[k, :, :]
         p = hidden_probability(field, vk)
     return Phases(v, h0, p0, vk, p)
 
@@ -118,7 +123,22 @@ def free_energy_gradient(field: Field, v: Any) -> Any:
     return (v - field.a if field.visible == "gaussian" else -field.a) - pull
 
 
-def settle(field: Field, v: Any, *, missing: Any = None, tol: float = 1e-10, max_iter: int = 1000):
+def _moved(v: Any, target: Any, missing: Any, along: Any, xp: Any) -> Any:
+    """Return the point nearest to a target that clamped units allow."""
+    if along is not None:
+        return v + (target - v) @ along
+    return target if missing is None else xp.where(missing, target, v)
+
+
+def settle(
+    field: Field,
+    v: Any,
+    *,
+    missing: Any = None,
+    along: Any = None,
+    tol: float = 1e-10,
+    max_iter: int = 1000,
+):
     """Return a minimum of the free energy over the visible units, starting from v.
 
     Each step moves to v = a + W p(h | v), which minimises the bound that linearises the softplus
@@ -132,6 +152,8 @@ def settle(field: Field, v: Any, *, missing: Any = None, tol: float = 1e-10, max
         Where to start.
     missing : array of bool of shape (n, D), optional
         Units that move; the others stay. All by default.
+    along : array of shape (D, D), optional
+        Projection on the directions in which Gaussian units move, in place of ``missing``.
     tol : float, default=1e-10
         Largest change of a unit at which to stop, relative to 1 + |v|.
     max_iter : int, default=1000
@@ -145,9 +167,8 @@ def settle(field: Field, v: Any, *, missing: Any = None, tol: float = 1e-10, max
     xp = field.xp
     floor = 8 * float(xp.finfo(v.dtype).eps)
     for _ in range(max_iter):
-        moved = visible_mean(field, hidden_probability(field, v))
-        if missing is not None:
-            moved = xp.where(missing, moved, v)
+        target = visible_mean(field, hidden_probability(field, v))
+        moved = _moved(v, target, missing, along, xp)
         change = xp.max(xp.abs(moved - v) / (1.0 + xp.abs(v))) if v.size else 0.0
         v = moved
         if float(change) <= max(tol, floor):
@@ -156,7 +177,13 @@ def settle(field: Field, v: Any, *, missing: Any = None, tol: float = 1e-10, max
 
 
 def gibbs_frame(
-    field: Field, v: Any, uniforms: Any, *, missing: Any = None, bias_noise: Any = None
+    field: Field,
+    v: Any,
+    uniforms: Any,
+    *,
+    missing: Any = None,
+    along: Any = None,
+    bias_noise: Any = None,
 ) -> Any:
     """Return visible units after alternating Gibbs sampling (Section 3.3.3).
 
@@ -173,6 +200,8 @@ def gibbs_frame(
         Numbers between 0 and 1.
     missing : array of bool of shape (n, D), optional
         Units that move; the others are clamped.
+    along : array of shape (D, D), optional
+        Projection on the directions in which Gaussian units move, in place of ``missing``.
     bias_noise : array of shape (K, n, H), optional
         Added to the hidden units' total input at each alternation (Section 3.5.5).
 
@@ -193,6 +222,5 @@ def gibbs_frame(
             h = sigmoid(total, xp)
         else:
             h = xp.astype(thresholds[k, :, :] < total, v.dtype)
-        moved = visible_mean(field, h)
-        v = moved if missing is None else xp.where(missing, moved, v)
+        v = _moved(v, visible_mean(field, h), missing, along, xp)
     return v

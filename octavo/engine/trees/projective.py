@@ -268,7 +268,7 @@ def _scale(log_edge, log_root, log_stop, edge, root, stop):
 def tree_marginals(log_edge, log_root, log_stop, room, edges, roots, stops, in_logs):
     """Return the log sum over the trees of one sentence; write the shares of its factors.
 
-    ``room`` is scratch of shape (7, at least n, at least n, V); where no tree is possible the sum
+    ``room`` is scratch of shape (8, at least n, at least n, V); where no tree is possible the sum
     is -inf and all shares are zero. Sums are linear where ``in_logs`` is None: NaN is returned,
     and no share, where they could underflow. That sentence is to be summed with ``in_logs`` True,
     which is compiled when the first such sentence comes.
@@ -277,11 +277,13 @@ def tree_marginals(log_edge, log_root, log_stop, room, edges, roots, stops, in_l
     edge, left, right, reach = room[0], room[1, :n], room[2, :n], room[3, :n]
     if in_logs is None:
         taken = _scale(log_edge, log_root, log_stop, edge, roots, stops)
-        root = roots.copy()
+        root = room[7, 0, :, 0]
+        for i in range(n):
+            root[i] = roots[i]
         total = _sums(edge, root, stops, left, right, reach)
         if not (total > SAFE and total < np.inf):
             return np.nan
-        _shares(edge, root, left, right, reach, total, room[4:], edges, roots, stops)
+        _shares(edge, root, left, right, reach, total, room[4:7], edges, roots, stops)
         return math.log(total) + taken
     log_total = _log_sums(log_edge, log_root, log_stop, left, right, reach, False)
     if log_total == -np.inf:
@@ -292,7 +294,7 @@ def tree_marginals(log_edge, log_root, log_stop, room, edges, roots, stops, in_l
                 for j in range(n):
                     edges[i, j, s] = 0.0
         return log_total
-    _log_shares(log_edge, log_root, left, right, reach, log_total, room[4:], edges, roots, stops)
+    _log_shares(log_edge, log_root, left, right, reach, log_total, room[4:7], edges, roots, stops)
     return log_total
 
 
@@ -351,7 +353,7 @@ def _some_marginals(
 ):
     """Sum from one sentence to another; return the first that asks for logarithms, or the end."""
     n, V = log_stops.shape[1], log_stops.shape[3]
-    room = np.empty((7, n, n, V))
+    room = np.empty((8, n, n, V))
     for b in range(first, stop):
         log_z[b] = tree_marginals(
             log_edges[b], log_roots[b], log_stops[b], room, edges[b], roots[b], stops[b], in_logs

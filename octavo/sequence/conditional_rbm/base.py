@@ -47,6 +47,7 @@ from octavo.sequence.conditional_rbm.frames import (
     learn_styles,
     target_rows,
 )
+from octavo.sequence.conditional_rbm.residuals import residual_units
 from octavo.sequence.conditional_rbm.training import (
     Block,
     Schedule,
@@ -78,7 +79,8 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         "sparsity_target": [Interval(Real, 0, 1, closed="neither"), None],
         "sparsity_cost": [Interval(Real, 0, None, closed="left")],
         "history_noise": [Interval(Real, 0, None, closed="left")],
-        "standardize": ["boolean"],
+        "standardize": ["boolean", StrOptions({"residual"})],
+        "reconstruction": [StrOptions({"mean", "sample"})],
         "random_state": ["random_state"],
     }
     # Whether styles multiply weights, so that an all-zero one would switch the machine off.
@@ -149,8 +151,11 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         shape = Shape(1, self.n_hidden, self.order, self._order_hidden())
         check_long_enough(frames, shape.span)
         self.n_features_in_ = int(frames.rows.shape[1])
-        standardize = self.standardize and self.visible == "gaussian"
+        standardize = bool(self.standardize) and self.visible == "gaussian"
         scaling = learn_scaling(frames, standardize)
+        linear = None
+        if standardize and self.standardize == "residual":
+            scaling, linear = residual_units(frames, scaling, self.order)
         if self.visible == "binary" and (scaling.low.min() < 0 or scaling.high.max() > 1):
             raise ValueError(
                 "Binary visible units need values between 0 and 1, got values from "
@@ -159,7 +164,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
             )
         self._scaling = scaling
         self.mean_, self.scale_, self.kept_ = scaling.mean, scaling.scale, scaling.kept
-        self.low_, self.high_ = scaling.low, scaling.high
+        self.low_, self.high_, self.whitening_ = scaling.low, scaling.high, scaling.turn
         code = None if y is None else learn_styles(y, frames.n_rows, classes)
         if code is None and self._needs_style():
             raise ValueError(
@@ -176,6 +181,8 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         self._style_size = 1.0 if y is None else self._mean_style(y, frames.n_rows)
         like = scaling.standard(frames.rows[:1, :])
         start = self._wiring(self._shape(), self._style_size).start(rng)
+        if linear is not None and "A" in start and start["A"].shape == linear["A"].shape:
+            start |= linear
         self._store({name: to_namespace(value, like) for name, value in start.items()})
         self._like = like
         return frames
@@ -184,7 +191,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         """Take over the scaling of another fitted machine, without its styles."""
         for name in ("_scaling", "_like", "_seeds", "n_features_in_", "n_iter_"):
             setattr(self, name, getattr(other, name))
-        for name in ("mean_", "scale_", "kept_", "low_", "high_", "history_"):
+        for name in ("mean_", "scale_", "kept_", "low_", "high_", "history_", "whitening_"):
             setattr(self, name, getattr(other, name))
         self._code = self.classes_ = None
         self.n_styles_, self._style_size = 0, 1.0
@@ -223,6 +230,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
             self.sparsity_target,
             self.sparsity_cost,
             self.history_noise,
+            self.reconstruction == "sample" and self.visible == "gaussian",
             max(1.0, self._scaling.size),
         )
         draws = Draws(int(self._seeds[0]) + len(self.history_), self._like)
@@ -485,7 +493,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
                 errors.append(error)
             values.append(-free_energy(field, v) - log_z)
         xp = namespace_of(values[0]).xp
-        found = xp.concat(values, axis=0) - float(np.sum(np.log(self._scaling.scale)))
+        found = xp.concat(values, axis=0) - self._scaling.log_volume
         return (found, xp.concat(errors, axis=0)) if return_std else found
 
     def score_samples(
@@ -664,14 +672,12 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
             raise ValueError(f"noise must be a number of at least 0, got {noise!r}.")
         self._params()
         draws, H = Draws(self._seed(random_state), self._like), int(self.n_hidden)
-        low = to_namespace((self.low_ - self.mean_) / self.scale_, self._like)
-        high = to_namespace((self.high_ - self.mean_) / self.scale_, self._like)
 
         def advance(field: Field, v: Any) -> Any:
             size = (gibbs, v.shape[0], H)
             shaken = noise * draws.normal(size) if noise else None
             v = gibbs_frame(field, v, draws.uniform(size), bias_noise=shaken)
-            return field.xp.clip(v, low, high) if clip else v
+            return self._scaling.clipped(v) if clip else v
 
         return self._roll(init, n_steps, y, "init", advance)
 
@@ -718,11 +724,15 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         draws, H = Draws(self._seed(random_state), self._like), int(self.n_hidden)
 
         def fill(field: Field, v: Any, missing: Any) -> Any:
+            held = {"missing": missing}
+            if self._scaling.turn is not None:
+                held = {"along": to_namespace(self._scaling.along(to_numpy(missing)[0]), v)}
             if method == "map":
-                return settle(field, v, missing=missing)
-            return gibbs_frame(field, v, draws.uniform((gibbs, 1, H)), missing=missing)
+                return settle(field, v, **held)
+            return gibbs_frame(field, v, draws.uniform((gibbs, 1, H)), **held)
 
-        rows = self._filled(self._standard(raw), frames.lengths, y, fill)
+        scaled = to_namespace(self._scaling.scaled(raw), self._params()["a"])
+        rows = self._filled(scaled, frames.lengths, y, fill)
         full = self._scaling.original(rows)
         xp = namespace_of(full).xp
         raw = to_namespace(np.asarray(raw, dtype=np.float64) if xp is np else raw, full)
@@ -732,6 +742,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
         params = self._params()
         wiring = self._wiring(self._shape(), self._style_size)
         span, xp = wiring.shape.span, namespace_of(rows).xp
+        turned, unturned = self._scaling.turned, self._scaling.unturned
         style = self._style_rows(y, int(rows.shape[0]))
         missing = xp.isnan(rows)
         holes = to_numpy(xp.any(missing, axis=1))
@@ -741,7 +752,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
             done: list[Any] = []
             for t in range(begin, begin + length):
                 if holes[t]:
-                    v = xp.where(missing[t : t + 1, :], v, rows[t : t + 1, :])
+                    v = turned(xp.where(missing[t : t + 1, :], unturned(v), rows[t : t + 1, :]))
                     if t - begin >= span:
                         recent = done[len(done) - span :][::-1]
                         past = xp.concat(recent, axis=1) if span else v[:, :0]
@@ -749,7 +760,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
                         field, _ = wiring.field(params, past, part, xp)
                         v = fill(field, v, missing[t : t + 1, :])
                 else:
-                    v = rows[t : t + 1, :]
+                    v = turned(rows[t : t + 1, :])
                 done.append(v)
             found += done
         return xp.concat(found, axis=0)

@@ -6,7 +6,6 @@ Reference: G. W. Taylor, G. E. Hinton and S. T. Roweis (2011), Sections 3.5.7 an
 from __future__ import annotations
 
 import math
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -24,46 +23,10 @@ from octavo.sequence.conditional_rbm.frames import (
     learn_scaling,
     target_rows,
 )
+from octavo.sequence.conditional_rbm.residuals import least_squares
 from octavo.sequence.conditional_rbm.training import past_of
 
 __all__ = ["NearestFrameImputer", "VectorAutoRegression"]
-
-WELL_CONDITIONED = 1e-7  # reciprocal condition of a Gram matrix above which it is solved as it is
-
-
-def least_squares(past: Floats, frames: Floats, alpha: float) -> Floats:
-    """Return coefficients that minimise ‖frames - past C‖² / n + alpha ‖C‖².
-
-    Parameters
-    ----------
-    past : ndarray of shape (n, p)
-        Centred regressors.
-    frames : ndarray of shape (n, D)
-        Centred targets.
-    alpha : float
-        Strength of the penalty.
-
-    Returns
-    -------
-    coef : ndarray of shape (p, D)
-        The least-norm minimiser where there are many.
-    """
-    penalty = alpha * past.shape[0] * np.eye(past.shape[1])
-    gram = past.T @ past + penalty
-    factor, info = scipy.linalg.lapack.dpotrf(gram, lower=True)
-    if info == 0 and scipy.linalg.lapack.dpocon(factor, _norm(gram), "L")[0] > WELL_CONDITIONED:
-        solve = partial(scipy.linalg.cho_solve, (factor, True))
-        coef = solve(past.T @ frames)
-        # One step of refinement gives back the digits that squares have lost.
-        return coef + solve(past.T @ (frames - past @ coef) - penalty @ coef)
-    if alpha > 0:
-        past = np.concatenate([past, np.sqrt(penalty)])
-        frames = np.concatenate([frames, np.zeros((len(penalty), frames.shape[1]))])
-    return scipy.linalg.lstsq(past, frames, lapack_driver="gelsd")[0]
-
-
-def _norm(matrix: Floats) -> float:
-    return float(np.abs(matrix).sum(axis=0).max())
 
 
 class VectorAutoRegression(SoundEstimator):

@@ -53,10 +53,15 @@ class CRBM(ConditionalMachine):
         Strength of that wish.
     history_noise : float, default=0.0
         Standard deviation of noise that is added to the past in training, in standard units.
-    standardize : bool, default=True
+    standardize : bool or "residual", default=True
         Whether channels are brought to mean zero and variance one; no effect on binary ones.
+        With ``"residual"`` they are also mixed so that residuals of a linear autoregression have
+        variance one in every direction, and that model is the start.
     random_state : int, RandomState instance or None, default=None
         Seed.
+    reconstruction : {"mean", "sample"}, default="mean"
+        Reconstructions of Gaussian channels in training: means as in the paper, which predict
+        better, or draws, with which the density of held-out frames rises.
 
     Attributes
     ----------
@@ -74,6 +79,8 @@ class CRBM(ConditionalMachine):
         Weights from style to hidden units; only with styles.
     mean_, scale_ : ndarray of shape (D,)
         Scaling of the channels that vary.
+    whitening_ : ndarray of shape (D, D) or None
+        By what scaled frames are multiplied; only with ``standardize="residual"``.
     low_, high_ : ndarray of shape (D,)
         Range of those in training.
     kept_ : ndarray of bool of shape (n_features_in_,)
@@ -142,6 +149,7 @@ class CRBM(ConditionalMachine):
         history_noise=0.0,
         standardize=True,
         random_state=None,
+        reconstruction="mean",
     ):
         self.n_hidden = n_hidden
         self.order = order
@@ -159,6 +167,7 @@ class CRBM(ConditionalMachine):
         self.history_noise = history_noise
         self.standardize = standardize
         self.random_state = random_state
+        self.reconstruction = reconstruction
 
     def _wiring(self, shape: Shape, style_size: float) -> Wiring:
         return PlainWiring(shape)
@@ -208,10 +217,14 @@ class GaussianBernoulliRBM(ConditionalMachine):
         Share of rows for which hidden units should be on.
     sparsity_cost : float, default=0.0
         Strength of that wish.
-    standardize : bool, default=True
-        Whether columns are brought to mean zero and variance one.
+    standardize : bool or "residual", default=True
+        Whether columns are brought to mean zero and variance one; ``"residual"``: also mixed so
+        that they are uncorrelated.
     random_state : int, RandomState instance or None, default=None
         Seed.
+    reconstruction : {"mean", "sample"}, default="mean"
+        Reconstructions of Gaussian channels in training: means as in the paper, which predict
+        better, or draws, with which the density of held-out frames rises.
 
     Attributes
     ----------
@@ -275,6 +288,7 @@ class GaussianBernoulliRBM(ConditionalMachine):
         sparsity_cost=0.0,
         standardize=True,
         random_state=None,
+        reconstruction="mean",
     ):
         self.n_hidden = n_hidden
         self.visible = visible
@@ -288,6 +302,7 @@ class GaussianBernoulliRBM(ConditionalMachine):
         self.sparsity_cost = sparsity_cost
         self.standardize = standardize
         self.random_state = random_state
+        self.reconstruction = reconstruction
 
     def _wiring(self, shape: Shape, style_size: float) -> Wiring:
         return PlainWiring(shape)

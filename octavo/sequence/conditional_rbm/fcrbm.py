@@ -63,10 +63,15 @@ class FCRBM(ConditionalMachine):
         Strength of that wish.
     history_noise : float, default=0.0
         Standard deviation of noise that is added to the past in training.
-    standardize : bool, default=True
-        Whether channels are brought to mean zero and variance one.
+    standardize : bool or "residual", default=True
+        Whether channels are brought to mean zero and variance one; with ``"residual"`` they are
+        also mixed so that residuals of a linear autoregression have variance one in every
+        direction.
     random_state : int, RandomState instance or None, default=None
         Seed.
+    reconstruction : {"mean", "sample"}, default="mean"
+        Reconstructions of Gaussian channels in training: means as in the paper, which predict
+        better, or draws, with which the density of held-out frames rises.
 
     Attributes
     ----------
@@ -163,6 +168,7 @@ class FCRBM(ConditionalMachine):
         history_noise=0.0,
         standardize=True,
         random_state=None,
+        reconstruction="mean",
     ):
         self.n_hidden = n_hidden
         self.n_factors = n_factors
@@ -183,6 +189,7 @@ class FCRBM(ConditionalMachine):
         self.history_noise = history_noise
         self.standardize = standardize
         self.random_state = random_state
+        self.reconstruction = reconstruction
 
     def _wiring(self, shape: Shape, style_size: float) -> Wiring:
         return FactoredWiring(shape, self.n_factors, self.n_features, self.tie_features, style_size)
@@ -250,10 +257,15 @@ class FactoredCRBM(ConditionalMachine):
         Strength of that wish.
     history_noise : float, default=0.0
         Standard deviation of noise that is added to the past in training.
-    standardize : bool, default=True
-        Whether channels are brought to mean zero and variance one.
+    standardize : bool or "residual", default=True
+        Whether channels are brought to mean zero and variance one; with ``"residual"`` they are
+        also mixed so that residuals of a linear autoregression have variance one in every
+        direction.
     random_state : int, RandomState instance or None, default=None
         Seed.
+    reconstruction : {"mean", "sample"}, default="mean"
+        Reconstructions of Gaussian channels in training: means as in the paper, which predict
+        better, or draws, with which the density of held-out frames rises.
 
     Attributes
     ----------
@@ -317,6 +329,7 @@ class FactoredCRBM(ConditionalMachine):
         history_noise=0.0,
         standardize=True,
         random_state=None,
+        reconstruction="mean",
     ):
         self.n_hidden = n_hidden
         self.n_factors = n_factors
@@ -335,6 +348,7 @@ class FactoredCRBM(ConditionalMachine):
         self.history_noise = history_noise
         self.standardize = standardize
         self.random_state = random_state
+        self.reconstruction = reconstruction
 
     def _wiring(self, shape: Shape, style_size: float) -> Wiring:
         return FactoredWiring(shape._replace(n_styles=0), self.n_factors, None, True)

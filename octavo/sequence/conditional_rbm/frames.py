@@ -185,7 +185,8 @@ def target_rows(lengths: Ints, span: int) -> Ints:
 class Scaling(NamedTuple):
     """Which channels vary (D,), means and scales of those, and the values of the others.
 
-    ``size`` is the mean square of the frames in standard units.
+    ``size`` is the mean square of the frames in standard units. Where ``turn`` (D, D) is given,
+    the channels are mixed by it after they are scaled, and ``back`` is its inverse.
     """
 
     kept: NDArray[np.bool_]
@@ -195,9 +196,43 @@ class Scaling(NamedTuple):
     low: Floats
     high: Floats
     size: float
+    turn: Floats | None = None
+    back: Floats | None = None
+
+    @property
+    def log_volume(self) -> float:
+        """Return the log of the volume, in the units of the data, of a unit cube of frames."""
+        volume = float(np.sum(np.log(self.scale)))
+        return volume if self.back is None else volume + float(np.linalg.slogdet(self.back)[1])
 
     def standard(self, rows: Any, dtype: Any = None) -> Any:
         """Return the varying channels in standard units."""
+        return self.turned(self.scaled(rows, dtype))
+
+    def turned(self, rows: Any) -> Any:
+        """Return scaled channels in standard units."""
+        return rows if self.turn is None else rows @ to_namespace(self.turn, rows)
+
+    def unturned(self, rows: Any) -> Any:
+        """Return scaled channels."""
+        return rows if self.back is None else rows @ to_namespace(self.back, rows)
+
+    def clipped(self, rows: Any) -> Any:
+        """Return frames in standard units, each channel moved into the range of training."""
+        xp = namespace_of(rows).xp
+        low, high = (
+            to_namespace((x - self.mean) / self.scale, rows) for x in (self.low, self.high)
+        )
+        return self.turned(xp.clip(self.unturned(rows), low, high))
+
+    def along(self, missing: NDArray[np.bool_]) -> Floats:
+        """Return a projection on the directions in which missing channels move frames."""
+        assert self.turn is not None
+        basis = np.linalg.qr(self.turn[missing].T)[0]
+        return basis @ basis.T
+
+    def scaled(self, rows: Any, dtype: Any = None) -> Any:
+        """Return the varying channels with mean zero and variance one."""
         xp, _, is_numpy = namespace_of(rows)
         if is_numpy:
             kind = dtype or (np.float32 if rows.dtype == np.float32 else np.float64)
@@ -213,6 +248,7 @@ class Scaling(NamedTuple):
     def original(self, rows: Any) -> Any:
         """Return rows in the units of the data, constant channels put back."""
         xp = namespace_of(rows).xp
+        rows = self.unturned(rows)
         rows = rows * to_namespace(self.scale, rows) + to_namespace(self.mean, rows)
         if self.kept.all():
             return rows

@@ -55,10 +55,15 @@ class GatedCRBM(ConditionalMachine):
         Strength of that wish.
     history_noise : float, default=0.0
         Standard deviation of noise that is added to the past in training.
-    standardize : bool, default=True
-        Whether channels are brought to mean zero and variance one.
+    standardize : bool or "residual", default=True
+        Whether channels are brought to mean zero and variance one; with ``"residual"`` they are
+        also mixed so that residuals of a linear autoregression have variance one in every
+        direction.
     random_state : int, RandomState instance or None, default=None
         Seed.
+    reconstruction : {"mean", "sample"}, default="mean"
+        Reconstructions of Gaussian channels in training: means as in the paper, which predict
+        better, or draws, with which the density of held-out frames rises.
 
     Attributes
     ----------
@@ -129,6 +134,7 @@ class GatedCRBM(ConditionalMachine):
         history_noise=0.0,
         standardize=True,
         random_state=None,
+        reconstruction="mean",
     ):
         self.n_hidden = n_hidden
         self.order = order
@@ -147,6 +153,7 @@ class GatedCRBM(ConditionalMachine):
         self.history_noise = history_noise
         self.standardize = standardize
         self.random_state = random_state
+        self.reconstruction = reconstruction
 
     @property
     def _gated(self) -> bool:  # type: ignore[override]

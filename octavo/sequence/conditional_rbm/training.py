@@ -39,6 +39,7 @@ class Schedule(NamedTuple):
     sparsity_target: float | None
     sparsity_cost: float
     history_noise: float
+    sampled: bool
     bound: float
 
 
@@ -90,18 +91,22 @@ def make_rates(wiring: Wiring, layout: Layout, schedule: Schedule, like: Any) ->
 def make_step(
     wiring: Wiring, layout: Layout, rates: Rates, schedule: Schedule, block: Block, xp: Any
 ) -> Callable[..., Climb]:
-    """Return a function of a `Climb`, rows, uniform numbers and noise that makes one step."""
+    """Return a function of a `Climb`, rows, uniform and normal numbers that makes one step.
+
+    Normal numbers are those of the past and those of reconstructions, where either are asked for.
+    """
     span = wiring.shape.span
     sparse = schedule.sparsity_target is not None and schedule.sparsity_cost > 0
 
-    def step(climb: Climb, rows: Any, uniforms: Any, noise: Any = None) -> Climb:
+    def step(climb: Climb, rows: Any, uniforms: Any, *noise: Any) -> Climb:
         params = layout.unpack(climb.vector, xp)
         past = past_of(block.frames, rows, span, xp)
-        if noise is not None:
-            past = past + schedule.history_noise * noise
+        if schedule.history_noise > 0:
+            past = past + schedule.history_noise * noise[0]
         style = None if block.style is None else xp.take(block.style, rows, axis=0)
         field, cache = wiring.field(params, past, style, xp)
-        phases = contrastive_phases(field, xp.take(block.frames, rows, axis=0), uniforms)
+        shaken = noise[-1] if schedule.sampled else None
+        phases = contrastive_phases(field, xp.take(block.frames, rows, axis=0), uniforms, shaken)
         activity, push = climb.activity, None
         if sparse:
             activity = DAMPING * activity + (1 - DAMPING) * xp.mean(phases.p0, axis=0)
@@ -164,6 +169,8 @@ class Trainer:
             inputs: tuple[Any, ...] = (rows, self.draws.uniform((cd_k, n, H)))
             if self.schedule.history_noise > 0:
                 inputs = (*inputs, self.draws.normal((n, width)))
+            if self.schedule.sampled:
+                inputs = (*inputs, self.draws.normal((cd_k, n, self.wiring.shape.n_visible)))
             self.climb = self._run(step, block, inputs, n == size)
 
     def _run(self, step: Any, block: Block, inputs: tuple[Any, ...], whole: bool) -> Climb:

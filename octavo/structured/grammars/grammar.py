@@ -103,16 +103,16 @@ def _weights(x, log_root, log_stop, log_edge, penalty, roots, stops, edges):
 @njit(cache=True, nogil=True)
 def sum_sentences(
     first, stop, tags, log_root, log_stop, log_edge, penalties, log_z, posteriors, by_root,
-    by_stop, by_edge, in_logs,
+    by_stop, by_edge, room, tops, ends, in_logs,
 ):  # fmt: skip
     """Sum over the trees of sentences of one length; add up decisions by tags and class.
 
-    Return the first sentence that asks for logarithms (see `tree_marginals`), or the end.
+    ``room`` (10, n, n, V), ``tops`` (2, n) and ``ends`` (2, n, 2, V) are scratch. Return the first
+    sentence that asks for logarithms (see `tree_marginals`), or the end.
     """
     n, V = tags.shape[1], log_stop.shape[2]
-    room = np.empty((7, n, n, V))
-    edges, roots, stops = np.empty((n, n, V)), np.empty(n), np.empty((n, 2, V))
-    e, r, t = np.empty((n, n, V)), np.empty(n), np.empty((n, 2, V))
+    edges, roots, stops = room[8], tops[0], ends[0]
+    e, r, t = room[9], tops[1], ends[1]
     for b in range(first, stop):
         x = tags[b]
         penalty = penalties[b] if penalties.shape[0] else penalties[:0, 0]
@@ -193,7 +193,9 @@ def sum_over_trees(
     def part(batch: Batch, penalty: Floats, posterior: Floats, rows: slice):
         sums = np.zeros(T), np.zeros((T, 2, V)), np.zeros((T, 2, V, T))
         mine = np.empty(len(batch.rows[rows]))
-        arrays = batch.tags[rows], *tables, penalty[rows], mine, posterior[rows], *sums
+        n = batch.tags.shape[1]
+        room = np.empty((10, n, n, V)), np.empty((2, n)), np.empty((2, n, 2, V))
+        arrays = batch.tags[rows], *tables, penalty[rows], mine, posterior[rows], *sums, *room
         done, count = 0, len(mine)
         while done < count:
             done = sum_sentences(done, count, *arrays, None)

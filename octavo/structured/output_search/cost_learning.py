@@ -31,7 +31,12 @@ class RankingExamples:
     def __init__(self) -> None:
         self.starts: list[int] = []
         self.parts: list[tuple[Ints, Successors, np.ndarray, Floats]] = []
-        self.n_pairs = 0
+        self.counts: list[int] = []  # pairs of each group
+
+    @property
+    def n_pairs(self) -> int:
+        """Return the number of pairs in all groups."""
+        return sum(self.counts)
 
     def recorder(self, start: int) -> Any:
         """Return what a search calls with the comparisons of a structure's nodes."""
@@ -41,7 +46,7 @@ class RankingExamples:
             if pairs:
                 self.starts.append(int(start))
                 self.parts.append((labels, found, kept, losses))
-                self.n_pairs += pairs
+                self.counts.append(pairs)
 
         return record
 
@@ -49,12 +54,12 @@ class RankingExamples:
         """Take in the groups of another set."""
         self.starts += other.starts
         self.parts += other.parts
-        self.n_pairs += other.n_pairs
+        self.counts += other.counts
 
     def cut(self, n_groups: int) -> None:
         """Keep the first groups only."""
         self.starts, self.parts = self.starts[:n_groups], self.parts[:n_groups]
-        self.n_pairs = sum(_pairs(part[2], part[3]) for part in self.parts)
+        self.counts = self.counts[:n_groups]
 
     def arrays(self) -> tuple[Any, ...]:
         """Return all groups stacked for compiled code."""
@@ -79,6 +84,9 @@ def _pointers(counts: Any) -> Ints:
 
 def _pairs(kept: np.ndarray, losses: Floats) -> int:
     """Return how many pairs (kept, pruned) of different loss a group has."""
+    which = np.flatnonzero(kept)
+    if which.size == 1:
+        return int(np.count_nonzero(losses > losses[which[0]]))
     pruned = np.sort(losses[~kept])
     return int(np.sum(pruned.size - np.searchsorted(pruned, losses[kept], side="right")))
 
@@ -118,6 +126,7 @@ class RankLearner:
                 field.n_labels,
                 int(np.diff(cand_ptr).max()),
                 field.room,
+                field.spots,
             ),
         )
         return int(steps)

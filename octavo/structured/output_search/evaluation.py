@@ -9,7 +9,12 @@ import numpy as np
 
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.structured.output_search.cells import Layout
-from octavo.structured.output_search.kernels import cost_changes, full_cost, unary_table
+from octavo.structured.output_search.kernels import (
+    cost_changes,
+    full_cost,
+    tuple_room,
+    unary_table,
+)
 from octavo.structured.output_search.space import Successors
 
 
@@ -71,6 +76,11 @@ class CostField:
         width = int(np.diff(self.layout.member_ptr).max(initial=0))
         return 2 * longest * (self.X.shape[1] + width) + 2
 
+    @property
+    def spots(self) -> int:
+        """Return in how many places cells stand in tuples, in the structure that has most."""
+        return int(np.diff(self.layout.member_ptr[self.starts]).max())
+
     def evaluation(self, q: int, weights: Floats) -> CostEvaluation:
         """Return what guides a search in one structure."""
         return CostEvaluation(self, q, weights)
@@ -84,6 +94,8 @@ class CostEvaluation:
         n = int(field.starts[q + 1] - self.start)
         self.table = np.empty((n, field.n_labels))
         unary_table(field.X, self.start, n, weights, self.table)
+        ends = field.layout.member_ptr[[self.start, self.start + n]]
+        self.room = tuple_room(ends[1] - ends[0])
 
     def of(self, labels: Ints) -> float:
         """Return the cost of an output."""
@@ -91,9 +103,9 @@ class CostEvaluation:
 
     def of_successors(self, labels: Ints, value: float, found: Successors) -> Floats:
         """Return the costs of neighbours, from the features that they change."""
-        field = self.field
+        field, changes = self.field, np.empty(len(found))
         field.tick += len(found) + 1
-        return value + cost_changes(
+        cost_changes(
             labels,
             self.start,
             *found,
@@ -102,4 +114,8 @@ class CostEvaluation:
             *field.runs,
             field.stamps,
             field.tick - len(found),
+            labels.copy(),
+            *self.room,
+            changes,
         )
+        return value + changes

@@ -184,83 +184,91 @@ def full_cost(labels, start, table, weights, tuples, arity, offset, member_ptr, 
     return total
 
 
+# fmt: off
 @njit(**_JIT)
-def one_change(
-    labels,
-    work,
-    start,
-    cell,
-    label,
-    first,
-    stop,
-    table,
-    weights,
-    tuples,
-    arity,
-    offset,
-    member_ptr,
-    members,
-    stamps,
-    tick,
-):
-    """Return the change of cost that some changed cells make; ``work`` equals ``labels``."""
-    n_labels, total = table.shape[1], 0.0
+def needed_entries(X, start, weights, labels, first, stop, cell, label, table):
+    """Fill the costs of single cells that some changes need: before and after them."""
+    d = X.shape[1]
     for k in range(first, stop):
         c = cell[k]
-        work[c] = label[k]
-        total += table[c, label[k]] - table[c, labels[c]]
-    for k in range(first, stop):
-        c = cell[k] + start
+        for a in (label[k], labels[c]):
+            table[c, a] = _dot(weights[a * d : (a + 1) * d], X[start + c])
+
+
+@njit(**_JIT)
+def read_tuples(
+    labels, n, start, weights, n_labels, tuples, arity, offset, member_ptr, members,
+    number, unit, worth,
+):
+    """Fill what the tuples of a labelling cost, once for each cell that they hold.
+
+    ``number`` is the feature that a tuple counts, ``unit`` by how much it grows with the label of
+    this cell, ``worth`` its weight.
+    """
+    s = 0
+    for c in range(start, start + n):
         for p in range(member_ptr[c], member_ptr[c + 1]):
             m = members[p]
-            if stamps[m] != tick:
-                stamps[m] = tick
-                total += weights[tuple_index(m, work, start, tuples, arity, offset, n_labels)]
-                total -= weights[tuple_index(m, labels, start, tuples, arity, offset, n_labels)]
-    for k in range(first, stop):
-        work[cell[k]] = labels[cell[k]]
-    return total
+            index, grows = 0, 1
+            for j in range(arity[m]):
+                index = index * n_labels + labels[tuples[m, j] - start]
+                grows = 1 if tuples[m, j] == c else grows * n_labels
+            number[s], unit[s], worth[s] = offset[m] + index, grows, weights[offset[m] + index]
+            s += 1
+
+
+@njit(**_JIT)
+def fill_changes(
+    labels, work, start, low, high, ptr, cell, label, table, weights,
+    tuples, arity, offset, member_ptr, members, stamps, tick, number, unit, worth, out,
+):
+    """Fill the changes of cost that candidates low to high make; ``work`` equals ``labels``.
+
+    Where one cell changes, the features of its tuples follow from those of the labelling.
+    """
+    origin, n_labels = member_ptr[start], table.shape[1]
+    for i in range(low, high):
+        first, stop, total = ptr[i], ptr[i + 1], 0.0
+        for k in range(first, stop):
+            total += table[cell[k], label[k]] - table[cell[k], labels[cell[k]]]
+        if stop == first + 1:
+            c = start + cell[first]
+            by = label[first] - labels[cell[first]]
+            for p in range(member_ptr[c] - origin, member_ptr[c + 1] - origin):
+                total += weights[number[p] + by * unit[p]]
+                total -= worth[p]
+        else:
+            for k in range(first, stop):
+                work[cell[k]] = label[k]
+            for k in range(first, stop):
+                c = start + cell[k]
+                for p in range(member_ptr[c], member_ptr[c + 1]):
+                    m = members[p]
+                    if stamps[m] != tick + i:
+                        stamps[m] = tick + i
+                        total += weights[
+                            tuple_index(m, work, start, tuples, arity, offset, n_labels)
+                        ]
+                        total -= worth[p - origin]
+            for k in range(first, stop):
+                work[cell[k]] = labels[cell[k]]
+        out[i - low] = total
 
 
 @njit(**_JIT)
 def cost_changes(
-    labels,
-    start,
-    ptr,
-    cell,
-    label,
-    table,
-    weights,
-    tuples,
-    arity,
-    offset,
-    member_ptr,
-    members,
-    stamps,
-    tick,
+    labels, start, ptr, cell, label, table, weights,
+    tuples, arity, offset, member_ptr, members, stamps, tick, work, number, unit, worth, out,
 ):
-    """Return the change of cost of every successor (delta features times weights)."""
-    work, out = labels.copy(), np.empty(ptr.size - 1)
-    for i in range(ptr.size - 1):
-        out[i] = one_change(
-            labels,
-            work,
-            start,
-            cell,
-            label,
-            ptr[i],
-            ptr[i + 1],
-            table,
-            weights,
-            tuples,
-            arity,
-            offset,
-            member_ptr,
-            members,
-            stamps,
-            tick + i,
-        )
-    return out
+    """Fill the change of cost of every successor (delta features times weights)."""
+    runs = (tuples, arity, offset, member_ptr, members)
+    base = (number, unit, worth)
+    read_tuples(labels, labels.size, start, weights, table.shape[1], *runs, *base)
+    fill_changes(
+        labels, work, start, 0, ptr.size - 1, ptr, cell, label, table, weights,
+        *runs, stamps, tick, *base, out,
+    )
+# fmt: on
 
 
 @njit(**_JIT)
@@ -332,11 +340,11 @@ def rank_groups(
     order, X, n_labels, group_start, base_ptr, base, cand_ptr, kept, loss, ptr, cell, label,
     tuples, arity, offset, member_ptr, members, stamps, tick,
     weights, drift, clock, scratch, rule, most,
-    labels, work, table, costs, cells, indices, values,
+    labels, work, table, costs, cells, indices, values, number, unit, worth,
 ):
     """Go once over groups of candidates: every kept one is to cost less than every pruned one.
 
-    The most violated pair of a group makes a step. The last seven arrays are room to work in.
+    The most violated pair of a group makes a step. The last ten arrays are room to work in.
     Returns the clock, the tick and the number of steps.
     """
     steps = 0
@@ -346,13 +354,19 @@ def rank_groups(
         size = base_ptr[g + 1] - base_ptr[g]
         for t in range(size):
             labels[t] = work[t] = base[base_ptr[g] + t]
-        unary_table(X, start, size, weights, table)
-        for c in range(low, high):
-            tick += 1
-            costs[c - low] = one_change(
-                labels, work, start, cell, label, ptr[c], ptr[c + 1], table, weights,
-                tuples, arity, offset, member_ptr, members, stamps, tick,
-            )
+        if 2 * (ptr[high] - ptr[low]) < size * n_labels:
+            needed_entries(X, start, weights, labels, ptr[low], ptr[high], cell, label, table)
+        else:
+            unary_table(X, start, size, weights, table)
+        read_tuples(
+            labels, size, start, weights, n_labels, tuples, arity, offset, member_ptr, members,
+            number, unit, worth,
+        )
+        fill_changes(
+            labels, work, start, low, high, ptr, cell, label, table, weights, tuples, arity,
+            offset, member_ptr, members, stamps, tick + 1 - low, number, unit, worth, costs,
+        )
+        tick += high - low
         i, j = most_violated(low, high, kept, loss, costs, rule)
         if i >= 0:
             n = 0
@@ -379,11 +393,16 @@ def rank_groups(
     return clock, tick, steps
 
 
-def rank_room(longest, n_labels, crowd, room):
-    """Return room to work in: for so many cells, labels, candidates and entries of a difference."""
+def tuple_room(spots):
+    """Return room for the tuples of a structure, counted at each of their cells."""
+    return np.empty(spots, np.int64), np.empty(spots, np.int64), np.empty(spots)
+
+
+def rank_room(longest, n_labels, crowd, room, spots):
+    """Return room for so many cells, labels, candidates, entries of a difference and tuples."""
     whole = [np.empty(size, np.int64) for size in (longest, longest, 2 * longest, room)]
     table, costs, values = np.empty((longest, n_labels)), np.empty(crowd), np.empty(room)
-    return (*whole[:2], table, costs, *whole[2:], values)
+    return (*whole[:2], table, costs, *whole[2:], values, *tuple_room(spots))
 
 
 def _warmup() -> None:
@@ -403,10 +422,11 @@ def _warmup() -> None:
                allowed, True, labels.copy(), *found)
     found = found[0][: n + 1], *found[1:]
     X, weights, stamps = np.ones((2, 1)), np.zeros(6), np.full(3, -1)
+    room = (labels.copy(), *tuple_room(2), np.empty(n))
     table = np.empty((2, 2))
     unary_table(X, start, 2, weights, table)
     full_cost(labels, start, table, weights, *runs)
-    cost_changes(labels, start, *found, table, weights, *runs, stamps, 1)
+    cost_changes(labels, start, *found, table, weights, *runs, stamps, 1, *room)
     difference(labels, labels, start, X, 2, one, 1, *runs, stamps, 9, np.zeros(9, np.int64),
                np.zeros(9))
     difference(labels, labels, 0, X, 2, one, 1, *runs, stamps, 9, np.zeros(9, np.int64),
@@ -415,5 +435,5 @@ def _warmup() -> None:
         one, np.array([0, 2]), labels, np.array([0, n]), np.zeros(n, np.bool_), np.zeros(n), *found,
     )
     rank_groups(one, X, 2, *groups, *runs, stamps, 20, weights, weights.copy(), 1.0,
-                weights.copy(), 0, np.inf, *rank_room(2, 2, n, 20))
+                weights.copy(), 0, np.inf, *rank_room(2, 2, n, 20, 2))
 # fmt: on

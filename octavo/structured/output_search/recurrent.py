@@ -23,11 +23,13 @@ from octavo.engine.chains.label_sequences import classes_of, encode_labels
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
+from octavo.engine.streams.perceptron_passes import fit_perceptron
 from octavo.structured.output_search.cells import Cells, layout, read_cells, read_labels
 from octavo.structured.output_search.space import Scores, Space, no_answers
 
 __all__ = ["RecurrentClassifier"]
 
+N_PASSES = 100  # of the perceptron (Section 5.1)
 N_ROUNDS = 5  # of DAgger and SEARN; the paper's DAgger improves no more after five
 BETA = 0.3  # SEARN: chance that the newest classifier takes over a decision
 LINEAR = (Perceptron, SGDClassifier, LogisticRegression, RidgeClassifier, LinearSVC)
@@ -198,14 +200,15 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
 
     def _learn(self, X: Floats, history: Ints, codes: Ints, seed: int) -> None:
         """Fit the classifier of single cells (Algorithm 1, line 8)."""
-        base = self.estimator
-        model = Perceptron(max_iter=100, tol=None) if base is None else clone(base)
-        if "random_state" in model.get_params(deep=False) and (
-            base is None or model.get_params()["random_state"] is None
-        ):
-            model.set_params(random_state=seed)
-        model.fit(node_features(X, history, len(self.classes_)), codes)
-        self.estimator_ = model
+        nodes = node_features(X, history, len(self.classes_))
+        if self.estimator is None:
+            self.estimator_ = model = fit_perceptron(nodes, codes, n_passes=N_PASSES, seed=seed)
+        else:
+            model = clone(self.estimator)
+            options = model.get_params(deep=False)
+            if "random_state" in options and options["random_state"] is None:
+                model.set_params(random_state=seed)
+            self.estimator_ = model.fit(nodes, codes)
         self.has_scores_ = hasattr(model, "decision_function") or hasattr(model, "predict_proba")
 
     def _learn_by_rounds(self, cells: Cells, codes: Ints, slots: Ints, seed: int, rng: Any) -> None:

@@ -33,7 +33,8 @@ class Training(NamedTuple):
 
     def truth(self, q: int) -> Ints:
         """Return the true labels of one structure."""
-        return self.codes[self.cells.starts[q] : self.cells.starts[q + 1]]
+        starts = self.space.starts
+        return self.codes[starts[q] : starts[q + 1]]
 
     def shape(self, q: int) -> tuple[int, int] | None:
         """Return height and width of a grid."""

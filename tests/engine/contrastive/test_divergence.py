@@ -184,6 +184,37 @@ def test_phases_of_one_step():
     np.testing.assert_array_equal(found.h0, h0)
 
 
+def test_drawn_reconstructions_leave_a_machine_that_made_the_data_where_it_is():
+    rng, n = np.random.RandomState(8), 200_000
+    one = field_of("plain", "gaussian", n=1, D=2, H=3)
+    W, every = one.interaction.W, states(3)
+    # p(h) of the mixture of 2^H Gaussians with means a + Wh
+    weight = every @ (one.b[0] + one.a[0] @ W) + 0.5 * ((every @ W.T) ** 2).sum(axis=1)
+    chance = np.exp(weight - weight.max())
+    h = every[rng.choice(len(every), n, p=chance / chance.sum())]
+    v = one.a + h @ W.T + rng.normal(size=(n, 2))
+    field = Field(
+        np.repeat(one.a, n, axis=0), np.repeat(one.b, n, axis=0), one.interaction, "gaussian", np
+    )
+    uniforms, noise = rng.random_sample((1, n, 3)), rng.normal(size=(1, n, 2))
+    for shaken, stays in ((noise, True), (None, False)):
+        found = contrastive_phases(field, v, uniforms, shaken)
+        pushes = v[:, :, None] * found.h0[:, None] - found.vk[:, :, None] * found.pk[:, None]
+        wide = np.abs(pushes.mean(axis=0)) / (pushes.std(axis=0) / np.sqrt(n))
+        assert (wide.max() < 4.5) == stays
+
+
+def test_moves_along_a_projection_are_moves_of_missing_units():
+    field = field_of("plain", "gaussian")
+    v = np.random.RandomState(5).normal(size=(4, 3))
+    missing, along = np.array([[False, True, False]] * 4), np.diag([0.0, 1.0, 0.0])
+    uniforms = np.random.RandomState(6).random_sample((5, 4, 4))
+    for fill in (settle, lambda *given, **more: gibbs_frame(*given, uniforms, **more)):
+        np.testing.assert_allclose(
+            fill(field, v, along=along), fill(field, v, missing=missing), atol=1e-12
+        )
+
+
 def test_sigmoid_at_the_ends():
     assert sigmoid(np.array([-1e4, 0.0, 1e4]), np).tolist() == [0.0, 0.5, 1.0]
 

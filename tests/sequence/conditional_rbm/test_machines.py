@@ -62,6 +62,7 @@ def test_default_signature_is_the_documented_one():
         "history_noise": 0.0,
         "standardize": True,
         "random_state": None,
+        "reconstruction": "mean",
     }
 
 
@@ -540,3 +541,78 @@ def test_unseen_styles_are_named():
         model.transform(WAVES[0])
     with pytest.raises(ValueError, match="all-zero style"):
         model.sample(3, WAVES[0][:3], y=[0.0, 0.0])
+
+
+# --- units in which residuals are white --------------------------------------------------------
+
+
+def shaken(seed=0):
+    rng = np.random.RandomState(seed)
+    mix = np.array([[1.0, 0.6, 0.0], [0.0, 0.8, 0.3], [0.0, 0.0, 0.5]])
+    return [100 * (x + 0.3 * rng.standard_normal(x.shape) @ mix) + 7 for x in WAVES]
+
+
+def test_residual_units_without_hidden_units_are_the_linear_model():
+    X = shaken()
+    linear = VectorAutoRegression(2).fit(X)
+    model = CRBM(0, order=2, n_epochs=0, standardize="residual").fit(X)
+    np.testing.assert_allclose(model.log_likelihood(X), linear.score_samples(X), atol=1e-8)
+    np.testing.assert_allclose(model.predict(X[0][:9], 3), linear.predict(X[0][:9], 3), atol=1e-6)
+    holes = X[0][:8].copy()
+    holes[6, :2] = np.nan
+    mean = linear.predict(X[0][:6], 1)[0]
+    S = linear.covariance_
+    expected = mean[:2] + S[:2, 2:] @ np.linalg.solve(S[2:, 2:], X[0][6, 2:] - mean[2:])
+    for method in ("gibbs", "map"):
+        filled = model.impute(holes, method)
+        np.testing.assert_allclose(filled[6, :2], expected, atol=1e-6)
+        np.testing.assert_array_equal(filled[:6], X[0][:6])
+        assert filled[6, 2] == X[0][6, 2]
+
+
+def test_residual_units_are_a_change_of_variables():
+    X = shaken()
+    model = loud(CRBM(4, order=2, n_epochs=0, standardize="residual", random_state=0).fit(X))
+    white = [((x - model.mean_) / model.scale_) @ model.whitening_ for x in X]
+    same = CRBM(4, order=2, n_epochs=0, standardize=False, random_state=0).fit(white)
+    for name in ("W", "A", "B", "a", "b"):
+        setattr(same, f"{name}_", getattr(model, f"{name}_"))
+    volume = np.log(model.scale_).sum() - np.log(np.abs(np.linalg.det(model.whitening_)))
+    np.testing.assert_allclose(
+        model.log_likelihood(X), same.log_likelihood(white) - volume, atol=1e-8
+    )
+    back = np.linalg.inv(model.whitening_)
+    made = model.sample(5, X[0], gibbs=5, clip=True, random_state=1)
+    assert (made >= model.low_ - 1e-9).all()
+    assert (made <= model.high_ + 1e-9).all()
+    free = same.sample(1, white[0], gibbs=5, random_state=1) @ back * model.scale_ + model.mean_
+    np.testing.assert_allclose(model.sample(1, X[0], gibbs=5, random_state=1), free, atol=1e-6)
+
+
+def test_means_as_reconstructions_cost_density_and_draws_do_not():
+    rng = np.random.RandomState(3)
+    size = np.where(np.arange(3000) // 50 % 2, 3.0, 0.5)[:, None]  # calm and wild by turns
+    X = size * rng.standard_normal((3000, 2))
+    options = {"order": 1, "learning_rate": 0.01, "standardize": "residual", "n_epochs": 60}
+    linear = VectorAutoRegression(1).fit(X[:2000]).score(X[2000:])
+    found = {
+        kind: CRBM(6, reconstruction=kind, random_state=0, **options).fit(X[:2000]).score(X[2000:])
+        for kind in ("mean", "sample")
+    }
+    assert found["mean"] < linear - 0.05
+    assert found["sample"] > linear - 0.01
+
+
+def test_residual_units_need_residuals():
+    x = np.random.RandomState(0).standard_normal((50, 1))
+    with pytest.raises(ValueError, match="leaves something over in every direction"):
+        CRBM(2, n_epochs=1, standardize="residual").fit(np.hstack([x, 2 * x]))
+
+
+@pytest.mark.parametrize("machine", [FCRBM, FactoredCRBM, GatedCRBM])
+def test_every_machine_takes_residual_units(machine):
+    X, gated = shaken(), machine is not FactoredCRBM
+    model = machine(4, order=2, n_epochs=2, standardize="residual", reconstruction="sample")
+    y = (STYLES,) if gated else ()
+    model.set_params(random_state=0).fit(X, *y)
+    assert np.isfinite(model.log_likelihood(X, *y)).all()
