@@ -61,7 +61,9 @@ def task():
     X, y, _ = make_grouped_histograms(60, n_groups=32, group_size=4, random_state=0)
     with warnings.catch_warnings():  # kernels compile outside the clock
         warnings.simplefilter("ignore")
-        GroundMetricLearner(max_outer=1, max_inner=1, min_inner=1, n_jobs=2).fit(X[:8], np.arange(8) % 2)
+        GroundMetricLearner(max_outer=1, max_inner=1, min_inner=1, n_jobs=2).fit(
+            X[:8], np.arange(8) % 2
+        )
     return X, y
 
 
