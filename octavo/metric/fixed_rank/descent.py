@@ -14,7 +14,7 @@ import numpy as np
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.doubles import reachable_tolerance
 from octavo.metric.fixed_rank.losses import half_mean_square, residuals
-from octavo.metric.fixed_rank.walks import FlatWalk, LogWalk, PolarWalk, Walk
+from octavo.metric.fixed_rank.walks import ConjugateWalk, FlatWalk, LogWalk, PolarWalk, Walk
 
 _HALVINGS = 200
 FIXED_RANK = ("flat", "polar")
@@ -41,17 +41,19 @@ def start_walk(rows: Any, G: Floats, geometry: str, lam: float = 0.5) -> Walk:
     G : ndarray of shape (d, r)
         Square for the geometries of full rank.
     geometry : str
-        One of `GEOMETRIES`.
+        One of `GEOMETRIES`, or "conjugate": "flat" with a memory of the last direction.
     lam : float, default=0.5
         Weight of the subspace, for "polar".
 
     Returns
     -------
     Walk
-        FlatWalk, PolarWalk or LogWalk.
+        FlatWalk, ConjugateWalk, PolarWalk or LogWalk.
     """
     if geometry == "flat":
         return FlatWalk(rows, G)
+    if geometry == "conjugate":
+        return ConjugateWalk(rows, G)
     if geometry == "polar":
         return PolarWalk(rows, G, lam)
     if geometry.startswith("affine"):
@@ -113,6 +115,8 @@ def descend(
         found = _armijo(walk, y, relation, cost, slope, min(4.0 * last, s0 / slope**0.5), c)
         if found is None:
             return Descent(costs, n_iter, True, "no step lowers the cost in doubles")
+        if isinstance(walk, ConjugateWalk):
+            found = _nearer(walk, y, relation, cost, slope, found)
         last, e, lower = found
         change = walk.move(last)
         fall, cost = cost - lower, lower
@@ -122,6 +126,31 @@ def descend(
         if fall <= tol * costs[-2] or change <= tol:
             return Descent(costs, n_iter + 1, True, "the change is below tol")
     return Descent(costs, max_iter, cost <= enough, "max_iter steps were taken")
+
+
+def _nearer(
+    walk: Walk,
+    y: Floats,
+    relation: Ints | None,
+    cost: float,
+    slope: float,
+    found: tuple[float, Floats, float],
+) -> tuple[float, Floats, float]:
+    """Return a step nearer to the lowest point: conjugate directions rest on being there.
+
+    Twice the lowest point of the parabola through what is known.
+    """
+    for _ in range(2):
+        step, _, lower = found
+        bend = lower - cost + step * slope
+        if not bend > 0.0:
+            break
+        other = 0.5 * slope * step**2 / bend
+        e = residuals(walk.predictions_at(other), y, relation)
+        if not (reached := half_mean_square(e)) < lower:
+            break
+        found = other, e, reached
+    return found
 
 
 def _armijo(

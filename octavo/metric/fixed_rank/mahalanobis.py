@@ -76,7 +76,8 @@ class LowRankMahalanobis(
     rank : int or None, default=2
         Columns of G; None stands for n_features.
     geometry : {"flat", "polar"}, default="flat"
-        As for `FixedRankPSDRegressor`. From principal directions, "flat" needs far fewer steps.
+        As for `FixedRankPSDRegressor`, but steps of "flat" are conjugate gradients, which get far
+        lower in as many steps.
     lam : float, default=0.5
         The paper's λ for "polar": weight of the subspace.
     n_pairs : {"auto"} or int, default="auto"
@@ -287,7 +288,7 @@ class LowRankMahalanobis(
                     target,
                     relation,
                     G,
-                    self.geometry,
+                    "conjugate" if self.geometry == "flat" else self.geometry,
                     self.lam,
                     tol=self.tol,
                     max_iter=self.max_iter,

@@ -91,6 +91,37 @@ class FlatWalk:
         return self._G
 
 
+class ConjugateWalk(FlatWalk):
+    """Conjugate gradients on G, which remember the last direction (Polak and Ribière).
+
+    They need no product with the data beyond those of Eq. (10): products add up as directions do.
+    """
+
+    def __init__(self, rows: Any, G: Floats) -> None:
+        super().__init__(rows, G)
+        self._gradient: Floats | None = None
+
+    def aim(self, weights: Floats) -> float:
+        """Take the direction; return minus the slope of the cost along it."""
+        before = self._gradient
+        last = None if before is None else (self._xi, self._D)
+        size = super().aim(weights)
+        self._gradient = -self._xi
+        if last is None or before is None:
+            return size
+        gain = size - float(np.sum(self._gradient * before))
+        memory = max(gain, 0.0) / max(float(np.sum(before**2)), 1e-300)
+        xi = self._xi + memory * last[0]
+        slope = -float(np.sum(self._gradient * xi))
+        if memory == 0.0 or not slope > 0.0:
+            return size
+        stale = self._moves % _REFRESH == 0
+        self._xi, self._D = xi, self._rows.dot(xi) if stale else self._D + memory * last[1]
+        cross = 2.0 * np.einsum("ij,ij->i", self._P, self._D)
+        self._parts = (self._parts[0], cross, _row_squares(self._D))
+        return slope
+
+
 class PolarWalk:
     """Gradient descent on a subspace and a form within it, Eq. (21).
 

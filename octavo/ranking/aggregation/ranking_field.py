@@ -274,11 +274,7 @@ def subsample(grades: Floats, n_subsample: int, rng: np.random.RandomState) -> I
 
 def _is_page(X: Any) -> bool:
     return (
-        isinstance(X, np.ndarray)
-        and X.ndim == 2
-        and X.dtype == np.float64
-        and 2 <= len(X) <= _PAGE
-        and X.flags.c_contiguous
+        isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64 and 2 <= len(X) <= _PAGE
     )
 
 
@@ -492,6 +488,7 @@ class CRFRankAggregator(CallbackSupportMixin, SoundEstimator):
         """Score one table of ranks without building preferences: microseconds count here."""
         W = self._weights_for(R.shape[1])
         scores = np.zeros(len(R))
+        R = np.ascontiguousarray(R)  # some engines of a wider table, or a table by columns
         if not _score_page(R, W, TRANSFORMS.index(self.transform), scores):
             checked_ranks(R)  # names the item
         return scores

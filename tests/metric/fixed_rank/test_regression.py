@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from octavo.engine.linalg.pair_differences import TableRows
 from octavo.metric import FixedRankPSDRegressor
-from octavo.metric.fixed_rank.descent import FULL_RANK, GEOMETRIES, start_walk
+from octavo.metric.fixed_rank.descent import FULL_RANK, GEOMETRIES, descend, start_walk
 from octavo.metric.fixed_rank.losses import half_mean_square, residuals
 
 TIGHT = {"tol": 1e-13, "max_iter": 50_000}
@@ -141,6 +141,34 @@ def test_slopes_and_predictions_along_the_curve_are_those_of_differences(geometr
     np.testing.assert_allclose(walk.predictions(), expected, rtol=1e-9)
     G = walk.factor()
     np.testing.assert_allclose(((A @ G) ** 2).sum(axis=1), expected, rtol=1e-9)
+
+
+def test_conjugate_directions_have_the_slopes_of_differences_and_get_lower():
+    A, y, _ = toy(3, n=60, d=12, r=2)
+    relation = np.random.default_rng(4).integers(-1, 2, 60)
+    G = np.random.default_rng(5).standard_normal((12, 2))
+    walk, turned = start_walk(TableRows(A), G, "conjugate"), False
+
+    def f(step):
+        return half_mean_square(residuals(walk.predictions_at(step), y, relation))
+
+    for _ in range(30):  # beyond the steps after which products are computed anew
+        slope = walk.aim(residuals(walk.predictions(), y, relation) / len(y))
+        turned |= slope != pytest.approx(float(np.sum(walk._xi**2)), rel=1e-6)
+        h = 1e-6 / np.sqrt(slope)
+        # A difference of costs keeps fewer digits the smaller the slope is beside the cost.
+        assert (f(h) - f(-h)) / (2 * h) == pytest.approx(-slope, rel=1e-4)
+        step = min(np.geomspace(1e-6, 1e2, 81), key=f)
+        expected = walk.predictions_at(step)
+        walk.move(step)
+        np.testing.assert_allclose(((A @ walk.factor()) ** 2).sum(axis=1), expected, rtol=1e-9)
+    assert turned  # not the gradient alone
+    ends = {
+        name: descend(start_walk(TableRows(A), G, name), y, relation, tol=0.0, max_iter=60).costs
+        for name in ("flat", "conjugate")
+    }
+    assert ends["conjugate"][-1] < ends["flat"][-1]
+    assert (np.diff(ends["conjugate"]) <= 0).all()
 
 
 def test_the_von_neumann_direction_is_not_the_gradient_of_its_cost():

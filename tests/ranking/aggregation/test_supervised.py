@@ -227,6 +227,17 @@ def test_a_table_with_query_numbers_is_a_list(make, planted):
     np.testing.assert_array_equal(other.rank(np.vstack(R), qid=qid)[3], one.rank(R[3]))
 
 
+def test_a_page_that_is_part_of_a_table_is_scored_as_its_copy(planted, monkeypatch):
+    ranks, relevance = planted[:2]
+    model = CRFRankAggregator(n_epochs=2, random_state=0).fit(ranks[:40], relevance[:40])
+    wide = np.hstack([ranks[40], ranks[40]])[:, : ranks[40].shape[1]]
+    expected = model.predict(ranks[40].copy())
+    monkeypatch.setattr(model, "_score", None)  # the way through preferences is not taken
+    for page in (wide, np.asfortranarray(ranks[40])):
+        assert not page.flags.c_contiguous
+        np.testing.assert_array_equal(model.predict(page), expected)
+
+
 def test_known_experts_have_weights_of_their_own_and_new_ones_share(planted):
     R, y, _ = planted
     mask = np.arange(25) >= 20
