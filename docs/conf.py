@@ -75,5 +75,6 @@ sphinx_gallery_conf = {
     "plot_gallery": True,
     "remove_config_comments": True,
     "show_signature": False,
+    "write_computation_times": False,  # its pages load scripts from elsewhere
 }
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")

@@ -9,6 +9,7 @@ becomes the way from problems to methods, ``.. octavo-index::`` the list of all 
 
 from __future__ import annotations
 
+import functools
 import html
 import importlib
 import inspect
@@ -25,6 +26,7 @@ from octavo.problems import PROBLEMS, TASKS, problems_of, words_of
 HERE = Path(__file__).parent
 
 
+@functools.cache
 def stored(name: str):
     path = HERE / "results" / name
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
@@ -37,6 +39,7 @@ def cell(text: object) -> str:
     return re.sub(r"([\\*`|])", r"\\\1", str(text))
 
 
+@functools.cache
 def page_of(method) -> str:
     """Return the page of a method below its room: ``family`` or ``family/method``."""
     folder = HERE / "methods" / method.room

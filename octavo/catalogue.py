@@ -106,7 +106,7 @@ class Method:
     trials: dict[str, Trial] = field(default_factory=dict, compare=False)
     quadratic: bool = False
 
-    @property
+    @functools.cached_property
     def members(self) -> tuple[str, ...]:
         """Every public name that it brings, its own first, read from the room's exports."""
         owned = _members_of_room(self.room).get(self.name, ())
@@ -329,10 +329,15 @@ def papers() -> tuple[Paper, ...]:
     return tuple(sorted(found, key=lambda paper: paper.key))
 
 
+@functools.cache
+def _by_room() -> tuple[tuple[Paper, Method], ...]:
+    pairs = [(paper, method) for paper in papers() for method in paper.methods]
+    return tuple(sorted(pairs, key=lambda pair: (pair[1].room, pair[1].name)))
+
+
 def methods() -> Iterator[tuple[Paper, Method]]:
     """Yield every method with the paper it comes from, room by room."""
-    pairs = [(paper, method) for paper in papers() for method in paper.methods]
-    yield from sorted(pairs, key=lambda pair: (pair[1].room, pair[1].name))
+    yield from _by_room()
 
 
 def find_paper(key: str) -> Paper:
@@ -343,10 +348,19 @@ def find_paper(key: str) -> Paper:
     raise UnknownNameError("paper", key, [paper.key for paper in papers()])
 
 
+@functools.cache
+def _by_alias() -> dict[str, tuple[Paper, Method]]:
+    """Return methods by their name and those of their members in small letters, the first first."""
+    found: dict[str, tuple[Paper, Method]] = {}
+    for pair in methods():
+        for alias in (pair[1].name, *pair[1].members):
+            found.setdefault(alias.lower(), pair)
+    return found
+
+
 def find_method(name: str) -> tuple[Paper, Method]:
     """Return the method of that name, or the one that brings a member of that name."""
-    for paper, method in methods():
-        if name.lower() in {alias.lower() for alias in (method.name, *method.members)}:
-            return paper, method
+    if name.lower() in _by_alias():
+        return _by_alias()[name.lower()]
     known = sorted({alias for _, m in methods() for alias in (m.name, *m.members)})
     raise UnknownNameError("method", name, known)

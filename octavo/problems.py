@@ -43,7 +43,7 @@ class Problem:
     words: tuple[str, ...]
     picture: str
 
-    @property
+    @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """The public names that the steps mention, in their order, once each."""
         return tuple(dict.fromkeys(re.findall(r"`(\w+)`", " ".join(self.steps))))

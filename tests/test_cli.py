@@ -11,10 +11,19 @@ import pytest
 from typer.testing import CliRunner
 
 from octavo import __version__, cli
+from octavo._terminal import PIPED_WIDTH
 from octavo.catalogue import find_paper
 from octavo.claims import holds
 
 runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def piped_width(monkeypatch):
+    """Tables as wide as in a pipe, whatever width the shell exports."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    for console in (cli.out, cli.err):
+        monkeypatch.setattr(console, "_width", PIPED_WIDTH)
 
 
 def invoke(*arguments):

@@ -31,13 +31,23 @@ PICKLED = (
     "--save model.skops writes one that holds data alone."
 )
 # What a .skops file may hold beside the types that skops itself knows: classes of these packages,
-# and the two functions of octavo's encodings.
+# plain data of others, and functions that look at numbers alone.
 PACKAGES = ("octavo", "sklearn", "lightgbm", "xgboost", "catboost")
-# Plain data: types of numbers that an imputer has seen, settings that LightGBM keeps in order.
-DATA = {"numpy.dtype", "collections.OrderedDict"}
+DATA = {
+    "numpy.dtype",  # that an imputer has seen
+    "collections.OrderedDict",  # settings of LightGBM
+    "functools.partial",  # of a function that is itself in the list
+    "scipy.sparse._csc.csc_array",
+    "scipy.sparse._csr.csr_array",
+    "scipy.interpolate._bsplines.BSpline",
+}
 FUNCTIONS = {
     "octavo.compare.methods.encoding.written_out",
     "octavo.compare.methods.encoding.filled_text",
+    "sklearn.metrics._classification.balanced_accuracy_score",  # of a tuned threshold
+    "sklearn.metrics._classification.f1_score",
+    "sklearn.utils.validation.check_array",  # of boosting
+    "scipy._lib.array_api_compat.numpy._aliases.asarray",  # of a spline
 }
 
 
@@ -205,9 +215,14 @@ class SavedModel:
         }
         check_path(path)
         if path.suffix == ".skops":
-            import skops.io
-
-            return write_whole(path, skops.io.dumps(content))
+            skops_io = _need_skops()
+            written = skops_io.dumps(content)
+            if foreign := _foreign(skops_io.get_untrusted_types(data=written)):
+                raise InputError(
+                    f"{self.name} holds {foreign}, which a .skops file may not hold here; save it "
+                    "as .joblib"
+                )
+            return write_whole(path, written)
         import joblib
 
         buffer = io.BytesIO()
@@ -280,16 +295,21 @@ def _loaded_pickle(path: Path) -> Any:
 def _loaded_skops(path: Path) -> Any:
     skops_io = _need_skops()
     asked = skops_io.get_untrusted_types(file=path)
-    foreign = [name for name in asked if not expected_type(name)]
-    if foreign:
-        raise InputError(f"{path} holds types that octavo does not use: {', '.join(foreign[:5])}")
+    if foreign := _foreign(asked):
+        raise InputError(f"{path} holds types that octavo does not use: {foreign}")
     return skops_io.load(path, trusted=asked)
+
+
+def _foreign(names: list[str]) -> str:
+    """Return the first types that no model of octavo holds, in a line."""
+    return ", ".join([name for name in names if not expected_type(name)][:5])
 
 
 def expected_type(name: str) -> bool:
     """Whether a type is one that a model of octavo may hold: a class, never a function at will."""
     parts = name.split(".")
-    return name in FUNCTIONS | DATA or (parts[0] in PACKAGES and parts[-1][:1].isupper())
+    named_class = parts[-1].lstrip("_")[:1].isupper()  # private ones too: _CalibratedClassifier
+    return name in FUNCTIONS | DATA or (parts[0] in PACKAGES and named_class)
 
 
 def saved_winner(

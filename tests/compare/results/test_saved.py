@@ -71,11 +71,24 @@ def test_skops_where_it_is_installed(tmp_path):
     result = compared()
     model = load_model(result.save(tmp_path / "m.skops"))
     np.testing.assert_array_equal(model.predict(FRAME), result.model().predict(FRAME))
+    calibrated = compared(methods="svm").model(probabilities=True)
+    again = load_model(calibrated.save(tmp_path / "c.skops"))
+    np.testing.assert_array_equal(again.predict_proba(FRAME), calibrated.predict_proba(FRAME))
+    rare = FRAME.assign(kind=np.where(FRAME["a"] > 0.9, "rare", "usual"))
+    for frame, method in ((FRAME, "boosting"), (FRAME, "spline"), (rare, "knn")):
+        saved = compared(frame, methods=method, score="balanced_accuracy").model()
+        again = load_model(saved.save(tmp_path / "again.skops"))
+        np.testing.assert_array_equal(again.predict(frame), saved.predict(frame))
+    saved.model.octavo_test_ = print  # what could not be read again is not written
+    with pytest.raises(InputError, match=r"builtins.print.*save it as .joblib"):
+        saved.save(tmp_path / "no.skops")
+    assert not (tmp_path / "no.skops").exists()
 
 
 def test_a_file_of_data_may_not_name_functions():
     assert expected_type("octavo.online.one_pass.arow.AROW")
     assert expected_type("octavo.compare.methods.encoding.written_out")
+    assert expected_type("sklearn.calibration._CalibratedClassifier")
     for name in (
         "builtins.eval",
         "os.system",
