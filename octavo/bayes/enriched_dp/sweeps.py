@@ -35,6 +35,7 @@ from octavo.bayes.enriched_dp.state import (
     SIZE,
     SQUARES,
 )
+from octavo.engine.compilation.copies import copy_table
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.linalg.small_cholesky import factor_in_place, solve_lower
 from octavo.engine.mcmc.compiled_draws import draw_normal, draw_uniform
@@ -182,7 +183,7 @@ def slice_regressions(design, rows, prior, modes, labels, sizes, xi, beta, rng, 
     pair = np.empty((2, outputs, d))  # where it stands, and a draw from the prior
     for j in range(sizes[0]):
         prior_theta(block, prior, rng, pair, 1)
-        pair[0] = beta[j]
+        copy_table(beta[j], pair[0])
         level = cluster_log_like(j, modes[0], design, rows, labels, xi, beta)
         level += math.log(1.0 - draw_uniform(rng))
         angle = 2.0 * math.pi * draw_uniform(rng)
@@ -202,7 +203,7 @@ def slice_regressions(design, rows, prior, modes, labels, sizes, xi, beta, rng, 
                 high = angle
             angle = low + (high - low) * draw_uniform(rng)
         if not found:
-            beta[j] = pair[0]
+            copy_table(pair[0], beta[j])
 
 
 def _warmup() -> None:
