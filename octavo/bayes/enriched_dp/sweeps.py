@@ -42,15 +42,18 @@ from octavo.engine.mcmc.compiled_draws import draw_normal, draw_uniform
 
 
 @njit(cache=True, error_model="numpy")
+def redraw_latents(design, rows, labels, xi, beta, rng):
+    """Draw the latent numbers of a probit."""
+    for i in range(labels.size):
+        eta = linear(design, i, beta, xi[labels[i], OWNER], 0)
+        rows[LATENT, i] = draw_side(rows[RESPONSE, i], eta, 1.0, rng)
+
+
+@njit(cache=True, error_model="numpy")
 def redraw_regressions(
-    design, rows, prior, scalars, modes, labels, sizes, xi, yi, beta, ys, rng, block, latents
+    design, rows, prior, scalars, modes, labels, sizes, xi, yi, beta, ys, rng, block
 ):
-    """Draw latent numbers of a probit if asked for, and θ of every y-cluster (Eq. 4)."""
-    if latents:
-        for i in range(labels.size):
-            eta = linear(design, i, beta, xi[labels[i], OWNER], 0)
-            rows[LATENT, i] = draw_side(rows[RESPONSE, i], eta, 1.0, rng)
-        return
+    """Draw θ of every y-cluster (Eq. 4)."""
     for j in range(sizes[0]):
         squares = block_sums(j, Y_CLUSTER, design, rows, prior, labels, xi, block)
         factor_in_place(block)
