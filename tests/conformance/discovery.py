@@ -42,6 +42,9 @@ class Case:
         Names of scikit-learn checks that cannot apply, each with its reason.
     iterative : bool
         Whether fit must report its steps to callbacks.
+    full : callable
+        Returns an instance of the usual size where that of ``make`` is small to save time;
+        `make test-all` checks it as well.
     """
 
     make: Callable[[], Any]
@@ -51,6 +54,7 @@ class Case:
     unfitted: list[Callable[[Any], Any]] = field(default_factory=list)
     expected_failures: dict[str, str] = field(default_factory=dict)
     iterative: bool = True
+    full: Callable[[], Any] | None = None
 
     @property
     def name(self) -> str:

@@ -34,6 +34,7 @@ from octavo.bayes.enriched_dp.sweeps import (
     fill_gaps,
     prepare_collapsed,
     redraw_kernels,
+    redraw_latents,
     redraw_regressions,
     slice_regressions,
 )
@@ -123,16 +124,20 @@ class NestedChain:
         rows[LATENT] = rows[RESPONSE]
         self._densities(slice(None))
         if self.base.modes[0] == PROBIT:
-            self._regressions(True)
+            self._latents()
         if self.base.modes[0] <= PROBIT:
-            self._regressions(False)
+            self._regressions()
         self._kernels()
 
-    def _regressions(self, latents: bool) -> None:
+    def _latents(self) -> None:
+        t, m = self.table, self.mix
+        redraw_latents(t.design, t.rows, m.labels, m.xi, m.beta, self.state)
+
+    def _regressions(self) -> None:
         t, b, m = self.table, self.base, self.mix
         redraw_regressions(
             t.design, t.rows, b.prior, b.scalars, b.modes, m.labels, m.sizes, m.xi, m.yi,
-            m.beta, m.ys, self.state, self._block, latents,
+            m.beta, m.ys, self.state, self._block,
         )  # fmt: skip
 
     def _kernels(self) -> None:
@@ -177,13 +182,13 @@ class NestedChain:
         self.allocate()
         t, b, m = self.table, self.base, self.mix
         if collapsed:
-            self._regressions(False)
+            self._regressions()
         elif response == PROBIT:
-            self._regressions(True)
+            self._latents()
         if moves and not plain:
             self.shuffle()
         if conjugate and (moves or not collapsed):
-            self._regressions(False)
+            self._regressions()
         elif not conjugate:
             slice_regressions(
                 t.design, t.rows, b.prior, b.modes, m.labels, m.sizes, m.xi, m.beta, self.state,
@@ -259,6 +264,7 @@ def warm_chain() -> None:
     for modes, others, gaps in (
         ((0, 1, 0, 0, 1), None, np.zeros((0, 2))),
         ((0, 1, 0, 1, 1), None, np.array([[0, 0]])),
+        ((1, 1, 0, 0, 1), None, np.zeros((0, 2))),
         ((2, 1, 0, 0, 1), None, np.zeros((0, 2))),
     ):
         base = Base(

@@ -35,21 +35,25 @@ from octavo.bayes.enriched_dp.state import (
     SIZE,
     SQUARES,
 )
+from octavo.engine.compilation.copies import copy_table
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.linalg.small_cholesky import factor_in_place, solve_lower
 from octavo.engine.mcmc.compiled_draws import draw_normal, draw_uniform
 
 
 @njit(cache=True, error_model="numpy")
+def redraw_latents(design, rows, labels, xi, beta, rng):
+    """Draw the latent numbers of a probit."""
+    for i in range(labels.size):
+        eta = linear(design, i, beta, xi[labels[i], OWNER], 0)
+        rows[LATENT, i] = draw_side(rows[RESPONSE, i], eta, 1.0, rng)
+
+
+@njit(cache=True, error_model="numpy")
 def redraw_regressions(
-    design, rows, prior, scalars, modes, labels, sizes, xi, yi, beta, ys, rng, block, latents
+    design, rows, prior, scalars, modes, labels, sizes, xi, yi, beta, ys, rng, block
 ):
-    """Draw latent numbers of a probit if asked for, and θ of every y-cluster (Eq. 4)."""
-    if latents:
-        for i in range(labels.size):
-            eta = linear(design, i, beta, xi[labels[i], OWNER], 0)
-            rows[LATENT, i] = draw_side(rows[RESPONSE, i], eta, 1.0, rng)
-        return
+    """Draw θ of every y-cluster (Eq. 4)."""
     for j in range(sizes[0]):
         squares = block_sums(j, Y_CLUSTER, design, rows, prior, labels, xi, block)
         factor_in_place(block)
@@ -182,7 +186,7 @@ def slice_regressions(design, rows, prior, modes, labels, sizes, xi, beta, rng, 
     pair = np.empty((2, outputs, d))  # where it stands, and a draw from the prior
     for j in range(sizes[0]):
         prior_theta(block, prior, rng, pair, 1)
-        pair[0] = beta[j]
+        copy_table(beta[j], pair[0])
         level = cluster_log_like(j, modes[0], design, rows, labels, xi, beta)
         level += math.log(1.0 - draw_uniform(rng))
         angle = 2.0 * math.pi * draw_uniform(rng)
@@ -202,7 +206,7 @@ def slice_regressions(design, rows, prior, modes, labels, sizes, xi, beta, rng, 
                 high = angle
             angle = low + (high - low) * draw_uniform(rng)
         if not found:
-            beta[j] = pair[0]
+            copy_table(pair[0], beta[j])
 
 
 def _warmup() -> None:

@@ -16,6 +16,8 @@ TINY = 1e-140  # a product of two numbers above it is far from underflow
 _LOST = 1e-250  # a sum above it has lost less than one rounding to terms that underflow
 _NARROW = 24  # up to so many states, scalars in registers beat vectors in memory
 NO_PAIRS, TOTAL, BY_SEQUENCE, EACH, ALONG = range(5)  # which pair marginals are kept
+ONLY_SUMS = -1  # neither marginals of pairs nor of positions
+_NO_TABLE, _NO_PATH = np.empty((0, 0)), np.empty(0, np.int64)
 # Sums of probabilities may be taken in any order: all terms are positive and finite.
 _SUMS: Any = {"fastmath": {"reassoc", "contract"}}
 
@@ -464,36 +466,8 @@ def _normalise_log(rows, n):
 
 
 # Scaled numbers serve nearly always. Logarithms are a kernel of their own, which is compiled when
-# the first sequence needs it; `doubtful` and `in_logs` say which do.
-
-
-@njit(cache=True, nogil=True)
-def _scaled_partitions(start, linear, shift, nodes, ptr, tops, rows, log_z, doubtful):
-    """Fill log_z where scaled numbers can be trusted; doubtful says where they cannot."""
-    for q in range(ptr.shape[0] - 1):
-        first, last, step = ptr[q], ptr[q + 1], ptr[q] - q
-        log_z[q], trusted = _filter_scaled(
-            start, linear, shift, nodes[first:last], step, tops[first:last], rows[first:last]
-        )
-        doubtful[q] = not trusted
-
-
-@njit(cache=True, nogil=True)
-def _log_partitions(start, linear, trans, shift, nodes, ptr, rows, log_z, doubtful):
-    """Fill log_z of the doubtful sequences by logarithms."""
-    for q in range(ptr.shape[0] - 1):
-        if doubtful[q]:
-            block, mine = nodes[ptr[q] : ptr[q + 1]], rows[ptr[q] : ptr[q + 1]]
-            log_z[q] = _filter_log(start, linear, trans, shift, block, ptr[q] - q, mine)
-
-
-def sum_partitions(start, linear, trans, shift, safe, nodes, ptr, tops, rows, log_z):
-    """Fill log_z with the log partition of each sequence; rows holds exp(nodes - tops)."""
-    doubtful = np.ones(ptr.shape[0] - 1, dtype=np.bool_)
-    if safe:
-        _scaled_partitions(start, linear, shift, nodes, ptr, tops, rows, log_z, doubtful)
-    if doubtful.any():
-        _log_partitions(start, linear, trans, shift, nodes, ptr, rows, log_z, doubtful)
+# the first sequence needs it; `in_logs` says which do. Partitions are a `kind` of marginals: what
+# learns needs both, and compiles one kernel.
 
 
 @njit(cache=True)
@@ -519,13 +493,15 @@ def _scaled_marginals(
         log_z[q], trusted = _filter_scaled(
             start, linear, shift, nodes[first:last], step, tops[first:last], mine
         )
-        if trusted and log_z[q] > -np.inf:
+        if trusted and log_z[q] > -np.inf and kind != ONLY_SUMS:
             trusted = _smooth_scaled(
                 linear, shift.shape[0] > 1, step, mine, log, target, kind, path[first:last]
             )
             if not trusted:
                 fill_table(0.0, target[step : step + mine.shape[0] - 1])
         in_logs[q] = not trusted
+        if kind == ONLY_SUMS:
+            continue
         if trusted and log_z[q] == -np.inf:
             fill_table(0.0, mine)
         elif trusted:
@@ -546,6 +522,8 @@ def _log_marginals(
         mine, target = rows[first:last], pairs if by_step else own
         fill_table(0.0, own)
         log_z[q] = _filter_log(start, linear, trans, shift, nodes[first:last], step, mine)
+        if kind == ONLY_SUMS:
+            continue
         if log_z[q] == -np.inf:
             in_logs[q] = False
             fill_table(0.0, mine)
@@ -585,6 +563,14 @@ def sum_marginals(
         _log_marginals(
             start, linear, trans, shift, nodes, ptr, rows, pairs, kind, path, log_z, in_logs
         )
+
+
+def sum_partitions(start, linear, trans, shift, safe, nodes, ptr, tops, rows, log_z):
+    """Fill log_z with the log partition of each sequence; rows holds exp(nodes - tops)."""
+    sum_marginals(
+        start, linear, trans, shift, safe, nodes, ptr, tops, rows,
+        False, _NO_TABLE, ONLY_SUMS, _NO_PATH, log_z, np.empty(ptr.shape[0] - 1, dtype=np.bool_),
+    )  # fmt: skip
 
 
 # --- best paths ---------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ def _search(masks, full, size, limit):
                 unhit[depth + 1, count] = row
                 count += 1
         n_unhit[depth + 1] = count
-        barred[depth + 1] = barred[depth]
+        copy_row(barred[depth], barred[depth + 1])
         if _open(
             masks,
             unhit[depth + 1],

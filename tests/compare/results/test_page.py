@@ -60,8 +60,7 @@ def test_the_report_of_every_task(tmp_path, arguments, methods, n_figures):
     frame = FRAME.assign(t=np.abs(FRAME["y"]), e=rng.integers(0, 2, len(FRAME)))
     if "time" not in arguments:
         frame = frame.drop(columns=["t", "e"])
-    with joblib.parallel_config(backend="sequential"):
-        result = compare(frame, methods=methods, journal=False, cv=3, **arguments)
+    result = compare(frame, methods=methods, journal=False, cv=3, **arguments)
     page = page_of(result, tmp_path)
     # The intervals are drawn twice, for wide and for narrow pages.
     assert page.count("data:image/png;base64,") == n_figures + 1
@@ -76,8 +75,7 @@ def test_the_report_of_every_task(tmp_path, arguments, methods, n_figures):
 def test_the_report_of_a_ranking(tmp_path):
     pairs = [("ann", "bob"), ("bob", "eve"), ("ann", "eve"), ("eve", "bob")] * 8
     frame = pd.DataFrame(pairs, columns=["winner", "loser"])
-    with joblib.parallel_config(backend="sequential"):
-        result = compare(frame, methods="WinRate,BradleyTerry", journal=False, cv=3)
+    result = compare(frame, methods="WinRate,BradleyTerry", journal=False, cv=3)
     assert page_of(result, tmp_path).count("data:image") == 3
 
 
@@ -86,8 +84,7 @@ def test_failures_and_data_are_text_not_markup(tmp_path):
         columns={"c": "<script>alert(1)</script>", "x": 'q"&<b>'}
     )
     frame["k"] = np.where(frame["k"] == "u", "<u>", "v&v")
-    with joblib.parallel_config(backend="sequential"):
-        result = compare(frame, "k", methods=[linear(), odd("fail")], journal=False, cv=3)
+    result = compare(frame, "k", methods=[linear(), odd("fail")], journal=False, cv=3)
     page = page_of(result, tmp_path)
     assert "<script>" not in page
     assert "this method cannot do it" in page
@@ -97,10 +94,9 @@ def test_failures_and_data_are_text_not_markup(tmp_path):
 def test_a_stopped_run_reports_what_there_is(tmp_path):
     from octavo.compare.workbench import Comparison
 
-    with joblib.parallel_config(backend="sequential"):
-        result = compare(
-            FRAME.drop(columns=["m", "y"]), "k", methods=[linear(), guess()], journal=False, cv=3
-        )
+    result = compare(
+        FRAME.drop(columns=["m", "y"]), "k", methods=[linear(), guess()], journal=False, cv=3
+    )
     log = result.log
     log.outcomes = {key: outcome for key, outcome in log.outcomes.items() if key[1] == 0}
     log.stopped = "time budget"
@@ -117,10 +113,9 @@ def test_a_stopped_run_reports_what_there_is(tmp_path):
 
 
 def test_the_verdict_names_the_winner_the_tied_and_the_guess():
-    with joblib.parallel_config(backend="sequential"):
-        result = compare(
-            FRAME.drop(columns=["m", "y"]), "k", methods="linear,guess", journal=False, cv=3
-        )
+    result = compare(
+        FRAME.drop(columns=["m", "y"]), "k", methods="linear,guess", journal=False, cv=3
+    )
     text = verdict(result)
     assert result.best.name in text
     assert "without features" in text.lower()
@@ -131,16 +126,14 @@ def test_the_verdict_names_the_winner_the_tied_and_the_guess():
 
 def test_what_deserves_a_look_stands_at_the_top(tmp_path):
     frame = FRAME.drop(columns=["m", "y"]).assign(copy=FRAME["k"].map({"u": 7, "v": 3}))
-    with joblib.parallel_config(backend="sequential"):
-        result = compare(frame, "k", methods="guess", journal=False, cv=3)
+    result = compare(frame, "k", methods="guess", journal=False, cv=3)
     page = page_of(result, tmp_path)
     assert page.index("Look before you believe it") < page.index("Leaderboard")
     assert page.count("tells the target one to one") == 2
 
 
 def test_a_folder_that_does_not_exist(tmp_path):
-    with joblib.parallel_config(backend="sequential"):
-        result = compare(FRAME.drop(columns=["m", "y"]), "k", methods="guess", journal=False, cv=3)
+    result = compare(FRAME.drop(columns=["m", "y"]), "k", methods="guess", journal=False, cv=3)
     with pytest.raises(InputError, match="does not exist"):
         result.report(tmp_path / "no" / "report.html")
 
@@ -252,14 +245,13 @@ def test_a_warning_stands_beside_its_method_and_evaluations_are_told(tmp_path):
             warnings.warn(f"No compression at {len(X)} rows: use SVC.", UserWarning, stacklevel=1)
             return super().fit(X, y)
 
-    with joblib.parallel_config(backend="sequential"):
-        result = compare(
-            FRAME.drop(columns=["m", "y"]),
-            "k",
-            methods=["linear", Candidate("warns", "octavo", Warns("ok"), [{}, {"mark": "x"}])],
-            journal=False,
-            cv=3,
-        )
+    result = compare(
+        FRAME.drop(columns=["m", "y"]),
+        "k",
+        methods=["linear", Candidate("warns", "octavo", Warns("ok"), [{}, {"mark": "x"}])],
+        journal=False,
+        cv=3,
+    )
     page = page_of(result, tmp_path)
     assert "it warned: No compression at" in page
     assert "(7 times)" in page  # three inner folds of two settings, and the fit

@@ -1,6 +1,5 @@
 """Models in files predict later rows as the winner does, and say what is missing."""
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,8 +24,7 @@ COMMENTS = [
 
 
 def compared(frame=FRAME, target="kind", methods="linear,guess", **more):
-    with joblib.parallel_config(backend="sequential"):
-        return compare(frame, target, methods=methods, journal=False, cv=3, repeats=1, **more)
+    return compare(frame, target, methods=methods, journal=False, cv=3, repeats=1, **more)
 
 
 def test_a_saved_model_predicts_as_the_winner_does(tmp_path):
@@ -114,9 +112,8 @@ def test_the_command_line_saves_and_predicts(tmp_path):
     data, model, out = tmp_path / "d.csv", tmp_path / "m.joblib", tmp_path / "out.csv"
     FRAME.to_csv(data, index=False)
     invoke = CliRunner().invoke
-    with joblib.parallel_config(backend="sequential"):
-        arguments = ["compare", str(data), "--target", "kind", "--methods", "linear", "--cv", "3"]
-        done = invoke(app, [*arguments, "--repeats", "1", "--jobs", "1", "--save", str(model)])
+    arguments = ["compare", str(data), "--target", "kind", "--methods", "linear", "--cv", "3"]
+    done = invoke(app, [*arguments, "--repeats", "1", "--jobs", "1", "--save", str(model)])
     assert done.exit_code == 0, done.output
     assert "It is a pickle" in done.output
     done = invoke(app, ["predict", str(model), str(data), "--probabilities"])

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -62,8 +61,7 @@ def test_the_script_refits_the_winner(arguments, methods):
     frame = FRAME.assign(t=np.abs(FRAME["y"]), e=rng.integers(0, 2, len(FRAME)))
     if "time" not in arguments:
         frame = frame.drop(columns=["t", "e"])
-    with joblib.parallel_config(backend="sequential"):
-        result = compare(frame, methods=methods, journal=False, cv=3, **arguments)
+    result = compare(frame, methods=methods, journal=False, cv=3, **arguments)
     space, said = executed(result.snippet(), frame=frame)
     X = result.problem.X
     np.testing.assert_array_equal(space["model"].predict(X), result.refit().predict(X))
@@ -78,8 +76,7 @@ def test_the_script_of_a_ranking_runs(tmp_path):
     path = tmp_path / "games.csv"
     pairs = [("ann", "bob"), ("bob", "eve"), ("ann", "eve"), ("eve", "bob")] * 8
     pd.DataFrame(pairs, columns=["winner", "loser"]).to_csv(path, index=False)
-    with joblib.parallel_config(backend="sequential"):
-        result = compare(path, methods="OnlineRanker", journal=False, cv=3)
+    result = compare(path, methods="OnlineRanker", journal=False, cv=3)
     _, said = executed(result.snippet())
     assert "ann" in said
 
@@ -87,8 +84,7 @@ def test_the_script_of_a_ranking_runs(tmp_path):
 def test_a_script_on_a_file_runs_alone(tmp_path):
     path = tmp_path / "a 'quoted' näme.csv"
     FRAME.drop(columns=["m", "y"]).to_csv(path, index=False)
-    with joblib.parallel_config(backend="sequential"):
-        result = compare(path, "k", methods="linear", journal=False, cv=3)
+    result = compare(path, "k", methods="linear", journal=False, cv=3)
     script = tmp_path / "refit.py"
     script.write_text(result.snippet(), encoding="utf-8")
     root = Path(octavo.__file__).parent.parent

@@ -60,7 +60,7 @@ def test_entities_are_noticed_by_name_and_by_target():
 
 
 def test_a_verdict_is_doubted_while_entities_are_torn_apart():
-    known = {"methods": "knn,guess", "repeats": 1, "n_jobs": 1}
+    known = {"methods": "knn,guess", "repeats": 1, "journal": False}
     torn = verdict(compare(VISITS, target="ill", **known))
     assert "Do not trust this yet: rows with the same 'patient' stand on both sides" in torn
     whole = verdict(compare(VISITS, target="ill", group="patient", **known))

@@ -1,8 +1,16 @@
-"""Intersection trees and min-hash tables insist on zeros and ones: no table of the checks is."""
+"""Intersection trees and min-hash tables insist on zeros and ones: no table of the checks is.
+
+What is built on the trees takes any table.
+"""
 
 import numpy as np
 
-from octavo.linear import MinHashPrevalence, RandomIntersectionTrees
+from octavo.linear import (
+    InteractionFeatures,
+    MinHashPrevalence,
+    RandomIntersectionTrees,
+    RITClassifier,
+)
 from tests.conformance.discovery import Case
 
 X = (np.random.default_rng(0).random((60, 6)) < 0.4).astype(float)
@@ -38,4 +46,7 @@ CASES = [
         unfitted=[lambda m: m.estimate([(0,)])],
         iterative=False,
     ),
+    # Few trees: every check fits several times, and what a fit does is checked elsewhere.
+    Case(make=lambda: RITClassifier(50), full=RITClassifier),
+    Case(make=lambda: InteractionFeatures(n_trees=50), full=InteractionFeatures),
 ]

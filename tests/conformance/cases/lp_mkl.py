@@ -19,6 +19,9 @@ CASES = [
         },
     ),
     # A small grid: every check fits several times, and what a fit does is checked elsewhere.
-    Case(make=lambda: LpMKLClassifierCV(TWO, Cs=(1.0,), norms=(1, 2), cv=2, tol=1e-6)),
+    Case(
+        make=lambda: LpMKLClassifierCV(TWO, Cs=(1.0,), norms=(2, 4), cv=2, tol=1e-6),
+        full=lambda: LpMKLClassifierCV(TWO, Cs=(1.0,), norms=(1, 2), cv=2, tol=1e-6),
+    ),
     Case(make=lambda: SimpleMKLClassifier(C=1.0)),
 ]
