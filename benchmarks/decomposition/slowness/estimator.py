@@ -57,6 +57,17 @@ CONTESTS = [
         flops=2 * 2 * 500_000 * 20**2,
     ),
     Contest(
+        name="linear, narrow",
+        problem="linear, 100,000 times, 6 features, all outputs",
+        setup=lambda: series(100_000, 6),
+        solvers={"octavo": ours, **peers("linear", {})},
+        agree=same_deltas,
+        repeats=15,
+        target="not slower than MDP",
+        limit="passes over 5 MB: checks of the values, their range, two covariances",
+        traffic=100_000 * 6 * 8,
+    ),
+    Contest(
         name="quadratic",
         problem="degree 2 of 10 features (65 functions), 100,000 times, all outputs",
         setup=lambda: series(100_000, 10),

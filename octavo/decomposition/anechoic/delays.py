@@ -101,34 +101,32 @@ def _climb(products, i, height, width, n_steps, down, right):
 
 
 @njit(cache=True)
-def _explained(products, i, phases, after, source, width):
-    """Return channel i's inner products with a source at two shifts, and the energies of both."""
-    old = old_energy = new = new_energy = 0.0
-    half = width // 2 + 1
-    q = 0
-    for f in range(len(source)):
-        w = 1.0 if q == 0 or 2 * q == width else 2.0
-        q = q + 1 if q + 1 < half else 0
-        z, s, here, there = products[i, f], source[f], phases[i, f], after[0, f]
-        power = w * (s.real**2 + s.imag**2)
-        old += w * (z.real * here.real + z.imag * here.imag)
-        new += w * (z.real * there.real + z.imag * there.imag)
-        old_energy += power * (here.real**2 + here.imag**2)
-        new_energy += power * (there.real**2 + there.imag**2)
-    return old, old_energy, new, new_energy
-
-
-@njit(cache=True)
 def _place(
-    products, source, starts, height, width, n_steps, nonneg, after, delays, weights, phases
+    products, source, starts, height, width, n_steps, nonneg, moved, after, delays, weights, phases
 ):  # fmt: skip
-    """Move one source in every channel to the better of its old delay and a new one, in place."""
+    """Move one source in every channel to the better of its old delay and a new one, in place.
+
+    `moved` (1, 2) and `after` (1, n_bins) are work space: the new delay and its phases.
+    """
+    half = width // 2 + 1
     for i in range(len(products)):
         down, right = _climb(products, i, height, width, n_steps, starts[i, 0], starts[i, 1])
         if max(abs(down - starts[i, 0]), abs(right - starts[i, 1])) > 1.5:
             down, right = starts[i, 0], starts[i, 1]
-        fill_phases(down, right, height, width, after, 0)
-        old, old_energy, new, new_energy = _explained(products, i, phases, after, source, width)
+        moved[0, 0], moved[0, 1] = down, right
+        fill_phases(moved, height, width, after)
+        # inner products with the source at both shifts, and the energies of both
+        old = old_energy = new = new_energy = 0.0
+        q = 0
+        for f in range(len(source)):
+            w = 1.0 if q == 0 or 2 * q == width else 2.0
+            q = q + 1 if q + 1 < half else 0
+            z, s, here, there = products[i, f], source[f], phases[i, f], after[0, f]
+            power = w * (s.real**2 + s.imag**2)
+            old += w * (z.real * here.real + z.imag * here.imag)
+            new += w * (z.real * there.real + z.imag * there.imag)
+            old_energy += power * (here.real**2 + here.imag**2)
+            new_energy += power * (there.real**2 + there.imag**2)
         old_weight = old / old_energy if old_energy > 0.0 else 0.0
         new_weight = new / new_energy if new_energy > 0.0 else 0.0
         if nonneg:
@@ -246,7 +244,7 @@ def delay_sweep(
             start = np.where(near[:, None], delays[j], start)
         steps = n_steps if search.subsample else 0
         place = products, sources[j], start, *search.shape, steps, search.nonneg
-        _place(*place, np.empty_like(X[:1]), delays[j], weights[j], phases[j])
+        _place(*place, np.empty((1, 2)), np.empty_like(X[:1]), delays[j], weights[j], phases[j])
         residual -= weights[j][:, None] * phases[j] * sources[j]
     found = joint_weights(X, phases, sources, weights.T, search)
     return found, delays.swapaxes(0, 1)
@@ -345,7 +343,7 @@ def correlation_delays(X: Complexes, sources: Complexes, search: Search) -> tupl
         start = _best_whole(products, search)
         steps = 6 if search.subsample else 0
         place = products, source, start, *search.shape, steps, search.nonneg
-        _place(*place, np.empty_like(X[:1]), delays[j], weights[j], phases[j])
+        _place(*place, np.empty((1, 2)), np.empty_like(X[:1]), delays[j], weights[j], phases[j])
     found = joint_weights(X, phases, sources, np.zeros((m, n)), search)
     return found, delays.swapaxes(0, 1)
 

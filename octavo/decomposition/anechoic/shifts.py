@@ -52,28 +52,23 @@ def bin_weights(shape: tuple[int, int]) -> Floats:
 
 
 @njit(cache=True)
-def fill_phases(down, right, height, width, out, i):
-    """Fill row i of what `shift_phases` returns."""
+def fill_phases(delays, height, width, out):
+    """Fill in what `shift_phases` returns, a row for each pair of delays."""
     half = width // 2 + 1
-    a, b = -2.0 * np.pi * down / height, -2.0 * np.pi * right / width
-    turn = complex(np.cos(b), np.sin(b))
-    for p in range(height):
-        k = p if 2 * p <= height else p - height
-        row = complex(np.cos(a * k), np.sin(a * k))
-        # A real signal stays real: halfway round, frequencies +n/2 and -n/2 are one bin.
-        row = complex(row.real, 0.0) if 2 * p == height else row
-        here = row
-        for q in range(half):
-            if q % 64 == 0:  # rounding of the products does not add up
-                here = row * complex(np.cos(b * q), np.sin(b * q))
-            out[i, p * half + q] = row * np.cos(b * q) if 2 * q == width else here
-            here *= turn
-
-
-@njit(cache=True)
-def _fill_all(delays, height, width, out):
     for i in range(len(delays)):
-        fill_phases(delays[i, 0], delays[i, 1], height, width, out, i)
+        a, b = -2.0 * np.pi * delays[i, 0] / height, -2.0 * np.pi * delays[i, 1] / width
+        turn = complex(np.cos(b), np.sin(b))
+        for p in range(height):
+            k = p if 2 * p <= height else p - height
+            row = complex(np.cos(a * k), np.sin(a * k))
+            # A real signal stays real: halfway round, frequencies +n/2 and -n/2 are one bin.
+            row = complex(row.real, 0.0) if 2 * p == height else row
+            here = row
+            for q in range(half):
+                if q % 64 == 0:  # rounding of the products does not add up
+                    here = row * complex(np.cos(b * q), np.sin(b * q))
+                out[i, p * half + q] = row * np.cos(b * q) if 2 * q == width else here
+                here *= turn
 
 
 def shift_phases(delays: Floats, shape: tuple[int, int]) -> Complexes:
@@ -94,7 +89,7 @@ def shift_phases(delays: Floats, shape: tuple[int, int]) -> Complexes:
     height, width = shape
     flat = np.ascontiguousarray(delays, dtype=np.float64).reshape(-1, 2)
     out = np.empty((len(flat), height * (width // 2 + 1)), dtype=np.complex128)
-    _fill_all(flat, height, width, out)
+    fill_phases(flat, height, width, out)
     return out.reshape(*delays.shape[:-1], -1)
 
 
