@@ -27,6 +27,7 @@ REACH = 4.0  # of the rule on either side: u runs from 1e-19 to 1e+19 standard u
 _LARGE = 1e150  # beyond which a product of factors is carried on in part as a logarithm
 _LOG_LARGE = math.log(_LARGE)
 HALVINGS = 8  # of the first step, 0.2
+COARSEST = 1e-4  # of tolerances: sums cut off sooner may miss a whole wave
 _FINEST = 0.025  # of the steps whose nodes are kept: the first and three halvings
 _MIDDLE = round(REACH / _FINEST)
 _TAU = np.arange(-_MIDDLE, _MIDDLE + 1) * _FINEST
@@ -118,7 +119,7 @@ def _along_path(turn, size, t, a, b, tol):
     total = _side(direction, t, a, b, step, 0, 1, small)
     total += _side(direction, t, a, b, step, 1, -1, small)
     moved = math.inf
-    for _ in range(HALVINGS):
+    for halving in range(HALVINGS):
         between = _side(direction, t, a, b, step, 0.5, 1, small)
         between += _side(direction, t, a, b, step, 0.5, -1, small)
         if total + between == math.inf:
@@ -126,7 +127,7 @@ def _along_path(turn, size, t, a, b, tol):
         moved = abs(between - total) / (2 * math.pi)
         total = (total + between) / 2
         step /= 2
-        if moved <= tol:
+        if moved <= tol and halving > 0:  # two coarse sums may agree by chance
             break
     cdf = 0.5 - (turn + total) / math.pi
     return min(1.0, max(0.0, cdf)), moved
@@ -192,7 +193,7 @@ def quadratic_form_cdf(
     """
     cdf, error = np.empty(len(t)), np.empty(len(t))
     t, a, b, c = (np.ascontiguousarray(part, dtype=float) for part in (t, a, b, c))
-    _all_cdf(t, a, b, c, tol, cdf, error)
+    _all_cdf(t, a, b, c, min(tol, COARSEST), cdf, error)
     return cdf, error
 
 
