@@ -34,7 +34,7 @@ def _looked_at(X: Any) -> tuple[bool, bool]:
         high = max(high, part.max())
         falls = part[1:] <= part[:-1]
         allowed = falls[begins[cuts[k] : cuts[k + 1]] - start]
-        extra += np.count_nonzero(falls) - np.count_nonzero(allowed)
+        extra += int(np.count_nonzero(falls)) - int(np.count_nonzero(allowed))
     return extra == 0, bool(high < X.shape[1])
 
 
