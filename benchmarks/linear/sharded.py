@@ -259,7 +259,7 @@ CONTESTS = [
         target="Aim: SGDClassifier's time. Its steps are not adaptive: of its 5.5 ns a nonzero, "
         "rows and one random weight, read twice, take 2.8; rows, weights with scales and their "
         "roots take 4.1 here, logarithms and exponentials of a row 1.0, order and columns, which "
-        "it does not check, 0.6 (least processor times on a busy core).",
+        "it does not check, 0.6 (trials of parts in several runs on a busy core).",
         limit="memory: indices and values of rows, and a random weight each",
         traffic=20_000_000 * 12,
     ),
