@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 from sklearn.utils import check_random_state
 
@@ -35,6 +37,7 @@ __all__ = [
 
 STEP = 0.3  # of a log scale while the largest overlap is steered
 STEPS = 60
+SECANTS = 7  # of a common scale, before a bracket is sought
 ROUGH = 1e-3  # an overlap to this tells whether a target ten times as far off is within reach
 TINY = 1e-300  # stands for an overlap of zero in logarithms
 LEAST_TOL = 1e-9  # of overlaps: the rule for probabilities is about ten times as exact
@@ -128,8 +131,8 @@ class _Target:
 def common_scale(forms: PairForms, target: _Target) -> float | None:
     """Return the log of the factor on all covariances that meets the target, if there is one.
 
-    Overlap need not rise with the scale everywhere (unequal shapes or weights): a bracket is
-    sought from where the Bhattacharyya bounds suggest, and the caller checks the result.
+    Overlap need not rise with the scale everywhere (unequal shapes or weights): where secants from
+    the first guess do not arrive, a bracket is sought. The caller checks the result.
     """
     K = int(forms.first.max()) + 1
     wanted = float(target.main)  # type: ignore[arg-type]
@@ -144,9 +147,9 @@ def common_scale(forms: PairForms, target: _Target) -> float | None:
     if not target.within_reach(forms):
         return None
     low = high = _first_guess(forms, target)
+    if (met := _by_secants(excess, low, wanted)) is not None:
+        return met
     value = excess(low)
-    if value == 0:
-        return low
     # as far as the bounds' slope says, and a little more, so that the next point is beyond
     step = min(max(1.2 * abs(value) / _bound_slope(forms, low), 0.01), 2.0)
     while value * (moved := excess(high + step * (1 if value < 0 else -1))) > 0:
@@ -159,14 +162,42 @@ def common_scale(forms: PairForms, target: _Target) -> float | None:
     return float(brentq(excess, low, high, xtol=target.tol / 20, rtol=1e-12))
 
 
+def _by_secants(excess: Callable[[float], float], start: float, wanted: float) -> float | None:
+    """Return the log scale whose excess is zero, or None if a few secants do not find it.
+
+    The overlap of two components of one shape is 2Φ(-d/2): the normal quantile of half of it is
+    a straight line through zero in the inverse root of the scale. It is nearly one in general.
+    """
+    goal = float(ndtri(wanted / 2))
+    last = (0.0, 0.0)
+    root = math.exp(-start / 2)
+    for _ in range(SECANTS):
+        value = excess(-2 * math.log(root))
+        if value == 0:
+            return -2 * math.log(root)
+        height = float(ndtri(min(wanted / 2 * math.exp(value), 0.5)))
+        if height == last[1]:
+            return None
+        line = (root - last[0]) / (height - last[1])
+        last = (root, height)
+        root += (goal - height) * line
+        if not 0.2 < root / last[0] < 5:
+            return None
+    return None
+
+
 def _first_guess(forms: PairForms, target: _Target) -> float:
-    """Return the log scale at which upper bounds of the overlap are about twice the target."""
+    """Return the log scale at which the bounds suggest the target.
+
+    The bound exp(-d²/8) of two components of one shape stands for the overlap 2Φ(-d/2).
+    """
     alone, apart = log_bounds(forms)
 
     def excess(log_scale: float) -> float:
-        bounds = np.exp(alone - apart * math.exp(-log_scale))  # gaps² fall as 1 / scale
-        bound = 2 * (bounds.mean() if target.average is not None else bounds.max())
-        return bound - 2 * float(target.main)  # type: ignore[arg-type]
+        gaps = apart * math.exp(-log_scale)  # gaps² fall as 1 / scale
+        likely = ndtr(-np.sqrt(2 * np.maximum(gaps - alone, 0.0)))
+        found = 2 * (likely.mean() if target.average is not None else likely.max())
+        return found - float(target.main)  # type: ignore[arg-type]
 
     if excess(-60.0) > 0 or excess(30.0) < 0:
         return 0.0

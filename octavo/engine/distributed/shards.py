@@ -85,14 +85,17 @@ def _values_of(values: NDArray[Any]) -> NDArray[Any]:
     return _for_kernels(values.astype(kept, copy=False))
 
 
-def csr_arrays(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64], int]:
+def csr_arrays(
+    X: Any, canonical: bool = False
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64], int]:
     """Return values, unsigned indices, row pointers and the number of columns of a table.
 
-    Nothing is copied but what must be: duplicate entries of a sparse matrix are added up, and a
-    dense table gets indices for all of its entries while its values stay where they are.
+    Nothing is copied but what must be: duplicate entries of a sparse matrix are added up (unless
+    it comes from `canonical_csr`), and a dense table gets indices for all of its entries while its
+    values stay where they are.
     """
     if sp.issparse(X):
-        X = canonical_csr(X)
+        X = X if canonical else canonical_csr(X)
         n_features = X.shape[1]
         values, indices, indptr = X.data, X.indices, X.indptr
     else:
@@ -151,9 +154,16 @@ class ArrayShard(Shard):
         self.n_rows = block.indptr.size - 1
 
     @classmethod
-    def of(cls, X: Any, y: ArrayLike, weight: ArrayLike | None = None, name: str = "") -> Self:
+    def of(
+        cls,
+        X: Any,
+        y: ArrayLike,
+        weight: ArrayLike | None = None,
+        name: str = "",
+        canonical: bool = False,
+    ) -> Self:
         """Take a table with its targets and weights."""
-        values, indices, indptr, n_features = csr_arrays(X)
+        values, indices, indptr, n_features = csr_arrays(X, canonical)
         block = _checked_block(values, indices, indptr, y, weight, name)
         return cls(block, n_features, name or "in memory")
 
@@ -193,9 +203,11 @@ def _checked_block(
     return Block(values, indices, indptr, y, _for_kernels(weight))
 
 
-def split_rows(X: Any, y: ArrayLike, weight: ArrayLike | None, n_shards: int) -> list[ArrayShard]:
+def split_rows(
+    X: Any, y: ArrayLike, weight: ArrayLike | None, n_shards: int, canonical: bool = False
+) -> list[ArrayShard]:
     """Cut a table into runs of consecutive rows; the shards are views of it."""
-    whole = ArrayShard.of(X, y, weight)
+    whole = ArrayShard.of(X, y, weight, canonical=canonical)
     n = whole.n_rows or 0
     cuts = [n * k // n_shards for k in range(n_shards + 1)]
     return [

@@ -149,7 +149,8 @@ def sound(method: Callable[..., Any], name: str) -> Callable[..., Any]:
                 "of a wrong kind or missing, and for parameters at the ends of their ranges."
             ) from error
         if answer is self:
-            _judge_fitted(self, name)
+            if not _MODELS.isdisjoint(self.__dict__):
+                _judge_fitted(self, name)
         else:
             _judge(f"{type(self).__name__}.{name}", answer, (*args, *kwargs.values()))
         return answer

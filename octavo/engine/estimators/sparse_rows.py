@@ -14,11 +14,28 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+CHUNK = 1 << 17  # entries looked at while they are in the cache
 
-def _is_canonical(X: Any) -> bool:
-    """Tell whether columns strictly increase within rows, by looking: scipy's flag may be stale."""
-    unseen = sp.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
-    return bool(unseen.has_canonical_format)
+
+def _looked_at(X: Any) -> tuple[bool, bool]:
+    """Tell whether columns strictly increase within rows, and whether all of them exist.
+
+    By looking, since scipy's flag may be stale. Columns fail to rise where a row begins, or
+    somewhere else too: only how often both happen has to be counted.
+    """
+    indices, indptr = X.indices, X.indptr
+    begins = indptr[:-1][indptr[1:] > indptr[:-1]][1:]  # of rows that hold entries, but the first
+    starts = np.arange(1, indices.size + 1, CHUNK)
+    cuts = np.searchsorted(begins, np.append(starts, indices.size + CHUNK))
+    unsigned = indices.view(f"u{indices.dtype.itemsize}")  # of which a negative number is huge
+    high, extra = unsigned[0], 0
+    for k, start in enumerate(starts):
+        part = unsigned[start - 1 : start + CHUNK]
+        high = max(high, part.max())
+        falls = part[1:] <= part[:-1]
+        allowed = falls[begins[cuts[k] : cuts[k + 1]] - start]
+        extra += int(np.count_nonzero(falls)) - int(np.count_nonzero(allowed))
+    return extra == 0, bool(high < X.shape[1])
 
 
 def _refuse_broken(X: Any) -> None:
@@ -29,22 +46,6 @@ def _refuse_broken(X: Any) -> None:
         raise ValueError(
             f"The row pointers of a sparse matrix must rise from 0 to its {X.data.size} stored "
             f"entries in {X.shape[0]} steps; these do not."
-        )
-
-
-def _refuse_columns(X: Any, canonical: bool) -> None:
-    """Raise unless all columns exist; of rows in order the first and last tell."""
-    indices, n_columns = X.indices, X.shape[1]
-    if not indices.size:
-        return
-    low = high = indices
-    if canonical:
-        filled = np.diff(X.indptr) > 0
-        low, high = indices[X.indptr[:-1][filled]], indices[X.indptr[1:][filled] - 1]
-    if not (low.min() >= 0 and high.max() < n_columns):
-        raise ValueError(
-            f"The column indices of a sparse matrix with {n_columns} columns must lie between 0 "
-            f"and {n_columns - 1}; got {indices.min()} to {indices.max()}."
         )
 
 
@@ -76,8 +77,14 @@ def canonical_csr(X: Any, *, narrow: bool = False) -> Any:
     if X.format != "csr":
         X = X.tocsr(copy=True)  # some formats share their arrays
     _refuse_broken(X)
-    canonical = _is_canonical(X)
-    _refuse_columns(X, canonical)
+    canonical = True
+    if X.indices.size:
+        canonical, exist = _looked_at(X)
+        if not exist:
+            raise ValueError(
+                f"The column indices of a sparse matrix with {X.shape[1]} columns must lie between "
+                f"0 and {X.shape[1] - 1}; got {X.indices.min()} to {X.indices.max()}."
+            )
     if not canonical:
         X = X.copy()
         X.has_sorted_indices = X.has_canonical_format = False

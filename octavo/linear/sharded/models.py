@@ -152,7 +152,7 @@ class ShardedLinearModel(CallbackSupportMixin, SoundEstimator):
                 )
             return dask_shards(X, y, sample_weight)
         X, y, sample_weight = self._table(X, y, sample_weight)
-        return list(split_rows(X, y, sample_weight, self.n_shards))
+        return list(split_rows(X, y, sample_weight, self.n_shards, canonical=True))
 
     @contextmanager
     def _training(self, X: Any, y: Any, sample_weight: Any) -> Iterator[Training]:

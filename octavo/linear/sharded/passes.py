@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.compilation.prefetch import fetch_ahead
 from octavo.engine.distributed.map_reduce import MemoryLost, Site
 from octavo.engine.distributed.shards import Block
 from octavo.engine.estimators.arrays import Floats
-from octavo.engine.smooth.invariant_step import invariant_step
+from octavo.engine.smooth.invariant_step import loss_and_step
 from octavo.engine.smooth.losses import LOG, loss_curvature, loss_slope, loss_value
 
 _JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
@@ -71,37 +72,47 @@ def _longest_row(indptr):
     return longest
 
 
+@njit(**{**_JIT, "fastmath": {"reassoc", "contract"}, "forceinline": True})
+def _two_dots(x, one, other):
+    """Return the products of a row with two vectors, in any order of its entries."""
+    p, q = 0.0, 0.0
+    for k in range(x.shape[0]):
+        p += one[k] * x[k]
+        q += other[k] * x[k]
+    return p, q
+
+
 @njit(**_JIT)
 def _online(values, indices, indptr, y, weight, state, eta, code, level, bias):
     """Algorithm 1 over some rows; state holds (w_j, G_j) pairs. Returns the progressive loss."""
-    intercept = state.shape[0] // 2 - 1
-    scaled = np.empty(_longest_row(indptr))  # x_j G_j^(-1/2)
+    intercept = state.shape[0] - 2
+    longest = _longest_row(indptr)
+    w, scaled = np.empty(longest), np.empty(longest)  # w_j, and x_j G_j^(-1/2)
     total = 0.0
     for i in range(indptr.shape[0] - 1):
         h = weight[i] if weight.shape[0] else 1.0
-        first = indptr[i]
-        size = indptr[i + 1] - first
-        ix = indices[first : first + size]
-        x = values[first : first + size]
-        for k in range(size):
+        first, last = indptr[i], indptr[i + 1]
+        fetch_ahead(values, first, last)
+        fetch_ahead(indices, first, last)
+        ix, x = indices[first:last], values[first:last]
+        for k in range(x.shape[0]):
+            w[k] = state[2 * ix[k]]
             scaled[k] = state[2 * ix[k] + 1]
-        for k in range(size):  # alone in its loop, which becomes vector instructions
+        for k in range(x.shape[0]):  # alone in its loop, which becomes vector instructions
             scaled[k] = x[k] / np.sqrt(scaled[k])
-        p, q = bias * state[2 * intercept], bias * bias / np.sqrt(state[2 * intercept + 1])
-        for k in range(size):
-            p += state[2 * ix[k]] * x[k]
-            q += scaled[k] * x[k]
-        total += h * loss_value(code, level, p, y[i])
-        sigma = invariant_step(code, level, p, y[i], q, h * eta)
-        slope = loss_slope(code, level, p, y[i])
+        p, q = _two_dots(x, w, scaled)
+        along = bias / np.sqrt(state[intercept + 1])
+        p += bias * state[intercept]
+        q += bias * along
+        loss, slope, sigma = loss_and_step(code, level, p, y[i], q, h * eta)
+        total += h * loss
         squared = h * slope * slope
-        for k in range(size):  # w before G, as printed
-            j = 2 * ix[k]
-            state[j] -= sigma * scaled[k]
-            state[j + 1] += squared * x[k] * x[k]
+        for k in range(x.shape[0]):  # w before G, as printed
+            state[2 * ix[k]] = w[k] - sigma * scaled[k]
+            state[2 * ix[k] + 1] += squared * x[k] * x[k]
         if bias != 0.0:
-            state[2 * intercept] -= sigma * bias / np.sqrt(state[2 * intercept + 1])
-            state[2 * intercept + 1] += squared * bias * bias
+            state[intercept] -= sigma * along
+            state[intercept + 1] += squared * bias * bias
     return total
 
 
@@ -418,6 +429,7 @@ def _warmup() -> None:
     for dtype in (np.float64, np.float32):
         rows = (np.ones(1, dtype), indices, indptr)
         row_dot(*rows[:2], 0, 1, np.ones(2), 1)
+        _two_dots(rows[0], one, one)
         _online(*rows, y, weight, np.ones(4), 0.5, LOG, 0.5, 1.0)
         sweep_start(*rows, y, weight, *loss, 1.0, np.ones(8), one.copy())
         _sweep_margins(*rows, 1.0, np.ones(2), one.copy())

@@ -15,8 +15,9 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from numbers import Integral, Real
+from operator import attrgetter
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -51,6 +52,7 @@ from octavo.ranking.ratings.updates import (
     RatingState,
     Switches,
     add_drift,
+    as_numbers,
     first_place,
     glicko_period,
     order_probability,
@@ -72,6 +74,10 @@ _NO_PAIRS = np.empty((0, 2))
 _CHUNK = 1 << 18  # games replayed between two reports of progress; bounds the memory of `fit`
 _NUMBERS = ("mu", "sigma", "beta", "kappa", "tau", "draw_margin", "k_factor", "inactivity")
 _SQUARED = ("sigma", "beta", "tau", "inactivity")
+_asked = attrgetter(
+    "model", "pairs", "beta", "draw_margin", "kappa", "gamma", "tau", "inactivity", "sigma",
+    "k_factor", "link",
+)  # fmt: skip
 _LARGEST = 1e150  # its square, and sums of such squares, are finite
 _HISTORY = np.dtype([("game", "i8"), ("player", "i8"), ("mu", "f8"), ("sigma", "f8")])
 
@@ -244,16 +250,13 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
             self._validate_params()
             raise
 
-    def _kept_rules(self) -> tuple[RatingRules, Switches]:
-        """Return the rules and what they need, made anew where a parameter has changed."""
-        asked = (
-            self.model, self.pairs, self.beta, self.draw_margin, self.kappa, self.gamma, self.tau,
-            self.inactivity, self.sigma, self.k_factor, self.link,
-        )  # fmt: skip
+    def _kept_rules(self) -> tuple[RatingRules, Switches, NDArray[np.float64]]:
+        """Return the rules, what they need and their numbers, anew where a parameter changed."""
+        asked = _asked(self)
         kept = self.__dict__.get("_kept")
         if kept is None or kept[0] != asked:
             rules = self._rules()
-            kept = self._kept = (asked, (rules, switches(rules)))
+            kept = self._kept = (asked, (rules, switches(rules), as_numbers(rules)))
         return kept[1]
 
     def _unchecked_rules(self) -> RatingRules:
@@ -311,11 +314,16 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
 
     def _register(self, players: Iterable[Hashable]) -> list[int]:
         """Return the players' places, giving one to those seen for the first time."""
-        if not hasattr(self, "_state"):
+        if "_state" not in self.__dict__:
             self._reset()
         if self._index is None:
             self._index = {player: place for place, player in enumerate(self._ids)}
             self._ids = list(self._ids)
+        players = [*players]
+        try:
+            return [*map(self._index.__getitem__, players)]
+        except KeyError:
+            pass  # somebody is new
         places = []
         for player in players:
             place = self._index.get(player)
@@ -464,13 +472,13 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         self : OnlineRanker
             The ranker.
         """
-        if not hasattr(self, "_state"):
+        if "_state" not in self.__dict__:
             self._reset()
         game = checked_game(teams, ranks, scores, weights)
         if time is not None:
             time = finite_float(time, "time")
         sizes = [*map(len, game.teams)]
-        rules, needs = self._kept_rules()
+        rules, needs, numbers = self._kept_rules()
         if needs.duel:
             self._check_supported(sizes, game.weights)
         elif needs.margin is not None:
@@ -479,13 +487,11 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
             log = self._pack([game])
             self._play(log if time is None else log._replace(times=np.array([time])))
             return self
-        places = self._register([player for team in game.teams for player in team])
-        numbers = np.array([*accumulate(sizes, initial=0), *places], dtype=np.int64)
+        places = self._register(chain.from_iterable(game.teams))
+        flat = np.array([*game.ranks, *accumulate(sizes, initial=0), *places], dtype=np.float64)
         shares: Any = _NO_FLOATS if game.weights is None else np.array(game.weights)
         now = float(self.n_games_) if time is None else time
-        play_game(
-            rules, *needs, len(sizes), numbers, shares, np.array(game.ranks), now, *self._state
-        )  # fmt: skip
+        play_game(numbers, *needs, len(sizes), flat, shares, now, *self._state)
         self.n_games_ += 1
         return self
 

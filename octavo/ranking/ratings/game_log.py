@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+
+_LISTS, _PLAIN = frozenset([list]), frozenset([int, str])
 
 
 class Game(NamedTuple):
@@ -60,10 +63,10 @@ def _checked_numbers(values: Any, name: str, n: int) -> list[float]:
 
 def _plain_teams(teams: Any) -> list[list[Hashable]] | None:
     """Return lists of whole numbers and words, none of them twice, as they are; else None."""
-    if type(teams) is not list or not all(teams) or not {*map(type, teams)} <= {list}:
+    if type(teams) is not list or {*map(type, teams)} != _LISTS or not all(teams):
         return None
-    flat = [player for team in teams for player in team]
-    if {*map(type, flat)} <= {int, str} and len({*flat}) == len(flat):
+    flat = [*chain.from_iterable(teams)]
+    if {*map(type, flat)} <= _PLAIN and len({*flat}) == len(flat):
         return teams
     return None
 
@@ -97,9 +100,7 @@ def checked_teams(teams: Any) -> list[list[Hashable]]:
     return checked
 
 
-def _checked_weights(weights: Any, teams: list[list[Hashable]]) -> list[float] | None:
-    if weights is None:
-        return None
+def _checked_weights(weights: Any, teams: list[list[Hashable]]) -> list[float]:
     sizes = [len(team) for team in teams]
     if len(weights) != len(sizes) or any(len(w) != n for w, n in zip(weights, sizes)):
         raise ValueError(f"weights must have the shape of teams, one list a team: sizes {sizes}")
@@ -120,8 +121,9 @@ def checked_game(teams: Any, ranks: Any, scores: Any, weights: Any) -> Game:
     elif scores is not None:
         places = [-score for score in _checked_numbers(scores, "scores", len(members))]
     else:
-        places = [float(place) for place in range(len(members))]
-    return Game(members, places, _checked_weights(weights, members))
+        places = [*map(float, range(len(members)))]
+    flat = None if weights is None else _checked_weights(weights, members)
+    return Game(members, places, flat)
 
 
 # --- flat arrays ------------------------------------------------------------------------------

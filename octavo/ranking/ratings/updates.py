@@ -359,14 +359,29 @@ def replay_games(rules, margin, luce, duel, log, state, clock, before_mean, befo
                 after[slot, 1] = variance[players[slot]]
 
 
+def as_numbers(rules: RatingRules) -> NDArray[np.float64]:
+    """Return rules as an array: handing a tuple to a compiled function takes longer than a game."""
+    return np.array(rules, dtype=np.float64)
+
+
 @njit(cache=True)
-def play_game(rules, margin, luce, duel, k, numbers, weights, ranks, now, mu, variance, last_time):
-    """Play one game of k teams; ``numbers`` are its team pointer and then its players."""
-    teams, players = numbers[: k + 1], numbers[k + 1 :]
+def play_game(numbers, margin, luce, duel, k, game, weights, now, mu, variance, last_time):
+    """Play one game of k teams by rules `as_numbers`.
+
+    ``game`` holds the ranks of the teams, their pointer and their players, one after the other.
+    """
+    rules = RatingRules(
+        int(numbers[0]), numbers[1] != 0.0, numbers[2], numbers[3], numbers[4], int(numbers[5]),
+        numbers[6], numbers[7], numbers[8], numbers[9], numbers[10], numbers[11] != 0.0,
+    )  # fmt: skip
+    places = np.empty(game.shape[0] - k, np.int64)
+    for i in range(places.shape[0]):
+        places[i] = int(game[k + i])
+    teams, players = places[: k + 1], places[k + 1 :]
     if rules.tau2 > 0.0 or rules.inactivity2 > 0.0:
         add_drift(rules, players, now, variance, last_time)
     rate_game(
-        rules, margin, luce, duel, 0, k, teams, players, weights, ranks, mu, variance,
+        rules, margin, luce, duel, 0, k, teams, players, weights, game[:k], mu, variance,
         np.empty((0, 0)),
     )  # fmt: skip
 
@@ -584,8 +599,8 @@ def _warmup() -> None:
             rules, needs.margin, needs.duel, log.players, log.ranks, state.mu, state.variance
         )
         rate_game(rules, *needs, 0, 2, *arrays, table)
-        numbers = np.array([0, 1, 2, 0, 1])
-        play_game(rules, *needs, 2, numbers, log.weights, log.ranks, 0.0, *state)
+        game = np.array([0.0, 1.0, 0, 1, 2, 0, 1])
+        play_game(as_numbers(rules), *needs, 2, game, log.weights, 0.0, *state)
     add_drift(rules, log.players, 0.0, state.variance, state.last_time)
     team_sums(0, 2, log.team_ptr, log.players, log.weights, state.mu, state.variance, *sums)
     glicko_period(rules, log.players[:1], log.players[1:], log.ranks[:1], state)

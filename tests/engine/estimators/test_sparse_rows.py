@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from octavo.engine.estimators import sparse_rows
 from octavo.engine.estimators.sparse_rows import canonical_csr
 
 
@@ -94,3 +95,20 @@ def test_arrays_that_do_not_fit_together_are_refused(spoil, words):
     spoil(X)
     with pytest.raises(ValueError, match=words):
         canonical_csr(X)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    rows=st.lists(st.lists(st.integers(0, 4), max_size=6), min_size=1, max_size=6),
+    tidy=st.booleans(),
+    chunk=st.integers(1, 7),
+)
+def test_chunks_do_not_hide_disorder(rows, tidy, chunk):
+    """The same verdict as scipy's walk over the rows, wherever chunks are cut."""
+    rows = [sorted(set(row)) for row in rows] if tidy else rows
+    entries = [(i, j, 1.0) for i, row in enumerate(rows) for j in row]
+    X = stored(entries, (len(rows), 5))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sparse_rows, "CHUNK", chunk)
+        kept = canonical_csr(X) is X
+    assert kept == stored(entries, (len(rows), 5)).has_canonical_format

@@ -100,3 +100,16 @@ def test_constants_and_scale():
     assert_allclose(
         one([3.0, -1], [1, 2], [0, 1], 2.5), one([6.0, -2], [2, 4], [0, 2], 5.0), atol=3e-9
     )
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
+def test_coarse_tolerances_are_kept(tol):
+    """Two coarse sums may agree by chance, and quiet terms come before loud ones."""
+    rng = np.random.default_rng(0)
+    for p in (1, 2, 5, 12):
+        lam = np.exp(rng.normal(size=(200, p)))
+        delta = rng.normal(scale=2.0, size=(200, p))
+        a, b, c = lam - 1, 2 * lam * delta, lam * delta**2
+        t = np.log(lam).sum(axis=1) + rng.normal(size=200)
+        fine = quadratic_form_cdf(t, a, b, c, 1e-11)[0]
+        assert_allclose(quadratic_form_cdf(t, a, b, c, tol)[0], fine, rtol=0, atol=tol)

@@ -1,5 +1,7 @@
 """Invariant steps against the differential equation that defines them."""
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,12 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.special import expit, wrightomega
 
-from octavo.engine.smooth.invariant_step import INVARIANT, _logistic_rise, invariant_step
+from octavo.engine.smooth.invariant_step import (
+    INVARIANT,
+    _logistic_rise,
+    invariant_step,
+    logistic_move,
+)
 from octavo.engine.smooth.losses import LOSSES
 
 SMOOTH_SLOPES = {
@@ -76,6 +83,20 @@ def test_logistic_rise_at_the_ends(z, t):
     elif z + rise < 600:
         residual = rise + np.exp(z + rise) - np.exp(z) - t
         assert abs(residual) <= 1e-12 * max(t, np.exp(z) * 1e-3, np.exp(z + rise))
+
+
+@pytest.mark.parametrize("z", [-690.0, -640.0, -40.0, -3.0, 0.0, 0.7, 4.0, 12.0, 29.0])
+@pytest.mark.parametrize("t", [1e-9, 1e-3, 0.3, 2.0, 14.0, 800.0, 1e6])
+def test_loss_slope_and_rise_to_the_last_digits(z, t):
+    """Newton's method in sixty digits."""
+    with localcontext(prec=60):
+        e, goal = Decimal(z).exp(), Decimal(t)
+        rise = min(goal, (1 + goal / e).ln())
+        for _ in range(200):
+            grown = e * rise.exp()
+            rise -= (rise + grown - e - goal) / (1 + grown)
+        wanted = [float(v) for v in ((1 + 1 / e).ln(), 1 / (1 + e), rise)]
+    assert logistic_move(z, t) == pytest.approx(wanted, rel=4e-15)
 
 
 @settings(max_examples=100, deadline=None)
