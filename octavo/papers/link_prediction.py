@@ -11,7 +11,6 @@ import warnings
 from functools import lru_cache
 
 import numpy as np
-from sklearn.base import clone
 
 from octavo import data, network, plot
 from octavo.catalogue import Method, Paper
@@ -258,6 +257,8 @@ def joint_beats_heuristics(run: Run) -> float:
 
 def free_joint(snapshots, rank: int):
     """Return the joint predictor with any W, as printed, all three penalties chosen over time."""
+    from sklearn.base import clone
+
     n_splits = min(2, len(snapshots) - 2)
     plain = network.AutoregressiveLinkPredictor(
         kappa=0.0, rank=rank, var_structure="full", tol=1e-3
