@@ -136,7 +136,7 @@ def gram_lasso(
     """
     G = np.ascontiguousarray(G)
     if alpha == 0.0:
-        return np.linalg.pinv(G, rtol=None, hermitian=True) @ B
+        return np.linalg.pinv(G, rcond=G.shape[-1] * np.finfo(float).eps, hermitian=True) @ B
     turned = np.ascontiguousarray(B.transpose(0, 2, 1))  # columns lie together
     W = np.zeros_like(turned)
     if start is not None:

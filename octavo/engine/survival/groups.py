@@ -46,5 +46,5 @@ def logrank(
     factor = np.where(n > 1, deaths * (n - deaths) / np.maximum(n - 1, 1), 0.0)
     V = np.diag(factor @ share) - (factor[:, None] * share).T @ share
     d, V = excess[:-1], V[:-1, :-1]
-    statistic = float(d @ np.linalg.pinv(V, rtol=None, hermitian=True) @ d)
+    statistic = float(d @ np.linalg.pinv(V, rcond=len(V) * np.finfo(float).eps, hermitian=True) @ d)
     return statistic, float(chi2.sf(statistic, n_groups - 1))

@@ -177,5 +177,6 @@ def _standard_errors(scores: Floats) -> Floats:
     """Return the roots of the inverse information, the sum of squares of the rows' scores."""
     information = scores.T @ scores
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
-    inverse = np.linalg.pinv(information / scale[:, None] / scale, rtol=None, hermitian=True)
+    unit = information / scale[:, None] / scale
+    inverse = np.linalg.pinv(unit, rcond=len(unit) * np.finfo(float).eps, hermitian=True)
     return np.sqrt(np.maximum(np.diag(inverse), 0.0)) / scale

@@ -456,7 +456,9 @@ class LSPE(LeastSquaresEvaluator):
     def _finish(self) -> None:
         self.trace_ = self._z.copy()
         if self.solver == "batch":
-            self.N_ = np.linalg.pinv(self._N, rtol=None, hermitian=True)
+            self.N_ = np.linalg.pinv(
+                self._N, rcond=len(self._N) * np.finfo(float).eps, hermitian=True
+            )
             self.coef_ = self._iterate()
         else:
             self.N_, self.coef_ = self._N, self._theta.copy()
