@@ -344,15 +344,27 @@ def separable_wins_with_size(run: Run) -> float:
     "solved",
     where="Section 5.3, Figure 8 right",
     kind="figure",
-    seeds=(0,),
-    full_seeds=(0, 1, 2),
-    random=False,
-    expect=holds(because="three runs within 50,000 evaluations each"),
+    seeds=tuple(range(100, 105)),
+    full_seeds=tuple(range(100, 110)),
+    unit="evaluations",
+    expect=at_most(50_000, because="the budget of every run; a run that fails counts as infinity"),
 )
 def double_pole_of_32_units(run: Run) -> float:
-    if not run.full:
-        raise NotMeasurable("takes minutes; run it in full")
-    return float(np.isfinite(pole_evaluations(32, "snes", run.seed)))
+    # The paper does not tell sigma. Sums of 35 weights of size one saturate every unit.
+    run.note("sigma = 0.1; with 1 none of the seeds 0 to 2 succeeds within 50,000")
+    task = search.DoublePole(32)
+    result = search.minimize_nes(
+        task,
+        np.zeros(task.n_weights),
+        0.1,
+        method="snes",
+        ftarget=-task.max_steps,
+        max_evals=50_000,
+        restarts=1000,
+        vectorized=True,
+        random_state=run.seed,
+    )
+    return float(result.nfev) if result.fun <= -task.max_steps else np.inf
 
 
 def bbob_solved(problem: Any) -> bool:
