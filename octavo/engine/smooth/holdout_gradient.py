@@ -17,6 +17,7 @@ gradient-based adaptation of hyperparameters in SVM models. NIPS 19.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -24,7 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.kernels.gram import row_chunks
 
+_BLOCK = 0.5  # megabytes of features in a block of rows
 _FLOOR = 1e-12  # of the mean diagonal of P: collinear features keep a solution
 
 
@@ -93,10 +96,10 @@ def fit_and_judge(train: Moments, held: Moments, alpha: float) -> HoldoutFit:
     return HoldoutFit(np.maximum(squares, 0.0) / held.size, c, t, slope)
 
 
-def row_weights(
+def weight_blocks(
     Z: Floats, y: Floats, starts: NDArray[np.intp], fit: HoldoutFit, n_held: Floats, *, one: bool
-) -> Floats:
-    """Return G with ∂(Σ errors)/∂θ = Σ_ij G_ij ∂Z_ij/∂θ, summed over folds.
+) -> Iterator[tuple[slice, Floats]]:
+    """Yield blocks of rows with their part of G, where ∂(mean error)/∂θ = Σ_ij G_ij ∂Z_ij/∂θ.
 
     Parameters
     ----------
@@ -113,20 +116,24 @@ def row_weights(
     one : bool
         Whether model j was trained on fold j alone, or on all folds but j.
 
-    Returns
-    -------
-    G : ndarray of shape (n, p)
+    Yields
+    ------
+    rows : slice
+        Rows of one fold, few enough to stay in a cache.
+    G : ndarray of shape (rows, p)
         Of rank 2k at most: Σ_j a_j c_jᵀ + b_j t_jᵀ.
     """
-    residual = Z @ fit.c.T - y[:, None]
-    tilt = Z @ fit.t.T
-    mine = np.zeros(residual.shape, dtype=bool)
-    for j, (a, b) in enumerate(pairwise(starts)):
-        mine[a:b, j] = True
-    trained = mine if one else ~mine
-    a = np.where(trained, -2.0 * tilt, 2.0 * residual / n_held)
-    b = np.where(trained, -2.0 * residual, 0.0)
-    return a @ fit.c + b @ fit.t
+    k, p = fit.c.shape
+    coefs = np.vstack([fit.c, fit.t])
+    for j, (first, last) in enumerate(pairwise(starts)):
+        trained = (np.arange(k) == j) == one
+        for part in row_chunks(last - first, p, megabytes=_BLOCK):
+            rows = slice(first + part.start, first + part.stop)
+            residual, tilt = np.hsplit(Z[rows] @ coefs.T, 2)
+            residual -= y[rows, None]
+            a = np.where(trained, -tilt, residual / n_held)
+            b = np.where(trained, -residual, 0.0)
+            yield rows, np.hstack([a, b]) @ (coefs * (2.0 / k))
 
 
 class HoldoutGradient(NamedTuple):
@@ -166,9 +173,10 @@ def holdout_gradient(
     if train_on == "one":
         train, held = held, train
     fit = fit_and_judge(train, held, alpha)
-    k = len(fit.error)
-    weights = row_weights(Z, y, starts, fit, held.size, one=train_on == "one")
-    return HoldoutGradient(float(fit.error.mean()), weights / k, float(fit.slope.mean()))
+    weights = np.empty_like(Z)
+    for rows, block in weight_blocks(Z, y, starts, fit, held.size, one=train_on == "one"):
+        weights[rows] = block
+    return HoldoutGradient(float(fit.error.mean()), weights, float(fit.slope.mean()))
 
 
 def fold_starts(n: int, n_folds: int) -> NDArray[np.intp]:

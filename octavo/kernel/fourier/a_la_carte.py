@@ -27,7 +27,12 @@ from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.kernels.gram import row_chunks
-from octavo.engine.smooth.holdout_gradient import fold_starts, holdout_gradient
+from octavo.engine.smooth.holdout_gradient import (
+    fit_and_judge,
+    fold_moments,
+    fold_starts,
+    weight_blocks,
+)
 from octavo.kernel.fourier.gcv_ridge import ridge_gcv
 from octavo.kernel.fourier.trig_sums import waves
 
@@ -89,30 +94,34 @@ class SpectrumObjective:
         self.X, self.y, self.u, self.component, self.q = X, y, u, component, q
         self.starts = fold_starts(len(y), _N_FOLDS)
         self._member = (component[None, :] == np.arange(q)[:, None]).astype(np.float64)
+        self._Z = np.empty((len(y), 2 * len(component)))
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         spectrum = Spectrum.unpack(theta, self.q, self.X.shape[1])
-        nu = spectrum.weights[self.component]
         alpha = float(np.exp(spectrum.log_alpha))
-        W = spectrum_frequencies(spectrum, self.u, self.component)
-        sine, cosine = waves(self.X @ W.T)
-        # ν_q² sin τ and ν_q² cos τ, τ = w·x (Section 3.2.3)
-        Z = np.hstack([sine * nu**2, cosine * nu**2])
-        # Its weights G give every derivative: ∂error/∂θ = Σ G_ij ∂Z_ij/∂θ.
-        found = holdout_gradient(Z, self.y, self.starts, alpha, train_on="rest")
-        on_sine, on_cosine = np.hsplit(found.weights, 2)
-        # By ν²: the features as they stand.
-        sizes = np.einsum("ij,ij->j", on_sine, sine) + np.einsum("ij,ij->j", on_cosine, cosine)
-        pull = on_sine * cosine  # ∂ sin τ = cos τ ∂τ, ∂ cos τ = -sin τ ∂τ
-        pull -= on_cosine * sine
-        by_frequency = (pull.T @ self.X) * (nu**2)[:, None]  # ∂τ/∂w = x
+        X, Z, m = self.X, self._Z, len(self.component)
+        for rows in row_chunks(len(Z), 2 * m, megabytes=0.5):
+            Z[rows] = spectrum_features(X[rows], spectrum, self.u, self.component)
+        moments = fold_moments(Z, self.y, self.starts)
+        fit = fit_and_judge(moments.others(), moments, alpha)
+        by_frequency, by_size = np.zeros((m, X.shape[1])), np.zeros(2 * m)
+        # G gives every derivative: ∂error/∂θ = Σ G_ij ∂Z_ij/∂θ.
+        for rows, G in weight_blocks(Z, self.y, self.starts, fit, moments.size, one=False):
+            z = Z[rows]
+            by_size += np.einsum("ij,ij->j", G, z)
+            pull = G[:, :m] * z[:, m:]  # ∂ sin τ = cos τ ∂τ, ∂ cos τ = -sin τ ∂τ
+            pull -= G[:, m:] * z[:, :m]
+            by_frequency += pull.T @ X[rows]  # ∂τ/∂w = x
+        # Both features of j are ν² times a wave: ∂Z/∂ν = 2 Z/ν, and nothing where ν is 0.
+        sizes = self._member @ (by_size[:m] + by_size[m:])
+        nu = spectrum.weights
         gradient = Spectrum(
             self._member @ by_frequency,
             self._member @ (by_frequency * self.u),  # ∂w/∂D_q = u
-            self._member @ (2.0 * nu * sizes),
-            alpha * found.slope,  # by log λ
+            np.divide(2.0 * sizes, nu, out=np.zeros_like(nu), where=nu != 0.0),
+            alpha * float(fit.slope.mean()),  # by log λ
         )
-        return found.error, gradient.pack()
+        return float(fit.error.mean()), gradient.pack()
 
 
 def starting_spectrum(X: Floats, q: int, rng: np.random.RandomState) -> Spectrum:

@@ -27,6 +27,18 @@ def test_gradient_is_the_finite_difference(n_components):
         assert gradient[j] == pytest.approx(slope, abs=1e-8 * max(1.0, np.abs(gradient).max()))
 
 
+def test_gradient_where_a_component_has_no_weight():
+    """The features are even in ν, so that at ν = 0 the derivative is 0, not 0/0."""
+    component = np.arange(6) % 2
+    rng = np.random.RandomState(1)
+    objective = SpectrumObjective(X, Y, rng.standard_normal((6, 2)), component, 2)
+    spectrum = starting_spectrum(X, 2, rng)
+    spectrum.weights[1] = 0.0
+    _, gradient = objective(spectrum.pack())
+    assert np.isfinite(gradient).all()
+    assert gradient[-2] == 0.0
+
+
 def test_final_model_is_ridge_on_its_features():
     model = AlaCarteRegressor(2, 10, 2, max_iter=10, alpha=0.3, random_state=0).fit(X, Y)
     size = model.weights_[model.component_] ** 2
