@@ -290,19 +290,20 @@ COLUMNS = ("paper", "kind", "place", "claim", "published", "measured", "verdict"
 
 def verdict_cells(row: dict) -> list[str]:
     """Return the cells of a claim's row in HTML."""
-    title = {paper.key: paper.title for paper in papers()}[row["paper"]]
+    paper = {paper.key: paper for paper in papers()}[row["paper"]]
+    why = f" {paper.why_refuted(row['claim'])}" if row["verdict"] == "refuted" else ""
     size = " --full" if row.get("full") else ""
     command = f"octavo reproduce{size} {row['paper']} {row['claim']}"
     own = " (own)" if row.get("kind") == "own" else ""
     plain = [row["says"], row["published"], row["measured"]]
     return [
-        f'<td><span title="{html.escape(title)}">{html.escape(row["paper"])}</span></td>',
+        f'<td><span title="{html.escape(paper.title)}">{html.escape(row["paper"])}</span></td>',
         f"<td>{html.escape(row.get('kind', ''))}</td>",
         f"<td>{html.escape(row['where'])}</td>",
         *[f"<td>{html.escape(text)}</td>" for text in plain],
         f'<td><b class="verdict {row["verdict"].split()[0]}">{row["verdict"]}{own}</b></td>',
         f"<td><details><summary>expected {html.escape(row['expected'])}</summary>"
-        f"{html.escape(row['because'])}. {html.escape(row['evidence'])}<br>"
+        f"{html.escape(row['because'])}. {html.escape(row['evidence'])}.{html.escape(why)}<br>"
         f"<code>{html.escape(command)}</code></details></td>",
     ]
 
@@ -327,13 +328,16 @@ def verdict_lines() -> list[str]:
         "On the paper's own set-up and data, the whole interval outside:",
         "",
     ]
+    records = {paper.key: paper for paper in papers()}
     refuted = [row for row in theirs if row["verdict"] == "refuted"]
     summary = f"{len(refuted)} claims of {len({row['paper'] for row in refuted})} papers"
     lines += [".. raw:: html", "", f"   <details><summary>{summary}</summary>", ""]
     for row in refuted:
         said = f"{row['says']} ({row['where']}; published {row['published']})"
-        found = f"measured {row['measured']}. {row['evidence']}"
-        lines += [f"- **{row['paper']}**: {cell(said)}: {cell(found)}."]
+        why = records[row["paper"]].why_refuted(row["claim"])
+        lines += [
+            f"- **{row['paper']}**: {cell(said)}: measured {cell(row['measured'])}. {cell(why)}"
+        ]
     lines += ["", ".. raw:: html", "", "   </details>", ""]
     lines += ["", "All claims", "----------", "", ".. raw:: html", ""]
     body = [f"<tr>{''.join(verdict_cells(row))}</tr>" for row in rows]

@@ -13,6 +13,7 @@ import math
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +146,9 @@ class Paper:
     tables : dict of str to str
         The paper's main tables and figures, each with the names of the claims that cover it
         (several separated by spaces), or with the reason why none does, in brackets.
+    refutations : dict of str to str
+        Names of claims that are refuted (several separated by spaces; ``*`` stands for any
+        letters), each with a sentence on why, or on what is known.
     """
 
     key: str
@@ -155,6 +159,7 @@ class Paper:
     methods: tuple[Method, ...]
     headlines: tuple[str, ...] = ()
     tables: dict[str, str] = field(default_factory=dict)
+    refutations: dict[str, str] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list, init=False)
     figures: list[PaperFigure] = field(default_factory=list, init=False)
 
@@ -162,6 +167,13 @@ class Paper:
     def reference(self) -> str:
         """The reference in one line."""
         return f"{self.authors} ({self.year}). {self.title}. {self.venue}."
+
+    def why_refuted(self, name: str) -> str:
+        """Return the sentence on a claim that is refuted, or nothing."""
+        for names, sentence in self.refutations.items():
+            if any(fnmatchcase(name, pattern) for pattern in names.split()):
+                return sentence
+        return ""
 
     def find_claim(self, name: str) -> Claim:
         """Return the claim of that name."""

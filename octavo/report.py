@@ -150,7 +150,7 @@ def _summary(papers: Sequence[Paper], outcomes: Sequence[tuple[Paper, Result]]) 
         f'<li><a href="#{p.key}">{html.escape(r.claim.says)}</a> '
         f'<span class="small">({html.escape(p.authors)} {p.year}, {html.escape(r.claim.where)}): '
         f"published {html.escape(r.published_text)}, measured "
-        f"{html.escape(r.measured_text)}</span></li>"
+        f"{html.escape(r.measured_text)}. {html.escape(p.why_refuted(r.claim.name))}</span></li>"
         for p, r in refuted[:12]
     )
     more = f"<p>and {len(refuted) - 12} more, below.</p>" if len(refuted) > 12 else ""

@@ -35,6 +35,12 @@ PAPER = Paper(
         "Section 5, asymptotic rate": "asymptotic-risk asymptotic-distance",
         "Section 2.2, kernels": "kernels-are-the-primal",
     },
+    refutations={
+        "asymptotic-risk": (
+            "The excess risk is half the squared distance in the Hessian's norm, so that the "
+            "rate d/n belongs to the distance and the risk has d/(2n)."
+        ),
+    },
     methods=(
         Method(
             name="AveragedSGDClassifier",

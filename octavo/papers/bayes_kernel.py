@@ -33,6 +33,12 @@ PAPER = Paper(
         "Figure 2": "settles-by-5000",
         "Figures 3 and 4": "[clocks of 2011: the logarithms of Tables 9 and 11]",
     },
+    refutations={
+        "letters-a-*-fills-k-max": (
+            "The sampler whose law equals exact enumeration visits half as many vectors; the "
+            "published chain hardly moves away from its limit, which looks like slow mixing."
+        ),
+    },
     methods=(
         Method(
             name="SparseBayesKernelClassifier",

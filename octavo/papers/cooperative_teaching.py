@@ -29,6 +29,16 @@ PAPER = Paper(
         "Table 8": "monomials-recursively",
         "Table 9": "subsets-beat-recursion",
     },
+    refutations={
+        "monomials-have-the-property": (
+            'A plan of smallest order that ends in 11, 00 and "false" leaves a rest for which '
+            "the property fails."
+        ),
+        "property-equates": (
+            "A class of five concepts has the property as it is defined in print, and dimensions "
+            "1 and 2."
+        ),
+    },
     methods=(
         Method(
             name="TeachingAnalysis",

@@ -27,6 +27,20 @@ PAPER = Paper(
         "Figure 4": "paths-are-parallel-variance-1 paths-are-parallel-variance-2",
         "Corollary 4": "finite-rank-rate",
     },
+    refutations={
+        "*lower-bound-as-printed": (
+            "The proof squares min(1, ηλ) and the statement does not; with the square the bound "
+            "holds."
+        ),
+        "minimum-before-20-min": (
+            "The expected error is least at t = 91 with the printed step of 1/4 and at t = 23 "
+            "with a step of 1, which the figure must have used."
+        ),
+        "rule-beats-sure-*": (
+            "With the noise known to both, SURE errs less by a fifth and a third; why the figure "
+            "shows the contrary is not known."
+        ),
+    },
     methods=(
         Method(
             name="KernelGDRegressor",

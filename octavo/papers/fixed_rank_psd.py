@@ -29,6 +29,12 @@ PAPER = Paper(
         "Figure 8": "wine iris",
         "Figure 9": "low-rank-wins gap-closes isolet",
     },
+    refutations={
+        "log-euclidean-gradient": (
+            "The derivative of the matrix exponential is missing in the printed formula: what it "
+            "gives is a step of mirror descent."
+        ),
+    },
     methods=(
         Method(
             name="FixedRankPSDRegressor",

@@ -30,6 +30,23 @@ PAPER = Paper(
         "Figure 2": "split-beyond-the-scale rows-are-magnified slope-of-gamma",
         "Section 6.2": "ring-has-a-limit ring-has-no-limit cliques-and-random",
     },
+    refutations={
+        "rich-at-gamma-one": (
+            "At M = 0 and γ = 1 the quality is the normalised cut, for which one cluster is "
+            "always best."
+        ),
+        "components-local-by-the-letter": (
+            "Two clusterings of a graph without links tie where a third part of it is wrong, and "
+            "do not tie in the smaller graph; strict orders are never reversed."
+        ),
+        "continuous-without-links": (
+            "A link of weight 1e-12 to a node without links changes the quality by a fixed amount."
+        ),
+        "split-beyond-the-scale": (
+            "Splitting gains where (w + b)² > w M, which is a part of the printed region 2w + 2b "
+            "> M only."
+        ),
+    },
     methods=(
         Method(
             name="GraphClustering",

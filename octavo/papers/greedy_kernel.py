@@ -35,6 +35,18 @@ PAPER = Paper(
         "Figure 4.2": "kdpp-is-slow",
         "Figure 4.3": "[the same comparison by rank; Section 4.5 prints no numbers]",
     },
+    refutations={
+        "proposition-for-any-kernel": (
+            "The bound needs a centred Gram matrix, or rank K in place of K − 1; brute force "
+            "over seven rows shows the difference."
+        ),
+        "laplace-of-the-euclidean-norm": (
+            "Products of Cauchy laws are the spectrum of the Laplace kernel of the ℓ₁ norm."
+        ),
+        "matern-formula": (
+            "With √(2ν) in place of the printed 2√ν the special case comes out to rounding."
+        ),
+    },
     methods=(
         Method(
             name="NystroemLandmarks",

@@ -30,6 +30,11 @@ PAPER = Paper(
         "Figure 9": "independence-first uniform-at-the-end no-overfitting",
         "Figure 10": "multiclass-sets multiclass",
     },
+    refutations={
+        "example-optimum": (
+            "The plan that the paper prints costs 125 as well: a slip of arithmetic."
+        ),
+    },
     methods=(
         Method(
             name="GroundMetricLearner",

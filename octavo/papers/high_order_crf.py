@@ -38,6 +38,13 @@ PAPER = Paper(
         "Figure 6": "citation-patterns-by-order citation-time-by-order",
         "Tables 12 and 14": "worked-partition worked-forward-variables worked-marginals",
     },
+    refutations={
+        "worked-forward-variables": "Three of 31 entries are off by up to 0.017; the others agree.",
+        "exclusive-patterns": (
+            "The paper drew one model; over twenty drawn by its recipe about half as many "
+            "patterns are absent."
+        ),
+    },
     methods=(
         Method(
             name="HighOrderCRF",

@@ -34,6 +34,11 @@ PAPER = Paper(
         "Figure 6": "errors-follow-alpha prior-beats-viterbi",
         "Section 5.2": "real-pmap-error real-viterbi-error pmap-error viterbi-error",
     },
+    refutations={
+        "optimal-admissible-paths": (
+            "Enumeration finds eight paths of the same value; the paper lists four of them."
+        ),
+    },
     methods=(
         Method(
             name="HybridDecoder",

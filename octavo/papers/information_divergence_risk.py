@@ -39,6 +39,37 @@ PAPER = Paper(
         "Corollary 32": "pinsker-hellinger pinsker-jeffreys pinsker-symmetric-chi2 "
         "pinsker-jensen-shannon pinsker-arithmetic-geometric pinsker-pearson",
     },
+    refutations={
+        "weight-variational loss-zero-one": (
+            "The statistical information at prior 1/2 is V/4, so that the weight at 1/2 has mass "
+            "4 (8 for the loss), a quarter of what is printed."
+        ),
+        "area-is-a-variational-divergence": (
+            "The area under the curve is 1/2 + V/4 of the two product measures, not V itself."
+        ),
+        "the-printed-power-function": (
+            "The printed form exceeds 1; 1 − (√γ − √α)² solves the same equation."
+        ),
+        "pinsker-jeffreys": (
+            "The printed bound is twice the least value: V ln((2+V)/(2−V)) is attained by two "
+            "outcomes."
+        ),
+        "the-larger-side-bounds-the-regret": (
+            "The bound holds with the smaller of its two sides; with the larger one about 2 % of "
+            "random pairs lie below it."
+        ),
+        "quadratic-peaked": (
+            "The corollary needs a weight that is least at 1/2; one that peaks there breaks it."
+        ),
+        "uniform-weights-are-the-discrepancy": (
+            "Means over all rows are half of the means over each class, so that the objective is "
+            "a quarter of MMD²."
+        ),
+        "caps-make-zeros": (
+            "A cap on each weight keeps many of them away from zero: at least νm weights are not "
+            "zero."
+        ),
+    },
     methods=(
         Method(
             name="CsiszarDivergence",

@@ -35,6 +35,14 @@ PAPER = Paper(
         "Section 8": "dimensions-of-families growth-below-sauer",
         "Section 9": "nets-leave-no-error",
     },
+    refutations={
+        "base-rate-example": (
+            "The notes' own numbers give 0.98 · 0.01 / (0.98 · 0.01 + 0.03 · 0.99) = 0.248."
+        ),
+        "printed-update-on-rare-words": (
+            "The printed update weighs a word by its count twice, which can lower the likelihood."
+        ),
+    },
     methods=(
         Method(
             name="BayesRiskClassifier",

@@ -29,6 +29,12 @@ PAPER = Paper(
         "Section 2.4": "global-minimum plain-kernel-pca",
         "Section 2.7": "closed-form-gradient",
     },
+    refutations={
+        "power-iteration": (
+            "Power iteration finds the eigenvalue of largest magnitude, which is not the "
+            "smallest one of an indefinite matrix."
+        ),
+    },
     methods=(
         Method(
             name="KnowledgeKernelPCA",

@@ -31,6 +31,12 @@ PAPER = Paper(
         "arow-beats-the-perceptron-on-a-large-stream",
         "Figure 1": "scw-errs-least second-order-wins",
     },
+    refutations={
+        "rate-of-narow": (
+            "The released code makes no step on rows of small variance, and its rate varies with "
+            "the order of rows; NAROW as its authors wrote it errs less."
+        ),
+    },
     methods=(
         Method(
             name="AROW",

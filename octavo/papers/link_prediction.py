@@ -33,6 +33,16 @@ PAPER = Paper(
         "Figure 3": "[a plot of private sales data]",
         "Table 2": "sales-volumes",
     },
+    refutations={
+        "algorithm-1-reaches-the-minimum": (
+            "Two proximal maps one after the other are not the map of their sum, so that the "
+            "algorithm stops near the minimum and not at it."
+        ),
+        "variance-terms": (
+            "On six nodes the printed closed forms differ from the definitions by factors of "
+            "about three, one upwards and one downwards."
+        ),
+    },
     methods=(
         Method(
             name="AutoregressiveLinkPredictor",

@@ -36,6 +36,12 @@ PAPER = Paper(
         "interleaving-beats-the-wrapper sparse-handles-many-kernels-best thousand-kernels",
         "Theorem 4": "solvers-agree",
     },
+    refutations={
+        "paper-update-for-large-block-norms": (
+            "For block norms above 2 the alternation is no descent and swings between two "
+            "values; coordinate ascent converges."
+        ),
+    },
     methods=(
         Method(
             name="LpMKLClassifier",

@@ -27,6 +27,11 @@ PAPER = Paper(
         "Figure 5": "[a sketch of an upper and a lower bound, without data]",
         "Figure 6": "penalty-of-small-alpha penalty-of-large-alpha printed-penalty-equation",
     },
+    refutations={
+        "printed-penalty-equation": (
+            "With 1 + 1/(e^h − 1) in the last display both sides agree to 1e-13."
+        ),
+    },
     methods=(
         Method(
             name="MEDMultitaskSVC",

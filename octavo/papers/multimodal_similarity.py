@@ -30,6 +30,9 @@ PAPER = Paper(
         "Appendix A": "every-order-embeds",
         "Appendix B": "printed-gradient",
     },
+    refutations={
+        "printed-gradient": "The factor β/|C| of the loss is missing in the printed gradient.",
+    },
     methods=(
         Method(
             name="MultipleKernelPOE",

@@ -28,6 +28,12 @@ PAPER = Paper(
         "Table 2": "handwriting-lds-2 handwriting-lds-4 sparse-time",
         "Figure 7": "anytime-monotone",
     },
+    refutations={
+        "handwriting-large": (
+            "Our learner takes the most violated pair and averages its weights; five other rules "
+            "on one fold did no better, and the paper's own code is not to be had."
+        ),
+    },
     methods=(
         Method(
             name="OutputSpaceSearchClassifier",

@@ -27,6 +27,12 @@ PAPER = Paper(
         "Corollary 8 and Section 4": "corollary-8 bounded-losses",
         "Figures 4 to 6": "gazprom gazprom-after-costs gains-from-trends gains-from-returns",
     },
+    refutations={
+        "income-of-the-first-expert": (
+            "By Eq. (45) the income is C times the difference of squares: a factor of two is "
+            "lost in print."
+        ),
+    },
     methods=(
         Method(
             name="PROT",

@@ -38,6 +38,11 @@ PAPER = Paper(
         "Figure 11": "inverted-experts-are-turned-round",
         "Table 6": "unused-experts-can-go",
     },
+    refutations={
+        "concave-in-variances": (
+            "Of 2,000 random pairs of parameters about a hundred lie above their chord."
+        ),
+    },
     methods=(
         Method(
             name="MultinomialPreferenceModel",

@@ -34,6 +34,9 @@ PAPER = Paper(
         "Figure 5": "peak-times-spread peak-effects-spread",
         "Figures 9 to 12": "[signals of volunteers, not published]",
     },
+    refutations={
+        "weights-add-up summary-adds-up": "The printed rows do not have the printed means.",
+    },
     methods=(
         Method(
             name="WatkinsQLambda",

@@ -34,6 +34,13 @@ PAPER = Paper(
         "Section 6.2": "few-outliers-gms few-outliers-gms2 few-outliers-egms reduced-by-pca",
         "Theorems 4, 5 and 9": "enough-inliers printed-ratio maronna-does-not-recover",
     },
+    refutations={
+        "angle-egms-*": (
+            "The angles are 9 and 15 degrees over a hundred draws; the paper shows no "
+            "deviations, and why they differ is not known."
+        ),
+        "printed-ratio": "The proof gives the inverse of the printed constant, times √2.",
+    },
     methods=(
         Method(
             name="GeometricMedianSubspace",

@@ -27,6 +27,12 @@ PAPER = Paper(
         "Table 7": "factors-are-faster",
         "Figure 8": "completion-clusters-better normalised-laplacian",
     },
+    refutations={
+        "lemma-11-at-length-5": (
+            "Powers of the matrix count walks, and from length 5 on some walks that close are "
+            "not cycles."
+        ),
+    },
     methods=(
         Method(
             name="SignedCompletion",

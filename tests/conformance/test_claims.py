@@ -1,11 +1,16 @@
 """Every claim keeps the rules of docs/claims.md."""
 
+import json
+from fnmatch import fnmatchcase
+from pathlib import Path
+
 import pytest
 
 from octavo.catalogue import papers
 from octavo.claims import KINDS, MIN_SEEDS
 
 PAPERS = papers()
+RECORD = Path(__file__).parents[2] / "docs" / "results" / "claims.json"
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=[paper.key for paper in PAPERS])
@@ -47,3 +52,20 @@ def test_numbers_have_a_published_figure(paper):
     for claim in paper.claims:
         if claim.kind == "figure" and claim.expect.text != "holds":
             assert claim.published != "", claim.name
+
+
+def test_every_refutation_has_its_sentence():
+    """Each refuted row of the record is explained by one entry, and no entry explains nothing."""
+    refuted = {}
+    for row in json.loads(RECORD.read_text(encoding="utf-8")):
+        if row["verdict"] == "refuted" and row["kind"] != "own":
+            refuted.setdefault(row["paper"], []).append(row["claim"])
+    for paper in PAPERS:
+        rows = refuted.get(paper.key, [])
+        silent = [name for name in rows if not paper.why_refuted(name)]
+        assert not silent, f"{paper.key}: say why in `refutations`: {silent}"
+        for names, sentence in paper.refutations.items():
+            assert sentence[0].isupper(), sentence
+            assert sentence.endswith("."), sentence
+            for pattern in names.split():
+                assert any(fnmatchcase(name, pattern) for name in rows), f"{paper.key}: {pattern}"
