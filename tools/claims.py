@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
@@ -78,6 +79,9 @@ def main() -> int:
     parser.add_argument("--kind", action="append", default=[], help="only claims of this kind")
     parser.add_argument("--skip-kind", action="append", default=[], help="no claims of this kind")
     parser.add_argument("--fresh", action="store_true", help="also what is not stale")
+    parser.add_argument(
+        "--at-most", type=float, default=math.inf, metavar="SECONDS", help="by the record's times"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--journal", type=Path, help="where finished claims are kept")
     parser.add_argument("--kept", action="store_true", help="only what the journal has")
@@ -89,6 +93,8 @@ def main() -> int:
 
     def due(paper: Paper, claim: Claim) -> bool:
         row = rows.get((paper.key, claim.name))
+        if (row or {}).get("seconds", 0.0) > arguments.at_most:
+            return False
         return arguments.fresh or is_stale(row, claim) or (full and not (row or {}).get("full"))
 
     chosen = [
