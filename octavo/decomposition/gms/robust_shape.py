@@ -97,6 +97,8 @@ def _fixed_point(
             if (np.diagonal(mixed) > 0.0).all():
                 after, plain = mixed, after
         Z = after
+    else:
+        Z = Z if plain is None else plain  # the last mixture was not looked at
     root = solve_triangular(Z, np.eye(n_features))
     return RobustShape(root.T @ root, t, residual, n_iter, converged, singular)
 

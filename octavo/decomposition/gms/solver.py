@@ -153,6 +153,7 @@ def descend(
             if (np.diagonal(mixed) > 0.0).all():
                 after, plain = np.asfortranarray(mixed / np.linalg.norm(mixed)), after
         Z = after
+    Z = Z if plain is None else plain  # the last mixture was not looked at
     return Descent(Z, whitened_scatter(X, Z, weight)[1], path, best, False)
 
 

@@ -539,3 +539,15 @@ def test_egms_never_removes_what_is_in_the_kernel(drop, n_outliers, seed):
     assert recovery_error(one, sample) <= 1e-7
     assert recovery_error(several, sample) <= 1e-7
     assert several.converged_
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wherever_it_is_stopped_the_descent_does_not_rise(seed):
+    """A mixture of steps that was never evaluated may be worse than all before: not returned."""
+    rng = np.random.default_rng(seed)
+    X = np.vstack(
+        [rng.normal(size=(60, 12)) @ rng.normal(size=(12, 20)), rng.normal(size=(12, 20))]
+    )
+    for max_iter in range(1, 120, 3):
+        found = descend(X, 1e-9, max_iter=max_iter)
+        assert found.residuals.sum() <= found.path[-1] * (1.0 + 1e-12)
