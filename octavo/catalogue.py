@@ -48,6 +48,9 @@ class Trial:
         How its time grows, in words.
     rows_needed : int, default=0
         Rows below which it is not tried.
+    simple : int, default=0
+        Settings at the beginning of the grid that are preferred: of n rows, another must be better
+        than the best of them by 0.2 / √n, about a standard error of a difference of concordances.
     """
 
     grid: tuple[dict[str, Any], ...] | None = None
@@ -56,6 +59,7 @@ class Trial:
     feature_limit: int | None = None
     cost: str | None = None
     rows_needed: int = 0
+    simple: int = 0
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from octavo.compare.methods.candidates import (
 )
 from octavo.compare.results.chances import check_chances
 from octavo.compare.results.snippet import params_text, write_snippet
-from octavo.compare.running.folds import INNER_ROWS, Settings, fit_model, outer_split
+from octavo.compare.running.folds import INNER_ROWS, MARGIN, Settings, fit_model, outer_split
 from octavo.compare.running.journal import Journal, problem_key
 from octavo.compare.running.pools import pool_for
 from octavo.compare.running.runner import RunLog, Watcher, run
@@ -321,7 +321,14 @@ def _search_step(chosen: list[Candidate], settings: Settings) -> Step:
         f"{', '.join(names)} {'has' if len(names) == 1 else 'have'} {n}"
         for n, names in sorted(fewer.items(), reverse=True)
     ]
-    return Step(text + (f" ({'; '.join(parts)})." if parts else "."))
+    text += f" ({'; '.join(parts)})." if parts else "."
+    plain = [candidate.name for candidate in chosen if candidate.simple]
+    if plain:
+        text += (
+            f" {', '.join(plain)} leaves its simplest settings only for others that are ahead by "
+            f"{MARGIN:g} over the root of the rows."
+        )
+    return Step(text)
 
 
 def _settings_steps(problem: Problem, settings: Settings, why: str) -> list[Step]:

@@ -11,19 +11,20 @@ from octavo import data, plot, survival
 from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
 
-KERNELS: tuple[dict[str, Any], ...] = (
-    {"kernel": "linear"},
-    {"kernel": "componentwise_poly2"},
-    {"kernel": "rbf", "n_components": 200},
+# Times are divided by their median, so that one grid of C serves days and years. Large constants
+# (`coef0`) leave bends a small share of the quadratic kernels: what lies between a straight line
+# and a bell is chosen with less noise. Decided on sets other than veteran.
+KERNELS: tuple[tuple[dict[str, Any], tuple[float, ...]], ...] = (
+    ({"kernel": "linear"}, (0.001, 0.1, 1.0)),
+    ({"kernel": "componentwise_poly2", "coef0": 10.0}, (0.0003, 0.03)),
+    ({"kernel": "poly", "degree": 2, "coef0": 3.0, "n_components": 200}, (0.001, 0.1, 1.0)),
+    ({"kernel": "rbf", "n_components": 200}, (0.001, 0.1, 1.0)),
 )
-# Times are divided by their median, so that one grid of C serves days and years. Fewer settings
-# are chosen among with less noise: those without a map of time were left out after folds of
-# veteran, GBSG2 and flchain.
 GRID = tuple(
     {**kernel, "time_transform": transform, "C": C}
-    for kernel in KERNELS
+    for kernel, values in KERNELS
     for transform in ("log", "rank")
-    for C in (0.001, 0.01, 0.1, 1.0)
+    for C in values
 )
 
 PAPER = Paper(
@@ -69,7 +70,11 @@ PAPER = Paper(
             ),
             trials={
                 # Squared errors cost a tenth of absolute ones, and rank as well.
-                "MinlipSurvival": Trial(GRID, {"loss": "l2", "random_state": 0}),
+                "MinlipSurvival": Trial(
+                    GRID,
+                    {"loss": "l2", "random_state": 0},
+                    simple=sum(params["kernel"] == "linear" for params in GRID),
+                ),
                 "MinlipL1": Trial(
                     tuple({"C": C, "time_transform": "log"} for C in (0.003, 0.03, 0.3)),
                     row_limit=2000,

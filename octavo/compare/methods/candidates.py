@@ -72,6 +72,8 @@ class Candidate:
         on the training part.
     balance_score : str
         The score that a threshold is tuned for.
+    simple : int
+        Settings at the beginning of the grid that are preferred; see `octavo.catalogue.Trial`.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Candidate:
     aliases: tuple[str, ...] = ()
     balance: str = ""
     balance_score: str = ""
+    simple: int = 0
 
     def build(self, problem: Problem, params: dict[str, Any], seed: int) -> Any:
         """Return the unfitted model for a problem: encoding and estimator.
@@ -322,6 +325,7 @@ def _with_hints(
         hint.cost or ("the square of the rows" if quadratic else "rows"),
         ", ".join(needs),
         one_vs_rest,
+        simple=hint.simple,
     )
 
 

@@ -36,6 +36,7 @@ from octavo.compare.running.scores import judge
 from octavo.compare.table.problems import Problem
 
 INNER_ROWS = 20_000  # rows that settings are chosen on
+MARGIN = 0.2  # over the root of the rows: by how much others must beat a method's simple settings
 ENCODING_MODULES = ("sklearn/preprocessing/", "sklearn/impute/", "sklearn/metrics/", "/compose/")
 _DIGITS = re.compile(r"[-+.\de]+")
 
@@ -149,7 +150,11 @@ def fit_model(candidate: Candidate, problem: Problem, params: dict[str, Any], se
 def choose_params(
     candidate: Candidate, train: Problem, settings: Settings, seed: int
 ) -> dict[str, Any]:
-    """Return the settings of the grid with the best mean over inner folds; the first of equals."""
+    """Return the settings of the grid with the best mean over inner folds; the first of equals.
+
+    The best of many noisy means is chosen for its noise: where a method says which settings are
+    simple, others must beat them by a margin.
+    """
     if len(candidate.grid) == 1:
         return candidate.grid[0]
     score = settings.score
@@ -172,7 +177,10 @@ def choose_params(
         for j, model in enumerate(built):
             fitted = model.fit(inner.X) if inner.y is None else model.fit(inner.X, inner.y)
             scores[k, j] = judge(fitted, inner, left_out, score, full=False).score
-    return candidate.grid[int(np.argmax(scores.mean(axis=0)))]
+    means = scores.mean(axis=0)
+    if candidate.simple:
+        means[candidate.simple :] -= MARGIN / np.sqrt(part.n_rows)
+    return candidate.grid[int(np.argmax(means))]
 
 
 def work(candidate: Candidate, problem: Problem, fold: int, settings: Settings) -> FoldOutcome:

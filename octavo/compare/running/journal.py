@@ -80,6 +80,7 @@ def method_key(candidate: Candidate) -> str:
         c.one_vs_rest,
         c.balance,
         c.balance_score,
+        c.simple,
         FORMAT,
     )
 

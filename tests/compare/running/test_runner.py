@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -16,7 +17,15 @@ from sklearn.linear_model import LogisticRegression
 
 from octavo.compare import InputError, compare, prepare
 from octavo.compare.methods.candidates import Candidate
-from octavo.compare.running.folds import Settings, memory_limit, run_fold, seed_of, splits
+from octavo.compare.running.folds import (
+    MARGIN,
+    Settings,
+    choose_params,
+    memory_limit,
+    run_fold,
+    seed_of,
+    splits,
+)
 from octavo.compare.running.journal import Journal, method_key, problem_key
 from octavo.compare.running.pools import DIED, Job, JoblibPool, ProcessPool, pool_for
 from octavo.compare.running.runner import run, seconds_left
@@ -697,3 +706,19 @@ def test_preparation_counts_in_the_budget():
         [linear()], Settings(cv=3), pool, Journal(None), budget=10.0, started=time.monotonic() - 11
     )
     assert (log.stopped, pool.count) == ("time budget", 0)
+
+
+@pytest.mark.parametrize(("ahead", "chosen"), [(0.9, 0.1), (1.1, 10.0)])
+def test_others_must_beat_simple_settings_by_a_margin(monkeypatch, ahead, chosen):
+    """Among simple settings the best is taken; another only where it is ahead by the margin."""
+    problem = prepare(FRAME, "kind")
+    means = {1.0: 0.6, 0.1: 0.7, 10.0: 0.7 + ahead * MARGIN / np.sqrt(N)}
+    monkeypatch.setattr(
+        "octavo.compare.running.folds.judge",
+        lambda model, *_, **__: SimpleNamespace(score=means[model.C]),
+    )
+    grid = [{"C": C} for C in means]
+    method = Candidate("linear", "octavo", LogisticRegression(), grid, simple=2)
+    assert choose_params(method, problem, Settings(), 0) == {"C": chosen}
+    free = Candidate("linear", "octavo", LogisticRegression(), grid)
+    assert choose_params(free, problem, Settings(), 0) == {"C": 10.0}
