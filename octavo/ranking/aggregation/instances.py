@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,26 @@ def _depth(entry: Any) -> int:
     if isinstance(entry, (list, tuple)):
         return 1 + (_depth(entry[0]) if len(entry) else 0)
     return 2 if hasattr(entry, "to_numpy") else 0
+
+
+def warn_of_silent_experts(instances: list[PairwisePreferences]) -> None:
+    """Name the experts who prefer no item to another in any instance.
+
+    Parameters
+    ----------
+    instances : list of PairwisePreferences
+        Instances that share their experts.
+    """
+    silent = np.flatnonzero(sum(one.totals for one in instances) == 0.0)
+    if 0 < silent.size < instances[0].n_experts:
+        named = ", ".join(map(str, silent[:5])) + (", ..." if silent.size > 5 else "")
+        warnings.warn(
+            f"{'Expert' if silent.size == 1 else 'Experts'} {named} of {instances[0].n_experts} "
+            "without a ranking of two items or more: they have no say, and what is learned of "
+            "them means nothing.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def read_instances(
@@ -167,6 +188,8 @@ def read_labelled(
         )
     if not any((one.totals > 0).any() for one, _ in kept):
         raise ValueError("No expert has ranked two items of one query; there is no preference.")
+    if same_experts:
+        warn_of_silent_experts(instances)
     return [one for one, _ in kept], [grades for _, grades in kept]
 
 

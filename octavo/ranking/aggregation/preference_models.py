@@ -20,7 +20,11 @@ from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.graphs.orders import discordant_pairs
-from octavo.ranking.aggregation.instances import read_instances, read_labelled
+from octavo.ranking.aggregation.instances import (
+    read_instances,
+    read_labelled,
+    warn_of_silent_experts,
+)
 from octavo.ranking.aggregation.multinomial import (
     DENSE,
     Evidence,
@@ -333,6 +337,7 @@ class MultinomialPreferenceModel(_PreferenceModel):
                 on_step=progress.step,
             )
         _warn(evidence, fit, self.max_iter, self.tol)
+        warn_of_silent_experts(instances)
         self._keep(fit, several)
         self.adherence_ = fit.adherence if self.adherence else np.ones(instances[0].n_experts)
         return self

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 
-from octavo.ranking import MultinomialPreferenceModel, PairwisePreferences
+from octavo.ranking import (
+    CRFRankAggregator,
+    MultinomialPreferenceModel,
+    PairwisePreferences,
+    SVDRankAggregator,
+)
 from octavo.ranking.aggregation.multinomial import (
     JointLikelihood,
     evidence_of,
@@ -223,3 +228,14 @@ def test_a_million_ratings_are_two_sums():
     prefs = PairwisePreferences.from_ratings(L)
     MultinomialPreferenceModel().fit(prefs)
     assert "pairs" not in vars(prefs)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [MultinomialPreferenceModel(), CRFRankAggregator(n_epochs=1), SVDRankAggregator(n_epochs=1)],
+)
+def test_an_expert_without_rankings_is_named(model):
+    R = np.array([[1.0, 2.0, np.nan], [2.0, 1.0, 1.0], [3.0, 3.0, np.nan]])
+    X, y = ([R], None) if isinstance(model, MultinomialPreferenceModel) else ([R], [[2, 1, 0]])
+    with pytest.warns(UserWarning, match="Expert 2 of 3 without a ranking of two items"):
+        model.fit(X, y)
