@@ -16,7 +16,7 @@ Arithmetic is linear with scaling; a sequence whose numbers would leave its rang
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,24 +83,13 @@ class TiedMarginals(NamedTuple):
     log_partition: Floats
 
 
-@njit(cache=True)
 def _outgoing(indptr, source):
     """Return the edges by source, single states and then groups: pointer, target and number."""
-    K, E = indptr.shape[0] - 1, source.shape[0]
-    pointer, place = np.empty(2 * K + 1, np.int64), np.empty(2 * K, np.int64)
-    target, number = np.empty(E, np.int64), np.empty(E, np.int64)
-    for k in range(2 * K + 1):
-        pointer[k] = 0
-    for e in range(E):
-        pointer[source[e] + 1] += 1
-    for k in range(2 * K):
-        place[k] = pointer[k]
-        pointer[k + 1] += pointer[k]
-    for j in range(K):
-        for e in range(indptr[j], indptr[j + 1]):
-            target[place[source[e]]], number[place[source[e]]] = j, e
-            place[source[e]] += 1
-    return pointer, target, number
+    K = indptr.shape[0] - 1
+    counts = np.bincount(source, minlength=2 * K)
+    number = np.argsort(source, kind="stable")
+    target = np.repeat(np.arange(K), np.diff(indptr))[number]
+    return np.concatenate([[0], np.cumsum(counts)]), target, number
 
 
 @njit(cache=True)
@@ -290,21 +279,12 @@ def _forget_lane(T, b, alpha, ratio):
 # Plain loops instead of slices and array expressions: they run as fast and compile faster
 # (an array assigned to a slice brings the text of numba's error message with it).
 @njit(cache=True, nogil=True)
-def _tied(start, indptr, source, weight, parent, nodes, column, end, ptr, order, share, out):
-    """Fill the arrays of ``out`` group by group; return which sequences can be trusted."""
+def _tied(start, edges, outgoing, nodes, column, end, ptr, order, share, room, trusted, out):
+    """Fill the arrays of ``out`` group by group; tell which sequences can be trusted."""
     shared, pairs, starts, ends, log_z = out
-    n, C, K = ptr.shape[0] - 1, nodes.shape[1], column.shape[0]
-    trusted = np.empty(n, np.bool_)
-    for q in range(n):
-        trusted[q] = True
-    outgoing = _outgoing(indptr, source)
-    edges = (indptr, source, weight, parent)
-    longest = ptr[order[0] + 1] - ptr[order[0]]
-    factor, inverse = np.empty((longest, C, _LANES)), np.empty((longest, _LANES))
-    alpha, ratio = np.empty((longest, 2 * K, _LANES)), np.empty((longest, K, _LANES))
-    marginal, least = np.empty((longest, C, _LANES)), np.empty(_LANES)
-    sizes, own_shares = np.empty(_LANES, np.int64), np.empty(_LANES)
-    for g in range(0, n, _LANES):
+    factor, marginal, alpha, ratio, inverse, least, own_shares, sizes = room
+    indptr, source, weight, parent = edges
+    for g in range(0, order.shape[0], _LANES):
         lanes = order[g : g + _LANES]
         size, own = sizes[: lanes.shape[0]], own_shares[: lanes.shape[0]]
         for b in range(lanes.shape[0]):
@@ -324,7 +304,15 @@ def _tied(start, indptr, source, weight, parent, nodes, column, end, ptr, order,
             else:
                 _forget_lane(size[0], b, alpha, ratio)
         _add_edges(indptr, source, weight, size, own, alpha, ratio, pairs)
-    return trusted
+
+
+def _room(longest: int, C: int, K: int) -> tuple[NDArray[Any], ...]:
+    """Return the arrays that `_tied` works in: made here, they cost the kernel no code."""
+    tables = [np.empty((longest, width, _LANES)) for width in (C, C, 2 * K, K)]
+    return (
+        *tables, np.empty((longest, _LANES)), np.empty(_LANES), np.empty(_LANES),
+        np.empty(_LANES, np.int64),
+    )  # fmt: skip
 
 
 def tied_marginals(
@@ -373,18 +361,19 @@ def tied_marginals(
     linear, shift, in_range = zip(*(exp_in_place(x) for x in (start, edges.score, end)))
     if all(in_range):
         order = np.argsort(-lengths, kind="stable")
-        trusted = _tied(
+        trusted = np.ones(n, dtype=bool)
+        _tied(
             linear[0],
-            edges.indptr,
-            edges.source,
-            linear[1],
-            edges.parent,
+            (edges.indptr, edges.source, linear[1], edges.parent),
+            _outgoing(edges.indptr, edges.source),
             np.ascontiguousarray(nodes, dtype=np.float64),
             column,
             linear[2],
             ptr,
             order,
             share,
+            _room(int(lengths.max()), nodes.shape[1], K),
+            trusted,
             tuple(out),
         )
         out.log_partition[:] += shift[0] + (lengths - 1) * shift[1] + shift[2]
