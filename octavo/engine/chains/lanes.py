@@ -383,7 +383,9 @@ def tied_marginals(
         single, origin = edges.expanded()
         for q in np.flatnonzero(~trusted):
             rows = slice(ptr[q], ptr[q + 1])
-            _one(start, single, origin, nodes, column, end, rows, share[q], q, out)
+            wide = nodes[rows][:, column]
+            wide[-1] += end
+            out.log_partition[q] = _one(start, single, origin, wide, column, rows, share[q], out)
     return out
 
 
@@ -396,16 +398,14 @@ def exp_in_place(scores: Floats) -> tuple[Floats, float, bool]:
     return np.exp(below), shift, bool(np.all((below > -RANGE) | (below == -np.inf)))
 
 
-def _one(start, edges, origin, nodes, column, end, rows, share, q, out: TiedMarginals) -> None:
-    """Do one sequence with `chain_marginals`."""
-    wide = nodes[rows][:, column]
-    wide[-1] += end
+def _one(start, edges, origin, wide, column, rows, share, out: TiedMarginals) -> float:
+    """Do one sequence by `chain_marginals`, with scores ``wide`` of its states; return log Z."""
     found = chain_marginals(start, edges, wide, pairs="total")
     np.add.at(out.nodes[rows].T, column, found.nodes.T)
     out.pairs[:] += share * np.bincount(origin, found.pairs, minlength=out.pairs.size)
     out.starts[:] += share * found.nodes[0]
     out.ends[:] += share * found.nodes[-1]
-    out.log_partition[q] = found.log_partition[0]
+    return float(found.log_partition[0])
 
 
 def _warmup() -> None:

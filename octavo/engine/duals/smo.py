@@ -450,7 +450,9 @@ def solve_box(
     ascent = BoxAscent(K, diag, working_set, stopping, memory or BoxMemory.new(diag.size))
     ascent.may_shrink &= shrinking and not trace
     done, rows = ascent.climb(linear, beta, h, lower, upper, tol, max_iter, trace, watch)
-    return _box_result(linear, lower, upper, beta, h, ascent.rule, tol, done, rows, trace)
+    met = bool(stop_value(ascent.rule, beta, h, lower, upper) <= tol)
+    record = np.concatenate(rows) if trace else None
+    return _box_result(linear, lower, upper, beta, h, done, met, record)
 
 
 class BoxAscent:
@@ -500,14 +502,47 @@ class BoxAscent:
 
     def run(self, beta, h, lower, upper, threshold, max_iter, record=None):
         """Ascend in place; return the number of steps and why it ended."""
-        ascend = _ascend_by_columns if callable(self.K) else ascend_box
-        n, nearby = h.size, self.memory.nearby
-        pairs = np.empty((room_for_pairs(self.mask, n, nearby.shape[1]), 2), np.int64)
-        return ascend(
+        if callable(self.K):
+            return self.run_by_columns(beta, h, lower, upper, threshold, max_iter, record)
+        n, memory = h.size, self.memory
+        return ascend_box(
             self.K, self.diagonal, self.inverse, beta, h, lower, upper, self.mask,
-            rare_strategies(self.mask), self.rule or None, threshold, max_iter, self.memory.side,
-            nearby, self.steps, self.memory.state, np.empty(n), np.empty(n), pairs, record,
+            rare_strategies(self.mask), self.rule or None, threshold, max_iter, memory.side,
+            memory.nearby, self.steps, memory.state, np.empty(n), np.empty(n), self._pairs(n),
+            record,
         )  # fmt: skip
+
+    def run_by_columns(self, beta, h, lower, upper, threshold, max_iter, record=None):
+        """Do what `ascend_box` does with columns of K that are asked for one by one."""
+        n, memory, columns, none = h.size, self.memory, self.K, np.empty((0, 0))
+        rare, gain, score, pairs = (
+            rare_strategies(self.mask), np.empty(n), np.empty(n), self._pairs(n),
+        )  # fmt: skip
+        for done in range(max_iter + 1):
+            update_gains(beta, h, lower, upper, self.diagonal, self.inverse, gain)
+            if done and record is not None:
+                record[done, 1] = box_gap(beta, h, lower, upper)
+                record[done, 2] = gap_clipped(beta, h, lower, upper)
+            if stop_value(self.rule, beta, h, lower, upper) <= threshold:
+                return done, 0
+            if done == max_iter:
+                break
+            i, other = halves(gain, memory.side)
+            best, j, move = step_by_columns(
+                i, other, columns(i), none, self.diagonal, beta, h, lower, upper, self.mask, rare,
+                self.steps, score, pairs, memory.nearby, memory.state,
+            )  # fmt: skip
+            if not best > 0.0:
+                return done, 2
+            if j >= 0:
+                subtract_row(h, move, columns(j))
+            if record is not None:
+                record[done + 1, 0] = record[done, 0] + best
+        return max_iter, 1
+
+    def _pairs(self, n):
+        """Return room for the pairs that the strategy looks at."""
+        return np.empty((room_for_pairs(self.mask, n, self.memory.nearby.shape[1]), 2), np.int64)
 
     def run_shrunk(self, beta, h, lower, upper, threshold, max_iter):
         """Ascend among the variables that may still move, if they are few; return the steps.
@@ -560,7 +595,7 @@ def _box_problem(K, linear, lower, upper, beta, gradient, diagonal, working_set)
     return diag, beta, h
 
 
-def _box_result(linear, lower, upper, beta, h, rule, tol, done, rows, trace):
+def _box_result(linear, lower, upper, beta, h, n_iter, converged, trace):
     value, gap = 0.5 * float(beta @ (linear + h)), box_gap(beta, h, lower, upper)
     return DualResult(
         beta,
@@ -571,39 +606,10 @@ def _box_result(linear, lower, upper, beta, h, rule, tol, done, rows, trace):
         gap,
         gap_clipped(beta, h, lower, upper),
         kkt_violation(beta, h, lower, upper),
-        done,
-        bool(stop_value(rule, beta, h, lower, upper) <= tol),
-        np.concatenate(rows) if trace else None,
+        n_iter,
+        converged,
+        trace,
     )
-
-
-def _ascend_by_columns(
-    columns, diagonal, inverse, beta, h, lower, upper, mask, rare, other_rule, threshold,
-    max_iter, side, nearby, steps, state, gain, score, pairs, trace,
-):  # fmt: skip
-    """Do what `ascend_box` does with columns of K that are asked for one by one."""
-    none = np.empty((0, 0))
-    for done in range(max_iter + 1):
-        update_gains(beta, h, lower, upper, diagonal, inverse, gain)
-        if done and trace is not None:
-            trace[done, 1] = box_gap(beta, h, lower, upper)
-            trace[done, 2] = gap_clipped(beta, h, lower, upper)
-        if stop_value(other_rule or 0, beta, h, lower, upper) <= threshold:
-            return done, 0
-        if done == max_iter:
-            break
-        i, other = halves(gain, side)
-        best, j, move = step_by_columns(
-            i, other, columns(i), none, diagonal, beta, h, lower, upper, mask, rare, steps, score,
-            pairs, nearby, state,
-        )  # fmt: skip
-        if not best > 0.0:
-            return done, 2
-        if j >= 0:
-            subtract_row(h, move, columns(j))
-        if trace is not None:
-            trace[done + 1, 0] = trace[done, 0] + best
-    return max_iter, 1
 
 
 def _warmup() -> None:
