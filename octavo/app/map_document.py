@@ -35,6 +35,7 @@ from octavo.app.controller import STRENGTHS, MapController
 
 HERE = Path(__file__).parent
 TOOLBAR = 30  # pixels
+LABELS = 38  # pixels of the numbers on the left: Bokeh is late in making room for longer ones
 SCRIPTS = (
     "page_tip.js",
     "page_theme.js",
@@ -158,6 +159,7 @@ class MapDocument:
             toolbar_location=None if beside else "right",
             sizing_mode="stretch_both",
             min_border=4,
+            min_border_left=LABELS,
             min_border_right=TOOLBAR if beside else 4,  # both frames have one size
             outline_line_color=None,
             background_fill_color="#ffffff",
