@@ -515,19 +515,18 @@ def compare(
     """
     if report is not None and not report.resolve().parent.is_dir():
         fail(f"cannot write {report}: the folder {report.resolve().parent} does not exist")
-    begin = monotonic()
+    begin = monotonic()  # the imports below count in a time budget
     if probabilities and save is None:
         fail("--probabilities are those of a saved winner: name a file with --save")
     from octavo.compare import InputError
     from octavo.compare import compare as run_comparison
     from octavo.compare.results.saved import check_path
     from octavo.compare.running.progress_bar import ComparisonBar
+    from octavo.compare.workbench import BudgetClock
 
     try:
         if save is not None:
             check_path(save)
-        if time_budget is not None:  # the imports above took some of it
-            time_budget -= (monotonic() - begin) / 60 if time_budget > 0 else 0
         with ComparisonBar(err) as bar:
             result = run_comparison(
                 data,
@@ -544,6 +543,7 @@ def compare(
                 cv=cv,
                 repeats=repeats,
                 time_budget=time_budget,
+                clock=BudgetClock(begin, 0.05 + 0.75 * (report is not None)),  # of 7 s, 5
                 random_state=seed,
                 n_jobs=jobs,
                 client=dask,

@@ -4,7 +4,8 @@
 agreement), compares on each table once, repeats the comparison with other seeds, and writes
 ``docs/results/compare_verdicts.json``. Tables of the folder ``OCTAVO_DATA`` that are not there are
 named and left out. Finished folds are kept in octavo's cache: it may be stopped and started again.
-``--jobs N`` works in N processes; the numbers are the same.
+``--jobs N`` works in N processes; the numbers are the same. ``--table NAME`` (any number of times)
+runs these tables alone and keeps the rows of the others.
 """
 
 from __future__ import annotations
@@ -127,11 +128,19 @@ def main() -> int:
     sklearn.set_config(assume_finite=True, skip_parameter_validation=True)
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--jobs", type=int, default=1)
-    jobs = parser.parse_args().jobs
+    parser.add_argument("--table", action="append", default=[])
+    asked = parser.parse_args()
+    jobs = asked.jobs
     declared = json.loads(DECLARATION.read_text(encoding="utf-8"))
-    tables: dict[str, Any] = {}
+    names = [entry["name"] for entry in declared["tables"]]
+    if unknown := set(asked.table) - set(names):
+        parser.error(f"no table is called {', '.join(sorted(unknown))}; there are {names}")
+    known = json.loads(RESULTS.read_text(encoding="utf-8"))["tables"] if asked.table else {}
+    tables: dict[str, Any] = {name: known[name] for name in names if name in known}
     share = float("nan")
     for entry in declared["tables"]:
+        if asked.table and entry["name"] not in asked.table:
+            continue
         data = table_of(entry)
         if isinstance(data, Path) and not data.exists():
             print(f"{entry['name']}: not here")

@@ -11,6 +11,7 @@ window.octavoExport = (() => {
   const floats = (text) => new Float32Array(bytes(text).buffer);
   const maps = {steered: floats(held.steered), plain: floats(held.plain)};
   const colour = bytes(held.colour), n = held.rows;
+  const places = {x: new Float32Array(n), y: new Float32Array(n), colour: new Uint32Array(n)};
   const sprites = held.thumbnails && bytes(held.thumbnails.base64);
   const canvas = $("map"), ctx = canvas.getContext("2d");
   const night = matchMedia("(prefers-color-scheme: dark)");
@@ -29,6 +30,9 @@ window.octavoExport = (() => {
   const tint = (v) => (night.matches ? Math.round(v + 0.3 * (255 - v)) : v);
   const shade = (hex) => `rgb(${[1, 3, 5].map((k) => tint(parseInt(hex.slice(k, k + 2), 16))).join()})`;
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  const look = () => ({ink: css("--ink"), ground: css("--paper"),
+    ...(night.matches ? {together: "#5db3ea", apart: "#f28e4b"} : {together: "#0072b2", apart: "#d55e00"})});
 
   const at = (i, k) => page.share * maps.steered[2 * i + k] + (1 - page.share) * maps.plain[2 * i + k];
 
@@ -52,19 +56,17 @@ window.octavoExport = (() => {
     const ratio = devicePixelRatio || 1, {clientWidth: w, clientHeight: h} = canvas;
     if (!view || !w || !h) return;
     [canvas.width, canvas.height] = [Math.round(w * ratio), Math.round(h * ratio)];
-    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    ctx.clearRect(0, 0, w, h);
-    ctx.globalAlpha = 0.82;
-    const size = n > 5000 ? 1.8 : 3.6;
     for (let i = 0; i < n; i++) {
-      ctx.fillStyle = `rgb(${tint(colour[4 * i])},${tint(colour[4 * i + 1])},${tint(colour[4 * i + 2])})`;
-      ctx.beginPath();
-      ctx.arc(px(at(i, 0)), py(at(i, 1)), size, 0, 7);
-      ctx.fill();
+      places.x[i] = ratio * px(at(i, 0));
+      places.y[i] = ratio * py(at(i, 1));
+      const [r, g, b] = [0, 1, 2].map((k) => tint(colour[4 * i + k]));
+      places.colour[i] = ((r << 24) | (g << 16) | (b << 8) | 255) >>> 0;
     }
-    ctx.globalAlpha = 1;
+    const frame = {left: 0, top: 0, width: canvas.width, height: canvas.height};
+    octavoDrawing.discs(ctx, frame, places.x, places.y, places.colour, ratio * (n > 5000 ? 1.75 : 3.5));
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     if ($("pictures").checked && sprites) drawPictures(w, h);
-    if (page.share === 1) drawConstraints();
+    if (page.share === 1) octavoDrawing.constraints(ctx, held.drawing, px, py, look());
     page.drawn += 1;
   }
 
@@ -92,34 +94,6 @@ window.octavoExport = (() => {
       ctx.fillRect(left, top, CELL, CELL);
       ctx.drawImage(sprite(i, one), left + 1, top + 1, CELL - 3, CELL - 3);
     }
-  }
-
-  function drawConstraints() {
-    const {pins, threads, together, apart, labels} = held.drawing;
-    const ink = css("--ink");
-    const lines = (part, stroke, width, dash) => {
-      Object.assign(ctx, {strokeStyle: stroke, lineWidth: width});
-      ctx.setLineDash(dash);
-      part.x0.forEach((x, k) => {
-        ctx.beginPath();
-        ctx.moveTo(px(x), py(part.y0[k]));
-        ctx.lineTo(px(part.x1[k]), py(part.y1[k]));
-        ctx.stroke();
-      });
-      ctx.setLineDash([]);
-    };
-    lines(threads, ink, 1.2, []);
-    lines(together, night.matches ? "#5db3ea" : "#0072b2", 2.5, []);
-    lines(apart, night.matches ? "#f28e4b" : "#d55e00", 2.5, [6, 4]);
-    Object.assign(ctx, {strokeStyle: ink, lineWidth: 2});
-    pins.x.forEach((x, k) => {
-      ctx.beginPath();
-      if (pins.marker[k] === "square") ctx.rect(px(x) - 6, py(pins.y[k]) - 6, 12, 12);
-      else ctx.arc(px(x), py(pins.y[k]), 6.5, 0, 7);
-      ctx.stroke();
-    });
-    Object.assign(ctx, {fillStyle: ink, font: "bold 12px system-ui, sans-serif"});
-    labels.x.forEach((x, k) => ctx.fillText(labels.text[k], px(x) + 8, py(labels.y[k]) - 6));
   }
 
   function glide(which) {

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from octavo.app.controller import MapController
 
 HERE = Path(__file__).parent
+SCRIPTS = ("page_drawing.js", "exported_page.js")
 WIDEST = 16  # pixels of a thumbnail's side: larger pictures are averaged down
 HEAVIEST = 4_000_000  # bytes of thumbnails in one file; beyond, the file does without
 CELLS = 120_000  # cells of rows in one file; of larger tables, fewer columns
@@ -58,7 +59,7 @@ def write_page(controller: MapController) -> str:
     return page.render(
         name=table.name,
         style=(HERE / "exported_page.css").read_text("utf-8"),
-        script=(HERE / "exported_page.js").read_text("utf-8"),
+        scripts=[(HERE / name).read_text("utf-8") for name in SCRIPTS],
         held=_within_script(held),
     )
 

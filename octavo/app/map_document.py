@@ -1,8 +1,9 @@
-"""The Bokeh document of a tab: two scatters, what is drawn over them, and a line to Python.
+"""The Bokeh document of a tab: two empty plots with their tools, the maps, and a line to Python.
 
 The page writes a gesture, as JSON, into the source `gesture`; Python hands it to the tab's
 `MapController` and answers in the source `answer`, all in one message. The page takes the new map
-from there and draws it. Everything else on the page is HTML (``page.html``, ``page.js``).
+from there and draws it over the plot. Everything else on the page is HTML (``page.html``,
+``page.js``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bokeh.core.validation import silence
+from bokeh.core.validation.warnings import MISSING_RENDERERS
 from bokeh.document import Document
 from bokeh.models import (
     BoxZoomTool,
@@ -22,7 +25,6 @@ from bokeh.models import (
     PanTool,
     Range1d,
     ResetTool,
-    Scatter,
     WheelZoomTool,
 )
 from bokeh.plotting import figure
@@ -30,22 +32,25 @@ from jinja2 import Template
 
 from octavo import __version__
 from octavo.app.controller import STRENGTHS, MapController
-from octavo.app.pictures import APART, INK, TOGETHER
 
 HERE = Path(__file__).parent
 TOOLBAR = 30  # pixels
-MANY = 5_000  # points above which the graphics card draws them
+LABELS = 38  # pixels of the numbers on the left: Bokeh is late in making room for longer ones
 SCRIPTS = (
     "page_tip.js",
     "page_theme.js",
     "page_log.js",
     "page_map.js",
     "page_meter.js",
+    "page_drawing.js",
     "page_thumbnails.js",
+    "page_layer.js",
     "page_guide.js",
     "page.js",
 )
-SEGMENT = ("x0", "y0", "x1", "y1")
+
+
+silence(MISSING_RENDERERS)  # the page draws the points
 
 
 class MapDocument:
@@ -68,9 +73,6 @@ class MapDocument:
         self.points = ColumnDataSource({"x": x, "y": y, "colour": colour})
         x, y = controller.session.baseline.astype(np.float32).T
         self.plain = ColumnDataSource({"x": x, "y": y, "colour": colour})
-        self.drawn = {
-            name: ColumnDataSource(columns) for name, columns in controller.drawing().items()
-        }
         self._fill_document()
         self.gesture.on_change("data", self._on_gesture)
 
@@ -99,9 +101,8 @@ class MapDocument:
 
     def _fill_document(self) -> None:
         table = self.controller.table
-        steered = self._plot("steered", self.points)
-        plain = self._plot("plain", self.plain, steered)
-        self._draw_over(steered)
+        steered = self._plot("steered")
+        plain = self._plot("plain", steered)
         ready = CustomJS(
             args={
                 "steered": steered,
@@ -110,16 +111,15 @@ class MapDocument:
                 "baseline": self.plain,
                 "gesture": self.gesture,
                 "answer": self.answer,
-                "drawn": self.drawn,
             },
-            code="window.octavo.start({steered, plain, points, baseline, gesture, answer, drawn})",
+            code="window.octavo.start({steered, plain, points, baseline, gesture, answer})",
         )
         self.doc.js_on_event("document_ready", ready)
         self.doc.js_on_event("connection_lost", CustomJS(code="window.octavo.lost()"))
         self.doc.js_on_event("client_reconnected", CustomJS(code="window.octavo.found()"))
         self.doc.config.notify_connection_status = False  # the page has its own words for it
         # Models that are in no layout reach the page as tags of one that is.
-        steered.tags = [self.gesture, self.answer]
+        steered.tags = [self.gesture, self.answer, self.points, self.plain]
         for root in (steered, plain):
             self.doc.add_root(root)
         self.doc.title = f"{table.name} · octavo"
@@ -132,6 +132,7 @@ class MapDocument:
             "pictures": table.pixels is not None,
             "strengths": STRENGTHS,
             "state": self.controller.state(),
+            "drawing": self.controller.drawing(),
         }
         self.doc.template_variables.update(
             style=(HERE / "page.css").read_text("utf-8"),
@@ -145,8 +146,7 @@ class MapDocument:
             version=__version__,
         )
 
-    def _plot(self, name: str, source: ColumnDataSource, beside: Any = None) -> Any:
-        many = len(self.controller.table) > MANY
+    def _plot(self, name: str, beside: Any = None) -> Any:
         ranges = (
             {"x_range": beside.x_range, "y_range": beside.y_range}
             if beside
@@ -158,9 +158,8 @@ class MapDocument:
             tools=[PanTool(), BoxZoomTool(match_aspect=True), LassoSelectTool(), ResetTool()],
             toolbar_location=None if beside else "right",
             sizing_mode="stretch_both",
-            output_backend="webgl" if many else "canvas",
-            lod_threshold=None,
             min_border=4,
+            min_border_left=LABELS,
             min_border_right=TOOLBAR if beside else 4,  # both frames have one size
             outline_line_color=None,
             background_fill_color="#ffffff",
@@ -183,57 +182,7 @@ class MapDocument:
                 major_tick_in=0,
                 major_tick_out=4,
             )
-        size = 3.5 if many else 7
-        look: dict[str, Any] = {"x": "x", "y": "y", "fill_color": "colour", "size": size}
-        glyph = Scatter(**look, line_color=None, fill_alpha=0.82)
-        chosen = Scatter(**{**look, "size": size + 6}, line_color=INK, line_width=2, fill_alpha=1.0)
-        plot.add_glyph(
-            source, glyph, selection_glyph=chosen, nonselection_glyph=glyph, name="points"
-        )
         return plot
-
-    def _draw_over(self, plot: Any) -> None:
-        ends = {name: name for name in SEGMENT}
-        # By their names, the page finds what it has to draw in other colours where it is dark.
-        plot.segment(
-            **ends, source=self.drawn["threads"], line_color=INK, line_width=1.2, name="ink"
-        )
-        for name, colour, dash in (("together", TOGETHER, "solid"), ("apart", APART, "dashed")):
-            plot.segment(
-                **ends,
-                source=self.drawn[name],
-                line_color=colour,
-                line_width=2.5,
-                line_dash=dash,
-                name=name,
-            )
-        plot.scatter(
-            "x",
-            "y",
-            marker="marker",
-            source=self.drawn["pins"],
-            size=13,
-            fill_color=None,
-            line_color=INK,
-            line_width=2,
-            name="ink",
-        )
-        plot.text(
-            "x",
-            "y",
-            "text",
-            source=self.drawn["labels"],
-            x_offset=8,
-            y_offset=-6,
-            text_font_size="12px",
-            text_font_style="bold",
-            text_color=INK,
-            background_fill_color="#ffffff",
-            background_fill_alpha=0.85,
-            border_radius=3,
-            padding=2,
-            name="names",
-        )
 
 
 def packed(rgba: np.ndarray) -> np.ndarray:

@@ -6,7 +6,8 @@ window.octavo = (() => {
   const {$, make} = window.octavoTip;
   const QUIET = new Set(["row", "meter", "why", "thumbnails"]); // no actions of the user
   const PATIENCE = 150; // milliseconds between two looks of the panels during a drag
-  const page = {log: octavoLog.entries, state: about.state, rows: new Map(), models: null, view: null, window: null};
+  const page = {log: octavoLog.entries, state: about.state, rows: new Map(), models: null,
+    view: null, window: null, layers: null, drawing: about.drawing};
   let number = 0, flying = null, queue = [], wanted = null, hovered = -1, mouse = null, watchdog = 0;
   let metered = true, chosen = null, before = null; // meter up to date; side by side as chosen; map before a drag
 
@@ -64,30 +65,30 @@ window.octavo = (() => {
     };
     if (reply.ok && (reply.moved || reply.coloured)) {
       redraw(reply.drawing);
-      octavoMap.paint(page.view, finish);
+      octavoMap.seen(finish);
     } else finish();
   }
 
   // In place: Bokeh would send a property that is set back to Python.
   function redraw(drawing) {
-    const {answer, points, baseline, drawn} = page.models;
+    const {answer, points, baseline} = page.models;
     const [moved] = answer.data.points, [colours] = answer.data.colours;
     if (moved) {
-      points.data.x = moved.slice(0, moved.length / 2);
-      points.data.y = moved.slice(moved.length / 2);
+      const n = moved.length / 2, part = (k) => new Float32Array(moved.buffer, moved.byteOffset + 4 * k * n, n);
+      [points.data.x, points.data.y] = [part(0), part(1)];
     }
     if (colours) {
       page.colours = colours;
       points.data.colour = baseline.data.colour = octavoTheme.tinted(colours);
-      baseline.change.emit();
+      page.layers.plain.draw();
     }
-    points.change.emit();
-    for (const [name, columns] of Object.entries(drawing || {})) {
-      const {data} = drawn[name], size = (part) => Object.values(part)[0].length;
-      if (!size(columns) && !size(data)) continue;
-      Object.assign(data, columns);
-      drawn[name].change.emit();
-    }
+    page.drawing = drawing || page.drawing;
+    page.layers.steered.draw();
+    octavoGuide.lay();
+  }
+
+  function drawAll() {
+    for (const layer of Object.values(page.layers)) layer.draw();
   }
 
   function lost() {
@@ -303,11 +304,12 @@ window.octavo = (() => {
 
   function pictures() {
     const on = $("pictures").checked;
-    if (!on || octavoThumbnails.has()) { octavoThumbnails.turn(on); return; }
+    const turn = () => { octavoThumbnails.turn($("pictures").checked); drawAll(); };
+    if (!on || octavoThumbnails.has()) { turn(); return; }
     send({kind: "thumbnails"}, ({result}) => {
       if (result) octavoThumbnails.keep(result);
       else say("The pictures of these rows are too many to be shown at once.");
-      octavoThumbnails.turn($("pictures").checked);
+      turn();
     });
   }
 
@@ -316,8 +318,7 @@ window.octavo = (() => {
     octavoTheme.dress(steered);
     octavoTheme.dress(plain);
     points.data.colour = baseline.data.colour = octavoTheme.tinted(page.colours);
-    points.change.emit();
-    baseline.change.emit();
+    drawAll();
     shownKey = "";
     showKey();
   }
@@ -392,14 +393,16 @@ window.octavo = (() => {
     });
   }
 
-  // The first time is the slowest: draw everything once where nobody sees it, then what there is.
+  // The first time is the slowest: answer and draw where nobody waits for it.
   function warmUp() {
-    for (const source of Object.values(page.models.drawn)) {
-      for (const name of Object.keys(source.data))
-        source.data[name] = [{text: "a", marker: "circle"}[name] ?? NaN];
-      source.change.emit();
-    }
-    for (let k = 0; k < 3; k++) send({kind: "state"});
+    for (let k = 0; k < 5; k++) send({kind: "state"});
+  }
+
+  // The lasso selects what it encloses; with Shift, too.
+  function enclose(layer, {geometry}) {
+    if (geometry.type !== "poly") return;
+    const rows = layer.inside(geometry.x, geometry.y);
+    select(page.shift ? [...new Set([...selection(), ...rows])] : rows);
   }
 
   function start(models) {
@@ -426,11 +429,18 @@ window.octavo = (() => {
       source.selected.properties.indices.change.connect(() => {
         const rows = source.selected.indices, other = source === models.points ? models.baseline : models.points;
         if (String(other.selected.indices) !== String(rows)) other.selected.indices = rows;
+        drawAll();
         showSelection();
       });
-    page.window = new octavoMap.Window(page.view, [models.points, models.baseline, models.drawn.pins]);
-    new octavoThumbnails.Layer(page.view, models.points, $("steered-plot"), models.drawn);
-    new octavoThumbnails.Layer(view(models.plain), models.baseline, $("plain-plot"));
+    page.window = new octavoMap.Window(page.view, () => [models.points.data, models.baseline.data, page.drawing.pins]);
+    page.layers = {
+      steered: new octavoLayers.Layer(page.view, models.points, $("steered-plot"), () => page.drawing),
+      plain: new octavoLayers.Layer(view(models.plain), models.baseline, $("plain-plot"), () => null),
+    };
+    for (const [name, layer] of Object.entries(page.layers))
+      models[name].on_event("selectiongeometry", (event) => enclose(layer, event));
+    for (const kind of ["pointerdown", "pointerup"])
+      addEventListener(kind, (e) => { page.shift = e.shiftKey; }, true);
     dress();
     octavoTheme.night.addEventListener("change", dress);
     let size = "";

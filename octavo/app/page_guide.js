@@ -113,5 +113,5 @@ window.octavoGuide = (() => {
     else page.layOut();
   }
 
-  return {start, look, open, close, step: () => ($("guide").hidden ? null : step)};
+  return {start, look, lay, open, close, step: () => ($("guide").hidden ? null : step)};
 })();

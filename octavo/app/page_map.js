@@ -115,7 +115,7 @@ window.octavoMap = (() => {
     }
   }
 
-  // What of the map is in view. A range that the user has chosen is left alone.
+  // What of the map is in view; `sources` returns what has to be. A range that the user has chosen is left alone.
   class Window {
     constructor(view, sources) {
       Object.assign(this, {view, sources, ours: ""});
@@ -131,7 +131,7 @@ window.octavoMap = (() => {
 
     bounds() {
       const low = [Infinity, Infinity], high = [-Infinity, -Infinity];
-      for (const {data} of this.sources) {
+      for (const data of this.sources()) {
         for (const [k, values] of [[0, data.x], [1, data.y]]) {
           for (const v of values) {
             if (v < low[k]) low[k] = v;
@@ -170,8 +170,8 @@ window.octavoMap = (() => {
     channel.port2.postMessage(null);
   }
 
-  // Draws what has arrived and calls back once it is on the screen.
-  function paint(view, done) {
+  // Calls back once what was drawn is on the screen.
+  function seen(done) {
     let called = false;
     const once = () => {
       if (called) return;
@@ -180,38 +180,8 @@ window.octavoMap = (() => {
       done();
     };
     const late = setTimeout(once, 1000); // a hidden tab has no frames
-    let drawn = false;
-    const seen = () => {
-      view.repainted.disconnect(seen);
-      drawn = true;
-      soon(once);
-    };
-    view.repainted.connect(seen); // Bokeh draws in the next frame, which may come first
-    soon(() => {
-      if (drawn) return;
-      view.repainted.disconnect(seen);
-      view.paint();
-      requestAnimationFrame(() => soon(once));
-    });
+    requestAnimationFrame(() => soon(once));
   }
 
-  // Without a graphics card, browsers emulate WebGL, and draw faster without.
-  function emulated() {
-    const gl = document.createElement("canvas").getContext("webgl");
-    const info = gl && gl.getExtension("WEBGL_debug_renderer_info");
-    const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
-    return !gl || /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
-  }
-
-  // Bokeh asks for WebGL where there are many points, and takes no for an answer.
-  function refuseEmulatedWebGL() {
-    if (!emulated()) return;
-    const {getContext} = HTMLCanvasElement.prototype;
-    HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
-      return kind.startsWith("webgl") ? null : getContext.call(this, kind, ...rest);
-    };
-  }
-
-  refuseEmulatedWebGL();
-  return {PlotPointer, Window, paint};
+  return {PlotPointer, Window, seen};
 })();

@@ -21,17 +21,11 @@ window.octavoTheme = (() => {
   }
 
   function dress(plot) {
-    const {ground, grid, line, soft, ink, together, apart} = look();
+    const {ground, grid, line, soft} = look();
     plot.setv({background_fill_color: ground, border_fill_color: ground});
     for (const part of [...plot.center, ...plot.left, ...plot.below]) {
       if (part.type === "Grid") part.grid_line_color = grid;
       else part.setv({axis_line_color: line, major_tick_line_color: line, major_label_text_color: soft});
-    }
-    const colours = {ink, together, apart};
-    for (const {glyph, selection_glyph: chosen, name} of plot.renderers) {
-      if (chosen && chosen.setv && name === "points") chosen.line_color = ink;
-      if (name in colours) glyph.line_color = colours[name];
-      if (name === "names") glyph.setv({text_color: ink, background_fill_color: ground});
     }
   }
 

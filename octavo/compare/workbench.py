@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -343,6 +344,29 @@ def _settings_steps(problem: Problem, settings: Settings, why: str) -> list[Step
     return [Step(why), Step(text)]
 
 
+@dataclass(frozen=True)
+class BudgetClock:
+    """When a time budget began, and how much of it is needed after the folds.
+
+    Parameters
+    ----------
+    started : float
+        By `time.monotonic`; by default now.
+    afterwards : float, default=0.05
+        What judging and writing take, as a share of the seconds from the start to the first fold:
+        both are slow on a machine that is slow or busy.
+    """
+
+    started: float = field(default_factory=monotonic)
+    afterwards: float = 0.05
+
+    def for_folds(self, budget: float) -> float:
+        """Return the seconds of a budget after which the folds have to end, asked for before
+        the first of them. At most a quarter is kept aside.
+        """
+        return budget - min(self.afterwards * (monotonic() - self.started), budget / 4)
+
+
 def compare(
     data: Any,
     target: str | int | Sequence[str | int] | None = None,
@@ -360,6 +384,7 @@ def compare(
     repeats: int | None = None,
     inner_cv: int = 3,
     time_budget: float | None = None,
+    clock: BudgetClock | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     client: Any = None,
@@ -404,7 +429,10 @@ def compare(
         (2,000 rows tested, at most 10 times) and the time budget, or else two minutes, allows.
     time_budget : float, optional
         Minutes after which everything is stopped; what is finished is compared. Reading and
-        cleaning count.
+        cleaning count, and what comes afterwards is kept aside for (see `clock`).
+    clock : BudgetClock, optional
+        When the budget began, and how much of it is needed after the comparison; by default now,
+        and a twentieth of the seconds until the first fold.
     random_state : int, default=0
         Decides everything random: the same seed gives the same leaderboard, whatever `n_jobs`.
     n_jobs : int, optional
@@ -452,7 +480,7 @@ def compare(
         raise InputError(
             f"cross-validation needs at least 2 folds, got cv={cv} and inner_cv={inner_cv}"
         )
-    started = monotonic()
+    clock = clock or BudgetClock()
     if repeats is not None and repeats < 1:
         raise InputError(f"the folds are made at least once, got repeats={repeats}")
     if time_budget is not None and time_budget <= 0:
@@ -493,7 +521,7 @@ def compare(
             from octavo.compare.running.progress_bar import ComparisonBar
 
             watcher = stack.enter_context(ComparisonBar())
-        budget = None if time_budget is None else 60 * time_budget
+        budget = None if time_budget is None else clock.for_folds(60 * time_budget)
         promise = None if repeats is not None else PROMISE if budget is None else budget
         log = run(
             chosen,
@@ -502,7 +530,7 @@ def compare(
             kept,
             budget=budget,
             promise=promise,
-            started=started,
+            started=clock.started,
             watcher=watcher,
         )
     if log.resumed:

@@ -187,7 +187,7 @@ class Tab:
         return self.page.evaluate("octavo.state.constraints")
 
     def drawn(self, name):
-        return self.page.evaluate("(name) => ({...octavo.models.drawn[name].data})", name)
+        return self.page.evaluate("(name) => octavo.drawing[name]", name)
 
     def download(self, press, folder):
         with self.page.expect_download() as found:

@@ -456,16 +456,53 @@ def test_pictures_of_the_rows_are_drawn_on_the_map(browser, digits):
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     tab = Tab(page, digits.url)
     page.click("#guide-skip")
-    page.check("#pictures")
-    page.wait_for_function("octavoThumbnails.layers[0].shown > 50")
-    drawn = "(() => { const c = document.querySelector('#steered-plot .thumbnails');"
+    drawn = "(() => { const c = document.querySelector('#steered-plot .layer');"
     drawn += " const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
-    drawn += " let n = 0; for (let k = 3; k < d.length; k += 4) n += d[k] > 0; return n; })()"
-    assert page.evaluate(drawn) > 50 * 25 * 25
+    drawn += " let n = 0; for (let k = 3; k < d.length; k += 4) n += d[k] === 255; return n; })()"
+    before = page.evaluate(drawn)
+    page.check("#pictures")
+    page.wait_for_function("octavo.layers.steered.pictures > 50")
+    assert page.evaluate(drawn) > before + 50 * 20 * 20
     page.uncheck("#pictures")
-    assert page.is_hidden("#steered-plot .thumbnails")
+    page.wait_for_function("octavo.layers.steered.pictures === 0")
+    assert page.evaluate(drawn) < before + 50 * 20 * 20
     assert tab.errors == []
     page.close()
+
+
+def test_the_lasso_selects_what_it_encloses_and_shift_adds(tab):
+    page = tab.page
+    tool = "octavo.models.steered.toolbar.tools.find((t) => t.type === 'LassoSelectTool')"
+    page.evaluate(f"{tool}.active = true")
+    found = []
+    for i in tab.loners(2):
+        x, y = tab.where(i)
+        corners = [(x - 5, y - 5), (x + 5, y - 5), (x + 5, y + 5), (x - 5, y + 5), (x - 5, y - 4)]
+        if found:
+            page.keyboard.down("Shift")
+        page.mouse.move(*corners[0])
+        page.mouse.down()
+        for corner in corners[1:]:
+            page.mouse.move(*corner, steps=4)
+        page.mouse.up()
+        page.keyboard.up("Shift")
+        found.append(i)
+        page.wait_for_function(
+            "(rows) => String(octavo.models.points.selected.indices) === String(rows)", arg=found
+        )
+    page.evaluate(f"{tool}.active = false")
+    assert page.evaluate("octavo.models.baseline.selected.indices") == found
+    page.keyboard.press("Escape")
+    assert page.evaluate("octavo.models.points.selected.indices") == []
+
+
+def test_the_wheel_zooms(tab):
+    span = "octavo.models.steered.x_range.end - octavo.models.steered.x_range.start"
+    before = tab.page.evaluate(span)
+    (i,) = tab.loners(1)
+    tab.page.mouse.move(*tab.where(i))
+    tab.page.mouse.wheel(0, -200)
+    tab.page.wait_for_function(f"{span} < {before}")
 
 
 def test_a_page_without_pictures_offers_none(tab):

@@ -29,6 +29,7 @@ from octavo.compare.running.folds import (
 from octavo.compare.running.journal import Journal, method_key, problem_key
 from octavo.compare.running.pools import DIED, Job, JoblibPool, ProcessPool, pool_for
 from octavo.compare.running.runner import run, seconds_left
+from octavo.compare.workbench import BudgetClock
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -698,6 +699,13 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path):
     while lives() and time.monotonic() < until:
         time.sleep(0.2)
     assert not lives()
+
+
+def test_the_budget_keeps_time_for_what_comes_after_the_folds():
+    early = BudgetClock(time.monotonic() - 8.0, afterwards=0.5)
+    assert early.for_folds(60.0) == pytest.approx(56.0, abs=0.5)
+    assert early.for_folds(8.0) == 6.0  # at most a quarter
+    assert BudgetClock().for_folds(60.0) == pytest.approx(60.0, abs=0.5)
 
 
 def test_preparation_counts_in_the_budget():
