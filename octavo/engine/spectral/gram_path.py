@@ -304,7 +304,8 @@ def top_spectrum(
         also asked to be content with all of them.
     tol : float, default=1e-9
         An eigenvalue has converged when its residual is at most a tenth of the root of this
-        part of the largest: its error is of the order of the residual's square.
+        part of the largest, and a hundredth of itself: its error is of the order of the
+        residual's square.
     max_columns : int, default=600
         Dimension of the Krylov space at which the search ends, enough or not.
 
@@ -323,8 +324,11 @@ def top_spectrum(
     tol = max(tol, floor)
 
     def converged(found: RitzPairs) -> int:
-        # |θ - λ| <= r, and r²/gap for eigenvalues apart from the rest
-        small = found.residuals <= np.sqrt(tol) * max(found.values[0], 0.0) * 0.1
+        # |θ - λ| <= r, and r²/gap for eigenvalues apart from the rest; small ones to a part of
+        # themselves, for the sums of ridge regression weigh them against its penalty
+        top = max(found.values[0], 0.0)
+        allowed = np.clip(0.01 * found.values, floor * top, np.sqrt(tol) * top * 0.1)
+        small = found.residuals <= allowed
         return int(np.argmin(small)) if not small.all() else len(small)
 
     def seen(found: RitzPairs) -> Spectrum:
