@@ -292,6 +292,7 @@ def top_spectrum(
     *,
     tol: float = 1e-9,
     max_columns: int = 600,
+    moments: tuple[float, float] | None = None,
 ) -> Spectrum:
     """Return the largest eigenvalues of Gram/n, as many as somebody needs.
 
@@ -308,6 +309,8 @@ def top_spectrum(
         residual's square.
     max_columns : int, default=600
         Dimension of the Krylov space at which the search ends, enough or not.
+    moments : tuple of float, default=None
+        Trace and sum of squares where they are known or nobody asks; computed by default.
 
     Returns
     -------
@@ -318,7 +321,7 @@ def top_spectrum(
     n = K.shape[0]
     if n <= _SMALL:
         return whole_spectrum(K)
-    trace, square = gram_moments(K)
+    trace, square = gram_moments(K) if moments is None else moments
     start = to_namespace(np.random.RandomState(0).standard_normal((n, _BLOCK)), K)
     floor = float(namespace_of(K).xp.finfo(K.dtype).eps) * n**0.5
     tol = max(tol, floor)

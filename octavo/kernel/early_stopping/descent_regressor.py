@@ -414,8 +414,10 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         rule itself, or the penalty behind the noise, lies beyond those that were looked at.
         """
         wanted, is_trial = _FIRST_EIGENVALUES, self.solver == "auto"
+        moments = None
         while True:
-            spectrum = top_spectrum(problem.K, at_least(wanted))
+            spectrum = top_spectrum(problem.K, at_least(wanted), moments=moments)
+            moments = spectrum.trace, spectrum.square
             sigmas = self._sigmas(problem, spectrum)
             smallest = min((self._radius(spectrum, s) for s in sigmas if s > 0.0), default=np.inf)
             done = spectrum.is_whole or spectrum.values[-1] <= smallest
