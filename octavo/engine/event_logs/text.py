@@ -35,19 +35,18 @@ def arrow_strings(values: Any) -> Any:
         None where the column is not Arrow's or holds something else than strings.
     """
     inner = getattr(values, "array", values)  # pandas keeps it there
+    is_arrow = type(inner).__module__.partition(".")[0] == "pyarrow"
+    if not is_arrow and not hasattr(inner, "__arrow_array__") and not hasattr(inner, "to_arrow"):
+        return None
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return None
+    found = inner
     if hasattr(inner, "__arrow_array__"):
         found = inner.__arrow_array__()
     elif hasattr(inner, "to_arrow"):
-        try:
-            found = inner.to_arrow()
-        except ImportError:
-            return None
-    else:
-        found = inner
-    if type(found).__module__.partition(".")[0] != "pyarrow":
-        return None
-    import pyarrow as pa
-
+        found = inner.to_arrow()
     if not isinstance(found, (pa.Array, pa.ChunkedArray)):
         return None
     if str(found.type) not in ("string", "large_string", "string_view"):
