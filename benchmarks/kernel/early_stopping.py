@@ -96,7 +96,6 @@ LARGE = {
 }
 RULES = {
     "octavo, all four rules": every_rule("auto"),
-    "octavo, all four rules, lanczos": every_rule("lanczos"),
     "octavo, all four rules, eigh": every_rule("eigh"),
     "GridSearchCV(KernelRidge), 5 x 4": lambda parts: grid_search(parts, 4),
 }

@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.event_logs.text import arrow_strings, code_strings
+
 __all__ = ["Coded", "Coder", "code_integers", "joint_codes"]
 
 Codes = NDArray[np.int32]
@@ -110,6 +113,9 @@ def _factorize(values: Any) -> tuple[NDArray[Any], list[Any]]:
     """Return provisional codes and the categories in order of appearance."""
     if hasattr(values, "cat") and hasattr(values.cat, "codes"):  # a categorical column of pandas
         return np.asarray(values.cat.codes), list(values.cat.categories)
+    strings = arrow_strings(values)
+    if strings is not None:
+        return code_strings(strings)
     if isinstance(values, (list, tuple)):
         values = _object_array(list(values))  # else a NaN among words becomes a word
     if np.ndim(values) != 1:
@@ -150,17 +156,35 @@ def code_integers(values: NDArray[np.int64]) -> Coded:
     >>> code_integers(np.array([30, 10, 30])).codes
     array([1, 0, 1], dtype=int32)
     """
-    try:
-        import pandas as pd
-    except ImportError:
+    values = np.asarray(values).ravel()
+    n = len(values)
+    low, high = (int(values.min()), int(values.max())) if n else (0, 0)
+    bits = max(n - 1, 1).bit_length()
+    if high - low >= 2 ** (64 - bits):
         found, codes = np.unique(values, return_inverse=True)
-    else:  # by hashing, and a sort of what is distinct
-        codes, found = pd.factorize(values)
-        order = np.argsort(found)
-        rank = np.empty(len(found), dtype=np.int32)
-        rank[order] = np.arange(len(found), dtype=np.int32)
-        codes, found = rank[codes], found[order]
-    return Coded(codes.ravel().astype(np.int32), np.asarray(found))
+        return Coded(codes.ravel().astype(np.int32), found)
+    # value and row in one word: a sort of numbers is faster than one of positions
+    packed = (values - low).astype(np.uint64) << np.uint64(bits)
+    packed |= np.arange(n, dtype=np.uint64)
+    packed.sort()
+    codes = np.empty(n, dtype=np.int32)
+    distinct = np.empty(n, dtype=np.uint64)
+    size = _rank(packed, np.uint64(bits), codes, distinct)
+    return Coded(codes, distinct[:size].astype(np.int64) + low)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _rank(packed, bits, codes, distinct):
+    """Write each row's rank among the distinct values of sorted words, and those values."""
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    size = 0
+    for k in range(len(packed)):
+        value = packed[k] >> bits
+        if size == 0 or value != distinct[size - 1]:
+            distinct[size] = value
+            size += 1
+        codes[packed[k] & mask] = size - 1
+    return size
 
 
 def joint_codes(*columns: tuple[Codes, int]) -> tuple[Codes, int]:
@@ -191,3 +215,7 @@ def joint_codes(*columns: tuple[Codes, int]) -> tuple[Codes, int]:
         found, dense = np.unique(packed, return_inverse=True)
         codes, size = dense.ravel().astype(np.int32), len(found)
     return codes, size
+
+
+def _warmup() -> None:
+    code_integers(np.arange(2))

@@ -20,14 +20,19 @@ __all__ = [
     "Groups",
     "Moments",
     "canonical_order",
+    "category_counts",
     "count_keys",
     "distinct_counts",
+    "distinct_within",
     "entropy_chao_shen",
     "entropy_plugin",
+    "gap_series",
     "moments",
+    "placed_counts",
     "run_shares",
     "segments",
     "series_summary",
+    "taken",
 ]
 
 JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
@@ -60,7 +65,7 @@ class Moments(NamedTuple):
 
 def canonical_order(
     entity: NDArray[np.int32], time: Ints, codes: Sequence[NDArray[np.int32]]
-) -> Ints:
+) -> NDArray[Any]:
     """Return the order of rows by entity, then time, then codes.
 
     Rows that are equal in all of them are alike: whatever order they came in, the sorted log is
@@ -73,31 +78,47 @@ def canonical_order(
     time : ndarray of shape (n,)
         Seconds.
     codes : sequence of ndarray of shape (n,)
-        Columns that order the rows of one entity and second.
+        Columns that order the rows of one entity and second; the last one first.
 
     Returns
     -------
     order : ndarray of shape (n,)
-        Row numbers.
+        Row numbers, as `taken` takes them.
     """
-    if not len(time):
-        return np.empty(0, dtype=np.int64)
+    n = len(time)
+    order = np.empty(n, dtype=np.int32 if n < 2**31 else np.int64)
+    if not n:
+        return order
+    time = np.asarray(time, dtype=np.int64)
     span = int(time.max()) - int(time.min()) + 1
     if (int(entity.max()) + 1) * span >= 2**62:
         keys: tuple[Any, ...] = (*codes, time, entity)
-        return np.lexsort(keys)
+        order[:] = np.lexsort(keys)
+        return order
     # logs mostly arrive in the order of time: then counting the entities' rows sorts them
-    order = np.empty(len(time), dtype=np.int64)
     place = np.zeros(int(entity.max()) + 2, dtype=np.int64)
-    if not _by_entity(entity, np.asarray(time, dtype=np.int64), place, order):
+    if not _by_entity(entity, time, place, order):
         packed = entity.astype(np.int64) * span + (time - time.min())
-        order = np.argsort(packed, kind="stable")
-    tied = np.zeros(len(time), dtype=bool)
+        order[:] = np.argsort(packed, kind="stable")
+    tied = np.zeros(n, dtype=bool)
     _ties(order, entity, time, tied)
     rows = order[tied]
     keys = (*(column[rows] for column in codes), time[rows], entity[rows])
     order[tied] = rows[np.lexsort(keys)]
     return order
+
+
+def taken(column: NDArray[Any], order: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows of a column in an order of 32 or 64 bits."""
+    out = np.empty(len(order), dtype=column.dtype)
+    _take(column, order, out)
+    return out
+
+
+@njit(**JIT)
+def _take(column, order, out):
+    for i in range(len(order)):
+        out[i] = column[order[i]]
 
 
 @njit(**JIT)
@@ -120,10 +141,12 @@ def _by_entity(entity, time, place, order):
 @njit(**JIT)
 def _ties(order, entity, time, tied):
     """Mark the places of the order that share entity and second with a neighbour."""
+    e, t = entity[order[0]], time[order[0]]
     for i in range(1, len(order)):
-        a, b = order[i - 1], order[i]
-        if entity[a] == entity[b] and time[a] == time[b]:
+        f, u = entity[order[i]], time[order[i]]
+        if t == u and e == f:
             tied[i - 1] = tied[i] = True
+        e, t = f, u
 
 
 def segments(offsets: Ints, bins: Ints) -> tuple[Ints, Ints]:
@@ -151,14 +174,19 @@ def segments(offsets: Ints, bins: Ints) -> tuple[Ints, Ints]:
 
 
 @njit(**JIT)
-def _distinct(starts, n, codes, seen, found):
-    for s in range(len(starts)):
-        stop = starts[s + 1] if s + 1 < len(starts) else n
-        for i in range(starts[s], stop):
-            c = codes[i]
-            if c >= 0 and seen[c] != s:
-                seen[c] = s
-                found[s] += 1
+def _distinct(starts, n, own, codes, seen, found, of_entities):
+    """Count the codes not yet seen in a segment, and those not yet seen in its entity."""
+    for e in range(len(own) - 1):
+        for s in range(own[e], own[e + 1]):
+            stop = starts[s + 1] if s + 1 < len(starts) else n
+            count = 0
+            for i in range(starts[s], stop):
+                c = codes[i]
+                if c >= 0 and seen[c] != s:
+                    of_entities[e] += seen[c] < own[e]
+                    seen[c] = s
+                    count += 1
+            found[s] = count
 
 
 def distinct_counts(starts: Ints, codes: NDArray[np.int32], size: int) -> Ints:
@@ -186,10 +214,121 @@ def distinct_counts(starts: Ints, codes: NDArray[np.int32], size: int) -> Ints:
     >>> distinct_counts(np.array([0, 3]), codes, 2)
     array([2, 1])
     """
-    starts = np.asarray(starts, dtype=np.int64)
-    found = np.zeros(len(starts), dtype=np.int64)
-    _distinct(starts, len(codes), codes, np.full(max(size, 1), -1), found)
-    return found
+    return distinct_within(starts, np.array([0, len(starts)]), codes, size)[0]
+
+
+def distinct_within(
+    starts: Ints, own: Ints, codes: NDArray[np.int32], size: int
+) -> tuple[Ints, Ints]:
+    """Return how many distinct values each segment holds, and each entity, in one pass.
+
+    Parameters
+    ----------
+    starts : ndarray
+        First rows of the segments, as in `distinct_counts`.
+    own : ndarray of shape (n_entities + 1,)
+        Where each entity's segments begin among them.
+    codes : ndarray of shape (n,)
+        Codes from 0 to size - 1, or -1.
+    size : int
+        Number of codes.
+
+    Returns
+    -------
+    of_segments, of_entities : ndarray
+        Counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.engine.event_logs.reductions import distinct_within
+    >>> codes = np.array([0, 0, 1, -1, 1], dtype=np.int32)
+    >>> distinct_within(np.array([0, 3]), np.array([0, 2]), codes, 2)
+    (array([2, 1]), array([2]))
+    """
+    starts, own = np.asarray(starts, dtype=np.int64), np.asarray(own, dtype=np.int64)
+    found, of_entities = np.zeros(len(starts), np.int64), np.zeros(len(own) - 1, np.int64)
+    seen = np.full(max(size, 1), -1, dtype=np.int32 if len(starts) < 2**31 else np.int64)
+    _distinct(starts, len(codes), own, codes, seen, found, of_entities)
+    return found, of_entities
+
+
+@njit(**JIT)
+def _placed(offsets, codes, column_of_code, out):
+    for e in range(len(offsets) - 1):
+        for i in range(offsets[e], offsets[e + 1]):
+            c = codes[i]
+            out[e, column_of_code[c if c >= 0 else len(column_of_code) - 1]] += 1
+
+
+def placed_counts(
+    offsets: Ints, codes: NDArray[np.int32], column_of_code: Ints, n_columns: int
+) -> Ints:
+    """Count the rows of each entity by columns that codes fall into.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_entities + 1,)
+        Where the rows of each entity begin.
+    codes : ndarray of shape (n,)
+        Codes from 0 to size - 1, or -1.
+    column_of_code : ndarray of shape (size + 1,)
+        The column of each code, and last that of missing values.
+    n_columns : int
+        How many columns.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_entities, n_columns)
+        Rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.engine.event_logs.reductions import placed_counts
+    >>> codes = np.array([0, 1, 1, -1], dtype=np.int32)
+    >>> placed_counts(np.array([0, 2, 4]), codes, np.array([0, 0, 1]), 2)
+    array([[2, 0],
+           [1, 1]])
+    """
+    out = np.zeros((len(offsets) - 1, n_columns), dtype=np.int64)
+    _placed(offsets, codes, np.asarray(column_of_code, dtype=np.int64), out)
+    return out
+
+
+@njit(**JIT)
+def _tally(offsets, chosen, codes, counts):
+    for e in range(len(offsets) - 1):
+        if chosen[e]:
+            for i in range(offsets[e], offsets[e + 1]):
+                if codes[i] >= 0:
+                    counts[codes[i]] += 1
+
+
+def category_counts(
+    offsets: Ints, codes: NDArray[np.int32], size: int, chosen: NDArray[np.bool_]
+) -> Ints:
+    """Count the rows with each code among those of the chosen entities.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_entities + 1,)
+        Where the rows of each entity begin.
+    codes : ndarray of shape (n,)
+        Codes from 0 to size - 1, or -1.
+    size : int
+        Number of codes.
+    chosen : ndarray of shape (n_entities,)
+        Which entities.
+
+    Returns
+    -------
+    counts : ndarray of shape (size,)
+        Rows; missing values are not counted.
+    """
+    counts = np.zeros(size, dtype=np.int64)
+    _tally(offsets, chosen, codes, counts)
+    return counts
 
 
 @njit(**JIT)
@@ -456,6 +595,50 @@ def series_summary(values: Floats, bins: Ints, offsets: Ints, n_bins: Ints) -> F
 
 
 @njit(**JIT)
+def _gaps(offsets, time, gaps, positions, own):
+    k = 0
+    for e in range(len(offsets) - 1):
+        for i in range(offsets[e] + 1, offsets[e + 1]):
+            gaps[k] = time[i] - time[i - 1]
+            positions[k] = i - offsets[e] - 1
+            k += 1
+        own[e + 1] = k
+
+
+def gap_series(offsets: Ints, time: Ints) -> tuple[Floats, Ints, Ints]:
+    """Return the seconds between consecutive rows of each entity as series of length C - 1.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_entities + 1,)
+        Where the rows of each entity begin.
+    time : ndarray of shape (n,)
+        Seconds, never falling within an entity.
+
+    Returns
+    -------
+    gaps : ndarray
+        Seconds.
+    positions : ndarray
+        0, 1, ... within an entity.
+    own : ndarray of shape (n_entities + 1,)
+        Where each entity begins among them: what `series_summary` takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from octavo.engine.event_logs.reductions import gap_series
+    >>> gap_series(np.array([0, 3, 4]), np.array([5, 8, 8, 2]))
+    (array([3., 0.]), array([0, 1]), array([0, 2, 2]))
+    """
+    n = int(np.maximum(np.diff(offsets) - 1, 0).sum())
+    gaps, positions = np.empty(n), np.empty(n, dtype=np.int64)
+    own = np.zeros(len(offsets), dtype=np.int64)
+    _gaps(offsets, time, gaps, positions, own)
+    return gaps, positions, own
+
+
+@njit(**JIT)
 def _runs(offsets, time, codes, seen, out):
     tie = -1
     for e in range(len(offsets) - 1):
@@ -524,6 +707,10 @@ def _warmup() -> None:
     offsets, bins = np.array([0, 2]), np.array([0, 1])
     codes = np.zeros(2, dtype=np.int32)
     distinct_counts(offsets[:-1], codes, 1)
+    placed_counts(offsets, codes, bins, 2)
+    category_counts(offsets, codes, 1, np.ones(1, dtype=bool))
+    gap_series(offsets, bins)
+    taken(bins, taken(codes, codes))
     groups = count_keys(offsets, bins, codes, 1)
     moments(groups.counts, groups.offsets)
     entropy_plugin(groups.counts, groups.offsets)

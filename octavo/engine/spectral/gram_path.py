@@ -292,6 +292,7 @@ def top_spectrum(
     *,
     tol: float = 1e-9,
     max_columns: int = 600,
+    moments: tuple[float, float] | None = None,
 ) -> Spectrum:
     """Return the largest eigenvalues of Gram/n, as many as somebody needs.
 
@@ -304,9 +305,12 @@ def top_spectrum(
         also asked to be content with all of them.
     tol : float, default=1e-9
         An eigenvalue has converged when its residual is at most a tenth of the root of this
-        part of the largest: its error is of the order of the residual's square.
+        part of the largest, and a hundredth of itself: its error is of the order of the
+        residual's square.
     max_columns : int, default=600
         Dimension of the Krylov space at which the search ends, enough or not.
+    moments : tuple of float, default=None
+        Trace and sum of squares where they are known or nobody asks; computed by default.
 
     Returns
     -------
@@ -317,14 +321,17 @@ def top_spectrum(
     n = K.shape[0]
     if n <= _SMALL:
         return whole_spectrum(K)
-    trace, square = gram_moments(K)
+    trace, square = gram_moments(K) if moments is None else moments
     start = to_namespace(np.random.RandomState(0).standard_normal((n, _BLOCK)), K)
     floor = float(namespace_of(K).xp.finfo(K.dtype).eps) * n**0.5
     tol = max(tol, floor)
 
     def converged(found: RitzPairs) -> int:
-        # |θ - λ| <= r, and r²/gap for eigenvalues apart from the rest
-        small = found.residuals <= np.sqrt(tol) * max(found.values[0], 0.0) * 0.1
+        # |θ - λ| <= r, and r²/gap for eigenvalues apart from the rest; small ones to a part of
+        # themselves, for the sums of ridge regression weigh them against its penalty
+        top = max(found.values[0], 0.0)
+        allowed = np.clip(0.01 * found.values, floor * top, np.sqrt(tol) * top * 0.1)
+        small = found.residuals <= allowed
         return int(np.argmin(small)) if not small.all() else len(small)
 
     def seen(found: RitzPairs) -> Spectrum:

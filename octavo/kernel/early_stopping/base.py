@@ -25,9 +25,11 @@ from octavo.engine.kernels.namespaces import (
 )
 from octavo.engine.spectral.gram_path import Spectrum
 from octavo.kernel.early_stopping.noise import (
+    Masses,
     chosen_ridge,
     gasser_variance,
     hall_marron_variance,
+    tail_masses,
 )
 
 FEWEST_ROWS = 4
@@ -148,7 +150,7 @@ class StoppedKernelMachine(MultiOutputMixin, RegressorMixin, SoundEstimator):
         elif self.noise == "hall_marron" and line is not None:
             estimate = lambda y: hall_marron_variance(line, y)  # noqa: E731
         else:
-            estimate = lambda y: self._ridge_variance(problem.K, y, spectrum)  # noqa: E731
+            estimate = lambda y: self._ridge_variance(problem, y, spectrum)[0]  # noqa: E731
         return np.sqrt([max(estimate(y), 0.0) if y.any() else 0.0 for y in problem.Y.T])
 
     def _line(self, X: Any) -> Floats | None:
@@ -158,29 +160,54 @@ class StoppedKernelMachine(MultiOutputMixin, RegressorMixin, SoundEstimator):
         return np.asarray(X.toarray() if sp.issparse(X) else to_numpy(X), dtype=np.float64)[:, 0]
 
     @staticmethod
-    def _ridge_variance(K: Any, y: Floats, spectrum: Spectrum) -> float:
-        return StoppedKernelMachine._chosen_ridge(K, y, spectrum)[0]
+    def _ridge_variance(problem: Problem, y: Floats, spectrum: Spectrum) -> tuple[float, float]:
+        """Estimate the noise's variance by ridge regression; return also what part is in doubt.
 
-    @staticmethod
-    def _chosen_ridge(K: Any, y: Floats, spectrum: Spectrum) -> tuple[float, float]:
-        z = to_numpy(spectrum.vectors.T @ to_namespace(y, K)).astype(np.float64)
-        rest = 0.0 if spectrum.is_whole else max(float(y @ y - z @ z), 0.0)
-        return chosen_ridge(spectrum.values, z, spectrum.n, rest)
+        What is not listed of the spectrum is known by its sums of 1, λ and λ², and so is what y has
+        there, by one product K y: points with the same sums stand for both. Two such rules bound
+        the sums from either side; where they differ there is doubt.
+        """
+        K = spectrum.vectors if spectrum.is_whole else problem.K
+        target, n = to_namespace(y, K), spectrum.n
+        values = np.maximum(spectrum.values, 0.0)
+        squares = to_numpy(spectrum.vectors.T @ target).astype(np.float64) ** 2
+        if spectrum.is_whole:
+            return chosen_ridge(Masses(values, np.ones(n)), Masses(values, squares), n)[0], 0.0
+        image = to_numpy(K @ target).astype(np.float64) / n
+        sums = (
+            (n - len(values), spectrum.rest, spectrum.rest_square),
+            (
+                y @ y - squares.sum(),
+                y @ image - squares @ values,
+                image @ image - squares @ values**2,
+            ),
+        )
+        rules = []
+        for above in (False, True):
+            tail, energy = (
+                tail_masses(*map(float, given), float(values[-1]), above=above) for given in sums
+            )
+            every = np.append(np.ones(len(values)), tail.weights)
+            rules.append(
+                (
+                    Masses(np.append(values, tail.at), every),
+                    Masses(np.append(values, energy.at), np.append(squares, energy.weights)),
+                )
+            )
+        limit = 1.0 / max(float(values[-1]), 1e-300)  # where the two rules begin to part
+        (low, has_low), (high, has_high) = (chosen_ridge(*rule, n, limit) for rule in rules)
+        if has_low and has_high:
+            return low, abs(high - low) / max(low, 1e-300)
+        return chosen_ridge(*rules[0], n, 30.0 * limit)[0], np.inf
 
     def _noise_doubt(self, problem: Problem, spectrum: Spectrum) -> float:
-        """Return what part of the noise's variance the eigenvalues not listed may change, about.
-
-        Ridge regression leaves (1 + νλ)^-2 ≥ 1 - 2νλ of a coordinate. Where all of it was left
-        instead, the freedom is too large by 2ν Σλ over what is not listed, and so are the squares,
-        in units of the noise.
-        """
+        """Return what part of the noise's variance the eigenvalues not listed may change."""
         if not isinstance(self.noise, str) or self.noise == "difference" or spectrum.is_whole:
             return 0.0
         if self.noise == "hall_marron" and self._line(problem.X) is not None:
             return 0.0
-        nus = [self._chosen_ridge(problem.K, y, spectrum)[1] for y in problem.Y.T if y.any()]
-        most = max(nus, default=0.0)
-        return 4.0 * most * spectrum.rest / spectrum.n
+        found = [self._ridge_variance(problem, y, spectrum)[1] for y in problem.Y.T if y.any()]
+        return max(found, default=0.0)
 
     def _check_definite(self, spectrum: Spectrum) -> None:
         rounding = 1e-8

@@ -68,6 +68,7 @@ _ALL_EIGENVALUES = 8000  # rows up to which all of them are computed where the t
 _MOST_TRIED = 256  # eigenvalues that solver="auto" asks for before it turns to all of them
 _MANY_ROWS = 3000  # beyond which solver="auto" tries the top of the spectrum first
 _DOUBT = 3e-3  # part of the noise's variance that eigenvalues not looked at may change there
+_MUCH_DOUBT = 0.1  # part of it at which solver="lanczos" and "iterate" warn
 _DEFINITE = frozenset(["rbf", "laplacian", "linear", "cosine"])
 _KEPT_BYTES = 2**28  # of iterates that solver="iterate" remembers
 _DECOMPOSED = frozenset(
@@ -113,12 +114,12 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         Whether the mean of y is subtracted first.
     scale_y : bool, default=True
         Whether y is divided by its standard deviation, so that a unit ball makes sense.
-    solver : {"auto", "eigh", "iterate", "lanczos"}, default="eigh"
+    solver : {"auto", "eigh", "iterate", "lanczos"}, default="auto"
         One decomposition of the Gram matrix, for all times; the recursion itself; or the Krylov
         space of y. The last two need only the top of the spectrum and are for many rows.
         ``"auto"`` is ``"eigh"`` up to 3,000 rows; beyond, ``"lanczos"`` for a kernel that is known
         to be positive definite if the top of the spectrum settles the rule and the noise (its
-        standard deviation to one part in 1,000, about), and ``"eigh"`` if it does not.
+        standard deviation to about one part in 1,000), and ``"eigh"`` if it does not.
     max_iter : int, default=10000
         The last time that is looked at.
     unsafe : bool, default=False
@@ -237,7 +238,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         mode="argmin",
         fit_intercept=True,
         scale_y=True,
-        solver="eigh",
+        solver="auto",
         *,
         max_iter=10_000,
         unsafe=False,
@@ -382,38 +383,49 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         if self.solver == "auto":
             self.solver_ = "eigh"
             if len(problem.Y) > _MANY_ROWS and self._is_definite():
-                spectrum, sigmas, is_settled = self._top_and_noise(problem, doubt=_DOUBT)
-                if is_settled:
+                spectrum, sigmas, doubt = self._top_and_noise(problem)
+                if doubt <= _DOUBT:
                     self.solver_ = "lanczos"
                     return spectrum, sigmas
         if self.solver_ == "eigh":
             spectrum = whole_spectrum(problem.K)
             self._check_definite(spectrum)
             return spectrum, self._sigmas(problem, spectrum)
-        return self._top_and_noise(problem)[:2]
+        spectrum, sigmas, doubt = self._top_and_noise(problem)
+        if doubt > _MUCH_DOUBT and self._noise_doubt(problem, spectrum) > _MUCH_DOUBT:
+            warnings.warn(
+                f"The noise, {_shown(sigmas * problem.scale)}, is not settled by the "
+                f"{len(spectrum.values)} eigenvalues that solver={self.solver_!r} looked at. Give "
+                'noise as a number, or take solver="eigh".',
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return spectrum, sigmas
 
     def _is_definite(self) -> bool:
         """Tell whether the kernel is positive definite by what it is."""
         kernel = self.kernel_
         return kernel.name in _DEFINITE or isinstance(kernel.function, SobolevKernel)
 
-    def _top_and_noise(
-        self, problem: Problem, *, doubt: float = np.inf
-    ) -> tuple[Spectrum, Floats, bool]:
-        """Return the top of the spectrum, the noise, and whether more would not change them."""
-        wanted = _FIRST_EIGENVALUES
+    def _top_and_noise(self, problem: Problem) -> tuple[Spectrum, Floats, float]:
+        """Return the top of the spectrum, the noise, and how much of its variance is in doubt.
+
+        Without doubt more eigenvalues would not change the rule's answer; it is infinite where the
+        rule itself, or the penalty behind the noise, lies beyond those that were looked at.
+        """
+        wanted, is_trial = _FIRST_EIGENVALUES, self.solver == "auto"
+        moments = None
         while True:
-            spectrum = top_spectrum(problem.K, at_least(wanted))
+            spectrum = top_spectrum(problem.K, at_least(wanted), moments=moments)
+            moments = spectrum.trace, spectrum.square
             sigmas = self._sigmas(problem, spectrum)
             smallest = min((self._radius(spectrum, s) for s in sigmas if s > 0.0), default=np.inf)
             done = spectrum.is_whole or spectrum.values[-1] <= smallest
             done = done or self.stopping != "rademacher"
-            settled = done and (
-                not np.isfinite(doubt) or self._noise_doubt(problem, spectrum) <= doubt
-            )
-            is_last = np.isfinite(doubt) and wanted >= _MOST_TRIED
-            if settled or is_last or len(spectrum.values) < wanted:
-                return spectrum, sigmas, settled
+            doubt = self._noise_doubt(problem, spectrum) if done or not is_trial else np.inf
+            is_last = wanted >= _MOST_TRIED and (is_trial or done)
+            if (done and doubt <= _DOUBT) or is_last or len(spectrum.values) < wanted:
+                return spectrum, sigmas, doubt if done else np.inf
             wanted *= 4
 
     def _radius(self, spectrum: Spectrum, sigma: float) -> float:
@@ -611,8 +623,9 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         X : {array, CSR matrix} of shape (n_samples, n_features)
             Rows; with a precomputed kernel, their kernel values with all training rows.
         n_iter : int, default=None
-            Time t of the path; the stopping time by default. With ``solver_`` "eigh" any, with
-            the others up to the stopping time.
+            Time t of the path; the stopping time by default. Any time, but for a precomputed kernel
+            and ``solver_`` "iterate" or "lanczos", which forget the Gram matrix: up to the stopping
+            time. Beyond it "lanczos" computes that matrix and the path again.
 
         Returns
         -------
@@ -632,9 +645,22 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         if self._iterates is not None:
             columns = [self._iterates[t][:, j] for j in range(len(self._scale))]
         else:
-            columns = [path.coefficients(self._host_steps(), t) for path in self._paths]
+            steps = self._host_steps()
+            columns = [path.coefficients(steps, t) for path in self._paths_to(t)]
         scaled = [float(s) * c for s, c in zip(self._scale, columns)]
         return scaled[0] if self.dual_coef_.ndim == 1 else xp.stack(scaled, axis=1)
+
+    def _knows(self, t: int) -> bool:
+        """Tell whether the path that was kept holds time t."""
+        keeps_half = self.stopping == "holdout" and not self.refit  # followed up to max_iter
+        return self.solver_ == "eigh" or keeps_half or t <= min(self._host_times())
+
+    def _paths_to(self, t: int) -> list[SpectralPath]:
+        """Return paths that hold time t; beyond the stopping time from a larger Krylov space."""
+        if self._knows(t):
+            return self._paths
+        K, steps = self._gram(self.X_fit_), self._host_steps()
+        return [krylov_path(K, to_namespace(y, K), steps, t) for y in self._whole[0].Y.T]
 
     def _check_reach(self, t: int) -> None:
         last = min(self._host_times())
@@ -643,8 +669,8 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
                 f"{last + 1} iterates were too many to keep; solver='lanczos' or 'eigh' has the "
                 "whole path."
             )
-        keeps_half = self.stopping == "holdout" and not self.refit  # followed up to max_iter
-        if self.solver_ != "eigh" and t > last and not keeps_half:
+        can_extend = self.solver_ == "lanczos" and self.X_fit_ is not None
+        if not self._knows(t) and not can_extend:
             raise ValueError(
                 f"n_iter={t} is beyond the stopping time, {last}, up to which solver="
                 f"{self.solver_!r} knows the path; solver='eigh' knows all of it."

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -257,19 +257,60 @@ def _residuals(weights: Floats, y: Floats) -> tuple[float, float, float]:
     return float(((y - fitted) ** 2).sum()), trace, square
 
 
-def chosen_ridge(values: Floats, z: Floats, n: int, rest: float) -> tuple[float, float]:
-    """Return the noise's variance, and the inverse penalty that cross-validation chose for it."""
-    values, top = np.maximum(values, 0.0), float(values.max())
+class Masses(NamedTuple):
+    """Sums over a spectrum: points λ, and the weight of each."""
+
+    at: Floats
+    weights: Floats
+
+
+def tail_masses(
+    total: float, first: float, second: float, top: float, *, above: bool = False
+) -> Masses:
+    """Return points in [0, top] that stand for so many eigenvalues with these sums of λ and λ².
+
+    The rule of Gauss and Radau has two points, one of them at an end, 0 or `top`; the two bound
+    from both sides the sum of any function whose third derivative keeps its sign, such as
+    those of ridge regression. Where rounding has left no third sum to match, the mean and both
+    ends bound the sum of a convex function.
+    """
+    if not total > 0.0 or not first > 0.0 or not top > 0.0:
+        return Masses(np.zeros(1), np.array([max(total, 0.0)]))
+    end = top if above else 0.0
+    mean, spread = first - end * total, second - 2.0 * end * first + end * end * total
+    other = end + spread / mean if mean != 0.0 else -1.0
+    if 0.0 < other < top and first * first < second * total:
+        weight = mean * mean / spread
+        return Masses(np.array([end, other]), np.array([total - weight, weight]))
+    if above:
+        return Masses(np.array([min(first / total, top)]), np.array([total]))
+    weight = min(first / top, total)
+    return Masses(np.array([0.0, top]), np.array([total - weight, weight]))
+
+
+def chosen_ridge(
+    spectrum: Masses, energy: Masses, n: int, most: float = np.inf
+) -> tuple[float, bool]:
+    """Return the noise's variance at the penalty that cross-validation chooses.
+
+    `spectrum` has the eigenvalues, `energy` the squares of y's coordinates on them; either may
+    end in a rule for what is not listed, which is good for inverse penalties up to `most`. Also
+    returned is whether the chosen one lies below that limit.
+    """
+    top = float(spectrum.at.max())
     if not top > 0.0:
-        return (float(z @ z) + rest) / n, 0.0
-    nus = np.logspace(-3, 12, 181) / top
-    left = 1.0 / (1.0 + nus[:, None] * values)  # 1 - W in the eigenvectors
-    squares = left**2 @ z**2 + rest
-    traces = (1.0 - left).sum(axis=1)
-    freedom = (n - len(values)) + (left**2).sum(axis=1)
+        return float(energy.weights.sum()) / n, True
+    nus = np.logspace(-3, 12, 181)[:, None] / top
+    left = 1.0 / (1.0 + nus * spectrum.at)  # 1 - W in the eigenvectors
+    on_y = left if spectrum.at is energy.at else 1.0 / (1.0 + nus * energy.at)
+    squares = on_y**2 @ energy.weights
+    traces = (1.0 - left) @ spectrum.weights
+    freedom = left**2 @ spectrum.weights
     scores = np.where(traces <= _MOST_FREEDOM * n, squares / (1.0 - traces / n) ** 2, np.inf)
-    best = int(np.argmin(scores))
-    return float(squares[best] / freedom[best]), float(nus[best])
+    known = max(int(np.sum(nus[:, 0] <= most)), 1)
+    best = int(np.argmin(scores[:known]))
+    is_inside = known == len(nus) or best < known - 1
+    return float(squares[best] / freedom[best]), is_inside
 
 
 @checked
@@ -319,4 +360,6 @@ def ridge_variance(eigs: Any, z: Any, *, n: int | None = None, rest: float = 0.0
         raise ValueError(f"n must be at least the number of eigenvalues, {len(values)}; got {n!r}.")
     if not isinstance(rest, Real) or not 0.0 <= float(rest) < 1e300:
         raise ValueError(f"rest must be a squared length, at least 0; got {rest!r}.")
-    return chosen_ridge(values, coordinates, n, float(rest))[0]
+    points = np.append(np.maximum(values, 0.0), 0.0)
+    spectrum = Masses(points, np.append(np.ones(len(values)), n - len(values)))
+    return chosen_ridge(spectrum, Masses(points, np.append(coordinates**2, float(rest))), n)[0]

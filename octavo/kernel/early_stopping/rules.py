@@ -50,7 +50,7 @@ def safe_steps(K: Any, steps: Steps, unsafe: bool = False) -> Steps:
 
     With `unsafe` those that converge, below 2/λ₁, stay as they are.
     """
-    top = top_spectrum(K, lambda found: True).values[0]
+    top = top_spectrum(K, lambda found: True, moments=(0.0, 0.0)).values[0]
     limit = min(1.0, 1.0 / top) if top > 0.0 else 1.0
     if unsafe:
         kept = np.where(np.asarray(steps) * top < 2.0, steps, limit)

@@ -20,6 +20,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
+from octavo.engine.event_logs.reductions import category_counts
 from octavo.linear.event_features.families import FAMILIES
 from octavo.linear.event_features.log import ClickLog
 from octavo.linear.event_features.views import (
@@ -60,8 +61,13 @@ CHANNELS = ("ad", "co", "es", "gd", "in", "mc", "pp", "se")
 N_RISK, N_BRANDS, N_FOLDS = 10, 5, 5
 
 
-def _most_frequent(codes: NDArray[Any], values: NDArray[Any], n: int) -> list[Any]:
-    count = np.bincount(codes[codes >= 0], minlength=len(values))
+def _most_frequent(
+    view: LogView, field: str, n: int, chosen: NDArray[np.bool_] | None = None
+) -> list[Any]:
+    codes, values = view.column(field)
+    if chosen is None:
+        chosen = np.ones(len(view.n_clicks), dtype=bool)
+    count = category_counts(view.offsets, codes, len(values), chosen)
     order = np.argsort(-count, kind="stable")[:n]
     return [values[k] for k in order if count[k] > 0]
 
@@ -73,8 +79,7 @@ def _filled(found: list[Any], spare: tuple[Any, ...], n: int) -> tuple[Any, ...]
 
 def _channels(view: LogView, n: int) -> tuple[Any, ...]:
     """Return n channels; "other" is one of them unless the log has exactly n."""
-    column = view.column("channel")
-    found = _most_frequent(column.codes, column.values, len(column.values))
+    found = _most_frequent(view, "channel", view.column("channel").size)
     if len(found) == n:
         return tuple(found)
     named = [*found[: n - 1], "other"]
@@ -330,10 +335,9 @@ class EventFeatures(TransformerMixin, SoundEstimator, auto_wrap_output_keys=None
                 stacklevel=3,
             )
         view = LogView(log, self.source)
-        country, device = view.column("usercountry"), view.column("deviceua")
-        found = _most_frequent(country.codes, country.values, self.n_countries)
-        frauds = country.codes if y is None else country.codes[y[log.entity] > 0]
-        brands = Counter(brand_of(value) for value in device.values)
+        found = _most_frequent(view, "usercountry", self.n_countries)
+        frauds = _most_frequent(view, "usercountry", N_RISK, None if y is None else y > 0)
+        brands = Counter(brand_of(value) for value in view.column("deviceua").values)
         brands.pop("", None)
         often = [name for name, _ in sorted(brands.items(), key=lambda b: (-b[1], b[0]))]
         shares, overall = _priors(view, y)
@@ -342,9 +346,7 @@ class EventFeatures(TransformerMixin, SoundEstimator, auto_wrap_output_keys=None
             countries=_filled(found, COUNTRIES, self.n_countries)
             if self.countries is None
             else tuple(self.countries),
-            risk_countries=_filled(
-                _most_frequent(frauds, country.values, N_RISK), ("id", "sg", *COUNTRIES), N_RISK
-            ),
+            risk_countries=_filled(frauds, ("id", "sg", *COUNTRIES), N_RISK),
             brands=_filled(["Generic"], tuple(often), N_BRANDS),
             priors=shares,
             prior=overall,
@@ -354,8 +356,9 @@ class EventFeatures(TransformerMixin, SoundEstimator, auto_wrap_output_keys=None
     def _features(self, log: ClickLog) -> tuple[list[str], Floats]:
         settings = Settings(seconds_of(self.bin), self.source, self.max_sources)
         pieces, names = [], []
+        grid = (settings.bin_seconds, log.start) if "timeseries" in self.families else None
         for part in [log] if self.n_parts == 1 else log.parts(self.n_parts):
-            view = LogView(part, self.source)
+            view = LogView(part, self.source, grid)
             columns: dict[str, NDArray[Any]] = {}
             for family in self.families:
                 for name, values in FAMILIES[family](view, self.learned_, settings):

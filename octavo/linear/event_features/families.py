@@ -19,6 +19,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.event_logs.reductions import (
     STATISTICS,
     entropy_plugin,
+    gap_series,
     moments,
     run_shares,
     series_summary,
@@ -84,7 +85,7 @@ def spatial(view: LogView, learned: Learned, settings: Settings) -> Columns:
     yield "country_missing_fraction", found[:, -1]
     yield "country_other_fraction", found[:, -2]
     for field in ("referredurl", "deviceua"):
-        yield f"{field}_missing_fraction", view.share(view.column(field).codes < 0)
+        yield f"{field}_missing_fraction", view.share_missing(field)
 
 
 def timeseries(view: LogView, learned: Learned, settings: Settings) -> Columns:
@@ -99,19 +100,9 @@ def timeseries(view: LogView, learned: Learned, settings: Settings) -> Columns:
         yield from _summaries(name, series_summary(distinct, bins, own, n_bins))
         per = ratio(clicks, distinct)
         yield from _summaries(f"click_per_{name}", series_summary(per, bins, own, n_bins))
-    yield from _summaries("gap", _gap_series(view))
-
-
-def _gap_series(view: LogView) -> Floats:
-    """Summarise the seconds between consecutive clicks, a series of length C - 1."""
-    within = np.ones(max(len(view.log) - 1, 0), dtype=bool)
-    ends = view.offsets[1:-1]
-    within[ends[(ends > 0) & (ends < len(view.log))] - 1] = False
-    gaps = np.diff(view.log.time)[within].astype(float)
     length = np.maximum(view.n_clicks - 1, 0)
-    offsets = np.concatenate([[0], np.cumsum(length)])
-    position = np.arange(len(gaps)) - np.repeat(offsets[:-1], length)
-    return series_summary(gaps, position, offsets, length)
+    gaps = series_summary(*gap_series(view.offsets, log.time), length)
+    yield from _summaries("gap", gaps)
 
 
 def _summaries(name: str, found: Floats) -> Columns:

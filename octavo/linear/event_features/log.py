@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from octavo.engine.estimators.arrays import Ints
 from octavo.engine.event_logs.coding import Coded, Coder, code_integers
-from octavo.engine.event_logs.reductions import canonical_order
+from octavo.engine.event_logs.reductions import canonical_order, taken
 
 if TYPE_CHECKING:
     from octavo.linear import ClickLog as Self
@@ -89,14 +89,17 @@ class ClickLog:
         if end is None:
             end = (int(time.max()) // DAY + 1) * DAY if len(time) else start + DAY
         order = canonical_order(entity, time, [columns[name].codes for name in sorted(columns)])
-        self.time = time[order]
-        self.entity = entity[order]
+        self.time = taken(time, order)
         self.entities = entities
-        self.columns = {name: column.take(order) for name, column in columns.items()}
+        self.columns = {
+            name: Coded(taken(column.codes, order), column.values)
+            for name, column in columns.items()
+        }
         self.start, self.end = start, end
         self.publishers = publishers or {}
         self.entity_field = entity_field
-        counts = np.bincount(self.entity, minlength=len(entities))
+        counts = np.bincount(entity, minlength=len(entities))
+        self.entity = np.repeat(np.arange(len(entities), dtype=np.int32), counts)
         self.offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
     def __len__(self) -> int:

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.event_logs.coding import Coded, joint_codes
-from octavo.engine.event_logs.reductions import Groups, count_keys, distinct_counts, segments
+from octavo.engine.event_logs.reductions import (
+    Groups,
+    count_keys,
+    distinct_counts,
+    distinct_within,
+    placed_counts,
+    segments,
+)
 from octavo.linear.event_features.log import ClickLog
 
 Codes = NDArray[np.int32]
@@ -57,13 +64,15 @@ def brand_of(device: Any) -> str:
 class LogView:
     """A log with what was computed of it so far."""
 
-    def __init__(self, log: ClickLog, source: str) -> None:
+    def __init__(self, log: ClickLog, source: str, grid: tuple[int, int] | None = None) -> None:
         self.log, self.source = log, source
+        self.grid = grid  # bins that will be asked for: their counts come with those of entities
         self.offsets: Ints = log.offsets
         self.n_clicks = np.diff(log.offsets)
         self._keys: dict[tuple[str, ...], tuple[Codes, int]] = {}
         self._segments: dict[tuple[int, int], tuple[Ints, Ints, Ints]] = {}
         self._distinct: dict[str, Ints] = {}
+        self._distinct_in: dict[str, Ints] = {}  # in the bins of the grid
 
     def column(self, field: str) -> Coded:
         """Return a field's codes; "source" is the field that was chosen for it."""
@@ -120,13 +129,21 @@ class LogView:
     def distinct_in(self, field: str, seconds: int, origin: int = 0) -> Ints:
         """Return the distinct values of a field in each (entity, bin) that has clicks."""
         column = self.column(field)
+        if (seconds, origin) == self.grid and field in self._distinct_in:
+            return self._distinct_in.pop(field)  # asked for once
         return distinct_counts(self.segments(seconds, origin)[0], column.codes, column.size)
 
     def distinct(self, field: str) -> Ints:
         """Return the distinct values of each entity, missing ones apart."""
         if field not in self._distinct:
             column = self.column(field)
-            found = distinct_counts(self.offsets[:-1], column.codes, column.size)
+            if self.grid is None:
+                found = distinct_counts(self.offsets[:-1], column.codes, column.size)
+            else:
+                starts, own, _ = self.segments(*self.grid)
+                self._distinct_in[field], found = distinct_within(
+                    starts, own, column.codes, column.size
+                )
             self._distinct[field] = found
         return self._distinct[field]
 
@@ -135,12 +152,16 @@ class LogView:
         count = np.bincount(self.log.entity[mask], minlength=len(self.n_clicks))
         return ratio(count, self.n_clicks)
 
+    def share_missing(self, field: str) -> Floats:
+        """Return the share of each entity's clicks in which a field is missing."""
+        places = np.append(np.zeros(self.column(field).size, dtype=np.int64), 1)
+        return self.shares(places, field, 2)[:, 1]
+
     def shares(self, column_of_code: Ints, field: str, n_columns: int) -> Floats:
         """Return shares of clicks by columns that categories, and last missing ones, fall into."""
-        place = column_of_code[self.column(field).codes]
-        cell = self.log.entity.astype(np.int64) * n_columns + place
-        count = np.bincount(cell, minlength=len(self.n_clicks) * n_columns)
-        return ratio(count.reshape(-1, n_columns), self.n_clicks[:, None])
+        codes = self.column(field).codes
+        count = placed_counts(self.offsets, codes, column_of_code, n_columns)
+        return ratio(count, self.n_clicks[:, None])
 
 
 def ratio(count: NDArray[Any], total: NDArray[Any]) -> Floats:
@@ -156,8 +177,6 @@ def channel_of_entities(view: LogView) -> NDArray[Any]:
     column = view.column("channel")
     if not column.size:
         return np.full(len(view.n_clicks), -1)
-    some = column.codes >= 0
-    cell = view.log.entity[some].astype(np.int64) * column.size + column.codes[some]
-    count = np.bincount(cell, minlength=len(view.n_clicks) * column.size)
-    count = count.reshape(-1, column.size)
+    places = np.arange(column.size + 1)
+    count = placed_counts(view.offsets, column.codes, places, column.size + 1)[:, :-1]
     return np.where(count.sum(axis=1) > 0, count.argmax(axis=1), -1)

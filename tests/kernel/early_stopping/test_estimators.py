@@ -406,9 +406,12 @@ def test_ends_are_warned_of():
         KernelGDRegressor(noise=1e4).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="reached max_iter=5"):
         KernelGDRegressor(noise=1e-6, max_iter=5).fit(X, y)
-    model = KernelGDRegressor(stopping=3, solver="lanczos").fit(X, y)
+    model = KernelGDRegressor(stopping=3, solver="iterate").fit(X, y)
     with pytest.raises(ValueError, match="beyond the stopping time"):
         model.predict(X, n_iter=4)
+    model = KernelGDRegressor("precomputed", stopping=3, solver="lanczos").fit(rbf_kernel(X), y)
+    with pytest.raises(ValueError, match="beyond the stopping time"):
+        model.predict(rbf_kernel(X), n_iter=4)
     with pytest.raises(ValueError, match="whole number"):
         model.predict(X, n_iter=-1)
 
@@ -455,7 +458,7 @@ def test_the_array_api_gives_the_same_fits():
 
 
 @pytest.mark.parametrize("stopping", ["rademacher", "sure", "holdout", "cv", 25])
-@pytest.mark.parametrize("width", [0.2, 20.0])
+@pytest.mark.parametrize("width", [0.2, 20.0, 200.0])
 def test_auto_is_the_whole_spectrum_where_it_must_be_and_gives_its_answer(
     stopping, width, monkeypatch
 ):
@@ -469,7 +472,7 @@ def test_auto_is_the_whole_spectrum_where_it_must_be_and_gives_its_answer(
             KernelGDRegressor(constant=1.0, solver=solver, **options).fit(X, y)
             for solver in ("auto", "eigh")
         )
-    assert auto.solver_ == ("lanczos" if width < 1.0 else "eigh")
+    assert auto.solver_ == ("lanczos" if width < 100.0 else "eigh")
     assert whole.solver_ == "eigh"
     assert auto.sigma_ == pytest.approx(whole.sigma_, rel=1.5e-3)  # half of the variance's 3e-3
     off = abs(auto.n_iter_ - whole.n_iter_)
@@ -480,6 +483,32 @@ def test_auto_is_the_whole_spectrum_where_it_must_be_and_gives_its_answer(
     other = auto.stopped_by(7)
     assert other.n_iter_ == 7
     assert other.solver_ == auto.solver_
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_lanczos_predicts_beyond_its_stopping_time_too(n_outputs):
+    X, y = table(120)
+    y = y if n_outputs == 1 else np.stack([y, y**2], axis=1)
+    models = [KernelGDRegressor(stopping=3, solver=s).fit(X, y) for s in ("lanczos", "eigh")]
+    for t in (2, 50):
+        ours, whole = (model.predict(X, n_iter=t) for model in models)
+        np.testing.assert_allclose(ours, whole, rtol=0, atol=1e-9)
+        assert models[0].n_iter_ is not None
+
+
+def test_the_noise_behind_the_top_eigenvalues_is_not_taken_for_more(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 5))
+    y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=1000)
+    options = {"stopping": 20}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        top = KernelGDRegressor(solver="lanczos", **options).fit(X, y)
+    whole = KernelGDRegressor(solver="eigh", **options).fit(X, y)
+    assert top.sigma_ == pytest.approx(whole.sigma_, rel=2e-3)
+    monkeypatch.setattr(descent_regressor, "_MOST_TRIED", 64)
+    with pytest.warns(ConvergenceWarning, match="not settled by the"):
+        KernelGDRegressor(solver="lanczos", **options).fit(X, y)
 
 
 def test_auto_decomposes_what_may_be_indefinite_or_is_small(monkeypatch):
