@@ -4,8 +4,8 @@
 matrices P of spectral norm at most τ, where `cut` is the map of the second penalty (and of X >= 0);
 an accelerated projected gradient with restarts needs one decomposition a step, and its two
 primal matrices, one exactly of low rank and one exactly sparse, meet at the answer. Small matrices
-that are not there after a few steps go on by Newton's method. Arrays of other namespaces, under
-scikit-learn's dispatch, stay on their device, where the accelerated steps are all there is.
+are solved by Newton's method. Arrays of other namespaces, under scikit-learn's dispatch, stay on
+their device, where the accelerated steps are all there is.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ __all__ = ["NuclearL1", "SingularShrinker", "cut_entries", "shrink_both"]
 FULL_SIDE = 400  # below, all singular values cost less than a few of them
 BLOCKS = 20
 MET = 0.25  # of the largest eigenvalue below the threshold: a residual that says it was found
-NEWTON_SIDE = 200  # up to here, after these numbers of accelerated steps
-NEWTON_AFTER = (6, 60, 600)
+NEWTON_SIDE = 200  # up to here
+NEWTON_AFTER = {0: 40, 60: 250, 600: 250}  # so many steps of Newton's after how many others
 NEWTON_TOL = 1e-9  # above, a start nearby needs fewer steps than Newton's method costs: not at once
+FAR = 100  # powers of two from 1, beyond which cubes of entries could leave the doubles
 FEW = 16  # factors whose product is formed row by row, never whole
 
 
@@ -50,7 +51,7 @@ class SingularShrinker:
 
     def __init__(self, svd: str = "auto", rng: np.random.RandomState | None = None):
         self.svd = svd
-        self.rng = np.random.RandomState(0) if rng is None else rng
+        self.rng = rng
         self.start: Floats | None = None
         self.width = 10
         self.tol = 1e-11  # of squared singular values above the threshold
@@ -83,6 +84,7 @@ class SingularShrinker:
         """Return right vectors and singular values above `tau`; None where a block is too thin."""
         m, width = M.shape[1], self.width
         block = np.empty((m, 0)) if self.start is None else self.start[:, :width]
+        self.rng = np.random.RandomState(0) if self.rng is None else self.rng
         block = np.hstack([block, self.rng.standard_normal((m, width - block.shape[1]))])
         unit = 1.0 / tau  # squares of small numbers stay doubles
 
@@ -168,6 +170,14 @@ def shrink_both(
     if not isinstance(Y, np.ndarray):
         return _shrink_on_device(Y, tau, gamma, nonneg, dual, tol, max_iter)
     shrink = SingularShrinker() if shrink is None else shrink
+    _, exponent = np.frexp(np.abs(Y).max(initial=0.0))
+    if abs(int(exponent)) > FAR:
+        unit = np.ldexp(1.0, int(exponent))
+        start = None if dual is None else dual / unit
+        options: Any = {"dual": start, "tol": tol, "max_iter": max_iter, "shrink": shrink}
+        found = shrink_both(Y / unit, tau / unit, gamma / unit, nonneg, **options)
+        scaled = {name: unit * value for name, value in found._asdict().items() if name != "n_iter"}
+        return found._replace(**scaled)
     if tau == 0.0:
         Z = cut_entries(Y, gamma, nonneg)
         few = min(Z.shape) <= FULL_SIDE
@@ -180,10 +190,15 @@ def shrink_both(
     shrink.tol = min(1e-6, max(1e-11, 1e-2 * tol))
     Y = np.ascontiguousarray(Y, dtype=np.float64)
     P = np.zeros(Y.shape) if dual is None else np.array(dual, order="C")
-    Q, M = np.empty(Y.shape), P.copy()
     bounds = (float(gamma), -np.inf if nonneg else -float(gamma))
+    small = min(Y.shape) <= NEWTON_SIDE
+    if small and tol <= NEWTON_TOL:
+        found = _by_newton(Y, tau, nonneg, P, bounds, limit, min(NEWTON_AFTER[0], max_iter))
+        if found.residual <= limit:
+            return found
+        P[:] = found.dual
+    Q, M = np.empty(Y.shape), P.copy()
     _add_cut(P, M, Y, Q, 0.0, *bounds)
-    after = NEWTON_AFTER if tol <= NEWTON_TOL else NEWTON_AFTER[1:]
     t, residual = 1.0, np.inf
     for k in range(1, max_iter + 1):
         left, right, values = shrink.factors(M, tau)
@@ -198,20 +213,35 @@ def shrink_both(
         else:
             further = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
             momentum, t = (t - 1.0) / further, further
-        if k in after and min(Y.shape) <= NEWTON_SIDE:
-            bounded = np.clip(Y - M, bounds[1], gamma)
-            found = newton_nuclear_l1(Y, tau, gamma, nonneg, bounded, limit)
-            M[:] = (Y - found.Q) - found.low_rank
+        if small and k in NEWTON_AFTER:
+            found = _by_newton(Y, tau, nonneg, M, bounds, limit, NEWTON_AFTER[k])
             if found.residual <= limit:
-                steps = k + found.n_decompositions
-                return NuclearL1(
-                    found.low_rank, found.sparse, M, found.values, found.residual, steps
-                )
+                return found._replace(n_iter=k + found.n_iter)
+            M[:] = found.dual
             t, momentum = 1.0, 0.0
         _add_cut(M, P, Y, Q, momentum, *bounds)
         P, M = M, P
     sparse = cut_entries(np.subtract(Y, Q, out=Q), gamma, nonneg)
     return NuclearL1(left @ right, sparse, M, values, residual, k)
+
+
+def _by_newton(
+    Y: Floats,
+    tau: float,
+    nonneg: bool,
+    P: Floats,
+    bounds: tuple[float, float],
+    limit: float,
+    max_iter: int,
+) -> NuclearL1:
+    """Go on from the dual matrix P by Newton's method."""
+    high, low = bounds
+    Q = np.clip(Y - P, low, high)
+    found = newton_nuclear_l1(Y, tau, high, nonneg, Q, limit, max_iter=max_iter)
+    P = (Y - found.Q) - found.low_rank
+    return NuclearL1(
+        found.low_rank, found.sparse, P, found.values, found.residual, found.n_decompositions
+    )
 
 
 def _shrink_on_device(
