@@ -197,13 +197,15 @@ def shrink_both(
         if found.residual <= limit:
             return found
         P[:] = found.dual
-    Q, M = np.empty(Y.shape), P.copy()
+    Q, M, sums = np.empty(Y.shape), P.copy(), np.empty((3, Y.shape[1]))
     _add_cut(P, M, Y, Q, 0.0, *bounds)
     t, residual = 1.0, np.inf
     for k in range(1, max_iter + 1):
         left, right, values = shrink.factors(M, tau)
         # M - X is the projection of M on matrices of spectral norm tau
-        apart, turned = _project(M, *_few(left, right), Y, Q, P, *bounds)
+        sums[:] = 0.0
+        _project(M, *_few(left, right), Y, Q, P, *bounds, sums)
+        apart, turned, _ = sums.sum(axis=1)
         residual = float(np.sqrt(apart))
         if residual <= limit or k == max_iter:
             break
@@ -283,28 +285,28 @@ def _few(left: Floats, right: Floats) -> tuple[Floats, Floats]:
 
 
 @njit(cache=True)
-def _project(M, left, right, Y, Q, P, high, low):
-    """Take X = left right off M in place; return |X - Z|² and how far the last step turned back.
+def _project(M, left, right, Y, Q, P, high, low, sums):
+    """Take X = left right off M in place; add up |X - Z|² and how far the last step turned back.
 
-    Z = cut(Y - Q). Where `left` has more columns than `right` has rows, it is X itself.
+    Z = cut(Y - Q). Where `left` has more columns than `right` has rows, it is X itself. Both sums
+    are made column by column, in rows 0 and 1 of `sums`; row 2 is room for a row of X.
     """
     n, m = M.shape
-    X, apart, turned = np.empty(m), np.zeros(m), np.zeros(m)
+    whole = left.shape[1] > right.shape[0]
     for i in range(n):
-        whole = left.shape[1] > right.shape[0]
         for j in range(m):
-            X[j] = left[i, j] if whole else 0.0
+            sums[2, j] = left[i, j] if whole else 0.0
         for k in range(right.shape[0]):
             for j in range(m):
-                X[j] += left[i, k] * right[k, j]
+                sums[2, j] += left[i, k] * right[k, j]
         for j in range(m):
+            x = sums[2, j]
             z = Y[i, j] - Q[i, j]
             z -= min(max(z, low), high)
-            new = M[i, j] - X[j]
-            apart[j] += (X[j] - z) ** 2
-            turned[j] += (Q[i, j] - new) * (new - P[i, j])
+            new = M[i, j] - x
+            sums[0, j] += (x - z) ** 2
+            sums[1, j] += (Q[i, j] - new) * (new - P[i, j])
             M[i, j] = new
-    return apart.sum(), turned.sum()
 
 
 @njit(cache=True)
