@@ -14,6 +14,7 @@ from octavo.cluster import (
     ConnectedComponents,
     ConstantPotts,
     FixedScaleModularity,
+    GraphClustering,
     Modularity,
     NormalizedCut,
     ReichardtBornholdt,
@@ -204,9 +205,9 @@ def test_ring_of_cliques_thresholds():
     modularity = Modularity()
     assert modularity.score(ring, singles(22)) == pytest.approx(0.8636363636, abs=1e-9)
     assert modularity.score(ring, pairs(22)) == pytest.approx(modularity.score(ring, singles(22)))
-    more, fewer = make_ring_of_cliques(24, 5), make_ring_of_cliques(20, 5)
-    assert modularity.score(more, pairs(24)) > modularity.score(more, singles(24))
-    assert modularity.score(fewer, pairs(20)) < modularity.score(fewer, singles(20))
+    more, fewer = make_ring_of_cliques(23, 5), make_ring_of_cliques(21, 5)
+    assert modularity.score(more, pairs(23)) > modularity.score(more, singles(23))
+    assert modularity.score(fewer, pairs(21)) < modularity.score(fewer, singles(21))
     for n in (10, 200):
         ring = make_ring_of_cliques(n, 5)
         for M, gamma in ((1272.0, 2.0), (2098.0, 4.0)):
@@ -218,6 +219,19 @@ def test_ring_of_cliques_thresholds():
         fixed = [FixedScaleModularity(M) for M in (483.9, 484.1)]
         gains = [q.score(ring, singles(n)) - q.score(ring, pairs(n)) for q in fixed]
         assert gains[0] > 0 > gains[1]
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, 6])
+def test_modularity_joins_cliques_of_a_ring_beyond_the_volume_of_one(size):
+    # joining two of n cliques of volume v = size (size - 1) + 2 gains 2 / (nv) (1 - v/n)
+    volume = size * (size - 1) + 2
+    for n in (volume - 1, volume, volume + 1):
+        ring, cliques = make_ring_of_cliques(n, size), np.repeat(np.arange(n), size)
+        joined = np.where(cliques == 1, 0, cliques)
+        gain = Modularity().score(ring, joined) - Modularity().score(ring, cliques)
+        assert gain == pytest.approx(2.0 / (n * volume) * (1.0 - volume / n), abs=1e-13)
+        model = GraphClustering(Modularity(), random_state=0).fit(ring)
+        assert (model.n_clusters_ < n) == (n > volume)
 
 
 def test_components_are_told_from_other_clusterings():
