@@ -234,6 +234,17 @@ def test_modularity_joins_cliques_of_a_ring_beyond_the_volume_of_one(size):
         assert (model.n_clusters_ < n) == (n > volume)
 
 
+def test_adaptive_scale_does_not_end_in_one_cluster_where_groups_are_better():
+    rng = np.random.RandomState(0)
+    groups = np.repeat(np.arange(12), 40)
+    links = rng.uniform(size=(480, 480)) < np.where(groups[:, None] == groups, 0.2, 0.007)
+    graph = sp.csr_array(np.triu(links, 1).astype(float))
+    graph = graph + graph.T
+    quality = AdaptiveScaleModularity()
+    model = GraphClustering(quality, random_state=0).fit(graph)
+    assert model.quality_ >= quality.score(graph, groups) > quality.score(graph, 0 * groups)
+
+
 def test_components_are_told_from_other_clusterings():
     E = weighted([(0, 1, 1.0), (2, 3, 1e-9)], 5)
     quality = ConnectedComponents()
