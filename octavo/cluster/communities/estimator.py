@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from octavo.cluster.communities.qualities import (
     AdaptiveScaleModularity,
     ConnectedComponents,
+    Modularity,
     read_graph,
     terms_of,
 )
@@ -37,6 +38,8 @@ from octavo.engine.graphs.local_moving import (
 )
 
 __all__ = ["GraphClustering", "ResolutionProfile", "resolution_profile"]
+
+FEW = 32  # nodes of which random labels are a start
 
 
 class GraphClustering(CallbackSupportMixin, SoundEstimator):
@@ -197,6 +200,11 @@ class GraphClustering(CallbackSupportMixin, SoundEstimator):
                 labels = None
                 if start % 2:
                     labels = _disturbed(best.labels, rng)
+                elif start == 2 and len(best.labels) > FEW and not isinstance(quality, Modularity):
+                    # where single nodes gain by joining anyone, moves end in one cluster; those of
+                    # modularity do not
+                    usual = Modularity().compiled_term(total)
+                    labels = move_locally(flat, usual, refine=True, rng=rng).labels
                 run = move_locally(
                     flat, term, refine=self.optimizer == "leiden", start=labels, rng=rng
                 )
@@ -240,7 +248,7 @@ class GraphClustering(CallbackSupportMixin, SoundEstimator):
 def _disturbed(labels: Indices, rng: np.random.Generator) -> Indices:
     """Return labels to start again from: random, or, of many nodes, half the clusters undone."""
     n = len(labels)
-    if n <= 32:
+    if n <= FEW:
         return rng.integers(rng.integers(1, n + 1), size=n)
     undone = (rng.random(n) < 0.5)[labels]
     return np.unique(np.where(undone, n + np.arange(n), labels), return_inverse=True)[1]

@@ -35,7 +35,6 @@ from octavo.engine.spectral.expansions import (
     StreamingMoments,
     blocks_of,
     box_of,
-    column_by_column,
     expansion,
     frame_of,
     n_functions,
@@ -478,7 +477,7 @@ class SFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
 
     def _expand(self, rows: Floats) -> Floats:
         if self.expansion_ is None:
-            return self._units(column_by_column(rows))
+            return self._units.turned(rows)
         if isinstance(self.expansion, str):
             return self.expansion_._made(rows)
         made = self.expansion_.transform(rows)
@@ -496,6 +495,7 @@ class SFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
             self._width,
             into=self._moments,
             first=self._n_episodes,
+            fresh=self.expansion is None or isinstance(self.expansion, str),
         )
         self._n_episodes += len(counts) - 1
         self.n_samples_seen_ = self._moments.count

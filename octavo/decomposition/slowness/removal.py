@@ -89,7 +89,17 @@ class Removal(NamedTuple):
         return values
 
 
-def fit_removal(S: Floats, Z: Floats, degree: int, var_threshold: float) -> Removal:
+class Regression(NamedTuple):
+    """A `Removal`, the covariance of what it predicts, and the second moments of its functions."""
+
+    removal: Removal
+    explained: Floats
+    second: Floats
+
+
+def fit_removal(
+    S: Floats, Z: Floats, degree: int, var_threshold: float, before: Floats | None = None
+) -> Regression:
     """Return the regression of signals on polynomials of the sources so far (steps 5 and 6).
 
     Parameters
@@ -102,45 +112,54 @@ def fit_removal(S: Floats, Z: Floats, degree: int, var_threshold: float) -> Remo
         Degree of the polynomials, products of sources included.
     var_threshold : float
         Combinations of polynomials of at most this variance are left out.
+    before : ndarray, default=None
+        `second` of all sources but the last, whose polynomials stay what they were.
 
     Returns
     -------
-    Removal
-        Polynomials and coefficients.
+    Regression
+        Polynomials and coefficients, with moments.
     """
     functions, box = expansion(S.shape[1], degree), box_of(S)
     width = len(functions.parents)
     removal = Removal(functions, box, np.zeros(width), np.empty((width, 0)))
+    is_new = functions.exponents[:, -1] > 0 if before is not None else np.ones(width, dtype=bool)
     # polynomials are at most one: their second moments lose no digit that a variance above the
     # threshold has, and centring each block would cost as much as the products
-    second, shared, mean = np.zeros((width, width)), np.zeros((width, Z.shape[1])), np.zeros(width)
+    fresh, shared = np.zeros((is_new.sum(), width)), np.zeros((width, Z.shape[1]))
+    mean = np.zeros(width)
     for rows in blocks_of(len(S), width + Z.shape[1]):
         values = functions(removal.inside(S[rows]))
-        second += values.T @ values
+        fresh += (values if before is None else values[:, is_new]).T @ values
         shared += values.T @ Z[rows]
         mean += values.sum(axis=0)
-    second, shared, mean = second / len(S), shared / len(S), mean / len(S)
+    fresh, shared, mean = fresh / len(S), shared / len(S), mean / len(S)
+    second = np.empty((width, width))
+    second[is_new], second[:, is_new] = fresh, fresh.T
+    if before is not None:
+        second[np.ix_(~is_new, ~is_new)] = before
     variances, vectors = eigh(second - np.outer(mean, mean))
     keep = variances > max(var_threshold, width * EPS * variances[-1])
     whitening = vectors[:, keep] / np.sqrt(variances[keep])  # step 5
     # step 6: cov(z_j, n_k) n_k, summed over k; Z has zero mean, so that no mean is subtracted
-    return Removal(functions, box, mean, whitening @ (whitening.T @ shared))
+    covariances = whitening.T @ shared
+    removal = Removal(functions, box, mean, whitening @ covariances)
+    return Regression(removal, covariances.T @ covariances, second)
 
 
-def remove(Z: Floats, S: Floats, removal: Removal, lengths: Ints) -> StreamingMoments:
-    """Subtract the prediction from Z, in place, and return the moments of what is left."""
+def remove(Z: Floats, S: Floats, removal: Removal, lengths: Ints) -> Floats:
+    """Subtract the prediction from Z, in place, and return the mean products of differences."""
     moments, episodes = StreamingMoments(), episodes_of(lengths)
     for rows in blocks_of(len(Z), Z.shape[1] + len(removal.mean)):
         Z[rows] -= removal.predict(S[rows])
-        moments.update(Z[rows], episodes[rows])
-    return moments
+        moments.add_steps(Z[rows], episodes[rows])
+    velocity: Floats = moments.velocity_covariance
+    return velocity
 
 
-def slowest(moments: StreamingMoments, var_threshold: float) -> SlowDirections:
+def slowest(covariance: Floats, velocity: Floats, var_threshold: float) -> SlowDirections:
     """Return linear SFA of signals whose variances are compared as they are."""
-    return slow_directions(
-        moments.covariance, moments.velocity_covariance, var_threshold, standardize=False
-    )
+    return slow_directions(covariance, velocity, var_threshold, standardize=False)
 
 
 def shuffled_delta(

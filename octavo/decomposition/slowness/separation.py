@@ -56,6 +56,8 @@ EXPANDED, DEGREE = 100, 7
 REMOVED, REMOVAL_DEGREE = 125, 20
 SHUFFLES = 19
 
+SUBTRACTED = 1e-12  # unit variances less what was explained have no digits below
+
 
 class ExtractionStep(NamedTuple):
     """One source: its Δ-value, its weights, and what was removed before it was sought.
@@ -270,8 +272,8 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
     def _first_signals(self, values: Floats, counts: Ints) -> tuple[Floats, Any]:
         """Return all outputs of SFA of the expanded mixture (steps 2 and 3)."""
         expand = self._expand
-        moments = streamed(values, counts, expand, self._width)
-        found = slowest(moments, self.var_threshold)
+        moments = streamed(values, counts, expand, self._width, fresh=True)
+        found = slowest(moments.covariance, moments.velocity_covariance, self.var_threshold)
         self._mean, self._whole = moments.mean, found.components
         if found.rank == 0:
             raise ValueError(
@@ -293,10 +295,14 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
         ranks, dropped = [found.rank], [self._width - found.rank]
         weights, removals, deltas = [np.eye(found.rank)[0]], [], [found.delta_values[0]]
         S = self._sign(Z[:, :1].copy(), weights[0], values)  # Z is changed in place
+        covariance, second = np.eye(found.rank), None  # Z is white
         progress.step()
         for i in range(1, most):
-            removal = fit_removal(S, Z, self._removal_degree, self.var_threshold)
-            found = slowest(remove(Z, S, removal, counts), self.var_threshold)
+            fitted = fit_removal(S, Z, self._removal_degree, self.var_threshold, second)
+            removal, second = fitted.removal, fitted.second
+            covariance -= fitted.explained  # what a regression leaves
+            velocity = remove(Z, S, removal, counts)
+            found = slowest(covariance, velocity, max(self.var_threshold, SUBTRACTED))
             if self._is_over(Z, found, counts, rng, i):
                 break
             removals.append(removal)

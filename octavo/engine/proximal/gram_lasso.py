@@ -45,14 +45,14 @@ def _sweep(G, b, half, w, slope, members):
 
 
 @njit(cache=True)
-def _leap(G, b, half, w, members):
+def _leap(G, b, half, w, members, L, way):
     """Go to the least value on the members with their signs, as far as no sign changes.
 
     The factor has a little on its diagonal: along a direction in which G is flat the way then is
-    long, and ends where a coordinate vanishes. Returns whether nothing stood in the way.
+    long, and ends where a coordinate vanishes. Returns whether nothing stood in the way. L and
+    `way` are room to work in.
     """
     k = members.size
-    L, way = np.empty((k, k)), np.empty(k)
     for a in range(k):
         i = members[a]
         total = b[i] - (half if w[i] > 0.0 else -half)
@@ -83,28 +83,43 @@ def _leap(G, b, half, w, members):
 
 
 @njit(cache=True)
-def _descend(G, B, half, W, tol, max_sweeps):
-    """Lower all coordinates of a column, then those that are not zero, until all rest."""
+def _not_zero(w, places):
+    """Fill `places` with the coordinates that are not zero, and return them."""
+    k = 0
+    for j in range(w.size):
+        if w[j] != 0.0:
+            places[k] = j
+            k += 1
+    return places[:k]
+
+
+@njit(cache=True)
+def _descend(G, B, half, W, tol, max_sweeps, everyone, places, slope, L, way):
+    """Lower all coordinates of a column, then those that are not zero, until all rest.
+
+    `everyone` holds all coordinates; the last four are room to work in.
+    """
     groups, columns, q = B.shape
-    everyone = np.arange(q)
     for g in range(groups):
         for c in range(columns):
             w = W[g, c]
             for _ in range(max_sweeps):
-                active = np.flatnonzero(w)
-                slope = np.zeros(q)  # G w, afresh: rounding does not add up
-                for j in active:
+                for i in range(q):  # G w, afresh: rounding does not add up
+                    slope[i] = 0.0
+                for j in _not_zero(w, places):
                     for i in range(q):
                         slope[i] += w[j] * G[g, j, i]
                 if _sweep(G[g], B[g, c], half, w, slope, everyone) <= tol:
                     break
-                active = np.flatnonzero(w)
+                active = _not_zero(w, places)
                 for _ in range(SWEEPS):
                     if _sweep(G[g], B[g, c], half, w, slope, active) <= tol:
                         break
-                active = np.flatnonzero(w)
-                while 0 < active.size <= LEAPS and not _leap(G[g], B[g, c], half, w, active):
-                    active = np.flatnonzero(w)
+                active = _not_zero(w, places)
+                while 0 < active.size <= LEAPS:
+                    if _leap(G[g], B[g, c], half, w, active, L, way):
+                        break
+                    active = _not_zero(w, places)
 
 
 def gram_lasso(
@@ -142,7 +157,10 @@ def gram_lasso(
     if start is not None:
         W[:] = start.transpose(0, 2, 1)
     scale = float(np.abs(B).max(initial=0.0))
-    _descend(G, turned, alpha / 2.0, W, tol * max(scale, 1e-300), max_iter)
+    q, few = G.shape[-1], min(G.shape[-1], LEAPS)
+    room = np.empty(q, dtype=np.int64), np.empty(q), np.empty((few, few)), np.empty(few)
+    limit = tol * max(scale, 1e-300)
+    _descend(G, turned, alpha / 2.0, W, limit, max_iter, np.arange(q), *room)
     return np.ascontiguousarray(W.transpose(0, 2, 1))
 
 

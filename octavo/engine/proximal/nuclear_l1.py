@@ -4,8 +4,8 @@
 matrices P of spectral norm at most τ, where `cut` is the map of the second penalty (and of X >= 0);
 an accelerated projected gradient with restarts needs one decomposition a step, and its two
 primal matrices, one exactly of low rank and one exactly sparse, meet at the answer. Small matrices
-that are not there after a few steps go on by Newton's method. Arrays of other namespaces, under
-scikit-learn's dispatch, stay on their device, where the accelerated steps are all there is.
+are solved by Newton's method. Arrays of other namespaces, under scikit-learn's dispatch, stay on
+their device, where the accelerated steps are all there is.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ __all__ = ["NuclearL1", "SingularShrinker", "cut_entries", "shrink_both"]
 FULL_SIDE = 400  # below, all singular values cost less than a few of them
 BLOCKS = 20
 MET = 0.25  # of the largest eigenvalue below the threshold: a residual that says it was found
-NEWTON_SIDE = 200  # up to here, after these numbers of accelerated steps
-NEWTON_AFTER = (6, 60, 600)
+NEWTON_SIDE = 200  # up to here
+NEWTON_AFTER = {0: 40, 60: 250, 600: 250}  # so many steps of Newton's after how many others
 NEWTON_TOL = 1e-9  # above, a start nearby needs fewer steps than Newton's method costs: not at once
+FAR = 100  # powers of two from 1, beyond which cubes of entries could leave the doubles
 FEW = 16  # factors whose product is formed row by row, never whole
 
 
@@ -50,7 +51,7 @@ class SingularShrinker:
 
     def __init__(self, svd: str = "auto", rng: np.random.RandomState | None = None):
         self.svd = svd
-        self.rng = np.random.RandomState(0) if rng is None else rng
+        self.rng = rng
         self.start: Floats | None = None
         self.width = 10
         self.tol = 1e-11  # of squared singular values above the threshold
@@ -83,6 +84,7 @@ class SingularShrinker:
         """Return right vectors and singular values above `tau`; None where a block is too thin."""
         m, width = M.shape[1], self.width
         block = np.empty((m, 0)) if self.start is None else self.start[:, :width]
+        self.rng = np.random.RandomState(0) if self.rng is None else self.rng
         block = np.hstack([block, self.rng.standard_normal((m, width - block.shape[1]))])
         unit = 1.0 / tau  # squares of small numbers stay doubles
 
@@ -168,6 +170,14 @@ def shrink_both(
     if not isinstance(Y, np.ndarray):
         return _shrink_on_device(Y, tau, gamma, nonneg, dual, tol, max_iter)
     shrink = SingularShrinker() if shrink is None else shrink
+    _, exponent = np.frexp(np.abs(Y).max(initial=0.0))
+    if abs(int(exponent)) > FAR:
+        unit = np.ldexp(1.0, int(exponent))
+        start = None if dual is None else dual / unit
+        options: Any = {"dual": start, "tol": tol, "max_iter": max_iter, "shrink": shrink}
+        found = shrink_both(Y / unit, tau / unit, gamma / unit, nonneg, **options)
+        scaled = {name: unit * value for name, value in found._asdict().items() if name != "n_iter"}
+        return found._replace(**scaled)
     if tau == 0.0:
         Z = cut_entries(Y, gamma, nonneg)
         few = min(Z.shape) <= FULL_SIDE
@@ -180,15 +190,22 @@ def shrink_both(
     shrink.tol = min(1e-6, max(1e-11, 1e-2 * tol))
     Y = np.ascontiguousarray(Y, dtype=np.float64)
     P = np.zeros(Y.shape) if dual is None else np.array(dual, order="C")
-    Q, M = np.empty(Y.shape), P.copy()
     bounds = (float(gamma), -np.inf if nonneg else -float(gamma))
+    small = min(Y.shape) <= NEWTON_SIDE
+    if small and tol <= NEWTON_TOL:
+        found = _by_newton(Y, tau, nonneg, P, bounds, limit, min(NEWTON_AFTER[0], max_iter))
+        if found.residual <= limit:
+            return found
+        P[:] = found.dual
+    Q, M, sums = np.empty(Y.shape), P.copy(), np.empty((3, Y.shape[1]))
     _add_cut(P, M, Y, Q, 0.0, *bounds)
-    after = NEWTON_AFTER if tol <= NEWTON_TOL else NEWTON_AFTER[1:]
     t, residual = 1.0, np.inf
     for k in range(1, max_iter + 1):
         left, right, values = shrink.factors(M, tau)
         # M - X is the projection of M on matrices of spectral norm tau
-        apart, turned = _project(M, *_few(left, right), Y, Q, P, *bounds)
+        sums[:] = 0.0
+        _project(M, *_few(left, right), Y, Q, P, *bounds, sums)
+        apart, turned, _ = sums.sum(axis=1)
         residual = float(np.sqrt(apart))
         if residual <= limit or k == max_iter:
             break
@@ -198,20 +215,35 @@ def shrink_both(
         else:
             further = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
             momentum, t = (t - 1.0) / further, further
-        if k in after and min(Y.shape) <= NEWTON_SIDE:
-            bounded = np.clip(Y - M, bounds[1], gamma)
-            found = newton_nuclear_l1(Y, tau, gamma, nonneg, bounded, limit)
-            M[:] = (Y - found.Q) - found.low_rank
+        if small and k in NEWTON_AFTER:
+            found = _by_newton(Y, tau, nonneg, M, bounds, limit, NEWTON_AFTER[k])
             if found.residual <= limit:
-                steps = k + found.n_decompositions
-                return NuclearL1(
-                    found.low_rank, found.sparse, M, found.values, found.residual, steps
-                )
+                return found._replace(n_iter=k + found.n_iter)
+            M[:] = found.dual
             t, momentum = 1.0, 0.0
         _add_cut(M, P, Y, Q, momentum, *bounds)
         P, M = M, P
     sparse = cut_entries(np.subtract(Y, Q, out=Q), gamma, nonneg)
     return NuclearL1(left @ right, sparse, M, values, residual, k)
+
+
+def _by_newton(
+    Y: Floats,
+    tau: float,
+    nonneg: bool,
+    P: Floats,
+    bounds: tuple[float, float],
+    limit: float,
+    max_iter: int,
+) -> NuclearL1:
+    """Go on from the dual matrix P by Newton's method."""
+    high, low = bounds
+    Q = np.clip(Y - P, low, high)
+    found = newton_nuclear_l1(Y, tau, high, nonneg, Q, limit, max_iter=max_iter)
+    P = (Y - found.Q) - found.low_rank
+    return NuclearL1(
+        found.low_rank, found.sparse, P, found.values, found.residual, found.n_decompositions
+    )
 
 
 def _shrink_on_device(
@@ -253,28 +285,28 @@ def _few(left: Floats, right: Floats) -> tuple[Floats, Floats]:
 
 
 @njit(cache=True)
-def _project(M, left, right, Y, Q, P, high, low):
-    """Take X = left right off M in place; return |X - Z|² and how far the last step turned back.
+def _project(M, left, right, Y, Q, P, high, low, sums):
+    """Take X = left right off M in place; add up |X - Z|² and how far the last step turned back.
 
-    Z = cut(Y - Q). Where `left` has more columns than `right` has rows, it is X itself.
+    Z = cut(Y - Q). Where `left` has more columns than `right` has rows, it is X itself. Both sums
+    are made column by column, in rows 0 and 1 of `sums`; row 2 is room for a row of X.
     """
     n, m = M.shape
-    X, apart, turned = np.empty(m), np.zeros(m), np.zeros(m)
+    whole = left.shape[1] > right.shape[0]
     for i in range(n):
-        whole = left.shape[1] > right.shape[0]
         for j in range(m):
-            X[j] = left[i, j] if whole else 0.0
+            sums[2, j] = left[i, j] if whole else 0.0
         for k in range(right.shape[0]):
             for j in range(m):
-                X[j] += left[i, k] * right[k, j]
+                sums[2, j] += left[i, k] * right[k, j]
         for j in range(m):
+            x = sums[2, j]
             z = Y[i, j] - Q[i, j]
             z -= min(max(z, low), high)
-            new = M[i, j] - X[j]
-            apart[j] += (X[j] - z) ** 2
-            turned[j] += (Q[i, j] - new) * (new - P[i, j])
+            new = M[i, j] - x
+            sums[0, j] += (x - z) ** 2
+            sums[1, j] += (Q[i, j] - new) * (new - P[i, j])
             M[i, j] = new
-    return apart.sum(), turned.sum()
 
 
 @njit(cache=True)

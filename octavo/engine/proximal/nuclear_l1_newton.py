@@ -3,9 +3,10 @@
 The other dual of `nuclear_l1`: minimise ``φ(Q) = ½‖S(Y − Q)‖²`` over entries ``|q| <= γ`` (or
 ``q <= γ``, where no entry may be negative), S shrinking singular values by τ. Its slope
 is ``-X = -S(Y − Q)`` and its curvature the derivative of S, four products of matrices by the
-singular vectors in hand. Entries at a bound that the slope holds there are left alone, which leaves
-the zeros of the answer (Bertsekas 1982, "Projected Newton methods for optimization problems with
-simple constraints"); a step by conjugate gradients replaces tens of decompositions.
+vectors in hand. Entries that a step along the slope takes over a bound are held there; the rest,
+the zeros of the answer, take a damped Newton step by conjugate gradients (Hintermüller, Ito and
+Kunisch 2002, "The primal-dual active set strategy as a semismooth Newton method"). A decomposition
+takes as long as fifty products of matrices, and a step replaces tens of decompositions.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import daxpy
 
 from octavo.engine.estimators.arrays import Floats
 
 __all__ = ["NewtonPoint", "newton_nuclear_l1"]
 
 _LEAST_STEP = 1e-3
-_DAMPING = 1e-3
+_DAMPING = 3.0  # times the share of the norm that is left, at most
+_MOST_DAMPING = 0.1
+_NEARLY_NOTHING = 1e-2  # of the norm of Y
+_SQUARED_ABOVE = 1e-3  # thresholds of this share of the norm outlive squaring to thirteen digits
 
 
 class NewtonPoint(NamedTuple):
@@ -34,60 +39,96 @@ class NewtonPoint(NamedTuple):
 
 
 class _Shrunk:
-    """S(M) for a tall M, and the derivative of S there."""
+    """S(M) = M h(M'M) for a tall M, h(x²) = max(0, 1 - τ/x), and the derivative of S there."""
 
     def __init__(self, M: Floats, tau: float):
-        self.U, self.s, self.Vt = np.linalg.svd(M, full_matrices=False)
-        self.left = np.maximum(self.s - tau, 0.0)
-        k = self.rank = int(np.count_nonzero(self.left))
-        self.X: Floats = (self.U[:, :k] * self.left[:k]) @ self.Vt[:k]
+        gram = M.T @ M
+        if tau > _SQUARED_ABOVE * np.sqrt(np.linalg.norm(gram)):
+            squares, V = np.linalg.eigh(gram)
+            self.values, self.V = np.sqrt(np.maximum(squares, 0.0)), V
+            self.MV = M @ V
+        else:
+            U, s, Vt = np.linalg.svd(M, full_matrices=False)
+            self.values, self.V = s[::-1], Vt[::-1].T
+            self.MV = U[:, ::-1] * self.values
+        self.tau, self.below = tau, int(np.searchsorted(self.values, tau, side="right"))
+        above = self.values[self.below :]
+        self.left: Floats = above - tau
+        self.kept = np.zeros(len(self.values))
+        self.kept[self.below :] = self.left / above
+        self.X: Floats = (self.MV[:, self.below :] * self.kept[self.below :]) @ self.V[
+            :, self.below :
+        ].T
         self.value = 0.5 * float(self.left @ self.left)
+        self.few = 4 * len(above) <= len(self.values)
+        self.spare = np.empty_like(self.MV), np.empty_like(gram), np.empty_like(gram)
 
-    def factors(self) -> tuple[Floats, Floats, Floats]:
-        """Return what multiplies ``W = U' D V``, its transpose, and the rest of D outside U."""
-        s, left = self.s, self.left
-        total, apart = s[:, None] + s, s[:, None] - s
-        alike = np.abs(apart) <= 1e-12 * s[0]
-        above = left > 0.0
-        even: Any = np.where(
-            alike,
-            above[:, None] & above,
-            (left[:, None] - left) / np.where(alike, 1.0, apart),
-        )
-        odd = (left[:, None] + left) / np.where(total > 0.0, total, 1.0)
-        outside = left / np.where(s > 0.0, s, 1.0)
-        return 0.5 * (even + odd), 0.5 * (even - odd), outside
+    def divided(self) -> Floats:
+        """Return the divided differences of h between squared singular values, where any is kept.
 
-    def derivative(self, D: Floats, factors: tuple[Floats, Floats, Floats]) -> Floats:
+        One row for each value, all columns or, where few values are kept, theirs.
+        """
+        squares, h, first = self.values**2, self.kept, self.below if self.few else 0
+        slope = np.zeros(len(h))
+        slope[self.below :] = 0.5 * self.tau / self.values[self.below :] ** 3
+        apart: Any = squares[:, None] - squares[first:]
+        alike = np.abs(apart) <= 1e-10 * (squares[:, None] + squares[first:])
+        apart[alike] = 1.0
+        quotient: Any = (h[:, None] - h[first:]) / apart
+        quotient[alike] = (0.5 * (slope[:, None] + slope[first:]))[alike]
+        return quotient
+
+    def derivative(self, D: Floats, divided: Floats) -> Floats:
         """Return the derivative of S in the direction D."""
-        U, Vt = self.U, self.Vt
-        same, turned, outside = factors
-        turn = D @ Vt.T
-        W = U.T @ turn
-        inner = same * W + turned * W.T
-        if U.shape[0] == U.shape[1]:
-            return U @ inner @ Vt
-        return (U @ (inner - W * outside) + turn * outside) @ Vt
+        if self.few:
+            return self._derivative_of_few(D, divided)
+        DV, inner, turned = self.spare
+        np.matmul(D, self.V, out=DV)
+        np.matmul(self.MV.T, DV, out=inner)
+        np.add(inner, inner.T, out=turned)
+        turned *= divided
+        DV *= self.kept
+        DV += self.MV @ turned
+        return DV @ self.V.T
+
+    def _derivative_of_few(self, D: Floats, divided: Floats) -> Floats:
+        """Do the same by products that are as thin as X: divided rows below are theirs alone."""
+        k, MV, V = self.below, self.MV, self.V
+        DV = D @ V[:, k:]
+        turned = MV.T @ DV
+        turned += V.T @ (D.T @ MV[:, k:])
+        turned *= divided
+        DV *= self.kept[k:]
+        DV += MV @ turned
+        bent: Floats = DV @ V[:, k:].T
+        bent += MV[:, k:] @ (V[:, :k] @ turned[:k]).T
+        return bent
 
 
 def _direction(
-    at: _Shrunk, free: Floats, damping: float, accuracy: float, max_products: int
+    at: _Shrunk, held: Floats, free: Floats, damping: float, accuracy: float, max_products: int
 ) -> Floats:
-    """Return the damped Newton step on free entries, by conjugate gradients, X elsewhere."""
-    factors = at.factors()
-    left = at.X * free
-    step, along = np.zeros_like(left), left.copy()
-    size = begun = float(np.vdot(left, left))
+    """Return `held` and the damped Newton step on free entries, by conjugate gradients."""
+    divided = at.divided()
+    left = at.X - at.derivative(held, divided)
+    left *= free
+    step, along = held.copy(), left.copy()
+    flat_step, flat_left, flat_along = step.ravel(), left.ravel(), along.ravel()
+    size = begun = float(flat_left @ flat_left)
     for _ in range(max_products):
         if size <= accuracy**2 * begun:
             break
-        bent = at.derivative(along, factors) * free + damping * along
-        length = size / float(np.vdot(along, bent))
-        step += length * along
-        left -= length * bent
-        before, size = size, float(np.vdot(left, left))
-        along = left + (size / before) * along
-    return step + at.X * (1.0 - free)
+        bent = at.derivative(along, divided)
+        bent *= free
+        flat_bent = bent.ravel()
+        daxpy(flat_along, flat_bent, a=damping)
+        length = size / float(flat_along @ flat_bent)
+        daxpy(flat_along, flat_step, a=length)
+        daxpy(flat_bent, flat_left, a=-length)
+        before, size = size, float(flat_left @ flat_left)
+        along *= size / before
+        along += left
+    return step
 
 
 def newton_nuclear_l1(
@@ -123,24 +164,42 @@ def newton_nuclear_l1(
     NewtonPoint
         φ is never above what it was at Q, up to rounding.
     """
+    most = {"max_iter": max_iter, "max_products": max_products}
     if Y.shape[0] < Y.shape[1]:
-        found = newton_nuclear_l1(
-            Y.T, tau, gamma, nonneg, Q.T, limit, max_iter=max_iter, max_products=max_products
-        )
+        found = newton_nuclear_l1(Y.T, tau, gamma, nonneg, Q.T, limit, **most)
         return found._replace(Q=found.Q.T, low_rank=found.low_rank.T, sparse=found.sparse.T)
     low, norm = -np.inf if nonneg else -gamma, float(np.linalg.norm(Y))
     at, count = _Shrunk(Y - Q, tau), 1
     for k in range(max_iter + 1):
-        held = np.clip(Q + at.X, low, gamma)
-        residual = float(np.linalg.norm(Q - held))
+        moved = Q + at.X
+        clipped = np.clip(moved, low, gamma)
+        residual = float(np.linalg.norm(Q - clipped))
         if residual <= limit or k == max_iter:
             break
-        X = at.X
-        free = np.where(((gamma <= Q) & (X > 0.0)) | ((low >= Q) & (X < 0.0)), 0.0, 1.0)
-        share = residual / norm
+        if k == 0:  # the slope changes by no more than Q does: a whole step along it is no rise
+            Q = clipped
+            at, count = _Shrunk(Y - Q, tau), count + 1
+            continue
+        free = (moved == clipped).astype(float)
+        share, wanted = residual / norm, 0.2 * limit / residual
+        accuracy = min(0.1, np.sqrt(share))
+        if accuracy < 50.0 * wanted:  # the last step: no further than it must
+            accuracy = min(0.1, wanted)
         way = _direction(
-            at, free, _DAMPING * min(1.0, 100.0 * share), min(0.1, np.sqrt(share)), max_products
+            at,
+            (clipped - Q) * (1.0 - free),
+            free,
+            min(_MOST_DAMPING, _DAMPING * share),
+            accuracy,
+            max_products,
         )
+        if at.value < 0.5 * (_NEARLY_NOTHING * norm) ** 2:
+            # where nothing is to be left, a longer step leaves nothing and is the last
+            ahead = np.clip(Q + 1.5 * way, low, gamma)
+            then, count = _Shrunk(Y - ahead, tau), count + 1
+            if then.value == 0.0:
+                Q, at = ahead, then
+                continue
         length = 1.0
         while True:
             ahead = np.clip(Q + length * way, low, gamma)
@@ -154,5 +213,4 @@ def newton_nuclear_l1(
             break
         Q, at = ahead, then
     sparse = Q + at.X - np.clip(Q + at.X, low, gamma)
-    values = at.left[: at.rank][::-1]  # increasing
-    return NewtonPoint(Q, at.X, values, sparse, float(np.linalg.norm(at.X - sparse)), count)
+    return NewtonPoint(Q, at.X, at.left, sparse, float(np.linalg.norm(at.X - sparse)), count)

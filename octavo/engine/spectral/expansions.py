@@ -24,6 +24,7 @@ from octavo.engine.kernels.namespaces import namespace_of
 BASES = ("chebyshev", "hermite", "legendre", "monomial")
 # Numbers in the temporary arrays of one block of rows: few megabytes, which caches hold.
 BLOCK = 1 << 18
+CHUNK = 4096
 NARROW = 32  # columns up to which a table is faster column by column
 
 
@@ -100,13 +101,14 @@ class Expansion(NamedTuple):
 
     def __call__(self, U: Any) -> Any:
         """Return the functions at the rows of U, of shape (n_rows, n_functions)."""
-        xp, device, _ = namespace_of(U)
-        tables = [one_dimensional(U[:, i], self.degree, self.basis) for i in range(self.n_features)]
+        xp, device, is_numpy = namespace_of(U)
+        U = np.asfortranarray(U) if is_numpy else U
+        tables = one_dimensional(U, self.degree, self.basis)
         # Functions are rows of memory: each is written once, and neighbours in time are adjacent.
         out = xp.empty((len(self.parents), U.shape[0]), dtype=U.dtype, device=device)
         plan = zip(self.parents.tolist(), self.variables.tolist(), self.powers.tolist())
         for j, (parent, variable, power) in enumerate(plan):
-            factor = tables[variable][power]
+            factor = tables[power][:, variable]
             out[j, :] = factor if parent < 0 else out[parent, :] * factor
         return out.T
 
@@ -153,9 +155,14 @@ def column_by_column(X: Floats) -> Floats:
     if X.shape[1] > NARROW or X.flags.f_contiguous:
         return X
     turned = np.empty(X.shape[::-1], dtype=X.dtype)
-    for start in range(0, len(X), 4096):  # what caches hold: twice as fast as all at once
-        turned[:, start : start + 4096] = X[start : start + 4096].T
+    for rows in _chunks(len(X)):
+        turned[:, rows] = X[rows].T
     return turned.T
+
+
+def _chunks(n: int) -> Iterator[slice]:
+    """Yield rows of narrow tables that near caches hold: twice as fast as all at once."""
+    return (slice(start, min(start + CHUNK, n)) for start in range(0, n, CHUNK))
 
 
 def _means(xp: Any, Z: Any) -> Any:
@@ -192,7 +199,7 @@ class StreamingMoments:
         self._tail: Any = None
         self._episodes: Ints = np.empty(0, dtype=np.int64)
 
-    def update(self, Z: Any, episodes: Ints | None = None) -> None:
+    def update(self, Z: Any, episodes: Ints | None = None, spent: bool = False) -> None:
         """Add a block of rows.
 
         Parameters
@@ -202,19 +209,23 @@ class StreamingMoments:
         episodes : ndarray of int, optional
             To which episode each row belongs; None means the one under way. Differences are taken
             within episodes, also over the border of two blocks.
+        spent : bool, default=False
+            Whether nobody needs Z any more, so that it may be written over.
         """
         if episodes is None:
             last = self._episodes[-1] if self._episodes.size else 0
             episodes = np.full(Z.shape[0], last, dtype=np.int64)
-        self.add_rows(Z)
         self.add_steps(Z, episodes)
+        self.add_rows(Z, spent)
 
-    def add_rows(self, Z: Any) -> None:
-        """Add rows to the mean and the scatter alone."""
+    def add_rows(self, Z: Any, spent: bool = False) -> None:
+        """Add rows to the mean and the scatter alone; `spent` as in `update`."""
         xp = namespace_of(Z).xp
         n = Z.shape[0]
         mean = _means(xp, Z)
-        centred = Z - mean
+        if spent:
+            Z -= mean
+        centred = Z if spent else Z - mean
         scatter = centred.T @ centred
         if self.count == 0:
             self.count, self.mean, self.scatter = n, mean, scatter
@@ -227,20 +238,28 @@ class StreamingMoments:
     def add_steps(self, Z: Any, episodes: Ints) -> None:
         """Add differences alone; rows are those of `add_rows`."""
         xp = namespace_of(Z).xp
+        self._add_differences(Z, episodes)
         if self._tail is not None and self._episodes[-1] == episodes[0]:
-            Z = xp.concat([self._tail, Z])
-            episodes = np.concatenate([self._episodes, episodes])
-        if Z.shape[0] > self.lag:
-            steps = Z[self.lag :, :] - Z[: -self.lag, :]
-            if episodes[0] != episodes[-1]:  # they rise
-                inside = np.flatnonzero(episodes[self.lag :] == episodes[: -self.lag])
-                steps = steps[inside, :]
-            velocity = steps.T @ steps
-            self.velocity = velocity if self.velocity is None else self.velocity + velocity
-            self.n_steps += steps.shape[0]
+            # over the border: the last rows with as many of the first, not with a whole block
+            border = xp.concat([self._tail, Z[: self.lag, :]])
+            around = np.concatenate([self._episodes, episodes[: self.lag]])
+            self._add_differences(border, around)
+            if Z.shape[0] < self.lag:
+                Z, episodes = border, around
         # A copy: a view would keep the whole block alive.
         self._tail = xp.asarray(Z[-self.lag :, :], copy=True)
         self._episodes = episodes[-self.lag :].copy()
+
+    def _add_differences(self, Z: Any, episodes: Ints) -> None:
+        """Add the differences of these rows alone."""
+        if Z.shape[0] <= self.lag:
+            return
+        steps = Z[self.lag :, :] - Z[: -self.lag, :]
+        if episodes[0] != episodes[-1]:  # they rise
+            steps = steps[np.flatnonzero(episodes[self.lag :] == episodes[: -self.lag]), :]
+        velocity = steps.T @ steps
+        self.velocity = velocity if self.velocity is None else self.velocity + velocity
+        self.n_steps += steps.shape[0]
 
     def begin_episode(self) -> None:
         """Forget the last rows, so that the next block begins an episode."""
@@ -278,6 +297,7 @@ def streamed(
     lag: int = 1,
     into: StreamingMoments | None = None,
     first: int = 0,
+    fresh: bool = False,
 ) -> StreamingMoments:
     """Return the moments of the functions of rows, never all of them in memory.
 
@@ -297,6 +317,8 @@ def streamed(
         Moments to add to; new ones by default.
     first : int, default=0
         Number of the first episode.
+    fresh : bool, default=False
+        Whether `expand` makes an array of its own each time, which may be written over.
 
     Returns
     -------
@@ -306,7 +328,7 @@ def streamed(
     moments = StreamingMoments(lag) if into is None else into
     episodes = episodes_of(lengths, first)
     for rows in blocks_of(X.shape[0], width):
-        moments.update(expand(X[rows, :]), episodes[rows])
+        moments.update(expand(X[rows, :]), episodes[rows], fresh)
     return moments
 
 
@@ -322,11 +344,28 @@ class Box(NamedTuple):
         moved /= self.scale
         return moved
 
+    def turned(self, X: Floats) -> Floats:
+        """Return rows in the units of the box, a new table column by column where it is narrow."""
+        if X.shape[1] > NARROW or X.flags.f_contiguous:
+            return self(X)
+        moved = np.empty(X.shape[::-1])
+        for rows in _chunks(len(X)):
+            part = moved[:, rows]
+            np.subtract(X[rows].T, self.center[:, None], out=part)
+            part /= self.scale[:, None]
+        return moved.T
+
 
 def _extremes(X: Floats) -> tuple[Floats, Floats]:
     """Return the least and the largest value of each column."""
-    parts = [column_by_column(X[rows]) for rows in blocks_of(len(X), max(X.shape[1], NARROW))]
-    low, high = np.array([p.min(axis=0) for p in parts]), np.array([p.max(axis=0) for p in parts])
+    if X.shape[1] > NARROW or X.flags.f_contiguous:
+        return X.min(axis=0), X.max(axis=0)
+    buffer, ends = np.empty((X.shape[1], CHUNK), dtype=X.dtype), []
+    for rows in _chunks(len(X)):
+        part = buffer[:, : rows.stop - rows.start]
+        part[:] = X[rows].T
+        ends.append((part.min(axis=1), part.max(axis=1)))
+    low, high = np.array(ends).swapaxes(0, 1)
     return low.min(axis=0), high.max(axis=0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any, Self
 
@@ -175,16 +176,31 @@ class SignedSpectralClustering(ClusterMixin, SoundEstimator):
             raise ValueError(
                 f"n_clusters={self.n_clusters} exceeds the {matrix.shape[0]} nodes of the network."
             )
+        linked = np.diff(matrix.indptr) > 0
+        if not linked.all():
+            warnings.warn(
+                f"{(~linked).sum()} of {len(linked)} nodes have no links (the first is node "
+                f"{int(linked.argmin())}): nothing tells their groups. Leave them out, or do not "
+                "read their labels.",
+                UserWarning,
+                stacklevel=2,
+            )
+        if linked.sum() < self.n_clusters:
+            linked[:] = True
         rng = check_random_state(self.random_state)
         if self.method == "completion":
             self.completion_ = self._completion(rng).fit(matrix)
             factors = self.completion_.W_, self.completion_.H_
             self.embedding_ = leading_eigenvectors(*factors, self.n_clusters)[1]
         else:
-            normalized = self.method == "normalized"
-            self.embedding_ = laplacian_eigenvectors(matrix, self.n_clusters, normalized, rng)
+            # eigenvectors of nodes without links would come first and say nothing of the others
+            normalized, among = self.method == "normalized", matrix[linked][:, linked]
+            self.embedding_ = np.zeros((len(linked), self.n_clusters))
+            self.embedding_[linked] = laplacian_eigenvectors(
+                among, self.n_clusters, normalized, rng
+            )
         means = KMeans(self.n_clusters, n_init=self.n_init, random_state=rng)
-        self.labels_ = means.fit_predict(self.embedding_)
+        self.labels_ = means.fit(self.embedding_[linked]).predict(self.embedding_)
         self.cost_ = correlation_clustering_cost(matrix, self.labels_)
         return self
 

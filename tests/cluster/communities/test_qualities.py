@@ -14,6 +14,7 @@ from octavo.cluster import (
     ConnectedComponents,
     ConstantPotts,
     FixedScaleModularity,
+    GraphClustering,
     Modularity,
     NormalizedCut,
     ReichardtBornholdt,
@@ -204,9 +205,9 @@ def test_ring_of_cliques_thresholds():
     modularity = Modularity()
     assert modularity.score(ring, singles(22)) == pytest.approx(0.8636363636, abs=1e-9)
     assert modularity.score(ring, pairs(22)) == pytest.approx(modularity.score(ring, singles(22)))
-    more, fewer = make_ring_of_cliques(24, 5), make_ring_of_cliques(20, 5)
-    assert modularity.score(more, pairs(24)) > modularity.score(more, singles(24))
-    assert modularity.score(fewer, pairs(20)) < modularity.score(fewer, singles(20))
+    more, fewer = make_ring_of_cliques(23, 5), make_ring_of_cliques(21, 5)
+    assert modularity.score(more, pairs(23)) > modularity.score(more, singles(23))
+    assert modularity.score(fewer, pairs(21)) < modularity.score(fewer, singles(21))
     for n in (10, 200):
         ring = make_ring_of_cliques(n, 5)
         for M, gamma in ((1272.0, 2.0), (2098.0, 4.0)):
@@ -218,6 +219,30 @@ def test_ring_of_cliques_thresholds():
         fixed = [FixedScaleModularity(M) for M in (483.9, 484.1)]
         gains = [q.score(ring, singles(n)) - q.score(ring, pairs(n)) for q in fixed]
         assert gains[0] > 0 > gains[1]
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, 6])
+def test_modularity_joins_cliques_of_a_ring_beyond_the_volume_of_one(size):
+    # joining two of n cliques of volume v = size (size - 1) + 2 gains 2 / (nv) (1 - v/n)
+    volume = size * (size - 1) + 2
+    for n in (volume - 1, volume, volume + 1):
+        ring, cliques = make_ring_of_cliques(n, size), np.repeat(np.arange(n), size)
+        joined = np.where(cliques == 1, 0, cliques)
+        gain = Modularity().score(ring, joined) - Modularity().score(ring, cliques)
+        assert gain == pytest.approx(2.0 / (n * volume) * (1.0 - volume / n), abs=1e-13)
+        model = GraphClustering(Modularity(), random_state=0).fit(ring)
+        assert (model.n_clusters_ < n) == (n > volume)
+
+
+def test_adaptive_scale_does_not_end_in_one_cluster_where_groups_are_better():
+    rng = np.random.RandomState(0)
+    groups = np.repeat(np.arange(12), 40)
+    links = rng.uniform(size=(480, 480)) < np.where(groups[:, None] == groups, 0.2, 0.007)
+    graph = sp.csr_array(np.triu(links, 1).astype(float))
+    graph = graph + graph.T
+    quality = AdaptiveScaleModularity()
+    model = GraphClustering(quality, random_state=0).fit(graph)
+    assert model.quality_ >= quality.score(graph, groups) > quality.score(graph, 0 * groups)
 
 
 def test_components_are_told_from_other_clusterings():

@@ -140,7 +140,43 @@ def test_the_derivative_of_shrinking_is_that_of_differences(shape):
     ahead, behind = (shrink_singular_values(M + s * step * D, 0.7)[0] for s in (1.0, -1.0))
     there, _ = shrink_singular_values(M, 0.7)
     assert there == pytest.approx(at.X, abs=1e-12)
-    assert at.derivative(D, at.factors()) == pytest.approx((ahead - behind) / (2 * step), abs=1e-7)
+    assert at.derivative(D, at.divided()) == pytest.approx((ahead - behind) / (2 * step), abs=1e-7)
+
+
+@pytest.mark.parametrize("nonneg", [False, True])
+@pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e150])
+def test_units_do_not_matter(scale, nonneg):
+    Y = matrix(30, 30, seed=2)
+    expected = shrink_both(Y, 2.0, 0.3, nonneg, tol=1e-12)
+    found = shrink_both(scale * Y, scale * 2.0, scale * 0.3, nonneg, tol=1e-12)
+    assert found.residual <= 1e-12 * scale * np.linalg.norm(Y)
+    assert found.sparse / scale == pytest.approx(expected.sparse, abs=1e-10)
+    assert found.values / scale == pytest.approx(expected.values, abs=1e-10)
+
+
+@pytest.mark.parametrize("tau", [0.02, 2.0, 12.0])  # decomposed itself, squared, few values left
+@pytest.mark.parametrize("shape", [(40, 40), (60, 25), (25, 60)])
+def test_neither_face_can_be_bettered(shape, tau):
+    # Q and P are subgradients of the penalties at the answer, and add up to what was taken off Y
+    Y = 3.0 * matrix(*shape, seed=5)
+    found = shrink_both(Y, tau, 0.3, tol=1e-12)
+    Q = Y - found.dual - found.low_rank
+    size = np.linalg.norm(Y)
+    assert found.residual <= 1e-12 * size
+    assert np.linalg.norm(found.dual, 2) <= tau + 1e-11 * size
+    assert np.abs(Q).max() <= 0.3 + 1e-11 * size
+    norms = np.linalg.norm(found.sparse, "nuc"), np.abs(found.sparse).sum()
+    taken = tau * norms[0] + 0.3 * norms[1]
+    assert np.vdot(found.dual + Q, found.sparse) == pytest.approx(taken, rel=1e-9)
+
+
+def test_where_nothing_is_left_the_answer_is_exactly_nothing():
+    Y = np.random.RandomState(9).standard_normal((50, 50))
+    found = shrink_both(Y, 8.0, 0.5, tol=1e-12)
+    assert not found.sparse.any()
+    assert not found.low_rank.any()
+    assert len(found.values) == 0
+    assert found.n_iter <= 10
 
 
 STRICT = """

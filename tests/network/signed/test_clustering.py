@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from octavo.data import make_weakly_balanced
@@ -88,3 +89,12 @@ def test_bad_input_gets_a_sentence():
         SignedSpectralClustering(3).fit([(0, 1, 1)])
     with pytest.raises(ValueError, match="a group for each node"):
         group_imbalance([])
+
+
+@pytest.mark.parametrize("method", ["completion", "signed_laplacian", "normalized"])
+def test_nodes_without_links_do_not_disturb_the_others(method):
+    A, _, groups = make_weakly_balanced([15, 15, 15], 0.5, random_state=0)
+    whole = sp.block_diag([A, sp.csr_array((4, 4))], format="csr")
+    with pytest.warns(UserWarning, match="4 of 49 nodes have no links"):
+        model = SignedSpectralClustering(3, method=method, random_state=0).fit(whole)
+    assert adjusted_rand_score(groups, model.labels_[:45]) == 1.0
