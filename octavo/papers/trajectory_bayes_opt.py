@@ -296,7 +296,7 @@ def good_model_climbs_at_once(run: Run) -> float:
 def behaviour_finds_the_point(run: Run) -> float:
     arm, budget = rl.PlanarArm(horizon=100), 30 if run.full else 7
     found = []
-    for kernel in (rl.BehaviourKernel(thin=5), "se"):
+    for kernel in ("bbk", "se"):
         search = rl.TrajectoryBO(
             arm.make_policy(), (-1, 1), kernel=kernel, acq_optimizer="multistart",
             random_state=run.seed,
