@@ -253,7 +253,9 @@ def hill_episodes(seed: int, budget: int, **options) -> int:
     full_seeds=FORTY,
     stand_in=OPEN,
     unit="episodes",
-    expect=at_least(0.0, because="episodes to a return of -120 with SE less those with BBK"),
+    expect=at_least(
+        0.0, because="episodes to -120 with SE less those with BBK, α by the evidence in place of 1"
+    ),
 )
 def behaviour_beats_parameters_uphill(run: Run) -> float:
     budget = 60 if run.full else 12
@@ -291,7 +293,9 @@ def good_model_climbs_at_once(run: Run) -> float:
     full_seeds=FORTY,
     stand_in=ARM,
     unit="episodes",
-    expect=at_least(0.0, because="episodes to the goal with SE less those with BBK"),
+    expect=at_least(
+        0.0, because="episodes to the goal, SE less BBK, α by the evidence in place of 1"
+    ),
 )
 def behaviour_finds_the_point(run: Run) -> float:
     arm, budget = rl.PlanarArm(horizon=100), 30 if run.full else 7
