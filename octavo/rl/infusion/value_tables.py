@@ -18,10 +18,12 @@ TRACE_FLOOR = 1e-8  # a trace below it moves no value by more than rounding of t
 @njit(cache=True, error_model="numpy")
 def greedy(Q, s):
     """Return the best action of a state; of equals, the first, which is the lowest rate."""
-    best, value = 0, Q[s, 0]
-    for a in range(1, Q.shape[1]):
-        if Q[s, a] > value:
-            best, value = a, Q[s, a]
+    row = Q[s]
+    best, value = 0, row[0]
+    for a in range(1, row.shape[0]):
+        better = row[a] > value  # no jumps: which action is best is hard to foretell
+        best = a if better else best
+        value = row[a] if better else value
     return best
 
 
@@ -34,39 +36,49 @@ def choose(Q, s, epsilon, state):
 
 
 @njit(cache=True, error_model="numpy")
+def spread(values, traces, active, n_active, cell, delta, cut, decay, replacing):
+    """Move the values of all cells with a trace by one temporal difference, on flat tables."""
+    if traces[cell] == 0.0:
+        active[n_active] = cell
+        n_active += 1
+        traces[cell] = 1.0
+    else:
+        traces[cell] = 1.0 if replacing else traces[cell] + 1.0
+    if cut:
+        for i in range(n_active):
+            values[active[i]] += delta * traces[active[i]]
+            traces[active[i]] = 0.0
+        return 0
+    kept = 0
+    for i in range(n_active):
+        cell = active[i]
+        trace = traces[cell]
+        values[cell] += delta * trace
+        trace *= decay
+        if trace < TRACE_FLOOR:
+            traces[cell] = 0.0
+        else:
+            traces[cell] = trace
+            active[kept] = cell
+            kept += 1
+    return kept
+
+
+@njit(cache=True, error_model="numpy")
 def learn(Q, traces, active, n_active, s, a, reward, s2, a2, ended, alpha, gamma, decay, replacing):
     """Take one step of Watkins' Q(λ); return how many traces are alive.
 
     `active` lists the cells s * n_actions + a whose trace is not zero; `decay` is γλ.
     """
-    n = Q.shape[1]
     best = 0.0
     cut = True
     if not ended:
-        top = greedy(Q, s2)
-        best = Q[s2, top]
+        best = Q[s2, greedy(Q, s2)]
         cut = Q[s2, a2] != best  # a tie with the best action is greedy too
     delta = alpha * (reward + gamma * best - Q[s, a])
-    if traces[s, a] == 0.0:
-        active[n_active] = s * n + a
-        n_active += 1
-        traces[s, a] = 1.0
-    else:
-        traces[s, a] = 1.0 if replacing else traces[s, a] + 1.0
-    kept = 0
-    for i in range(n_active):
-        cell = active[i]
-        t, b = cell // n, cell % n
-        trace = traces[t, b]
-        Q[t, b] += delta * trace
-        trace = 0.0 if cut else trace * decay
-        if trace < TRACE_FLOOR:
-            traces[t, b] = 0.0
-        else:
-            traces[t, b] = trace
-            active[kept] = cell
-            kept += 1
-    return kept
+    cell = s * Q.shape[1] + a
+    values, marks = Q.reshape(Q.size), traces.reshape(Q.size)
+    return spread(values, marks, active, n_active, cell, delta, cut, decay, replacing)
 
 
 @njit(cache=True, error_model="numpy")
@@ -88,6 +100,7 @@ def train_block(
     """
     alpha, gamma, lam, epsilon, noise, share, wide, narrow = scalars
     counting = counts.shape[0] > 0
+    values, marks, n_actions = Q.reshape(Q.size), traces.reshape(Q.size), Q.shape[1]
     c, past = np.empty(4), np.empty(lag + 1)
     for episode in range(starts.shape[0]):
         step, target = steps[episode], targets[episode]
@@ -109,14 +122,18 @@ def train_block(
             past[place] = error
             change = error - past[(place + 1) % (lag + 1)]
             s2 = cell_of(error, change, wide, narrow, n_bins)
-            a2 = choose(Q, s2, epsilon, state)
+            top = a2 = greedy(Q, s2)
+            if epsilon > 0.0 and draw_uniform(state) < epsilon:
+                a2 = int(draw_uniform(state) * n_actions)
             visits[s, a] += 1
             if counting:
                 counts[s, a, s2] += 1
                 costs[s, a] -= abs(error)
             else:
-                n_active = learn(
-                    Q, traces, active, n_active, s, a, -abs(error), s2, a2, False, alpha, gamma,
+                best = Q[s2, top]
+                delta = alpha * (gamma * best - abs(error) - Q[s, a])
+                n_active = spread(
+                    values, marks, active, n_active, s * n_actions + a, delta, Q[s2, a2] != best,
                     gamma * lam, replacing,
                 )  # fmt: skip
             s, a = s2, a2

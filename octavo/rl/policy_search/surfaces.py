@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.spatial.distance import cdist
 from sklearn.linear_model import ARDRegression
 
@@ -17,6 +18,8 @@ from octavo.rl.policy_search.behaviour import BehaviourKernel
 from octavo.rl.policy_search.step_sums import Steps
 
 _LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.6)  # of the SE kernel, in root mean squared distances of the box
+_ALPHAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the behaviour kernel, up to the paper's
+_NUGGET = 1e-2  # on the diagonal of estimated kernel values
 _UNINFORMED = 20  # policies before relevances are fitted (section 5.6)
 
 
@@ -43,27 +46,58 @@ class Surface:
 
 
 class BehaviourSurface(Surface):
-    """The behaviour-based kernel; divergences of evaluated policies are kept."""
+    """The behaviour-based kernel, made consistent: one formula for candidates and evaluated.
 
-    def __init__(self, kernel: BehaviourKernel, policy: Any) -> None:
+    Divergences of a candidate come from the episodes of the evaluated alone (k), those between
+    evaluated policies from the episodes of both (K). Taken together as they stand they are no
+    kernel, and a mean kᵀK⁻¹y can lie anywhere. Here k serves as features, evaluated policies
+    included: policies covary by k(θ)ᵀ(K + νI)⁻¹k(θ'), with lengths kept to 1 and 1 on the diagonal
+    (inducing points; Quinonero-Candela and Rasmussen 2005, section 6). Where k equals K that is K.
+    """
+
+    def __init__(
+        self, kernel: BehaviourKernel, policy: Any, alphas: tuple[float, ...] | None = None
+    ) -> None:
         self.kernel, self.policy = kernel, policy
+        self.given = alphas is None
+        self.alphas = (kernel.alpha,) if alphas is None else alphas
         self.known: Steps | None = None
+        self.bases: list[np.ndarray] = []
+        self.features: list[np.ndarray] = []
 
     def update(self, thetas: np.ndarray, episodes: list, values: np.ndarray) -> None:
         """Stack the steps of all episodes."""
         self.known = self.kernel.steps(self.policy, thetas, episodes)
 
+    def _described(self, D: np.ndarray, setting: int) -> np.ndarray:
+        """Return features whose inner products are covariances, from divergences (rows)."""
+        made = np.exp(-self.alphas[setting] * D) @ self.bases[setting]
+        return made / np.sqrt(np.maximum(np.einsum("qn,qn->q", made, made), 1.0))[:, None]
+
     def matrices(self) -> list[np.ndarray]:
-        """Return exp(−αD), clipped."""
-        D = self.kernel.pair_divergence(self.policy, self.known)  # type: ignore[arg-type]
-        return [self.kernel.settled(self.kernel.from_divergence(D))]
+        """Return covariances of the evaluated policies for each α."""
+        assert self.known is not None
+        D = self.kernel.pair_divergence(self.policy, self.known)
+        seen = self.kernel.cross_divergence(self.policy, self.known.thetas, self.known)
+        settled = self.kernel.settled if self.given else clipped_kernel
+        eye, found = np.eye(len(D)), []
+        self.bases, self.features = [], []
+        for setting, alpha in enumerate(self.alphas):
+            lower = np.linalg.cholesky(settled(np.exp(-alpha * D)) + _NUGGET * eye)
+            self.bases.append(solve_triangular(lower, eye, lower=True).T)
+            self.features.append(self._described(seen, setting))
+            K = self.features[-1] @ self.features[-1].T
+            np.fill_diagonal(K, 1.0)
+            found.append(K)
+        return found
 
     def rows(self, candidates: np.ndarray, setting: int, coarse: bool = False) -> np.ndarray:
-        """Return exp(−αD) from the episodes of the evaluated; in single precision if coarse."""
+        """Return covariances of candidates; divergences in single precision if coarse."""
         assert self.known is not None
         dtype = np.float32 if coarse else np.float64
         sums = self.kernel.sums(self.policy, candidates, self.known, dtype)
-        return self.kernel.from_divergence(self.kernel.divergence_from_sums(sums, self.known))
+        D = self.kernel.divergence_from_sums(sums, self.known)
+        return self._described(D, setting) @ self.features[setting].T
 
 
 class SquaredExponential(Surface):
@@ -149,8 +183,8 @@ def make_surface(kernel: Any, policy: Any, low: np.ndarray, high: np.ndarray) ->
         return SquaredExponential(low, high)
     if isinstance(kernel, str) and kernel == "ard_linear":
         return LinearARD(len(low))
-    if isinstance(kernel, str) and kernel == "bbk":
-        kernel = BehaviourKernel()
+    by_name = isinstance(kernel, str) and kernel == "bbk"
+    kernel = BehaviourKernel() if by_name else kernel
     if isinstance(kernel, BehaviourKernel):
         if not hasattr(policy, "log_prob"):
             raise ValueError(
@@ -162,7 +196,7 @@ def make_surface(kernel: Any, policy: Any, low: np.ndarray, high: np.ndarray) ->
                 "The behaviour kernel compares stochastic policies; this one has scale=0. Give "
                 "it noise, or take kernel='se'."
             )
-        return BehaviourSurface(kernel, policy)
+        return BehaviourSurface(kernel, policy, _ALPHAS if by_name else None)
     if callable(kernel) and hasattr(kernel, "diag"):
         return GivenKernel(kernel)
     raise ValueError(

@@ -83,7 +83,8 @@ class TrajectoryBO:
     kernel : {"bbk", "se", "ard_linear"}, BehaviourKernel or kernel of scikit-learn, default="bbk"
         Similarity of policies: by what they do, by their parameters, or by a linear function of
         them with a relevance each. A kernel of scikit-learn is used as it stands; the amplitude of
-        the others, and the width of "se", are chosen by the evidence.
+        the others, the α of "bbk" and the width of "se" are chosen by the evidence. A
+        `BehaviourKernel` keeps its own α.
     mean : {"zero", "model"}, LinearWorldModel or callable, default="zero"
         Prior mean of the return. "model" learns a simulator from all episodes and rolls policies
         out in it; a `LinearWorldModel` brings features of one's own; a function of theta (rows)

@@ -93,9 +93,13 @@ class MountainCar(Simulator):
 
     @staticmethod
     def good_transition_features(states, actions):
-        """Return what the dynamics are linear in, but for the walls: 1, l, u, cos 3l, action."""
+        """Return what the dynamics are linear in: 1, l, u, cos 3l and the action, twice.
+
+        The second time only where the car is about to meet the wall behind it.
+        """
         made = action_columns(states, actions)
-        return np.column_stack([np.ones(len(made)), made, np.cos(3 * states[:, 0])])
+        free = np.column_stack([np.ones(len(made)), made, np.cos(3 * states[:, 0])])
+        return np.hstack([free, free * (states.sum(axis=1) <= _LEFT)[:, None]])
 
     @staticmethod
     def reward_features(states, actions, following):
