@@ -167,10 +167,10 @@ def code_integers(values: NDArray[np.int64]) -> Coded:
     packed = (values - low).astype(np.uint64) << np.uint64(bits)
     packed |= np.arange(n, dtype=np.uint64)
     packed.sort()
-    codes = np.empty(n, dtype=np.int32)
+    ranks = np.empty(n, dtype=np.int32)
     distinct = np.empty(n, dtype=np.uint64)
-    size = _rank(packed, np.uint64(bits), codes, distinct)
-    return Coded(codes, distinct[:size].astype(np.int64) + low)
+    size = _rank(packed, np.uint64(bits), ranks, distinct)
+    return Coded(ranks, distinct[:size].astype(np.int64) + low)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -185,7 +185,8 @@ class StoppedKernelMachine(MultiOutputMixin, RegressorMixin, SoundEstimator):
         rules = []
         for above in (False, True):
             tail, energy = (
-                tail_masses(*map(float, given), float(values[-1]), above=above) for given in sums
+                tail_masses(float(a), float(b), float(c), float(values[-1]), above=above)
+                for a, b, c in sums
             )
             every = np.append(np.ones(len(values)), tail.weights)
             rules.append(

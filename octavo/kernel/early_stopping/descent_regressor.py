@@ -659,6 +659,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         """Return paths that hold time t; beyond the stopping time from a larger Krylov space."""
         if self._knows(t):
             return self._paths
+        assert self._whole is not None
         K, steps = self._gram(self.X_fit_), self._host_steps()
         return [krylov_path(K, to_namespace(y, K), steps, t) for y in self._whole[0].Y.T]
 
