@@ -126,12 +126,14 @@ def share_of_ties(table, members, start, stop):
 @njit(cache=True, nogil=True)
 def share_of_any(table, n_rows, members, start, stop):
     """Return π̂₂, the estimated share of rows with any of the members; Eq. (7)."""
+    first = table[members[start]].copy()  # member by member, so that orders run in vectors
+    for m in range(start + 1, stop):
+        other = table[members[m]]
+        for l in range(first.size):
+            first[l] = min(first[l], other[l])
     total = 0.0
-    for l in range(table.shape[1]):
-        first = table[members[start], l]
-        for m in range(start + 1, stop):
-            first = min(first, table[members[m], l])
-        total += first
+    for l in range(first.size):
+        total += first[l]
     mean = total / table.shape[1]
     return max(0.0, (n_rows + 1) / n_rows * (1.0 / mean - 1.0 / (n_rows + 1)))
 
