@@ -36,7 +36,7 @@ PAPER = Paper(
     },
     refutations={
         "optimal-admissible-paths": (
-            "Enumeration finds eight paths of the same value; the paper lists four of them."
+            "Enumeration finds eight paths of the same value where the paper counts four."
         ),
     },
     methods=(

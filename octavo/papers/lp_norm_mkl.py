@@ -38,8 +38,8 @@ PAPER = Paper(
     },
     refutations={
         "paper-update-for-large-block-norms": (
-            "For block norms above 2 the alternation is no descent and swings between two "
-            "values; coordinate ascent converges."
+            "For block norms above 2 the alternation is no descent and swings between values "
+            "far apart; coordinate ascent converges."
         ),
     },
     methods=(
