@@ -52,7 +52,8 @@ class BehaviourSurface(Surface):
     evaluated policies from the episodes of both (K). Taken together as they stand they are no
     kernel, and a mean kᵀK⁻¹y can lie anywhere. Here k serves as features, evaluated policies
     included: policies covary by k(θ)ᵀ(K + νI)⁻¹k(θ'), with lengths kept to 1 and 1 on the diagonal
-    (inducing points; Quinonero-Candela and Rasmussen 2005, section 6). Where k equals K that is K, but for ν.
+    (inducing points; Quinonero-Candela and Rasmussen 2005, section 6). Where k equals K
+    that is K, but for ν.
     """
 
     def __init__(
