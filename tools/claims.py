@@ -40,8 +40,12 @@ def is_stale(row: dict[str, Any] | None, claim: Claim) -> bool:
     return row is None or row.get("fingerprint") != claim.fingerprint
 
 
-def write(rows: Rows) -> None:
-    """Write the rows of claims that exist, in the order of papers and claims."""
+def write(measured: Rows) -> None:
+    """Put rows into the record: those of claims that exist, in the order of papers and claims.
+
+    The record is read again each time, for another run may have written others meanwhile.
+    """
+    rows = kept_rows() | measured
     order = {(paper.key, claim.name): None for paper in papers() for claim in paper.claims}
     text = json.dumps([rows[key] for key in order if key in rows], indent=1, ensure_ascii=False)
     RESULTS.write_text(text + "\n", encoding="utf-8")
@@ -124,8 +128,7 @@ def main() -> int:
         done += 1
         if result.verdict == "failed":
             failed.append(f"{paper.key} {result.claim.name}: {result.evidence}")
-        rows[paper.key, result.claim.name] = as_row(paper, result, full)
-        write(rows)
+        write({(paper.key, result.claim.name): as_row(paper, result, full)})
         minutes = (time.monotonic() - begun) / 60
         print(
             f"{minutes:5.1f} min {done}/{len(chosen)} {paper.key} {result.claim.name}: "
@@ -134,7 +137,7 @@ def main() -> int:
         )
 
     reproduce_claims(chosen, full=full, n_jobs=arguments.jobs, journal=journal, tell=tell)
-    write(rows)
+    write({})
     print(*failed, sep="\n")
     return int(bool(failed))
 
