@@ -238,9 +238,8 @@ def _prepared(
     """Return what sums over paths take, with exp(nodes - largest of the position) in rows."""
     linear, shift, safe = _linear(chain)
     tops = np.empty(rows.shape[0])
-    if safe:
-        below_top(chain.nodes, rows, tops)
-        np.exp(rows, out=rows)
+    below_top(chain.nodes, rows, tops)
+    np.exp(rows, out=rows)
     return chain.start, linear, chain.trans, shift, safe, chain.nodes, ptr, tops, rows
 
 

@@ -13,6 +13,7 @@ from octavo.engine.compilation.copies import copy_row, copy_table, fill_row, fil
 from octavo.engine.compilation.kernel_cache import njit
 
 TINY = 1e-140  # a product of two numbers above it is far from underflow
+_REACHED = 1e-120  # a chance above it owes nothing to states of a probability below TINY
 _LOST = 1e-250  # a sum above it has lost less than one rounding to terms that underflow
 _NARROW = 24  # up to so many states, scalars in registers beat vectors in memory
 NO_PAIRS, TOTAL, BY_SEQUENCE, EACH, ALONG = range(5)  # which pair marginals are kept
@@ -297,15 +298,17 @@ def below_top(nodes, rows, tops):
 
 
 @njit(cache=True)
-def _filter_scaled(start, linear, shift, nodes, step, tops, rows):
+def _filter_scaled(start, linear, shift, safe, nodes, step, tops, exact, rows):
     """Turn rows of exp(nodes - tops) into P(s_t | positions up to t); return log Z and trust.
 
-    The result cannot be trusted (False) as soon as a positive probability falls below `TINY`:
-    a path that looks hopeless now may win later.
+    A path that looks hopeless now may win later: when a positive probability falls below
+    `TINY`, or a transition may have (``safe`` is False), the result can be trusted only if the
+    other paths reach every state of the next position, so that this one adds nothing to any;
+    and not at all (False) where ``exact``.
     """
     T, K = nodes.shape
     pushed = np.empty(K)
-    log_z, product = start[0], 1.0
+    log_z, product, lost = start[0], 1.0, False
     for j in range(1, K):
         log_z = max(log_z, start[j])
     if log_z == -np.inf:
@@ -320,6 +323,9 @@ def _filter_scaled(start, linear, shift, nodes, step, tops, rows):
             s = step + t - 1 if shift.shape[0] > 1 else 0
             _push(linear, s, rows, t - 1, pushed)
             log_z += shift[s]
+            for j in range(K):
+                if (lost or not safe) and pushed[j] < _REACHED:
+                    return 0.0, False
         total, least = 0.0, np.inf
         for j in range(K):
             if pushed[j] > 0.0 and nodes[t, j] > -np.inf:
@@ -330,7 +336,8 @@ def _filter_scaled(start, linear, shift, nodes, step, tops, rows):
                 rows[t, j] = 0.0
         if least == np.inf:
             return -np.inf, True
-        if not least > TINY * total:
+        lost = not least > TINY * total
+        if lost and (exact or total < TINY):
             return 0.0, False
         inverse = 1.0 / total
         for j in range(K):
@@ -481,7 +488,7 @@ def _add_own(own, kind, q, pairs):
 
 @njit(cache=True, nogil=True)
 def _scaled_marginals(
-    start, linear, shift, nodes, ptr, tops, rows, log, pairs, kind, path, log_z, in_logs
+    start, linear, shift, safe, nodes, ptr, tops, rows, log, pairs, kind, path, log_z, in_logs
 ):
     """Do `sum_marginals` where scaled numbers can be trusted; in_logs says where they cannot."""
     by_step = kind in (EACH, ALONG)
@@ -491,7 +498,7 @@ def _scaled_marginals(
         mine, target = rows[first:last], pairs if by_step else own
         fill_table(0.0, own)
         log_z[q], trusted = _filter_scaled(
-            start, linear, shift, nodes[first:last], step, tops[first:last], mine
+            start, linear, shift, safe, nodes[first:last], step, tops[first:last], log, mine
         )
         if trusted and log_z[q] > -np.inf and kind != ONLY_SUMS:
             trusted = _smooth_scaled(
@@ -555,10 +562,11 @@ def sum_marginals(
     logarithms; ``log`` asks for rows whose logarithms are accurate.
     """
     in_logs[:] = True
-    if safe:
+    if safe or not log:
         _scaled_marginals(
-            start, linear, shift, nodes, ptr, tops, rows, log, pairs, kind, path, log_z, in_logs
-        )
+            start, linear, shift, safe, nodes, ptr, tops, rows,
+            log, pairs, kind, path, log_z, in_logs,
+        )  # fmt: skip
     if in_logs.any():
         _log_marginals(
             start, linear, trans, shift, nodes, ptr, rows, pairs, kind, path, log_z, in_logs

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from octavo.engine.chains import inference as ch
+from octavo.engine.chains import kernels as chain_kernels
 
 
 def all_paths(K, T):
@@ -280,6 +281,28 @@ def test_a_path_that_looks_hopeless_may_win_later():
     np.testing.assert_allclose(found.nodes[:, 1], 1.0)
     np.testing.assert_allclose(found.log_partition, np.log(0.5) - 20_000)
     assert (ch.best_paths(np.zeros(2), trans, nodes).states == 1).all()
+
+
+@pytest.mark.parametrize("varying", [False, True])
+@pytest.mark.parametrize("least", [-1.0, -200.0, -2000.0])
+def test_lost_states_that_others_reach_need_no_logarithms(varying, least, monkeypatch):
+    """States at odds of e^-1000 that return: scaled numbers serve, equal to enumeration."""
+    rng = np.random.default_rng(7)
+    K, lengths = 3, [6, 5]
+    steps = sum(lengths) - len(lengths)
+    trans = rng.uniform(-1.0, 0.0, (steps, K, K) if varying else (K, K))
+    trans[..., 0, 0] = least
+    start, nodes = rng.normal(size=K), 1000.0 * rng.normal(size=(sum(lengths), K))
+    nodes[3, 1] = -np.inf
+    exact = ch.chain_marginals(start, trans, nodes, lengths, log=True, pairs="step")
+    if least > -2000.0:  # at e^-2000 a state that is certain does not come back to itself
+        monkeypatch.setattr(chain_kernels, "_log_marginals", None)  # not callable
+    found = ch.chain_marginals(start, trans, nodes, lengths, pairs="step")
+    np.testing.assert_allclose(found.nodes, np.exp(exact.nodes), atol=1e-13)
+    np.testing.assert_allclose(found.pairs, exact.pairs, atol=1e-13)
+    np.testing.assert_allclose(ch.log_partition(start, trans, nodes, lengths), found.log_partition)
+    for q, (_, _, _, score) in enumerate(each_sequence(start, trans, nodes, lengths)):
+        np.testing.assert_allclose(found.log_partition[q], logsumexp(score), rtol=1e-13)
 
 
 def test_long_chains_keep_their_digits():
