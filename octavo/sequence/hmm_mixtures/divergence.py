@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from octavo.engine.compilation.copies import fill_table
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
@@ -129,14 +130,15 @@ def _keep_choices(chances, score, value, phi):
 
 
 @njit(cache=True, nogil=True)
-def _backward(start_b, trans_b, chances, emit, j, tau, room, keep, phi):
-    """Return L_HMM of one base model and reduced model j, Eq. (37).
+def _backward(i, j, models, tau, room):
+    """Return L_HMM of base model i and reduced model j, Eq. (37).
 
-    chances (S + 1, S) are the reduced model's transitions and, last, its start. emit is (Sb, K, S).
-    room holds (Sb, S), (Sb, S), (S,) and (S,) numbers. With keep, phi[t - 1, β, ρ', ρ] becomes φ_t;
-    φ_1 does not depend on ρ', and stands in phi[0, β, 0].
+    phi[t - 1, β, ρ', ρ] becomes φ_t if there is room; φ_1 does not depend on ρ', and stands in
+    phi[0, β, 0].
     """
-    ahead, values, linear, score = room
+    start_b, trans_b, chances, emit = models
+    ahead, values, linear, score, phi = room
+    keep = phi.shape[0] > 0
     Sb, S = ahead.shape
     for b in range(Sb):
         for r in range(S):
@@ -146,94 +148,97 @@ def _backward(start_b, trans_b, chances, emit, j, tau, room, keep, phi):
         for c in range(Sb):
             top = -np.inf
             for r in range(S):  # L_GMM + L_{t+1}, the exponents of Appendix B
-                score[r] = emit[c, j, r] + ahead[c, r]
+                score[r] = emit[i, c, j, r] + ahead[c, r]
                 top = max(top, score[r])
             for r in range(S):
                 linear[r] = math.exp(score[r] - top) if top > -np.inf else 0.0
             for row in range(before, last):
                 total = 0.0
                 for r in range(S):
-                    total += chances[row, r] * linear[r]
+                    total += chances[j, row, r] * linear[r]
                 if total > _LOST:
                     values[c, row - before] = top + math.log(total)
                     if keep:
                         for r in range(S):  # φ_t(ρ | ρ', β), Appendix B
-                            phi[t, c, row - before, r] = chances[row, r] * linear[r] / total
+                            phi[t, c, row - before, r] = chances[j, row, r] * linear[r] / total
                 else:  # terms may have been lost to underflow: again in logarithms
-                    value = _log_total(chances[row], score)
+                    value = _log_total(chances[j, row], score)
                     values[c, row - before] = value
                     if keep:
-                        _keep_choices(chances[row], score, value, phi[t, c, row - before])
+                        _keep_choices(chances[j, row], score, value, phi[t, c, row - before])
         if t > 0:
             for b in range(Sb):  # L_t(β', ρ') = Σ_β a_{β'β} log Σ_ρ ..., Appendix B
                 for r in range(S):
                     ahead[b, r] = 0.0
                 for c in range(Sb):
-                    a = trans_b[b, c]
+                    a = trans_b[i, b, c]
                     if a > 0.0:  # never 0 · (-inf)
                         for r in range(S):
                             ahead[b, r] += a * values[c, r]
     total = 0.0
     for c in range(Sb):
-        if start_b[c] > 0.0:
-            total += start_b[c] * values[c, 0]  # Eq. (37)
+        if start_b[i, c] > 0.0:
+            total += start_b[i, c] * values[c, 0]  # Eq. (37)
     return total
 
 
 @njit(cache=True, nogil=True)
-def _bounds(start_b, trans_b, chances, emit, tau, out):
-    """Fill out (n, K) with L_HMM of all pairs; emit is (n, Sb, K, S), chances (K, S + 1, S)."""
-    Sb, S = start_b.shape[1], chances.shape[2]
-    room = (np.empty((Sb, S)), np.empty((Sb, S)), np.empty(S), np.empty(S))
-    phi = np.empty((0, 0, 0, 0))
-    for i in range(start_b.shape[0]):
-        for j in range(chances.shape[0]):
-            out[i, j] = _backward(
-                start_b[i], trans_b[i], chances[j], emit[i], j, tau, room, False, phi
-            )
+def _forward(i, j, w, models, tau, here, flow, phi, sums):
+    """Add Eq. (23) of base model i and reduced model j, weighted by w, to the sums."""
+    start_b, trans_b = models[0], models[1]
+    start, trans, stay = sums
+    S, Sb = here.shape
+    for b in range(Sb):
+        for r in range(S):
+            here[r, b] = w * start_b[i, b] * phi[0, b, 0, r]  # ν_1(ρ, β)
+            start[j, r] += here[r, b]  # ν̂_1, Eq. (23)
+            stay[i, b, j, r] += here[r, b]  # ν̂, Eq. (23)
+    for t in range(1, tau):
+        fill_table(0.0, flow)
+        for r in range(S):
+            for b in range(Sb):
+                if here[r, b] > 0.0:
+                    for c in range(Sb):  # Σ_β' ν_{t-1}(ρ', β') a_{β'β}
+                        flow[r, c] += here[r, b] * trans_b[i, b, c]
+        fill_table(0.0, here)
+        for c in range(Sb):
+            for r in range(S):
+                if flow[r, c] == 0.0:
+                    continue
+                for q in range(S):
+                    xi = flow[r, c] * phi[t, c, r, q]  # ξ_t(ρ', ρ, β)
+                    trans[j, r, q] += xi  # ξ̂, Eq. (23)
+                    here[q, c] += xi  # ν_t(ρ, β)
+            for q in range(S):
+                stay[i, c, j, q] += here[q, c]
 
 
 @njit(cache=True, nogil=True)
-def _statistics(start_b, trans_b, chances, emit, tau, share, start, trans, stay):
-    """Add Eq. (23), weighted by share (n, K), to start (K, S) and trans (K, S, S).
+def _recursions(models, tau, share, room, flows, out, sums):
+    """Fill out (n, K) with L_HMM of pairs that have a share; add to the sums if phi has room.
 
-    stay (n, Sb, K, S) receives the weighted ν̂; pairs without share are left alone.
+    models are start (n, Sb) and trans (n, Sb, Sb) of the base, chances (K, S + 1, S), which are the
+    transitions of the reduced models and, last, their start, and emit (n, Sb, K, S). sums are start
+    (K, S), trans (K, S, S) and stay (n, Sb, K, S), the weighted ν̂.
     """
-    n, Sb = start_b.shape
-    K, S = start.shape
-    room = (np.empty((Sb, S)), np.empty((Sb, S)), np.empty(S), np.empty(S))
-    phi = np.empty((tau, Sb, S, S))
-    here, flow = np.empty((S, Sb)), np.empty((S, Sb))
-    for i in range(n):
-        for j in range(K):
-            w = share[i, j]
-            if w == 0.0:
-                continue
-            _backward(start_b[i], trans_b[i], chances[j], emit[i], j, tau, room, True, phi)
-            for b in range(Sb):
-                for r in range(S):
-                    here[r, b] = w * start_b[i, b] * phi[0, b, 0, r]  # ν_1(ρ, β)
-                    start[j, r] += here[r, b]  # ν̂_1, Eq. (23)
-                    stay[i, b, j, r] += here[r, b]  # ν̂, Eq. (23)
-            for t in range(1, tau):
-                for r in range(S):
-                    for c in range(Sb):
-                        flow[r, c] = 0.0
-                    for b in range(Sb):
-                        if here[r, b] > 0.0:
-                            for c in range(Sb):  # Σ_β' ν_{t-1}(ρ', β') a_{β'β}
-                                flow[r, c] += here[r, b] * trans_b[i, b, c]
-                here[:] = 0.0
-                for c in range(Sb):
-                    for r in range(S):
-                        if flow[r, c] == 0.0:
-                            continue
-                        for q in range(S):
-                            xi = flow[r, c] * phi[t, c, r, q]  # ξ_t(ρ', ρ, β)
-                            trans[j, r, q] += xi  # ξ̂, Eq. (23)
-                            here[q, c] += xi  # ν_t(ρ, β)
-                    for q in range(S):
-                        stay[i, c, j, q] += here[q, c]
+    here, flow = flows
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            if share[i, j] != 0.0:
+                out[i, j] = _backward(i, j, models, tau, room)
+                if room[4].shape[0] > 0:
+                    _forward(i, j, share[i, j], models, tau, here, flow, room[4], sums)
+
+
+def _recurse(base, reduced, scores, tau, share, keep):
+    """Run `_recursions` over a block of base models; return L_HMM and the sums."""
+    n, Sb, K, S = scores.shape
+    room = (*np.empty((2, Sb, S)), *np.empty((2, S)), np.empty((tau if keep else 0, Sb, S, S)))
+    sums = np.zeros((K, S)), np.zeros((K, S, S)), np.zeros(scores.shape if keep else (0, 0, 0, 0))
+    out = np.empty((n, K))
+    models = base.start, base.trans, _chances(reduced), np.ascontiguousarray(scores)
+    _recursions(models, tau, share, room, tuple(np.empty((2, S, Sb))), out, sums)
+    return out, sums
 
 
 # --- functions of banks --------------------------------------------------------------------------
@@ -265,8 +270,9 @@ def expected_logliks(base: HMMBank, reduced: HMMBank, tau: int) -> Floats:
     out = np.empty((base.size, reduced.size))
     for part in blocks(base, reduced):
         mine = base.take(part)
-        emit = np.ascontiguousarray(pair_scores(mine, reduced).states)
-        _bounds(mine.start, mine.trans, _chances(reduced), emit, tau, out[part])
+        scores = pair_scores(mine, reduced).states
+        share = np.ones((mine.size, reduced.size))
+        out[part], _ = _recurse(mine, reduced, scores, tau, share, keep=False)
     return out
 
 
@@ -305,11 +311,7 @@ def pair_statistics(base: HMMBank, reduced: HMMBank, tau: int, share: Floats) ->
         Named tuple (start, trans, emission).
     """
     scores = pair_scores(base, reduced)
-    K, S, M = reduced.weights.shape
-    start, trans = np.zeros((K, S)), np.zeros((K, S, S))
-    stay = np.zeros(scores.states.shape)
-    emit = np.ascontiguousarray(scores.states)
-    _statistics(base.start, base.trans, _chances(reduced), emit, tau, share, start, trans, stay)
+    _, (start, trans, stay) = _recurse(base, reduced, scores.states, tau, share, keep=True)
     if base.means is None:
         return PairStatistics(start, trans, stay)
     weights = stay[:, :, None] * base.weights[..., None, None]  # ẑ ω ν̂ c of Eq. (28)
