@@ -21,6 +21,7 @@ from octavo.engine.estimators.sound import SoundEstimator
 
 __all__ = ["SuperpixelFeatures", "Superpixels"]
 
+SMOOTHING = 1.0  # pixels: without, SLIC joins the patches of a noisy image (11 where 60 were asked)
 WORDS_FROM = 5000  # pixels of all images from which a codebook is learned
 
 
@@ -214,7 +215,7 @@ class SuperpixelFeatures(SoundEstimator):
     def _cut(self, image: Floats) -> Ints:
         segmentation = _skimage("segmentation")
         if self.method == "slic":
-            found = segmentation.slic(image, n_segments=self.n_segments, start_label=0)
+            found = segmentation.slic(image, self.n_segments, sigma=SMOOTHING, start_label=0)
         else:
             found = segmentation.felzenszwalb(image, min_size=max(2, image[:, :, 0].size // 2000))
         return np.unique(found, return_inverse=True)[1].reshape(found.shape).astype(np.int64)
