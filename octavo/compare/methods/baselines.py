@@ -259,6 +259,8 @@ def regressors(problem: Problem) -> Iterator[Candidate]:
 class EncodedLabels(ClassifierMixin, BaseEstimator):
     """A classifier that takes the numbers 0, 1, ... alone, given labels of any kind.
 
+    It answers in one dimension, whatever the classifier does.
+
     Parameters
     ----------
     estimator : classifier
@@ -326,7 +328,8 @@ def boosters(ending: str) -> Iterator[Candidate]:
         except (ImportError, OSError, AttributeError):  # installed, but its library does not load
             continue
         estimator, prefix = cls(random_state=0, **fixed), ""
-        if package == "xgboost" and ending == "Classifier":
+        # XGBoost takes numbers alone; CatBoost answers in a column where there are many classes.
+        if package != "lightgbm" and ending == "Classifier":
             estimator, prefix = EncodedLabels(estimator), "estimator__"
         yield Candidate(
             f"{stem}{ending}",
