@@ -90,7 +90,7 @@ def test_a_quasi_newton_method_finds_nothing_lower():
     assert np.abs(cost(model.components_.ravel())[1]).max() < 1e-3  # a stationary point
 
 
-@pytest.mark.parametrize("n, d, r", [(200, 6, 2), (2000, 100, 5), (800, 50, 5)])
+@pytest.mark.parametrize(("n", "d", "r"), [(200, 6, 2), (2000, 100, 5), (800, 50, 5)])
 def test_pymanopt_finds_nothing_lower(n, d, r):
     pymanopt = pytest.importorskip("pymanopt")
     A, y, _ = toy(3, n=n, d=d, r=r)
