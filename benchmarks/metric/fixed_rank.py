@@ -73,7 +73,7 @@ def regression():
 
 def ours(problem):
     A, y, G = problem
-    return FixedRankPSDRegressor(5, "flat", tol=1e-10, max_iter=5000, init=G).fit(A, y).components_
+    return FixedRankPSDRegressor(5, "flat", tol=1e-12, max_iter=5000, init=G).fit(A, y).components_
 
 
 def pymanopt_solver(problem):

@@ -47,6 +47,14 @@ def item_pairs(rows: PairDifferences) -> ItemPairs:
     return ItemPairs(X, rows.pairs, X @ X.T)
 
 
+def pulls(rows: ItemPairs, e: Floats, Q: Floats) -> tuple[Indices, Floats, Floats]:
+    """Return the items of pairs that are off, and C and XXᵀC for M·(XᵀQ) = XᵀC on a batch."""
+    off = np.flatnonzero(e)  # a bound that holds pulls at nothing
+    V = e[off, None] * Q[off]
+    touched, C = rows.pairs[off].T.ravel(), np.vstack([V, -V])
+    return touched, C, (C.T @ rows.gram[touched]).T  # rows of the Gram matrix are contiguous
+
+
 class FlatItemStream:
     """Online descent on G = G₀ + XᵀB, Eq. (9)."""
 
@@ -66,9 +74,7 @@ class FlatItemStream:
         """Take the gradient XᵀC on a batch; return its norm."""
         P = self.XG[rows.pairs[:, 0]] - self.XG[rows.pairs[:, 1]]
         e = residuals(np.einsum("ij,ij->i", P, P), y, relation)
-        V = (2.0 / len(y)) * e[:, None] * P
-        self._touched, self._C = rows.pairs.T.ravel(), np.vstack([V, -V])
-        self._XC = rows.gram[self._touched].T @ self._C
+        self._touched, self._C, self._XC = pulls(rows, (2.0 / len(y)) * e, P)
         return float(np.sqrt(max(float(np.sum(self._C * self._XC[self._touched])), 0.0)))
 
     def move(self, step: float) -> None:
@@ -113,10 +119,8 @@ class PolarItemStream:
         slope = float(np.sum(self._form**2)) / max(1.0 - self.lam, 1e-300)
         self._C = None
         if self.lam > 0.0:
-            V = e[:, None] * Q
-            self._touched, self._C = rows.pairs.T.ravel(), np.vstack([V, -V])
-            self._XC = rows.gram[self._touched].T @ self._C
-            self._UMU, self._S = Q.T @ V, self.R @ self.R.T
+            self._touched, self._C, self._XC = pulls(rows, e, Q)
+            self._UMU, self._S = Q.T @ (e[:, None] * Q), self.R @ self.R.T
             inner = self._C.T @ self._XC[self._touched] - self._UMU.T @ self._UMU
             self._square = self._S @ inner @ self._S  # of (MU - UUᵀMU)RRᵀ
             slope += 4.0 * self.lam * max(float(np.trace(self._square)), 0.0)

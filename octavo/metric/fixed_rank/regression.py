@@ -127,7 +127,8 @@ class FixedRankPSDRegressor(RegressorMixin, CallbackSupportMixin, SoundEstimator
         The paper's λ for "polar": 0 keeps the subspace of the start, 1 moves nothing but it.
     tol : float, default=1e-5
         Ends when the cost is below `tol` times that of W = 0, or when the relative change of
-        the cost or of the factor is below `tol`.
+        the cost or of the factor is below `tol`. What is left is some hundred times that: 1e-5 is
+        for prediction, 1e-12 for the lowest cost to ten digits, in two to three times the steps.
     max_iter : int, default=1000
         Most steps.
     init : {"pca", "identity", "random"} or array-like of shape (n_features, rank), default="pca"

@@ -34,7 +34,7 @@ __all__ = ["bradley_terry", "plackett_luce"]
 
 _FALLBACK = 1e-6  # penalty where the maximum lies at infinity and none was asked for
 _DENSE = 3000  # items up to which a Hessian is factored
-_PATIENCE = 60  # products after which a factorisation is cheaper
+_PATIENCE = 50  # items a product after which a factorisation is cheaper
 
 
 class Loss(NamedTuple):
@@ -90,7 +90,7 @@ def _newton(oracle: Oracle, n_items: int, alpha: float, max_iter: int, tol: floa
     s = np.zeros(n_items)
     loss = oracle(s)
     residual = np.inf
-    patience = _PATIENCE if n_items <= _DENSE else 10 * n_items
+    patience = max(n_items // _PATIENCE, 10) if n_items <= _DENSE else 10 * n_items
     for _ in range(max_iter):
         full = loss.gradient + alpha * s
         residual = float(np.abs(full).max())
