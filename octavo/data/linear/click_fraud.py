@@ -60,6 +60,7 @@ ARCHETYPES = {"burst": 0.006, "rotator": 0.005, "farm": 0.006, "hammer": 0.005, 
 N_CAMPAIGNS = 600
 MEAN_CLICKS = 1000.0  # of a publisher in three days
 SPREAD = 1.4  # of the logarithm of volumes
+SLOW = (1200, 3600)  # seconds between two clicks of a rotator
 REPEATED = 0.04  # honest clicks that a finger makes twice
 MISLABELLED = 0.05
 MOST_CLICKS = 50_000_000
@@ -97,13 +98,21 @@ def _times(
     return rng.randint(days, size=n) * 86_400 + own * 60 + rng.randint(60, size=n)
 
 
+def _channels(n_publishers: int, salt: int) -> NDArray[np.int64]:
+    """Return the channel of each publisher."""
+    shares = np.cumsum(CHANNEL_SHARES)
+    found = np.searchsorted(shares, _uniform(salt, 41, np.arange(n_publishers)), side="right")
+    return np.minimum(found, len(CHANNELS) - 1)
+
+
 def _honest(
     rng: np.random.RandomState, owner: NDArray[np.int64], volume: NDArray[Any], days: int, salt: int
 ) -> Columns:
     """Return honest clicks of each publisher: visitors who come back, a few of them twice."""
     visitor = _zipf(rng, np.maximum(3, 2.0 * volume[owner] ** 0.85))
-    mix = _uniform(salt, 1, owner) ** 2  # how far a publisher's audience is one country's
-    home = (_uniform(salt, 2, owner) ** 2 * len(COUNTRIES)).astype(np.int64)
+    channel = _channels(len(volume), salt)[owner]  # its mix of countries is that of every window
+    mix = _uniform(1, channel) ** 2  # how far a channel's audience is one country's
+    home = (_uniform(2, channel) ** 2 * len(COUNTRIES)).astype(np.int64)
     chance = _uniform(salt, 3, owner, visitor)
     away = (_uniform(salt, 4, owner, visitor) ** 2 * len(COUNTRIES)).astype(np.int64)
     country = np.where(chance < 0.3 + 0.6 * mix, home, away)
@@ -145,6 +154,18 @@ def _bursts(
     return (begin[burst] + passed - passed[np.flatnonzero(fresh)][burst]).astype(np.int64), burst
 
 
+def _slow(
+    rng: np.random.RandomState, owner: NDArray[np.int64], more: float, days: int
+) -> NDArray[np.int64]:
+    """Return times with gaps of 20 to 60 minutes, begun so that they fit where they can."""
+    passed = np.cumsum(more * rng.uniform(*SLOW, len(owner)))
+    fresh = np.append(True, owner[1:] != owner[:-1])  # an owner's clicks stand together
+    first, back = np.flatnonzero(fresh), np.cumsum(fresh) - 1
+    last = np.append(first[1:], len(owner)) - 1
+    room = np.maximum(0.0, days * 86_400 - (passed[last] - passed[first]))
+    return (rng.uniform(0, room)[back] + passed - passed[first][back]).astype(np.int64)
+
+
 def _fraud(
     rng: np.random.RandomState,
     kind: str,
@@ -171,8 +192,8 @@ def _fraud(
         clicks["ip"] = clicks["ip"] + (_uniform(salt, 24, owner, burst) * 4).astype(np.int64)
         clicks["campaign"] = _campaign(owner, burst % 25, salt)
         clicks["url"] = owner * 1000 + burst % 7
-    elif kind == "rotator":  # one device, addresses of one /16, 20 to 60 minutes between clicks
-        clicks["time"] = (rng.uniform(0, days * 86_400, n)).astype(np.int64)
+    elif kind == "rotator":  # one device, addresses of one /16, slow (Tables 15 and 16)
+        clicks["time"] = _slow(rng, owner, more, days)
         clicks["ip"] = clicks["ip"] // 65_536 * 65_536 + rng.randint(int(65_536 * more), size=n)
         clicks["campaign"] = _campaign(owner, 0, salt)
         clicks["url"] = np.full(n, -1)
@@ -188,7 +209,6 @@ def _fraud(
         clicks["ip"] = clicks["ip"] + rng.randint(40, size=n)
         clicks["device"] = rng.randint(len(DEVICES), size=n)
         clicks["campaign"] = _campaign(owner, 0, salt)
-    clicks["time"] = np.minimum(clicks["time"], days * 86_400 - 1)
     return clicks
 
 
@@ -242,11 +262,12 @@ def make_click_fraud(
 ) -> tuple[Any, Any]:
     """Simulate clicks on the advertisements of publishers, some of them fraudulent.
 
-    A publisher has about 1,000 clicks in three days. Archetypes: ``"burst"`` (one address, gaps
-    below five seconds), ``"rotator"`` (one device, addresses of one /16 of a network, spread over
-    the day), ``"farm"`` (a country of high risk, no referrer, at night), ``"hammer"`` (one
-    campaign again and again) and ``"stealth"`` (a fifth of the clicks of one of these). As many
-    publishers are under observation: weak versions. One label in twenty of these is wrong.
+    A publisher has about 1,000 clicks in three days, from countries as its channel has them.
+    Archetypes: ``"burst"`` (one address, gaps below five seconds), ``"rotator"`` (one device,
+    addresses of one /16 of a network, 20 to 60 minutes between clicks), ``"farm"`` (a country of
+    high risk, no referrer, at night), ``"hammer"`` (one campaign again and again) and
+    ``"stealth"`` (a fifth of the clicks of one of these). As many publishers are under observation:
+    weak versions. One label in twenty of these is wrong.
 
     Parameters
     ----------
@@ -293,7 +314,6 @@ def make_click_fraud(
     volume = MEAN_CLICKS * scale * np.exp(SPREAD * rng.normal(size=n_publishers) - SPREAD**2 / 2)
     suspects = np.concatenate([bad, watched])
     volume[suspects] = 400 * scale * np.exp(0.6 * rng.normal(size=len(suspects)))
-    volume[bad[kinds == "rotator"]] *= 0.7
     volume = np.maximum(1, np.round(volume)).astype(np.int64)
     pieces = _pieces(rng, kinds, (bad, watched), volume, days, drift, salt)
     columns = {name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]}
@@ -334,8 +354,9 @@ def _pieces(
     salt: int,
 ) -> list[Columns]:
     """Return honest clicks and those of each archetype, in full and in a weak version."""
-    honest = volume.astype(float)
-    tasks = []
+    volume, tasks = volume.copy(), []
+    honest = volume.copy()
+    slow = int(days * 86_400 / (np.mean(SLOW) * (1.0 + drift)))
     hidden = [name for name in ARCHETYPES if name != "stealth"]
     for own, strong in zip(members, (True, False)):
         share = rng.uniform(0.6, 0.9, len(own)) if strong else rng.uniform(0.1, 0.3, len(own))
@@ -343,11 +364,14 @@ def _pieces(
         share[kinds == "stealth"] = 0.2 if strong else 0.05
         shown = np.where(kinds == "stealth", rng.choice(hidden, len(own)), kinds)
         false = np.round(volume[own] * share).astype(np.int64)
-        honest[own] -= false
+        late = (shown == "rotator") & (false > slow)  # more than the window has room for
+        false[late] = slow
+        volume[own[late]] = np.round(slow / share[late])
+        honest[own] = volume[own] - false
         for kind in hidden:
             rows = shown == kind
             tasks.append((kind, np.repeat(own[rows], false[rows])))
-    owner = np.repeat(np.arange(len(volume)), np.maximum(honest, 0).astype(np.int64))
+    owner = np.repeat(np.arange(len(volume)), honest)
     pieces = [_honest(rng, owner, volume, days, salt)]
     pieces += [_fraud(rng, kind, rows, days, drift, salt) for kind, rows in tasks if len(rows)]
     return pieces
@@ -380,10 +404,6 @@ def _named(
     order = np.flatnonzero(inside)[np.argsort(columns["time"][inside], kind="stable")]
     sorted_ = {name: values[order] for name, values in columns.items()}
     owner = sorted_["owner"]
-    channel = np.searchsorted(
-        np.cumsum(CHANNEL_SHARES), _uniform(salt, 41, np.arange(len(names))), side="right"
-    )
-    channel = np.minimum(channel, len(CHANNELS) - 1)
     pages, page = np.unique(sorted_["url"], return_inverse=True)
     urls = np.array([None if url < 0 else f"{url:012x}" for url in pages], dtype=object)
     campaigns = np.array([f"8g{k:03x}" for k in range(N_CAMPAIGNS)], dtype=object)
@@ -396,5 +416,5 @@ def _named(
         "usercountry": np.array([*COUNTRIES, None], dtype=object)[sorted_["country"]],
         "clicktime": first + sorted_["time"].astype("timedelta64[s]"),
         "referredurl": urls[page.ravel()],
-        "channel": np.array(CHANNELS, dtype=object)[channel][owner],
+        "channel": np.array(CHANNELS, dtype=object)[_channels(len(names), salt)][owner],
     }
