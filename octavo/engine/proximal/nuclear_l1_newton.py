@@ -28,6 +28,7 @@ _NEARLY_NOTHING = 1e-2  # of the norm of Y
 _SINGLE_ABOVE = (
     1e-4  # steps no more exact than this are found in single precision, in half the time
 )
+_SMALL = 64  # up to here thin products take as long in single precision
 _SQUARED_ABOVE = 1e-3  # thresholds of this share of the norm outlive squaring to thirteen digits
 
 
@@ -138,7 +139,8 @@ def _direction(
 ) -> Floats:
     """Return `held` and the damped Newton step on free entries, by conjugate gradients."""
     unit = float(np.linalg.norm(at.values))
-    single = accuracy >= _SINGLE_ABOVE and at.tau > _SQUARED_ABOVE * unit
+    much = 4 * len(at.left) > len(at.values) or len(at.values) > _SMALL
+    single = much and accuracy >= _SINGLE_ABOVE and at.tau > _SQUARED_ABOVE * unit
     dtype: Any = np.float32 if single else np.float64
     axpy = saxpy if single else daxpy
     derivative, free = _Derivative(at, unit, dtype), free.astype(dtype)
