@@ -28,6 +28,12 @@ def all_pairs(data):
     return SpectralClustering(2, gamma=50.0, random_state=0).fit_predict(data[0])
 
 
+def neighbours(data):
+    """Ten neighbours of each row: as sparse as ours, without a level."""
+    model = SpectralClustering(2, affinity="nearest_neighbors", random_state=0)
+    return model.fit_predict(data[0])
+
+
 def alike(data, answers):
     """Say how well each finds the moons; octavo's must."""
     y = data[1]
@@ -49,6 +55,7 @@ CONTESTS = [
         solvers={
             "octavo LevelSetSpectralClustering": level_sets,
             "scikit-learn SpectralClustering": all_pairs,
+            "scikit-learn SpectralClustering, neighbours": neighbours,
             "scikit-learn HDBSCAN": lambda data: HDBSCAN(20, copy=True).fit_predict(data[0]),
         },
         agree=alike,

@@ -25,6 +25,7 @@ BASES = ("chebyshev", "hermite", "legendre", "monomial")
 # Numbers in the temporary arrays of one block of rows: few megabytes, which caches hold.
 BLOCK = 1 << 18
 CHUNK = 4096
+MOST_ROWS = 8192  # of narrow blocks: larger ones go back to the system and are fetched page by page
 NARROW = 32  # columns up to which a table is faster column by column
 
 
@@ -278,7 +279,7 @@ class StreamingMoments:
 
 def blocks_of(n_rows: int, width: int) -> Iterator[slice]:
     """Yield the rows, so many at once that `width` numbers a row stay few."""
-    size = max(256, BLOCK // max(width, 1))
+    size = max(256, min(MOST_ROWS, BLOCK // max(width, 1)))
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 

@@ -111,7 +111,9 @@ class AutoregressiveLinkPredictor(CallbackSupportMixin, CellScorer):
     Attributes
     ----------
     A_next_ : ndarray of shape (n, m)
-        The coming matrix, exactly of low rank; up to the tolerance it equals `A_sparse_`.
+        The coming matrix, exactly of low rank; up to the tolerance it equals `A_sparse_`. Where
+        that is zero, order and sign of what is left here mean little: score such pairs by
+        `A_sparse_`, where they tie.
     A_sparse_ : ndarray of shape (n, m)
         The same with exact zeros, and no negative entry where `nonneg`.
     var_coef_ : ndarray

@@ -10,7 +10,7 @@ import pytest
 
 from octavo.engine.proximal.matrices import shrink_singular_values, soft_threshold
 from octavo.engine.proximal.nuclear_l1 import SingularShrinker, cut_entries, shrink_both
-from octavo.engine.proximal.nuclear_l1_newton import _Shrunk
+from octavo.engine.proximal.nuclear_l1_newton import _Derivative, _Shrunk
 
 
 def matrix(n=20, m=14, seed=0):
@@ -131,16 +131,22 @@ def test_newton_equals_the_accelerated_gradient(shape, nonneg, monkeypatch):
     assert np.linalg.norm(by_newton.dual, 2) <= 2.0 + 1e-9
 
 
+@pytest.mark.parametrize("kept", [1, 4])  # few of five or six values, and most of them
 @pytest.mark.parametrize("shape", [(6, 6), (8, 5)])
-def test_the_derivative_of_shrinking_is_that_of_differences(shape):
+def test_the_derivative_of_shrinking_is_that_of_differences(shape, kept):
     rng = np.random.RandomState(4)
     M, D = rng.standard_normal(shape), rng.standard_normal(shape)
-    at = _Shrunk(M, 0.7)
-    step = 1e-6
-    ahead, behind = (shrink_singular_values(M + s * step * D, 0.7)[0] for s in (1.0, -1.0))
-    there, _ = shrink_singular_values(M, 0.7)
+    tau = np.linalg.svd(M, compute_uv=False)[kept - 1 : kept + 1].mean()
+    at = _Shrunk(M, tau)
+    step, unit = 1e-6, np.linalg.norm(M)
+    ahead, behind = (shrink_singular_values(M + s * step * D, tau)[0] for s in (1.0, -1.0))
+    there, _ = shrink_singular_values(M, tau)
+    slope = (ahead - behind) / (2 * step)
     assert there == pytest.approx(at.X, abs=1e-12)
-    assert at.derivative(D, at.divided()) == pytest.approx((ahead - behind) / (2 * step), abs=1e-7)
+    exact, single = (_Derivative(at, unit, dtype) for dtype in (np.float64, np.float32))
+    assert exact.few == (kept == 1)
+    assert exact(D) == pytest.approx(slope, abs=1e-7)
+    assert single(D.astype(np.float32)) == pytest.approx(slope, abs=1e-5)
 
 
 @pytest.mark.parametrize("nonneg", [False, True])
