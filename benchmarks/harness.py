@@ -405,7 +405,7 @@ def page(kept: dict[str, Any], first: dict[str, Any] | None = None) -> str:
         "the part of what one core moves or multiplies, in processor time of the same run.",
         "",
         "```{toctree}",
-        ":maxdepth: 1",
+        ":hidden:",
         "",
         *(f"benchmarks/{room}" for room in rooms_of(kept)),
         *(["benchmarks/first_calls"] if first else []),

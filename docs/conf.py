@@ -22,12 +22,14 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "method_pages",
     "plain_docstrings",
+    "tools.page_snippets",
 ]
 exclude_patterns = ["_build", "generated/README*", "gallery/**/*.md5"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "show_toc_level": 2,
+    "show_nav_level": 0,  # rooms unfold
     "navigation_with_keys": False,
     # Each page lists its own branch: all 1,700 names would be 290 kB a page, and most of the time.
     "collapse_navigation": True,

@@ -279,9 +279,14 @@ def index_lines() -> list[str]:
             for _, m in methods()
             if m.room == room
         ]
+        title = (HERE.parent / "examples" / room / "README.rst").read_text(encoding="utf-8")
         about = inspect.getdoc(importlib.import_module(f"octavo.{room}")) or ""
         lines += [f"octavo.{room}", "-" * (len(room) + 7), "", about, ""]
-        lines += table(["method", "task", "what it does"], rows, "22 28 50")
+        # a part of the sidebar, under the name that the gallery gives the room
+        pages = sorted((HERE / "methods" / room).rglob("*.rst"))
+        lines += [".. toctree::", f"   :caption: {title.splitlines()[0]}", "   :hidden:", ""]
+        lines += [*(f"   {page.relative_to(HERE).as_posix()}" for page in pages), ""]
+        lines += table(["method", "task", "what it does"], rows, "27 28 45")
     return lines
 
 

@@ -153,7 +153,7 @@ def show(
         return
     member = next((m for m in method.members if m.lower() == name.lower()), method.members[0])
     docstring = docstring_of(method.room, member)
-    out.print(f"[bold]{method.name}[/]  {shown(method.summary)}", soft_wrap=True)
+    out.print(f"[bold]{method.name}[/]  {shown(method.summary)}")
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -185,7 +185,7 @@ def _show_group(name: str) -> None:
     found = [paper for paper in papers() if paper.key == name.lower()]
     if found:
         paper = found[0]
-        out.print(f"[bold]{paper.key}[/]  {shown(paper.reference)}", soft_wrap=True)
+        out.print(f"[bold]{paper.key}[/]  {shown(paper.reference)}")
         out.print(_method_table([(paper, method) for method in paper.methods]))
         out.print(f"{len(paper.claims)} claims, headlines: {', '.join(paper.headlines)}")
         out.print(f"octavo reproduce {paper.key} measures them.")

@@ -2,8 +2,9 @@
 
 ``python tools/compare_false_verdicts.py [TABLES]`` makes tables whose labels have nothing to do
 with their features (200 of each kind unless told), predicts them with plain methods, in the order
-of time or by five folds, and counts the tables in which a method is called different from the best,
-and those in which one is called ahead of all others. The figures are those of ``docs/compare.md``.
+of time, by five folds, or by five folds of whole patients, and counts the tables in which a method
+is called different from the best, and those in which one is called ahead of all others. The figures
+are those of ``docs/compare.md``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, TimeSeriesSplit
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -49,7 +50,7 @@ def balanced(rng: Rng) -> tuple[Any, Any]:
     return rng.normal(size=(400, 5)), rng.permutation(np.arange(400) % 2)
 
 
-def visits(n_visits: int) -> Callable[[Rng], tuple[Any, Any]]:
+def visits(n_visits: int, even: bool = False) -> Callable[[Rng], tuple[Any, Any]]:
     """Return 600 rows: patient after patient, each with features and a label of his own."""
 
     def make(rng: Rng) -> tuple[Any, Any]:
@@ -57,7 +58,9 @@ def visits(n_visits: int) -> Callable[[Rng], tuple[Any, Any]]:
         centres = np.repeat(rng.normal(size=(n_patients, 4)), n_visits, axis=0)
         dates = np.column_stack([day / 600, (day // 30) % 12, day % 7])
         X = np.hstack([centres + 0.1 * rng.normal(size=(600, 4)), dates])
-        return X, np.repeat(rng.integers(0, 2, n_patients), n_visits)
+        halves = np.arange(n_patients) % 2
+        labels = rng.permutation(halves) if even else rng.integers(0, 2, n_patients)
+        return X, np.repeat(labels, n_visits)
 
     return make
 
@@ -74,11 +77,13 @@ def series(correlation: float) -> Callable[[Rng], tuple[Any, Any]]:
     return make
 
 
-def verdicts(X: Any, y: Any, methods: list[Any], ordered: bool) -> Any:
+def verdicts(X: Any, y: Any, methods: list[Any], ordered: bool, groups: Any = None) -> Any:
     """Return the corrected p-values against the best method, rows right or wrong."""
     right = np.full((len(y), len(methods)), np.nan)
     folds: Any = TimeSeriesSplit(5) if ordered else StratifiedKFold(5, shuffle=True, random_state=0)
-    for train, test in folds.split(X, y):
+    if groups is not None:
+        folds = StratifiedGroupKFold(5, shuffle=True, random_state=0)
+    for train, test in folds.split(X, y, groups):
         for k, method in enumerate(methods):
             if len(np.unique(y[train])) < 2:
                 right[test, k] = y[test] == y[train][0]
@@ -87,23 +92,26 @@ def verdicts(X: Any, y: Any, methods: list[Any], ordered: bool) -> Any:
     order = np.argsort(-np.nanmean(right, axis=0), kind="stable")
     scores = [[0.0]] * len(methods)  # unused where rows have values
     values = list(right[:, order].T)
-    raw = p_values_beside_the_best(scores, values, None, 0.25, True, ordered)
+    raw = p_values_beside_the_best(scores, values, groups, 0.25, True, ordered)
     return holm_beside_the_best(raw)
 
 
 def main() -> None:
     n_tables = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    kinds: dict[str, tuple[Any, list[Any], bool]] = {
+    kinds: dict[str, tuple[Any, list[Any], bool | int]] = {  # at last: in time, or rows a group
         "13 methods, five folds": (balanced, MANY, False),
         "in time, independent rows": (independent, FEW, True),
         **{f"in time, {n} visits a patient": (visits(n), FEW, True) for n in (4, 10, 20)},
         **{f"in time, correlation {r}": (series(r), FEW, True) for r in (0.5, 0.9, 0.97)},
+        **{f"in groups of {n} visits": (visits(n), FEW, n) for n in (4, 10)},
+        **{f"in groups of {n}, even classes": (visits(n, True), FEW, n) for n in (4, 10)},
     }
-    for name, (make, methods, ordered) in kinds.items():
+    for name, (make, methods, order) in kinds.items():
         different = ahead = 0
         for seed in range(n_tables):
             X, y = make(np.random.default_rng(seed))
-            p = verdicts(X, y, methods, ordered)
+            groups = None if isinstance(order, bool) else np.arange(len(y)) // order
+            p = verdicts(X, y, methods, order is True, groups)
             different += bool((p <= LEVEL).any())
             ahead += bool((p <= LEVEL).all())
         print(

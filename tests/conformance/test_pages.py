@@ -1,13 +1,12 @@
 """Every snippet of every page runs as it stands and prints what it says."""
 
-import doctest
 import re
-import textwrap
 from pathlib import Path
 
 import pytest
 
 from octavo.data import DatasetNotFoundError
+from tools.page_snippets import run_snippet, snippets
 
 ROOT = Path(__file__).resolve().parents[2]
 METHOD_PAGES = sorted((ROOT / "docs" / "methods").rglob("*.rst"))
@@ -34,9 +33,6 @@ WITHOUT_SNIPPET = {
     "docs/reliability.md": "a report on what was tried",
     "docs/vocabulary.md": "a list of words",
 }
-FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS  # those of test_docstrings.py
-RST = re.compile(r"^\.\. code-block:: python\n\n((?:   .*\n|\n(?=   ))+)", re.MULTILINE)
-MARKDOWN = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 GALLERY = re.compile(
     r"^See :ref:`sphx_glr_gallery_([a-z]+)_(plot_\w+)\.py` for a longer example\.$"
 )
@@ -44,13 +40,6 @@ GALLERY = re.compile(
 
 def name(page):
     return page.relative_to(ROOT).as_posix()
-
-
-def snippets(page):
-    text = page.read_text(encoding="utf-8")
-    if page.suffix == ".md":
-        return MARKDOWN.findall(text)
-    return [textwrap.dedent(block) for block in RST.findall(text)]
 
 
 def test_no_snippet_is_overlooked():
@@ -70,21 +59,12 @@ SNIPPETS = [(page, i, text) for page in PAGES for i, text in enumerate(snippets(
 @pytest.mark.parametrize(
     ("page", "number", "text"), SNIPPETS, ids=[f"{name(page)}-{i}" for page, i, _ in SNIPPETS]
 )
-def test_snippet_prints_what_it_says(page, number, text, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    snippet = doctest.DocTestParser().get_doctest(text, {}, f"snippet {number}", name(page), 0)
-    assert text.startswith(">>> "), "not a doctest"
-    assert snippet.examples[-1].want, "does not end in something printed"
+def test_snippet_prints_what_it_says(page, number, text):
     try:
-        doctest.DebugRunner(optionflags=FLAGS, verbose=False).run(snippet)
-    except doctest.UnexpectedException as raised:
-        error = raised.exc_info[1]
-        if isinstance(error, DatasetNotFoundError):
-            pytest.skip(str(error))
-        raise error from None
-    except doctest.DocTestFailure as failure:
-        said, got = failure.example.want, failure.got
-        pytest.fail(f"{failure.example.source}says\n{said}but prints\n{got}", pytrace=False)
+        wrong = run_snippet(text, f"snippet {number + 1}")
+    except DatasetNotFoundError as absent:
+        pytest.skip(str(absent))
+    assert wrong == ""
 
 
 @pytest.mark.parametrize("page", METHOD_PAGES, ids=name)
