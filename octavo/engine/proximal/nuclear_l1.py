@@ -322,4 +322,4 @@ def _add_cut(P, before, Y, Q, momentum, high, low):
 
 
 def _warmup() -> None:
-    shrink_both(np.eye(2), 0.1, 0.1, tol=0.5)  # coarse: without Newton's steps, which need no kernel
+    shrink_both(np.eye(2), 0.1, 0.1, tol=0.5)  # so coarse that Newton's method is left out
