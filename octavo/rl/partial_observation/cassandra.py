@@ -200,7 +200,7 @@ def read_cassandra(path: str | os.PathLike) -> POMDP:
         raise ValueError(f"Expected the path of a file, got {type(path).__name__}.")
     if not Path(path).is_file():
         raise ValueError(f"Expected the path of a file, and there is none at {str(path)!r}.")
-    reader = _Reader(Path(path).read_text(encoding="utf-8", errors="replace"), Path(path).name)
+    reader = _Reader(Path(path).read_text(encoding="utf-8-sig", errors="replace"), Path(path).name)
     gamma, sign, start = 0.95, 1.0, None
     tables: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
     while not reader.ended:

@@ -163,7 +163,7 @@ def test_rock_sample_has_the_paper_s_size_and_features():
 
 def test_cassandra_s_tiger(tmp_path):
     path = tmp_path / "tiger.POMDP"
-    path.write_text(TIGER)
+    path.write_text(TIGER, encoding="utf-8-sig")  # as Windows writes it
     read, made = read_cassandra(path), make_tiger()
     np.testing.assert_allclose(read.P, made.P)
     np.testing.assert_allclose(read.O, made.O)
