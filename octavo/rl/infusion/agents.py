@@ -260,9 +260,11 @@ class WatkinsQLambda(_TablePolicy):
         `PropofolEnv`, None is ``FuzzyBins()``.
     alpha_min : float, default=1e-5
         Learning ends when the step size has come to this.
-    ssd_tol : float, default=10.0
+    ssd_tol : float or "auto", default="auto"
         The step size halves when the sum of squared differences of two successive greedy policies,
-        as indices, over visited states, is below it. The paper prints no threshold.
+        as indices, over visited states, is below it. The paper prints no threshold; "auto" is 10
+        with an encoder and 0 without one: policies of few states differ by less from the start,
+        and the step size would be gone before a reward was met.
     random_state : int, RandomState instance or None, default=None
         Seeds actions, starts and noise.
     block_size : int or None, default=None
@@ -327,7 +329,7 @@ class WatkinsQLambda(_TablePolicy):
         "trace": [StrOptions({"accumulating", "replacing"})],
         "encoder": "no_validation",
         "alpha_min": [Interval(Real, 0, None, closed="left")],
-        "ssd_tol": [Interval(Real, 0, None, closed="left")],
+        "ssd_tol": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "random_state": ["random_state"],
         "block_size": [Interval(Integral, 1, None, closed="left"), None],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
@@ -342,7 +344,7 @@ class WatkinsQLambda(_TablePolicy):
         trace="accumulating",
         encoder=None,
         alpha_min=1e-5,
-        ssd_tol=10.0,
+        ssd_tol="auto",
         random_state=None,
         *,
         block_size=None,
@@ -385,6 +387,7 @@ class WatkinsQLambda(_TablePolicy):
         block = self.block_size or min(1000, max(1, n_episodes // 100))
         alpha, done, self.n_steps_ = float(self.alpha), 0, 0
         alphas, differences, waited, least = [], [], 0, np.inf
+        tol = (0.0 if encoder is None else 10.0) if self.ssd_tol == "auto" else self.ssd_tol
         before = greedy_table(table.Q[: table.seen], table.visits[: table.seen])
         with FitProgress(self, -(-n_episodes // block), step_name="block") as progress:
             while done < n_episodes and alpha > self.alpha_min:
@@ -398,7 +401,7 @@ class WatkinsQLambda(_TablePolicy):
                 waited, least, before = (
                     (0, gap, after) if gap < least else (waited + 1, least, after)
                 )
-                if gap < self.ssd_tol or (self.patience is not None and waited >= self.patience):
+                if gap < tol or (self.patience is not None and waited >= self.patience):
                     alpha, waited, least = alpha / 2, 0, np.inf
                 if progress.step():
                     break

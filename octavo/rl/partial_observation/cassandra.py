@@ -106,8 +106,13 @@ def _declared(words: list[str]) -> list[str]:
     return words
 
 
-def _read_probabilities(reader: _Reader, table: np.ndarray, last: str) -> None:
-    """Read an entry of T or O into an array (actions, states, states or observations)."""
+def _read_probabilities(
+    reader: _Reader, table: np.ndarray, last: str, start: np.ndarray | None
+) -> None:
+    """Read an entry of T or O into an array (actions, states, states or observations).
+
+    A row of T may be the word reset: the process begins anew.
+    """
     S, width = table.shape[1:]
     actions = reader.select("actions")
     if not reader.more():
@@ -115,10 +120,11 @@ def _read_probabilities(reader: _Reader, table: np.ndarray, last: str) -> None:
         return
     states = reader.select("states")
     if not reader.more():
-        word = reader.words[reader.at] if not reader.ended else ""
-        row = reader.table(1, width, False)[0] if word != "reset" else None
-        if row is None:
-            raise reader.fail("'reset' is not supported")
+        if last == "states" and not reader.ended and reader.words[reader.at] == "reset":
+            reader.next()
+            row = np.full(width, 1.0 / width) if start is None else start
+        else:
+            row = reader.table(1, width, False)[0]
         table[np.ix_(actions, states)] = row
         return
     columns = reader.select(last)
@@ -194,7 +200,7 @@ def read_cassandra(path: str | os.PathLike) -> POMDP:
         raise ValueError(f"Expected the path of a file, got {type(path).__name__}.")
     if not Path(path).is_file():
         raise ValueError(f"Expected the path of a file, and there is none at {str(path)!r}.")
-    reader = _Reader(Path(path).read_text(encoding="utf-8", errors="replace"), Path(path).name)
+    reader = _Reader(Path(path).read_text(encoding="utf-8-sig", errors="replace"), Path(path).name)
     gamma, sign, start = 0.95, 1.0, None
     tables: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
     while not reader.ended:
@@ -224,7 +230,7 @@ def read_cassandra(path: str | os.PathLike) -> POMDP:
                 _read_reward(reader, tables[2])
             else:
                 table, last = (tables[0], "states") if key == "T" else (tables[1], "observations")
-                _read_probabilities(reader, table, last)
+                _read_probabilities(reader, table, last, start)
     if tables is None:
         raise ValueError(f"Cannot read {reader.name}: it has no T, O or R.")
     P, seen, R = tables

@@ -2,7 +2,8 @@
 
 A first controller comes from the decision process of explored beliefs. It is then improved as in
 policy iteration: evaluate it exactly, back up each belief it meets, replace the nodes that a new
-one dominates, drop those that the start does not reach.
+one dominates, drop those that the start does not reach. Where it never comes back to a belief, the
+explored beliefs are points to back up, from controllers that do the same for all time.
 
 Reference: Ji, Parr, Li, Liao and Carin (2007), "Point-based policy iteration", AAAI; Choi and Kim
 (2011), section 7, who plan by it.
@@ -20,10 +21,17 @@ from octavo.engine.estimators.sound import SoundEstimator
 from octavo.rl.partial_observation.belief_graph import BeliefGraph, Explored, blind_values
 from octavo.rl.partial_observation.controllers import FSCPolicy
 from octavo.rl.partial_observation.merging import drop_unreached, merge_nodes
+from octavo.rl.partial_observation.point_backups import (
+    MOST_NODES,
+    backed_up,
+    iterate_points,
+    overtaken,
+)
 
 __all__ = ["PBPISolver"]
 
-_MOST_NODES = 400  # beyond which the improvement rounds end
+_MOST_STATES = 30  # beyond which rounds over many points would cost too much
+_POINTS = 200
 
 
 def controller_of(graph: BeliefGraph, found: Explored, blind_best: np.ndarray) -> FSCPolicy:
@@ -44,36 +52,17 @@ def controller_of(graph: BeliefGraph, found: Explored, blind_best: np.ndarray) -
     return drop_unreached(FSCPolicy(actions, successors, 0))
 
 
-def backed_up(pomdp: Any, policy: FSCPolicy, V: np.ndarray, beliefs: np.ndarray, r: np.ndarray):
-    """Return for each belief the value, action and successors of the best new node."""
-    k = len(beliefs)
-    best = np.full(k, -np.inf)
-    actions, successors = np.zeros(k, dtype=np.int64), None
-    for a in range(pomdp.n_actions):
-        joint = (beliefs @ pomdp.P[a])[:, :, None] * pomdp.O[a]  # k, t, z
-        ahead = np.einsum("ktz,nt->kzn", joint, V, optimize=True)
-        to = ahead.argmax(axis=2)
-        value = beliefs @ r[:, a] + pomdp.gamma * np.take_along_axis(ahead, to[:, :, None], 2).sum(
-            axis=(1, 2)
-        )
-        if successors is None:
-            successors = to.copy()
-        better = value > best
-        best[better], actions[better], successors[better] = value[better], a, to[better]
-    return best, actions, successors
-
-
 def improved(pomdp: Any, policy: FSCPolicy, r: np.ndarray, tol: float, max_iter: int):
     """Return the controller after rounds of improvement at the beliefs that it reaches."""
     n_iter = 0
-    while n_iter < max_iter and policy.n_nodes <= _MOST_NODES:
+    while n_iter < max_iter and policy.n_nodes <= MOST_NODES:
         n_iter += 1
         V = policy.values(pomdp, r)
         try:
             beliefs = policy.reachable_beliefs(pomdp, 2000).beliefs
         except ValueError:
             break  # it never comes back to a belief: nothing finite to improve on
-        value, actions, successors = backed_up(pomdp, policy, V, beliefs, r)
+        value, actions, successors = backed_up(pomdp, V, beliefs, r)
         gain = value - (beliefs @ V.T).max(axis=1)
         size = max(1.0, float(np.abs(V).max()))
         new = gain > tol * size
@@ -84,12 +73,7 @@ def improved(pomdp: Any, policy: FSCPolicy, r: np.ndarray, tol: float, max_iter:
         joined = np.concatenate([policy.successors, rows[:, 1:]])
         wider = FSCPolicy(np.concatenate([policy.actions, rows[:, 0]]), joined, policy.start)
         wide = wider.values(pomdp, r)
-        goes = np.arange(len(joined))
-        for old in range(n):  # a node that a new one dominates gives way to it (Hansen 1998)
-            over = (wide[n:] >= wide[old] - 1e-12 * size).all(axis=1)
-            over &= (wide[n:] > wide[old] + 1e-12 * size).any(axis=1)
-            if over.any():
-                goes[old] = n + int(np.where(over, wide[n:].sum(axis=1), -np.inf).argmax())
+        goes = overtaken(wide, n, size)
         first = int((wide @ pomdp.start).argmax())
         policy = drop_unreached(FSCPolicy(wider.actions, goes[joined], int(goes[first])))
     return policy, n_iter
@@ -183,11 +167,24 @@ class PBPISolver(SoundEstimator):
         found = graph.explore(unit, self.n_beliefs, self.tol * 1e-3)
         policy = controller_of(graph, found, self._best_blind(graph, unit))
         policy, self.n_iter_ = improved(pomdp, policy, unit, self.tol * 1e-3, self.max_iter)
+        highest = found.values[0] + found.gap
+        if highest - policy.value(pomdp, unit) > self.tol and pomdp.n_states <= _MOST_STATES:
+            policy = self._by_points(graph, policy, unit)
         if self.merge:
             policy = merge_nodes(pomdp, policy)
         self.policy_ = policy
         self.value_ = policy.value(pomdp, r)
-        self.upper_ = max(self.value_, float(size * (found.values[0] + found.gap)))
+        self.upper_ = max(self.value_, float(size * highest))
+        return policy
+
+    def _by_points(self, graph, policy, unit):
+        """Return what policy iteration at explored beliefs finds, where it is better or smaller."""
+        pomdp, beliefs = graph.pomdp, graph.beliefs
+        chosen = np.unique(np.linspace(0, len(beliefs) - 1, _POINTS).astype(np.int64))
+        other = iterate_points(pomdp, beliefs[chosen], unit, self.tol * 1e-3, self.max_iter)
+        gain = other.value(pomdp, unit) - policy.value(pomdp, unit)
+        if gain > self.tol * 1e-3 or (gain >= 0.0 and other.n_nodes < policy.n_nodes):
+            return other
         return policy
 
     def _best_blind(self, graph, unit):

@@ -263,7 +263,7 @@ def read_bvh(path: str | os.PathLike[str]) -> BVHMotion:
     >>> motion.names, motion.frames[:, 3]
     (('hips', 'knee'), array([5., 6.]))
     """
-    words = Path(path).read_text(encoding="utf-8", errors="replace").split()
+    words = Path(path).read_text(encoding="utf-8-sig", errors="replace").split()
     return _Reader(words, str(path)).motion()
 
 

@@ -83,7 +83,7 @@ def _sentences(path: Path):
     """Yield the first line's number and the rows of each sentence."""
     rows: list[list[str]] = []
     start = 1
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             line = line.rstrip("\n\r")
             if not line.strip():

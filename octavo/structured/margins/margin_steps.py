@@ -140,8 +140,12 @@ def loss_sum(rows, codes, row_weights, distance, weights):
 
 @njit(**JIT)
 def _onto_simplex(point, total, work):
-    """Project a few numbers in place onto the simplex with a given sum, by insertion sort."""
+    """Project a few numbers in place onto the simplex with a given sum, by insertion sort.
+
+    The largest is taken off first: beside numbers of 1e16 a sum of 1 would be lost in rounding.
+    """
     n = point.size
+    point -= point.max()
     for c in range(n):
         value, k = point[c], c
         while k > 0 and work[k - 1] < value:

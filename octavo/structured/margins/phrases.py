@@ -89,10 +89,10 @@ def read_pharaoh(path: Any) -> list[Alignment]:
     """
     lines: Iterable[str]
     if isinstance(path, os.PathLike):
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     elif isinstance(path, str):
         is_text = "\n" in path or not path.strip() or _LINK.match(path.split()[0])
-        lines = (path if is_text else Path(path).read_text(encoding="utf-8")).splitlines()
+        lines = (path if is_text else Path(path).read_text(encoding="utf-8-sig")).splitlines()
     elif isinstance(path, Iterable):
         lines = path
     else:

@@ -94,6 +94,27 @@ def test_without_traces_it_is_one_step_learning():
     assert model.n_visits_.sum() == len(seen) == model.n_steps_
 
 
+class Corridor:
+    """Four cells in a row, a reward at the end; the wrong step goes back."""
+
+    n_states, n_actions = 4, 2
+
+    def reset(self, *, seed=None, options=None):
+        self.s, self.t = 0, 0
+        return 0, {}
+
+    def step(self, a):
+        self.s, self.t = self.s + 1 if a == 1 else max(self.s - 1, 0), self.t + 1
+        return self.s, float(self.s == 3), self.s == 3, self.t >= 30, {}
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.8])
+def test_few_states_are_learned_before_the_step_size_is_gone(lam):
+    model = WatkinsQLambda(0.5, 0.9, lam, 0.2, random_state=0).fit(Corridor(), 1000)
+    best = [[0.729, 0.81], [0.729, 0.9], [0.81, 1.0]]
+    assert np.allclose(model.q_table_[:3], best, atol=5e-3)
+
+
 @pytest.mark.parametrize("replacing", [False, True])
 def test_traces_by_hand(replacing):
     """Three steps in which the second choice is not greedy: the cut forgets the first step."""

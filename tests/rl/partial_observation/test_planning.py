@@ -134,6 +134,16 @@ def test_full_observation_is_the_mdp():
     assert PBPISolver().solve(pomdp).value(pomdp) == pytest.approx(values[1])
 
 
+@pytest.mark.parametrize("S", [2, 3, 4])
+def test_points_find_the_optimum_where_beliefs_never_come_back(S):
+    for seed in range(6):
+        pomdp = random_model(seed, S=S)
+        best = ExactPOMDPSolver().solve(pomdp).value(pomdp)
+        solver = PBPISolver(n_beliefs=200)
+        assert solver.solve(pomdp).value(pomdp) == pytest.approx(best, abs=1e-6)
+        assert solver.upper_ >= best - 1e-9
+
+
 def test_sparse_tables_add_up_their_duplicates():
     P = sp.coo_matrix(([0.5, 0.5, 1.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
     pomdp = POMDP([P], [sp.csr_matrix(np.eye(2))], gamma=0.5)
@@ -153,7 +163,7 @@ def test_rock_sample_has_the_paper_s_size_and_features():
 
 def test_cassandra_s_tiger(tmp_path):
     path = tmp_path / "tiger.POMDP"
-    path.write_text(TIGER)
+    path.write_text(TIGER, encoding="utf-8-sig")  # as Windows writes it
     read, made = read_cassandra(path), make_tiger()
     np.testing.assert_allclose(read.P, made.P)
     np.testing.assert_allclose(read.O, made.O)
@@ -232,3 +242,20 @@ def test_bad_controllers_and_beliefs():
         MAZE_EXPERT.values(POMDP(maze.P, maze.O))
     with pytest.raises(ValueError, match="not tiny"):
         ExactPOMDPSolver(max_vectors=2).solve(make_tiger())
+
+
+def test_cassandra_s_wildcards_costs_and_resets(tmp_path):
+    path = tmp_path / "reset.POMDP"
+    path.write_text(
+        "discount: 0.9\nvalues: cost\nstates: a b c\nactions: go stay\nobservations: 2\n"
+        "start include: a c\nT: stay identity\nT: go : * : b 1.0\nT: go : b reset\n"
+        "T: go : c\nuniform\nO: * : * : 0 0.25\nO: * : * : 1 0.75\nO: go : c\n1 0\n"
+        "R: go : b : c : 0 8\nR: go : c : *\n1 2\nR: stay : * : * : * 4\n"
+    )
+    read = read_cassandra(path)
+    np.testing.assert_array_equal(read.start, [0.5, 0.0, 0.5])
+    np.testing.assert_allclose(read.P[0], [[0, 1, 0], [0.5, 0, 0.5], [1 / 3, 1 / 3, 1 / 3]])
+    np.testing.assert_array_equal(read.P[1], np.eye(3))
+    # from c: a and b show 0 one time in four, c always
+    at_c = (2 * (0.25 * 1 + 0.75 * 2) + 1) / 3
+    np.testing.assert_allclose(read.rewards(), [[0, -4], [-0.5 * 8, -4], [-at_c, -4]])

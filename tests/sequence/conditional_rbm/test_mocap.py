@@ -108,6 +108,8 @@ def test_bvh(tmp_path):
     path = tmp_path / "walk.bvh"
     path.write_text(TEXT + rows)
     motion = read_bvh(path)
+    path.write_text(TEXT + rows, encoding="utf-8-sig")  # as Windows writes it
+    assert (read_bvh(path).frames == motion.frames).all()
     assert motion.names == ("Hips", "LeftLeg", "RightLeg")
     assert motion.parents.tolist() == [-1, 0, 0]
     assert motion.offsets.tolist() == [[0, 0, 0], [1, -2, 0], [-1, -2, 0]]

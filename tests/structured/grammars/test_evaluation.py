@@ -80,6 +80,8 @@ def test_reader(tmp_path):
     assert [h.tolist() for h in heads] == [[3, 3, 0, 3], [0]]
     assert read_conllu(str(file), column="xpos").sequences[1] == ["VB"]
     assert read_conllu(file, punctuation=False).heads[0].tolist() == [3, 3, 0]
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+    assert read_conllu(file).sequences == sequences  # as Windows writes it
     assert len(read_conllu(file, max_length=2).sequences) == 1
     conllu = pytest.importorskip("conllu")
     theirs = conllu.parse(ROWS)

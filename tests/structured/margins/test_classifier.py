@@ -151,6 +151,16 @@ def test_bad_scales_are_right_or_warned_of(scale, options):
     )
 
 
+@pytest.mark.parametrize("scale", [1e-8, 1e-12])
+def test_tiny_features_leave_the_price_of_weights_zero(scale):
+    X, y, prices = problem(7)
+    model = StructuredMarginClassifier(prices, "sdca", alpha=0.1, random_state=0).fit(scale * X, y)
+    dearest = prices[y].max(axis=1).mean()  # the penalty forbids weights that such rows would need
+    assert_allclose(model.objective_, dearest, rtol=1e-9)
+    assert_allclose(objective(model, scale * X, y, prices, 0.1), dearest, rtol=1e-9)
+    assert model.duality_gap_ <= 1e-9
+
+
 def test_saddle_form_knows_no_scale():
     X, y, prices = problem(6)
     values = [

@@ -88,6 +88,8 @@ def test_pharaoh_files_are_read(tmp_path):
     expected = [{(0, 0), (1, 2)}, set(), {(3, 1)}]
     assert read_pharaoh(file) == read_pharaoh(str(file)) == expected
     assert read_pharaoh("0-0 1-2") == expected[:1]
+    file.write_text("0-0 1-2\r\n\r\n3-1\r\n", encoding="utf-8-sig")  # as Windows writes it
+    assert read_pharaoh(file) == expected
 
 
 def test_distances_of_permutations():
