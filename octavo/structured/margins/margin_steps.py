@@ -145,8 +145,11 @@ def _onto_simplex(point, total, work):
     The largest is taken off first: beside numbers of 1e16 a sum of 1 would be lost in rounding.
     """
     n = point.size
-    point -= point.max()
+    top = point[0]
+    for c in range(1, n):
+        top = max(top, point[c])
     for c in range(n):
+        point[c] -= top
         value, k = point[c], c
         while k > 0 and work[k - 1] < value:
             work[k] = work[k - 1]
