@@ -108,6 +108,20 @@ class KernelRows:
         check_squares(found[0] if isinstance(found, tuple) else found)
         return found
 
+    def _from_mean(self, X: Any, *, reset: bool = True) -> Any:
+        """Return rows less the training mean where the kernel is linear, else as they are.
+
+        For methods that depend on differences in feature space alone: inner products of rows far
+        from zero round away what tells the rows apart.
+        """
+        model: Any = self
+        if reset:
+            linear = model.kernel == "linear" and not sp.issparse(X)
+            model._origin = X.mean(axis=0) if linear else None
+        if model._origin is None:
+            return X
+        return (X.toarray() if sp.issparse(X) else X) - model._origin
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         precomputed = getattr(self, "kernel", None) == "precomputed"
