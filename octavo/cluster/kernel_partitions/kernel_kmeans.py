@@ -154,7 +154,7 @@ class KernelKMeans(KernelRows, ClusterMixin, CallbackSupportMixin, SoundEstimato
         self : KernelKMeans
             Fitted.
         """
-        X = self._rows(X)
+        X = self._from_mean(self._rows(X))
         n = X.shape[0]
         if n < self.n_clusters:
             raise ValueError(
@@ -196,7 +196,7 @@ class KernelKMeans(KernelRows, ClusterMixin, CallbackSupportMixin, SoundEstimato
 
     def _relative(self, X: Any) -> tuple[Any, Floats]:
         check_is_fitted(self)
-        X = self._rows(X, reset=False)
+        X = self._from_mean(self._rows(X, reset=False), reset=False)
         K = cross_gram(self.kernel_, X, self._fit_rows)
         H = np.zeros((K.shape[1], self.n_clusters))
         H[np.arange(K.shape[1]), self.labels_] = 1.0

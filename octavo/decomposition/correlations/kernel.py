@@ -161,6 +161,8 @@ class KernelCCA(KernelRows, TransformerMixin, SoundEstimator):
         X, Y = self._rows(X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
         Y = self._read_y(Y)
         self._n_y = Y.shape[1]
+        X = self._from_mean(X, origin="_x_origin")
+        Y = self._from_mean(Y, origin="_y_origin")
         self._x_kernel, self._y_kernel = self._settle(X), self._settle(Y)
         Kx, self._x_means = CentredGram.of(gram_of(self._x_kernel, X))
         Ky, self._y_means = CentredGram.of(gram_of(self._y_kernel, Y))
@@ -195,11 +197,11 @@ class KernelCCA(KernelRows, TransformerMixin, SoundEstimator):
             Of X; where Y is given, a pair with those of Y.
         """
         check_is_fitted(self)
-        X = self._rows(X, reset=False)
+        X = self._from_mean(self._rows(X, reset=False), reset=False, origin="_x_origin")
         Kx = self._x_means.rows(cross_gram(self._x_kernel, X, self._x_rows))
         if Y is None:
             return Kx @ self.x_dual_coef_
-        Y = self._read_y(Y, self._n_y)
+        Y = self._from_mean(self._read_y(Y, self._n_y), reset=False, origin="_y_origin")
         Ky = self._y_means.rows(cross_gram(self._y_kernel, Y, self._y_rows))
         return Kx @ self.x_dual_coef_, Ky @ self.y_dual_coef_
 

@@ -108,6 +108,20 @@ class KernelRows:
         check_squares(found[0] if isinstance(found, tuple) else found)
         return found
 
+    def _from_mean(self, X: Any, *, reset: bool = True, origin: str = "_origin") -> Any:
+        """Return rows less the training mean where the kernel is linear, else as they are.
+
+        For methods that depend on differences in feature space alone: inner products of rows far
+        from zero round away what tells the rows apart. ``origin`` names where the mean is kept.
+        """
+        if reset:
+            linear = getattr(self, "kernel", None) == "linear" and not sp.issparse(X)
+            setattr(self, origin, X.mean(axis=0) if linear else None)
+        mean = getattr(self, origin)
+        if mean is None:
+            return X
+        return (X.toarray() if sp.issparse(X) else X) - mean
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         precomputed = getattr(self, "kernel", None) == "precomputed"

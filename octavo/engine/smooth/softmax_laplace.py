@@ -660,7 +660,9 @@ def _fit_newton(patterns: Floats, counts: Floats, sigma2: float, system: Any) ->
             trial = B + scale * step
         B, f = trial, new
     log_det += B.size * math.log(sigma2)
-    return ColumnPosterior(B, f + 0.5 * decrement - 0.5 * log_det)
+    # the step whose rise the evidence counts belongs to the weights as well
+    mode = B + step if decrement < SMALL else B
+    return ColumnPosterior(mode, f + 0.5 * decrement - 0.5 * log_det)
 
 
 def fit_column(

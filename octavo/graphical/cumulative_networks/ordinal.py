@@ -147,7 +147,7 @@ class CumulativeLinkRegression(CallbackSupportMixin, ClassifierMixin, SoundEstim
         self.classes_, codes = encode_classes(y, owner=self)
         n, d = X.shape
         center, scale = X.mean(axis=0), X.std(axis=0)
-        scale = np.where(scale > 1e-12 * np.abs(center).max(initial=1e-300), scale, 1.0)
+        scale = np.where(scale > 1e-12 * np.abs(center), scale, 1.0)
         Z = (X - center) / scale
         ridge = np.minimum(float(self.alpha), 1e150) / scale**2
         k = len(self.classes_) - 1

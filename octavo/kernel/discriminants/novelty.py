@@ -143,7 +143,7 @@ class KernelPCANovelty(KernelRows, OutlierMixin, SoundEstimator):
         self : KernelPCANovelty
             Fitted.
         """
-        X = self._rows(X, ensure_min_samples=2)
+        X = self._from_mean(self._rows(X, ensure_min_samples=2))
         self.kernel_ = self._settle(X)
         K = gram_of(self.kernel_, X)
         centred, self._means = CentredGram.of(K)
@@ -180,7 +180,7 @@ class KernelPCANovelty(KernelRows, OutlierMixin, SoundEstimator):
             Zero in the subspace, lower for what is more novel.
         """
         check_is_fitted(self)
-        X = self._rows(X, reset=False)
+        X = self._from_mean(self._rows(X, reset=False), reset=False)
         K = cross_gram(self.kernel_, X, self._fit_rows)
         if self._fit_gram is None:
             return -self._distances(K, np.asarray(self.kernel_.diagonal(X), dtype=np.float64))

@@ -224,3 +224,16 @@ def test_parts_are_counted_with_and_without_a_node_linked_to_all():
     assert n_components_of(chain) == 1
     assert n_components_of(np.eye(5)) == 5
     assert n_components_of(sp.csr_array(np.eye(3))) == 3
+
+
+def test_linear_kernel_kmeans_does_not_depend_on_the_origin():
+    X = np.random.default_rng(0).normal(size=(16, 2))
+    X[8:] += 9.0
+    near = KernelKMeans(2, "linear", random_state=0).fit(X)
+    far = KernelKMeans(2, "linear", random_state=0).fit(X + 1e7)
+    within = sum(
+        ((X[far.labels_ == c] - X[far.labels_ == c].mean(axis=0)) ** 2).sum() for c in (0, 1)
+    )
+    assert far.inertia_ == pytest.approx(within, rel=1e-6)
+    assert far.inertia_ == pytest.approx(near.inertia_, rel=1e-6)
+    assert (far.predict(X + 1e7) == far.labels_).all()

@@ -135,3 +135,16 @@ def test_kernel_cca_needs_a_ridge():
         KernelCCA().fit(np.ones((5, 2)), np.arange(5.0))
     with pytest.raises(ValueError, match="columns as in fit"):
         ExactCCA().fit(X, Y).transform(X, Y[:, :1])
+
+
+def test_kernel_cca_with_a_linear_kernel_does_not_depend_on_the_origin():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 4)), rng.normal(size=(30, 3))
+    Y[:, 0] += X[:, 1]
+    exact = ExactCCA(reg=0.5).fit(X, Y)
+    model = KernelCCA("linear", reg=0.5, n_components=3).fit(X + 1e6, Y - 1e6)
+    assert model.correlations_ == pytest.approx(exact.correlations_, abs=1e-8)
+    u, v = model.transform(X[:5] + 1e6, Y[:5] - 1e6)
+    near = KernelCCA("linear", reg=0.5, n_components=3).fit(X, Y).transform(X[:5], Y[:5])
+    assert u == pytest.approx(near[0], abs=1e-6)
+    assert v == pytest.approx(near[1], abs=1e-6)

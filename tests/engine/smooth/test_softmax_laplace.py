@@ -109,3 +109,14 @@ def test_small_changes_are_those_of_new_fits(k, R):
     found, far = row_change(z, k, to, 0.0, 4, R, U, x, old.weights, S, tilt, pi, room[2], small)
     assert abs(found - exact) < 2e-4  # weights stop at a squared decrement of 1e-7
     assert 0.0 < far < 0.1
+
+
+@pytest.mark.parametrize("method", ["dense", "woodbury"])
+@pytest.mark.parametrize("most", [3, 30, 300])
+def test_slope_is_zero_at_the_mode(method, most):
+    patterns, counts = table(5, seed=most, most=most)
+    B = fit_column(patterns, counts, 2.0, method=method).weights
+    P = np.exp(patterns @ B)
+    expected = counts.sum(axis=1, keepdims=True) * P / P.sum(axis=1, keepdims=True)
+    # weights and evidence are at the same point: the last Newton step is taken, not only counted
+    assert_allclose(patterns.T @ (counts - expected), B / 2.0, atol=1e-6)

@@ -47,6 +47,18 @@ def test_ordinal_regression_with_two_labels_is_logistic_regression():
     assert ours.thresholds_ == pytest.approx(-theirs.intercept_, abs=1e-4)
 
 
+def test_ordinal_regression_without_a_penalty_does_not_depend_on_units():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(80, 2))
+    y = np.digitize(X @ [1.0, -1.0] + rng.logistic(size=80), [-1.0, 0.0, 1.0])
+    # a column far from zero says nothing about how finely its neighbour is measured
+    moved = X * [1e5, 1e-7] + [1e6, 0.0]
+    base = CumulativeLinkRegression(alpha=0.0, tol=1e-9).fit(X, y)
+    other = CumulativeLinkRegression(alpha=0.0, tol=1e-9).fit(moved, y)
+    assert other.predict_proba(moved) == pytest.approx(base.predict_proba(X), abs=1e-6)
+    assert other.coef_ * [1e5, 1e-7] == pytest.approx(base.coef_, rel=1e-5)
+
+
 @pytest.mark.parametrize("scale", [1e-5, 1.0, 1e5])
 def test_density_does_not_depend_on_units(scale):
     X = CDN([((0, 1), LogisticCDF([1, 2])), ((1, 2), LogisticCDF([1, 1]))]).sample(

@@ -142,3 +142,14 @@ def test_too_many_monomials_and_overflow():
         MonomialFeatureMap(10).fit(np.ones((1, 100)))
     with pytest.raises(ValueError, match="overflow"):
         MonomialFeatureMap(5).fit_transform(np.full((1, 2), 1e100))
+
+
+@pytest.mark.parametrize("shift", [1e5, 1e7])
+def test_novelty_with_a_linear_kernel_is_the_residual_of_pca_far_from_zero(shift):
+    X = np.random.default_rng(0).normal(size=(25, 3))
+    new = np.random.default_rng(1).normal(size=(6, 3))
+    V = np.linalg.svd(X - X.mean(axis=0))[2][:2]
+    apart = new - X.mean(axis=0)
+    want = -((apart - apart @ V.T @ V) ** 2).sum(axis=1)
+    model = KernelPCANovelty(2, "linear").fit(X + shift)
+    assert model.score_samples(new + shift) == pytest.approx(want, rel=1e-6, abs=1e-8)
