@@ -178,7 +178,10 @@ def warn_if_saturated(switches: Floats, alpha: float, energy: Floats, what: str)
     if switches.min() > 0.99:
         where = "above 0.99: nothing is selected. Scale the data down, or use a larger alpha"
     elif switches.max() < 1.01 / (1.0 + alpha):
-        where = "at their prior 1/(1 + alpha): all are kept off. Scale the data up or raise C"
+        where = (
+            "at their prior 1/(1 + alpha): all are kept off. Give columns a unit scale (both "
+            "very small and very large values do this), or raise C"
+        )
     else:
         return
     warnings.warn(f"All switches of {what} are {where}.", UserWarning, stacklevel=5)

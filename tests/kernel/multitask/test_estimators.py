@@ -320,6 +320,9 @@ def test_saturated_switches_are_warned_of():
         MEDMultitaskSVC(alpha=0.001).fit(X, y, task)
     with pytest.warns(UserWarning, match="at their prior"):
         MEDMultitaskSVC(alpha=1.0, C=1e-6).fit(X, y, task)
+    for factor in (1e-4, 1e3):
+        with pytest.warns(UserWarning, match="both very small and very large"):
+            MEDMultitaskSVC(alpha=1.0).fit(factor * X, y, task)
 
 
 def test_running_out_of_sweeps_is_said_with_the_gap():
