@@ -7,6 +7,8 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier
 
 from octavo.data import make_grouped_histograms
 from octavo.engine.projections.metric_cone import triangle_excess
@@ -75,6 +77,17 @@ def test_the_metric_is_one():
 def test_planted_groups_are_found():
     M = learn().metric_
     assert M[WITHIN].mean() < 0.25 * M[BETWEEN].mean()
+
+
+def test_planted_groups_leave_a_third_of_the_errors_of_l1():
+    wrong = np.zeros(2)
+    for seed in range(3):
+        R, y, _ = make_grouped_histograms(260, random_state=seed)
+        R, S, y, z = train_test_split(R, y, train_size=60, stratify=y, random_state=seed)
+        ours = OTNeighborsClassifier(3, metric=learn(R, y).metric_)
+        l1 = KNeighborsClassifier(3, metric="manhattan")
+        wrong += [(model.fit(R, y).predict(S) != z).sum() for model in (ours, l1)]
+    assert wrong[0] <= wrong[1] / 3
 
 
 def test_permuted_bins_permute_the_metric():
