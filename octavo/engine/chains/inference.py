@@ -464,11 +464,15 @@ def blended_paths(
         chains[0].trans,
         features,
         np.ascontiguousarray(blend.T),
+        np.flatnonzero(blend[:, -1] == 0.0),
         ptr,
         *room,
+        np.empty(G, dtype=np.int64),
         states,
         scores,
     )
+    for g, q in np.argwhere(scores == -np.inf):
+        states[g, ptr[q] : ptr[q + 1]] = -1
     return BestPaths(states, scores)
 
 

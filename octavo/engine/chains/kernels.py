@@ -698,13 +698,22 @@ def _blend_advance(trans, nodes, weights, free, row, step, first, last, rows):
         _blend_nodes(nodes, row + t, weights, rows, n)
 
 
+@njit(cache=True)
+def _blend_ends(rows, n, at):
+    """Set at[g] to the smallest j that attains the largest rows[n, j, g]."""
+    for g in range(at.shape[0]):
+        best, where = -np.inf, 0
+        for j in range(rows.shape[1]):
+            if rows[n, j, g] > best:
+                best, where = rows[n, j, g], j
+        at[g] = where
+
+
 @njit(cache=True, nogil=True)
-def best_blends(start, trans, nodes, weights, ptr, rows, kept, states, scores):
-    """Fill states (G, N) and scores (G, sequences); weights is (F + 1, G)."""
-    F, K, G, block = nodes.shape[0], nodes.shape[2], weights.shape[1], rows.shape[0] - 1
-    weight = weights[F]
-    free = np.flatnonzero(weight == 0.0)
-    at = np.empty(G, np.int64)
+def best_blends(start, trans, nodes, weights, free, ptr, rows, kept, at, states, scores):
+    """Fill states (G, N) and scores (G, sequences); weights is (F + 1, G), free its zeros at F."""
+    K, G, block = nodes.shape[2], weights.shape[1], rows.shape[0] - 1
+    weight = weights[nodes.shape[0]]
     for q in range(ptr.shape[0] - 1):
         row, T, step = ptr[q], ptr[q + 1] - ptr[q], ptr[q] - q
         for j in range(K):
@@ -712,29 +721,28 @@ def best_blends(start, trans, nodes, weights, ptr, rows, kept, states, scores):
                 rows[0, j, g] = weight[g] * start[j] if weight[g] != 0.0 else 0.0
         _blend_nodes(nodes, row, weights, rows, 0)
         n_blocks = max(1, (T - 1 + block - 1) // block)
-        for b in range(n_blocks):
+        for leg in range(2 * n_blocks - 1):  # through the blocks, and from the last one back
+            onward = leg < n_blocks
+            b = leg if onward else 2 * n_blocks - 2 - leg
             first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
-            copy_table(rows[0], kept[b])
-            _blend_advance(trans, nodes, weights, free, row, step, first, last, rows)
-            if b < n_blocks - 1:
-                copy_table(rows[block], rows[0])
-        for g in range(G):
-            at[g] = np.argmax(rows[last - first, :, g])
-            scores[g, q] = rows[last - first, at[g], g]
-            states[g, row + T - 1] = at[g]
-        for b in range(n_blocks - 1, -1, -1):
-            first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
-            if b < n_blocks - 1:
+            if onward:
+                copy_table(rows[0], kept[b])
+            else:
                 copy_table(kept[b], rows[0])
-                _blend_advance(trans, nodes, weights, free, row, step, first, last, rows)
+            _blend_advance(trans, nodes, weights, free, row, step, first, last, rows)
+            if leg < n_blocks - 1:
+                copy_table(rows[block], rows[0])
+                continue
+            if onward:
+                _blend_ends(rows, last - first, at)
+                for g in range(G):
+                    scores[g, q] = rows[last - first, at[g], g]
+                    states[g, row + T - 1] = at[g]
             for t in range(last - 1, first - 1, -1):
                 s = step + t - 1 if trans.shape[0] > 1 else 0
                 _blend_origins(trans, s, weight, rows, t - first, at)
                 for g in range(G):
                     states[g, row + t - 1] = at[g]
-        for g in range(G):
-            if scores[g, q] == -np.inf:
-                states[g, row : row + T] = -1
 
 
 @njit(cache=True)
@@ -841,4 +849,7 @@ def _warmup() -> None:
         draw_paths(start, linear, trans, shift, nodes, ptr, np.zeros((1, 3)), states[None])
     room = np.empty((3, 2, 1))
     blend = np.ones((2, 1))
-    best_blends(start, dense, nodes[None], blend, ptr, room, room, states[None], score[None])
+    free, at = np.zeros(0, np.int64), np.zeros(1, np.int64)
+    best_blends(
+        start, dense, nodes[None], blend, free, ptr, room, room, at, states[None], score[None]
+    )

@@ -168,8 +168,7 @@ def minimum_cut(graph: FlowGraph, *, backend: str = "auto") -> MinimumCut:
         return _by_pymaxflow(graph)
     if backend == "scipy":
         return _by_scipy(graph)
-    value, side = _boykov_kolmogorov(*graph)
-    return MinimumCut(float(value), side)
+    return _by_search_trees(graph)
 
 
 def _by_pymaxflow(graph: FlowGraph) -> MinimumCut:
@@ -193,6 +192,18 @@ def _by_pymaxflow(graph: FlowGraph) -> MinimumCut:
     value = float(solver.maxflow())
     value = np.inf if value >= large else value
     return MinimumCut(value, ~np.asarray(solver.get_grid_segments(nodes), dtype=bool))
+
+
+def _by_search_trees(graph: FlowGraph) -> MinimumCut:
+    n = len(graph.source)
+    through = float(np.minimum(graph.source, graph.sink).sum())
+    if through == np.inf:
+        return MinimumCut(np.inf, np.ones(n, dtype=bool))
+    start, head, sister, place = arc_lists(n, graph.tails, graph.heads)
+    residual = np.empty(2 * len(graph.tails))
+    residual[place], residual[sister[place]] = graph.capacities, graph.reverse
+    more, side = augment(start, head, sister, residual, graph.source - graph.sink, 0.0)
+    return MinimumCut(through + float(more), side)
 
 
 def _by_scipy(graph: FlowGraph) -> MinimumCut:
@@ -262,26 +273,6 @@ def arc_lists(n, tails, heads):
         sister[a], sister[b] = b, a
         place[e] = a
     return start, head, sister, place
-
-
-@njit(cache=True)
-def _boykov_kolmogorov(source, sink, tails, heads, capacities, reverse):
-    """Return the maximum flow and the largest source side of a graph."""
-    n, m = source.shape[0], tails.shape[0]
-    start, head, sister, place = arc_lists(n, tails, heads)
-    res = np.empty(2 * m, dtype=np.float64)
-    for e in range(m):
-        res[place[e]], res[sister[place[e]]] = capacities[e], reverse[e]
-    rest = np.empty(n, dtype=np.float64)
-    flow = 0.0
-    for i in range(n):
-        through = min(source[i], sink[i])
-        flow += through
-        if through == np.inf:
-            return np.inf, np.ones(n, dtype=np.bool_)
-        rest[i] = source[i] - sink[i]
-    more, side = augment(start, head, sister, res, rest, 0.0)
-    return flow + more, side
 
 
 @njit(cache=True)
@@ -477,6 +468,3 @@ def augment(start, head, sister, res, rest, tiny):
 
 def _warmup() -> None:
     minimum_cut(flow_graph([2.0, 0.0], [0.0, 1.0], [0], [1], [1.0]), backend="numba")
-    ends = np.array([[0], [1]], dtype=np.int32)
-    start, head, sister, _ = arc_lists(2, ends[0], ends[1])
-    augment(start, head, sister, np.ones(2), np.array([1.0, -1.0]), 0.0)
