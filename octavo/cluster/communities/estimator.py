@@ -249,9 +249,7 @@ class GraphClustering(CallbackSupportMixin, SoundEstimator):
         return [[self.nodes_[i] for i in group] for group in np.split(order, ends)]
 
 
-def _disturbed(
-    flat: FlatGraph, total: float, labels: Indices, rng: np.random.Generator
-) -> Indices:
+def _disturbed(flat: FlatGraph, total: float, labels: Indices, rng: np.random.Generator) -> Indices:
     """Return labels to start again from: random, or, of many nodes, half the clusters in pieces.
 
     Pieces are what modularity makes at a higher resolution: of single nodes, most come together
