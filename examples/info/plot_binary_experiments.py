@@ -86,5 +86,5 @@ plot_pinsker_bounds(V, bounds)
 # support vector machine with the weights that make the discrepancy least.
 Z = StandardScaler().fit_transform(X[:, [0, 1]])[:200]
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-for nu, ax in zip((None, 0.2), axes, strict=True):
+for nu, ax in zip((None, 0.5), axes, strict=True):
     plot_witness(WitnessClassifier(nu=nu).fit(Z, sick[:200]), Z, sick[:200], ax=ax)

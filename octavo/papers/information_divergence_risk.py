@@ -607,18 +607,27 @@ def caps_make_zeros(run: Run) -> float:
         "five-columns": "means 1/√5 in each of five columns",
     },
     prefix="cost-curve-beside-neighbours-",
-    says="Root mean squared error of KL = 0.5 by the cost curve over that by neighbours: {row}",
+    says="Root mean squared error of KL = 0.5 by the cost curve, as it comes, over "
+    "that by neighbours: {row}",
     where="Section 7.2, which proposes such estimates and measures none",
     method="CostCurveDivergence",
-    expect=at_most(1.0, because="a classifier that is right for the data should not lose"),
+    expect=at_most(
+        1.0,
+        because="a classifier that is right for the data should not lose; when the hull was the "
+        "default it was 2.27 and 1.23, which is why it no longer is",
+    ),
 )
 def cost_curve(run: Run, name: str) -> float:
     d = 1 if name == "one-column" else 5
     repeats = 20 if run.full else 4
-    errors: dict[str, list[float]] = {"hull": [], "posterior": [], "witness": [], "knn": []}
+    errors: dict[str, list[float]] = {
+        name: [] for name in ("default", "hull", "posterior", "witness", "knn")
+    }
     for repeat in range(repeats):
         rng = np.random.default_rng([run.seed, repeat, d])
         Xp, Xq = rng.normal(1 / math.sqrt(d), 1, size=(1000, d)), rng.normal(size=(1000, d))
+        found = info.CostCurveDivergence(random_state=0).fit(Xp, Xq)
+        errors["default"].append(found.divergence_ - 0.5)
         for method in ("hull", "posterior"):
             found = info.CostCurveDivergence(method=method, random_state=0).fit(Xp, Xq)
             errors[method].append(found.divergence_ - 0.5)
@@ -628,7 +637,7 @@ def cost_curve(run: Run, name: str) -> float:
     rms = {k: math.sqrt(float(np.mean(np.square(v)))) for k, v in errors.items()}
     bias = {k: float(np.mean(v)) for k, v in errors.items()}
     run.note(", ".join(f"{k} {rms[k]:.3f} (bias {bias[k]:+.3f})" for k in rms))
-    return rms["hull"] / rms["knn"]
+    return rms["default"] / rms["knn"]
 
 
 @PAPER.figure("Risk curve of a score under its tent, and the ROC curve that is its dual (Figure 5)")

@@ -20,7 +20,7 @@ def posterior(problem):
 
 
 def hull(problem):
-    return CostCurveDivergence(random_state=0).fit(*problem).divergence_
+    return CostCurveDivergence(method="hull", random_state=0).fit(*problem).divergence_
 
 
 def witness(problem):

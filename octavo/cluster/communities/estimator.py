@@ -20,6 +20,7 @@ from octavo.cluster.communities.qualities import (
     AdaptiveScaleModularity,
     ConnectedComponents,
     Modularity,
+    ReichardtBornholdt,
     read_graph,
     terms_of,
 )
@@ -31,6 +32,7 @@ from octavo.engine.estimators.sklearn_door import HasMethods, Interval, StrOptio
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.graphs.local_moving import (
     Clustering,
+    FlatGraph,
     flat_graph,
     move_locally,
     quality_of,
@@ -66,7 +68,9 @@ class GraphClustering(CallbackSupportMixin, SoundEstimator):
         without it; merging of pairs, without chance; or the best of all clusterings, for up to 16
         nodes (60 for modularity, Reichardt-Bornholdt and constant Potts).
     n_init : int, default=10
-        Number of starts of "leiden" and "louvain", of which the best is kept; at most 10,000.
+        Number of starts of "leiden" and "louvain", of which the best is kept; at most 10,000. On
+        more than 32 nodes every other one goes on from the best so far, with half of its clusters
+        cut into pieces, and the rest from clusters of modularity at several resolutions.
     random_state : int, RandomState or None, default=None
         Seed of the order of nodes.
 
@@ -199,12 +203,12 @@ class GraphClustering(CallbackSupportMixin, SoundEstimator):
             for start in range(self.n_init):
                 labels = None
                 if start % 2:
-                    labels = _disturbed(best.labels, rng)
-                elif start == 2 and len(best.labels) > FEW and not isinstance(quality, Modularity):
+                    labels = _disturbed(flat, total, best.labels, rng)
+                elif start and len(best.labels) > FEW and not isinstance(quality, Modularity):
                     # where single nodes gain by joining anyone, moves end in one cluster; those of
-                    # modularity do not
-                    usual = Modularity().compiled_term(total)
-                    labels = move_locally(flat, usual, refine=True, rng=rng).labels
+                    # modularity, at this or that resolution, do not
+                    resolution = 1.0 if start == 2 else _between(0.5, 4.0, rng)
+                    labels = _usual_clusters(flat, total, resolution, rng)
                 run = move_locally(
                     flat, term, refine=self.optimizer == "leiden", start=labels, rng=rng
                 )
@@ -245,13 +249,31 @@ class GraphClustering(CallbackSupportMixin, SoundEstimator):
         return [[self.nodes_[i] for i in group] for group in np.split(order, ends)]
 
 
-def _disturbed(labels: Indices, rng: np.random.Generator) -> Indices:
-    """Return labels to start again from: random, or, of many nodes, half the clusters undone."""
+def _disturbed(flat: FlatGraph, total: float, labels: Indices, rng: np.random.Generator) -> Indices:
+    """Return labels to start again from: random, or, of many nodes, half the clusters in pieces.
+
+    Pieces are what modularity makes at a higher resolution: of single nodes, most come together
+    again as they were.
+    """
     n = len(labels)
     if n <= FEW:
         return rng.integers(rng.integers(1, n + 1), size=n)
-    undone = (rng.random(n) < 0.5)[labels]
-    return np.unique(np.where(undone, n + np.arange(n), labels), return_inverse=True)[1]
+    pieces = _usual_clusters(flat, total, _between(1.0, 6.0, rng), rng).astype(np.int64)
+    cut = (rng.random(n) < 0.5)[labels]
+    return np.unique(labels + n * np.where(cut, 1 + pieces, 0), return_inverse=True)[1]
+
+
+def _usual_clusters(
+    flat: FlatGraph, total: float, resolution: float, rng: np.random.Generator
+) -> Indices:
+    """Return the clusters of modularity at a resolution, from one start."""
+    term = ReichardtBornholdt(resolution).compiled_term(total)
+    return move_locally(flat, term, refine=True, rng=rng).labels
+
+
+def _between(low: float, high: float, rng: np.random.Generator) -> float:
+    """Return a number whose logarithm is uniform."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
 def _by_size(labels: Indices) -> Indices:

@@ -422,7 +422,8 @@ def estimate_delays(
         )
     search = Search(S.shape[1:], bool(nonneg_weights), bool(subsample))
     size = max(np.abs(mixtures).max(), np.finfo(float).tiny)
-    sizes = np.maximum(np.abs(S).max(axis=(1, 2)), np.finfo(float).tiny)
+    sizes = np.abs(S).max(axis=(1, 2))
+    sizes = np.where(sizes > 0, sizes, 1.0)  # a silent source gets no weight
     solve = least_squares_delays if method == "ml" else correlation_delays
     weights, delays = solve(
         to_spectra(mixtures / size), to_spectra(S / sizes[:, None, None]), search

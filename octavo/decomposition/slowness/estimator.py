@@ -37,6 +37,7 @@ from octavo.engine.spectral.expansions import (
     box_of,
     expansion,
     frame_of,
+    mean_box,
     n_functions,
     streamed,
 )
@@ -399,9 +400,12 @@ class SFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
         """
         values, counts = validated(self, X, lengths, min_samples=2)
         self._begin(values)
-        refuse_constant(self._ranges)
+        if self.expansion is not None:
+            refuse_constant(box_of(values).scale)
         check_width(self._width, len(values))
         self._add(values, counts)
+        if self.expansion is None:
+            refuse_constant(self._ranges(values))
         if self._moments.n_steps == 0:
             raise ValueError(
                 f"No episode has more than lag={self.lag} rows; the longest has {counts.max()}."
@@ -467,13 +471,20 @@ class SFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator):
             self.expansion_ = clone(self.expansion).fit(values)
             width = self._expand(values[:1]).shape[1]
             check_width(width, None)
-        # Variances of huge or tiny numbers are no doubles: moments of features have these units.
-        box = box_of(values)
-        self._ranges = box.scale
-        self._units = Box(box.center, np.where(box.scale > 0, box.scale, 1.0))
+        if self.expansion is None:
+            self._units = mean_box(values)
         self._width = width
-        self._moments = StreamingMoments(self.lag)
+        self._moments = StreamingMoments(self.lag, about_mean=self.expansion is None)
         self._n_episodes = 0
+
+    def _ranges(self, values: Floats) -> Floats:
+        """Return zero for features that do not vary; the values are asked where they hardly do."""
+        center, scale = self._units
+        spread = scale * np.sqrt(np.maximum(np.diagonal(self._moments.covariance), 0.0))
+        still = ~(spread > 1e-6 * np.abs(center))
+        if still.any():
+            spread[still] = box_of(values[:, still]).scale
+        return spread
 
     def _expand(self, rows: Floats) -> Floats:
         if self.expansion_ is None:

@@ -180,6 +180,9 @@ class StreamingMoments:
     ----------
     lag : int, default=1
         Differences are taken between rows that are so many steps apart.
+    about_mean : bool, default=False
+        Whether rows lie about the mean of the first block: their products are then taken as they
+        stand, and the means put right afterwards.
 
     Attributes
     ----------
@@ -191,8 +194,9 @@ class StreamingMoments:
         Sums of the products of centred rows, and of differences.
     """
 
-    def __init__(self, lag: int = 1) -> None:
+    def __init__(self, lag: int = 1, about_mean: bool = False) -> None:
         self.lag = lag
+        self.about_mean = about_mean
         self.count = self.n_steps = 0
         self.mean: Any = None
         self.scatter: Any = None
@@ -224,10 +228,13 @@ class StreamingMoments:
         xp = namespace_of(Z).xp
         n = Z.shape[0]
         mean = _means(xp, Z)
-        if spent:
-            Z -= mean
-        centred = Z if spent else Z - mean
-        scatter = centred.T @ centred
+        if self.about_mean:
+            scatter = Z.T @ Z - n * mean[:, None] * mean
+        else:
+            if spent:
+                Z -= mean
+            centred = Z if spent else Z - mean
+            scatter = centred.T @ centred
         if self.count == 0:
             self.count, self.mean, self.scatter = n, mean, scatter
             return
@@ -342,18 +349,20 @@ class Box(NamedTuple):
     def __call__(self, X: Any) -> Any:
         """Return rows in the units of the box."""
         moved = X - self.center
-        moved /= self.scale
+        if (self.scale != 1.0).any():
+            moved /= self.scale
         return moved
 
     def turned(self, X: Floats) -> Floats:
         """Return rows in the units of the box, a new table column by column where it is narrow."""
         if X.shape[1] > NARROW or X.flags.f_contiguous:
             return self(X)
-        moved = np.empty(X.shape[::-1])
+        moved, scaled = np.empty(X.shape[::-1]), (self.scale != 1.0).any()
         for rows in _chunks(len(X)):
             part = moved[:, rows]
             np.subtract(X[rows].T, self.center[:, None], out=part)
-            part /= self.scale[:, None]
+            if scaled:
+                part /= self.scale[:, None]
         return moved.T
 
 
@@ -395,6 +404,33 @@ def box_of(X: Floats, kind: str = "minmax") -> Box:
     safe = np.where(half > 0, half, 1.0)
     units = (X - center) / safe
     return Box(center + safe * units.mean(axis=0), half * units.std(axis=0))
+
+
+def mean_box(X: Floats) -> Box:
+    """Return a box about the mean of rows, in their own units where squares of those are doubles.
+
+    Takes one product with X, a sixth of the time of `box_of`; a scale that is not one comes from
+    rows here and there.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Finite rows.
+
+    Returns
+    -------
+    Box
+        Mean and scale, none of which is zero.
+    """
+    sample = X[:: max(len(X) // 1000, 1)]
+    top = np.abs(sample).max(axis=0)
+    if top.max() < 1e100:
+        center = _means(np, X)
+        scale = np.abs(sample - center).max(axis=0)
+        if (np.abs(center) < 1e100).all() and (scale > 1e-100).all():
+            return Box(center, np.ones_like(scale))
+    box = box_of(X)
+    return Box(box.center, np.where(box.scale > 0, box.scale, 1.0))
 
 
 class Frame(NamedTuple):

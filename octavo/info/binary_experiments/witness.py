@@ -259,6 +259,14 @@ class WitnessClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        elif 2.0 * found.objective <= self.duality_gap_:
+            warnings.warn(
+                f"The classes' weighted means meet at nu={self.nu:g}: the objective is "
+                f"{2 * max(found.objective, 0.0):.3g} within {self.duality_gap_:.3g}, so that the "
+                "witness is zero and decisions are rounding. Raise nu, or take nu=None.",
+                UserWarning,
+                stacklevel=3,
+            )
         return found.beta, found.product, found.offsets
 
     def decision_function(self, X: Any) -> Floats:

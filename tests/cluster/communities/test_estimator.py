@@ -22,6 +22,7 @@ from octavo.cluster import (
     resolution_profile,
 )
 from octavo.engine.discrete.set_partitions import set_partitions
+from octavo.engine.graphs.local_moving import flat_graph, move_locally
 
 QUALITIES = [
     AdaptiveScaleModularity(),
@@ -267,3 +268,22 @@ def test_profile_never_beaten_by_a_known_clustering():
     for M, value in zip(profile.Ms, profile.qualities):
         scores = [AdaptiveScaleModularity(M).score(ring, row) for row in profile.labels]
         assert value == pytest.approx(max(scores))
+
+
+@pytest.mark.parametrize("seed", [300, 303, 304])
+def test_loosely_linked_groups_get_the_best_clusters_that_forty_starts_find(seed):
+    """Moves of single nodes end in one cluster there, and undone clusters come together again."""
+    sizes = {"min_community": 20, "max_community": 80, "max_degree": 50, "average_degree": 12}
+    graph = nx.LFR_benchmark_graph(600, 2.5, 1.5, 0.3, seed=seed, **sizes)
+    matrix = sp.csr_array(nx.to_scipy_sparse_array(graph, dtype=float))
+    matrix.setdiag(0.0)
+    matrix.eliminate_zeros()
+    flat, total = flat_graph(matrix), float(matrix.sum())
+    term, rng = AdaptiveScaleModularity().compiled_term(total), np.random.default_rng(0)
+    known = 0.0
+    for resolution in np.geomspace(0.5, 4.0, 40):
+        usual = ReichardtBornholdt(resolution).compiled_term(total)
+        start = move_locally(flat, usual, refine=True, rng=rng).labels
+        known = max(known, move_locally(flat, term, refine=True, start=start, rng=rng).quality)
+    for state in (0, 1):
+        assert GraphClustering(random_state=state).fit(matrix).quality_ >= known * (1 - 1e-9)

@@ -149,6 +149,10 @@ def test_silent_channels_and_sources():
     sources[1] = 0
     weights, _ = estimate_delays(np.roll(sources[0], 4), sources)
     np.testing.assert_allclose(weights, [1.0, 0.0], atol=1e-9)
+    for scale in (1.0, 1e50):  # no infinite weight times nothing
+        assert not estimate_delays(scale * sources[0], 0.0 * sources).weights.any()
+        loud = estimate_delays(scale * sources[0], sources).weights
+        np.testing.assert_allclose(loud, [scale, 0.0], rtol=1e-9)
     assert delay_crlb(band_limited(2, 30, 0), [1.0, 0.0], 10.0)[1] == np.inf
 
 

@@ -248,3 +248,33 @@ def test_warnings():
 def test_bad_input_is_told(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-5, 1.0, 1e120, 1e200])
+def test_deltas_do_not_depend_on_units_even_of_a_column_that_jumps_once(size):
+    rng = np.random.default_rng(3)
+    slow = np.cumsum(rng.normal(size=(4000, 3)), axis=0)
+    jump = np.zeros(4000)
+    jump[1111] = 1.0  # no row of a sample need show it
+    expected = SFA().fit(np.column_stack([slow, jump])).delta_values_
+    found = SFA().fit(np.column_stack([slow, size * jump])).delta_values_
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_a_first_block_far_from_the_rest_costs_no_digits():
+    """Moments are taken about the mean of the first block: here 1e7 deviations away."""
+    rng = np.random.default_rng(4)
+    rows = np.cumsum(rng.normal(size=(3000, 3)), axis=0)
+    rows[5:] += 1e7 * np.array([1.0, 2.0, 3.0])
+    whole = SFA().fit(rows)
+    parts = SFA().partial_fit(rows[:5]).partial_fit(rows[5:])
+    np.testing.assert_allclose(parts.delta_values_, whole.delta_values_, rtol=1e-8)
+
+
+def test_nearly_constant_columns_are_judged_by_their_range():
+    rng = np.random.default_rng(5)
+    rows = np.cumsum(rng.normal(size=(500, 2)), axis=0)
+    faint = 1e6 + 1e-3 * rows[:, 0] ** 2 / np.abs(rows).max() ** 2
+    assert SFA().fit(np.column_stack([rows, faint])).rank_ == 3
+    with pytest.raises(ValueError, match="constant column"):
+        SFA().fit(np.column_stack([rows, 1.0 + 1e-15 * rng.integers(0, 2, 500)]))

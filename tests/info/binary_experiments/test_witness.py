@@ -1,5 +1,7 @@
 """The witness as a classifier: scikit-learn's ν-SVM, nearest means, a quadratic program."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -128,3 +130,15 @@ def test_what_cannot_be_is_told():
         WitnessClassifier().fit(X, np.arange(len(X)) % 3)
     with pytest.warns(ConvergenceWarning, match="duality gap"):
         WitnessClassifier(nu=0.1, max_iter=2).fit(X, y)
+
+
+def test_means_that_meet_are_said_to():
+    """Reduced hulls of classes that overlap meet below some nu: nothing is left to decide by."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(1, 1, (100, 1)), rng.normal(size=(100, 1))])
+    y = np.repeat([1, 0], 100)
+    with pytest.warns(UserWarning, match="meet at nu=0.2"):
+        WitnessClassifier(nu=0.2).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        WitnessClassifier(nu=0.9).fit(X, y)
