@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.arrays import Floats
-from octavo.engine.estimators.doubles import check_squares
+from octavo.engine.estimators.doubles import check_squares, real_array
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
@@ -71,9 +71,10 @@ class ProportionalHazards(CallbackSupportMixin, SoundEstimator):
             Non-decreasing along rows.
         """
         risk = self.predict(X)
-        times = self.baseline_.times if times is None else np.asarray(times, dtype=np.float64)
-        if times.ndim != 1 or not np.isfinite(times).all():
-            raise ValueError("times must be a vector of finite numbers.")
+        times = self.baseline_.times if times is None else real_array(times, "times")
+        times = np.atleast_1d(times)
+        if times.ndim != 1:
+            raise ValueError(f"times must be a vector of numbers; got the shape {times.shape}.")
         with np.errstate(over="ignore"):
             return np.minimum(np.exp(risk)[:, None] * self.baseline_(times), 1e300)
 

@@ -8,6 +8,7 @@ from octavo.survival import (
     CoxRegression,
     PLSCox,
     PrincipalComponentCox,
+    comparable_pairs,
     concordance_index,
     integrated_brier_score,
     kaplan_meier,
@@ -205,3 +206,22 @@ def test_a_constant_feature_that_is_no_double_has_no_say():
     model = CoxRegression(alpha=0.0).fit(X, y)
     assert (model.coef_[1:] == 0.0).all()
     assert model.coef_[0] == pytest.approx(CoxRegression(alpha=0.0).fit(X[:, :1], y).coef_[0])
+
+
+def test_curves_and_ends_refuse_what_is_no_real_number():
+    curve = kaplan_meier([1, 0, 1], [1.0, 2.0, 3.0])
+    for when in (np.nan, [1.0, np.nan], "a", 1j):  # NaN was answered by the last value
+        with pytest.raises(ValueError, match="times must"):
+            curve(when)
+    assert curve(np.inf) == 0.0
+    for lower in ([1j, 2, 3], ["a", "b", "c"]):  # an imaginary part was dropped
+        with pytest.raises(ValueError, match="lower must"):
+            concordance_index(lower, [1.0, 2.0, np.inf], [0.1, 0.2, 0.3])
+        with pytest.raises(ValueError, match="lower must"):
+            comparable_pairs(lower, [1.0, 2.0, np.inf])
+    with pytest.raises(ValueError, match="as many rows; got 2 and 3"):
+        comparable_pairs([1.0, 2.0], [1.0, 2.0, np.inf])
+    X, y = sample()
+    assert CoxRegression().fit(X, y).predict_survival_function(X[:2], 1.0).shape == (2, 1)
+    with pytest.raises(ValueError, match="times must"):
+        CoxRegression().fit(X, y).predict_survival_function(X[:2], [1j])
