@@ -86,6 +86,11 @@ def efron_terms(
     return value, gradient, H
 
 
+def constant_columns(X: Floats) -> NDArray[np.bool_]:
+    """Tell which columns vary by no more than rounding: the mean of equal numbers may be off."""
+    return X.std(axis=0) <= 1e-13 * np.abs(X).max(axis=0, initial=0.0)
+
+
 def newton_cox(
     X: Floats,
     event: NDArray[np.bool_],
@@ -107,7 +112,8 @@ def newton_cox(
     alpha : float, default=0
         Strength of the ridge penalty.
     tol : float, default=1e-8
-        The fit ends when no entry of the gradient exceeds this times the number of events.
+        The fit ends when no entry of the gradient exceeds this times the number of events, where
+        features are in units of their standard deviations.
     max_iter : int, default=50
         Newton steps at most.
     on_step : callable, optional
@@ -120,12 +126,14 @@ def newton_cox(
     """
     order, ties = efron_ties(event, time)
     deaths = np.flatnonzero(event[order])
-    Z = X[order]
+    spread = X.std(axis=0)
+    spread[~(spread > 0.0)] = 1.0
+    Z, ridge = X[order] / spread, alpha / spread**2  # or the end would hang on the features' units
 
     def penalized(beta: Floats) -> tuple[float, Floats, Floats]:
         value, gradient, H = efron_terms(Z, deaths, ties, beta)
-        H[np.diag_indices_from(H)] += alpha + JITTER
-        return value + 0.5 * alpha * float(beta @ beta), gradient + alpha * beta, H
+        H[np.diag_indices_from(H)] += ridge + JITTER
+        return value + 0.5 * float(ridge @ beta**2), gradient + ridge * beta, H
 
     beta = np.zeros(Z.shape[1])
     bound = tol * len(deaths)
@@ -147,8 +155,8 @@ def newton_cox(
         n_iter += 1
         if on_step is not None and on_step():
             break
-    covariance = cho_solve(cho_factor(H), np.eye(len(beta)))
-    return CoxFit(beta, covariance, value, norm, n_iter, norm <= bound)
+    covariance = cho_solve(cho_factor(H), np.eye(len(beta))) / np.outer(spread, spread)
+    return CoxFit(beta / spread, covariance, value, norm, n_iter, norm <= bound)
 
 
 def breslow_hazard(event: NDArray[np.bool_], time: Floats, risk: Floats) -> Steps:

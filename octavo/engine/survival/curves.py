@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.doubles import real_array
 
 
 class Steps(NamedTuple):
@@ -23,6 +24,9 @@ class Steps(NamedTuple):
 
     def __call__(self, t: Any, *, left: bool = False) -> Floats:
         """Return the values at times; ``left`` takes the limit from below."""
+        t = real_array(t, "times", finite=False)
+        if np.isnan(t).any():
+            raise ValueError("times must be numbers; they contain NaN.")
         place = np.searchsorted(self.times, t, side="left" if left else "right")
         return np.concatenate([[self.before], self.values])[place]
 

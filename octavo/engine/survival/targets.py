@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.doubles import real_array
 
 Bools = NDArray[np.bool_]
 
@@ -138,7 +139,7 @@ def _of_records(y: Any, names: tuple[str, ...]) -> Intervals:
 
 def _of_columns(y: Any) -> Intervals:
     try:
-        ends = np.asarray(y, dtype=np.float64)
+        ends = real_array(y, "Targets", finite=False)
     except (TypeError, ValueError) as error:
         raise ValueError(
             "Survival targets must be records of event and time, or an array of numbers of shape "

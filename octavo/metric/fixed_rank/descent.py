@@ -7,16 +7,20 @@ printed without the step and with the wrong sign; here it is f(new) ≤ f - c s 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.doubles import reachable_tolerance
+from octavo.metric.fixed_rank.last_steps import newton_end
 from octavo.metric.fixed_rank.losses import half_mean_square, residuals
 from octavo.metric.fixed_rank.walks import ConjugateWalk, FlatWalk, LogWalk, PolarWalk, Walk
 
 _HALVINGS = 200
+_EXACT = 1e-8  # a tolerance below it is one that Newton's steps reach sooner
+_SLOW = 1e-5  # they take over where a change is below it
+_SETTLED, _ENDLESS = "the change is below tol", "max_iter steps were taken"
 FIXED_RANK = ("flat", "polar")
 FULL_RANK = ("affine", "affine_first_order", "log_euclidean", "log_euclidean_gradient")
 GEOMETRIES = FIXED_RANK + FULL_RANK
@@ -31,7 +35,13 @@ class Descent(NamedTuple):
     reason: str
 
 
-def start_walk(rows: Any, G: Floats, geometry: str, lam: float = 0.5) -> Walk:
+def start_walk(
+    rows: Any,
+    G: Floats,
+    geometry: str,
+    lam: float = 0.5,
+    precondition: Callable[[Floats], Floats] | None = None,
+) -> Walk:
     """Return a walk that stands at GGᵀ.
 
     Parameters
@@ -44,6 +54,8 @@ def start_walk(rows: Any, G: Floats, geometry: str, lam: float = 0.5) -> Walk:
         One of `GEOMETRIES`, or "conjugate": "flat" with a memory of the last direction.
     lam : float, default=0.5
         Weight of the subspace, for "polar".
+    precondition : callable, default=None
+        For "conjugate", which see.
 
     Returns
     -------
@@ -53,7 +65,7 @@ def start_walk(rows: Any, G: Floats, geometry: str, lam: float = 0.5) -> Walk:
     if geometry == "flat":
         return FlatWalk(rows, G)
     if geometry == "conjugate":
-        return ConjugateWalk(rows, G)
+        return ConjugateWalk(rows, G, precondition)
     if geometry == "polar":
         return PolarWalk(rows, G, lam)
     if geometry.startswith("affine"):
@@ -85,7 +97,9 @@ def descend(
         0 for ŷ = y, 1 for ŷ ≤ y, -1 for ŷ ≥ y.
     tol : float, default=1e-5
         Ends when the cost is below `tol` times that of W = 0, or when the relative change of
-        the cost or of the factor is below `tol`.
+        the cost or of the factor is below `tol`. With a `tol` between 0 and 1e-8 a walk that is
+        free to go anywhere ("flat", "polar") ends by Newton's steps, from where a change is below
+        1e-5.
     max_iter : int, default=1000
         Most steps.
     c, s0 : float
@@ -99,10 +113,49 @@ def descend(
         Costs, with that of the start first.
     """
     tol = reachable_tolerance(tol, floor=0.0)
+    enough = tol * half_mean_square(residuals(np.zeros_like(y), y, relation))
+    rules = (y, relation, enough, max_iter, c, s0, on_step)
+    if not (0.0 < tol < _EXACT and _has_last_steps(walk)):
+        return _first_order(walk, tol, *rules)
+    found = _first_order(walk, _SLOW, *rules)
+    if found.reason != _SETTLED:
+        return found
+    G, costs, reason = newton_end(
+        walk.rows,
+        walk.factor(),
+        y,
+        relation,
+        tol=tol,
+        enough=enough,
+        max_iter=max_iter - found.n_iter,
+        on_step=on_step,
+    )
+    walk.stand_at(G)
+    n_iter = found.n_iter + len(costs)
+    return Descent(found.costs + costs, n_iter, bool(reason), reason or _ENDLESS)
+
+
+def _has_last_steps(walk: Walk) -> TypeGuard[FlatWalk | PolarWalk]:
+    """Tell whether a walk goes wherever its factor can: no frozen part, no metric of its own."""
+    if isinstance(walk, PolarWalk):
+        return 0.0 < walk.lam < 1.0
+    return isinstance(walk, FlatWalk) and not isinstance(walk, ConjugateWalk)
+
+
+def _first_order(
+    walk: Walk,
+    tol: float,
+    y: Floats,
+    relation: Ints | None,
+    enough: float,
+    max_iter: int,
+    c: float,
+    s0: float,
+    on_step: Callable[[float], bool],
+) -> Descent:
     e = residuals(walk.predictions(), y, relation)
     cost = half_mean_square(e)
     costs = [cost]
-    enough = tol * half_mean_square(residuals(np.zeros_like(y), y, relation))
     if not np.isfinite(cost):
         return Descent(costs, 0, False, "the cost of the start is not finite")
     last = np.inf
@@ -124,8 +177,8 @@ def descend(
         if on_step(cost):
             return Descent(costs, n_iter + 1, True, "a callback ended it")
         if fall <= tol * costs[-2] or change <= tol:
-            return Descent(costs, n_iter + 1, True, "the change is below tol")
-    return Descent(costs, max_iter, cost <= enough, "max_iter steps were taken")
+            return Descent(costs, n_iter + 1, True, _SETTLED)
+    return Descent(costs, max_iter, cost <= enough, _ENDLESS)
 
 
 def _nearer(

@@ -38,6 +38,7 @@ from octavo.metric.fixed_rank.starts import (
     check_targets,
     start_factor,
 )
+from octavo.metric.fixed_rank.steps_by_covariance import feature_metric
 from octavo.metric.fixed_rank.streams import choose_schedule, start_stream, steady_pass
 
 __all__ = ["LowRankMahalanobis"]
@@ -76,8 +77,9 @@ class LowRankMahalanobis(
     rank : int or None, default=2
         Columns of G; None stands for n_features.
     geometry : {"flat", "polar"}, default="flat"
-        As for `FixedRankPSDRegressor`, but steps of "flat" are conjugate gradients, which get far
-        lower in as many steps.
+        As for `FixedRankPSDRegressor`, but steps of "flat" are conjugate gradients, measured by the
+        covariance of at most 2,000 features where there are two rows a feature and two pairs an
+        entry of G: they get far lower in as many steps.
     lam : float, default=0.5
         The paper's λ for "polar": weight of the subspace.
     n_pairs : {"auto"} or int, default="auto"
@@ -283,13 +285,15 @@ class LowRankMahalanobis(
             if self.online:
                 G = self._stream(rows, target, relation, G, rng, progress)
             else:
+                flat = self.geometry == "flat"
                 fit = fit_from(
                     rows,
                     target,
                     relation,
                     G,
-                    "conjugate" if self.geometry == "flat" else self.geometry,
+                    "conjugate" if flat else self.geometry,
                     self.lam,
+                    feature_metric(rows, G.shape[1]) if flat else None,
                     tol=self.tol,
                     max_iter=self.max_iter,
                     on_step=lambda cost: progress.step(),

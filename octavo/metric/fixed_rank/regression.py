@@ -10,6 +10,7 @@ matrices: a Riemannian approach, Sections 5 to 8.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -57,6 +58,7 @@ def fit_from(
     G: Floats,
     geometry: str,
     lam: float = 0.5,
+    precondition: Callable[[Floats], Floats] | None = None,
     **options: Any,
 ) -> Fit:
     """Return where descent from GGᵀ ends.
@@ -73,6 +75,8 @@ def fit_from(
         One of `GEOMETRIES`.
     lam : float, default=0.5
         Weight of the subspace.
+    precondition : callable, default=None
+        For steps of "conjugate".
     **options : dict
         Those of `descend`.
 
@@ -81,7 +85,7 @@ def fit_from(
     Fit
         Factors, and the descent.
     """
-    walk = start_walk(rows, G, geometry, lam)
+    walk = start_walk(rows, G, geometry, lam, precondition)
     descent = descend(walk, y, relation, **options)
     factor = walk.factor()
     if isinstance(walk, PolarWalk):
@@ -127,8 +131,9 @@ class FixedRankPSDRegressor(RegressorMixin, CallbackSupportMixin, SoundEstimator
         The paper's λ for "polar": 0 keeps the subspace of the start, 1 moves nothing but it.
     tol : float, default=1e-5
         Ends when the cost is below `tol` times that of W = 0, or when the relative change of
-        the cost or of the factor is below `tol`. What is left is some hundred times that: 1e-5 is
-        for prediction, 1e-12 for the lowest cost to ten digits, in two to three times the steps.
+        the cost or of the factor is below `tol`. What is left is some hundred times that, which is
+        enough for prediction. Below 1e-8, but above 0, the last steps are Newton's ("flat", and
+        "polar" with 0 < `lam` < 1), and what is left is `tol`: 1e-12 gives twelve digits.
     max_iter : int, default=1000
         Most steps.
     init : {"pca", "identity", "random"} or array-like of shape (n_features, rank), default="pca"

@@ -11,6 +11,7 @@ Reference: Meyer, Bonnabel and Sepulchre (2011), Sections 5 and 6.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,7 +56,7 @@ class FlatWalk:
     max_step = np.inf
 
     def __init__(self, rows: Any, G: Floats) -> None:
-        self._rows, self._G, self._moves = rows, np.array(G), 0
+        self.rows, self._G, self._moves = rows, np.array(G), 0
         self._P = rows.dot(self._G)
 
     def predictions(self) -> Floats:
@@ -64,11 +65,17 @@ class FlatWalk:
 
     def aim(self, weights: Floats) -> float:
         """Take the direction -2MG; return its squared length."""
-        self._xi = -2.0 * self._rows.transposed_dot(weights[:, None] * self._P)
-        self._D = self._rows.dot(self._xi)
-        cross = 2.0 * np.einsum("ij,ij->i", self._P, self._D)
-        self._parts = (_row_squares(self._P), cross, _row_squares(self._D))
-        return float(np.sum(self._xi**2))
+        xi = -self._gradient_of(weights)
+        self._face(xi, self.rows.dot(xi))
+        return float(np.sum(xi**2))
+
+    def _gradient_of(self, weights: Floats) -> Floats:
+        return 2.0 * self.rows.transposed_dot(weights[:, None] * self._P)
+
+    def _face(self, xi: Floats, D: Floats) -> None:
+        self._xi, self._D = xi, D
+        cross = 2.0 * np.einsum("ij,ij->i", self._P, D)
+        self._parts = (_row_squares(self._P), cross, _row_squares(D))
 
     def predictions_at(self, step: float) -> Floats:
         """Return aᵀWa of every row after a step: a parabola each."""
@@ -83,42 +90,58 @@ class FlatWalk:
         self._G = self._G + step * self._xi  # Eq. (10)
         self._moves += 1
         stale = self._moves % _REFRESH == 0
-        self._P = self._rows.dot(self._G) if stale else self._P + step * self._D
+        self._P = self.rows.dot(self._G) if stale else self._P + step * self._D
         return float(change)
 
     def factor(self) -> Floats:
         """Return G."""
         return self._G
 
+    def stand_at(self, G: Floats) -> None:
+        """Be at GGᵀ."""
+        self._G, self._P = G, self.rows.dot(G)
+
 
 class ConjugateWalk(FlatWalk):
     """Conjugate gradients on G, which remember the last direction (Polak and Ribière).
 
     They need no product with the data beyond those of Eq. (10): products add up as directions do.
+
+    Parameters
+    ----------
+    rows : TableRows or PairDifferences
+        The data.
+    G : ndarray of shape (d, r)
+        Where to start.
+    precondition : callable, default=None
+        Turns a gradient into the direction to descend against, by the inverse of a positive
+        definite matrix (d, d): the metric in which steps are measured. None takes it as it is.
     """
 
-    def __init__(self, rows: Any, G: Floats) -> None:
+    def __init__(
+        self, rows: Any, G: Floats, precondition: Callable[[Floats], Floats] | None = None
+    ) -> None:
         super().__init__(rows, G)
-        self._gradient: Floats | None = None
+        self._precondition = precondition
+        self._last: tuple[Floats, float] | None = None
 
     def aim(self, weights: Floats) -> float:
         """Take the direction; return minus the slope of the cost along it."""
-        before = self._gradient
-        last = None if before is None else (self._xi, self._D)
-        size = super().aim(weights)
-        self._gradient = -self._xi
-        if last is None or before is None:
-            return size
-        gain = size - float(np.sum(self._gradient * before))
-        memory = max(gain, 0.0) / max(float(np.sum(before**2)), 1e-300)
-        xi = self._xi + memory * last[0]
-        slope = -float(np.sum(self._gradient * xi))
-        if memory == 0.0 or not slope > 0.0:
-            return size
-        stale = self._moves % _REFRESH == 0
-        self._xi, self._D = xi, self._rows.dot(xi) if stale else self._D + memory * last[1]
-        cross = 2.0 * np.einsum("ij,ij->i", self._P, self._D)
-        self._parts = (self._parts[0], cross, _row_squares(self._D))
+        gradient = self._gradient_of(weights)
+        turned = gradient if self._precondition is None else self._precondition(gradient)
+        xi, size = -turned, float(np.sum(gradient * turned))
+        D, slope, last = self.rows.dot(xi), size, self._last
+        self._last = gradient, size
+        if last is not None:
+            gain = size - float(np.sum(turned * last[0]))
+            memory = max(gain, 0.0) / max(last[1], 1e-300)
+            bent = xi + memory * self._xi
+            slope_bent = -float(np.sum(gradient * bent))
+            if memory > 0.0 and slope_bent > 0.0:
+                stale = self._moves % _REFRESH == 0
+                D = self.rows.dot(bent) if stale else D + memory * self._D
+                xi, slope = bent, slope_bent
+        self._face(xi, D)
         return slope
 
 
@@ -138,10 +161,15 @@ class PolarWalk:
     """
 
     def __init__(self, rows: Any, G: Floats, lam: float, first_order: bool = False) -> None:
-        self._rows, self._lam, self._first_order = rows, lam, first_order
+        self.rows, self.lam, self._first_order = rows, lam, first_order
         self.U, self.R = polar_point(G)
         self._Q, self._moves = rows.dot(self.U), 0
         self.max_step = np.inf
+
+    def stand_at(self, G: Floats) -> None:
+        """Be at GGᵀ."""
+        self.U, self.R = polar_point(G)
+        self._Q = self.rows.dot(self.U)
 
     def predictions(self) -> Floats:
         """Return aᵀWa of every row, here."""
@@ -149,7 +177,7 @@ class PolarWalk:
 
     def aim(self, weights: Floats) -> float:
         """Take the direction of steepest descent; return its squared length, Eq. (17)."""
-        lam, U, R, Q = self._lam, self.U, self.R, self._Q
+        lam, U, R, Q = self.lam, self.U, self.R, self._Q
         weighted = weights[:, None] * Q
         inner = Q.T @ weighted  # UᵀMU
         form = R.T @ (0.5 * (inner + inner.T)) @ R
@@ -157,11 +185,11 @@ class PolarWalk:
         slope = (1.0 - lam) * float(np.sum(form**2))
         self._xi = None
         if lam > 0.0 and U.shape[0] > U.shape[1]:
-            MU = self._rows.transposed_dot(weighted)
+            MU = self.rows.transposed_dot(weighted)
             out = (MU - U @ (U.T @ MU)) @ (R @ R.T)
             out -= U @ (U.T @ out)  # twice is enough: Uᵀξ = 0 is what the factor T rests on
             self._xi = -2.0 * lam * out
-            self._D = self._rows.dot(self._xi)
+            self._D = self.rows.dot(self._xi)
             self._gram = self._xi.T @ self._xi
             slope += 4.0 * lam * float(np.sum(out**2))
         self.max_step = self._largest_step()
@@ -206,7 +234,7 @@ class PolarWalk:
         self.R = root
         self._moves += 1
         if self._xi is not None and self._moves % _REFRESH == 0:
-            self._Q = self._rows.dot(self.U)
+            self._Q = self.rows.dot(self.U)
         sizes = float(np.sum(before**2)), float(np.sum(root**2))
         aligned = np.linalg.svd(before.T @ across @ root, compute_uv=False).sum()
         gap = max(sizes[0] + sizes[1] - 2.0 * float(aligned), 0.0)

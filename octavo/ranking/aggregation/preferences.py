@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from octavo.engine.estimators.arrays import Floats, Indices
+from octavo.engine.estimators.doubles import real_array
 from octavo.ranking.aggregation.strengths import (
     checked_ranks,
     rank_values,
@@ -108,17 +109,13 @@ class PairwisePreferences:
             A preference's strength is the difference of ratings.
         """
         if not sp.issparse(L):
-            try:
-                table = np.asarray(L, dtype=np.float64)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    "Ratings must be numbers, items x experts, NaN where missing; got "
-                    f"{type(L).__name__} that cannot be read as such."
-                ) from None
-            return cls._of_table(table)
+            name = "Ratings, items x experts with NaN where missing,"
+            return cls._of_table(real_array(L, name, finite=False))
         stored = L.tocoo()
         if stored.ndim != 2:
             raise ValueError(f"Ratings must be items x experts; got shape {stored.shape}.")
+        if stored.dtype.kind == "c":
+            raise ValueError("Ratings must hold real numbers, got complex ones.")
         keep = ~np.isnan(stored.data.astype(np.float64))
         return cls._of_entries(
             stored.shape,

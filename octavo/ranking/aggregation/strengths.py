@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from octavo.engine.estimators.arrays import Floats, Indices
+from octavo.engine.estimators.doubles import real_array
 
 TRANSFORMS = ("binary", "rank_difference", "normalized", "log")
 
@@ -58,13 +59,7 @@ def checked_ranks(R: Any) -> Floats:
             "Ranks must be a dense array with NaN where missing; got a sparse one. Sparse tables "
             "are read by PairwisePreferences.from_ratings."
         )
-    try:
-        ranks = np.asarray(R, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "Ranks must be numbers, items x experts, NaN where missing; got "
-            f"{type(R).__name__} that cannot be read as such."
-        ) from None
+    ranks = real_array(R, "Ranks, items x experts with NaN where missing,", finite=False)
     if ranks.ndim == 1:
         ranks = ranks[:, None]
     if ranks.ndim != 2:

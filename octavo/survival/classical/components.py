@@ -20,7 +20,12 @@ from sklearn.callback import with_callbacks
 from octavo.engine.estimators.arrays import Floats, Indices
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
-from octavo.engine.survival.cox import breslow_hazard, efron_ties, newton_cox
+from octavo.engine.survival.cox import (
+    breslow_hazard,
+    constant_columns,
+    efron_ties,
+    newton_cox,
+)
 from octavo.engine.survival.curves import nelson_aalen
 from octavo.engine.survival.targets import event_and_time
 from octavo.survival.classical.cox import ProportionalHazards, need_event
@@ -84,7 +89,7 @@ class ComponentCox(ProportionalHazards):
         need_event(event)
         self._center = X.mean(axis=0)
         spread = X.std(axis=0)
-        self._scale = np.where(spread > 0, spread, 1.0)
+        self._scale = np.where(constant_columns(X), 1.0, spread)
         Z = (X - self._center) / self._scale
         k = min(self.n_components, X.shape[1], len(X) - 1)
         self.components_ = self._rotation(Z, event, time, max(k, 1))

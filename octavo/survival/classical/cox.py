@@ -17,12 +17,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from octavo.engine.estimators.arrays import Floats
-from octavo.engine.estimators.doubles import check_squares
+from octavo.engine.estimators.doubles import check_squares, real_array
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.survival.concordance import concordance
-from octavo.engine.survival.cox import breslow_hazard, newton_cox
+from octavo.engine.survival.cox import breslow_hazard, constant_columns, newton_cox
 from octavo.engine.survival.targets import event_and_time
 
 __all__ = ["CoxRegression"]
@@ -71,9 +71,10 @@ class ProportionalHazards(CallbackSupportMixin, SoundEstimator):
             Non-decreasing along rows.
         """
         risk = self.predict(X)
-        times = self.baseline_.times if times is None else np.asarray(times, dtype=np.float64)
-        if times.ndim != 1 or not np.isfinite(times).all():
-            raise ValueError("times must be a vector of finite numbers.")
+        times = self.baseline_.times if times is None else real_array(times, "times")
+        times = np.atleast_1d(times)
+        if times.ndim != 1:
+            raise ValueError(f"times must be a vector of numbers; got the shape {times.shape}.")
         with np.errstate(over="ignore"):
             return np.minimum(np.exp(risk)[:, None] * self.baseline_(times), 1e300)
 
@@ -128,7 +129,8 @@ class CoxRegression(ProportionalHazards):
     alpha : float, default=1.0
         Strength of the penalty; 0 is Cox's own estimate.
     tol : float, default=1e-8
-        The fit ends when no entry of the gradient exceeds this times the number of events.
+        The fit ends when no entry of the gradient exceeds this times the number of events, where
+        features are in units of their standard deviations.
     max_iter : int, default=50
         Newton steps at most.
 
@@ -143,7 +145,7 @@ class CoxRegression(ProportionalHazards):
     objective_ : float
         What was minimised.
     gradient_norm_ : float
-        Largest entry of the gradient at the end.
+        Largest entry of the gradient at the end, in those units.
     n_iter_ : int
         Newton steps taken.
     n_features_in_ : int
@@ -202,9 +204,11 @@ class CoxRegression(ProportionalHazards):
         event, time = event_and_time(y, len(X))
         need_event(event)
         self._center = X.mean(axis=0)
+        centred = X - self._center
+        centred[:, constant_columns(X)] = 0.0
         with FitProgress(self, self.max_iter, X, y) as progress:
             fit = newton_cox(
-                X - self._center,
+                centred,
                 event,
                 time,
                 alpha=float(self.alpha),

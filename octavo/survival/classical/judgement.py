@@ -16,6 +16,7 @@ import numpy as np
 
 from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.doubles import real_array
 from octavo.engine.survival import brier, curves
 from octavo.engine.survival.concordance import interval_pairs
 from octavo.engine.survival.groups import logrank
@@ -72,7 +73,8 @@ def concordance_index(lower: Any, upper: Any, utility: Any, ties: float = 0.5) -
     >>> concordance_index([1.0, 2.0, 3.0], [1.0, float("inf"), 3.0], [0.1, 0.5, 0.1])
     0.75
     """
-    lower, upper = (np.asarray(side, dtype=np.float64).ravel() for side in (lower, upper))
+    lower = real_array(lower, "lower", finite=False).ravel()
+    upper = real_array(upper, "upper", finite=False).ravel()
     if len(lower) != len(upper):
         raise ValueError(
             f"lower and upper must have as many rows; got {len(lower)} and {len(upper)}."

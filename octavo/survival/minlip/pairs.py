@@ -13,6 +13,7 @@ import numpy as np
 
 from octavo.engine.estimators.arrays import Floats, Indices, Ints
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.doubles import real_array
 from octavo.engine.survival.targets import Intervals, as_intervals
 
 __all__ = ["comparable_pairs"]
@@ -55,7 +56,12 @@ def comparable_pairs(lower: Any, upper: Any, mode: str = "nearest") -> Ints:
     >>> comparable_pairs([1, 2, 3, 4], [1, inf, 3, inf]).tolist()  # events at 1 and 3
     [[1, 0], [2, 0], [3, 2]]
     """
-    ends = as_intervals(np.column_stack([_vector(lower, "lower"), _vector(upper, "upper")]))
+    begins, stops = _vector(lower, "lower"), _vector(upper, "upper")
+    if len(begins) != len(stops):
+        raise ValueError(
+            f"lower and upper must have as many rows; got {len(begins)} and {len(stops)}."
+        )
+    ends = as_intervals(np.column_stack([begins, stops]))
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.")
     if mode == "next":
@@ -77,7 +83,7 @@ def comparable_pairs(lower: Any, upper: Any, mode: str = "nearest") -> Ints:
 
 
 def _vector(values: Any, name: str) -> Floats:
-    values = np.asarray(values, dtype=np.float64)
+    values = real_array(values, name, finite=False)
     if values.ndim != 1:
         raise ValueError(f"{name} must be a vector, one end a row; got the shape {values.shape}.")
     return values

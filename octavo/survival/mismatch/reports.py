@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
 from octavo.engine.estimators.doubles import real_array
-from octavo.engine.survival.cox import newton_cox
+from octavo.engine.survival.cox import constant_columns, newton_cox
 from octavo.engine.survival.curves import Steps, kaplan_meier
 from octavo.engine.survival.groups import logrank
 from octavo.survival.classical.curves import checked_events
@@ -159,8 +159,8 @@ def risk_report(high_risk: Any, durations: Any, events: Any, covariates: Any = N
 def _cox(X: Floats, event: Any, time: Floats) -> tuple[Floats, Floats, Floats]:
     """Return coefficients, standard errors and risks; columns are scaled for the solver only."""
     center, scale = X.mean(axis=0), X.std(axis=0)
-    if (scale == 0).any():
-        column = int(np.flatnonzero(scale == 0)[0])
+    if (still := constant_columns(X)).any():
+        column = int(np.flatnonzero(still)[0])
         raise ValueError(f"Covariate {column - 1} is constant and tells no risk; drop it.")
     Z = (X - center) / scale
     fit = newton_cox(Z, event, time, tol=1e-11)

@@ -32,6 +32,7 @@ RESAMPLED = 4.0  # a second, for the spectrum
 LF, HF = (0.04, 0.15), (0.15, 0.4)  # hertz
 AFTER = 15  # intervals in which the slope of turbulence is looked for
 LONGEST = 1e7  # milliseconds
+SHORTEST = 20.0  # milliseconds; a shrew's heart takes twice as long
 
 
 class HeartRateVariability(NamedTuple):
@@ -75,6 +76,11 @@ def _checked_intervals(intervals: Any, least: int) -> Floats:
         raise ValueError(
             f"intervals must be milliseconds between 0 and {LONGEST:g}; entry {wrong[0]} is "
             f"{rr[wrong[0]]:g}."
+        )
+    if rr.max() < SHORTEST:
+        raise ValueError(
+            f"intervals must be milliseconds; the longest is {rr.max():g}, which looks like "
+            "seconds. Multiply by 1000."
         )
     return rr
 

@@ -10,6 +10,8 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
+from octavo.data import make_planted_metric
+from octavo.engine.linalg.pair_differences import PairDifferences
 from octavo.metric import (
     FixedRankPSDRegressor,
     LowRankKernelLearner,
@@ -18,7 +20,9 @@ from octavo.metric import (
     OnlineMDS,
 )
 from octavo.metric.fixed_rank.constraints import label_pairs
+from octavo.metric.fixed_rank.descent import descend, start_walk
 from octavo.metric.fixed_rank.oja import oja_step
+from octavo.metric.fixed_rank.steps_by_covariance import feature_metric
 
 
 def test_pairs_from_labels_are_what_they_say():
@@ -87,6 +91,30 @@ def test_units_of_columns_do_not_matter_when_standardized():
         rtol=1e-6,
         atol=1e-9,
     )
+
+
+def test_steps_by_the_covariance_are_few_and_left_out_where_data_settle_little():
+    X, y, _ = make_planted_metric(500, 100, random_state=7)  # deviations from 0.3 to 10
+    pairs, relation = label_pairs(
+        np.unique(y, return_inverse=True)[1], 5000, np.random.RandomState(0)
+    )
+    rows = PairDifferences(X, pairs)
+    target = np.where(relation == 1, 20.0, 200.0)
+    G = rows.principal_directions(5)
+    metric = feature_metric(rows, 5)
+    ends = [
+        descend(start_walk(rows, G, "conjugate", precondition=chosen), target, relation)
+        for chosen in (None, metric)
+    ]
+    assert ends[1].n_iter < 0.5 * ends[0].n_iter
+    assert ends[1].costs[-1] <= ends[0].costs[-1] * (1 + 1e-3)
+    sparse = feature_metric(PairDifferences(sp.csr_array(X), pairs), 5)
+    np.testing.assert_allclose(sparse(G), metric(G), rtol=1e-6)
+    assert feature_metric(PairDifferences(X[:199], pairs % 199), 5) is None
+    assert feature_metric(PairDifferences(X, pairs[:999]), 5) is None
+    X[:, 3] = 1.0  # a column without variance, and one twice
+    X[:, 4] = X[:, 5]
+    assert np.isfinite(feature_metric(PairDifferences(X, pairs), 5)(G)).all()
 
 
 def test_bounds_must_differ():

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from octavo.engine.linalg.pair_differences import TableRows
 from octavo.metric import FixedRankPSDRegressor
 from octavo.metric.fixed_rank.descent import FULL_RANK, GEOMETRIES, descend, start_walk
+from octavo.metric.fixed_rank.last_steps import hessian_product
 from octavo.metric.fixed_rank.losses import half_mean_square, residuals
 
 TIGHT = {"tol": 1e-13, "max_iter": 50_000}
@@ -324,3 +325,85 @@ def test_running_out_of_steps_is_said():
     A, y, _ = toy()
     with pytest.warns(ConvergenceWarning, match="after 2 steps of at most 2"):
         FixedRankPSDRegressor(3, max_iter=2, tol=0.0).fit(A, y)
+
+
+def exactly_lowest(A, y, G):
+    """Return the cost where scipy's Newton steps end, from G."""
+
+    def parts(g):
+        P = A @ g.reshape(G.shape)
+        return P, (P**2).sum(axis=1) - y
+
+    def cost(g):
+        P, e = parts(g)
+        return 0.5 * np.mean(e**2), (2 * A.T @ (e[:, None] * P) / len(y)).ravel()
+
+    def product(g, v):
+        P, e = parts(g)
+        D = A @ v.reshape(G.shape)
+        return (2 * A.T @ (e[:, None] * D + 2 * (P * D).sum(1)[:, None] * P) / len(y)).ravel()
+
+    options = {"gtol": 1e-9}
+    return minimize(cost, G.ravel(), jac=True, hessp=product, method="trust-ncg", options=options)
+
+
+@pytest.mark.parametrize("geometry", ["flat", "polar"])
+@pytest.mark.parametrize(("n", "d", "r"), [(200, 6, 2), (500, 40, 10), (2000, 100, 5)])
+def test_the_last_steps_leave_nothing_of_the_cost(geometry, n, d, r):
+    for seed in (21, 22):
+        A, y, _ = toy(seed, n=n, d=d, r=r, noise=0.2)
+        model = FixedRankPSDRegressor(r, geometry, tol=1e-12, max_iter=5000).fit(A, y)
+        lowest = exactly_lowest(A, y, model.components_).fun
+        assert model.objective_ - lowest <= 1e-12 * lowest
+        assert (np.diff(model.cost_history_) <= 0).all()
+        P = A @ model.components_
+        assert model.objective_ == pytest.approx(0.5 * np.mean(((P**2).sum(axis=1) - y) ** 2))
+        np.testing.assert_allclose(model.basis_ @ model.R_, model.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize("relation", [None, "mixed"])
+def test_newton_steps_have_the_hessian_of_differences(relation):
+    A, y, _ = toy(4, n=60, d=5, r=2)
+    rng = np.random.default_rng(6)
+    relation = None if relation is None else rng.integers(-1, 2, 60)
+    G, V = rng.standard_normal((2, 5, 2))
+
+    def gradient(G):
+        P = A @ G
+        e = residuals((P**2).sum(axis=1), y, relation)
+        return 2 * A.T @ (e[:, None] * P) / len(y)
+
+    P = A @ G
+    e = residuals((P**2).sum(axis=1), y, relation)
+    apply = hessian_product(TableRows(A), P, e, relation)
+    h = 1e-6
+    expected = (gradient(G + h * V) - gradient(G - h * V)) / (2 * h)
+    np.testing.assert_allclose(apply(V)[0], expected, rtol=1e-6, atol=1e-6)
+
+
+def test_last_steps_end_where_bounds_hold_and_where_targets_are_reached():
+    A, _, W = toy(5, n=300, d=6, r=2)
+    exact = np.einsum("ni,ij,nj->n", A, W, A)
+    relation = np.random.default_rng(1).integers(-1, 2, 300)
+    loose = exact + 0.1 * relation  # bounds with room beside equalities
+    for geometry in ("flat", "polar"):
+        model = FixedRankPSDRegressor(2, geometry, tol=1e-12, max_iter=5000)
+        assert model.fit(A, loose, relation).objective_ <= 1e-12 * np.mean(loose**2)
+        np.testing.assert_allclose(matrix(model), W, atol=1e-4)
+
+
+def test_conjugate_steps_by_the_covariance_do_not_see_a_linear_change_of_features():
+    A, y, _ = toy(6, n=120, d=6, r=2)
+    rng = np.random.default_rng(2)
+    T = rng.standard_normal((6, 6)) * np.geomspace(1e-2, 1e2, 6)
+    G = rng.standard_normal((6, 2))
+    costs = []
+    for rows, start in ((A, G), (A @ T, np.linalg.solve(T, G))):
+        inverse = np.linalg.inv(rows.T @ rows)
+        walk = start_walk(
+            TableRows(rows), start, "conjugate", precondition=lambda g, W=inverse: W @ g
+        )
+        costs.append(descend(walk, y, tol=0.0, max_iter=30).costs)
+    np.testing.assert_allclose(costs[1], costs[0], rtol=1e-6)
+    ends = descend(start_walk(TableRows(A @ T), start, "conjugate"), y, tol=0.0, max_iter=30).costs
+    assert costs[0][-1] < 0.9 * ends[-1]  # gradients as they are do see it

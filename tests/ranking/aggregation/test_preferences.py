@@ -131,3 +131,11 @@ def test_without_an_expert_the_others_move_up():
 def test_bad_input_is_named(make, words):
     with pytest.raises((ValueError, TypeError), match=words):
         make()
+
+
+def test_complex_numbers_are_refused():
+    with pytest.raises(ValueError, match=r"Ranks.*real numbers, got complex"):
+        PairwisePreferences.from_ranks(np.array([[1.0 + 1j], [2.0]]))
+    for table in (np.array([[1.0 + 1j], [2.0]]), sp.csr_array(np.array([[1.0 + 1j], [2.0]]))):
+        with pytest.raises(ValueError, match=r"Ratings.*real numbers, got complex"):
+            PairwisePreferences.from_ratings(table)

@@ -8,6 +8,7 @@ from octavo.survival import (
     CoxRegression,
     PLSCox,
     PrincipalComponentCox,
+    comparable_pairs,
     concordance_index,
     integrated_brier_score,
     kaplan_meier,
@@ -182,3 +183,45 @@ def test_bad_input():
         CoxRegression().fit(X, survival_record(np.zeros(120, bool), y["time"]))
     with pytest.raises(ValueError, match="MinlipSurvival takes intervals"):
         CoxRegression().fit(X[:2], [[1.0, 2.0], [3.0, 3.0]])
+
+
+@pytest.mark.parametrize("unit", [1e5, 1e-5, 1e-10])
+def test_cox_does_not_see_the_units_of_features(unit):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 3))
+    y = survival_record(rng.random(80) < 0.7, rng.exponential(np.exp(-X[:, 0])))
+    plain, other = CoxRegression(alpha=0.0).fit(X, y), CoxRegression(alpha=0.0).fit(X * unit, y)
+    np.testing.assert_allclose(other.coef_ * unit, plain.coef_, rtol=1e-8)
+    np.testing.assert_allclose(other.covariance_ * unit**2, plain.covariance_, rtol=1e-6)
+    np.testing.assert_allclose(other.predict(X * unit), plain.predict(X), rtol=1e-8)
+    ridge = CoxRegression(alpha=2.0 * unit**2).fit(X * unit, y)
+    expected = CoxRegression(alpha=2.0).fit(X, y).coef_
+    np.testing.assert_allclose(ridge.coef_ * unit, expected, rtol=1e-7)
+
+
+def test_a_constant_feature_that_is_no_double_has_no_say():
+    rng = np.random.default_rng(4)
+    X = np.column_stack([rng.normal(size=61), np.full(61, 0.1), np.full(61, 1e8 / 3)])
+    y = survival_record(rng.random(61) < 0.7, rng.exponential(np.exp(-X[:, 0])))
+    model = CoxRegression(alpha=0.0).fit(X, y)
+    assert (model.coef_[1:] == 0.0).all()
+    assert model.coef_[0] == pytest.approx(CoxRegression(alpha=0.0).fit(X[:, :1], y).coef_[0])
+
+
+def test_curves_and_ends_refuse_what_is_no_real_number():
+    curve = kaplan_meier([1, 0, 1], [1.0, 2.0, 3.0])
+    for when in (np.nan, [1.0, np.nan], "a", 1j):  # NaN was answered by the last value
+        with pytest.raises(ValueError, match="times must"):
+            curve(when)
+    assert curve(np.inf) == 0.0
+    for lower in ([1j, 2, 3], ["a", "b", "c"]):  # an imaginary part was dropped
+        with pytest.raises(ValueError, match="lower must"):
+            concordance_index(lower, [1.0, 2.0, np.inf], [0.1, 0.2, 0.3])
+        with pytest.raises(ValueError, match="lower must"):
+            comparable_pairs(lower, [1.0, 2.0, np.inf])
+    with pytest.raises(ValueError, match="as many rows; got 2 and 3"):
+        comparable_pairs([1.0, 2.0], [1.0, 2.0, np.inf])
+    X, y = sample()
+    assert CoxRegression().fit(X, y).predict_survival_function(X[:2], 1.0).shape == (2, 1)
+    with pytest.raises(ValueError, match="times must"):
+        CoxRegression().fit(X, y).predict_survival_function(X[:2], [1j])

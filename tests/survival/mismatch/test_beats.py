@@ -171,6 +171,12 @@ def test_deceleration_by_loop():
         deceleration_capacity([800, 800])
 
 
+def test_intervals_in_seconds_are_refused():
+    for answer in (hrv, heart_rate_turbulence, deceleration_capacity):
+        with pytest.raises(ValueError, match="looks like seconds"):
+            answer(np.full(60, 0.8))
+
+
 # --- simulators -------------------------------------------------------------------------------
 
 
