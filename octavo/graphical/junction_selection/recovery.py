@@ -170,8 +170,8 @@ def match_n_edges(estimator, X, n_edges, *, parameter="alpha", low=0.01, high=1.
     grows = n_high >= n_low
     if not min(n_low, n_high) <= n_edges <= max(n_low, n_high):
         warnings.warn(
-            f"No {parameter} from {low:.3g} to {high:.3g} is known to give {n_edges} edges: its ends "
-            f"give {n_low} and {n_high}. Widen low and high.",
+            f"No {parameter} from {low:.3g} to {high:.3g} is known to give {n_edges} edges: the "
+            f"ends give {n_low} and {n_high}. Widen low and high.",
             UserWarning,
             stacklevel=3,
         )
