@@ -235,12 +235,14 @@ def order_rates(seed: int, full: bool, numbers: tuple[int, ...]) -> tuple[float,
     return tuple(float(v) for v in np.mean(found, axis=0))  # type: ignore[return-value]
 
 
+# Ten seeds left both claims undecided (9 points, from 3.7 to 14.3, and -2, from -10 to 6); thirty
+# were then taken at once.
 orders = PAPER.section(
     where="Figure 6, d = 5, N = 200",
     unit="points",
     kind="ordering",
     seeds=QUICK,
-    full_seeds=FULL,
+    full_seeds=tuple(range(30)),
     stand_in=SUITE,
 )
 
