@@ -29,7 +29,8 @@ PAPER = Paper(
         "Section 6.4, confounded suite": "confounded-orders",
         "Figure 11": "identifiable-chains",
         "Figure 12": "nonlinear-orders",
-        "Figures 13 and 14": "old-faithful",
+        "Figure 13": "old-faithful",
+        "Figure 14": "abalone",
         "Section 6.5, pairs": "cause-effect-pairs",
         "Figures 15 and 16": "proteins-true-positives proteins-errors",
         "Figure 17": "e-coli",
@@ -145,6 +146,44 @@ def true_factor_models(run: Run) -> float:
     return 100 * float(np.mean([word == "factor" for word in chosen(data.make_factor_data, run)]))
 
 
+# Seen before this claim was written, on sets from 60,000 on: of 16 each in the full form (2, 0.01)
+# took 11 DAGs for DAGs and 16 factor models for factor models; of 13 and 24 in the quick form, by
+# one standard error, 11 and 19.
+LITTLE_NOISE = (2.0, 0.01)
+
+
+@PAPER.claim(
+    says="With a prior of little noise, and a factor model taken only where it is ahead by a "
+    "standard error, DAGs and factor models are told apart as often as in the paper",
+    where="Section 6.3 and Figure 10, N = 500; other hyper-parameters than the paper's",
+    published=91.9,
+    unit="%",
+    kind="own",
+    expect=at_least(86.1, because="three standard errors of two hundred sets below 91.9 %"),
+    seeds=QUICK,
+    full_seeds=FULL,
+    stand_in=SUITE,
+)
+def told_apart(run: Run) -> float:
+    right = []
+    for number in set_numbers(run):
+        for make, word in ((data.make_linear_dag, "dag"), (data.make_factor_data, "factor")):
+            X = make(5, 500, random_state=number).X
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = graphical.SLIM(
+                    random_state=number, noise_prior=LITTLE_NOISE, **sweeps(run.full)
+                ).fit(X)
+            logs = model.test_loglik_
+            ahead = logs["factor"] - logs["dag"] > logs["standard_error"]
+            right.append(ahead == (word == "factor"))
+    dags, mixtures = np.mean(right[::2]), np.mean(right[1::2])
+    run.note(
+        f"seed {run.seed}: {100 * dags:.0f} % of DAGs, {100 * mixtures:.0f} % of factor models"
+    )
+    return 100 * float(np.mean(right))
+
+
 def standardized_entropy(x: np.ndarray) -> float:
     """Return Hyvärinen's approximation of the entropy of a standardised variable."""
     k1, k2, gamma = 79.047, 7.4129, 0.37457
@@ -196,12 +235,14 @@ def order_rates(seed: int, full: bool, numbers: tuple[int, ...]) -> tuple[float,
     return tuple(float(v) for v in np.mean(found, axis=0))  # type: ignore[return-value]
 
 
+# Ten seeds left both claims undecided (9 points, from 3.7 to 14.3, and -2, from -10 to 6); thirty
+# were then taken at once.
 orders = PAPER.section(
     where="Figure 6, d = 5, N = 200",
     unit="points",
     kind="ordering",
     seeds=QUICK,
-    full_seeds=FULL,
+    full_seeds=tuple(range(30)),
     stand_in=SUITE,
 )
 
@@ -334,6 +375,35 @@ def cause_effect_pairs(run: Run) -> float:
         graphical.causal_direction(p.x, p.y, random_state=run.seed).direction == p.direction
         for p in pairs
     ]
+    if run.seed == 0:
+        rival = [direct_lingam(np.column_stack([p.x, p.y])) == (0, 1) for p in pairs]
+        found = [
+            forward == (p.direction == "x->y") for forward, p in zip(rival, pairs, strict=True)
+        ]
+        run.note(f"DirectLiNGAM is right in {sum(found)} of the same {len(pairs)}")
+    return 100 * float(np.mean(right))
+
+
+@PAPER.claim(
+    says="Age acts on length, and on diameter, in subsets of 200 rows of Abalone",
+    where="Section 6.5 and Figure 14",
+    published=100,
+    unit="%",
+    kind="figure",
+    expect=at_least(90.0, because="one subset of ten may differ"),
+    seeds=QUICK,
+    full_seeds=FULL,
+)
+def abalone(run: Run) -> float:
+    try:
+        pairs = {p.name: p for p in data.load_cause_effect_pairs()}
+    except data.DatasetNotFoundError as missing:
+        raise NotMeasurable(str(missing)) from None
+    right = []
+    for name in ("pair5", "pair7"):
+        p, rows = pairs[name], np.random.default_rng(run.seed).permutation(4177)[:200]
+        found = graphical.causal_direction(p.x[rows], p.y[rows], random_state=run.seed)
+        right.append(found.direction == p.direction)
     return 100 * float(np.mean(right))
 
 
@@ -386,9 +456,9 @@ def proteins_errors(run: Run) -> float:
 
 PAPER.not_measurable(
     "old-faithful",
-    "neither the geyser nor all of Abalone is at hand",
-    says="Duration acts on interval in 10 of 10 splits, and age on length in 10 of 10",
-    where="Section 6.5, Figures 13 and 14",
+    "the geyser's eruptions are not at hand",
+    says="Duration acts on interval in 10 of 10 splits",
+    where="Section 6.5, Figure 13",
     published=10,
     unit="splits",
 )

@@ -20,7 +20,15 @@ from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_cont
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.mcmc.chains import chain_generators
 from octavo.engine.mcmc.compiled_draws import draw_state
-from octavo.graphical.causal_orders.model import DAG_RATES, Draws, dag_chain, join_draws, source_law
+from octavo.graphical.causal_orders.model import (
+    DAG_RATES,
+    NOISE_PRIOR,
+    Draws,
+    check_noise_prior,
+    dag_chain,
+    join_draws,
+    source_law,
+)
 from octavo.graphical.causal_orders.orders import check_order
 from octavo.graphical.causal_orders.posterior import (
     CausalEdge,
@@ -53,10 +61,13 @@ def dag_draws(
     n_latent: int,
     n_samples: int,
     burn_in: int,
+    noise_prior: Any = NOISE_PRIOR,
     report: Any = None,
 ) -> Draws:
     """Return the draws of one chain for a standardised table, with samples as rows."""
-    chain = dag_chain(X.T.copy(), order, rate=rate, laws=laws, n_latent=n_latent)
+    chain = dag_chain(
+        X.T.copy(), order, rate=rate, laws=laws, n_latent=n_latent, noise_prior=noise_prior
+    )
     chain.start(rng)
     return chain.sample(n_samples, burn_in, draw_state(rng), report=report)
 
@@ -151,6 +162,9 @@ class SLIMDAG(DagAnswers):
         Independent chains.
     n_rep : int, default=500
         Draws of scales in predictive densities where there are latent causes.
+    noise_prior : (float, float), default=(20.0, 1.0)
+        Shape and rate of the Gamma law of 1/ψ, of standardised columns. The paper's holds the noise
+        of n rows above about 1/(20 + n/2); (2.0, 0.01) allows much less.
     random_state : int, RandomState instance or None, default=None
         Seed.
     n_jobs : int, optional
@@ -213,6 +227,7 @@ class SLIMDAG(DagAnswers):
         "degrees": [Interval(Real, 0, None, closed="neither")],
         "n_chains": [Interval(Integral, 1, 1000, closed="both")],
         "n_rep": [Interval(Integral, 1, 10**6, closed="both")],
+        "noise_prior": [tuple, list],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
@@ -230,6 +245,7 @@ class SLIMDAG(DagAnswers):
         degrees: float = 5.0,
         n_chains: int = 1,
         n_rep: int = 500,
+        noise_prior: Any = NOISE_PRIOR,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -243,6 +259,7 @@ class SLIMDAG(DagAnswers):
         self.degrees = degrees
         self.n_chains = n_chains
         self.n_rep = n_rep
+        self.noise_prior = noise_prior
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -273,6 +290,7 @@ class SLIMDAG(DagAnswers):
 
     def _fit_order(self, X: Floats, order: Any) -> None:
         """Run the chains of an order and sum them up."""
+        noise_prior = check_noise_prior(self.noise_prior)
         scaled = standardized(X)
         self.mean_, self.scale_ = scaled.mean, scaled.scale
         d = X.shape[1]
@@ -290,6 +308,7 @@ class SLIMDAG(DagAnswers):
                     n_latent=self.n_latent,
                     n_samples=self.n_samples,
                     burn_in=self.burn_in,
+                    noise_prior=noise_prior,
                 )
                 for rng in rngs
             )

@@ -19,7 +19,15 @@ from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_cont
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.mcmc.chains import chain_generators
 from octavo.engine.mcmc.compiled_draws import draw_state
-from octavo.graphical.causal_orders.model import Draws, chunks, factor_chain, join_draws, source_law
+from octavo.graphical.causal_orders.model import (
+    NOISE_PRIOR,
+    Draws,
+    check_noise_prior,
+    chunks,
+    factor_chain,
+    join_draws,
+    source_law,
+)
 from octavo.graphical.causal_orders.orders import OrderCandidate, deterministic_order, rank_orders
 from octavo.graphical.causal_orders.posterior import (
     check_table,
@@ -47,6 +55,7 @@ COMMON: dict = {
     "burn_in": [Interval(Integral, 0, MOST, closed="both")],
     "n_chains": [Interval(Integral, 1, 1000, closed="both")],
     "n_rep": [Interval(Integral, 1, 10**6, closed="both")],
+    "noise_prior": [tuple, list],
     "random_state": ["random_state"],
 }
 
@@ -56,6 +65,7 @@ class FactorFit(CallbackSupportMixin, SoundEstimator):
 
     def _run(self, X: Floats, n_components: int, n_proposals: int, missing: bool, levels: int):
         """Run the chains on a standardised table and keep their summaries."""
+        noise_prior = check_noise_prior(self.noise_prior)
         scaled = standardized(X)
         self.mean_, self.scale_ = scaled.mean, scaled.scale
         law = source_law(self.factor, self.degrees)
@@ -72,6 +82,7 @@ class FactorFit(CallbackSupportMixin, SoundEstimator):
                     sparse=self.sparse,
                     levels=levels,
                     missing=scaled.missing[:, ::-1] if missing else None,
+                    noise_prior=noise_prior,
                 )
                 chain.start(rng)
                 chains.append(
@@ -176,6 +187,9 @@ class SparseFactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Facto
         Independent chains.
     n_rep : int, default=500
         Draws of the scales of factors in predictive densities.
+    noise_prior : (float, float), default=(20.0, 1.0)
+        Shape and rate of the Gamma law of 1/ψ, of standardised columns. The paper's holds the noise
+        of n rows above about 1/(20 + n/2); (2.0, 0.01) allows much less.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -240,6 +254,7 @@ class SparseFactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Facto
         burn_in: int = 5000,
         n_chains: int = 1,
         n_rep: int = 500,
+        noise_prior: Any = NOISE_PRIOR,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -252,6 +267,7 @@ class SparseFactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Facto
         self.burn_in = burn_in
         self.n_chains = n_chains
         self.n_rep = n_rep
+        self.noise_prior = noise_prior
         self.random_state = random_state
 
     def __sklearn_tags__(self):
@@ -342,6 +358,9 @@ class SLIMOrderSearch(FactorFit):
         Independent chains, whose visits are pooled.
     n_rep : int, default=500
         Draws of the scales of factors in predictive densities.
+    noise_prior : (float, float), default=(20.0, 1.0)
+        Shape and rate of the Gamma law of 1/ψ, of standardised columns. The paper's holds the noise
+        of n rows above about 1/(20 + n/2); (2.0, 0.01) allows much less.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -404,6 +423,7 @@ class SLIMOrderSearch(FactorFit):
         burn_in: int = 5000,
         n_chains: int = 1,
         n_rep: int = 500,
+        noise_prior: Any = NOISE_PRIOR,
         random_state: Any = None,
     ) -> None:
         self.n_latent = n_latent
@@ -416,6 +436,7 @@ class SLIMOrderSearch(FactorFit):
         self.burn_in = burn_in
         self.n_chains = n_chains
         self.n_rep = n_rep
+        self.noise_prior = noise_prior
         self.random_state = random_state
 
     @with_callbacks

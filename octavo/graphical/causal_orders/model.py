@@ -5,6 +5,7 @@ Section 3 of Henao and Winther (2011). Samples are columns here, as in the paper
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,12 +14,14 @@ import numpy as np
 from octavo.engine.estimators.arrays import Floats
 from octavo.graphical.causal_orders import sweeps
 from octavo.graphical.causal_orders.confounded import opposed_loadings
+from octavo.graphical.causal_orders.shifts import driven_rows
 from octavo.graphical.causal_orders.sources import ABSENT, ALWAYS, FREE, GAUSSIAN, LAPLACE, STUDENT
 
 SOURCES = {"gaussian": (GAUSSIAN, 1.0), "laplace": (LAPLACE, 1.0), "cauchy": (STUDENT, 1.0)}
 CHUNK = 250  # sweeps between two reports of progress
 # β_m of the factor model and of the two priors of DAGs: section 3.1.
 FACTOR_RATE, DAG_RATES = 0.9, {"sparse": 0.1, "dense": 0.99}
+NOISE_PRIOR = (20.0, 1.0)  # s_s and s_r of section 3
 
 
 def source_law(name: str, degrees: float = 5.0) -> tuple[int, float]:
@@ -27,12 +30,31 @@ def source_law(name: str, degrees: float = 5.0) -> tuple[int, float]:
 
 
 def priors(
-    *, noise: Any = None, slab: Any = None, inclusion: Any = None, levels: int = 2
+    *,
+    noise: Any = None,
+    slab: Any = None,
+    inclusion: Any = None,
+    levels: int = 2,
+    noise_prior: Any = NOISE_PRIOR,
 ) -> Floats:
     """Return the hyper-parameters of section 3; a number given here is held instead of drawn."""
     held = [noise is not None, slab is not None, inclusion is not None]
     top = 0.95 if levels == 2 and inclusion is None else 1.0
-    return np.array([20.0, 1.0, 2.0, 1.0, 10.0, top, 100.0, *held], dtype=np.float64)
+    return np.array([*noise_prior, 2.0, 1.0, 10.0, top, 100.0, *held], dtype=np.float64)
+
+
+def check_noise_prior(pair: Any) -> tuple[float, float]:
+    """Return shape and rate of the law of 1/ψ; refuse what is no such pair."""
+    try:
+        shape, rate = (float(v) for v in pair)
+    except (TypeError, ValueError):
+        shape = rate = math.nan
+    if not (0.0 < shape < math.inf and 0.0 < rate < math.inf):
+        raise ValueError(
+            "noise_prior must be two numbers above 0, the shape and the rate of the Gamma law of "
+            f"1/ψ; got {pair!r}."
+        )
+    return shape, rate
 
 
 class Draws(NamedTuple):
@@ -104,6 +126,7 @@ class Chain:
         empty = np.empty((0, 2), dtype=np.int64)
         self.missing = empty if missing is None else np.ascontiguousarray(missing, dtype=np.int64)
         self.opposed = opposed_loadings(self.allowed, len(F))
+        self.driven = driven_rows(self.allowed, len(F))
         self.W, self.slab = np.zeros((d, K)), np.ones((d, K))
         self.Q = np.zeros((d, K), dtype=np.int8)
         self.nu, self.psi = self.means.copy(), np.full(d, 0.05)
@@ -136,7 +159,8 @@ class Chain:
             self.X, self.F, self.missing, self.allowed, self.means, self.kinds, self.parameters,
             self.hyper, state, self.W, self.Q, self.slab, self.nu, self.psi, self.Z,
             self.precision, self.gram, self.cross, self.squares, self.E, self.work, self.counts,
-            n_proposals, self.row_place, self.column_place, self.opposed, W, Q, psi, filled, orders,
+            n_proposals, self.row_place, self.column_place, self.opposed, self.driven, W, Q, psi,
+            filled, orders,
         )  # fmt: skip
         return Draws(W, Q, psi, filled, orders, accepted / max(n_sweeps * n_proposals, 1))
 
@@ -196,6 +220,7 @@ def factor_chain(
     levels: int = 2,
     mask: Any = None,
     missing: Any = None,
+    noise_prior: Any = NOISE_PRIOR,
 ) -> Chain:
     """Return a chain of the factor model: no regressors, loadings of all factors."""
     allowed = np.full((len(X), n_components), FREE if sparse else ALWAYS)
@@ -207,7 +232,7 @@ def factor_chain(
         np.empty((0, X.shape[1])),
         [law] * n_components,
         np.full(n_components, FACTOR_RATE),
-        priors(levels=levels),
+        priors(levels=levels, noise_prior=noise_prior),
         missing,
     )
 
@@ -220,6 +245,7 @@ def dag_chain(
     laws: list[tuple[int, float]],
     n_latent: int = 0,
     F: Any = None,
+    noise_prior: Any = NOISE_PRIOR,
 ) -> Chain:
     """Return a chain of the DAG of an order: parents from before, a driving signal, latents."""
     d = len(X)
@@ -227,4 +253,5 @@ def dag_chain(
     parents = np.where(place[:, None] > place[None, :], FREE, ABSENT)
     driving = np.where(np.eye(d, dtype=bool), ALWAYS, ABSENT)
     allowed = np.hstack([parents, driving, np.full((d, n_latent), FREE)])
-    return Chain(X, allowed, X if F is None else F, laws, np.full(allowed.shape[1], rate), priors())
+    means, hyper = np.full(allowed.shape[1], rate), priors(noise_prior=noise_prior)
+    return Chain(X, allowed, X if F is None else F, laws, means, hyper)

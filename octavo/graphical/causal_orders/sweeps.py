@@ -25,6 +25,7 @@ from octavo.engine.mcmc.compiled_draws import (
     draw_uniform,
 )
 from octavo.graphical.causal_orders.confounded import draw_causes, draw_opposed
+from octavo.graphical.causal_orders.shifts import draw_shifts
 from octavo.graphical.causal_orders.sources import (
     ABSENT,
     ALPHA_M,
@@ -226,13 +227,13 @@ def subtract(X, F, W, E, squares):
 @njit(cache=True, error_model="numpy")
 def run_sweeps(X, F, missing, allowed, means, kinds, parameters, hyper, state,
                W, Q, slab, nu, psi, Z, precision, gram, cross, squares, E, work, counts,
-               n_proposals, row_place, column_place, opposed,
+               n_proposals, row_place, column_place, opposed, driven,
                W_draws, Q_draws, psi_draws, x_draws, visited):  # fmt: skip
     """Run as many sweeps as `W_draws` has rows, and keep each.
 
     `missing` lists (variable, row) of entries of X that are drawn, which then change in place.
-    They need that there is no F. `opposed` lists what `draw_opposed` moves, or is None. Returns how
-    many proposals of orders were accepted.
+    They need that there is no F. `opposed` lists what `draw_opposed` moves, `driven` the rows of
+    `draw_shifts`, or they are None. Returns how many proposals of orders were accepted.
     """
     d, n_rows = X.shape
     p, m = F.shape[0], Z.shape[0]
@@ -249,6 +250,9 @@ def run_sweeps(X, F, missing, allowed, means, kinds, parameters, hyper, state,
                 draw_causes(E, p, W, psi, kinds, parameters, state, work, Z, precision)
                 draw_opposed(F, opposed, kinds, parameters, hyper, state, work, slab, nu, psi,
                              W, Q, Z, precision)  # fmt: skip
+            if driven is not None:
+                draw_shifts(F, driven, allowed, kinds, parameters, hyper, state, work, slab, nu,
+                            psi, W, Q, Z, precision)  # fmt: skip
             cross_products(X, Z, cross, 0, p)
             cross_products(Z, Z, gram, p, p)
             cross_products(F, Z, gram, 0, p)
@@ -288,7 +292,7 @@ def _warmup() -> None:
         one.copy(), empty, held, code, half, place + LAPLACE, np.ones(1), hyper, state,
         one.copy(), code.copy(), one.copy(), half.copy(), np.ones(1), one.copy(), one.copy(),
         one.copy(), one.copy(), np.ones(1), one.copy(), np.empty((3, 1)), two,
-        1, place, place.copy(), None, np.empty((1, 1, 1)), np.empty((1, 1, 1), dtype=np.int8),
+        1, place, place.copy(), None, None, np.empty((1, 1, 1)), np.empty((1, 1, 1), dtype=np.int8),
         one.copy(), np.empty((1, 0)), np.empty((1, 1), dtype=np.int16),
     )  # fmt: skip
     draw_loadings(one, one, np.ones(1), 1, code, half, hyper, state, two, one.copy(),

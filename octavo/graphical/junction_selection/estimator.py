@@ -511,8 +511,8 @@ default="pc"
         precision, residual = refit(m, found)
         if residual > 1e-3:
             warnings.warn(
-                f"{m.n} rows are too few for the likelihood of this graph: precision_ is that of "
-                "shrunken correlations.",
+                f"The likelihood of this graph has no maximum with these {m.n} rows: too few, or "
+                "columns that follow from others. precision_ is that of shrunken correlations.",
                 UserWarning,
                 stacklevel=4,
             )

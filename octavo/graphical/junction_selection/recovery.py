@@ -6,6 +6,7 @@ selection", JMLR 15:147-191, sections 7 and 8.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,6 +151,13 @@ def match_n_edges(estimator, X, n_edges, *, parameter="alpha", low=0.01, high=1.
             f"n_edges must be at least 0 and max_iter at least 2, got {n_edges} and {max_iter}."
         )
 
+    most = np.shape(X)[1] * (np.shape(X)[1] - 1) // 2 if np.ndim(X) == 2 else n_edges
+    if n_edges > most:
+        raise ValueError(
+            f"n_edges must be at most {most}, as many as {np.shape(X)[1]} columns have pairs; got "
+            f"{n_edges}."
+        )
+
     def fitted(value):
         model = clone(estimator).set_params(**{parameter: float(value)}).fit(X)
         return model, int(np.sum(model.adjacency_)) // 2
@@ -160,6 +168,13 @@ def match_n_edges(estimator, X, n_edges, *, parameter="alpha", low=0.01, high=1.
     if abs(n_low - n_edges) < miss:
         best, miss = other, abs(n_low - n_edges)
     grows = n_high >= n_low
+    if not min(n_low, n_high) <= n_edges <= max(n_low, n_high):
+        warnings.warn(
+            f"No {parameter} from {low:.3g} to {high:.3g} is known to give {n_edges} edges: the "
+            f"ends give {n_low} and {n_high}. Widen low and high.",
+            UserWarning,
+            stacklevel=3,
+        )
     for _ in range(int(max_iter) - 2):
         if miss == 0:
             break

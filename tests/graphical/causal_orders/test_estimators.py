@@ -38,6 +38,20 @@ def test_known_order_gives_least_squares_on_the_true_parents():
     assert np.all(dag.B_median_ <= dag.B_interval_[1])
 
 
+def test_a_prior_of_less_noise_fits_mixtures_without_noise_better():
+    """The paper's prior holds the noise of a column above 1 / (20 + n/2) of its variance."""
+    rng = np.random.default_rng(0)
+    D = np.array([[1.0, 0.9], [0.9, 1.0]])  # the smaller eigenvalue of correlations is 0.006
+    X, new = (rng.laplace(size=(n, 2)) @ D.T for n in (400, 1000))
+    settings = {"n_samples": 500, "burn_in": 500, "random_state": 0}
+    held, free = (
+        SparseFactorModel(2, noise_prior=pair, **settings).fit(X)
+        for pair in ((20.0, 1.0), (2.0, 0.01))
+    )
+    assert (held.noise_variance_ / held.scale_**2).min() > 1 / 230
+    assert free.score(new) > held.score(new) + 0.1
+
+
 def test_effects_are_in_the_units_of_the_data():
     data = make_linear_dag(3, 200, density="dense", random_state=0)
     units = np.array([1e5, 1e-5, 3.0])
@@ -56,6 +70,7 @@ def test_slim_finds_the_order_and_says_dag():
     assert is_causal_order(model.causal_order_, data.B)
     assert model.selected_ == "dag"
     assert model.test_loglik_["dag"] == max(model.test_loglik_["dags"])
+    assert 0.0 < model.test_loglik_["standard_error"] < 0.1
     assert len(model.dags_) == len(model.ordering_candidates_) <= 10
     assert np.isclose(sum(c.frequency for c in model.ordering_candidates_), 1.0, atol=0.2)
     edges = model.edge_table()
@@ -190,6 +205,9 @@ GOOD = RNG.laplace(size=(40, 3))
         (SLIM(), np.column_stack([GOOD, np.ones(40)]), "Column 3 is constant"),
         (SLIM(n_samples=(10,)), GOOD, "two whole numbers"),
         (SLIM(burn_in=(10, -1)), GOOD, "two whole numbers"),
+        (SLIM(noise_prior=(20.0,)), GOOD, "noise_prior must be two numbers above 0"),
+        (SLIMDAG(noise_prior=(2.0, 0.0)), GOOD, "noise_prior must be two numbers above 0"),
+        (SparseFactorModel(noise_prior=("a", 1.0)), GOOD, "noise_prior must be two numbers"),
         (SLIMDAG([0, 1]), GOOD, "each of the columns"),
         (SLIMDAG([0, 1, 1]), GOOD, "each of the columns"),
         (SLIMOrderSearch(search="deterministic", n_latent=1), GOOD, "n_latent=0"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.polynomial.hermite import hermgauss
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal
 
@@ -43,6 +44,22 @@ def test_monte_carlo_meets_the_closed_form():
     C = np.array([[0.8, 1e-9]])
     drawn = predictive_log_density(X, C, psi, n_rep=200_000, random_state=0)
     assert np.allclose(drawn, exact, atol=0.02)
+
+
+def test_two_factors_on_two_variables_equal_an_integral():
+    """Little noise, where draws of scales must find the few that fit."""
+    C, psi = np.array([[1.0, 0.9], [0.8, 1.0]]), np.array([0.01, 0.02])
+    X = np.array([[0.3, -0.2], [2.0, 1.0], [4.0, 3.5]])
+    found = predictive_log_density(X, C, psi, n_rep=400_000, random_state=0)
+    inverse = np.linalg.inv(C)
+    nodes, weights = hermgauss(60)  # the noise integrated out, not the factors
+    first, second = np.meshgrid(nodes, nodes)
+    noise = np.stack([first, second], axis=-1) * np.sqrt(2 * psi)
+    mass = np.outer(weights, weights) / np.pi
+    for x, value in zip(X, found, strict=True):
+        laplace = np.exp(-np.abs((x - noise) @ inverse.T).sum(axis=-1)) / 4
+        exact = np.log((mass * laplace).sum() * abs(np.linalg.det(inverse)))
+        assert np.isclose(value, exact, atol=0.02)
 
 
 def test_draws_are_averaged_as_densities():

@@ -105,6 +105,10 @@ def factor(kind, value, levels=2):
     return lambda: factor_chain(np.zeros((3, N)), 2, law=(kind, value), levels=levels)
 
 
+def pure_dag(kind, value):
+    return lambda: dag_chain(np.zeros((3, N)), [2, 0, 1], rate=0.5, laws=[(kind, value)] * 3)
+
+
 def dag(degrees):
     # A Cauchy latent leaves its large values slowly: some 500 effective draws of 30,000.
     laws = [(LAPLACE, 1.0)] * 3 + [(STUDENT, degrees)]
@@ -116,6 +120,8 @@ MODELS = {
     "student": (factor(STUDENT, 5.0), range(3)),
     "gaussian": (factor(GAUSSIAN, 1.0), range(3)),
     "one level": (factor(LAPLACE, 1.0, levels=1), range(3)),
+    "dag": (pure_dag(LAPLACE, 1.0), [2, 0, 1]),
+    "dag of student signals": (pure_dag(STUDENT, 5.0), [2, 0, 1]),
     "dag with a latent cause": (dag(5.0), [2, 0, 1]),
     "dag with a Cauchy cause": (dag(1.0), [2, 0, 1]),
 }

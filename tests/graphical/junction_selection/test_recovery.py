@@ -97,3 +97,11 @@ def test_bad_input():
         sample_complexity([0.1], [1, 2], 3, 4, 5)
     with pytest.raises(ValueError, match="eta"):
         sample_complexity([0.1] * 4, [3, 2], 3, 4, 5)
+
+
+def test_edges_that_cannot_be_are_refused_and_those_out_of_reach_warned_of():
+    X = make_weak_edge_network("CH1", 100, random_state=0, n_features=10, n_weak=2).X
+    with pytest.raises(ValueError, match="at most 45, as many as 10 columns have pairs; got 46"):
+        match_n_edges(MaskedGraphicalLasso(), X, 46)
+    with pytest.warns(UserWarning, match="Widen low and high"):
+        match_n_edges(MaskedGraphicalLasso(), X, 45, low=0.2)
