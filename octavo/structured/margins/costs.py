@@ -73,8 +73,8 @@ def reordering_cost(
         chances = chances[np.arange(len(distances)), made]
     if chances.size and not (chances.min() >= 0.0 and chances.max() <= 1.0 + 1e-9):
         raise ValueError(
-            f"Parameter `probabilities` must lie between 0 and 1, got values from {chances.min():g} "
-            f"to {chances.max():g}."
+            "Parameter `probabilities` must lie between 0 and 1, got values from "
+            f"{chances.min():g} to {chances.max():g}."
         )
     chances = np.clip(chances, LEAST, 1.0)
     if mode == "direct":
