@@ -116,7 +116,7 @@ class Kernel:
         if self.name == "cosine":
             return _products(_unit_rows(X), _unit_rows(Y))
         if self.function is not None:
-            return self.function(X, Y, **self.params)
+            return self._of_pairs(self.function(X, Y, **self.params), X, Y)
         # what is left, laplacian and the two chi2, is scikit-learn's
         own = {name: getattr(self, name) for name in KERNEL_PARAMETERS[self.name]}
         return pairwise_kernels(X, Y, metric=self.name, **own)
@@ -150,6 +150,15 @@ class Kernel:
         xp = namespace_of(X, Y).xp
         apart = self.diagonal(X)[:, None] + self.diagonal(Y)[None, :] - 2.0 * self.block(X, Y)
         return xp.clip(apart, min=0.0)
+
+    def _of_pairs(self, values: Any, X: Any, Y: Any) -> Any:
+        """Return what a function gave; refuse what is not a number for each pair of rows."""
+        if tuple(np.shape(values)) == (X.shape[0], Y.shape[0]):
+            return values
+        raise ValueError(
+            "A kernel function must return an array with a number for each pair of rows, here of "
+            f"shape {(X.shape[0], Y.shape[0])}, got shape {tuple(np.shape(values))}."
+        )
 
     def _finite(self, values: Any) -> Any:
         """Return the values; refuse NaN and infinity, which a finite sum cannot hold."""

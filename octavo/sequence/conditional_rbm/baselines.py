@@ -28,6 +28,8 @@ from octavo.sequence.conditional_rbm.training import past_of
 
 __all__ = ["NearestFrameImputer", "VectorAutoRegression"]
 
+EXACT = 1e-20  # share of a channel's variance below which its residuals are rounding alone
+
 
 class VectorAutoRegression(SoundEstimator):
     """Linear autoregression of vector time series by least squares.
@@ -37,7 +39,7 @@ class VectorAutoRegression(SoundEstimator):
     order : int, default=3
         How many frames back it looks.
     alpha : float, default=0.0
-        Strength of the ridge penalty on coefficients of standardised channels; the sheet's ridge.
+        Strength of the ridge penalty on coefficients of standardised channels.
 
     Attributes
     ----------
@@ -190,9 +192,10 @@ class VectorAutoRegression(SoundEstimator):
         )
         scaled = self.covariance_ / np.outer(self.scale_, self.scale_)
         kept = np.diag(scaled) > 0
-        if not kept.any():
+        if not kept.any() or np.diag(scaled)[kept].min() < EXACT:
             raise ValueError(
-                "The autoregression fits its training frames without error, so it has no density."
+                "The autoregression fits its training frames without error, so it has no density; "
+                "give more frames, lower the order or raise alpha."
             )
         try:
             lower = scipy.linalg.cholesky(scaled[np.ix_(kept, kept)], lower=True)

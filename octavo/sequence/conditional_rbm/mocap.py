@@ -194,6 +194,8 @@ def expmap_from_euler(
         raise ValueError("angles must be finite numbers; fill gaps first.")
     if not (isinstance(order, str) and len(order) == 3 and set(order.upper()) <= set("XYZ")):
         raise ValueError(f"order must be three of the letters X, Y and Z, got {order!r}.")
+    if order[0].upper() == order[1].upper() or order[1].upper() == order[2].upper():
+        raise ValueError(f"order must not turn twice in a row about one axis, got {order!r}.")
     turns = Rotation.from_euler(order, values.reshape(-1, 3), degrees=degrees)
     found = turns.as_rotvec().reshape(values.shape)
     return _unwrapped(found) if unwrap and values.ndim > 1 else found
@@ -263,6 +265,8 @@ def read_bvh(path: str | os.PathLike[str]) -> BVHMotion:
     >>> motion.names, motion.frames[:, 3]
     (('hips', 'knee'), array([5., 6.]))
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"Expected the path of a file, got {type(path).__name__}.")
     words = Path(path).read_text(encoding="utf-8-sig", errors="replace").split()
     return _Reader(words, str(path)).motion()
 

@@ -73,7 +73,13 @@ class _Point(NamedTuple):
 def _evaluated(
     log_partition: Callable[[Floats], Any], lam: Floats, groups: Groups, sigma: float
 ) -> _Point:
-    objective, expectations, *rest = log_partition(lam)
+    answer = log_partition(lam)
+    if not isinstance(answer, (tuple, list)) or len(answer) < 2:
+        raise ValueError(
+            "The function log_partition must return log E_p[exp(-lam φ)] and E_q[φ], got "
+            f"{answer!r}."
+        )
+    objective, expectations, *rest = answer
     expectations = np.asarray(expectations, dtype=np.float64)
     if expectations.shape != lam.shape:
         raise ValueError(

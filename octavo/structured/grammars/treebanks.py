@@ -69,11 +69,14 @@ def read_conllu(
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"Expected the path of a file, got {type(path).__name__}.")
     sequences, heads = [], []
-    for start, rows in _sentences(Path(path)):
-        tags, mine = _tree(rows, COLUMNS[column], punctuation, f"{path}, line {start}")
-        if tags and (max_length is None or len(tags) <= max_length):
-            sequences.append(tags)
-            heads.append(mine)
+    try:
+        for start, rows in _sentences(Path(path)):
+            tags, mine = _tree(rows, COLUMNS[column], punctuation, f"{path}, line {start}")
+            if tags and (max_length is None or len(tags) <= max_length):
+                sequences.append(tags)
+                heads.append(mine)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no text in UTF-8: {error.reason} at {error.start}.") from error
     if not sequences:
         raise ValueError(f"No sentence was found in {path}; is it a CoNLL-U file?")
     return Treebank(sequences, heads)
@@ -109,10 +112,10 @@ def _sentences(path: Path):
 def _tree(
     rows: list[list[str]], column: int, punctuation: bool, where: str
 ) -> tuple[list[str], np.ndarray]:
-    words = [row for row in rows if row[0].isdigit()]
+    words = [row for row in rows if row[0].isdecimal()]
     if [row[0] for row in words] != [str(i) for i in range(1, len(words) + 1)]:
         raise ValueError(f"Words must be numbered 1, 2, 3, ... ({where}).")
-    heads = [int(row[6]) if row[6].isdigit() else -1 for row in words]
+    heads = [int(row[6]) if row[6].isdecimal() else -1 for row in words]
     if any(not 0 <= h <= len(words) for h in heads):
         raise ValueError(f"Heads must be numbers between 0 and the sentence's length ({where}).")
     kept = [i for i, row in enumerate(words) if punctuation or row[3] != "PUNCT"]

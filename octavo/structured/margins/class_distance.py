@@ -8,6 +8,7 @@ Research 12: Section 2.2.3 and Figure 5.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ NAMED = ("uniform", "ordinal", "tree")
 def _leaves(tree: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yield each class with the numbers of the branches that lead to it."""
     if isinstance(tree, (list, tuple)):
+        if path and not tree:
+            raise ValueError("A tree of classes must have a class on every branch; one is empty.")
         for branch, part in enumerate(tree):
             yield from _leaves(part, (*path, branch))
         return
@@ -97,8 +100,10 @@ def ordinal_class_distance(n: int) -> Floats:
     >>> ordinal_class_distance(3).tolist()
     [[0.0, 0.5, 1.0], [0.5, 0.0, 0.5], [1.0, 0.5, 0.0]]
     """
-    if n < 2:
-        raise ValueError(f"Distances of ranks need at least two classes, got n={n!r}.")
+    if not isinstance(n, Integral) or n < 2:
+        raise ValueError(
+            f"Distances of ranks need at least two classes, a whole number of them, got n={n!r}."
+        )
     ranks = np.arange(n)
     return np.abs(ranks[:, None] - ranks) / (n - 1.0)
 

@@ -71,6 +71,11 @@ def reordering_cost(
     if chances.ndim == 2 and len(distances):
         made = orientation(distances, chances.shape[1])
         chances = chances[np.arange(len(distances)), made]
+    if chances.size and not (chances.min() >= 0.0 and chances.max() <= 1.0 + 1e-9):
+        raise ValueError(
+            "Parameter `probabilities` must lie between 0 and 1, got values from "
+            f"{chances.min():g} to {chances.max():g}."
+        )
     chances = np.clip(chances, LEAST, 1.0)
     if mode == "direct":
         return -float(np.log(chances).sum())

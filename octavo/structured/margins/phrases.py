@@ -51,6 +51,8 @@ def words_of(sentence: Any, name: str = "A sentence") -> list[str]:
 def checked_alignment(alignment: Any, n_source: int, n_target: int) -> Alignment:
     """Return links as a set of pairs of integers; refuse links beyond the sentences."""
     links: Alignment = set()
+    if not isinstance(alignment, Iterable):
+        raise ValueError(f"An alignment must be pairs of word positions (i, j), got {alignment!r}.")
     for link in alignment:
         try:
             i, j = (int(k) for k in link)
@@ -66,6 +68,13 @@ def checked_alignment(alignment: Any, n_source: int, n_target: int) -> Alignment
             )
         links.add((i, j))
     return links
+
+
+def _lines_of(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no text in UTF-8: {error.reason} at {error.start}.") from error
 
 
 def read_pharaoh(path: Any) -> list[Alignment]:
@@ -89,10 +98,10 @@ def read_pharaoh(path: Any) -> list[Alignment]:
     """
     lines: Iterable[str]
     if isinstance(path, os.PathLike):
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+        lines = _lines_of(Path(path))
     elif isinstance(path, str):
         is_text = "\n" in path or not path.strip() or _LINK.match(path.split()[0])
-        lines = (path if is_text else Path(path).read_text(encoding="utf-8-sig")).splitlines()
+        lines = path.splitlines() if is_text else _lines_of(Path(path))
     elif isinstance(path, Iterable):
         lines = path
     else:

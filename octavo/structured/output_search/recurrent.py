@@ -59,8 +59,8 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
     Parameters
     ----------
     estimator : classifier, optional
-        Scikit-learn classifier of single cells; a `sklearn.linear_model.Perceptron` with 100
-        passes by default, as in the paper. Linear ones are rolled out fastest.
+        Scikit-learn classifier of single cells; by default a perceptron of all labels at once, with
+        100 passes as in the paper and averaged weights. Linear ones are rolled out fastest.
     history : int, default=1
         Labels before the cell that the classifier sees, in each direction of a grid.
     trainer : {"imitation", "dagger", "searn"}, default="imitation"
@@ -106,7 +106,7 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
     >>> X, y = make_high_order_markov(60, order=1, sigma=0.3, random_state=0)
     >>> model = RecurrentClassifier(random_state=0).fit(X[:40], y[:40])
     >>> round(model.score(X[40:], y[40:]), 2)
-    0.66
+    0.74
     """
 
     _parameter_constraints: dict[str, Any] = {

@@ -58,6 +58,13 @@ def test_other_names_and_callables():
     np.testing.assert_allclose(kernel.diagonal(X), np.diagonal((X @ X.T) ** 2))
 
 
+def test_functions_give_a_number_for_each_pair():
+    for values in (1.0, np.zeros(len(X)), np.zeros((len(X), len(Y) + 1))):
+        kernel = resolve_kernel(lambda A, B, values=values: values, X)
+        with pytest.raises(ValueError, match="each pair of rows"):
+            kernel.block(X, Y)
+
+
 @pytest.mark.parametrize("kernel", [Kernel("rbf", 0.4), Kernel("poly", 0.4, 2, 1.0)])
 def test_squared_distances_of_the_images(kernel):
     K = kernel.block(np.vstack([X, Y]), np.vstack([X, Y]))

@@ -22,5 +22,5 @@ def test_centring_is_that_of_the_features():
 
 def test_a_function_of_the_wrong_shape_is_refused():
     kernel = Kernel("callable", function=lambda A, B: np.ones(3))
-    with pytest.raises(ValueError, match="one row per row"):
+    with pytest.raises(ValueError, match="each pair of rows"):
         cross_gram(kernel, np.ones((4, 2)), np.ones((4, 2)))

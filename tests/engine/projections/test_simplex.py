@@ -77,3 +77,9 @@ def test_equal_entries_and_large_numbers():
     np.testing.assert_allclose(project_simplex([1.0, 1.0, 1.0]), [1 / 3] * 3)
     np.testing.assert_allclose(project_simplex([1e8, 1e8 - 1.0]), [1.0, 0.0], atol=1e-7)
     np.testing.assert_allclose(project_capped_simplex([1.0, 1.0], cap=0.7), [0.5, 0.5])
+
+
+def test_large_entries_leave_the_sum_of_a_simplex():
+    rows = np.array([[9e299, 0.0, 1.0], [1e17, 1e17, 0.0], [-1e300, -1e300, -3e300]])
+    expected = [[1, 0, 0], [0.5, 0.5, 0], [0.5, 0.5, 0]]
+    np.testing.assert_array_equal(project_simplex(rows), expected)

@@ -443,6 +443,14 @@ def test_autoregression_is_least_squares_with_an_intercept():
     np.testing.assert_allclose(model.score_samples(X), dense - np.log(size).sum(), rtol=1e-6)
 
 
+def test_autoregressions_that_fit_without_error_have_no_density():
+    X = np.random.RandomState(0).standard_normal((40, 3))
+    model = VectorAutoRegression(20).fit(X)  # 61 coefficients a channel for 20 frames
+    with pytest.raises(ValueError, match="without error"):
+        model.score_samples(X)
+    assert np.isfinite(VectorAutoRegression(20, alpha=0.1).fit(X).score(X))
+
+
 def test_penalty_of_the_autoregression():
     X = np.random.RandomState(0).standard_normal((60, 2))
     Z = (X - X.mean(axis=0)) / X.std(axis=0)

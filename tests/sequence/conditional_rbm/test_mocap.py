@@ -66,6 +66,13 @@ def test_exponential_maps_rotate_as_euler_angles_do():
     np.testing.assert_allclose(found, z @ x @ y, atol=1e-12)
 
 
+def test_orders_and_paths_that_are_none_are_sentences():
+    with pytest.raises(ValueError, match="twice in a row"):
+        expmap_from_euler(np.zeros((2, 3)), "XXY")
+    with pytest.raises(TypeError, match="path of a file"):
+        read_bvh(None)
+
+
 def test_unwrapped_maps_do_not_jump():
     angles = np.column_stack([np.arange(0, 900, 10.0), np.zeros(90), np.zeros(90)])
     found = expmap_from_euler(angles, unwrap=True)

@@ -97,11 +97,13 @@ def test_reader(tmp_path):
         ("\n", "No sentence"),
         ("2\ta\ta\tX\t_\t_\t0\troot\t_\t_\n", "numbered"),
         ("1\ta\ta\tX\t_\t_\t7\tdep\t_\t_\n", "Heads must be numbers"),
+        ("1\ta\ta\tX\t_\t_\t²\tdep\t_\t_\n", "Heads must be numbers"),
+        (b"\xff\xfe\t\t", "no text in UTF-8"),
     ],
 )
 def test_broken_files(tmp_path, text, words):
     file = tmp_path / "broken.conllu"
-    file.write_text(text)
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ValueError, match=words):
         read_conllu(file)
 

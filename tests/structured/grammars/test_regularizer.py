@@ -157,5 +157,7 @@ def test_bad_functions():
         L1LinfPosteriorRegularizer(1.0).project(3, [0])
     with pytest.raises(ValueError, match="not finite"):
         L1LinfPosteriorRegularizer(1.0).project(lambda lam: (-np.inf, np.zeros(1)), [0])
+    with pytest.raises(ValueError, match="must return"):
+        L1LinfPosteriorRegularizer(1.0).project(lambda lam: 0.0, [0])
     with pytest.raises(ValueError, match="positive bound"):
         L1LinfPosteriorRegularizer(1.0).constrain(lambda lam: (0.0, np.zeros(1)), [0], -1.0)

@@ -278,6 +278,22 @@ def test_bad_options_are_sentences(options, words):
         StructuredMarginClassifier(**options).fit(X, y)
 
 
+def test_bad_ranks_are_sentences():
+    for n in (1, 2.5):
+        with pytest.raises(ValueError, match="whole number"):
+            ordinal_class_distance(n)
+    with pytest.raises(ValueError, match="one is empty"):
+        class_distance_from_tree([[0, 1], []])
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-200])
+def test_rows_of_zeros_have_a_certificate(scale):
+    X, y = scale * np.ones((12, 2)), np.arange(12) % 3
+    model = StructuredMarginClassifier(solver="extragradient", R=1.0).fit(X, y)
+    assert model.objective_ == pytest.approx(12.0)  # a price of 1 a row, whatever the weights
+    assert model.duality_gap_ <= 1e-9
+
+
 def test_bad_trees_are_sentences():
     for tree, words in [([0, 0], "each once"), (["a", "b"], "leaf"), (3, "nested"), ([0], "two")]:
         with pytest.raises(ValueError, match=words):

@@ -80,6 +80,8 @@ def test_bad_alignments_are_sentences():
         extract_phrase_pairs("a", "A", {(0, 0)}, 0)
     with pytest.raises(ValueError, match="Line 2"):
         read_pharaoh("0-0\n0:1")
+    with pytest.raises(ValueError, match="pairs of word positions"):
+        extract_phrase_pairs("a", "A", None)
 
 
 def test_pharaoh_files_are_read(tmp_path):
@@ -90,6 +92,10 @@ def test_pharaoh_files_are_read(tmp_path):
     assert read_pharaoh("0-0 1-2") == expected[:1]
     file.write_text("0-0 1-2\r\n\r\n3-1\r\n", encoding="utf-8-sig")  # as Windows writes it
     assert read_pharaoh(file) == expected
+    file.write_bytes(b"\xff\xfe0-0")
+    for path in (file, str(file)):
+        with pytest.raises(ValueError, match="no text in UTF-8"):
+            read_pharaoh(path)
 
 
 def test_distances_of_permutations():
@@ -119,8 +125,14 @@ def test_costs_by_hand():
         reordering_cost(swapped, "adjusted", shares, beta=2.0), 0.5 * (1 / 0.5 + 2 / 0.8)
     )
     assert_allclose(reordering_cost(swapped, "direct", [0.0, 1.0]), -np.log(1e-4))
-    for options in ({"mode": "direct"}, {"mode": "x"}, {"beta": 0.0}):
-        with pytest.raises(ValueError, match=r"needed|A cost|positive"):
+    for options in (
+        {"mode": "direct"},
+        {"mode": "x"},
+        {"beta": 0.0},
+        {"mode": "adjusted", "probabilities": [2.0, 0.5]},
+        {"mode": "direct", "probabilities": [-0.1, 0.5]},
+    ):
+        with pytest.raises(ValueError, match=r"needed|A cost|positive|between 0 and 1"):
             reordering_cost(swapped, **options)
 
 

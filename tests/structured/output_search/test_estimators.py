@@ -158,15 +158,27 @@ def test_the_report_splits_the_loss(markov):
         {"sparse_k": 2},
         {"base_classifier": LogisticRegression()},
         {"base_classifier": DecisionTreeClassifier(max_depth=4)},
-        {"base_classifier": RecurrentClassifier(trainer="dagger", random_state=0), "history": 2},
     ],
 )
 def test_every_learner_improves_on_the_recurrent_classifier(markov, options):
     X, y = markov
-    fitted = model(n_steps=8, **options).fit(X[:25], y[:25])
+    fitted = model(n_steps=8, n_epochs=20, **options).fit(X[:25], y[:25])
     # In training the truth is met: the learned cost must find better outputs than the start.
     assert fitted.score(X[:25], y[:25]) > fitted.recurrent_.score(X[:25], y[:25])
     assert fitted.ranking_examples_ > 0
+
+
+def test_a_recurrent_classifier_is_taken_as_it_is(markov):
+    X, y = markov
+    given = RecurrentClassifier(trainer="dagger", random_state=0)
+    fitted = model(base_classifier=given, history=2).fit(X[:25], y[:25])
+    assert (fitted.recurrent_.trainer, fitted.recurrent_.history) == ("dagger", 1)
+    alone = given.fit(X[:25], y[:25]).predict(X[25:])
+    for start, own in zip(fitted.predict(X[25:], n_steps=0), alone):
+        np.testing.assert_array_equal(start, own)
+    found = fitted.predict(X[25:])
+    assert np.all(fitted.cost(X[25:], found) <= fitted.cost(X[25:], alone) + 1e-9)
+    assert np.any(fitted.cost(X[25:], found) < fitted.cost(X[25:], alone))
 
 
 def test_hc_search_chooses_the_cheapest_of_what_its_heuristic_meets(markov):
