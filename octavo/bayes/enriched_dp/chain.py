@@ -10,6 +10,7 @@ import numpy as np
 from octavo.bayes.enriched_dp.allocation import allocate_rows
 from octavo.bayes.enriched_dp.base_measure import log_prior_x, log_prior_y
 from octavo.bayes.enriched_dp.moves import shuffle_clusters
+from octavo.bayes.enriched_dp.splits import PAIRS, split_and_merge
 from octavo.bayes.enriched_dp.state import (
     ALPHA,
     AUXILIARY,
@@ -29,6 +30,7 @@ from octavo.bayes.enriched_dp.state import (
     Table,
     grown,
     new_mixture,
+    new_pair,
 )
 from octavo.bayes.enriched_dp.sweeps import (
     fill_gaps,
@@ -105,6 +107,7 @@ class NestedChain:
         self._logs = np.log(np.maximum(np.arange(n + 2.0), 1.0))
         self._block = np.zeros((d + 2, d))
         self._holed = np.unique(table.gaps[:, 0])
+        self._pair = new_pair(n, d, base) if base.modes[2] and base.modes[0] <= PROBIT else None
         self._make_room()
         self.refresh()
 
@@ -175,19 +178,34 @@ class NestedChain:
             m.ys, m.deep, m.auxiliary, self.state, self._block, m.tried,
         )  # fmt: skip
 
+    def split_and_merge(self) -> None:
+        """Propose splits and merges of a plain mixture's clusters."""
+        while min(len(self.mix.xi), len(self.mix.yi)) < self.mix.sizes[0] + PAIRS + 1:
+            self.mix = grown(self.mix, self.base)
+            self._make_room()
+        t, b, m = self.table, self.base, self.mix
+        split_and_merge(
+            PAIRS, t.x, t.design, t.rows, b.prior, b.scalars, b.gauss, b.others, b.modes, m.labels,
+            m.sizes, m.xi, m.yi, m.xp, m.xt, m.beta, m.ys, m.deep, *self._pair, self.state,
+            self._block, m.tried,
+        )  # fmt: skip
+
     def step(self) -> None:
         """Run one sweep (Appendix A)."""
         response, _, plain, collapsed, moves = self.base.modes
         conjugate = response <= PROBIT
         self.allocate()
         t, b, m = self.table, self.base, self.mix
-        if collapsed:
-            self._regressions()
-        elif response == PROBIT:
+        if response == PROBIT and not collapsed:
             self._latents()
+        if self._pair is not None:
+            self.split_and_merge()
+            m = self.mix
+        elif collapsed:
+            self._regressions()
         if moves and not plain:
             self.shuffle()
-        if conjugate and (moves or not collapsed):
+        if conjugate and (moves or plain or not collapsed):
             self._regressions()
         elif not conjugate:
             slice_regressions(
