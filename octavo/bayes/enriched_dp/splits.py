@@ -1,9 +1,9 @@
 """Splits and merges of the clusters of a plain mixture, with all parameters integrated out.
 
-Single rows change the number of clusters slowly. Two rows drawn at random propose to split the cluster
-that they share, or to merge the two that they are in; a split lets the other rows choose one after
-another between the two sides (D. B. Dahl, 2005, "Sequentially-allocated merge-split sampler for
-conjugate and nonconjugate Dirichlet process mixture models", technical report, Texas A&M
+Single rows change the number of clusters slowly. Two rows drawn at random propose to split the
+cluster that they share, or to merge the two that they are in; a split lets the others choose, one
+after another, between the two sides (D. B. Dahl, 2005, "Sequentially-allocated merge-split sampler
+for conjugate and nonconjugate Dirichlet process mixture models", technical report, Texas A&M
 University). Most merges are hopeless, which marginal densities tell before any row is passed.
 """
 

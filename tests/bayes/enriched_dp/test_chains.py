@@ -235,7 +235,7 @@ def test_joint_law_of_a_plain_mixture(response, collapsed, others):
 
 
 def test_numbers_of_clusters_of_a_plain_mixture_mix():
-    """Rows one at a time gave 6 to 56 effective draws of 4,000; with splits and merges 130 to 230."""
+    """Single rows gave 6 to 56 effective draws of 4,000; with splits and merges 130 to 230."""
     X, y = make_two_regimes(200, 5, random_state=300)
     model = DPMixtureRegressor(n_iter=5000, burn_in=1000, random_state=0).fit(X, y)
     assert model.ess_[0] > 80
