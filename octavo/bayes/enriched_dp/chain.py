@@ -33,11 +33,12 @@ from octavo.bayes.enriched_dp.state import (
     new_pair,
 )
 from octavo.bayes.enriched_dp.sweeps import (
+    KERNELS,
+    REGRESSIONS,
     fill_gaps,
     prepare_collapsed,
-    redraw_kernels,
     redraw_latents,
-    redraw_regressions,
+    redraw_parameters,
     slice_regressions,
 )
 from octavo.engine.estimators.arrays import Floats, Ints
@@ -128,26 +129,17 @@ class NestedChain:
         self._densities(slice(None))
         if self.base.modes[0] == PROBIT:
             self._latents()
-        if self.base.modes[0] <= PROBIT:
-            self._regressions()
-        self._kernels()
+        self._redraw(KERNELS | (REGRESSIONS if self.base.modes[0] <= PROBIT else 0))
 
     def _latents(self) -> None:
         t, m = self.table, self.mix
         redraw_latents(t.design, t.rows, m.labels, m.xi, m.beta, self.state)
 
-    def _regressions(self) -> None:
+    def _redraw(self, which: int) -> None:
         t, b, m = self.table, self.base, self.mix
-        redraw_regressions(
-            t.design, t.rows, b.prior, b.scalars, b.modes, m.labels, m.sizes, m.xi, m.yi,
-            m.beta, m.ys, self.state, self._block,
-        )  # fmt: skip
-
-    def _kernels(self) -> None:
-        b, m = self.base, self.mix
-        redraw_kernels(
-            self.table.x, b.scalars, b.gauss, b.others, m.labels, m.sizes, m.xi, m.yi, m.xp, m.xt,
-            m.ys, self.state,
+        redraw_parameters(
+            which, t.x, t.design, t.rows, b.prior, b.scalars, b.gauss, b.others, b.modes, m.labels,
+            m.sizes, m.xi, m.yi, m.xp, m.xt, m.beta, m.ys, self.state, self._block,
         )  # fmt: skip
 
     def allocate(self) -> None:
@@ -202,21 +194,22 @@ class NestedChain:
             self.split_and_merge()
             m = self.mix
         elif collapsed:
-            self._regressions()
+            self._redraw(REGRESSIONS)
         if moves and not plain:
             self.shuffle()
+        which = KERNELS
         if conjugate and (moves or plain or not collapsed):
-            self._regressions()
+            which |= REGRESSIONS
         elif not conjugate:
             slice_regressions(
                 t.design, t.rows, b.prior, b.modes, m.labels, m.sizes, m.xi, m.beta, self.state,
                 self._block,
             )  # fmt: skip
-        self._kernels()
+        self._redraw(which)
         if len(t.gaps):
             fill_gaps(
                 t.gaps, t.x, t.design, t.rows, b.others, b.units, b.modes, m.labels, m.xi, m.xp,
-                m.xt, m.beta, m.ys, self.state,
+                m.xt, m.beta, m.ys, m.auxiliary, self.state,
             )  # fmt: skip
             self._densities(self._holed)
 

@@ -20,14 +20,25 @@ from octavo.bayes.enriched_dp.allocation import (
 from octavo.bayes.enriched_dp.densities import (
     add_to_sums,
     clear_sums,
-    new_alpha,
     normal_posterior,
     predictive_psi,
     x_log_like,
 )
-from octavo.bayes.enriched_dp.moves import block_marginal
-from octavo.bayes.enriched_dp.state import COUNT, OWNER, PARTS, ROWS, SIZE, SQUARES, SUM1, SUM2
+from octavo.bayes.enriched_dp.moves import X_CLUSTER, block_sums
+from octavo.bayes.enriched_dp.state import (
+    ALPHA,
+    COUNT,
+    OWNER,
+    PARTS,
+    PROBIT,
+    ROWS,
+    SIZE,
+    SQUARES,
+    SUM1,
+    SUM2,
+)
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.linalg.small_cholesky import factor_in_place, solve_lower
 from octavo.engine.mcmc.compiled_draws import draw_uniform
 
 PAIRS = 10  # of rows that propose in a sweep
@@ -63,18 +74,25 @@ def log_marginal_x(side, n, x, gauss, others, where, xp, xt):
 
 @njit(cache=True, error_model="numpy")
 def log_marginal(
-    side, x, design, rows, prior, scalars, gauss, others, modes, where, xi, pxp, pxt, pbeta, pys,
-    rng, block,
+    side, x, design, rows, prior, scalars, gauss, others, modes, where, xi, pxp, pxt, block,
 ):  # fmt: skip
-    """Return log Γ(n) h_y h_x of the rows of a side."""
+    """Return log Γ(n) h_y h_x of the rows of a side, without 2π; a probit's latents are given."""
     n = 0
     for i in range(where.size):
         if where[i] == side:
             n += 1
     value = math.lgamma(float(n)) + log_marginal_x(side, n, x, gauss, others, where, pxp, pxt)
-    return value + block_marginal(
-        side, n, modes[0], design, rows, prior, scalars, where, xi, pbeta, pys, 0, rng, block
-    )
+    d, rest = design.shape[1], block_sums(side, X_CLUSTER, design, rows, prior, where, xi, block)
+    value -= 0.5 * factor_in_place(block)
+    solve_lower(block, block[d], block[d + 1])
+    for h in range(d):
+        value += math.log(prior[d + h, h])
+        rest -= block[d + 1, h] * block[d + 1, h]
+    if modes[0] == PROBIT:
+        return value - 0.5 * rest
+    a, b, after = scalars[0], scalars[1], scalars[0] + 0.5 * n
+    value += a * math.log(b) - after * math.log(b + 0.5 * max(rest, 0.0))
+    return value + math.lgamma(after) - math.lgamma(a)
 
 
 @njit(cache=True, error_model="numpy")
@@ -152,7 +170,7 @@ def draw_pair(labels, where, both, order, rng):
 @njit(cache=True, error_model="numpy")
 def split_and_merge(
     times, x, design, rows, prior, scalars, gauss, others, modes, labels, sizes, xi, yi, xp, xt,
-    beta, ys, deep, pxp, pxt, pbeta, pys, pyi, pdeep, where, both, order, rng, block, tried,
+    beta, ys, deep, pxp, pxt, pys, pyi, pdeep, where, both, order, rng, block, tried,
 ):  # fmt: skip
     """Propose splits and merges, `times` pairs of rows; parameters are to be redrawn after it."""
     for _ in range(times):
@@ -169,7 +187,7 @@ def split_and_merge(
         for turn in range(3):
             value = log_marginal(
                 turn % 2, x, design, rows, prior, scalars, gauss, others, modes,
-                both if turn == 2 else where, xi, pxp, pxt, pbeta, pys, rng, block,
+                both if turn == 2 else where, xi, pxp, pxt, block,
             )  # fmt: skip
             gain += value if turn < 2 else -value
         if split:
@@ -178,7 +196,7 @@ def split_and_merge(
             tried[0, 0] += 1.0
             j, l = sizes[0], sizes[1]
             sizes[0], sizes[1] = j + 1, l + 1
-            new_alpha(scalars, rng, ys, j)
+            ys[j, ALPHA] = scalars[6]
             xi[l, OWNER], xi[l, SIZE], yi[j, ROWS], yi[j, PARTS] = j, 0, 0, 1
             b = l
         else:
