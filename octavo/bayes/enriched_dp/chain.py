@@ -108,7 +108,9 @@ class NestedChain:
         self._logs = np.log(np.maximum(np.arange(n + 2.0), 1.0))
         self._block = np.zeros((d + 2, d))
         self._holed = np.unique(table.gaps[:, 0])
-        self._pair = new_pair(n, d, base) if base.modes[2] and base.modes[0] <= PROBIT else None
+        self._pair: Any = (
+            new_pair(n, d, base) if base.modes[2] and base.modes[0] <= PROBIT else None
+        )
         self._make_room()
         self.refresh()
 
@@ -274,6 +276,7 @@ def warm_chain() -> None:
     design, y = np.column_stack([np.ones(4), x]), np.array([0.0, 1.0, 0.0, 1.0])
     for modes, others, gaps in (
         ((0, 1, 0, 0, 1), None, np.zeros((0, 2))),
+        ((0, 1, 1, 0, 0), None, np.zeros((0, 2))),
         ((0, 1, 0, 1, 1), None, np.array([[0, 0]])),
         ((1, 1, 0, 0, 1), None, np.zeros((0, 2))),
         ((2, 1, 0, 0, 1), None, np.zeros((0, 2))),
