@@ -61,7 +61,10 @@ PAPER = Paper(
 # Fixed before anything was run. Data sets are simulated with seeds that nothing else was tried on.
 # The base measure is that of Appendix B; the full form has the paper's 20,000 sweeps with 5,000 of
 # burn-in, the quick one 1,500 with 500.
+# Five seeds left the numbers of clusters and their concentration undecided; these three kinds of
+# claims then got fifteen more, which nothing had been run on, and nothing else was changed.
 SEEDS = (100, 101, 102, 103, 104)
+MORE_SEEDS = tuple(range(100, 120))
 SWEEPS = {True: (20_000, 5_000), False: (1_500, 500)}
 SAMPLING = "sampling: the whole 95 % interval over seeds must lie on the claimed side"
 WORDS = {5: "five", 10: "ten", 15: "fifteen"}
@@ -83,23 +86,32 @@ def base_measure(p: int) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=64)
-def fitted(seed: int, full: bool, p: int, enriched: bool) -> Any:
-    """Return a model of the 200 rows of Section 5 and its errors on 200 others."""
+def sampled(seed: int, full: bool, p: int, enriched: bool) -> Any:
+    """Return a model of 200 rows of Section 5, and 200 others."""
     X, y = data.make_two_regimes(400, p, random_state=seed)
     n_iter, burn_in = SWEEPS[full]
     kind = bayes.EnrichedDPRegressor if enriched else bayes.DPMixtureRegressor
-    model = kind(n_iter=n_iter, burn_in=burn_in, thin=5, random_state=seed, **base_measure(p)).fit(
-        X[:200], y[:200]
-    )
+    model = kind(n_iter=n_iter, burn_in=burn_in, thin=5, random_state=seed, **base_measure(p))
+    return model.fit(X[:200], y[:200]), X
+
+
+@lru_cache(maxsize=128)
+def counted(seed: int, full: bool, p: int, enriched: bool) -> tuple[int, float]:
+    """Return the posterior mode of the number of y-clusters and the mean of α_θ (Table 1)."""
+    model, _ = sampled(seed, full, p, enriched)
+    return int(np.bincount(model.k_trace_).argmax()), float(model.alpha_theta_trace_.mean())
+
+
+@lru_cache(maxsize=64)
+def fitted(seed: int, full: bool, p: int, enriched: bool) -> Any:
+    """Return errors on 200 rows that the model did not see."""
+    model, X = sampled(seed, full, p, enriched)
     test = X[200:] if full else X[200:260]
     error = np.abs(model.predict(test) - data.two_regimes_mean(test)).mean()
     truth = data.two_regimes_density(test[:60], GRID)
     gap = np.abs(model.predict_density(test[:60], GRID) - truth).sum(axis=1) * (GRID[1] - GRID[0])
     lower, upper = model.predict_interval(test[:60], 0.95, target="mean")
     return {
-        "k": int(np.bincount(model.k_trace_).argmax()),
-        "alpha": float(model.alpha_theta_trace_.mean()),
         "error": float(error),
         "density": float(gap.mean()),
         "width": float((upper - lower).mean()),
@@ -118,14 +130,16 @@ def register(p: int) -> None:
         published=2,
         where="Table 1",
         kind="figure",
-        seeds=SEEDS,
+        seeds=MORE_SEEDS,
         expect=within(0.5, because="a mean over data sets that rounds to the printed mode"),
         name=f"two-clusters-at-{WORDS[p]}",
     )
     def clusters(run: Run) -> float:
-        found = fitted(run.seed, run.full, p, True)["k"]
-        plain = fitted(run.seed, run.full, p, False)["k"]
-        run.note(f"seed {run.seed}: {found}, the DP {plain}")
+        found, _ = counted(run.seed, run.full, p, True)
+        if run.seed in SEEDS:
+            run.note(f"seed {run.seed}: {found}, the DP {counted(run.seed, run.full, p, False)[0]}")
+        else:
+            run.note(f"seed {run.seed}: {found}")
         return float(found)
 
     @PAPER.claim(
@@ -180,11 +194,11 @@ for _p in PUBLISHED:
     published="0.35 to 0.39",
     where="Table 1",
     kind="figure",
-    seeds=SEEDS,
+    seeds=MORE_SEEDS,
     expect=within(0.125, of=0.375, because="0.35 to 0.39 at p = 5, 10 and 15, one data set each"),
 )
 def small_concentration(run: Run) -> float:
-    return float(fitted(run.seed, run.full, 15, True)["alpha"])
+    return counted(run.seed, run.full, 15, True)[1]
 
 
 @PAPER.claim(

@@ -72,7 +72,10 @@ PAPER = Paper(
 # Settings are the paper's (Sections 6.1 and 6.3): c = 1, α = 1, β = 0.01, ν² = 1, one draw of the
 # weights, ℓ = 164 and 10 sweeps for two classes, ℓ = 64 and 30 sweeps for several that share
 # topics, 20 sweeps one against all. Plain topics before a machine have 100 sweeps.
+# Five seeds left comparisons of accuracy undecided; those of Figures 1 (a), 3, 4 (a) on real texts
+# and 5 then got fifteen more, on which nothing had been run, whatever their first verdict.
 SEEDS = (100, 101, 102, 103, 104)
+MANY_SEEDS = tuple(range(100, 120))
 BINARY: dict[str, Any] = {"margin": 164.0, "n_iter": 10, "n_avg": 1}
 SHARED: dict[str, Any] = {"margin": 64.0, "n_iter": 30, "n_avg": 1}
 APART: dict[str, Any] = {"margin": 64.0, "n_iter": 20, "n_avg": 1, "multi_class": "ovr"}
@@ -123,7 +126,7 @@ def register(word: str, n_topics: int) -> None:
         published="above at every K",
         where="Figure 1 (a)",
         kind="ordering",
-        seeds=SEEDS,
+        seeds=MANY_SEEDS,
         stand_in=STAND_IN,
         expect=at_least(0.0, because=SAMPLING),
         name=f"{word}-topics-beat-lda-svm",
@@ -144,7 +147,7 @@ for _word, _n in (("five", 5), ("ten", 10), ("twenty", 20)):
     published="higher",
     where="Figure 1 (a)",
     kind="ordering",
-    seeds=SEEDS,
+    seeds=MANY_SEEDS,
     stand_in=STAND_IN,
     expect=at_least(0.0, because=SAMPLING),
 )
@@ -269,7 +272,7 @@ def register_corpus(name: str, what: str) -> None:
         published="comparable",
         where="Figure 4 (a)",
         kind="ordering",
-        seeds=SEEDS,
+        seeds=MANY_SEEDS,
         stand_in=stand_in,
         expect=at_least(-0.05, because="comparable: within five points of accuracy"),
         name=f"{name}-keep-accuracy",
@@ -284,7 +287,7 @@ def register_corpus(name: str, what: str) -> None:
         published="above at every K",
         where="Figure 3 (a)",
         kind="ordering",
-        seeds=SEEDS,
+        seeds=MANY_SEEDS,
         stand_in=stand_in,
         expect=at_least(0.0, because=SAMPLING),
         name=f"{name}-beat-lda-svm",
@@ -361,7 +364,7 @@ def label_scores(run: Run) -> dict[str, float]:
 labels = PAPER.section(
     where="Figure 5",
     kind="ordering",
-    seeds=SEEDS,
+    seeds=MANY_SEEDS,
     stand_in="a simulated corpus of 12 labels in place of a million articles",
 )
 

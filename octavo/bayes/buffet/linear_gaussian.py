@@ -24,6 +24,7 @@ from octavo.bayes.buffet.prior import harmonic, left_ordered, log_prob_of_counts
 from octavo.bayes.buffet.variational import stick_bound, update_sticks
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.doubles import check_squares
 from octavo.engine.estimators.progress import FitProgress
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.engine.estimators.sound import SoundEstimator
@@ -460,6 +461,7 @@ class IBPLinearGaussian(
         X = validate_data(
             self, X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2
         )
+        check_squares(np.nan_to_num(X))
         Z, filled = self._fit_gibbs(X) if self.engine == "gibbs" else self._fit_variational(X)
         Z = left_ordered(Z[:, Z.any(axis=0)])
         self.Z_ = np.ascontiguousarray(Z[:, np.argsort(-Z.sum(axis=0), kind="stable")])
@@ -556,6 +558,7 @@ class IBPLinearGaussian(
     def _joint(self, X: Any) -> tuple[Any, Floats]:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        check_squares(np.nan_to_num(X))
         patterns = listed(self.n_features_, self.Z_).astype(np.float64)
         here = ~np.isnan(X)
         filled = np.where(here, X, 0.0)

@@ -162,8 +162,8 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
         if some.size < len(lengths):
             first = int(np.flatnonzero(lengths <= 0.0)[0])
             warnings.warn(
-                f"{len(lengths) - some.size} documents have no words and are left out, the first "
-                f"is row {first}.",
+                "Documents without words are left out: "
+                f"{len(lengths) - some.size} of {len(lengths)}, the first is row {first}.",
                 UserWarning,
                 stacklevel=2,
             )

@@ -177,7 +177,9 @@ def fill_weights(
     log_hx = rows[HX, i]
     for j in range(k):
         if deep is None:
-            value = row_log_like(response, rows[RESPONSE, i], design, i, beta, j, ys[j, NOISE])
+            value = row_log_like(
+                response, rows[RESPONSE, i], design, i, beta, j, ys[j, NOISE], auxiliary
+            )
         else:
             value = collapsed_log_like(response, i, j, design, rows, scalars, yi, ys, deep, work)
         value += logs[yi[j, ROWS]]
@@ -196,7 +198,7 @@ def fill_weights(
         return kx + k + 1
     n_offered = auxiliary.shape[0]
     for t in range(n_offered):
-        value = row_log_like(response, rows[RESPONSE, i], design, i, auxiliary, t, 1.0)
+        value = row_log_like(response, rows[RESPONSE, i], design, i, auxiliary, t, 1.0, auxiliary)
         weights[0, kx + k + t] = log_alpha - math.log(n_offered) + value
     return kx + k + n_offered
 

@@ -10,6 +10,7 @@ import numpy as np
 from octavo.bayes.enriched_dp.allocation import allocate_rows
 from octavo.bayes.enriched_dp.base_measure import log_prior_x, log_prior_y
 from octavo.bayes.enriched_dp.moves import shuffle_clusters
+from octavo.bayes.enriched_dp.splits import PAIRS, split_and_merge
 from octavo.bayes.enriched_dp.state import (
     ALPHA,
     AUXILIARY,
@@ -29,13 +30,15 @@ from octavo.bayes.enriched_dp.state import (
     Table,
     grown,
     new_mixture,
+    new_pair,
 )
 from octavo.bayes.enriched_dp.sweeps import (
+    KERNELS,
+    REGRESSIONS,
     fill_gaps,
     prepare_collapsed,
-    redraw_kernels,
     redraw_latents,
-    redraw_regressions,
+    redraw_parameters,
     slice_regressions,
 )
 from octavo.engine.estimators.arrays import Floats, Ints
@@ -105,6 +108,9 @@ class NestedChain:
         self._logs = np.log(np.maximum(np.arange(n + 2.0), 1.0))
         self._block = np.zeros((d + 2, d))
         self._holed = np.unique(table.gaps[:, 0])
+        self._pair: Any = (
+            new_pair(n, d, base) if base.modes[2] and base.modes[0] <= PROBIT else None
+        )
         self._make_room()
         self.refresh()
 
@@ -125,26 +131,17 @@ class NestedChain:
         self._densities(slice(None))
         if self.base.modes[0] == PROBIT:
             self._latents()
-        if self.base.modes[0] <= PROBIT:
-            self._regressions()
-        self._kernels()
+        self._redraw(KERNELS | (REGRESSIONS if self.base.modes[0] <= PROBIT else 0))
 
     def _latents(self) -> None:
         t, m = self.table, self.mix
         redraw_latents(t.design, t.rows, m.labels, m.xi, m.beta, self.state)
 
-    def _regressions(self) -> None:
+    def _redraw(self, which: int) -> None:
         t, b, m = self.table, self.base, self.mix
-        redraw_regressions(
-            t.design, t.rows, b.prior, b.scalars, b.modes, m.labels, m.sizes, m.xi, m.yi,
-            m.beta, m.ys, self.state, self._block,
-        )  # fmt: skip
-
-    def _kernels(self) -> None:
-        b, m = self.base, self.mix
-        redraw_kernels(
-            self.table.x, b.scalars, b.gauss, b.others, m.labels, m.sizes, m.xi, m.yi, m.xp, m.xt,
-            m.ys, self.state,
+        redraw_parameters(
+            which, t.x, t.design, t.rows, b.prior, b.scalars, b.gauss, b.others, b.modes, m.labels,
+            m.sizes, m.xi, m.yi, m.xp, m.xt, m.beta, m.ys, self.state, self._block,
         )  # fmt: skip
 
     def allocate(self) -> None:
@@ -175,30 +172,46 @@ class NestedChain:
             m.ys, m.deep, m.auxiliary, self.state, self._block, m.tried,
         )  # fmt: skip
 
+    def split_and_merge(self) -> None:
+        """Propose splits and merges of a plain mixture's clusters."""
+        while min(len(self.mix.xi), len(self.mix.yi)) < self.mix.sizes[0] + PAIRS + 1:
+            self.mix = grown(self.mix, self.base)
+            self._make_room()
+        t, b, m = self.table, self.base, self.mix
+        split_and_merge(
+            PAIRS, t.x, t.design, t.rows, b.prior, b.scalars, b.gauss, b.others, b.modes, m.labels,
+            m.sizes, m.xi, m.yi, m.xp, m.xt, m.beta, m.ys, m.deep, *self._pair, self.state,
+            self._block, m.tried,
+        )  # fmt: skip
+
     def step(self) -> None:
         """Run one sweep (Appendix A)."""
         response, _, plain, collapsed, moves = self.base.modes
         conjugate = response <= PROBIT
         self.allocate()
         t, b, m = self.table, self.base, self.mix
-        if collapsed:
-            self._regressions()
-        elif response == PROBIT:
+        if response == PROBIT and not collapsed:
             self._latents()
+        if self._pair is not None:
+            self.split_and_merge()
+            m = self.mix
+        elif collapsed:
+            self._redraw(REGRESSIONS)
         if moves and not plain:
             self.shuffle()
-        if conjugate and (moves or not collapsed):
-            self._regressions()
+        which = KERNELS
+        if conjugate and (moves or plain or not collapsed):
+            which |= REGRESSIONS
         elif not conjugate:
             slice_regressions(
                 t.design, t.rows, b.prior, b.modes, m.labels, m.sizes, m.xi, m.beta, self.state,
                 self._block,
             )  # fmt: skip
-        self._kernels()
+        self._redraw(which)
         if len(t.gaps):
             fill_gaps(
                 t.gaps, t.x, t.design, t.rows, b.others, b.units, b.modes, m.labels, m.xi, m.xp,
-                m.xt, m.beta, m.ys, self.state,
+                m.xt, m.beta, m.ys, m.auxiliary, self.state,
             )  # fmt: skip
             self._densities(self._holed)
 
@@ -263,6 +276,7 @@ def warm_chain() -> None:
     design, y = np.column_stack([np.ones(4), x]), np.array([0.0, 1.0, 0.0, 1.0])
     for modes, others, gaps in (
         ((0, 1, 0, 0, 1), None, np.zeros((0, 2))),
+        ((0, 1, 1, 0, 0), None, np.zeros((0, 2))),
         ((0, 1, 0, 1, 1), None, np.array([[0, 0]])),
         ((1, 1, 0, 0, 1), None, np.zeros((0, 2))),
         ((2, 1, 0, 0, 1), None, np.zeros((0, 2))),

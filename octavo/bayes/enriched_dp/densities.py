@@ -18,7 +18,6 @@ from octavo.bayes.enriched_dp.state import (
     NOISE,
     POWER,
     PREC,
-    PROBIT,
     SUM1,
     SUM2,
 )
@@ -68,12 +67,15 @@ def linear(design, i, beta, j, c):
 
 
 @njit(cache=True, error_model="numpy")
-def row_log_like(response, y, design, i, beta, j, noise):
-    """Return log K(y | x_i, θ_j); y! of a count is left out, the same for all clusters."""
+def row_log_like(response, y, design, i, beta, j, noise, rare):
+    """Return log K(y | x_i, θ_j); y! of a count is left out, the same for all clusters.
+
+    `rare` is None where the response is Gaussian or a probit: others are not compiled then.
+    """
     eta = linear(design, i, beta, j, 0)
-    if response == GAUSSIAN:
-        return -0.5 * (LOG_2PI + math.log(noise) + (y - eta) * (y - eta) / noise)
-    if response == PROBIT:
+    if rare is None:
+        if response == GAUSSIAN:
+            return -0.5 * (LOG_2PI + math.log(noise) + (y - eta) * (y - eta) / noise)
         return log_normal_cdf(eta if y > 0.5 else -eta)
     if response != LOGIT:
         return y * eta - math.exp(min(eta, 700.0))

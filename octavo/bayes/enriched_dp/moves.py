@@ -62,7 +62,7 @@ def block_sums(wanted, kind, design, rows, prior, labels, xi, block):
 
 
 @njit(cache=True, error_model="numpy")
-def change_of_rows(l, response, design, rows, labels, beta, ys, old, new):
+def change_of_rows(l, response, design, rows, labels, beta, ys, auxiliary, old, new):
     """Return Σ log K(y | x, θ_new) - log K(y | x, θ_old) over an x-cluster; -1 is no term.
 
     A probit's latent numbers are given.
@@ -73,9 +73,13 @@ def change_of_rows(l, response, design, rows, labels, beta, ys, old, new):
     for i in range(labels.size):
         if labels[i] == l:
             if new >= 0:
-                total += row_log_like(kind, rows[row, i], design, i, beta, new, ys[new, NOISE])
+                total += row_log_like(
+                    kind, rows[row, i], design, i, beta, new, ys[new, NOISE], auxiliary
+                )
             if old >= 0:
-                total -= row_log_like(kind, rows[row, i], design, i, beta, old, ys[old, NOISE])
+                total -= row_log_like(
+                    kind, rows[row, i], design, i, beta, old, ys[old, NOISE], auxiliary
+                )
     return total
 
 
@@ -180,7 +184,7 @@ def shuffle_clusters(
                 old, new = (j, -1) if move == 1 else (-1, h)
         elif move == 1:  # θ from the prior, with its likelihood in place of h_y
             prior_theta(block, prior, rng, beta, k)
-        ratio += change_of_rows(l, response, design, rows, labels, beta, ys, old, new)
+        ratio += change_of_rows(l, response, design, rows, labels, beta, ys, auxiliary, old, new)
         after = several_after(sizes, yi, j, h)
         if move == 0:
             ratio += math.log(count / after)

@@ -576,6 +576,9 @@ class DPMixtureRegressor(NestedRegression):
         The partition that was visited most often.
     co_clustering_y_, co_clustering_x_ : ndarray of shape (n_samples, n_samples)
         Posterior probabilities that two rows share a cluster.
+    acceptance_ : ndarray of shape (3,)
+        Rates of acceptance of splits and merges of clusters (the third is 0), also as
+        `acceptance_rates_`; all are 0 where the response has no conjugate prior.
     rhat_, ess_ : ndarray of shape (3,)
         Split R-hat and effective sample size of k (twice) and alpha_theta.
     n_iter_ : int

@@ -152,3 +152,12 @@ def grown(mixture: Mixture, base: Base) -> Mixture:
             part: Any = new[: old.shape[0]]
             part[...] = old
     return room
+
+
+def new_pair(n: int, d: int, base: Base) -> tuple[Any, ...]:
+    """Return working arrays of two clusters, for splits and merges: sums, sides and an order."""
+    two = new_mixture(n, d, base, (2, 2))
+    return (
+        two.xp, two.xt, two.ys, two.yi, np.zeros((2, d + 2, d)),
+        *(np.zeros(n, dtype=np.int64) for _ in range(3)),
+    )  # fmt: skip

@@ -40,6 +40,8 @@ from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.linalg.small_cholesky import factor_in_place, solve_lower
 from octavo.engine.mcmc.compiled_draws import draw_normal, draw_uniform
 
+REGRESSIONS, KERNELS = 1, 2  # bits of what is drawn
+
 
 @njit(cache=True, error_model="numpy")
 def redraw_latents(design, rows, labels, xi, beta, rng):
@@ -50,21 +52,23 @@ def redraw_latents(design, rows, labels, xi, beta, rng):
 
 
 @njit(cache=True, error_model="numpy")
-def redraw_regressions(
-    design, rows, prior, scalars, modes, labels, sizes, xi, yi, beta, ys, rng, block
-):
-    """Draw θ of every y-cluster (Eq. 4)."""
-    for j in range(sizes[0]):
-        squares = block_sums(j, Y_CLUSTER, design, rows, prior, labels, xi, block)
-        factor_in_place(block)
-        ys[j, NOISE], _ = draw_theta(
-            block, squares, yi[j, ROWS], prior, modes[0] == PROBIT, scalars, rng, beta, j, 0
-        )
+def redraw_parameters(
+    which, x, design, rows, prior, scalars, gauss, others, modes, labels, sizes, xi, yi, xp, xt,
+    beta, ys, rng, block,
+):  # fmt: skip
+    """Draw θ of every y-cluster (Eq. 4), and ψ of every x-cluster and all concentrations.
 
-
-@njit(cache=True, error_model="numpy")
-def redraw_kernels(x, scalars, gauss, others, labels, sizes, xi, yi, xp, xt, ys, rng):
-    """Draw ψ of every x-cluster and all concentrations from their posteriors."""
+    Both are one kernel, so that draws of gammas are compiled once.
+    """
+    if which & REGRESSIONS:
+        for j in range(sizes[0]):
+            squares = block_sums(j, Y_CLUSTER, design, rows, prior, labels, xi, block)
+            factor_in_place(block)
+            ys[j, NOISE], _ = draw_theta(
+                block, squares, yi[j, ROWS], prior, modes[0] == PROBIT, scalars, rng, beta, j, 0
+            )
+    if not which & KERNELS:
+        return
     for l in range(sizes[1]):
         clear_sums(l, xp, xt)
     for i in range(labels.size):
@@ -141,7 +145,9 @@ def draw_entry(h, l, others, xp, xt, rng):
 
 
 @njit(cache=True, error_model="numpy")
-def fill_gaps(gaps, x, design, rows, others, units, modes, labels, xi, xp, xt, beta, ys, rng):
+def fill_gaps(
+    gaps, x, design, rows, others, units, modes, labels, xi, xp, xt, beta, ys, auxiliary, rng,
+):  # fmt: skip
     """Draw missing entries given clusters and parameters."""
     n_gaussian, response = xp.shape[2], modes[0]
     for place in range(gaps.shape[0]):
@@ -161,10 +167,10 @@ def fill_gaps(gaps, x, design, rows, others, units, modes, labels, xi, xp, xt, b
         kind, y = response, rows[RESPONSE, i]
         if response <= PROBIT:
             kind, y = GAUSSIAN, rows[LATENT, i]
-        old, before = x[i, h], row_log_like(kind, y, design, i, beta, j, noise)
+        old, before = x[i, h], row_log_like(kind, y, design, i, beta, j, noise, auxiliary)
         entry = draw_entry(h, l, others, xp, xt, rng)
         set_entry(i, h, entry, x, design, others, units, n_gaussian)
-        after = row_log_like(kind, y, design, i, beta, j, noise)
+        after = row_log_like(kind, y, design, i, beta, j, noise, auxiliary)
         if math.log(1.0 - draw_uniform(rng)) >= after - before:
             set_entry(i, h, old, x, design, others, units, n_gaussian)
 
@@ -175,7 +181,7 @@ def cluster_log_like(j, response, design, rows, labels, xi, beta):
     total = 0.0
     for i in range(labels.size):
         if xi[labels[i], OWNER] == j:
-            total += row_log_like(response, rows[RESPONSE, i], design, i, beta, j, 1.0)
+            total += row_log_like(response, rows[RESPONSE, i], design, i, beta, j, 1.0, beta)
     return total
 
 

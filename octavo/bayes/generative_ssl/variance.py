@@ -105,7 +105,7 @@ def unlabelled_value(
     column = np.searchsorted(model.classes_, labels)
     known = np.minimum(column, len(model.classes_) - 1)
     if labels.ndim != 1 or not (model.classes_[known] == labels).all():
-        raise ValueError(f"y must hold labels among the model's classes {list(model.classes_)}.")
+        raise ValueError(f"y must hold labels among the model's classes {model.classes_.tolist()}.")
     n = len(labels)
     if n < 3:
         raise ValueError(f"At least three labelled rows are needed for variances; got {n}.")

@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_array
 
 from octavo.engine.estimators.arrays import Floats
+from octavo.engine.estimators.doubles import check_squares
 
 N_WIDTHS = 8
 CACHE_BYTES = 1 << 30  # of kernel matrices that are kept; beyond it they are computed again
@@ -38,6 +39,7 @@ def check_coords(coords: Any, n: int | None = None, n_columns: int | None = None
     if found.ndim == 1 and found.dtype != object:
         found = found[:, None]
     out = check_array(found, dtype=np.float64, input_name="coords")
+    check_squares(out, "coords")
     if n is not None and len(out) != n:
         raise ValueError(
             f"Coordinates must have one place per row of X; got {len(out)} places and {n} rows."

@@ -171,6 +171,8 @@ class ExactCCA(TransformerMixin, SoundEstimator):
         x = column_basis(X - self.x_mean_, float(self.reg))
         other = column_basis(Y - self.y_mean_, float(self.reg))
         rx, ry = x.Q.shape[1], other.Q.shape[1]
+        if min(rx, ry) == 0:
+            raise ValueError("X and Y must each hold at least two different rows.")
         if self.reg == 0.0 and rx + ry > n - 1:
             warnings.warn(
                 f"{rx} and {ry} independent columns share {n - 1} dimensions: at least "

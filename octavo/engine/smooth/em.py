@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+NOTHING = 1e-12  # an objective that is zero but for rounding
 SLACK = 1e-9  # relative fall that rounding may cause
 
 
@@ -131,9 +132,10 @@ def climb(
                 stacklevel=2,
             )
             break
+        nothing = max(abs(value), abs(objective)) < NOTHING
         params, objective, expectations = trial, value, found
         trace.append(float(value))
-        converged = abs(_relative(rise, value)) <= tol
+        converged = nothing or abs(_relative(rise, value)) <= tol
         stopped = progress is not None and progress.step()
     history = np.array(trace)
     return Climb(

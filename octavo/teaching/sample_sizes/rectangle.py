@@ -5,6 +5,7 @@ Reference: A. Shashua (2008), "Introduction to Machine Learning", section 7.
 
 from __future__ import annotations
 
+import warnings
 from math import log
 from typing import Any, Self
 
@@ -93,6 +94,7 @@ class TightRectangle(ClassifierMixin, SoundEstimator):
         inside = X[codes == 1]
         self.low_, self.high_ = inside.min(axis=0), inside.max(axis=0)
         self.n_samples_ = len(X)
+        self._strangers = int((self.predict(X) != y).sum())  # of the first class, in the box
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -143,11 +145,19 @@ class TightRectangle(ClassifierMixin, SoundEstimator):
         -------
         eps : float
             (2d/m) log(2d/δ) of m examples with d features, at most 1: each of the 2d sides misses a
-            strip of weight ε/2d with a chance of at most (1 - ε/2d)^m.
+            strip of weight ε/2d with a chance of at most (1 - ε/2d)^m. It warns where rows of the
+            first class lie in the box, which rules out that the truth is one.
         """
         check_is_fitted(self)
         if isinstance(delta, bool) or not 0.0 < float(delta) < 1.0:
             raise ValueError(f"delta must be a number between 0 and 1; got {delta!r}.")
+        if self._strangers:
+            warnings.warn(
+                f"The truth is no box, which this bound takes for granted: {self._strangers} of "
+                f"{self.n_samples_} rows are of class {self.classes_[0]!r} and lie in the box.",
+                UserWarning,
+                stacklevel=2,
+            )
         sides = 2 * self.n_features_in_
         return min(1.0, sides / self.n_samples_ * log(sides / float(delta)))
 

@@ -168,3 +168,12 @@ def test_a_null_pattern_names_answers_that_there_are():
     X = np.random.RandomState(0).randint(0, 3, (20, 3))
     with pytest.raises(ValueError, match=r"null_pattern .*Column 1 has the levels .*; got 9"):
         IBPCategorical(null_pattern=[0, 9, 0], n_iter=2, burn_in=1).fit(X)
+
+
+@pytest.mark.parametrize("engine", ["gibbs", "variational"])
+def test_huge_numbers_are_refused(engine):
+    X = np.random.RandomState(0).normal(size=(10, 3))
+    X[0, 0] = np.nan
+    model = IBPLinearGaussian(engine=engine, n_iter=4, burn_in=2, n_init=1)
+    with pytest.raises(ValueError, match="X is too large"):
+        model.fit(X * 1e200)

@@ -139,6 +139,14 @@ def test_bad_input(model, X, words):
         model.fit(X)
 
 
+def test_constant_rows_are_learned_without_a_warning():
+    """Their log-likelihood is zero, of which no change is a small share."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = BernoulliMixture(2, random_state=0).fit(np.ones((40, 6)))
+    np.testing.assert_allclose(model.means_, 1.0)
+
+
 # --- PLSA --------------------------------------------------------------------------------------
 
 

@@ -339,6 +339,13 @@ def test_similarity_is_the_divergence_by_hand():
         rank_similar([p, q], 2)
 
 
+@pytest.mark.parametrize("kind", [LogisticStickBreakingMixture, KernelStickBreakingMixture])
+def test_huge_coordinates_are_refused(kind):
+    X, coords = np.arange(20.0)[:, None], np.arange(20.0)
+    with pytest.raises(ValueError, match="coords is too large"):
+        kind(2, n_init=1, max_iter=3).fit(X, coords * 1e200)
+
+
 def test_superpixels():
     pytest.importorskip("skimage")
     rng = np.random.RandomState(0)

@@ -148,3 +148,11 @@ def test_kernel_cca_with_a_linear_kernel_does_not_depend_on_the_origin():
     near = KernelCCA("linear", reg=0.5, n_components=3).fit(X, Y).transform(X[:5], Y[:5])
     assert u == pytest.approx(near[0], abs=1e-6)
     assert v == pytest.approx(near[1], abs=1e-6)
+
+
+@pytest.mark.parametrize("constant", [0, 1])
+def test_constant_tables_are_refused(constant):
+    tables = list(views(3))
+    tables[constant] = np.ones_like(tables[constant])
+    with pytest.raises(ValueError, match="at least two different rows"):
+        ExactCCA().fit(*tables)

@@ -233,3 +233,9 @@ def test_the_rectangle_is_tight_and_consistent():
     assert ((model.decision_function(X) > 0) == (y == "in")).all()
     with pytest.raises(ValueError, match="between 0 and 1"):
         model.error_bound(0.0)
+
+
+def test_no_bound_is_promised_where_the_truth_is_no_box():
+    model = TightRectangle().fit([[0.0], [1.0], [2.0]], [1, 0, 1])
+    with pytest.warns(UserWarning, match="no box.* 1 of 3 rows"):
+        model.error_bound(0.05)
