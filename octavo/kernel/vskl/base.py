@@ -27,7 +27,7 @@ from octavo.kernel.vskl.kernel_groups import (
     without_kernels,
 )
 from octavo.kernel.vskl.mirror import VSKLFit, solve_vskl
-from octavo.kernel.vskl.oracle import IndefiniteKernels
+from octavo.kernel.vskl.oracle import INDEFINITE, IndefiniteKernels
 
 _NO_VARIANCE = 1e-12  # of the mean diagonal: less is rounding
 
@@ -90,6 +90,12 @@ def useful_groups(K: Floats, groups: KernelGroups, names: Sequence[str]) -> Kern
         stacklevel=5,
     )
     return left
+
+
+def indefinite(K: Floats) -> Indices:
+    """Return the kernels with an eigenvalue below zero by more than rounding."""
+    ends = [np.linalg.eigvalsh(K_m)[[0, -1]] for K_m in K]
+    return np.flatnonzero([low < -INDEFINITE * max(-low, high) for low, high in ends])
 
 
 def shifted(K: Floats, which: Indices, names: Sequence[str]) -> Floats:
@@ -164,6 +170,11 @@ class VSKLBase(LpMKLBase):
                         break
                     except IndefiniteKernels as found:
                         K = shifted(K, found.kernels, self.kernel_names_)
+                    except np.linalg.LinAlgError:  # ridge regression factorises before it asks
+                        which = indefinite(K)
+                        if not which.size:
+                            raise
+                        K = shifted(K, which, self.kernel_names_)
         self._store_fits(fits, groups, used)
 
     def _store_fits(self, fits: list[VSKLFit], groups: KernelGroups, used: KernelGroups) -> None:

@@ -75,6 +75,10 @@ class _Elimination(SelectorMixin, MetaEstimatorMixin, SoundEstimator):
     def _prepare(self, X: Any, y: Any, X_val: Any, y_val: Any) -> tuple[Any, ...]:
         """Return training rows, held-out rows, and the rows of the last fit."""
         X, y = validate_data(self, X, y, dtype=np.float64)
+        if self.min_features > X.shape[1]:
+            raise ValueError(
+                f"min_features={self.min_features} exceeds the {X.shape[1]} features of X."
+            )
         if is_classifier(self.estimator):
             self.classes_, _ = encode_classes(y, owner=self)
         if (X_val is None) != (y_val is None):

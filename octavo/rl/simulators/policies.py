@@ -139,7 +139,10 @@ class SoftmaxLinearPolicy(LinearPolicy):
 
     def as_actions(self, actions: Any) -> np.ndarray:
         """Return actions as checked whole numbers."""
-        whole = np.asarray(actions).astype(np.int64).ravel()
+        given = np.ravel(actions)
+        if given.dtype.kind == "f" and not (given % 1 == 0).all():
+            raise ValueError(f"Actions must be whole numbers; got {given[given % 1 != 0][0]:g}.")
+        whole = given.astype(np.int64)
         if whole.size and (whole.min() < 0 or whole.max() >= self.n_actions):
             raise ValueError(
                 f"Actions must lie in 0..{self.n_actions - 1}; got {whole.min()} to {whole.max()}."
@@ -149,11 +152,11 @@ class SoftmaxLinearPolicy(LinearPolicy):
     def act(self, theta: Any, state: Any, rng: Any) -> int:
         """Draw an action in one state."""
         state = np.atleast_2d(np.asarray(state, dtype=float))
-        return int(self.choose(np.atleast_2d(theta), state, np.array([rng.random_sample()]))[0])
+        return int(self.choose(np.atleast_2d(theta), state, np.array([rng.random()]))[0])
 
     def noise(self, rng: Any, shape: tuple[int, ...]) -> np.ndarray:
         """Draw what `choose` turns into actions: uniform numbers."""
-        return rng.random_sample(shape)
+        return rng.random(shape)
 
     def choose(self, thetas: np.ndarray, states: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Return actions of many rows, each with parameters, a state and noise of its own."""
@@ -373,7 +376,7 @@ class MultiControllerPolicy:
 
     def noise(self, rng: Any, shape: tuple[int, ...]) -> np.ndarray:
         """Draw what `choose` turns into actions: uniform numbers."""
-        return rng.random_sample((*shape, len(self.policies)))
+        return rng.random((*shape, len(self.policies)))
 
     def choose(self, thetas: np.ndarray, states: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Return actions of many rows, each with parameters, a state and noise of its own."""

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
 from octavo.engine.estimators.sound import SoundEstimator
 from octavo.engine.mcmc.chains import chain_generators
-from octavo.engine.mcmc.state_chains import StateChains, advance_chains, start_chains
+from octavo.engine.mcmc.state_chains import (
+    StateChains,
+    advance_chains,
+    log_targets,
+    start_chains,
+)
 
 __all__ = ["MetropolisHastings"]
 
@@ -112,6 +121,16 @@ class MetropolisHastings(SoundEstimator):
         chains = self._advance(chains, generators, burn_in, None)
         chains = self._advance(chains, generators, -(-n // n_chains), kept.extend)
         self.acceptance_ = chains.n_accepted / chains.n_proposed
+        # a chain that has met a possible state never leaves them
+        lost = int(np.isneginf(log_targets(self.log_target, kept[:n_chains])).sum())
+        if lost:
+            warnings.warn(
+                f"{lost} of {n_chains} chains were still at states whose log target is minus "
+                "infinity when states began to be kept: these are no draws from the target. Take a "
+                "longer burn_in, or a proposal that begins where the target is positive.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return kept[:n]
 
     def _advance(self, chains: StateChains, generators: Any, steps: int, visit: Any) -> StateChains:

@@ -257,6 +257,18 @@ def test_an_indefinite_kernel_gets_a_ridge():
     assert model.duality_gap_ <= 1e-3 * model.objective_
 
 
+@pytest.mark.parametrize("loss", ["squared", "epsilon_insensitive"])
+def test_indefinite_kernels_of_a_regression_get_a_ridge_too(loss):
+    rng = np.random.default_rng(0)
+    X, odd = rng.normal(size=(40, 3)), rng.normal(size=(40, 40))
+    K = np.array([np.exp(-((X[:, None] - X[None]) ** 2).sum(-1)), odd + odd.T])
+    model = VSKLRegressor("precomputed", "each", loss=loss, normalize=None)
+    with pytest.warns(UserWarning, match=r"'1'\] are indefinite.*A ridge"):
+        model.fit(K, X[:, 0])
+    assert np.isfinite(model.objective_)
+    assert model.duality_gap_ <= 1e-3 * model.objective_
+
+
 def test_too_few_iterations_warn_with_the_gap():
     blocks, groups, y = features_of(0)
     model = VSKLClassifier("precomputed", groups, 2.0, C, normalize=None, max_iter=2)

@@ -275,3 +275,10 @@ def test_a_fall_between_windows_is_warned_of():
     with pytest.warns(UserWarning, match="falls from"):
         found = window_precision(model, {"validation": (X, y), "test": (X, wrong)}, 100, 0)
     assert found["validation"].value > 0.9
+
+
+@pytest.mark.parametrize("selector", [BackwardElimination, IterativeElimination])
+def test_more_features_than_there_are_cannot_be_kept(selector):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    with pytest.raises(ValueError, match="min_features=4 exceeds the 3 features"):
+        selector(ExtraTreesClassifier(5), min_features=4).fit(X, X[:, 0] > 0)

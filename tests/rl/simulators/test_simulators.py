@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from octavo.rl import Acrobot, Bicycle, CartPole, MountainCar, PlanarArm, record_episode
+from octavo.rl import (
+    Acrobot,
+    Bicycle,
+    CartPole,
+    GaussianLinearPolicy,
+    MountainCar,
+    MultiControllerPolicy,
+    PlanarArm,
+    SoftmaxLinearPolicy,
+    record_episode,
+)
 
 ALL = [MountainCar, Acrobot, CartPole, PlanarArm, Bicycle]
 
@@ -121,3 +131,27 @@ def test_bicycle_falls_as_a_pendulum_and_stands_when_straight():
     assert after[0, 1] == pytest.approx(0.01 * 75 * 0.94 * 9.82 * np.sin(0.05) / inertia)
     assert bicycle.is_terminal(np.full((1, 9), 0.3))[0]
     assert bicycle.policy_features(still).shape == (1, 20)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        SoftmaxLinearPolicy(2, 3),
+        GaussianLinearPolicy(2, 1),
+        MultiControllerPolicy([SoftmaxLinearPolicy(2, 2), SoftmaxLinearPolicy(2, 3)]),
+    ],
+)
+def test_policies_act_with_generators_of_either_kind(policy):
+    theta, state = np.zeros(policy.n_params), np.ones(2)
+    for rng in (np.random.RandomState(0), np.random.default_rng(0)):
+        action = policy.act(theta, state, rng)
+        assert np.isfinite(policy.log_prob(theta, state[None], np.atleast_2d(action)))
+
+
+def test_fractions_are_no_actions():
+    policy = SoftmaxLinearPolicy(2, 3)
+    assert policy.log_prob(np.zeros(6), np.ones((1, 2)), [1.0]) == -np.log(3.0)
+    with pytest.raises(ValueError, match=r"Actions must be whole numbers; got 0\.5"):
+        policy.log_prob(np.zeros(6), np.ones((2, 2)), [1.0, 0.5])
+    with pytest.raises(ValueError, match="Actions must be whole numbers; got nan"):
+        policy.log_prob(np.zeros(6), np.ones((1, 2)), [np.nan])

@@ -1,11 +1,13 @@
 """Metropolis-Hastings against enumeration, and the bounds on its mixing time."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from octavo.engine.mcmc.enumeration import frequencies, total_variation
 from octavo.search import MetropolisHastings, coupling_burn_in, independence_burn_in
@@ -80,3 +82,18 @@ def test_seeds_and_first_states():
         MetropolisHastings("x", log_p).sample(1)
     with pytest.raises(ValueError, match="one number for each"):
         MetropolisHastings(draw, lambda states: 1.0, random_state=0).sample(5, n_chains=2)
+
+
+def test_chains_that_begin_where_the_target_is_zero_say_so():
+    def even_only(states):
+        return np.where(np.array(states) % 2 == 0, 0.0, -np.inf)
+
+    nowhere = MetropolisHastings(lambda state, rng: 1, even_only, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="3 of 3 chains.*minus infinity"):
+        nowhere.sample(6, n_chains=3)
+    somewhere = MetropolisHastings(
+        lambda state, rng: 1 if state is None else int(rng.integers(4)), even_only, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert all(state % 2 == 0 for state in somewhere.sample(20, burn_in=20, n_chains=2))
