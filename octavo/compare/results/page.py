@@ -47,7 +47,7 @@ white-space:nowrap}
 .yes{color:#1a7f4b;font-weight:600}
 pre{background:#f5f7fa;border:1px solid #e6eaf0;border-radius:.6rem;padding:1rem;
 white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem;line-height:1.45}
-body,td,li,h1{overflow-wrap:anywhere} figure{margin-left:0;margin-right:0}
+body,td,li,h1{overflow-wrap:anywhere} th{overflow-wrap:normal} figure{margin-left:0;margin-right:0}
 ol.steps li{margin:.25rem 0} li.alarm{color:#8a6100} li.alarm::marker{color:#b3261e}
 li.alarm strong{color:#b3261e}
 .callout{border-left:4px solid #c98a00;background:#fdf7e7;border-radius:.3rem;padding:.6rem 1rem;
