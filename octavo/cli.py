@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import webbrowser
+from math import isfinite
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from octavo import __version__
@@ -47,6 +49,8 @@ app.add_typer(data_app, name="data")
 out = output()
 err = Console(stderr=True)
 
+READABLE = 40  # letters of a summary in a line of a table
+ROOM_FOR_NAMES, ROOM_FOR_SETTINGS = 70, 120  # widths of a leaderboard that keeps them
 COLOURS = {"reproduced": "green", "refuted": "red", "failed": "bold red"}
 
 
@@ -67,6 +71,29 @@ def say(text: str) -> None:
         typer.echo(text)
     except BrokenPipeError:
         out.on_broken_pipe()
+
+
+def json_text(content: object) -> str:
+    """Return JSON that every reader takes: numbers that are not finite are null.
+
+    Parameters
+    ----------
+    content : object
+        Lists, dicts with words as keys, numbers and words; what else there is becomes words.
+    """
+
+    def plain(value: object) -> object:
+        if isinstance(value, dict):
+            return {str(key): plain(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(item) for item in value]
+        if hasattr(value, "item"):  # a number of numpy
+            value = value.item()
+        if isinstance(value, float) and not isfinite(value):
+            return None
+        return value
+
+    return json.dumps(plain(content), indent=1, allow_nan=False, default=str)
 
 
 def _version(wanted: bool) -> None:
@@ -96,12 +123,37 @@ def _record(paper: Paper, method: Method) -> dict[str, object]:
     }
 
 
-def _method_table(chosen: Sequence[tuple[Paper, Method]]) -> Table:
-    table = Table("method", "room", "what it does", "paper")
-    table.columns[0].no_wrap = True
-    for paper, method in chosen:
-        table.add_row(f"[bold]{method.name}[/]", method.room, shown(method.summary), paper.key)
+def whole_table(*headings: str, lines: bool = False) -> Table:
+    """Return a table that goes on in the next line where it is narrow: names are there to be typed.
+
+    Parameters
+    ----------
+    *headings : str
+        One a column.
+    lines : bool, default=False
+        Whether lines are drawn between rows.
+    """
+    table = Table(*headings, show_lines=lines)
+    for column in table.columns:
+        column.overflow = "fold"
     return table
+
+
+def _print_methods(chosen: Sequence[tuple[Paper, Method]]) -> None:
+    """Print a table of methods, or a paragraph each where a table would cut their summaries up."""
+    rows = [
+        (method.name, method.room, shown(method.summary), paper.key) for paper, method in chosen
+    ]
+    beside = sum(max(len(row[k]) for row in rows) for k in (0, 1, 3)) + 13  # and frames
+    if out.width - beside >= READABLE:
+        table = whole_table("method", "room", "what it does", "paper")
+        for name, *rest in rows:
+            table.add_row(f"[bold]{name}[/]", *rest)
+        out.print(table)
+        return
+    for name, room, summary, key in rows:
+        out.print(f"[bold]{name}[/]  [dim]{room}, {key}[/]", highlight=False)
+        out.print(Padding(summary, (0, 0, 0, 2)))
 
 
 @app.command("list")
@@ -129,7 +181,7 @@ def list_methods(
         if room in (None, method.room) and matches(paper, method, wanted)
     ]
     if as_json:
-        say(json.dumps([_record(paper, method) for paper, method in chosen], indent=1))
+        say(json_text([_record(paper, method) for paper, method in chosen]))
         return
     if plain:
         for paper, method in chosen:
@@ -137,7 +189,7 @@ def list_methods(
         return
     if not chosen:
         fail(f"No method's record has the words {' '.join(wanted)!r}; try fewer, or octavo list.")
-    out.print(_method_table(chosen))
+    _print_methods(chosen)
     out.print("octavo show NAME tells more; octavo reproduce PAPER measures its claims.")
 
 
@@ -186,13 +238,13 @@ def _show_group(name: str) -> None:
     if found:
         paper = found[0]
         out.print(f"[bold]{paper.key}[/]  {shown(paper.reference)}")
-        out.print(_method_table([(paper, method) for method in paper.methods]))
+        _print_methods([(paper, method) for method in paper.methods])
         out.print(f"{len(paper.claims)} claims, headlines: {', '.join(paper.headlines)}")
         out.print(f"octavo reproduce {paper.key} measures them.")
         return
     if not (group := family_of(name)):
         fail(str(unknown(name)))
-    out.print(_method_table(group))
+    _print_methods(group)
     out.print("octavo show NAME tells more.")
 
 
@@ -208,7 +260,9 @@ def list_data(
     """List the data sets, and whether each is on this machine."""
     from octavo.data import list_datasets
 
-    table = Table("data set", "rows", "columns", "what", "from", "here")
+    table = whole_table("data set", "rows", "columns", "what", "from", "here")
+    for column in (0, 1, 2, 5):
+        table.columns[column].no_wrap = out.width >= ROOM_FOR_NAMES
     for d in list_datasets():
         here = "yes" if d.available else "no"
         if plain:
@@ -250,7 +304,7 @@ def where_data() -> None:
 
 
 def _results_table(outcomes: Sequence[tuple[Paper, Result]]) -> Table:
-    table = Table("paper", "claim", "where", "published", "measured", "verdict", show_lines=True)
+    table = whole_table("paper", "claim", "where", "published", "measured", "verdict", lines=True)
     for paper, result in outcomes:
         colour = COLOURS.get(result.verdict, "yellow")
         verdict = f"[{colour}]{result.verdict_text}[/]"
@@ -353,7 +407,7 @@ def reproduce(
         err.print("Stopped; finished claims are kept, the same command goes on from there.")
         raise typer.Exit(130) from None
     if as_json:
-        typer.echo(json.dumps([{"paper": p.key} | r.as_dict() for p, r in outcomes], indent=1))
+        typer.echo(json_text([{"paper": p.key} | r.as_dict() for p, r in outcomes]))
     else:
         out.print(_results_table(outcomes))
         out.print(counts_text([result for _, result in outcomes]))
@@ -369,49 +423,43 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _comparison_table(result: Comparison) -> Table:
+def _print_leaderboard(result: Comparison) -> None:
+    """Print places and scores; where the table is narrow, settings and failures follow it."""
     from octavo.compare.results.snippet import params_text
     from octavo.compare.running.progress_bar import clock
 
-    table = Table(
-        "", "method", shown(result.score_name), "95 % interval", "p", "settings", "a fold"
-    )
-    for column in (0, 2, 6):
+    narrow = out.width < ROOM_FOR_SETTINGS
+    headings = ["", "method", shown(result.score_name), "95 % interval", "p", "a fold", "settings"]
+    table = whole_table(*headings[: 6 if narrow else 7])
+    table.columns[1].no_wrap = out.width >= ROOM_FOR_NAMES
+    for column in (0, 2, 5):
         table.columns[column].justify = "right"
+    rows, below = [], []
     for s in result.leaderboard:
         colour = "bold green" if s.rank == 1 else "" if s.tied else "dim"
         interval = "" if s.low != s.low else f"{s.low:.4f} to {s.high:.4f}"
         small = "<0.001" if s.p_value < 0.001 else f"{s.p_value:.3f}"
         chance = "" if s.p_value != s.p_value else small + (" *" if s.tied else "")
-        row = [
-            str(s.rank),
-            s.name,
-            f"{s.mean:.4f}",
-            interval,
-            chance,
-            params_text(s.params),
-            clock(s.seconds),
-        ]
-        table.add_row(*map(shown, row), style=colour)
+        cells = [str(s.rank), s.name, f"{s.mean:.4f}", interval, chance, clock(s.seconds)]
+        rows.append(([*map(shown, cells), shown(params_text(s.params))], colour))
     for failure in result.failures:
         if failure.kind == "failed":
-            table.add_row(
-                "-",
-                shown(failure.name),
-                f"[red]{failure.kind}[/]",
-                "",
-                "",
-                shown(failure.why),
-                "",
-            )
-    return table
+            red = f"[red]{failure.kind}[/]"
+            rows.append((["-", shown(failure.name), red, "", "", "", shown(failure.why)], ""))
+    for cells, style in rows:
+        table.add_row(*cells[: len(table.columns)], style=style)
+        if narrow and cells[-1]:
+            below.append(f"[dim]{cells[1]}: {cells[-1]}[/]")
+    out.print(table)
+    for line in below:
+        out.print(line, soft_wrap=True, highlight=False)
 
 
 def _print_comparison(result: Comparison) -> None:
     for step in result.steps:
         mark = "[yellow]look[/]" if step.alarm else "[dim]-[/]"
         out.print(f"{mark} {shown(step.what)}", soft_wrap=True, highlight=False)
-    out.print(_comparison_table(result))
+    _print_leaderboard(result)
     if any(s.tied and s.p_value == s.p_value for s in result.leaderboard):
         out.print("* the difference from the best could be chance (p > 0.05, corrected)")
     for s in result.leaderboard:
@@ -561,7 +609,7 @@ def compare(
         err.print("stopped before the first fold")
         raise typer.Exit(130) from None
     if as_json:
-        typer.echo(json.dumps(result.as_dict(), indent=1, default=str))
+        typer.echo(json_text(result.as_dict()))
     else:
         _print_comparison(result)
     if report is not None:
@@ -612,6 +660,8 @@ def predict(
 
     if to is not None and not to.resolve().parent.is_dir():
         fail(f"cannot write {to}: the folder {to.resolve().parent} does not exist")
+    if not model.is_file():
+        fail(f"there is no file {model}; a model is saved with --save")
     if model.suffix != ".skops":
         warning = PICKLED.format(name=shown(model.name))
         err.print(f"[yellow]{warning}[/]", soft_wrap=True, highlight=False)

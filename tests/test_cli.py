@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -131,6 +132,46 @@ def test_a_reader_that_leaves_and_a_terminal_that_knows_ascii_only():
     out, _ = octavo_process("list", "--room", "linear", **plain).communicate()
     assert b"epsilon" in out
     assert max(map(len, out.decode("ascii").splitlines())) == 80
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_nothing_that_is_there_to_be_typed_is_cut(monkeypatch, width):
+    from octavo.catalogue import find_method
+
+    monkeypatch.setattr(cli.out, "_width", width)
+    assert cli.out.width == width
+    for words in (["list"], ["show", "ranking"], ["data", "list"]):
+        said = invoke(*words).output
+        assert "…" not in said
+        assert max(map(len, said.splitlines())) <= width
+    lines = invoke("list").output.splitlines()
+    paper, method = find_method("SemiSupervisedGenerativeClassifier")
+    place = next(k for k, line in enumerate(lines) if method.name in line)
+    assert paper.key in lines[place] + lines[place + 1]
+    if width >= 80:
+        assert "uci/ionosphere " in invoke("data", "list").output
+
+
+def test_a_narrow_leaderboard_has_its_names_and_the_settings_below(monkeypatch, tmp_path):
+    pytest.importorskip("pandas")
+    monkeypatch.setattr(cli.out, "_width", 80)
+    monkeypatch.setenv("OCTAVO_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "line.csv"
+    rows = [f"{k * k},{'up' if k > 20 else 'down'}" for k in range(40)]
+    path.write_text("\n".join(["x,y", *rows]) + "\n")
+    asked = ["compare", str(path), "--target", "y", "--methods", "linear,guess", "--repeats", "1"]
+    said = invoke(*asked, "--jobs", "1").output
+    table = [line for line in said.splitlines() if line.startswith(("┃", "│"))]
+    assert any("LogisticRegression" in line for line in table)
+    assert not any("C=" in line for line in table)
+    assert max(map(len, table)) <= 80
+    assert re.search(r"^LogisticRegression: C=", said, re.MULTILINE)
+
+
+def test_json_has_no_number_that_json_has_not():
+    assert json.loads(cli.json_text({"p": [float("nan"), np.float64(0.5), np.int64(2)]})) == {
+        "p": [None, 0.5, 2]
+    }
 
 
 def test_data_sets_from_the_command_line(tmp_path, monkeypatch):

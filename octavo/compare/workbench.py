@@ -283,11 +283,12 @@ class Comparison:
     def __repr__(self) -> str:
         problem, folds = self.problem, self.settings.cv
         head = f"{problem.task} on {visible(problem.name)}, {self.score_name}, {folds} folds"
-        lines = [
-            f"{s.rank:>3}  {visible(s.name):<34} {s.mean:8.4f}  [{s.low:.4f}, "
-            f"{s.high:.4f}]{' *' if s.tied and self.board.decided else ''}"
-            for s in self.leaderboard
-        ]
+        lines = []
+        for s in self.leaderboard:
+            interval = f"[{s.low:.4f}, {s.high:.4f}]" if s.low == s.low else ""
+            star = " *" if s.tied and self.board.decided else ""
+            line = f"{s.rank:>3}  {visible(s.name):<34} {s.mean:8.4f}  {interval}{star}"
+            lines.append(line.rstrip())
         lines += [
             f"  -  {visible(f.name):<34} {f.kind}: {visible(f.why)}"
             for f in self.failures

@@ -5,10 +5,13 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.svm import SVC
 
 from octavo.compare import InputError, compare, load_model, prepare
 from octavo.compare.methods.baselines import SteadyClassifier
 from octavo.compare.methods.candidates import candidates_for
+from octavo.compare.results.chances import label_chances
 from octavo.compare.running.scores import METRICS, judge, row_values
 
 
@@ -119,6 +122,21 @@ def test_influence_values_of_f1_are_its_derivative():
 def test_a_label_that_is_absent_from_training_is_answered_with_no():
     model = SteadyClassifier(LogisticRegression()).fit([[0.0], [1.0]], [0, 0])
     assert model.predict([[5.0]]).tolist() == [0]
+    assert model.predict_proba([[5.0]]).tolist() == [[1.0, 0.0]]
+    always = SteadyClassifier(SVC()).fit([[0.0], [1.0]], [1, 1])
+    assert always.decision_function([[5.0]]).tolist() == [1.0]
+    assert not hasattr(always, "predict_proba")
+
+
+@pytest.mark.parametrize("wrap", [MultiOutputClassifier, ClassifierChain])
+def test_labels_one_of_which_is_absent_from_training_have_chances(wrap):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    Y = np.column_stack([X[:, 0] > 0, np.zeros(40), X[:, 1] > 0]).astype(int)
+    model = wrap(SteadyClassifier(LogisticRegression())).fit(X, Y)
+    chances = label_chances(model, X)
+    assert (chances[:, 1] == 0).all()
+    alone = LogisticRegression().fit(X, Y[:, 0]).predict_proba(X)[:, 1]
+    np.testing.assert_allclose(chances[:, 0], alone, rtol=1e-12)
 
 
 def test_baselines_are_there_and_predict_tables_of_labels():
@@ -173,6 +191,8 @@ def test_chances_of_labels_come_true(tmp_path, method):
     brier, base = ((chances - truth) ** 2).mean(axis=0), truth.var(axis=0)
     assert (brier < 0.6 * base).all()
     np.testing.assert_allclose(chances.mean(axis=0), truth.mean(axis=0), atol=0.06)
+    if method in ("linear", "svm"):  # a row, not an answer, has a chance
+        assert min(len(np.unique(column)) for column in chances.T) > 100
     table = model.table(later, probabilities=True)
     assert list(table.columns)[3:] == ["chance of warm", "chance of wet", "chance of late"]
     np.testing.assert_array_equal(table["chance of late"], chances[:, 2])

@@ -178,6 +178,8 @@ def _standing(
     if values is None:
         n = len(scores)
         error, df = corrected_error(scores, ratio), float(n - 1)
+        if candidate.name in GUESSES and len(set(scores)) == 1:
+            error = float("nan")  # what a guess gets by definition, on any rows
     elif ordered:
         known = values[np.isfinite(values)]
         n = len(known)

@@ -28,6 +28,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC, SVR
+from sklearn.utils.metaestimators import available_if
 
 from octavo.compare.methods.candidates import EVALUATIONS, QUADRATIC_ROWS, Candidate
 from octavo.compare.table.problems import Problem
@@ -144,8 +145,12 @@ def classifiers(problem: Problem) -> Iterator[Candidate]:
     yield from boosters("Classifier")
 
 
+def _inner_has(name: str) -> Any:
+    return available_if(lambda self: hasattr(self.estimator, name))
+
+
 class SteadyClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that also learns from rows of one class: it then always answers with that class.
+    """A classifier of 0 and 1 that also learns from rows of one class: it then always answers so.
 
     A rare label may be absent from a training part, which most classifiers refuse.
 
@@ -157,7 +162,7 @@ class SteadyClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray
-        The classes, sorted.
+        0 and 1.
     estimator_ : classifier
         The fitted one, or a constant guess.
     """
@@ -167,11 +172,25 @@ class SteadyClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> SteadyClassifier:
         """Fit the classifier, or remember the only class."""
-        self.classes_ = np.unique(y)
-        one_class = len(self.classes_) < 2
+        self.classes_ = np.array([0, 1])
+        one_class = len(np.unique(y)) < 2
         model = DummyClassifier(strategy="most_frequent") if one_class else clone(self.estimator)
         self.estimator_ = model.fit(X, y)
         return self
+
+    @_inner_has("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """Return margins; of the only class, its sign."""
+        if len(self.estimator_.classes_) < 2:
+            return 2.0 * self.predict(X) - 1.0
+        return self.estimator_.decision_function(X)
+
+    @_inner_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Return the chances of 0 and 1."""
+        if len(self.estimator_.classes_) < 2:
+            return np.equal.outer(self.predict(X), self.classes_).astype(float)
+        return self.estimator_.predict_proba(X)
 
     def predict(self, X: Any) -> Any:
         """Return labels."""

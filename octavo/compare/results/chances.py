@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import Pipeline
 
 from octavo.compare.table.reading import InputError
 from octavo.engine.estimators.arrays import Floats
@@ -80,6 +82,12 @@ def label_margins(model: Any, X: Any) -> Floats:
     """Return a column of margins a label; of a model without margins, its answers."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X), dtype=float)
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if isinstance(last, MultiOutputClassifier) and all(
+        hasattr(one, "decision_function") for one in last.estimators_
+    ):  # it hides the margins of its classifiers
+        inside = X if last is model else model[:-1].transform(X)
+        return np.column_stack([one.decision_function(inside) for one in last.estimators_])
     return np.asarray(model.predict(X), dtype=float)
 
 

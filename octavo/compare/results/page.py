@@ -47,7 +47,7 @@ white-space:nowrap}
 .yes{color:#1a7f4b;font-weight:600}
 pre{background:#f5f7fa;border:1px solid #e6eaf0;border-radius:.6rem;padding:1rem;
 white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem;line-height:1.45}
-body,td,li,h1{overflow-wrap:anywhere} figure{margin-left:0;margin-right:0}
+body,td,li,h1{overflow-wrap:anywhere} th{overflow-wrap:normal} figure{margin-left:0;margin-right:0}
 ol.steps li{margin:.25rem 0} li.alarm{color:#8a6100} li.alarm::marker{color:#b3261e}
 li.alarm strong{color:#b3261e}
 .callout{border-left:4px solid #c98a00;background:#fdf7e7;border-radius:.3rem;padding:.6rem 1rem;
@@ -132,20 +132,20 @@ def _lead(board: list[Standing]) -> str:
     """Return what can be said of the lead of the first over the others."""
     best = board[0]
     tied = [s for s in board[1:] if s.tied and s.rank > 1]
+    shared = board[1].rank == 1
     if not tied:
-        return (
-            " It is ahead of all others beyond chance."
-            if board[1].rank > 1
-            else (" They are ahead of all others beyond chance.")
-        )
+        who = "They are" if shared else "It is"
+        return f" {who} ahead of all others beyond chance."
+    lead = "their lead" if shared else "its lead"
     guess = next((s.name for s in tied if s.name in GUESSES), None)
     if guess is not None and best.name not in GUESSES:
         return (
-            f" With this many rows its lead over {guess}, which uses no features, could be "
+            f" With this many rows {lead} over {guess}, which uses no features, could be "
             "chance: nothing here is shown to predict the target."
         )
-    text = f" With this many rows its lead over {_listed([s.name for s in tied])} could be chance"
-    models = [s for s in [best, *tied] if s.name not in GUESSES] or [best]
+    text = f" With this many rows {lead} over {_listed([s.name for s in tied])} could be chance"
+    first = [s for s in board if s.rank == 1]
+    models = [s for s in [*first, *tied] if s.name not in GUESSES] or [best]
     quick = min(models, key=lambda s: s.seconds)
     return text + (f"; {quick.name} is the quickest of them." if quick is not best else ".")
 

@@ -195,6 +195,8 @@ def prepare(
     problem : Problem
         Features, target, and all steps.
     """
+    if rows is not None and rows < 0:
+        raise InputError(f"rows must be 0, which takes all, or more, got {rows}")
     table = as_table(data, header)
     frame, where = table.frame, table.name
     if len(frame) == 0:

@@ -223,6 +223,17 @@ def test_equal_means_share_a_place_and_intervals_stay_in_range():
     assert all(0 <= s.low < s.high <= 1 for s in board.standings)
 
 
+def test_a_guess_whose_score_is_a_definition_has_no_interval():
+    table = {"RidgeCox": [0.7, 0.75, 0.73, 0.71, 0.74], "KaplanMeier": [0.5] * 5}
+    board = make_leaderboard(
+        candidates("RidgeCox", "KaplanMeier"), log_of(table), 5, 90, "concordance_harrell"
+    )
+    cox, guess = board.standings
+    assert cox.low < cox.mean < cox.high
+    assert np.isnan([guess.low, guess.high]).all()
+    assert guess.p_value < 0.05
+
+
 def test_two_folds_are_no_verdict():
     table = {"a": [0.75, 0.8], "b": [0.5, 0.55]}
     board = make_leaderboard(candidates("a", "b"), log_of(table), 5, 100, "accuracy")

@@ -48,6 +48,8 @@ def test_the_task_can_be_told():
     assert prepare(FRAME, "grade", task="regression").task == "regression"
     with pytest.raises(InputError, match="expected auto or one of classification"):
         prepare(FRAME, "grade", task="regresion")
+    with pytest.raises(InputError, match="rows must be 0, which takes all, or more, got -3"):
+        prepare(FRAME, "grade", rows=-3)
     with pytest.raises(InputError, match="regression needs --target"):
         prepare(FRAME, task="regression")
 
