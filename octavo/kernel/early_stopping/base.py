@@ -125,12 +125,6 @@ class StoppedKernelMachine(MultiOutputMixin, RegressorMixin, SoundEstimator):
         K = self.kernel_.block(X, X)
         if sp.issparse(K):
             K = K.toarray()
-        n = X.shape[0]
-        if tuple(K.shape) != (n, n):
-            raise ValueError(
-                f"The kernel must return one row and one column per sample, ({n}, {n}); it "
-                f"returned shape {tuple(K.shape)}."
-            )
         if namespace_of(K).is_numpy and K.dtype.kind != "f":
             K = np.asarray(K, dtype=np.float64)
         return K

@@ -174,14 +174,12 @@ def _ladder_block(D, gamma, out):
 
 def member_block(member: StackMember, X: Any, Y: Any) -> Any:
     """Return a kernel's block, refused where a function of the user's gives no such block."""
-    block = member.kernel.block(X, Y)
+    try:
+        block = member.kernel.block(X, Y)
+    except ValueError as error:
+        raise ValueError(f"Kernel {member.name!r}: {error}") from error
     if sp.issparse(block):
         block = block.toarray()
-    expected = (X.shape[0], Y.shape[0])
-    if np.shape(block) != expected:
-        raise ValueError(
-            f"Kernel {member.name!r} must return shape {expected}, got {np.shape(block)}."
-        )
     if not np.isfinite(block).all():
         raise ValueError(f"Kernel {member.name!r} gives NaN or infinity.")
     return block

@@ -391,7 +391,7 @@ def test_repeated_rows_and_constants_are_met():
         ({"stopping": "cv", "cv": 200}, None, "folds need as many rows"),
         ({"stopping": "never"}, None, "stopping"),
         ({"noise": -1.0}, None, "noise"),
-        ({"kernel": lambda A, B: np.ones((2, 2))}, None, "one row and one column"),
+        ({"kernel": lambda A, B: np.ones((2, 2))}, None, "number for each pair of rows"),
     ],
 )
 def test_bad_input_is_a_sentence(options, data, message):

@@ -170,7 +170,7 @@ def test_alignment_is_a_cosine(seed):
         ([("a", "rbf", {}, 3)], r"\(name, kernel\)"),
         ([3], r"\(name, kernel\)"),
         ([("a", "precomputed")], "cannot be precomputed"),
-        ([("a", lambda A, B: np.ones(3))], "must return shape"),
+        ([("a", lambda A, B: np.ones(3))], "Kernel 'a': A kernel function must return"),
         ([("a", lambda A, B: np.full((len(A), len(B)), np.nan))], "NaN or infinity"),
     ],
 )

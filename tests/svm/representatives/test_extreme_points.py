@@ -195,7 +195,7 @@ def test_no_compression_and_collapse_are_told():
         ({"kernel": "precomputed"}, "'kernel' parameter"),
         ({"segregation": "random"}, "'segregation' parameter"),
         ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, "NaN or infinity"),
-        ({"kernel": lambda A, B: np.ones((len(A), len(B)))[:, :-1]}, "must return a matrix"),
+        ({"kernel": lambda A, B: np.ones((len(A), len(B)))[:, :-1]}, "each pair of rows"),
     ],
 )
 def test_bad_parameters_are_refused(params, words):
