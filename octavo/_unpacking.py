@@ -37,8 +37,8 @@ def read_limited(stream: IO[bytes], limit: int | None = None) -> bytes:
         total += len(piece)
         if total > limit:
             raise TooLargeError(
-                f"unpacked it has more than {limit:,} bytes, the most that is unpacked in memory; "
-                "unpack it to a file first if it is meant to be that large"
+                f"Unpacked it has more than {limit:,} bytes, the most that is unpacked in memory; "
+                "unpack it to a file first if it is meant to be that large."
             )
     return b"".join(pieces)
 

@@ -661,7 +661,7 @@ def predict(
     if to is not None and not to.resolve().parent.is_dir():
         fail(f"cannot write {to}: the folder {to.resolve().parent} does not exist")
     if not model.is_file():
-        fail(f"there is no file {model}; a model is saved with --save")
+        fail(f"There is no file {model}; a model is saved with --save")
     if model.suffix != ".skops":
         warning = PICKLED.format(name=shown(model.name))
         err.print(f"[yellow]{warning}[/]", soft_wrap=True, highlight=False)

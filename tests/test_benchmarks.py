@@ -22,6 +22,12 @@ from benchmarks.harness import (
 MODULES = benchmark_names()
 
 
+@pytest.fixture(autouse=True)
+def no_collection(monkeypatch):
+    """Leave garbage alone: among the objects of a whole suite each collection takes a second."""
+    monkeypatch.setattr("benchmarks.harness.gc.collect", lambda: 0)
+
+
 def test_solvers_rotate_and_ratios_are_per_unit(monkeypatch):
     clock = iter(range(1000))
     monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))

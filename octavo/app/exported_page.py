@@ -80,10 +80,10 @@ def read_constraints(text: str) -> Any:
     begin, end = '<script type="application/json" id="held">', "</script>"
     _, found, rest = text.partition(begin)
     if not found:
-        raise ValueError("it is a page, but none that octavo exported")
+        raise ValueError("It is a page, but none that octavo exported.")
     held = json.loads(rest.partition(end)[0])
     if not isinstance(held, dict) or "constraints" not in held:
-        raise ValueError("it is a page, but none that octavo exported")
+        raise ValueError("It is a page, but none that octavo exported.")
     return held["constraints"]
 
 

@@ -178,7 +178,7 @@ def read_frame(path: Path) -> tuple[pd.DataFrame, list[str], str | None]:
         import pandas  # noqa: F401
     except ImportError as error:
         raise ValueError(
-            "reading a table needs pandas, which is not installed: pip install 'octavo[app]'"
+            "Reading a table needs pandas, which is not installed: pip install 'octavo[app]'."
         ) from error
     from octavo.compare.table.reading import read_table
 

@@ -123,7 +123,7 @@ class Comparison:
         """The winner."""
         if not self.leaderboard:
             raise RuntimeError(
-                f"no method finished a fold ({self.stopped or 'all failed'}): "
+                f"No method finished a fold ({self.stopped or 'all failed'}): "
                 + "; ".join(f"{f.name}: {f.why}" for f in self.failures if f.kind != "not tried")
             )
         return self.leaderboard[0]
@@ -479,13 +479,13 @@ def compare(
     """
     if cv < 2 or inner_cv < 2:
         raise InputError(
-            f"cross-validation needs at least 2 folds, got cv={cv} and inner_cv={inner_cv}"
+            f"Cross-validation needs at least 2 folds, got cv={cv} and inner_cv={inner_cv}."
         )
     clock = clock or BudgetClock()
     if repeats is not None and repeats < 1:
-        raise InputError(f"the folds are made at least once, got repeats={repeats}")
+        raise InputError(f"The folds are made at least once, got repeats={repeats}.")
     if time_budget is not None and time_budget <= 0:
-        raise InputError(f"the time budget must be positive, got {time_budget:g} minutes")
+        raise InputError(f"The time budget must be positive, got {time_budget:g} minutes.")
     arguments: dict[str, Any] = {
         "target": target if target is None or isinstance(target, (str, int)) else list(target),
         "task": task,
@@ -510,7 +510,7 @@ def compare(
     chosen = [balanced(candidate, problem, score) for candidate in chosen]
     steps.append(_search_step(chosen, settings))
     if not chosen:
-        raise InputError(f"no method for {problem.task} is left; name some with --methods")
+        raise InputError(f"No method for {problem.task} is left; name some with --methods.")
     path = _journal_path(journal, problem, settings)
     kept = Journal(path)
     if not resume:

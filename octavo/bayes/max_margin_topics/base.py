@@ -272,7 +272,7 @@ class TopicBase(
         """
         corpus = self._known_words(X)
         if corpus.words.size == 0:
-            raise ValueError("perplexity needs a word that was seen in fit; X has none.")
+            raise ValueError("Perplexity needs a word that was seen in fit; X has none.")
         phi = self.components_[: self.n_topics].T
         counts, alpha = self._infer(corpus, phi)[0], self.alpha / self.n_topics
         theta = (counts + alpha) / (corpus.lengths[:, None] + self.alpha)

@@ -339,7 +339,7 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, SoundEstimator
         self._basis = row_space(x)
         if self._basis is not None:
             warnings.warn(
-                f"the {x.shape[1]} columns of X (with the intercept) have rank "
+                f"The {x.shape[1]} columns of X (with the intercept) have rank "
                 f"{self._basis.shape[1]}: what they do not determine keeps its prior.",
                 UserWarning,
                 stacklevel=4,
@@ -420,7 +420,7 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, SoundEstimator
         if loose.size:
             shown = ", ".join(self._coefficient_names()[j] for j in loose[:5])
             warnings.warn(
-                f"the posterior of {shown} is as wide as the prior (standard deviation "
+                f"The posterior of {shown} is as wide as the prior (standard deviation "
                 f"{np.sqrt(self.coef_cov_[loose[0], loose[0]]):.3g}): the data seem to be "
                 f"separable. Lower sigma_beta={self.sigma_beta:g}.",
                 UserWarning,

@@ -92,7 +92,7 @@ def encode_groups(groups: Any, n_rows: int, kept: Any) -> list[Grouping]:
             ) from error
         if len(levels) == 1:
             warnings.warn(
-                f"the grouping {name!r} has one level, {levels[0]!r}: its variance is what the "
+                f"The grouping {name!r} has one level, {levels[0]!r}: its variance is what the "
                 "prior says, and its effect cannot be told from the intercept.",
                 UserWarning,
                 stacklevel=4,

@@ -201,11 +201,11 @@ class OSullivanSplines(TransformerMixin, SoundEstimator):
         if input_features is not None:
             given = np.asarray(input_features, dtype=object)
             if names is not None and not np.array_equal(names, given):
-                raise ValueError("input_features is not equal to feature_names_in_")
+                raise ValueError("input_features is not equal to feature_names_in_.")
             if len(given) != self.n_features_in_:
                 raise ValueError(
                     "input_features should have length equal to number of features "
-                    f"({self.n_features_in_}), got {len(given)}"
+                    f"({self.n_features_in_}), got {len(given)}."
                 )
             names = given
         if names is None:

@@ -264,7 +264,7 @@ def _shortened(own: np.ndarray, move: np.ndarray, wanted: float, settled: Any) -
 def check_targets(K: int, average: float | None, maximum: float | None) -> None:
     """Refuse overlaps that no mixture can have."""
     if average is None and maximum is None:
-        raise ValueError("give bar_omega, max_omega, or both.")
+        raise ValueError("Give bar_omega, max_omega, or both.")
     for name, value in (("bar_omega", average), ("max_omega", maximum)):
         if value is not None and not 0 < value < 1:
             raise ValueError(f"{name} must lie strictly between 0 and 1; got {value}.")
@@ -272,7 +272,7 @@ def check_targets(K: int, average: float | None, maximum: float | None) -> None:
         pairs = K * (K - 1) // 2
         if not average <= maximum <= pairs * average:
             raise ValueError(
-                f"the largest of {pairs} overlaps with average {average:g} lies between "
+                f"The largest of {pairs} overlaps with average {average:g} lies between "
                 f"{average:g} and {pairs * average:g}; got max_omega={maximum:g}."
             )
 
@@ -446,7 +446,7 @@ def draw_outliers(
         gap = X[:, None, :] - mixture.means
         distance = np.einsum("nka,kab,nkb->nk", gap, precisions, gap)
         found = np.vstack([found, X[(distance > reach**2).all(axis=1)]])
-    raise ValueError(f"no room for {n} outliers beyond the components at alpha={alpha:g}.")
+    raise ValueError(f"No room for {n} outliers beyond the components at alpha={alpha:g}.")
 
 
 @checked

@@ -67,7 +67,7 @@ def check_mixture(weights: Any, means: Any, covariances: Any) -> tuple[np.ndarra
     K, p = means.shape
     weights = np.asarray(weights, dtype=float)
     if K < 2:
-        raise ValueError(f"a mixture needs at least 2 components for an overlap; got {K}.")
+        raise ValueError(f"A mixture needs at least 2 components for an overlap; got {K}.")
     if weights.shape != (K,) or not (weights > 0).all() or abs(weights.sum() - 1) > 1e-8:
         raise ValueError(f"weights must be {K} positive numbers that sum to 1; got {weights}.")
     covariances = np.asarray(covariances, dtype=float)
@@ -84,13 +84,13 @@ def check_mixture(weights: Any, means: Any, covariances: Any) -> tuple[np.ndarra
             pass  # which of them is told below
     for k, cov in enumerate(covariances):
         if not np.isfinite(cov).all() or not np.allclose(cov, cov.T, rtol=1e-8, atol=1e-12):
-            raise ValueError(f"covariance {k} must be finite and symmetric.")
+            raise ValueError(f"Covariance {k} must be finite and symmetric.")
         smallest = np.linalg.eigvalsh(cov)[0]
         try:
             np.linalg.cholesky(cov)
         except np.linalg.LinAlgError:
             raise ValueError(
-                f"covariance {k} must be positive definite; its smallest eigenvalue is "
+                f"Covariance {k} must be positive definite; its smallest eigenvalue is "
                 f"{smallest:g}."
             ) from None
     raise AssertionError("a factor that fails in a batch fails alone")
@@ -329,7 +329,7 @@ class GaussianMixtureSpec:
                 break
         else:
             raise ValueError(
-                f"no draw of {n_samples} points in 10,000 gave every component {min_size}: "
+                f"No draw of {n_samples} points in 10,000 gave every component {min_size}: "
                 f"the smallest weight is {self.weights.min():.3g}."
             )
         y = np.repeat(np.arange(K), sizes)
@@ -373,11 +373,11 @@ def overlap_of_clustering(X: Any, labels: Any) -> OverlapMap:
     groups, sizes = np.unique(labels, return_counts=True)
     p = X.shape[1]
     if len(groups) < 2:
-        raise ValueError(f"at least 2 groups are needed; got {len(groups)}.")
+        raise ValueError(f"At least 2 groups are needed; got {len(groups)}.")
     if sizes.min() <= p:
         small = groups[np.argmin(sizes)]
         raise ValueError(
-            f"group {small!r} has {sizes.min()} points; a covariance in {p} dimensions needs "
+            f"Group {small!r} has {sizes.min()} points; a covariance in {p} dimensions needs "
             f"at least {p + 1}."
         )
     means = np.array([X[labels == g].mean(axis=0) for g in groups])

@@ -239,7 +239,7 @@ class ClusteringReferee:
             One row for each setting, clusterer and metric. Without pandas, a dict of columns.
         """
         if not hasattr(self, "records_"):
-            raise AttributeError("there is no result yet: call run() first.")
+            raise AttributeError("There is no result yet: call run() first.")
         keys = ("n_samples", "n_components", "n_features", "overlap", "clusterer", "metric")
         groups: dict[tuple, list[float]] = {}
         for row in self.records_:

@@ -135,7 +135,7 @@ def make_encoder(kind: str, problem: Problem) -> Any:
         )
         parts = [("numbers", make_pipeline(fill, cut), numbers), ("categories", words, categories)]
     else:
-        raise ValueError(f"no encoding is called {kind!r}")
+        raise ValueError(f"No encoding is called {kind!r}.")
     parts = [part for part in parts if part[2]]
     parts += [(f"text {name}", _words(kind), name) for name in problem.texts]
     encoder = ColumnTransformer(parts)

@@ -26,7 +26,7 @@ PARTS = 5
 def check_chances(problem: Problem) -> None:
     """Refuse chances of what has none, before any work is done."""
     if problem.task not in ("classification", "multilabel"):
-        raise InputError(f"probabilities are of classes; this is a {problem.task}")
+        raise InputError(f"Probabilities are of classes; this is a {problem.task}.")
 
 
 def label_chances(model: Any, X: Any) -> Floats:
@@ -152,7 +152,7 @@ def calibrated(problem: Problem, model: Any) -> Any:
     smallest = int(np.unique(problem.y, return_counts=True)[1].min())
     if smallest < 2 or not hasattr(model, "decision_function"):
         raise InputError(
-            "chances cannot be calibrated: "
+            "Chances cannot be calibrated: "
             + (
                 f"a class has {smallest} row"
                 if smallest < 2

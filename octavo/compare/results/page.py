@@ -286,7 +286,7 @@ def write_page(comparison: Comparison, path: Path) -> Path:
     import matplotlib as mpl
 
     if not path.resolve().parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {path.resolve().parent} does not exist")
+        raise InputError(f"Cannot write {path}: the folder {path.resolve().parent} does not exist.")
     problem = comparison.problem
     title = f"{problem.name}: {len(comparison.candidates)} methods compared"
     parts = [

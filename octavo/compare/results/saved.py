@@ -107,14 +107,15 @@ class SavedModel:
             Clean features.
         """
         if self.task == "ranking":
-            raise InputError("a ranking predicts games: use its model's predict_win from Python")
+            raise InputError("A ranking predicts games: use its model's predict_win from Python.")
         sparse = rows.sparse if isinstance(rows, Table) else None
         frame = rows.frame if isinstance(rows, Table) else rows
         if self.plan is not None:
             return self.plan.apply(frame)
         if sparse is None or sparse.shape[1] > self.n_features:
             raise InputError(
-                f"the model was made with sparse rows of {self.n_features:,} columns; these are not"
+                f"The model was made with sparse rows of {self.n_features:,} columns; these "
+                "are not."
             )
         wide = sparse.tocsr(copy=True)
         wide.resize((sparse.shape[0], self.n_features))
@@ -151,7 +152,7 @@ class SavedModel:
         if not hasattr(self.model, "predict_proba"):
             raise InputError(
                 f"{self.name} gives no probabilities; compare again with --probabilities, which "
-                "calibrates them"
+                "calibrates them."
             )
         if self.task == "multilabel":
             return label_chances(self.model, self.features(rows))
@@ -220,7 +221,7 @@ class SavedModel:
             if foreign := _foreign(skops_io.get_untrusted_types(data=written)):
                 raise InputError(
                     f"{self.name} holds {foreign}, which a .skops file may not hold here; save it "
-                    "as .joblib"
+                    "as .joblib."
                 )
             return write_whole(path, written)
         import joblib
@@ -233,9 +234,9 @@ class SavedModel:
 def check_path(path: Path) -> None:
     """Refuse a file that a model could not be written to, before any work is done."""
     if path.suffix not in (".joblib", ".skops"):
-        raise InputError(f"a model is saved as .joblib or .skops, not as {path.name}")
+        raise InputError(f"A model is saved as .joblib or .skops, not as {path.name}.")
     if not path.resolve().parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {path.resolve().parent} does not exist")
+        raise InputError(f"Cannot write {path}: the folder {path.resolve().parent} does not exist.")
     if path.suffix == ".skops":
         _need_skops()
 
@@ -245,7 +246,7 @@ def _need_skops() -> Any:
         import skops.io
     except ImportError as error:
         raise InputError(
-            "a .skops file needs skops, which is not installed: pip install 'octavo[skops]'"
+            "A .skops file needs skops, which is not installed: pip install 'octavo[skops]'."
         ) from error
     return skops.io
 
@@ -265,15 +266,15 @@ def load_model(path: str | Path) -> SavedModel:
     """
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"there is no file {path}; a model is saved with --save")
+        raise InputError(f"There is no file {path}; a model is saved with --save.")
     try:
         content = _loaded_skops(path) if path.suffix == ".skops" else _loaded_pickle(path)
     except InputError:
         raise
     except Exception as error:  # a pickle may fail in any way
-        raise InputError(f"{path} is no sound model file ({type(error).__name__})") from error
+        raise InputError(f"{path} is no sound model file ({type(error).__name__}).") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InputError(f"{path} holds no model of octavo {__version__}; save it again")
+        raise InputError(f"{path} holds no model of octavo {__version__}; save it again.")
     plan = content["plan"]
     return SavedModel(
         content["model"],
@@ -296,7 +297,7 @@ def _loaded_skops(path: Path) -> Any:
     skops_io = _need_skops()
     asked = skops_io.get_untrusted_types(file=path)
     if foreign := _foreign(asked):
-        raise InputError(f"{path} holds types that octavo does not use: {foreign}")
+        raise InputError(f"{path} holds types that octavo does not use: {foreign}.")
     return skops_io.load(path, trusted=asked)
 
 

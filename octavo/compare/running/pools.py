@@ -319,12 +319,12 @@ def pool_for(problem: Problem, settings: Settings, n_jobs: int | None, client: A
             try:
                 from distributed import Client
             except ImportError as error:
-                raise InputError("--dask needs Dask: pip install 'octavo[scale]'") from error
+                raise InputError("--dask needs Dask: pip install 'octavo[scale]'.") from error
             try:
                 client = Client(client, timeout=DASK_SECONDS)
             except (OSError, ValueError) as error:
                 raise InputError(
-                    f"no Dask scheduler answers at {client}; check the address"
+                    f"No Dask scheduler answers at {client}; check the address."
                 ) from error
         # A limit holds for a whole process: where threads share one, there is none.
         return DaskPool(problem, replace(settings, memory=None), client)

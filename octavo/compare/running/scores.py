@@ -157,7 +157,7 @@ def judge(model: Any, train: Problem, test: Problem, score: str, *, full: bool =
     }
     values, predictions, by_row = judges[test.task](model, train, test)
     if not np.isfinite(values[score]):
-        raise FloatingPointError(f"its {NAMES[score]} is {values[score]}")
+        raise FloatingPointError(f"Its {NAMES[score]} is {values[score]}.")
     kept = _kept(by_row.get(score), values[score]) if full else []
     return Verdict(values[score], values, predictions[:KEPT_PREDICTIONS], [], kept)
 
@@ -295,7 +295,7 @@ def _judge_supervised(model: Any, train: Problem, test: Problem, score: str, ful
     else:
         value = float(get_scorer(score)(model, test.X, test.y))
     if not np.isfinite(value):
-        raise FloatingPointError(f"its {NAMES.get(score, score)} is {value}")
+        raise FloatingPointError(f"Its {NAMES.get(score, score)} is {value}.")
     if not full:
         return Verdict(value, {}, [], [])
     assert predictions is not None

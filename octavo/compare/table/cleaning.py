@@ -96,8 +96,8 @@ class TablePlan:
             more = f" and {len(lacking) - 8} more" if len(lacking) > 8 else ""
             plural = "s" if len(lacking) > 1 else ""
             raise InputError(
-                f"the rows lack the column{plural} {listed}{more}, which the model was made with; "
-                f"add {'them' if plural else 'it'} (cells may be empty)"
+                f"The rows lack the column{plural} {listed}{more}, which the model was made with; "
+                f"add {'them' if plural else 'it'} (cells may be empty)."
             )
         done: dict[str, Any] = {}
         for plan in self.columns:

@@ -88,7 +88,7 @@ def times_of(column: pd.Series) -> Floats:
             seen = f" (it holds {odd.iloc[0]!r})" if len(odd) else ""
             raise InputError(
                 f"'{column.name}' cannot give the order of time: it holds neither dates nor "
-                f"numbers{seen}"
+                f"numbers{seen}."
             )
     days = (as_dates(column, form or "") - pd.Timestamp(0)).dt.total_seconds() / 86400
     return days.to_numpy(dtype=float)

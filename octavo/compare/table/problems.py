@@ -128,7 +128,7 @@ def as_table(data: Any, header: bool | None = None) -> Table:
         if not frame.columns.is_unique:
             twice = sorted(set(frame.columns[frame.columns.duplicated()]))
             raise InputError(
-                f"columns stand twice in the DataFrame: {', '.join(twice)}; rename them"
+                f"Columns stand twice in the DataFrame: {', '.join(twice)}; rename them."
             )
         return Table(frame, "DataFrame")
     if hasattr(data, "__dataframe__") or hasattr(data, "to_pandas"):  # polars, pyarrow
@@ -138,7 +138,7 @@ def as_table(data: Any, header: bool | None = None) -> Table:
             else pd.api.interchange.from_dataframe(data)
         )
         return as_table(frame)
-    raise InputError(f"expected a path or a DataFrame, got {type(data).__name__}")
+    raise InputError(f"Expected a path or a DataFrame, got {type(data).__name__}.")
 
 
 def prepare(
@@ -196,18 +196,18 @@ def prepare(
         Features, target, and all steps.
     """
     if rows is not None and rows < 0:
-        raise InputError(f"rows must be 0, which takes all, or more, got {rows}")
+        raise InputError(f"rows must be 0, which takes all, or more, got {rows}.")
     table = as_table(data, header)
     frame, where = table.frame, table.name
     if len(frame) == 0:
-        raise InputError(f"{where} holds no rows; check how it was written")
+        raise InputError(f"{where} holds no rows; check how it was written.")
     if task not in ("auto", *TASKS):
-        raise InputError(f"no task is called {task!r}; expected auto or one of {', '.join(TASKS)}")
+        raise InputError(f"No task is called {task!r}; expected auto or one of {', '.join(TASKS)}.")
     labels: list[str] = []
     if target is not None:
         found = find_targets(frame, target, where)
         if not found:
-            raise InputError("the list of targets is empty; give at least one column")
+            raise InputError("The list of targets is empty; give at least one column.")
         labels = found if len(found) > 1 or task == "multilabel" else []
         target = found[0]
     columns, happened = _named_columns(table, None if labels else target, time, event, task)
@@ -216,7 +216,7 @@ def prepare(
         task = "multilabel"
         steps.append(Step(f"Task: multilabel, because {len(labels)} targets are given."))
     elif labels:
-        raise InputError(f"{task} has one target, got {len(labels)}: {', '.join(labels[:8])}")
+        raise InputError(f"{task} has one target, got {len(labels)}: {', '.join(labels[:8])}.")
     elif task == "auto":
         chosen = None if columns["target"] is None else frame[columns["target"]]
         task, reason = find_task(
@@ -273,20 +273,20 @@ def _check_roles(
     if task == "survival" and (columns["time"] is None or columns["event"] is None):
         lacking = "--time" if columns["time"] is None else "--event"
         raise InputError(
-            "survival needs two columns: how long each row was observed (--time) and whether the "
+            "Survival needs two columns: how long each row was observed (--time) and whether the "
             "event "
             f"happened then (--event); {lacking} is not given. Columns: "
-            f"{', '.join(table.frame.columns[:20])}"
+            f"{', '.join(table.frame.columns[:20])}."
         )
     if task == "multilabel" and table.sparse is not None:
-        raise InputError("several targets are columns of a table; sparse rows have one target")
+        raise InputError("Several targets are columns of a table; sparse rows have one target.")
     if task == "multilabel" and not labels:
         raise InputError(
-            "multilabel needs several targets: --target A --target B, or --target first:last; "
-            f"columns: {', '.join(table.frame.columns[:20])}"
+            "Multilabel needs several targets: --target A --target B, or --target first:last; "
+            f"columns: {', '.join(table.frame.columns[:20])}."
         )
     if task in ("classification", "regression") and columns["target"] is None:
-        raise InputError(f"{task} needs --target; columns: {', '.join(table.frame.columns[:20])}")
+        raise InputError(f"{task} needs --target; columns: {', '.join(table.frame.columns[:20])}.")
 
 
 def _table_problem(
@@ -337,7 +337,7 @@ def _table_problem(
                 )
             )
     if features.shape[1] == 0:
-        raise InputError(f"{table.name} has no column besides the target; add features")
+        raise InputError(f"{table.name} has no column besides the target; add features.")
     plan, found = plan_columns(features, keep=keep, drop=drop)
     found = joined(found)
     X = plan.apply(features)
@@ -347,7 +347,7 @@ def _table_problem(
         steps += found
     if X.shape[1] == 0:
         raise InputError(
-            f"no usable column is left besides the target; {' '.join(s.what for s in steps[-3:])}"
+            f"No usable column is left besides the target; {' '.join(s.what for s in steps[-3:])}."
         )
     n_dates = len({p.name for p in plan.columns if p.kind == "date"})
     problem = Problem(task, X, y, table.name, heading, steps, plan, len(frame), groups)
@@ -380,10 +380,10 @@ def _check_dependence(task: str, group: Any, time_order: Any, table: Table) -> N
     if group is None and time_order is None:
         return
     if group is not None and time_order is not None:
-        raise InputError("--group and --time-order cannot be used together; choose one")
+        raise InputError("--group and --time-order cannot be used together; choose one.")
     if task in ("ranking", "clustering") or table.sparse is not None:
         what = "sparse rows" if table.sparse is not None else f"{task}"
-        raise InputError(f"--group and --time-order are for tables with a target, not for {what}")
+        raise InputError(f"--group and --time-order are for tables with a target, not for {what}.")
 
 
 def _in_time(table: Table, name: str) -> tuple[Table, list[Step]]:
@@ -462,15 +462,15 @@ def _check_size(problem: Problem, cv: int) -> None:
     least, what = 4 * cv, "games" if problem.task == "ranking" else "rows"
     if problem.groups is not None and (n := len(np.unique(problem.groups))) < max(cv, 5):
         raise InputError(
-            f"the groups are {n}; comparing methods in {cv} folds needs at least {max(cv, 5)} of "
-            "them, so that some are left to learn from"
+            f"The groups are {n}; comparing methods in {cv} folds needs at least {max(cv, 5)} of "
+            "them, so that some are left to learn from."
         )
     if problem.ordered and problem.task == "classification":
         first = problem.y[: problem.n_rows // (cv + 1)]
         if len(np.unique(first)) < 2:
             raise InputError(
-                f"the earliest {len(first)} rows are all of class {first[0]!r}: there is nothing "
-                "to learn from them in the first fold. Choose fewer folds (--cv)"
+                f"The earliest {len(first)} rows are all of class {first[0]!r}: there is nothing "
+                "to learn from them in the first fold. Choose fewer folds (--cv)."
             )
     if problem.n_rows < least:
         raise InputError(

@@ -83,8 +83,8 @@ def need_pandas() -> Any:
         import pandas
     except ImportError as error:
         raise InputError(
-            "comparing methods on a table needs pandas, which is not installed: "
-            "pip install 'octavo[compare]'"
+            "Comparing methods on a table needs pandas, which is not installed: "
+            "pip install 'octavo[compare]'."
         ) from error
     return pandas
 
@@ -138,16 +138,16 @@ def _unpacked(path: Path) -> tuple[bytes, Path]:
             if folder
             else []
         )
-        hint = f"did you mean {' or '.join(near)}?" if near else "check the path"
-        raise InputError(f"there is no file {path}; {hint}")
+        hint = f"did you mean {' or '.join(near)}?" if near else "check the path."
+        raise InputError(f"There is no file {path}; {hint}")
     if path.is_dir():
-        raise InputError(f"{path} is a folder; name one file of it ({FORMATS})")
+        raise InputError(f"{path} is a folder; name one file of it ({FORMATS}).")
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     if not content:
-        raise InputError(f"{path} is empty; check how it was written")
+        raise InputError(f"{path} is empty; check how it was written.")
     suffix = path.suffix.lower()
     try:
         if suffix in OPENERS:
@@ -156,13 +156,13 @@ def _unpacked(path: Path) -> tuple[bytes, Path]:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 names = [n for n in archive.namelist() if not n.endswith("/")]
                 if len(names) != 1:
-                    raise InputError(f"{path} holds {len(names)} files; unpack it and name one")
+                    raise InputError(f"{path} holds {len(names)} files; unpack it and name one.")
                 with archive.open(names[0]) as member:
                     return read_limited(member), Path(names[0])
     except TooLargeError as error:
         raise InputError(f"{path}: {error}") from None
     except UNPACKING_ERRORS as error:
-        raise InputError(f"{path} cannot be unpacked ({error}); fetch or pack it again") from error
+        raise InputError(f"{path} cannot be unpacked ({error}); fetch or pack it again.") from error
     return content, path
 
 
@@ -213,7 +213,7 @@ def decoded(content: bytes, path: Path) -> tuple[str, list[str]]:
                 content = content.removeprefix(mark)
                 break
     if b"\0" in content[:65536]:
-        raise InputError(f"{path} is not a text file; octavo reads {FORMATS}")
+        raise InputError(f"{path} is not a text file; octavo reads {FORMATS}.")
     try:
         return content.decode("utf-8"), []
     except UnicodeDecodeError:
@@ -291,7 +291,7 @@ def _read_delimited(path: Path, text: str, suffix: str, header: bool | None) -> 
     text, notes = without_comments(text)
     head = [line for line in text[:200_000].splitlines() if line.strip()][:200]
     if not head:
-        raise InputError(f"{path} holds no rows; check how it was written")
+        raise InputError(f"{path} holds no rows; check how it was written.")
     sign = "\t" if suffix in (".tsv", ".tab") else find_delimiter(head)
     if sign is None:
         rows = [line.split() for line in head]
@@ -315,7 +315,7 @@ def _read_delimited(path: Path, text: str, suffix: str, header: bool | None) -> 
     except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
         raise InputError(
-            f"{path} is not a clean table: {reason}. Mend that line (a stray separator or quote?)"
+            f"{path} is not a clean table: {reason}. Mend that line (a stray separator or quote?)."
         ) from error
     if named:
         twice = [
@@ -419,10 +419,12 @@ def _read_parquet(path: Path, content: bytes) -> Table:
         frame = pd.read_parquet(io.BytesIO(content))
     except ImportError as error:
         raise InputError(
-            "reading Parquet needs pyarrow, which is not installed: pip install 'octavo[compare]'"
+            "Reading Parquet needs pyarrow, which is not installed: pip install 'octavo[compare]'."
         ) from error
     except Exception as error:  # pyarrow's own errors share no base class with pandas
-        raise InputError(f"{path} is not a sound Parquet file ({error}); write it again") from error
+        raise InputError(
+            f"{path} is not a sound Parquet file ({error}); write it again."
+        ) from error
     notes = []
     if not isinstance(frame.index, pd.RangeIndex):
         kept = [name for name in frame.index.names if name is not None]
@@ -440,7 +442,7 @@ def _read_libsvm(path: Path, content: bytes) -> Table:
         X, y = load_svmlight_file(io.BytesIO(content))
     except (ValueError, OverflowError) as error:
         raise InputError(
-            f"{path} is not a libsvm file ({error}); a line is a label and index:value pairs"
+            f"{path} is not a libsvm file ({error}); a line is a label and index:value pairs."
         ) from error
     if X.shape[0] * X.shape[1] <= SPARSE_CELLS:
         frame = pd.DataFrame(X.toarray(), columns=[f"f{k + 1}" for k in range(X.shape[1])])
@@ -471,15 +473,17 @@ def _read_arff(path: Path, text: str) -> Table:
             match = _ATTRIBUTE.match(stripped)
             if match is None:
                 raise InputError(
-                    f"{path}, line {number + 1}: not an attribute: {stripped!r}; mend it"
+                    f"{path}, line {number + 1}: not an attribute: {stripped!r}; mend it."
                 )
             names.append(match[1].strip("'\""))
             kinds.append(match[2].strip())
     else:
-        raise InputError(f"{path} has no @data section; it is damaged or cut short, fetch it again")
+        raise InputError(
+            f"{path} has no @data section; it is damaged or cut short, fetch it again."
+        )
     body = [row for row in lines[number + 1 :] if row.strip() and not row.lstrip().startswith("%")]
     if not body:
-        raise InputError(f"{path} holds no rows after @data; it is cut short, fetch it again")
+        raise InputError(f"{path} holds no rows after @data; it is cut short, fetch it again.")
     frame = _arff_rows(path, body, names)
     for name, kind in zip(names, kinds):
         if kind.startswith("{"):
@@ -522,7 +526,7 @@ def _arff_rows(path: Path, body: list[str], names: list[str]) -> pd.DataFrame:
         )
     except (pd.errors.ParserError, csv.Error) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
-        raise InputError(f"{path} is not a clean ARFF file: {reason}. Mend that line") from error
+        raise InputError(f"{path} is not a clean ARFF file: {reason}. Mend that line.") from error
 
 
 def _as_numbers(column: pd.Series) -> pd.Series:

@@ -39,15 +39,15 @@ def read_json(path: Path, text: str) -> Table:
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path}, line {place or error.lineno}: not JSON ({error.msg}); a line is an object "
-            'such as {"age": 41, "kind": "a"}'
+            'such as {"age": 41, "kind": "a"}.'
         ) from error
     except RecursionError:
-        raise InputError(f"{path} is nested too deeply to be a table") from None
+        raise InputError(f"{path} is nested too deeply to be a table.") from None
     odd = next((k for k, row in enumerate(rows) if not isinstance(row, dict)), None)
     if odd is not None:
         raise InputError(
             f"{path}: row {odd + 1} is no object but {type(rows[odd]).__name__}; a row is an "
-            'object such as {"age": 41, "kind": "a"}'
+            'object such as {"age": 41, "kind": "a"}.'
         )
     frame = pd.DataFrame.from_records(rows)
     frame.columns = [str(c).strip() for c in frame.columns]
@@ -83,10 +83,10 @@ def read_excel(path: Path, content: bytes, header: bool | None) -> Table:
         frame = book.parse(book.sheet_names[0], header=None if header is False else 0)
     except ImportError as error:
         raise InputError(
-            "reading Excel needs openpyxl, which is not installed: pip install 'octavo[excel]'"
+            "Reading Excel needs openpyxl, which is not installed: pip install 'octavo[excel]'."
         ) from error
     except Exception as error:  # each engine has errors of its own
-        raise InputError(f"{path} is not a sound Excel file ({error}); save it again") from error
+        raise InputError(f"{path} is not a sound Excel file ({error}); save it again.") from error
     notes = []
     if len(book.sheet_names) > 1:
         others = ", ".join(map(repr, book.sheet_names[1:4]))

@@ -49,7 +49,7 @@ def find_column(frame: pd.DataFrame, wanted: str | int, role: str, where: str) -
     if -len(names) <= place <= -1:
         return names[place]
     error = UnknownNameError(f"column of {where}", str(wanted), names[:40])
-    raise InputError(f"{error} ({role})")
+    raise InputError(f"{error} ({role}).")
 
 
 def find_targets(frame: pd.DataFrame, wanted: Any, where: str) -> list[str]:
@@ -95,8 +95,8 @@ def find_task(
     pd = need_pandas()
     if pd.api.types.is_datetime64_any_dtype(target.dtype):
         raise InputError(
-            f"the target '{target.name}' holds dates; turn it into a number (days until it) or a "
-            "category, or give it as --time with an --event"
+            f"The target '{target.name}' holds dates; turn it into a number (days until it) or a "
+            "category, or give it as --time with an --event."
         )
     numbers, known = as_numbers(target), as_text(target).notna()
     if isinstance(target.dtype, pd.CategoricalDtype) or numbers[known].isna().mean() > 0.05:
@@ -140,15 +140,15 @@ def class_target(target: pd.Series, n_folds: int) -> tuple[NDArray, NDArray[np.b
     if len(counts) < 2:
         held = f"only {counts.index[0]!r}" if len(counts) else "nothing"
         raise InputError(
-            f"the target '{target.name}' holds {held}: there is one class and nothing to learn. "
+            f"The target '{target.name}' holds {held}: there is one class and nothing to learn. "
             "Choose "
-            "another column, or add rows of other classes"
+            "another column, or add rows of other classes."
         )
     if len(counts) > 0.5 * counts.sum() and counts.sum() > 20:
         raise InputError(
-            f"the target '{target.name}' has {len(counts):,} classes in {counts.sum():,} rows; it "
+            f"The target '{target.name}' has {len(counts):,} classes in {counts.sum():,} rows; it "
             "looks like an "
-            "identifier or a number. Choose another column, or --task regression"
+            "identifier or a number. Choose another column, or --task regression."
         )
     rare = counts[counts < 3]
     if len(rare) and len(counts) - len(rare) >= 2:
@@ -203,8 +203,8 @@ def label_targets(
         odd = found[name][~found[name].isin(YES | NO)]
         if len(odd):
             raise InputError(
-                f"the target '{name}' holds {odd.iloc[0]!r}; several targets are labels, each with "
-                "0 and 1 (or no and yes) in its column. Give one target at a time for other kinds"
+                f"The target '{name}' holds {odd.iloc[0]!r}; several targets are labels, each with "
+                "0 and 1 (or no and yes) in its column. Give one target at a time for other kinds."
             )
     labels = found.isin(YES).to_numpy().astype(np.int64)
     varies = labels.min(axis=0) < labels.max(axis=0) if len(labels) else np.zeros(0, dtype=bool)
@@ -216,7 +216,7 @@ def label_targets(
     if len(names) < 2:
         raise InputError(
             f"{len(names)} of {len(found.columns)} targets have both values: there are not several "
-            "labels to learn. Give one --target, or other columns"
+            "labels to learn. Give one --target, or other columns."
         )
     return labels[:, varies], rows, names, steps
 
@@ -228,9 +228,9 @@ def number_target(target: pd.Series) -> tuple[NDArray, NDArray[np.bool_], list[S
     if numbers[known].isna().mean() > 0.05:
         odd = target[known & numbers.isna()].iloc[0]
         raise InputError(
-            f"the target '{target.name}' is not a number (it holds {odd!r}); use --task "
+            f"The target '{target.name}' is not a number (it holds {odd!r}); use --task "
             "classification, "
-            "or choose another column"
+            "or choose another column."
         )
     rows = numbers.notna().to_numpy()
     steps = []
@@ -239,8 +239,8 @@ def number_target(target: pd.Series) -> tuple[NDArray, NDArray[np.bool_], list[S
     values = numbers[rows].to_numpy()
     if len(values) and np.ptp(values) == 0:
         raise InputError(
-            f"the target '{target.name}' is {values[0]:g} in every row: there is nothing to learn. "
-            "Choose another column"
+            f"The target '{target.name}' is {values[0]:g} in every row: there is nothing to learn. "
+            "Choose another column."
         )
     return values, rows, steps
 
@@ -254,14 +254,14 @@ def survival_target(
     rows = (times.notna() & words.notna()).to_numpy()
     steps = []
     if not rows.any():
-        raise InputError(f"'{time}' and '{event}' are never both filled in; check the columns")
+        raise InputError(f"'{time}' and '{event}' are never both filled in; check the columns.")
     if not rows.all():
         steps.append(Step(f"{(~rows).sum():,} rows without time or event were left out."))
     if (times[rows] < 0).any():
         raise InputError(
             f"'{time}' is negative in {(times[rows] < 0).sum()} rows; a time counts from the "
             "start of "
-            "observation. Mend or remove those rows"
+            "observation. Mend or remove those rows."
         )
     levels = sorted(words[rows].unique())
     which = _event_level(levels, event, happened)
@@ -273,7 +273,7 @@ def survival_target(
         )
     if not observed.any():
         raise InputError(
-            f"no row has '{event}' = {which}: without events there is nothing to learn"
+            f"No row has '{event}' = {which}: without events there is nothing to learn."
         )
     y = np.empty(int(rows.sum()), SURVIVAL)
     y["event"], y["time"] = observed, times[rows].to_numpy()
@@ -289,14 +289,14 @@ def _event_level(levels: list[str], event: str, happened: str | None) -> str:
     if happened is not None:
         if happened not in levels:
             raise InputError(
-                f"'{event}' is never {happened!r}; its values are {', '.join(levels[:8])}"
+                f"'{event}' is never {happened!r}; its values are {', '.join(levels[:8])}."
             )
         return happened
     if len(levels) > 2:
         raise InputError(
             f"'{event}' has {len(levels)} values ({', '.join(levels[:5])}, ...); say which one "
             "means that "
-            f"the event happened: --event '{event}={levels[0]}'"
+            f"the event happened: --event '{event}={levels[0]}'."
         )
     yes = [level for level in levels if level.lower() in HAPPENED]
     no = [level for level in levels if level.lower() in NOT_YET]
@@ -306,11 +306,11 @@ def _event_level(levels: list[str], event: str, happened: str | None) -> str:
         return next(level for level in levels if level not in no)
     if len(levels) == 1 and no:
         raise InputError(
-            f"every row has '{event}' = {levels[0]}: without events there is nothing to learn"
+            f"Every row has '{event}' = {levels[0]}: without events there is nothing to learn."
         )
     raise InputError(
         f"'{event}' holds {' and '.join(levels)}; say which one means that the event happened: "
-        f"--event '{event}={levels[-1]}'"
+        f"--event '{event}={levels[-1]}'."
     )
 
 
@@ -360,11 +360,11 @@ def games_of_table(
         return games, [Step(f"A row is a game that '{pair[0]}' won against '{pair[1]}'.")]
     if len(items) != 2 or target is None:
         raise InputError(
-            "a ranking needs games: columns 'winner' and 'loser'; or two columns of items (--item "
+            "A ranking needs games: columns 'winner' and 'loser'; or two columns of items (--item "
             "A "
             "--item B) and the first one's result (--target); or a row a place with --game, "
             "--item and "
-            "the rank as --target"
+            "the rank as --target."
         )
     kept = frame[[*items, target]].dropna()
     games = [
@@ -391,7 +391,7 @@ def _ranks_of_result(result: str, target: str) -> list[float]:
     raise InputError(
         f"'{target}' holds {result!r}, which is no result of a game; expected 1, 0 or 0.5, win, "
         "loss or "
-        "draw, or scores such as 3-1"
+        "draw, or scores such as 3-1."
     )
 
 
@@ -400,7 +400,7 @@ def _games_by_place(
 ) -> tuple[Games, list[Step]]:
     if target is None or len(items) != 1:
         raise InputError(
-            "games with a row a place need --game, one --item and the rank as --target"
+            "Games with a row a place need --game, one --item and the rank as --target."
         )
     kept = frame[[game, items[0], target]].dropna()
     kept = kept.assign(rank=as_numbers(kept[target]))
@@ -410,7 +410,7 @@ def _games_by_place(
             games.append(([[str(item)] for item in rows[items[0]]], rows["rank"].tolist()))
     if not games:
         raise InputError(
-            f"no value of '{game}' stands in two rows with a rank each; is it the column that "
+            f"No value of '{game}' stands in two rows with a rank each; is it the column that "
             "tells games apart?"
         )
     return games, [Step(f"Rows with one '{game}' are a game; '{target}' 1 is the best place.")]

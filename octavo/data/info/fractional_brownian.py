@@ -50,11 +50,11 @@ def fbm(
     (1001,)
     """
     if n < 1:
-        raise ValueError(f"n must be at least 1, got {n}")
+        raise ValueError(f"n must be at least 1, got {n}.")
     if not 0 < hurst < 1:
-        raise ValueError(f"hurst must lie between 0 and 1, got {hurst}")
+        raise ValueError(f"hurst must lie between 0 and 1, got {hurst}.")
     if not length > 0:
-        raise ValueError(f"length must be positive, got {length}")
+        raise ValueError(f"length must be positive, got {length}.")
     generator = check_random_state(random_state)
     lag = np.arange(n + 1.0)
     covariance = 0.5 * (

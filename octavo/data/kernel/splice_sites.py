@@ -56,7 +56,7 @@ def make_splice_sites(
     {'AG'}
     """
     if length < 4:
-        raise ValueError(f"length must be at least 4, got {length}")
+        raise ValueError(f"length must be at least 4, got {length}.")
     rng = check_random_state(random_state)
     y = (rng.uniform(size=n_samples) < positive_rate).astype(int)
     letters = rng.randint(4, size=(n_samples, length))

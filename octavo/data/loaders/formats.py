@@ -84,7 +84,7 @@ class Table:
         where = f"column {self.names[column] if self.names else column + 1}"
         raise CorruptDatasetError(
             f"{self.path}, line {self.lines[row]}, {where}: "
-            f"expected {wanted}, got {self.cells[row, column]!r}"
+            f"expected {wanted}, got {self.cells[row, column]!r}."
         )
 
     def numbers(self, column: int) -> NDArray[np.float64]:
@@ -171,14 +171,14 @@ def read_rows(
             elif any(cell.strip() for cell in row):
                 raise CorruptDatasetError(
                     f"{path}, line {number}: expected {n_columns} values, got {len(row)}; "
-                    "the file is damaged or cut short"
+                    "the file is damaged or cut short."
                 )
     except csv.Error as error:
         raise CorruptDatasetError(
             f"{path}, line {first_line + reader.line_num - 1}: {error}"
         ) from error
     if not rows:
-        raise CorruptDatasetError(f"{path} holds no rows")
+        raise CorruptDatasetError(f"{path} holds no rows.")
     return np.array(rows, dtype=object), numbers
 
 
@@ -192,7 +192,7 @@ def read_csv(path: Path, n_columns: int, *, header: bool = False) -> Table:
         skip += 1
         if len(names) != n_columns:
             raise CorruptDatasetError(
-                f"{path}: expected a header of {n_columns} names, got {len(names)}"
+                f"{path}: expected a header of {n_columns} names, got {len(names)}."
             )
     return Table(path, names, *read_rows(path, lines[skip:], n_columns, first_line=skip + 1))
 
@@ -216,10 +216,10 @@ def read_arff(path: Path) -> Table:
             categories[len(names)] = [category.strip() for category in listed]
         elif kind.lower() not in ("numeric", "real", "integer"):
             raise CorruptDatasetError(
-                f"{path}, line {number}: expected a numeric or nominal attribute, got {line!r}"
+                f"{path}, line {number}: expected a numeric or nominal attribute, got {line!r}."
             )
         names.append(name)
-    raise CorruptDatasetError(f"{path} has no @data section; it is damaged or cut short")
+    raise CorruptDatasetError(f"{path} has no @data section; it is damaged or cut short.")
 
 
 def _attribute(text: str) -> tuple[str, str]:
@@ -259,10 +259,10 @@ def read_series(path: Path) -> tuple[list[NDArray[np.float64]], list[str], list[
         labels.append(label.strip())
         if labels[-1] not in declared:
             raise CorruptDatasetError(
-                f"{path}, line {number}: expected one of {', '.join(declared)}, got {label!r}"
+                f"{path}, line {number}: expected one of {', '.join(declared)}, got {label!r}."
             )
     if not series:
-        raise CorruptDatasetError(f"{path} has no series after @data; it is damaged or cut short")
+        raise CorruptDatasetError(f"{path} has no series after @data; it is damaged or cut short.")
     return series, labels, declared
 
 
@@ -278,7 +278,7 @@ def read_tagged_words(path: Path) -> tuple[list[list[str]], list[list[str]]]:
         word, tab, tag = line.partition("\t")
         if not (word and tab and tag):
             raise CorruptDatasetError(
-                f"{path}, line {number}: expected a word, a tab and a tag, got {line!r}"
+                f"{path}, line {number}: expected a word, a tab and a tag, got {line!r}."
             )
         if fresh:
             words.append([])
@@ -287,7 +287,7 @@ def read_tagged_words(path: Path) -> tuple[list[list[str]], list[list[str]]]:
         tags[-1].append(tag)
         fresh = False
     if not words:
-        raise CorruptDatasetError(f"{path} holds no words; it is damaged or cut short")
+        raise CorruptDatasetError(f"{path} holds no words; it is damaged or cut short.")
     return words, tags
 
 
@@ -325,11 +325,11 @@ def read_messages(path: Path) -> list[tuple[str, str]]:
             field = names.get(keyword, "plural" if keyword.startswith("msgstr[") else "other")
             text = text.strip()
         if not (field and len(text) >= 2 and text[0] == text[-1] == '"'):
-            raise CorruptDatasetError(f"{path}, line {number}: expected a message, got {line!r}")
+            raise CorruptDatasetError(f"{path}, line {number}: expected a message, got {line!r}.")
         body = re.sub(r"\\(.)", lambda found: _ESCAPED.get(found[1], found[0]), text[1:-1])
         parts[field] = parts.get(field, "") + body
     if not pairs:
-        raise CorruptDatasetError(f"{path} holds no translated message; it is damaged")
+        raise CorruptDatasetError(f"{path} holds no translated message; it is damaged.")
     return pairs
 
 
@@ -343,7 +343,7 @@ def read_npz(path: Path, *names: str) -> list[NDArray[Any]]:
     try:
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
-            raise ValueError("it holds a single array")
+            raise ValueError("It holds a single array.")
         with archive:
             return [archive[name] for name in names]
     except UNREADABLE as error:
@@ -372,7 +372,7 @@ class _ArrayUnpickler(pickle.Unpickler):
             return self.allowed[module, name]
         except KeyError:
             raise pickle.UnpicklingError(
-                f"the pickle asks for {module}.{name}; only numpy arrays are allowed"
+                f"The pickle asks for {module}.{name}; only numpy arrays are allowed"
             ) from None
 
 

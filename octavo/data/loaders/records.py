@@ -152,12 +152,12 @@ def _read_whole_numbers(record: Record, paths: list[Path], *, labels: str) -> di
     if len(names) != record.n_features + 1 or numbers.size % len(names):
         raise CorruptDatasetError(
             f"{paths[0]}: expected lines of {record.n_features + 1} whole numbers, got a header of "
-            f"{len(names)} names and {numbers.size} numbers"
+            f"{len(names)} names and {numbers.size} numbers."
         )
     table = numbers.reshape(-1, len(names))
     codes = np.searchsorted(values, table[:, -1]).clip(max=len(values) - 1)
     if np.any(values[codes] != table[:, -1]):
-        raise CorruptDatasetError(f"{paths[0]}: expected classes among {labels}")
+        raise CorruptDatasetError(f"{paths[0]}: expected classes among {labels}.")
     return {
         "data": table[:, :-1].astype(np.float64),
         "target": codes.astype(np.int64),
@@ -224,10 +224,12 @@ def _read_survival(
     column = {name: k for k, name in enumerate(table.names)}
     absent = {time, event, *aside} - set(column)
     if absent:
-        raise CorruptDatasetError(f"{paths[0]} has no attribute {' or '.join(sorted(absent))}")
+        raise CorruptDatasetError(f"{paths[0]} has no attribute {' or '.join(sorted(absent))}.")
     declared = table.categories.get(column[event], [])
     if happened not in declared:
-        raise CorruptDatasetError(f"{paths[0]}: {event} is {declared}, expected {happened!r} in it")
+        raise CorruptDatasetError(
+            f"{paths[0]}: {event} is {declared}, expected {happened!r} in it."
+        )
     target = np.zeros(len(table.cells), dtype=[("event", np.bool_), ("time", np.float64)])
     target["event"] = table.codes(column[event], declared) == declared.index(happened)
     target["time"] = table.numbers(column[time])
@@ -254,7 +256,7 @@ def _read_letters(record: Record, paths: list[Path]) -> dict[str, Any]:
     if (bits.shape, labels.shape, folds.shape) != ((n, (n_pixels + 7) // 8), (n,), (n_words,)):
         raise CorruptDatasetError(
             f"{paths[0]}: for {n} letters of {n_pixels} pixels in {n_words} words, bits, labels "
-            f"and folds have the shapes {bits.shape}, {labels.shape} and {folds.shape}"
+            f"and folds have the shapes {bits.shape}, {labels.shape} and {folds.shape}."
         )
     return {
         "data": np.unpackbits(bits, axis=1, count=int(n_pixels)),
@@ -289,7 +291,7 @@ def _read_snakes(record: Record, paths: list[Path]) -> dict[str, Any]:
     if (cells.shape[0], train.shape) != (int(lengths.sum()), lengths.shape):
         raise CorruptDatasetError(
             f"{paths[0]}: {lengths.size} grids of {int(lengths.sum())} cells, but {len(cells)} "
-            f"cells and {train.size} marks of training"
+            f"cells and {train.size} marks of training."
         )
     return {
         "data": cells,
@@ -379,7 +381,9 @@ def _read_two_series(record: Record, paths: list[Path]) -> dict[str, Any]:
     series = [*fit, *test]
     for path, some in zip(paths, (fit, test)):
         if any(one.shape[1] != record.n_features for one in some):
-            raise CorruptDatasetError(f"{path}: expected {record.n_features} dimensions everywhere")
+            raise CorruptDatasetError(
+                f"{path}: expected {record.n_features} dimensions everywhere."
+            )
     codes = np.array([names.index(label) for label in [*fit_labels, *test_labels]])
     lengths = np.array([len(one) for one in series])
     return {

@@ -368,14 +368,14 @@ class ArffChunks:
                 else:
                     cells = dict(enumerate(_words(text)))
                     if len(cells) != len(self.attributes):
-                        raise ValueError(f"it has {len(cells)} values")
+                        raise ValueError(f"It has {len(cells)} values.")
                 labels.append(self._label(cells))
                 for k, word in cells.items():
                     self._place(k, word, indices, values)
             except ValueError as error:
                 raise ValueError(
                     f"Line {number} of the ARFF file is not a row of {len(self.attributes)} "
-                    f"attributes ({error}): {text[:80]!r}."
+                    f"attributes: {text[:80]!r}. {error}"
                 ) from None
             indptr.append(len(indices))
         X = sp.csr_matrix((values, indices, indptr), (len(lines), self.n_features), np.float64)
@@ -402,13 +402,13 @@ class ArffChunks:
         label = cells[self._target_at]
         codes = self._codes[self._target_at]
         if label == "?" or (codes is not None and label not in codes):
-            raise ValueError(f"its label is {label!r}")
+            raise ValueError(f"Its label is {label!r}.")
         return label
 
     def _place(self, k: int, word: str, indices: list[int], values: list[float]) -> None:
         """Append the entries that attribute ``k`` makes."""
         if not 0 <= k < len(self._first):
-            raise ValueError(f"it names attribute {k}")
+            raise ValueError(f"It names attribute {k}.")
         first, codes = self._first[k], self._codes[k]
         if first < 0:
             return
@@ -417,7 +417,7 @@ class ArffChunks:
             values.append(np.nan if word == "?" else float(word))
         elif word != "?":
             if word not in codes:
-                raise ValueError(f"{word!r} is not a value of {self.attributes[k].name!r}")
+                raise ValueError(f"{word!r} is not a value of {self.attributes[k].name!r}.")
             indices.append(first + codes[word])
             values.append(1.0)
 

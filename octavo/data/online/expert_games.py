@@ -47,9 +47,9 @@ def make_expert_game(experiment: int, n_rounds: int = 1000) -> NDArray[np.float6
     array([532., 468.])
     """
     if experiment not in _GAMES:
-        raise ValueError(f"experiment must be 1, 2, 3 or 4, got {experiment!r}")
+        raise ValueError(f"experiment must be 1, 2, 3 or 4, got {experiment!r}.")
     if n_rounds < 1:
-        raise ValueError(f"n_rounds must be at least 1, got {n_rounds}")
+        raise ValueError(f"n_rounds must be at least 1, got {n_rounds}.")
     first, target = _GAMES[experiment]
     losses = np.zeros((n_rounds, 2))
     losses[0] = first

@@ -61,10 +61,10 @@ def make_games(
     """
     low, high = (n_teams, n_teams) if isinstance(n_teams, int) else n_teams
     if not 2 <= low <= high:
-        raise ValueError(f"n_teams must be at least 2 and a range must not fall, got {n_teams}")
+        raise ValueError(f"n_teams must be at least 2 and a range must not fall, got {n_teams}.")
     if high * team_size > n_players:
         raise ValueError(
-            f"{high} teams of {team_size} need {high * team_size} players, got {n_players}"
+            f"{high} teams of {team_size} need {high * team_size} players, got {n_players}."
         )
     rng = check_random_state(random_state)
     skill = rng.normal(25.0, skill_std, n_players)

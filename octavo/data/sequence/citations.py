@@ -69,9 +69,9 @@ def make_citations(
     True
     """
     if not 0 <= noise <= 1:
-        raise ValueError(f"noise must be between 0 and 1, got {noise}")
+        raise ValueError(f"noise must be between 0 and 1, got {noise}.")
     if n_sequences < 1:
-        raise ValueError(f"n_sequences must be at least 1, got {n_sequences}")
+        raise ValueError(f"n_sequences must be at least 1, got {n_sequences}.")
     rng = check_random_state(random_state)
     X, segments = [], []
     for _ in range(n_sequences):

@@ -61,11 +61,11 @@ def make_high_order_markov(
     ((4, 3), (4,))
     """
     if not 1 <= r <= n_states:
-        raise ValueError(f"r must be between 1 and n_states={n_states}, got {r}")
+        raise ValueError(f"r must be between 1 and n_states={n_states}, got {r}.")
     if order < 1 or length < 1 or n_sequences < 1 or n_obs < 1 or sigma < 0:
         raise ValueError(
             "order, length, n_sequences and n_obs must be positive and sigma not negative, got "
-            f"{order}, {length}, {n_sequences}, {n_obs} and {sigma}"
+            f"{order}, {length}, {n_sequences}, {n_obs} and {sigma}."
         )
     rng = check_random_state(random_state)
     n_histories = n_states**order

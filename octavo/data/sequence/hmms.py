@@ -80,11 +80,13 @@ def make_hmm_sequences(
     (8, (5, 1), [0, 0, 1, 1, 2, 2, 3, 3])
     """
     if experiment not in _EXPERIMENTS:
-        raise ValueError(f"experiment must be one of {', '.join(_EXPERIMENTS)}, got {experiment!r}")
+        raise ValueError(
+            f"experiment must be one of {', '.join(_EXPERIMENTS)}, got {experiment!r}."
+        )
     if n_per_class < 1 or length < 1 or not noise >= 0:
         raise ValueError(
             "n_per_class and length must be at least 1 and noise not negative, got "
-            f"{n_per_class}, {length} and {noise}"
+            f"{n_per_class}, {length} and {noise}."
         )
     rng = check_random_state(random_state)
     sequences = []

@@ -127,7 +127,7 @@ def _balanced(mu: float, primal: float, dual: float) -> float:
 def _told(found: Pursuit, tol: float) -> Pursuit:
     if not found.converged:
         warnings.warn(
-            f"not converged after {found.n_iter} iterations: the duality gap is "
+            f"Not converged after {found.n_iter} iterations: the duality gap is "
             f"{found.duality_gap / found.objective:.3g} of the objective instead of {tol:.3g}.",
             ConvergenceWarning,
             stacklevel=4,

@@ -301,7 +301,7 @@ class GeometricMedianSubspace(
             rows = X[kept]
             if len(kept) == 0:
                 raise ValueError(
-                    f"all {len(norms)} rows are equal: nothing is left after centring."
+                    f"All {len(norms)} rows are equal: nothing is left after centring."
                 )
         return (unit_rows(rows, norms[kept]) if self.spherize else rows), kept
 
@@ -353,7 +353,7 @@ class GeometricMedianSubspace(
         wanted = 1.5 * (self.n_features_in_ - self.n_components_)
         if n_outliers < wanted:
             warnings.warn(
-                f"at most {n_outliers} rows are outliers of a subspace of dimension "
+                f"At most {n_outliers} rows are outliers of a subspace of dimension "
                 f"{self.n_components_} in {self.n_features_in_}; exact recovery wants about "
                 f"{wanted:.0f}. variant='gms2', or variant='egms' where n_components is known, "
                 "do with fewer.",

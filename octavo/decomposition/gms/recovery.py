@@ -139,12 +139,12 @@ def _split_rows(X, inlier_mask, basis):
     off = np.linalg.norm(inliers - (inliers @ inside) @ inside.T, axis=1)
     if len(inliers) == 0 or len(outliers) == 0:
         raise ValueError(
-            f"both kinds of rows are needed; got {len(inliers)} inliers and {len(outliers)} "
+            f"Both kinds of rows are needed; got {len(inliers)} inliers and {len(outliers)} "
             "outliers."
         )
     if (off > 1e-8 * np.linalg.norm(inliers, axis=1).max()).any():
         raise ValueError(
-            f"the conditions are for inliers on the subspace; one is {off.max():.3g} off it. "
+            f"The conditions are for inliers on the subspace; one is {off.max():.3g} off it. "
             "Project them first."
         )
     outside = np.linalg.svd(inside)[0][:, inside.shape[1] :]

@@ -79,7 +79,7 @@ def geometric_median(X, *, tol=1e-10, max_iter=2000):
         if imbalance < 1e-4:
             median = _at_a_row(X, median, scale)
     warnings.warn(
-        f"the geometric median is not reached after {max_iter} steps: the unit vectors to the "
+        f"The geometric median is not reached after {max_iter} steps: the unit vectors to the "
         f"rows have a mean of norm {imbalance:.3g} instead of {tol:.3g}.",
         ConvergenceWarning,
         stacklevel=3,

@@ -128,7 +128,7 @@ def _rows(X: Any, what: str) -> Any:
 def _told(found: RobustShape, tol: float) -> RobustShape:
     if found.singular:
         warnings.warn(
-            "too many rows lie on a subspace for a regular scatter matrix to exist: the one "
+            "Too many rows lie on a subspace for a regular scatter matrix to exist: the one "
             f"returned is singular up to rounding after {found.n_iter} iterations, and its top "
             "eigenvectors span that subspace.",
             ConvergenceWarning,
@@ -136,7 +136,7 @@ def _told(found: RobustShape, tol: float) -> RobustShape:
         )
     elif not found.converged:
         warnings.warn(
-            f"not converged after {found.n_iter} iterations: the fixed-point equation is off by "
+            f"Not converged after {found.n_iter} iterations: the fixed-point equation is off by "
             f"{found.residual:.3g} instead of {tol:.3g}.",
             ConvergenceWarning,
             stacklevel=4,

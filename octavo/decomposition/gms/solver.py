@@ -477,7 +477,7 @@ def warn_unless_converged(found: GMSPrecision) -> None:
     """Say how far from optimal a solution may be, if the iterations ended early."""
     if not found.converged:
         warnings.warn(
-            f"not converged after {found.n_iter} iterations: the objective {found.objective:.6g} "
+            f"Not converged after {found.n_iter} iterations: the objective {found.objective:.6g} "
             f"may be above the smallest by up to {found.duality_gap:.3g} (duality gap). Raise "
             "max_iter; convergence is slow where there are few outliers, for which "
             "variant='gms2' and variant='egms' are made.",

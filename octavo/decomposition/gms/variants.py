@@ -135,7 +135,7 @@ def penalty_for_dimension(
         else:
             high = middle
     warnings.warn(
-        f"no penalty gives a kernel of dimension {d}: "
+        f"No penalty gives a kernel of dimension {d}: "
         + (
             "it is larger up to alpha = "
             f"{np.exp(low):.4g} and smaller from {np.exp(high):.4g} on; the former is taken."

@@ -108,9 +108,9 @@ def group_edges(source: ArrayLike, target: ArrayLike, score: ArrayLike, n_states
     origin, goal = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
     for ends in (origin, goal):
         if ends.size and (ends.min() < 0 or ends.max() >= n_states):
-            raise ValueError(f"edges must join states 0..{n_states - 1}, got {ends.max()}")
+            raise ValueError(f"edges must join states 0..{n_states - 1}, got {ends.max()}.")
     if np.unique(goal * n_states + origin).size < goal.size:
-        raise ValueError("a transition is listed twice")
+        raise ValueError("A transition is listed twice.")
     order = np.argsort(goal, kind="stable")
     indptr = np.zeros(n_states + 1, dtype=np.int64)
     np.cumsum(np.bincount(goal, minlength=n_states), out=indptr[1:])
@@ -145,7 +145,7 @@ def _checked(
     """Return one `_Chains` per point of the grid, the row pointer, and whether there is a grid."""
     values = np.ascontiguousarray(nodes, dtype=np.float64)
     if values.ndim not in (2, 3):
-        raise ValueError(f"nodes must be (N, K) or (G, N, K), got shape {values.shape}")
+        raise ValueError(f"nodes must be (N, K) or (G, N, K), got shape {values.shape}.")
     grid = values.ndim == 3
     N, K = values.shape[-2:]
     counts = check_lengths(lengths, N, name="nodes")
@@ -154,11 +154,11 @@ def _checked(
     G, S = (values.shape[0] if grid else 1), N - counts.size
     first = np.asarray(start, dtype=np.float64)
     if first.shape not in ((K,), (G, K)) or (first.ndim == 2 and not grid):
-        raise ValueError(f"start must have shape ({K},) to go with nodes, got {first.shape}")
+        raise ValueError(f"start must have shape ({K},) to go with nodes, got {first.shape}.")
     _refuse_above(first, "start", None)
     if isinstance(trans, Edges):
         if trans.indptr.shape != (K + 1,):
-            raise ValueError(f"Edges are of {trans.indptr.size - 1} states, nodes of {K}")
+            raise ValueError(f"Edges are of {trans.indptr.size - 1} states, nodes of {K}.")
         tail: tuple[int, ...] = trans.source.shape
         score = np.ascontiguousarray(trans.score, dtype=np.float64)
     else:
@@ -172,7 +172,7 @@ def _checked(
     if score.shape[len(lead) :] != tail or lead not in shared:
         raise ValueError(
             f"trans must have shape {tail}, alone or with a leading axis of {S} steps"
-            f"{f' or {G} points of the grid' if grid else ''}, got {score.shape}"
+            f"{f' or {G} points of the grid' if grid else ''}, got {score.shape}."
         )
     score = score.reshape(*shared[lead], *tail)
     chains = []
@@ -193,7 +193,7 @@ def _refuse_above(values: Floats, name: str, lengths: NDArray[np.int64] | None) 
     bad = np.argwhere(~(values < np.inf))[0]
     at = f" at {locate(int(bad[-2]), lengths)}, state {bad[-1]}" if lengths is not None else ""
     where = at or f" at index {tuple(int(i) for i in bad)}"
-    raise ValueError(f"{name} must be below +inf and not NaN, got {values[tuple(bad)]}{where}")
+    raise ValueError(f"{name} must be below +inf and not NaN, got {values[tuple(bad)]}{where}.")
 
 
 def _linear(chain: _Chains) -> tuple[Any, Floats, bool]:
@@ -280,7 +280,7 @@ def chain_marginals(
     if out is None:
         rows = np.empty(shape)
     elif out.shape != shape[not grid :] or out.dtype != np.float64 or not out.flags.c_contiguous:
-        raise ValueError(f"out must be C-contiguous float64 of shape {shape[not grid :]}")
+        raise ValueError(f"out must be C-contiguous float64 of shape {shape[not grid :]}.")
     else:
         rows = out.reshape(shape)
     tail = chains[0].scores.shape[1:]
@@ -311,7 +311,7 @@ def _wanted_pairs(
         return ALONG, steps, _checked_states(pairs, ptr, K)
     counts = {"total": (TOTAL, 1), "sequence": (BY_SEQUENCE, n_sequences), "step": (EACH, steps)}
     if pairs not in counts:
-        raise ValueError(f"pairs must be None, 'total', 'sequence' or 'step', got {pairs!r}")
+        raise ValueError(f"pairs must be None, 'total', 'sequence' or 'step', got {pairs!r}.")
     return (*counts[pairs], nothing)
 
 
@@ -319,11 +319,13 @@ def _checked_states(states: ArrayLike, ptr: NDArray[np.int64], K: int) -> NDArra
     """Return stacked paths as integers, or say where one is not a state."""
     path = np.ascontiguousarray(states)
     if path.shape != (ptr[-1],) or path.dtype.kind not in "iu":
-        raise ValueError(f"states must be {ptr[-1]} integers, got shape {path.shape}, {path.dtype}")
+        raise ValueError(
+            f"states must be {ptr[-1]} integers, got shape {path.shape}, {path.dtype}."
+        )
     bad = np.flatnonzero((path < 0) | (path >= K))
     if bad.size:
         at = locate(int(bad[0]), np.diff(ptr))
-        raise ValueError(f"states must be 0..{K - 1}, got {path[bad[0]]} at {at}")
+        raise ValueError(f"states must be 0..{K - 1}, got {path[bad[0]]} at {at}.")
     return path.astype(np.int64)
 
 
@@ -448,10 +450,10 @@ def blended_paths(
     blend = np.asarray(weights, dtype=np.float64)
     if features.ndim != 3 or blend.ndim != 2 or blend.shape[1] != features.shape[0] + 1:
         raise ValueError(
-            f"nodes (F, N, K) need weights (G, F + 1), got {features.shape} and {blend.shape}"
+            f"nodes (F, N, K) need weights (G, F + 1), got {features.shape} and {blend.shape}."
         )
     if not np.all(np.isfinite(blend)) or blend.min() < 0:
-        raise ValueError("weights must be finite and not negative")
+        raise ValueError("weights must be finite and not negative.")
     chains, ptr, _ = _checked(start, trans, features[0], lengths)
     for values in features[1:]:
         _refuse_above(values, "nodes", np.diff(ptr))
@@ -494,7 +496,7 @@ def k_best_paths(
         ``states`` (k, N) and ``score`` (k, n_sequences).
     """
     if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
+        raise ValueError(f"k must be at least 1, got {k}.")
     chains, ptr, grid = _checked(start, trans, nodes, lengths)
     states = np.empty((len(chains), k, ptr[-1]), dtype=np.int64)
     scores = np.empty((len(chains), k, ptr.size - 1))

@@ -29,30 +29,30 @@ def stack_labels(y: Any, lengths: ArrayLike | None = None, *, name: str = "y") -
     sequence of labels that are neither lists nor arrays.
     """
     if isinstance(y, str) or not hasattr(y, "__len__"):
-        raise ValueError(f"{name} must be a list of label sequences, got {y!r}")
+        raise ValueError(f"{name} must be a list of label sequences, got {y!r}.")
     flat: list[Hashable]
     if lengths is None and len(y) and all(isinstance(part, (list, np.ndarray)) for part in y):
         counts = []
         flat = []
         for q, part in enumerate(y):
             if (isinstance(part, np.ndarray) and part.ndim == 0) or len(part) == 0:
-                raise ValueError(f"{name}: sequence {q} is empty")
+                raise ValueError(f"{name}: sequence {q} is empty.")
             if isinstance(part, np.ndarray) and part.ndim != 1:
                 raise ValueError(
-                    f"{name}: sequence {q} must be a vector of labels, got shape {part.shape}"
+                    f"{name}: sequence {q} must be a vector of labels, got shape {part.shape}."
                 )
             flat += part.tolist() if isinstance(part, np.ndarray) else list(part)
             counts.append(len(part))
         sizes = np.array(counts, dtype=np.int64)
     else:
         if isinstance(y, np.ndarray) and y.ndim != 1:
-            raise ValueError(f"{name} must be a vector of labels, got shape {y.shape}")
+            raise ValueError(f"{name} must be a vector of labels, got shape {y.shape}.")
         flat = y.tolist() if isinstance(y, np.ndarray) else list(y)
         sizes = check_lengths(lengths, len(flat), name=name)
     for row, label in enumerate(flat):
         complaint = _complaint(label)
         if complaint:
-            raise ValueError(f"{name}: {locate(row, sizes)}: {complaint}")
+            raise ValueError(f"{name}: {locate(row, sizes)}: {complaint}.")
     return LabelStack([_plain(label) for label in flat], sizes)
 
 
@@ -98,6 +98,6 @@ def encode_labels(
         row = int(np.argmin(codes))
         raise ValueError(
             f"{name}: {locate(row, stack.lengths)}: label {stack.labels[row]!r} was never seen in "
-            f"{seen}, which has {classes.size} labels"
+            f"{seen}, which has {classes.size} labels."
         )
     return codes

@@ -597,9 +597,9 @@ def _checked(
 ) -> _Problem:
     values = np.ascontiguousarray(scores, dtype=np.float64)
     if values.ndim != 3:
-        raise ValueError(f"scores must be (N, L, C), got shape {values.shape}")
+        raise ValueError(f"scores must be (N, L, C), got shape {values.shape}.")
     if np.any(np.diff(column) < 0) or column.size != start.size:
-        raise ValueError("column must have an entry a state, never falling")
+        raise ValueError("column must have an entry a state, never falling.")
     counts = check_lengths(lengths, values.shape[0], name="scores")
     ptr = np.concatenate([[0], np.cumsum(counts)])
     return _Problem(start, edges, end, values, np.asarray(column), ptr)
@@ -782,7 +782,7 @@ def k_best_segmentations(
         Entry r has the (r + 1)-th best of every sequence; no segments where there are fewer.
     """
     if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
+        raise ValueError(f"k must be at least 1, got {k}.")
     problem = _checked(start, edges, end, scores, column, lengths)
     N, n = problem.scores.shape[0], problem.ptr.size - 1
     out = (

@@ -46,20 +46,20 @@ def stack_sequences(
         parts = [np.asarray(part) for part in X]
         for q, part in enumerate(parts):
             if part.ndim == 0:
-                raise ValueError(f"{name}: sequence {q} is a scalar, not an array: {part!r}")
+                raise ValueError(f"{name}: sequence {q} is a scalar, not an array: {part!r}.")
             if part.shape[0] == 0:
-                raise ValueError(f"{name}: sequence {q} is empty")
+                raise ValueError(f"{name}: sequence {q} is empty.")
             if part.shape[1:] != parts[0].shape[1:]:
                 raise ValueError(
                     f"{name}: sequence {q} has positions of shape {part.shape[1:]}, "
-                    f"sequence 0 of shape {parts[0].shape[1:]}"
+                    f"sequence 0 of shape {parts[0].shape[1:]}."
                 )
         values = np.concatenate(parts)
         counts = np.array([len(part) for part in parts], dtype=np.int64)
     else:
         values = np.asarray(X)
         if values.ndim == 0:
-            raise ValueError(f"{name} must be an array or a list of arrays, got {X!r}")
+            raise ValueError(f"{name} must be an array or a list of arrays, got {X!r}.")
         counts = check_lengths(lengths, values.shape[0], name=name)
     if columns and values.ndim == 1:
         values = values[:, None]
@@ -89,19 +89,19 @@ def check_lengths(lengths: ArrayLike | None, n_rows: int, *, name: str = "X") ->
     """
     if lengths is None:
         if n_rows == 0:
-            raise ValueError(f"{name} is empty; a sequence needs at least one position")
+            raise ValueError(f"{name} is empty; a sequence needs at least one position.")
         return np.array([n_rows], dtype=np.int64)
     counts = np.asarray(lengths)
     if counts.ndim != 1 or counts.size == 0 or counts.dtype.kind not in "iu":
-        raise ValueError(f"lengths must be a vector of integers, got {lengths!r}")
+        raise ValueError(f"lengths must be a vector of integers, got {lengths!r}.")
     counts = counts.astype(np.int64)
     if counts.min() < 1:
         q = int(np.argmin(counts))
         raise ValueError(
-            f"sequence {q} has length {counts[q]}; a sequence needs at least one position"
+            f"Sequence {q} has length {counts[q]}; a sequence needs at least one position."
         )
     if counts.sum() != n_rows:
-        raise ValueError(f"lengths add up to {counts.sum()}, but {name} has {n_rows} rows")
+        raise ValueError(f"lengths add up to {counts.sum()}, but {name} has {n_rows} rows.")
     return counts
 
 

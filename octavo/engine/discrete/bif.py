@@ -25,11 +25,11 @@ class _Tokens:
 
     def take(self, expected: str | None = None) -> str:
         if self.at >= len(self.list):
-            raise ValueError(f"the text ends where {expected or 'more'!r} was expected")
+            raise ValueError(f"The text ends where {expected or 'more'!r} was expected.")
         token = self.list[self.at]
         if expected is not None and token != expected:
             near = " ".join(self.list[max(0, self.at - 3) : self.at + 3])
-            raise ValueError(f"expected {expected!r}, got {token!r} near '{near}'")
+            raise ValueError(f"Expected {expected!r}, got {token!r} near '{near}'.")
         self.at += 1
         return token
 
@@ -46,14 +46,14 @@ def _read_variable(tokens: _Tokens, states: dict[str, list[str]]) -> None:
         if token == "type":
             kind = tokens.take()
             if kind != "discrete":
-                raise ValueError(f"variable {name!r} is {kind}; only discrete variables are read")
+                raise ValueError(f"Variable {name!r} is {kind}; only discrete variables are read.")
             tokens.take("[")
             count = int(tokens.take())
             tokens.take("]")
             tokens.take("{")
             states[name] = list(tokens.until("}"))
             if len(states[name]) != count:
-                raise ValueError(f"{name!r} declares {count} states but names {states[name]}")
+                raise ValueError(f"{name!r} declares {count} states but names {states[name]}.")
             tokens.take(";")
         else:  # a property
             list(tokens.until(";"))
@@ -66,7 +66,7 @@ def _read_probability(
     name, *parents = [t for t in tokens.until(")") if t != "|"]
     for variable in (name, *parents):
         if variable not in states:
-            raise ValueError(f"probability of unknown variable {variable!r}")
+            raise ValueError(f"Probability of an unknown variable {variable!r}.")
     shape = [len(states[v]) for v in (*parents, name)]
     table = np.full(shape, np.nan)
     tokens.take("{")
@@ -79,13 +79,15 @@ def _read_probability(
         elif token == "(":
             named = list(tokens.until(")"))
             if len(named) != len(parents):
-                raise ValueError(f"a row of {name!r} names {named}, expected {len(parents)} states")
+                raise ValueError(
+                    f"A row of {name!r} names {named}, expected {len(parents)} states."
+                )
             of = [states[p].index(s) for p, s in zip(parents, named)]
             table[tuple(of)] = [float(v) for v in tokens.until(";")]
         else:
             list(tokens.until(";"))
     if np.isnan(table).any():
-        raise ValueError(f"the table of {name!r} is not complete")
+        raise ValueError(f"The table of {name!r} is not complete.")
     return name, parents, table
 
 
@@ -119,10 +121,12 @@ def parse_bif(
             name, parents, table = _read_probability(tokens, states)
             found[name] = (parents, table)
         else:
-            raise ValueError(f"not BIF: unexpected {word!r}")
+            raise ValueError(f"Not BIF: unexpected {word!r}.")
     missing = [name for name in states if name not in found]
     if missing or not states:
-        raise ValueError(f"not a complete BIF network: no probabilities of {missing or 'anything'}")
+        raise ValueError(
+            f"Not a complete BIF network: no probabilities of {missing or 'anything'}."
+        )
     names = list(states)
     of = [tuple(names.index(p) for p in found[name][0]) for name in names]
     return names, [states[name] for name in names], of, [found[name][1] for name in names]

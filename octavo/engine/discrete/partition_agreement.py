@@ -26,11 +26,11 @@ def contingency_table(labels_true: Any, labels_pred: Any) -> Floats:
     labels_true, labels_pred = np.asarray(labels_true), np.asarray(labels_pred)
     if labels_true.ndim != 1 or labels_true.shape != labels_pred.shape:
         raise ValueError(
-            f"both partitions must label the same points; got shapes {labels_true.shape} and "
+            f"Both partitions must label the same points; got shapes {labels_true.shape} and "
             f"{labels_pred.shape}."
         )
     if labels_true.size == 0:
-        raise ValueError("there are no points.")
+        raise ValueError("There are no points.")
     return np.asarray(contingency_matrix(labels_true, labels_pred), dtype=float)
 
 

@@ -184,18 +184,18 @@ def dask_shards(X: Any, y: Any, weight: Any = None) -> list[Shard]:
     import dask.array as da
 
     if X.ndim != 2:
-        raise ValueError(f"X must be a table, got a dask array of {X.ndim} dimensions")
+        raise ValueError(f"X must be a table, got a dask array of {X.ndim} dimensions.")
     X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
     chunks = X.chunks[0]
     if any(np.isnan(size) for size in chunks):
-        raise ValueError("the chunks of X have unknown sizes: call compute_chunk_sizes() first")
+        raise ValueError("The chunks of X have unknown sizes: call compute_chunk_sizes() first.")
     columns: list[list[Any]] = []
     for values in (y, weight):
         if values is None:
             columns.append([None] * len(chunks))
             continue
         if values.shape[0] != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} rows, y or sample_weight {values.shape[0]}")
+            raise ValueError(f"X has {X.shape[0]} rows, y or sample_weight {values.shape[0]}.")
         column = values if hasattr(values, "dask") else da.from_array(np.asarray(values))
         columns.append(list(column.rechunk((chunks,)).to_delayed().ravel()))
     rows = X.to_delayed().ravel()
@@ -275,7 +275,7 @@ class DaskCommunicator(Communicator):
             from distributed import Client, LocalCluster
         except ImportError as error:
             raise ImportError(
-                "comm needs the package dask[distributed]: pip install 'octavo[scale]'"
+                "comm needs the package dask[distributed]: pip install 'octavo[scale]'."
             ) from error
         if self.client is None:
             import os
@@ -311,8 +311,8 @@ class DaskCommunicator(Communicator):
         except (TimeoutError, OSError) as error:
             self._silent = True
             raise ShardError(
-                f"the scheduler at {scheduler.address} has not answered for "
-                f"{patience:g} s: it has ended, or cannot be reached"
+                f"The scheduler at {scheduler.address} has not answered for "
+                f"{patience:g} s: it has ended, or cannot be reached."
             ) from error
         return sorted(self._threads)
 
@@ -322,9 +322,9 @@ class DaskCommunicator(Communicator):
         while not (alive := self._alive()):
             if time.monotonic() > deadline:
                 raise ShardError(
-                    f"the cluster has no worker left for {self._names(range(len(self._shards)))}. "
+                    f"The cluster has no worker left for {self._names(range(len(self._shards)))}. "
                     "Workers that end as soon as they start often have a memory limit below what "
-                    "Python and its packages take, about 300 MB"
+                    "Python and its packages take, about 300 MB."
                 )
             time.sleep(_POLL)
         return alive
@@ -554,7 +554,7 @@ class DaskCommunicator(Communicator):
         if worst:
             raise ShardError(
                 f"{self._names(worst)} lost {'its' if len(worst) == 1 else 'their'} worker "
-                f"{self.retries + 1} times in one phase (killed, or out of memory)"
+                f"{self.retries + 1} times in one phase (killed, or out of memory)."
             ) from cause
 
     def _race(self, ranks: Sequence[int], task: _Task, deadline: float) -> Leaves:

@@ -164,14 +164,14 @@ def _rounds_of_parents(parents: Sequence[int]) -> list[tuple[int, int]]:
     parents = list(parents)
     n = len(parents)
     if any(not -1 <= parent < n for parent in parents) or parents.count(-1) != 1:
-        raise ValueError(f"a tree has one root (parent -1) and parents in 0..{n - 1}: {parents}")
+        raise ValueError(f"A tree has one root (parent -1) and parents in 0..{n - 1}: {parents}.")
     depth = [-1] * n
     for node in range(n):
         path = [node]
         while parents[path[-1]] != -1:
             path.append(parents[path[-1]])
             if len(path) > n:
-                raise ValueError(f"the parents {parents} form a cycle")
+                raise ValueError(f"The parents {parents} form a cycle.")
         depth[node] = len(path)
     order = sorted(range(n), key=lambda node: (-depth[node], node))
     return [(parents[node], node) for node in order if parents[node] != -1]
@@ -212,13 +212,13 @@ def tree_allreduce(
     """
     values = [np.asarray(array, dtype=float) for array in arrays]
     if len({value.shape for value in values}) > 1:
-        raise ValueError(f"all nodes need one shape, got {[value.shape for value in values]}")
+        raise ValueError(f"All nodes need one shape, got {[value.shape for value in values]}.")
     if not values:
         return []
     if op == "average":
         given = [1.0] * len(values) if weights is None else weights
         if len(given) != len(values):
-            raise ValueError(f"{len(values)} arrays and {len(given)} weights")
+            raise ValueError(f"{len(values)} arrays and {len(given)} weights.")
         scale = [np.broadcast_to(np.asarray(w, dtype=float), values[0].shape) for w in given]
         top = tree_allreduce([w * v for w, v in zip(scale, values)], tree=tree)
         bottom = tree_allreduce(scale, tree=tree)
@@ -228,13 +228,13 @@ def tree_allreduce(
     operations: dict[str, Combine] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
     if op not in operations:
         known = [*operations, "average", "broadcast"]
-        raise ValueError(f"op must be one of {known}, got {op!r}")
+        raise ValueError(f"op must be one of {known}, got {op!r}.")
     combine = operations[op]
     if tree is None:
         result = tree_reduce(values, combine)
     else:
         if len(tree) != len(values):
-            raise ValueError(f"{len(values)} arrays and a tree of {len(tree)} nodes")
+            raise ValueError(f"{len(values)} arrays and a tree of {len(tree)} nodes.")
         for parent, child in _rounds_of_parents(tree):
             values[parent] = combine(values[parent], values[child])
         result = values[list(tree).index(-1)]
@@ -390,7 +390,7 @@ class ThreadCommunicator(Communicator):
             if report.lost and restore is not None:
                 report = work_at(site, node, function, args, restore)
             if report.lost:
-                raise ShardError(f"{site.name} does not hold what {function.__name__} needs")
+                raise ShardError(f"{site.name} does not hold what {function.__name__} needs.")
             return report._replace(node="")  # one memory: nothing moves
 
         reports = list(
@@ -442,5 +442,5 @@ def communicator_for(comm: Any, n_threads: int | None = None) -> Communicator:
     raise TypeError(
         "comm must be None, 'threads', 'dask', the address of a Dask scheduler, a "
         "distributed.Client, an mpi4py communicator or a communicator of octavo; "
-        f"got {comm!r}"
+        f"got {comm!r}."
     )

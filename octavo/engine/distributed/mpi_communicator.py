@@ -60,7 +60,7 @@ class MPICommunicator(Communicator):
         first = sum(counts[: self.comm.Get_rank()])
         self._sites = [Site(shard, first + k) for k, shard in enumerate(shards)]
         if not sum(counts):
-            raise ValueError("no process holds a shard")
+            raise ValueError("No process holds a shard.")
 
     def run(
         self,
@@ -95,7 +95,7 @@ class MPICommunicator(Communicator):
         if report.lost and restore is not None:
             report = work_at(site, node, function, args, restore)
         if report.lost:
-            raise ShardError(f"{site.name} does not hold what {function.__name__} needs")
+            raise ShardError(f"{site.name} does not hold what {function.__name__} needs.")
         return report
 
     def _reduce(self, report: Report | None, combine: Combine) -> Report:

@@ -138,7 +138,7 @@ class Shard:
 
     def rows(self, start: int, stop: int) -> Block:
         """Return the rows from start to stop, without reading others."""
-        raise TypeError(f"{self.name} can only be read from its beginning, not at a given row")
+        raise TypeError(f"{self.name} can only be read from its beginning, not at a given row.")
 
 
 class ArrayShard(Shard):
@@ -194,12 +194,12 @@ def _checked_block(
     y = np.asarray(y)
     n = indptr.size - 1
     if y.shape != (n,):
-        raise ValueError(f"{name or 'shard'}: {n} rows need as many targets, got shape {y.shape}")
+        raise ValueError(f"{name or 'shard'}: {n} rows need as many targets, got shape {y.shape}.")
     if weight is None:
         return Block(values, indices, indptr, y, _NO_WEIGHT)
     weight = np.ascontiguousarray(weight, dtype=float)
     if weight.shape != (n,):
-        raise ValueError(f"{name or 'shard'}: {n} rows and weights of shape {weight.shape}")
+        raise ValueError(f"{name or 'shard'}: {n} rows and weights of shape {weight.shape}.")
     return Block(values, indices, indptr, y, _for_kernels(weight))
 
 
@@ -256,7 +256,7 @@ class StreamShard(Shard):
         if n_features is None:
             first = next(iter(factory()), None)
             if first is None:
-                raise ValueError(f"{name}: the iterator yields no block, so its width is unknown")
+                raise ValueError(f"{name}: the iterator yields no block, so its width is unknown.")
             n_features = int(np.shape(first[0])[1])
         self.n_features = n_features
 
@@ -269,7 +269,7 @@ class StreamShard(Shard):
             if n_features != self.n_features:
                 raise ValueError(
                     f"{self.name}: a block has {n_features} features, the first had "
-                    f"{self.n_features}"
+                    f"{self.n_features}."
                 )
             yield _checked_block(values, indices, indptr, y, weight[0] if weight else None, "block")
             seen += indptr.size - 1
@@ -277,7 +277,7 @@ class StreamShard(Shard):
             self.n_rows = seen
         elif self.n_rows != seen:
             raise ValueError(
-                f"{self.name}: the iterator gave {seen} rows, an earlier pass {self.n_rows}"
+                f"{self.name}: the iterator gave {seen} rows, an earlier pass {self.n_rows}."
             )
 
     def __reduce__(self) -> Any:
@@ -394,25 +394,29 @@ def _read_facts(folder: Path) -> dict[str, Any]:
     try:
         facts = json.loads(path.read_bytes())
         if not isinstance(facts, dict):
-            raise ValueError("it holds no facts")
+            raise ValueError("It holds no facts.")
         if "sha256" not in facts:
-            raise ValueError("it has no checksum (shards of early versions had none)")
+            raise ValueError("It has no checksum (shards of early versions had none).")
         if facts["sha256"] != _facts_checksum(facts):
-            raise ValueError("its checksum is another")
+            raise ValueError("Its checksum is another.")
         for key in ("n_rows", "n_features", "nnz"):
             if not isinstance(facts[key], int) or facts[key] < 0:
-                raise ValueError(f"{key} must be a count, got {facts[key]!r}")
+                raise ValueError(f"{key} must be a count, got {facts[key]!r}.")
         wanted = {"values", "indices", "indptr", "y"}
         if not wanted <= set(facts["parts"]) <= wanted | {"weight"}:
-            raise ValueError(f"it names the files {sorted(facts['parts'])}")
+            raise ValueError(f"It names the files {sorted(facts['parts'])}.")
         for part, kept in facts["parts"].items():
             _part_dtype(part, kept["dtype"])
             if not isinstance(kept["offset"], int) or kept["offset"] < 0:
-                raise ValueError(f"{part} begins at {kept['offset']!r}")
+                raise ValueError(f"{part} begins at {kept['offset']!r}.")
     except FileNotFoundError:
-        raise FileNotFoundError(f"{folder} is not a finished shard: it has no shard.json") from None
+        raise FileNotFoundError(
+            f"{folder} is not a finished shard: it has no shard.json."
+        ) from None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged: {error}. Write the shard again.") from None
+        raise ValueError(
+            f"{path} is damaged: {str(error).rstrip('.')}. Write the shard again."
+        ) from None
     return facts
 
 
@@ -421,7 +425,7 @@ def _part_dtype(part: str, text: str) -> np.dtype[Any]:
     dtype = np.dtype(text)
     known = dtype.kind in "US" or dtype.str[1:] == "f8" if part == "y" else False
     if not (known or dtype.str[1:] in _NUMBERS.get(part, ())) or not dtype.isnative:
-        raise ValueError(f"{part} cannot be of type {text!r} here")
+        raise ValueError(f"{part} cannot be of type {text!r} here.")
     return dtype
 
 
@@ -432,13 +436,13 @@ def _map_file(path: Path, kept: dict[str, Any], size: int) -> NDArray[Any]:
     try:
         found = path.stat().st_size
         if found != expected:
-            raise ValueError(f"shard.json tells {expected} bytes, there are {found}")
+            raise ValueError(f"shard.json tells {expected} bytes, there are {found}.")
         if size == 0:
             return np.empty(0, dtype)
         # Mode "c" maps privately: never written, but of the type that kernels are compiled for.
         return np.memmap(path, dtype, "c", offset, (size,))
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} is damaged or missing: {error}.") from None
+        raise ValueError(f"{path} is damaged or missing: {str(error).rstrip('.')}.") from None
 
 
 def _release(array: NDArray[Any], first: int, last: int) -> None:
@@ -528,7 +532,7 @@ class ShardWriter:
         self.path, self.n_features = Path(path), int(n_features)
         self._dtype = np.dtype(dtype)
         if self._dtype not in (np.float32, np.float64):
-            raise ValueError(f"values are stored as float32 or float64, not {self._dtype}")
+            raise ValueError(f"values are stored as float32 or float64, not {self._dtype}.")
         self.path.mkdir(parents=True, exist_ok=True)
         self._files: dict[str, _GrowingArray] = {}
         self._given_up = False
@@ -549,15 +553,15 @@ class ShardWriter:
         self._refuse_if_given_up()
         values, indices, indptr, n_features = csr_arrays(X)
         if n_features != self.n_features:
-            raise ValueError(f"{self.path} has {self.n_features} features, got {n_features}")
+            raise ValueError(f"{self.path} has {self.n_features} features, got {n_features}.")
         block = _checked_block(values, indices, indptr, y, weight, str(self.path))
         if not self._files:
             with self._discarded_on_error():
                 self._open(block.y, weight is not None)
         if ("weight" in self._files) != (weight is not None):
-            raise ValueError(f"{self.path}: either all rows are weighted or none")
+            raise ValueError(f"{self.path}: either all rows are weighted or none.")
         if block.y.dtype.kind in "US" and block.y.dtype.itemsize > self._files["y"].dtype.itemsize:
-            raise ValueError(f"{self.path}: labels became longer than {self._files['y'].dtype}")
+            raise ValueError(f"{self.path}: labels became longer than {self._files['y'].dtype}.")
         parts: dict[str, NDArray[Any]] = {
             "values": block.values,
             "indices": block.indices,
@@ -686,7 +690,7 @@ def find_shards(directory: str | Path) -> list[Path]:
         return [directory]
     found = sorted(path.parent for path in directory.glob("*/shard.json"))
     if not found:
-        raise FileNotFoundError(f"{directory} holds no finished shard (no shard.json found)")
+        raise FileNotFoundError(f"{directory} holds no finished shard (no shard.json found).")
     return found
 
 
@@ -730,11 +734,11 @@ def as_shards(X: Any) -> list[Shard]:
             shards.append(ArrayShard.of(table, y, weight[0] if weight else None, f"table {k}"))
         else:
             raise TypeError(
-                f"entry {k} of the list of shards is a {type(item).__name__}; expected a path, an "
-                "(X, y) or (X, y, weight) tuple, or a function that returns an iterator of blocks"
+                f"Entry {k} of the list of shards is a {type(item).__name__}; expected a path, an "
+                "(X, y) or (X, y, weight) tuple, or a function that returns an iterator of blocks."
             )
     widths = {shard.n_features for shard in shards}
     if len(widths) > 1:
         told = ", ".join(f"{shard.name}: {shard.n_features}" for shard in shards[:5])
-        raise ValueError(f"shards differ in their number of features: {told}")
+        raise ValueError(f"Shards differ in their number of features: {told}.")
     return shards

@@ -244,7 +244,7 @@ def solve_sum_constrained(
         ``alpha`` holds β. The decision function of a classifier is Σ β_i k(x_i, ·) + bias.
     """
     if callable(K) and diagonal is None:
-        raise ValueError("diagonal must be given when K is a function")
+        raise ValueError("diagonal must be given when K is a function.")
     diag = np.ascontiguousarray(K.diagonal() if diagonal is None else diagonal, dtype=float)  # type: ignore[union-attr]
     n, limit = diag.size, max_iter if max_iter >= 0 else np.iinfo(np.int64).max
     beta = np.zeros(linear.size) if beta is None else np.array(beta, dtype=float)
@@ -280,11 +280,11 @@ def _check_start(linear, lower, upper, beta, n):
         if vector.shape != linear.shape or vector.size % n or not np.isfinite(vector).all():
             raise ValueError(
                 f"{name} must be finite with one entry a variable, a multiple of {n} samples; "
-                f"got shape {vector.shape}"
+                f"got shape {vector.shape}."
             )
     if np.any(beta < lower) or np.any(beta > upper):
         worst = max(float((lower - beta).max()), float((beta - upper).max()))
-        raise ValueError(f"the start must lie between the bounds; it is outside by {worst:.3g}")
+        raise ValueError(f"The start must lie between the bounds; it is outside by {worst:.3g}.")
 
 
 def pair_dual(
@@ -576,14 +576,14 @@ class BoxAscent:
 def _box_problem(K, linear, lower, upper, beta, gradient, diagonal, working_set):
     """Check what was given and bring it in the form that the kernels take."""
     if callable(K) and diagonal is None:
-        raise ValueError("diagonal must be given when K is a function")
+        raise ValueError("diagonal must be given when K is a function.")
     if not SINGLE <= working_set < LAST:
-        raise ValueError(f"working_set must lie between -1 and {LAST - 1}, got {working_set}")
+        raise ValueError(f"working_set must lie between -1 and {LAST - 1}, got {working_set}.")
     afar = working_set == ALL_PAIRS or (working_set > 0 and working_set & NEEDS_MATRIX)
     if callable(K) and afar:
         raise ValueError(
             f"working_set={working_set} looks at entries all over the kernel matrix, which does "
-            "not fit in the memory allowed; strategies 0, 16, 256 and 2048 need it whole"
+            "not fit in the memory allowed; strategies 0, 16, 256 and 2048 need it whole."
         )
     diag = np.ascontiguousarray(K.diagonal() if diagonal is None else diagonal, dtype=float)
     beta = np.zeros(linear.size) if beta is None else np.array(beta, dtype=float)

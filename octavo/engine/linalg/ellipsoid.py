@@ -343,7 +343,7 @@ def convex_program(points: Floats, weights: Floats, stop: Stop, **_: object) -> 
     try:
         import cvxpy as cp
     except ImportError:
-        raise ImportError("method='cvxpy' needs the package cvxpy: pip install cvxpy") from None
+        raise ImportError("method='cvxpy' needs the package cvxpy: pip install cvxpy.") from None
     shape = cp.Variable((points.shape[1],) * 2, PSD=True)
     inside = cp.sum(cp.multiply(points @ shape, points), axis=1) <= 1
     problem = cp.Problem(cp.Maximize(cp.log_det(shape)), [inside])
@@ -351,7 +351,7 @@ def convex_program(points: Floats, weights: Floats, stop: Stop, **_: object) -> 
         warnings.simplefilter("ignore", UserWarning)  # how accurate it is, our gap tells
         problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
     if inside.dual_value is None:
-        raise RuntimeError(f"cvxpy found no ellipsoid: {problem.status}")
+        raise RuntimeError(f"CVXPY found no ellipsoid: {problem.status}.")
     found = np.asarray(inside.dual_value, dtype=float)
     found[found < 1e-7 * found.max()] = 0.0  # an interior-point method leaves no weight at zero
     return found / found.sum(), int(problem.solver_stats.num_iters or 0)

@@ -151,7 +151,7 @@ def advance(Z: Floats, U: Floats, *, triangular: bool = True, unit_trace: bool =
     if triangular:
         inverse, singular = dtrtri(U)
         if singular:
-            raise np.linalg.LinAlgError("the weighted rows do not span the space")
+            raise np.linalg.LinAlgError("The weighted rows do not span the space.")
         moved = np.triu(dtrmm(1.0, Z, inverse))
     else:
         moved = solve_triangular(U, Z.T, trans="T").T

@@ -73,9 +73,9 @@ class AskTell:
         if f.shape != X.shape[:1]:
             raise ValueError(f"f must hold one value for each of {len(X)} points; got {f.shape}.")
         if len(f) < 2:
-            raise ValueError("at least 2 points must be told at once; got 1.")
+            raise ValueError("At least 2 points must be told at once; got 1.")
         if np.isnan(f).all():
-            raise ValueError(f"every one of the {len(f)} values is NaN: nothing can be ranked.")
+            raise ValueError(f"Every one of the {len(f)} values is NaN: nothing can be ranked.")
         self.n_evals_ += len(f)
         best = int(np.nanargmin(f))
         if f[best] < self.best_f_:
@@ -128,10 +128,12 @@ def check_bounds(bounds: Any, handling: str, x0: np.ndarray) -> Bounds | None:
         bounds = np.column_stack(np.broadcast_arrays(bounds.lb, bounds.ub, x0)[:2])
     low, high = np.broadcast_to(np.asarray(bounds, dtype=float), (len(x0), 2)).T
     if not (low < high).all():
-        raise ValueError("every lower bound must lie below its upper bound.")
+        raise ValueError("Every lower bound must lie below its upper bound.")
     outside = np.flatnonzero((x0 < low) | (x0 > high))
     if outside.size:
-        raise ValueError(f"x0 lies outside the bounds in coordinate {outside[0]}: {x0[outside[0]]}")
+        raise ValueError(
+            f"x0 lies outside the bounds in coordinate {outside[0]}: {x0[outside[0]]}."
+        )
     return Bounds(low, high, handling)
 
 
@@ -169,7 +171,7 @@ def evaluator(f: Callable, vectorized: bool, workers: Any) -> Iterator[Callable]
     def as_values(values: Iterable, n: int) -> np.ndarray:
         array = np.asarray(list(values) if not hasattr(values, "__array__") else values, float)
         if array.size != n:
-            raise ValueError(f"the function returned {array.size} values for {n} points.")
+            raise ValueError(f"The function returned {array.size} values for {n} points.")
         return array.reshape(n)
 
     if vectorized:

@@ -126,7 +126,7 @@ def climb(
         fall = max(fall, -rise) if np.isfinite(rise) else fall
         if monotone and rise < -SLACK * max(1.0, abs(objective)):
             warnings.warn(
-                f"the objective fell by {-rise:.3g} from {objective:.10g} in iteration "
+                f"The objective fell by {-rise:.3g} from {objective:.10g} in iteration "
                 f"{len(trace)}, which EM cannot do: stopped before it. Badly scaled input?",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -163,7 +163,7 @@ def best_of(climbs: Iterable[Climb]) -> Climb:
         if one.stopped:
             break
     if best is None:
-        raise ValueError("there must be at least one start")
+        raise ValueError("There must be at least one start.")
     return best
 
 

@@ -61,7 +61,7 @@ def check_table(
     if values[0] < DEPENDENT * d:
         worst = int(np.argmax(np.abs(vectors[:, 0])))
         raise ValueError(
-            f"Columns must not be collinear: column {worst} follows from the others. {dependent}"
+            f"Columns must not be collinear: column {worst} follows from the others. {dependent}."
         )
     return X
 

@@ -283,7 +283,7 @@ class CopulaCDF(CDFFactor):
                 )
             self._normal = GaussianCDF(np.zeros(k), corr)
         elif theta is not None:
-            raise ValueError(f"independence has no theta, got {theta!r}.")
+            raise ValueError(f"Independence has no theta, got {theta!r}.")
 
     @staticmethod
     def _number(theta: Any) -> float:

@@ -65,9 +65,9 @@ class NetworkRule:
             return NotImplemented
         if other.node != self.node:
             raise NotImplementedError(
-                f"a rule must speak of the parents of one node, but {self!r} is about "
+                f"A rule must speak of the parents of one node, but {self!r} is about "
                 f"{self.node!r} and {other!r} about {other.node!r}; such a rule is not local. "
-                "List rules that must all hold as separate constraints"
+                "List rules that must all hold as separate constraints."
             )
         return NetworkRule(self.node, kind, (self, other))
 
@@ -197,7 +197,7 @@ def required_arc(parent: Any, child: Any) -> NetworkRule:
     forbidden_arc('age', 'smoker')
     """
     if parent == child:
-        raise ValueError(f"an arc needs two different nodes, got {parent!r} twice")
+        raise ValueError(f"An arc needs two different nodes, got {parent!r} twice.")
     return NetworkRule(child, "arc", parent)
 
 
@@ -249,9 +249,9 @@ def indegree(node: Any, n_parents: int, op: Literal["lt", "eq"] = "lt") -> Netwo
     indegree('age', 0, 'eq')
     """
     if op not in ("lt", "eq"):
-        raise ValueError(f'op must be "lt" or "eq", got {op!r}')
+        raise ValueError(f'op must be "lt" or "eq", got {op!r}.')
     if not isinstance(n_parents, (int, np.integer)) or n_parents < (1 if op == "lt" else 0):
-        raise ValueError(f"indegree({node!r}, {n_parents!r}, {op!r}) leaves no parent set")
+        raise ValueError(f"indegree({node!r}, {n_parents!r}, {op!r}) leaves no parent set.")
     return NetworkRule(node, op, int(n_parents))
 
 
@@ -419,7 +419,7 @@ def _expand_tan(names: Sequence[str], target: Any, select: bool) -> list[Network
 
 def _expand_dbn(names: Sequence[str], n: int, self_arcs: bool) -> list[NetworkRule]:
     if len(names) != 2 * n:
-        raise ValueError(f"dbn({n}) is for {2 * n} nodes, got {len(names)}")
+        raise ValueError(f"dbn({n}) is for {2 * n} nodes, got {len(names)}.")
     rules = [indegree(name, 0, "eq") for name in names[:n]]
     if self_arcs:
         rules += [required_arc(names[i], names[n + i]) for i in range(n)]
@@ -518,17 +518,17 @@ class CompiledRules:
             clash = node.required & node.forbidden
             if clash:
                 arcs = ", ".join(f"{self.names[p]} -> {name}" for p in sorted(clash))
-                raise ValueError(f"node {name!r}: arcs both required and forbidden: {arcs}")
+                raise ValueError(f"Node {name!r}: arcs both required and forbidden: {arcs}.")
             if len(node.required) > node.max_size:
                 raise ValueError(
                     f"node {name!r}: {len(node.required)} required parents, but at most "
-                    f"{node.max_size} are allowed"
+                    f"{node.max_size} are allowed."
                 )
         try:
             check_acyclic([sorted(node.required) for node in self.nodes], self.names)
         except ValueError as error:
-            told = str(error).replace("the arcs", "the required arcs")
-            raise ValueError(f"constraints leave no network: {told}") from None
+            message = str(error).replace("The arcs", "the required arcs")
+            raise ValueError(f"Constraints leave no network: {message}") from None
 
     def legal(self, node: int, masks: Masks) -> NDArray[np.bool_]:
         """Return which parent sets of a node satisfy all its rules."""
@@ -566,7 +566,7 @@ def expanded(constraints: Any, names: Sequence[str]) -> list[NetworkRule]:
         else:
             raise TypeError(
                 "constraints are made by required_arc, forbidden_arc, indegree, tiers and so on; "
-                f"got {entry!r}"
+                f"got {entry!r}."
             )
     return rules
 

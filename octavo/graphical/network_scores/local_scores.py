@@ -67,7 +67,7 @@ class FamilyScorer:
         n_jobs: int | None = None,
     ) -> None:
         if score not in SCORES:
-            raise ValueError(f"score must be one of {SCORES}, got {score!r}")
+            raise ValueError(f"score must be one of {SCORES}, got {score!r}.")
         if score == "bde" and prior is None:
             score = "bdeu"
         self.rows, self.score, self.ess = rows, score, float(ess)
@@ -86,7 +86,7 @@ class FamilyScorer:
         elif score in ("bd", "k2"):
             cell = 1.0 if score == "k2" else float(alpha)  # type: ignore[arg-type]
             if not cell > 0:
-                raise ValueError(f"alpha must be positive, got {alpha!r}")
+                raise ValueError(f"alpha must be positive, got {alpha!r}.")
             # A cell of the parents' table has the r_i cells of the node's table below it.
             self._sizes = np.unique(self.n_states)
             scale = [cell, *(cell * self._sizes)]
@@ -157,7 +157,8 @@ class FamilyScorer:
             if a.shape != shape or not (a > 0).all():
                 raise ValueError(
                     f"alpha(node={node}, parents={tuple(others)}) must be positive of shape "
-                    f"{shape}, got shape {a.shape} with smallest entry {a.min() if a.size else '-'}"
+                    f"{shape}, got shape {a.shape} with smallest entry "
+                    f"{a.min() if a.size else '-'}."
                 )
             a = a.reshape(n.shape)
             a_row, n_row = a.sum(axis=1), n.sum(axis=1)
@@ -175,10 +176,10 @@ def _prior_tables(prior: Any, n_states: NDArray[np.int64], ess: float) -> AlphaT
     for v, (p, r) in enumerate(zip(marginals, n_states)):
         if p.shape != (r,) or not np.isclose(p.sum(), 1.0) or (p <= 0).any():
             raise ValueError(
-                f"the prior of variable {v} must hold {r} positive probabilities, got {p}"
+                f"The prior of variable {v} must hold {r} positive probabilities, got {p}."
             )
     if len(marginals) != len(n_states):
-        raise ValueError(f"prior must have {len(n_states)} marginals, got {len(marginals)}")
+        raise ValueError(f"prior must have {len(n_states)} marginals, got {len(marginals)}.")
 
     def table(node: int, parents: tuple[int, ...]) -> NDArray[np.float64]:
         joint = np.array(ess)
@@ -206,7 +207,7 @@ def place_of(node: Any, names: Sequence[str]) -> int:
             return int(node)
     elif str(node) in names:
         return list(names).index(str(node))
-    raise ValueError(f"there is no node {node!r}; the nodes are {list(names)[:20]}")
+    raise ValueError(f"There is no node {node!r}; the nodes are {list(names)[:20]}.")
 
 
 @checked
@@ -313,7 +314,7 @@ def parents_of_graph(dag: Any, names: Sequence[str]) -> list[tuple[int, ...]]:
     else:
         found = [tuple(sorted(place_of(p, names) for p in of)) for of in dag]
         if len(found) != len(names):
-            raise ValueError(f"expected the parents of {len(names)} nodes, got {len(found)}")
+            raise ValueError(f"Expected the parents of {len(names)} nodes, got {len(found)}.")
     check_acyclic(found, names)
     return found
 
@@ -348,4 +349,4 @@ def check_acyclic(parents: Sequence[Sequence[int]], names: Sequence[str]) -> Non
     while walk[-1] not in walk[:-1]:
         walk.append(min(left & set(parents[walk[-1]])))
     cycle = walk[walk.index(walk[-1]) :][::-1]
-    raise ValueError(f"the arcs form a cycle: {' -> '.join(str(names[node]) for node in cycle)}")
+    raise ValueError(f"The arcs form a cycle: {' -> '.join(str(names[node]) for node in cycle)}.")

@@ -455,7 +455,7 @@ class ParentSetCache:
     ) -> ParentSetCache:
         """Build from a score that holds its data and compiled rules."""
         if pruning not in PRUNING:
-            raise ValueError(f"pruning must be one of {PRUNING}, got {pruning!r}")
+            raise ValueError(f"pruning must be one of {PRUNING}, got {pruning!r}.")
         before = scorer.n_evaluations
         search = Enumeration(scorer, rules, pruning)
         search.run(on_level)
@@ -467,7 +467,7 @@ class ParentSetCache:
             if found.size == 0:
                 raise ValueError(
                     f"constraints leave no network: node {name!r} has no parent set that satisfies "
-                    "all its rules"
+                    "all its rules."
                 )
         evaluated = scorer.n_evaluations - before
         return cls(rules.names, masks, scores, evaluated, search.pruned)
@@ -505,7 +505,7 @@ class ParentSetCache:
         """
         for name in self.names:
             if not name or any(c.isspace() for c in name):
-                raise ValueError(f"the .jkl format has no room for blanks in a name, got {name!r}")
+                raise ValueError(f"The .jkl format has no room for blanks in a name, got {name!r}.")
         lines = [str(self.n_nodes)]
         for node, name in enumerate(self.names):
             lines.append(f"{name} {self.n_sets[node]}")
@@ -547,13 +547,13 @@ def _read_jkl(words: list[str]) -> tuple[list[str], list[list[tuple[float, list[
         names.append(words[at])
         count = int(words[at + 1])
         if count < 1:
-            raise ValueError(f"node {words[at]} has {count} sets")
+            raise ValueError(f"Node {words[at]} has {count} sets.")
         at += 2
         sets = []
         for _ in range(count):
             size = int(words[at + 1])
             if len(words) < at + 2 + size:
-                raise IndexError("the file ends early")
+                raise IndexError("The file ends early.")
             sets.append((float(words[at]), words[at + 2 : at + 2 + size]))
             at += 2 + size
         entries.append(sets)

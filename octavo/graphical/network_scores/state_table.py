@@ -109,8 +109,8 @@ def fit_columns(
         elif _is_continuous(values):
             if discretize is None:
                 raise ValueError(
-                    f"column {name!r} is continuous (it holds {_example(values):.6g}); networks "
-                    'are over categories: pass discretize="mean" or "quantile", or cut it yourself'
+                    f"Column {name!r} is continuous (it holds {_example(values):.6g}); networks "
+                    'are over categories: pass discretize="mean" or "quantile", or cut it yourself.'
                 )
             columns.append(_cut(name, values, discretize, n_bins))
         else:
@@ -118,12 +118,12 @@ def fit_columns(
     single = [column.name for column in columns if len(column.states) < 2]
     if single and on_constant == "raise":
         raise ValueError(
-            f"columns {single} have a single state; every variable needs at least two. Drop them, "
-            'or pass on_constant="isolate" to leave them without arcs'
+            f"Columns {single} have a single state; every variable needs at least two. Drop them, "
+            'or pass on_constant="isolate" to leave them without arcs.'
         )
     if single:
         warnings.warn(
-            f"columns {single} have a single state and get no arcs", UserWarning, stacklevel=3
+            f"Columns {single} have a single state and get no arcs.", UserWarning, stacklevel=3
         )
     return columns
 
@@ -169,8 +169,8 @@ def code_column(
     unknown = [value for value in distinct if value not in code]
     if unknown and handle_unknown == "error":
         raise ValueError(
-            f"column {column.name!r} holds unknown states {unknown[:5]}; expected one of "
-            f"{list(column.states[:10])}{' ...' if len(column.states) > 10 else ''}"
+            f"Column {column.name!r} holds unknown states {unknown[:5]}; expected one of "
+            f"{list(column.states[:10])}{' ...' if len(column.states) > 10 else ''}."
         )
     return np.array([code.get(value, -1) for value in distinct], np.int32)[back]
 

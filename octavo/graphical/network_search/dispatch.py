@@ -89,7 +89,7 @@ def _solve_part(problem: Problem, method: str, limits: Limits) -> SearchResult:
     if method == "dp" and n > LARGEST_LATTICE:
         raise ValueError(
             f'method="dp" is for at most {LARGEST_LATTICE} nodes that can form cycles, got {n}; '
-            'use "ilp" or "bnb"'
+            'use "ilp" or "bnb".'
         )
     if (method == "auto" and n <= SMALL_DP) or (method == "dp" and n <= LARGE_DP):
         return solve_dp(problem)
@@ -162,7 +162,7 @@ def solve_parent_sets(
     (-355.36, True)
     """
     if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}, got {method!r}")
+        raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
     from sklearn.utils import check_random_state
 
     check_feasible(cache)

@@ -77,8 +77,8 @@ def solve_dp(problem: Problem) -> SearchResult:
     n = problem.n_nodes
     if n > LARGEST_DP:
         raise ValueError(
-            f"dynamic programming is for at most {LARGEST_DP} nodes that can form cycles, got {n}; "
-            'use method="ilp" or "bnb"'
+            f"Dynamic programming is for at most {LARGEST_DP} nodes that can form cycles, got {n}; "
+            'use method="ilp" or "bnb".'
         )
     start = time.perf_counter()
     best, sink = np.empty(1 << n), np.empty(1 << n, np.int8)
@@ -187,7 +187,7 @@ def feasible_order(problem: Problem, ranks: NDArray[np.float64]) -> NDArray[np.i
             if first_within(problem.masks, lo, hi, placed) >= 0:
                 break
         else:
-            raise ValueError("constraints leave no network: no order satisfies them")
+            raise ValueError("Constraints leave no network: no order satisfies them.")
         waiting.remove(node)
         order.append(node)
         placed |= masks_of([[int(node)]], n)[0]

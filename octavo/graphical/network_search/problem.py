@@ -113,8 +113,8 @@ def check_feasible(cache: ParentSetCache) -> None:
         if not ready:
             stuck = [cache.names[node] for node in sorted(waiting)]
             raise ValueError(
-                f"constraints leave no network: whatever is chosen, the nodes {stuck} are parents "
-                "of each other in a cycle"
+                f"Constraints leave no network: whatever is chosen, the nodes {stuck} are parents "
+                "of each other in a cycle."
             )
         placed |= masks_of([ready], n)[0]
         waiting -= ready

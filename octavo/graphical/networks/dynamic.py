@@ -194,20 +194,20 @@ class DynamicBNLearner(CallbackSupportMixin, SoundEstimator):
         if not isinstance(X, (list, tuple)) and np.ndim(X) != 3:
             raise TypeError(
                 "X must be a list of sequences, each an array of shape (length, n_features); "
-                f"got {type(X).__name__}"
+                f"got {type(X).__name__}."
             )
         if len(X) == 0:
-            raise ValueError("X holds no sequence")
+            raise ValueError("X holds no sequence.")
         tables = []
         for k, sequence in enumerate(X):
             try:
                 tables.append(check_array(sequence, dtype=None))
             except ValueError as error:
-                raise ValueError(f"sequence {k}: {error}") from None
+                raise ValueError(f"Sequence {k}: {error}") from None
             if tables[k].shape[1] != tables[0].shape[1]:
                 raise ValueError(
-                    f"sequence {k} has {tables[k].shape[1]} variables, sequence 0 has "
-                    f"{tables[0].shape[1]}"
+                    f"Sequence {k} has {tables[k].shape[1]} variables, sequence 0 has "
+                    f"{tables[0].shape[1]}."
                 )
         return tables
 
@@ -230,7 +230,7 @@ class DynamicBNLearner(CallbackSupportMixin, SoundEstimator):
         """
         tables = self._tables(X)
         if max(len(table) for table in tables) < 2:
-            raise ValueError("no sequence has two steps; there is no transition to learn from")
+            raise ValueError("No sequence has two steps; there is no transition to learn from.")
         names = getattr(X[0], "columns", range(tables[0].shape[1]))
         self.n_features_in_ = n = tables[0].shape[1]
         self.columns_ = fit_columns(
@@ -339,7 +339,7 @@ class DynamicBNLearner(CallbackSupportMixin, SoundEstimator):
         totals = []
         for k, table in enumerate(self._tables(X)):
             if table.shape[1] != n:
-                raise ValueError(f"sequence {k} has {table.shape[1]} variables, expected {n}")
+                raise ValueError(f"Sequence {k} has {table.shape[1]} variables, expected {n}.")
             codes = code_table(table, self.columns_)
             total = self.initial_model_.log_likelihood_of_codes(codes[:1])[0]
             pairs = np.hstack([codes[:-1], codes[1:]])

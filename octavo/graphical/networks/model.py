@@ -152,18 +152,18 @@ class BayesianNetworkModel:
     def _check(self) -> None:
         n = len(self.names)
         if not len(self.states) == len(self.parents) == len(self.tables) == n:
-            raise ValueError("names, states, parents and tables must have one entry a variable")
+            raise ValueError("names, states, parents and tables must have one entry a variable.")
         if len(set(self.names)) < n:
-            raise ValueError(f"names must differ, got {self.names}")
+            raise ValueError(f"names must differ, got {self.names}.")
         check_acyclic(self.parents, self.names)
         for name, of, states, table in zip(self.names, self.parents, self.states, self.tables):
             shape = (*(len(self.states[p]) for p in of), len(states))
             if table.shape != shape:
                 raise ValueError(
-                    f"the table of {name!r} must have shape {shape}, got {table.shape}"
+                    f"The table of {name!r} must have shape {shape}, got {table.shape}."
                 )
             if (table < 0).any() or not np.allclose(table.sum(axis=-1), 1.0, atol=1e-4):
-                raise ValueError(f"the rows of the table of {name!r} must be probabilities")
+                raise ValueError(f"The rows of the table of {name!r} must be probabilities.")
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -193,7 +193,7 @@ class BayesianNetworkModel:
     ) -> BayesianNetworkModel:
         """Estimate the tables from codes of states."""
         if not alpha >= 0:
-            raise ValueError(f"alpha must be at least 0, got {alpha!r}")
+            raise ValueError(f"alpha must be at least 0, got {alpha!r}.")
         if weights is not None:
             codes = np.repeat(codes, weights, axis=0)
         sizes = [len(column.states) for column in columns]
@@ -271,7 +271,7 @@ class BayesianNetworkModel:
         for name, entry in zip(names, data):
             absent = {"states", "parents", "table"} - set(entry)
             if absent:
-                raise ValueError(f"node {name!r} carries no {sorted(absent)}")
+                raise ValueError(f"Node {name!r} carries no {sorted(absent)}.")
         parents = [[names.index(str(p)) for p in entry["parents"]] for entry in data]
         return cls(names, [e["states"] for e in data], parents, [e["table"] for e in data])
 
@@ -314,7 +314,9 @@ class BayesianNetworkModel:
                 try:
                     raw = unpack(raw, ".gz")
                 except (TooLargeError, *UNPACKING_ERRORS) as error:
-                    raise ValueError(f"{source} cannot be unpacked: {error}.") from None
+                    raise ValueError(
+                        f"{source} cannot be unpacked: {str(error).rstrip('.')}."
+                    ) from None
             text = raw.decode("utf-8")
         names, states, parents, tables = parse_bif(text)
         # Files round their probabilities; what does not add to one is scaled.
@@ -329,7 +331,7 @@ class BayesianNetworkModel:
         values = np.asarray(X)
         if values.ndim != 2 or values.shape[1] != len(self.names):
             raise ValueError(
-                f"X must have {len(self.names)} columns {self.names[:8]}, got shape {values.shape}"
+                f"X must have {len(self.names)} columns {self.names[:8]}, got shape {values.shape}."
             )
         return code_table(values, self._columns)
 
@@ -416,7 +418,7 @@ class BayesianNetworkModel:
         total = values.sum()
         if not total > 0:
             told = {self.names[v]: self.states[v][s] for v, s in evidence.items()}
-            raise ValueError(f"the evidence {told} has probability zero")
+            raise ValueError(f"The evidence {told} has probability zero.")
         return values / total
 
     def joint(self, variables: Sequence[int]) -> NDArray[np.float64]:
@@ -447,7 +449,7 @@ class BayesianNetworkModel:
             known[v] = int(code_column(np.array([state], dtype=object), self._columns[v])[0])
         twice = set(wanted) & set(known)
         if twice or len(set(wanted)) < len(wanted):
-            raise ValueError("each variable may be asked for once, and not be evidence as well")
+            raise ValueError("Each variable may be asked for once, and not be evidence as well.")
         return self._answer(wanted, known)
 
     def predict_proba(self, X: ArrayLike, variable: Any) -> NDArray[np.float64]:
@@ -469,7 +471,7 @@ class BayesianNetworkModel:
         target = place_of(variable, self.names)
         values = np.array(X, dtype=object)
         if values.ndim != 2 or values.shape[1] != len(self.names):
-            raise ValueError(f"X must have {len(self.names)} columns, got shape {values.shape}")
+            raise ValueError(f"X must have {len(self.names)} columns, got shape {values.shape}.")
         codes = np.full(values.shape, -1, np.int32)
         for v, column in enumerate(self._columns):
             known = np.array([x is not None and x == x for x in values[:, v]], np.bool_)

@@ -54,7 +54,7 @@ def make_bayesian_network(
     if n_nodes < 1 or max_parents < 0 or not concentration > 0:
         raise ValueError(
             "n_nodes must be at least 1, max_parents at least 0 and concentration positive; got "
-            f"{n_nodes}, {max_parents} and {concentration}"
+            f"{n_nodes}, {max_parents} and {concentration}."
         )
     rng = check_random_state(random_state)
     order = rng.permutation(n_nodes)

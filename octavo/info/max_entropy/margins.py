@@ -176,7 +176,7 @@ def ipf(
             break
     _refuse_impossible(start, wanted, summed)
     warnings.warn(
-        f"ipf did not converge in {max_iter} rounds: a margin is off by {residual:.3g} of the "
+        f"IPF did not converge in {max_iter} rounds: a margin is off by {residual:.3g} of the "
         f"total (tol={tol:g}). Cells of zero make it slow; raise max_iter or tol.",
         ConvergenceWarning,
         stacklevel=3,

@@ -182,11 +182,11 @@ class MonomialFeatureMap(TransformerMixin, SoundEstimator):
         else:
             names = list(input_features)
             if fitted is not None and names != list(fitted):
-                raise ValueError("input_features is not equal to feature_names_in_")
+                raise ValueError("input_features is not equal to feature_names_in_.")
             if len(names) != self.n_features_in_:
                 raise ValueError(
                     "input_features should have length equal to number of features "
-                    f"({self.n_features_in_}), got {len(names)}"
+                    f"({self.n_features_in_}), got {len(names)}."
                 )
         words = []
         for row in self.powers_:

@@ -283,7 +283,7 @@ class SwitchedMachines(TaskMachines):
 def asked_places(task: Any, names: Any, n_rows: int) -> Any:
     """Return the place of each query's task; one that fit has not seen is refused by name."""
     if names is None:
-        raise ValueError("classes are the tasks here, each with switches of its own.")
+        raise ValueError("Classes are the tasks here, each with switches of its own.")
     if task is None:
         raise ValueError(f"task must be given: the model was fitted to {len(names)} task(s).")
     places = places_of_queries(task, names, n_rows)

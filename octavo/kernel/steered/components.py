@@ -425,7 +425,7 @@ def independent_constraints(L: Floats, d: Floats) -> tuple[Floats, Floats]:
     wrong = d[implied] - share.T @ d[kept]
     if np.abs(wrong).max(initial=0.0) > 1e-8 * max(1.0, float(np.abs(d).max())):
         raise ValueError(
-            "contradictory placements: hard placements of points that the kernel cannot tell "
+            "Contradictory placements: hard placements of points that the kernel cannot tell "
             f"apart differ by {np.abs(wrong).max():.3g}. Duplicated rows must share their place; "
             "or make the placements soft."
         )

@@ -263,7 +263,7 @@ class AveragedSGDClassifier(
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
-                f"{self.classes_!r}"
+                f"{self.classes_!r}."
             )
         self._learn(*self._prepare(X, y))
         return self

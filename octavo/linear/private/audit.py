@@ -136,7 +136,7 @@ def neighbouring_pairs(estimator: PrivateClassifier, data: Data, neighbour: Data
     """Return the binary problems of two data sets that differ in exactly one record."""
     if not isinstance(estimator, PrivateClassifier):
         raise TypeError(
-            f"the audit knows octavo's private classifiers, got {type(estimator).__name__}"
+            f"The audit knows octavo's private classifiers, got {type(estimator).__name__}."
         )
     model = copy.copy(estimator)
     model._validate_params()
@@ -145,7 +145,7 @@ def neighbouring_pairs(estimator: PrivateClassifier, data: Data, neighbour: Data
     ]
     (X, y), (X2, y2) = ((canonical_csr(X), y) for X, y in checked)
     if X.shape != X2.shape:
-        raise ValueError(f"neighbours have equally many records, got {X.shape} and {X2.shape}")
+        raise ValueError(f"Neighbours have equally many records, got {X.shape} and {X2.shape}.")
     if model.classes is None:
         model.classes = np.unique(np.concatenate([y, y2]))
     classes, codes = model._encode(y)
@@ -155,7 +155,7 @@ def neighbouring_pairs(estimator: PrivateClassifier, data: Data, neighbour: Data
     V, V2 = _dense(model._design(X)), _dense(model._design(X2))
     differs = (_dense(X) != _dense(X2)).any(axis=1) | (codes != codes2)
     if differs.sum() != 1:
-        raise ValueError(f"neighbours differ in exactly one record, got {int(differs.sum())}")
+        raise ValueError(f"Neighbours differ in exactly one record, got {int(differs.sum())}.")
     targets, targets2 = (one_vs_rest_targets(c, len(classes)) for c in (codes, codes2))
     loss, perturbation = model._plan(len(y), len(targets))
     same = ~differs
@@ -216,7 +216,7 @@ def log_density_ratio(
     expected = (len(pairs), pairs[0].own.shape[1])
     if F.ndim != 3 or F.shape[1:] != expected:
         raise ValueError(
-            f"coef must be n_points times {' x '.join(map(str, expected))}, got {F.shape}"
+            f"coef must be n_points times {' x '.join(map(str, expected))}, got {F.shape}."
         )
     return np.sum([_log_ratio(pair, F[:, k]) for k, pair in enumerate(pairs)], axis=0)
 
@@ -315,7 +315,7 @@ def privacy_audit(
     0.905
     """
     if n_points < 2:
-        raise ValueError(f"n_points must be at least 2, got {n_points}")
+        raise ValueError(f"n_points must be at least 2, got {n_points}.")
     rng = check_random_state(random_state)
     pairs = neighbouring_pairs(estimator, data, neighbour)
     extra = None if points is None else np.atleast_2d(np.asarray(points, dtype=float))
@@ -378,9 +378,9 @@ def worst_case_neighbours(
     ((100, 2), 1)
     """
     if estimator.method != "objective" or estimator.fit_intercept:
-        raise ValueError("the worst case is known for objective perturbation without intercept")
+        raise ValueError("The worst case is known for objective perturbation without intercept.")
     if n_samples < 3:
-        raise ValueError(f"n_samples must be at least 3, got {n_samples}")
+        raise ValueError(f"n_samples must be at least 3, got {n_samples}.")
 
     def loss(z: Floats) -> float:
         pair, coef = _adversary(estimator, n_samples, z)

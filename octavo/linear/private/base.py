@@ -54,9 +54,9 @@ def bounded_rows(X: Any, data_norm: float, clip: str) -> Any:
         if over.any():
             worst = int(np.argmax(norms))
             raise ValueError(
-                f"row {worst} has norm {norms[worst]:.6g}, above data_norm={data_norm:g} "
+                f"Row {worst} has norm {norms[worst]:.6g}, above data_norm={data_norm:g} "
                 f"({int(over.sum())} of {len(norms)} rows are). Give a bound that holds for any "
-                "record, not one taken from these; or let clip='clip' shorten such rows"
+                "record, not one taken from these; or let clip='clip' shorten such rows."
             )
         return X
     if clip == "clip":
@@ -82,7 +82,7 @@ def _is_logistic(estimator: Any) -> bool:
     if isinstance(estimator.loss, str) and estimator.loss == "logistic":
         return True
     raise AttributeError(
-        f"predict_proba is for loss='logistic'; {estimator.loss!r} gives no probabilities"
+        f"predict_proba is for loss='logistic'; {estimator.loss!r} gives no probabilities."
     )
 
 

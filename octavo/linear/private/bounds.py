@@ -22,10 +22,10 @@ __all__ = [
 
 def _check(delta: float, **positive: float) -> None:
     if not 0 < delta < 1:
-        raise ValueError(f"delta must lie between 0 and 1, got {delta}")
+        raise ValueError(f"delta must lie between 0 and 1, got {delta}.")
     for name, value in positive.items():
         if not value > 0:
-            raise ValueError(f"{name} must be positive, got {value}")
+            raise ValueError(f"{name} must be positive, got {value}.")
 
 
 @checked
@@ -112,7 +112,7 @@ def excess_objective_bound(
     if perturbation.delta_reg > 0:
         raise ValueError(
             f"Lemma 19 needs a perturbation without added penalty, got delta_reg="
-            f"{perturbation.delta_reg:g}: more records, a larger alpha or a larger epsilon"
+            f"{perturbation.delta_reg:g}: more records, a larger alpha or a larger epsilon."
         )
     return norm**2 / (n_samples**2 * alpha)
 
@@ -165,7 +165,7 @@ def required_samples(
     """
     _check(delta, norm=norm, excess=excess, n_features=n_features, epsilon=epsilon)
     if method not in ("objective", "output"):
-        raise ValueError(f"method must be 'objective' or 'output', got {method!r}")
+        raise ValueError(f"method must be 'objective' or 'output', got {method!r}.")
     spread = n_features * math.log(n_features / delta)
     terms = [norm**2 * math.log(1 / delta) / excess**2, spread * norm / (excess * epsilon)]
     if method == "output":

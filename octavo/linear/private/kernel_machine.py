@@ -77,7 +77,7 @@ def random_fourier_map(
     (0.61, 0.61)
     """
     if features == "fourier" and n_components % 2:
-        raise ValueError(f"features='fourier' needs an even n_components, got {n_components}")
+        raise ValueError(f"features='fourier' needs an even n_components, got {n_components}.")
     rng = check_random_state(random_state)
     shape = (n_features, n_components // 2 if features == "fourier" else n_components)
     if kernel == "rbf":

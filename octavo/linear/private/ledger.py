@@ -67,22 +67,22 @@ def _check_entry(entry: LedgerEntry) -> None:
     """Raise unless a release could have made this entry: a negative one gives privacy back."""
     epsilon, what, part = entry
     if not _is_number(epsilon) or not 0 < _as_float(epsilon) < math.inf:
-        raise ValueError(f"epsilon must be a positive number, got {epsilon!r}")
+        raise ValueError(f"epsilon must be a positive number, got {epsilon!r}.")
     if not isinstance(what, str):
-        raise ValueError(f"what must be a text, got {what!r}")
+        raise ValueError(f"what must be a text, got {what!r}.")
     if not isinstance(part, tuple) or not all(isinstance(name, str) for name in part):
-        raise ValueError(f"part must be a tuple of names, got {part!r}")
+        raise ValueError(f"part must be a tuple of names, got {part!r}.")
 
 
 def _entry_of_json(number: int, found: Any) -> LedgerEntry:
     try:
         if not isinstance(found, list) or len(found) != 3:
-            raise ValueError(f"expected [epsilon, what, part], got {found!r}")
+            raise ValueError(f"Expected [epsilon, what, part], got {found!r}.")
         epsilon, what, part = found
         entry = LedgerEntry(epsilon, what, tuple(part) if isinstance(part, list) else part)
         _check_entry(entry)
     except ValueError as error:
-        raise ValueError(f"entry {number}: {error}") from None
+        raise ValueError(f"Entry {number}: {error}") from None
     return entry._replace(epsilon=float(epsilon))
 
 
@@ -132,7 +132,7 @@ class PrivacyLedger:
 
     def __init__(self, epsilon: float, path: str | os.PathLike[str] | None = None) -> None:
         if not _is_number(epsilon) or not 0 < _as_float(epsilon) < math.inf:
-            raise ValueError(f"the budget epsilon must be positive and finite, got {epsilon}")
+            raise ValueError(f"The budget epsilon must be positive and finite, got {epsilon}.")
         self._epsilon = float(epsilon)
         self._path = None if path is None else Path(path)
         self._entries: list[LedgerEntry] = []
@@ -177,7 +177,7 @@ class PrivacyLedger:
             default.
         """
         if not _is_number(epsilon) or not epsilon > 0:
-            raise ValueError(f"a release costs a positive epsilon, got {epsilon!r}")
+            raise ValueError(f"A release costs a positive epsilon, got {epsilon!r}.")
         part = tuple(part) if isinstance(part, list) else part
         entry = LedgerEntry(_as_float(epsilon), what, part)
         if math.isfinite(entry.epsilon):  # what is not finite is beyond every budget, see below
@@ -191,7 +191,7 @@ class PrivacyLedger:
                 where = f" (part {'/'.join(part)})" if part else ""
                 raise PrivacyBudgetError(
                     f"epsilon={entry.epsilon:g} was asked for{where}, but of the budget "
-                    f"{self._epsilon:g} only {left:g} is left"
+                    f"{self._epsilon:g} only {left:g} is left."
                 )
             if self._path is not None:
                 self._write(entries)
@@ -231,7 +231,7 @@ class PrivacyLedger:
                     if time.monotonic() > deadline:
                         raise TimeoutError(
                             f"{guard} has been there for {_PATIENCE:g} s; delete it if no "
-                            "process is using the ledger"
+                            "process is using the ledger."
                         ) from None
                     time.sleep(0.01)
             try:
@@ -245,14 +245,14 @@ class PrivacyLedger:
             kept = json.loads(self._path.read_text(encoding="utf-8"))
             granted = kept["epsilon"]
             if not _is_number(granted) or not 0 < _as_float(granted) < math.inf:
-                raise ValueError(f"epsilon must be a positive number, got {granted!r}")
+                raise ValueError(f"epsilon must be a positive number, got {granted!r}.")
             entries = [_entry_of_json(k, entry) for k, entry in enumerate(kept["entries"])]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{self._path} is not a privacy ledger: {error}") from None
         if granted != self._epsilon:
             raise ValueError(
-                f"the ledger {self._path} grants epsilon={granted:g}; expected "
-                f"{self._epsilon:g}. A budget is not changed by opening it again"
+                f"The ledger {self._path} grants epsilon={granted:g}; expected "
+                f"{self._epsilon:g}. A budget is not changed by opening it again."
             )
         self._entries = entries
 
@@ -275,9 +275,9 @@ class PrivacyLedger:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._path is None:
             raise TypeError(
-                "a PrivacyLedger without a file cannot be pickled: two copies would grant the "
+                "A PrivacyLedger without a file cannot be pickled: two copies would grant the "
                 "budget twice. Give it a path to share it, or set ledger=None on a fitted model "
-                "to save that"
+                "to save that."
             )
         return type(self), (self._epsilon, str(self._path.absolute()))
 

@@ -150,7 +150,7 @@ def noise_source(random_state: Any) -> NoiseSource:
         return NoiseSource()
     warnings.warn(
         f"random_state={random_state!r}: reproducible noise is not private. Leave "
-        "random_state=None for anything that is released",
+        "random_state=None for anything that is released.",
         ReproducibleNoiseWarning,
         stacklevel=3,
     )
@@ -185,9 +185,9 @@ def draw_noise(dimension: int, scale: float, random_state: Any = None) -> Floats
     (True, False)
     """
     if dimension < 1:
-        raise ValueError(f"dimension must be at least 1, got {dimension}")
+        raise ValueError(f"dimension must be at least 1, got {dimension}.")
     if not 0 <= scale < np.inf:
-        raise ValueError(f"scale must be non-negative and finite, got {scale}")
+        raise ValueError(f"scale must be non-negative and finite, got {scale}.")
     source = noise_source(random_state)
     # Eq. (4): Gamma(d) is a sum of d exponentials (proof of Lemma 17).
     norm = -scale * float(np.log(source.full_uniform(dimension)).sum())
@@ -307,10 +307,10 @@ def selection_probabilities(
     """
     z = np.asarray(scores, dtype=float)
     if z.ndim != 1 or z.size == 0 or not np.isfinite(z).all():
-        raise ValueError(f"scores must be a non-empty list of finite numbers, got {scores!r}")
+        raise ValueError(f"scores must be a non-empty list of finite numbers, got {scores!r}.")
     if not epsilon > 0 or not sensitivity > 0:
         raise ValueError(
-            f"epsilon and sensitivity must be positive, got {epsilon} and {sensitivity}"
+            f"epsilon and sensitivity must be positive, got {epsilon} and {sensitivity}."
         )
     if np.isinf(epsilon):
         best = (z == z.min()).astype(float)

@@ -113,7 +113,7 @@ def check_custom_loss(loss: CustomLoss) -> None:
         y = np.full_like(p, target)
         slope, curvature = np.asarray(loss.slope(p, y)), np.asarray(loss.curvature(p, y))
         if not (np.isfinite(slope).all() and np.isfinite(curvature).all()):
-            raise ValueError(f"the derivatives of the loss {loss.name!r} are not finite")
+            raise ValueError(f"The derivatives of the loss {loss.name!r} are not finite.")
         for seen, bound, what in (
             (np.abs(slope).max(), loss.lipschitz, "absolute slope"),
             (curvature.max(), loss.curvature_bound, "curvature"),
@@ -121,7 +121,7 @@ def check_custom_loss(loss: CustomLoss) -> None:
         ):
             if seen > bound * (1 + 1e-9) + 1e-12:
                 raise ValueError(
-                    f"the loss {loss.name!r} promises {what} at most {bound:g}, got {seen:g}"
+                    f"The loss {loss.name!r} promises {what} at most {bound:g}, got {seen:g}."
                 )
         # A slope that is not the value's would make every bound meaningless.
         step = 1e-6
@@ -129,8 +129,8 @@ def check_custom_loss(loss: CustomLoss) -> None:
         off = float(np.abs(numeric - slope[:-4]).max())
         if off > 1e-3 * max(loss.lipschitz, 1.0):
             raise ValueError(
-                f"the slope of the loss {loss.name!r} is not the derivative of its value: "
-                f"they differ by {off:g}"
+                f"The slope of the loss {loss.name!r} is not the derivative of its value: "
+                f"they differ by {off:g}."
             )
 
 
@@ -140,7 +140,7 @@ def private_loss(loss: str | CustomLoss, h: float = 0.5) -> Loss:
         return make_loss(LOSS_NAMES[loss], h)
     if not math.isfinite(loss.lipschitz):
         raise ValueError(
-            f"the loss {loss.name!r} has an unbounded slope; privacy needs a finite lipschitz"
+            f"The loss {loss.name!r} has an unbounded slope; privacy needs a finite lipschitz."
         )
     check_custom_loss(loss)
     return loss
@@ -212,13 +212,13 @@ def calibrate_perturbation(
     if n_samples < 1 or not alpha > 0 or not epsilon > 0 or not data_norm > 0:
         raise ValueError(
             "n_samples, alpha, epsilon and data_norm must be positive, got "
-            f"{n_samples}, {alpha}, {epsilon} and {data_norm}"
+            f"{n_samples}, {alpha}, {epsilon} and {data_norm}."
         )
     if not 0 <= tol < math.inf:
         raise ValueError(f"tol must be at least 0 and finite, got {tol}.")
     reach = 2.0 * lipschitz * data_norm
     if not math.isfinite(reach):
-        raise ValueError(f"the loss must have a bounded slope, got lipschitz={lipschitz}")
+        raise ValueError(f"The loss must have a bounded slope, got lipschitz={lipschitz}.")
     if math.isinf(epsilon):
         return Perturbation(method, epsilon, epsilon, 0.0, 0.0, 1, reach)
     # The mask's noise is about n tol / share of the algorithm's: this keeps the sum small.
@@ -231,8 +231,8 @@ def calibrate_perturbation(
     bend = curvature * data_norm**2
     if not math.isfinite(bend):
         raise ValueError(
-            f"objective perturbation needs a bounded curvature, got {curvature}; "
-            "use method='output'"
+            f"Objective perturbation needs a bounded curvature, got {curvature}; "
+            "use method='output'."
         )
     power = {"paper": 2.0, "tight": 1.0}[slack]
     left = epsilon - power * math.log1p(bend / (n_samples * alpha))  # Algorithm 2: ε'
@@ -244,7 +244,7 @@ def calibrate_perturbation(
             need = bend / np.expm1(epsilon / power)
             raise ValueError(
                 f"branch=1 needs n_samples * alpha > {need:g}, got {n_samples * alpha:g}; "
-                "use branch='auto'"
+                "use branch='auto'."
             )
         return Perturbation(method, granted, left, reach / left, 0.0, 1, reach, mask)
     penalty = bend / (n_samples * float(np.expm1(epsilon / (2.0 * power))))  # Λ + Δ
@@ -332,7 +332,7 @@ def exact_minimiser(
         norm = gradient_bound(X, y, loss, alpha, linear, found.coef) + error
     if not norm <= goal:
         raise ConvergenceError(
-            f"the gradient's norm can only be bounded by {norm:.2g} after {found.n_iter} steps; "
+            f"The gradient's norm can only be bounded by {norm:.2g} after {found.n_iter} steps; "
             f"expected at most {goal:.2g}. A minimiser that is not exact is not private, so "
             "nothing is released. More records, a larger alpha or a smaller data_norm make the "
             "problem easier."
@@ -381,7 +381,7 @@ def _sum_within(best: Floats, noise: Floats, scale: float, mask: Mask) -> Floats
     error = noise_error(noise, scale) + 4 * _UNIT * float(np.linalg.norm(noise))
     if mask.scale and not error <= mask.radius / 2:
         raise ConvergenceError(
-            f"the noise is exact to {error:.2g} only; expected {mask.radius / 2:.2g}, which is "
+            f"The noise is exact to {error:.2g} only; expected {mask.radius / 2:.2g}, which is "
             "below what doubles can tell apart, so nothing is released."
         )
     return best + noise

@@ -47,7 +47,7 @@ def disjoint_parts(n_samples: int, n_parts: int, source: NoiseSource) -> list[ND
     if n_samples < n_parts:
         raise ValueError(
             f"{n_parts - 1} candidates need at least {n_parts} records, one part each and one "
-            f"to choose by; got n_samples={n_samples}"
+            f"to choose by; got n_samples={n_samples}."
         )
     return np.array_split(source.permutation(n_samples), n_parts)
 
@@ -183,13 +183,13 @@ class PrivateModelSelector(
                 raise ValueError(
                     "candidates must be private classifiers: with a parameter epsilon, and an "
                     "attribute differentially_private that is True; "
-                    f"{type(estimator).__name__} is not one"
+                    f"{type(estimator).__name__} is not one."
                 )
             if parameters.get("ledger") is not None:
-                raise ValueError("give the ledger to the selector, not to its candidates")
+                raise ValueError("Give the ledger to the selector, not to its candidates.")
             found += [clone(estimator).set_params(**p) for p in ParameterGrid(grid or {})]
         if not found:
-            raise ValueError("there are no candidates: estimators is an empty list")
+            raise ValueError("There are no candidates: estimators is an empty list.")
         return found
 
     def _prepared(self, candidate: Any, epsilon: float, source: NoiseSource) -> Any:
@@ -228,7 +228,7 @@ class PrivateModelSelector(
         self.candidates_ = self._inner_candidates()
         self.classes_, _ = encode_classes(y, classes=self.classes, owner=self)
         if (X_public is None) != (y_public is None):
-            raise ValueError("X_public and y_public go together; got only one of them")
+            raise ValueError("X_public and y_public go together; got only one of them.")
         source = noise_source(self.random_state)
         with warnings.catch_warnings():
             # The selector itself has warned already.

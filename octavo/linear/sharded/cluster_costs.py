@@ -67,7 +67,7 @@ def communication_cost(
     numbers = {"n": n, "s": s, "d": d, "m": m, "T": T, "b": math.sqrt(n) if b is None else b}
     wrong = [name for name, value in numbers.items() if not value > 0]
     if wrong:
-        raise ValueError(f"{wrong[0]} must be positive, got {numbers[wrong[0]]}")
+        raise ValueError(f"{wrong[0]} must be positive, got {numbers[wrong[0]]}.")
     batch = numbers["b"]
     costs = {
         "hybrid": d * T,
@@ -79,7 +79,7 @@ def communication_cost(
         "minibatch_sparse": n * s * T,
     }
     if method not in costs:
-        raise ValueError(f"method must be one of {METHODS}, got {method!r}")
+        raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
     return float(costs[method])
 
 
@@ -131,7 +131,7 @@ def warm_start_passes(
     epsilon0 = math.sqrt(m / n) if epsilon0 is None else epsilon0
     for name, value in {"kappa": kappa, "epsilon": epsilon, "epsilon0": epsilon0}.items():
         if not value > 0:
-            raise ValueError(f"{name} must be positive, got {value}")
+            raise ValueError(f"{name} must be positive, got {value}.")
     hybrid = 1 + kappa * max(0.0, math.log(epsilon0 / epsilon))
     batch = kappa * math.log(1 / epsilon)
     return PassCounts(hybrid, batch, batch - hybrid)
@@ -174,7 +174,7 @@ class ClusterModel(NamedTuple):
         """
         sweeps = [phase for phase in timing.phases if (phase.shares > 0).any()]
         if not sweeps:
-            raise ValueError("the timing holds no pass over the data")
+            raise ValueError("The timing holds no pass over the data.")
         seconds = np.concatenate([phase.busy[phase.shares > 0] for phase in sweeps])
         read = np.concatenate([phase.shares[phase.shares > 0] for phase in sweeps])
         latency, per_byte = _tree_costs(timing.phases)
@@ -211,7 +211,7 @@ class ClusterModel(NamedTuple):
             Seconds.
         """
         if n_machines < 1:
-            raise ValueError(f"n_machines must be at least 1, got {n_machines}")
+            raise ValueError(f"n_machines must be at least 1, got {n_machines}.")
         median = nnz / n_machines / self.nonzeros_per_second
         # The expected largest of m lognormal times, by Blom's approximation of order statistics.
         extreme = float(ndtri((n_machines - 0.375) / (n_machines + 0.25)))

@@ -371,7 +371,7 @@ class HybridLinearClassifier(ShardedClassifier, _HybridLinear):
             self._set_classes(np.unique(y if classes is None else np.asarray(classes)))
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
-            raise ValueError(f"y holds labels that are not among classes: {unknown[:5]}")
+            raise ValueError(f"y holds labels that are not among classes: {unknown[:5]}.")
         return self._partial_fit(X, y, sample_weight)
 
     @available_if(lambda self: _has_probabilities(self))
@@ -413,7 +413,7 @@ class HybridLinearClassifier(ShardedClassifier, _HybridLinear):
 
 def _has_probabilities(estimator: HybridLinearClassifier) -> bool:
     if estimator.loss != "log":
-        raise AttributeError(f"probabilities need loss='log', got loss={estimator.loss!r}")
+        raise AttributeError(f"Probabilities need loss='log', got loss={estimator.loss!r}.")
     return True
 
 

@@ -134,12 +134,12 @@ class ConjunctionHasher(TransformerMixin, SoundEstimator):
         found = []
         for pair in self.pairs:
             if len(pair) != 2:
-                raise ValueError(f"pairs must hold pairs of columns, got {pair!r}")
+                raise ValueError(f"pairs must hold pairs of columns, got {pair!r}.")
             ends = []
             for column in pair:
                 place = places.get(column, column) if isinstance(column, str) else column
                 if not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
-                    raise ValueError(f"pairs names the column {column!r}; known are {names}")
+                    raise ValueError(f"pairs names the column {column!r}; known are {names}.")
                 ends.append(int(place))
             found.append((ends[0], ends[1]))
         return found
@@ -294,21 +294,21 @@ class WeightedDegreeFeatures(TransformerMixin, SoundEstimator):
         """Return the sequences as a table of letter numbers; -1 for letters not known."""
         if isinstance(sequences, str) or not len(np.shape(sequences)) == 1 or not len(sequences):
             raise ValueError(
-                f"expected a list of one or more texts, got {type(sequences).__name__} "
-                f"of shape {np.shape(sequences)}"
+                f"Expected a list of one or more texts, got {type(sequences).__name__} "
+                f"of shape {np.shape(sequences)}."
             )
         wrong = [s for s in sequences if not isinstance(s, str)]
         if wrong:
             raise ValueError(
-                f"expected texts, got {wrong[0]!r}"
+                f"Expected texts, got {wrong[0]!r}"
                 + (" (NaN: a sequence is missing)" if wrong[0] != wrong[0] else "")
             )
         lengths = {len(s) for s in sequences}
         if len(lengths) > 1:
-            raise ValueError(f"sequences must have one length, got {sorted(lengths)[:5]}")
+            raise ValueError(f"sequences must have one length, got {sorted(lengths)[:5]}.")
         length = lengths.pop()
         if length == 0:
-            raise ValueError("the sequences are empty texts")
+            raise ValueError("The sequences are empty texts.")
         codes = np.frombuffer("".join(sequences).encode("utf-32-le"), dtype=np.uint32)
         table = np.full(max(128, int(codes.max()) + 1), -1, dtype=np.int64)
         for number, letter in enumerate(self.alphabet):
@@ -342,10 +342,12 @@ class WeightedDegreeFeatures(TransformerMixin, SoundEstimator):
             The transformer.
         """
         if len(set(self.alphabet.upper())) != len(self.alphabet) or len(self.alphabet) < 2:
-            raise ValueError(f"alphabet must hold two or more different letters: {self.alphabet!r}")
+            raise ValueError(
+                f"alphabet must hold two or more different letters: {self.alphabet!r}."
+            )
         if len(self.alphabet) ** self.degree >= 2**63:
             raise ValueError(
-                f"substrings of {self.degree} of {len(self.alphabet)} letters do not fit 63 bits"
+                f"Substrings of {self.degree} of {len(self.alphabet)} letters do not fit 63 bits."
             )
         self.length_ = self._letters(X).shape[1]
         starts, sizes = self._layout()
@@ -371,7 +373,7 @@ class WeightedDegreeFeatures(TransformerMixin, SoundEstimator):
         letters = self._letters(X)
         n, length = letters.shape
         if length != self.length_:
-            raise ValueError(f"fitted on sequences of length {self.length_}, got {length}")
+            raise ValueError(f"Fitted on sequences of length {self.length_}, got {length}.")
         starts, sizes = self._layout()
         columns = []
         words = np.zeros((n, length + 1), dtype=np.int64)  # substrings of the current degree

@@ -48,11 +48,11 @@ def check_widths(facts: Sequence[ShardFacts]) -> int:
     widths = {fact.n_features for fact in facts}
     if len(widths) > 1:
         told = ", ".join(f"shard {f.rank} ({f.name}): {f.n_features}" for f in facts[:5])
-        raise ValueError(f"shards differ in their number of features: {told}")
+        raise ValueError(f"Shards differ in their number of features: {told}.")
     if not sum(fact.n_rows for fact in facts):
-        raise ValueError("Found array with 0 sample(s): all shards are empty")
+        raise ValueError("Found array with 0 sample(s): all shards are empty.")
     if not sum(fact.weight for fact in facts) > 0:
-        raise ValueError("all sample weights are zero; expected at least one positive weight")
+        raise ValueError("All sample weights are zero; expected at least one positive weight.")
     return widths.pop()
 
 
@@ -76,7 +76,7 @@ def warn_of_biased_shards(facts: Sequence[ShardFacts], positive: Any) -> None:
     if far:
         told = ", ".join(f"shard {fact.rank} ({fact.name})" for fact in far[:5])
         warnings.warn(
-            f"the mean target of {told} is more than 5 standard errors from that of the other "
+            f"The mean target of {told} is more than 5 standard errors from that of the other "
             "shards: the rows do not lie in random order, which spoils the average of the online "
             "pass. Shuffle them, or deal them with octavo.linear.write_shards.",
             UserWarning,
@@ -139,7 +139,7 @@ class ShardedLinearModel(CallbackSupportMixin, SoundEstimator):
         if is_sharded(X, y):
             if y is not None or sample_weight is not None:
                 raise ValueError(
-                    "shards carry their own targets and weights: y and sample_weight must be None"
+                    "Shards carry their own targets and weights: y and sample_weight must be None."
                 )
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit to a table
             return as_shards(X)
@@ -148,7 +148,7 @@ class ShardedLinearModel(CallbackSupportMixin, SoundEstimator):
 
             if y is None:
                 raise ValueError(
-                    f"{type(self).__name__} requires y to be passed, but the target y is None"
+                    f"{type(self).__name__} requires y to be passed, but the target y is None."
                 )
             return dask_shards(X, y, sample_weight)
         X, y, sample_weight = self._table(X, y, sample_weight)

@@ -239,19 +239,19 @@ def describe(site: Site, classify: bool) -> list[ShardFacts]:
         nnz += block.nnz
         weight += float(block.weight.sum()) if block.weight.size else float(block.y.size)
         if block.weight.size and not (np.isfinite(block.weight) & (block.weight >= 0)).all():
-            raise ValueError("sample weights must be finite and not negative")
+            raise ValueError("Sample weights must be finite and not negative.")
         if classify:
             for label, count in zip(*np.unique(block.y, return_counts=True)):
                 labels[label] = labels.get(label, 0) + int(count)
         else:
             y = np.asarray(block.y, dtype=float)
             if not np.isfinite(y).all():
-                raise ValueError("targets must be finite")
+                raise ValueError("targets must be finite.")
             with np.errstate(over="ignore"):  # refused with the shard's name when it is reported
                 total += float(y.sum())
                 squares += float(y @ y)
         if len(labels) > 100:
-            raise ValueError(f"targets look continuous: more than {len(labels) - 1} labels")
+            raise ValueError(f"Targets look continuous: more than {len(labels) - 1} labels.")
     keys = sorted(labels)
     counts = np.array([labels[key] for key in keys], dtype=np.int64)
     return [

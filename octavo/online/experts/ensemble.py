@@ -128,18 +128,18 @@ class _ExpertEnsemble(CallbackSupportMixin, SoundEstimator, BaseComposition):
             for pair in experts
         )
         if not pairs or not experts:
-            raise ValueError(f"experts must be a list of (name, estimator) pairs, got {experts!r}")
+            raise ValueError(f"experts must be a list of (name, estimator) pairs, got {experts!r}.")
         self._validate_names([name for name, _ in experts])
         for name, expert in experts:
             if not hasattr(expert, "predict"):
-                raise ValueError(f"expert {name!r} cannot predict: {expert!r}")
+                raise ValueError(f"Expert {name!r} cannot predict: {expert!r}.")
             if hasattr(expert, "fit") and not hasattr(expert, "partial_fit"):
                 try:
                     check_is_fitted(expert)
                 except NotFittedError:
                     raise ValueError(
                         f"expert {name!r} is not fitted and cannot learn row by row (it has no "
-                        "partial_fit): fit it before, or choose an online estimator"
+                        "partial_fit): fit it before, or choose an online estimator."
                     ) from None
         return experts
 
@@ -200,12 +200,12 @@ class _ExpertEnsemble(CallbackSupportMixin, SoundEstimator, BaseComposition):
         losses = np.asarray(self._losses(y, said), dtype=float)
         if losses.shape != said.shape[:2]:
             raise ValueError(
-                f"the loss must return an array of shape {said.shape[:2]}, got {losses.shape}"
+                f"The loss must return an array of shape {said.shape[:2]}, got {losses.shape}."
             )
         awake = ~np.isnan(losses)
         heard = awake.any(axis=1)
         if self.experts is None and not heard.all():
-            raise ValueError(f"no expert says anything in row {int(np.argmin(heard))}")
+            raise ValueError(f"No expert says anything in row {int(np.argmin(heard))}.")
         self.n_silent_ += int((~heard).sum())
         if heard.any():
             self._charge(y[heard], said[heard], losses[heard], awake[heard])
@@ -218,7 +218,7 @@ class _ExpertEnsemble(CallbackSupportMixin, SoundEstimator, BaseComposition):
         complete = bool(awake.all())
         rounds = losses if complete else np.where(awake, losses, 0.0)
         if not np.isfinite(rounds).all():
-            raise ValueError("the loss returned an infinite value")
+            raise ValueError("The loss returned an infinite value.")
         played = self.strategy_._play_on(rounds, None if complete else awake)
         combined = self._mixed(said, played.weights)[:, None]
         self._loss_sum += float(np.sum(self._losses(y, combined)))
@@ -271,7 +271,7 @@ class _ExpertEnsemble(CallbackSupportMixin, SoundEstimator, BaseComposition):
         silent = np.asarray(np.isnan(said.reshape(*said.shape[:2], -1)).any(axis=2))
         if silent.all(axis=1).any():
             first = int(np.argmax(silent.all(axis=1)))
-            raise ValueError(f"no expert says anything about row {first}")
+            raise ValueError(f"No expert says anything about row {first}.")
         weights = np.where(silent, 0.0, self.weights_)
         for row in np.flatnonzero(silent.any(axis=1)):
             played = hasattr(self.strategy_, "_game")
@@ -603,7 +603,7 @@ class ExpertEnsembleClassifier(ClassifierMixin, _ExpertEnsemble):
         if unknown.any():
             raise ValueError(
                 f"y holds {np.asarray(y)[unknown][0]!r}, which is none of the classes "
-                f"{self.classes_.tolist()}"
+                f"{self.classes_.tolist()}."
             )
         return place
 
@@ -656,12 +656,12 @@ class ExpertEnsembleClassifier(ClassifierMixin, _ExpertEnsemble):
         check_classification_targets(labels)
         if first:
             if classes is None:
-                raise ValueError("classes must be given in the first call of partial_fit")
+                raise ValueError("classes must be given in the first call of partial_fit.")
             self.classes_ = unique_labels(classes)
         elif classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
             raise ValueError(
                 f"classes={np.asarray(classes).tolist()} differ from those of the first call, "
-                f"{self.classes_.tolist()}"
+                f"{self.classes_.tolist()}."
             )
         encoded = self._encoded(labels)
         if first:

@@ -95,8 +95,8 @@ def safe_eta(n_experts: int, n_rounds: int, loss_range: float = 1.0) -> float:
     """
     if n_experts < 2 or n_rounds < 1 or not 0 < loss_range < math.inf:
         raise ValueError(
-            "needs n_experts >= 2, n_rounds >= 1 and a positive finite loss_range, got "
-            f"{n_experts}, {n_rounds} and {loss_range}"
+            "Needs n_experts >= 2, n_rounds >= 1 and a positive finite loss_range, got "
+            f"{n_experts}, {n_rounds} and {loss_range}."
         )
     return math.sqrt(8.0 * math.log(n_experts) / (loss_range**2 * n_rounds))
 
@@ -128,7 +128,7 @@ def regret_of_fixed_eta(losses: ArrayLike, etas: ArrayLike) -> NDArray[np.float6
     matrix = checked_losses(losses, ndim=(2,), drop=False)
     rates = np.asarray(etas, dtype=float)
     if rates.ndim != 1 or not (rates > 0).all():
-        raise ValueError(f"etas must be a vector of positive numbers, got {rates}")
+        raise ValueError(f"etas must be a vector of positive numbers, got {rates}.")
     log_k = math.log(matrix.shape[1])
     regret = np.empty(rates.size)
     for i, rate in enumerate(rates):
@@ -249,11 +249,11 @@ class Hedge(ExpertStrategy):
             return None
         prior = np.asarray(self.prior, dtype=float)
         if prior.shape != (n_experts,):
-            raise ValueError(f"prior must have shape ({n_experts},), got {prior.shape}")
+            raise ValueError(f"prior must have shape ({n_experts},), got {prior.shape}.")
         if not (np.isfinite(prior).all() and (prior > 0).all()):
-            raise ValueError(f"prior must be positive and finite, got {prior}")
+            raise ValueError(f"prior must be positive and finite, got {prior}.")
         if not math.isfinite(self.eta):
-            raise ValueError("a prior has no effect with eta=inf; leave it out")
+            raise ValueError("A prior has no effect with eta=inf; leave it out.")
         return prior / prior.sum()
 
     def _start(self, n_experts: int) -> Game:
@@ -653,8 +653,8 @@ class VariationMW(ExpertStrategy):
             return float(self.eta)
         if not hasattr(self, "eta_"):
             raise ValueError(
-                "without eta, VariationMW sets its learning rate in hindsight from the matrix "
-                "that run is given; to play round by round, set eta"
+                "Without eta, VariationMW sets its learning rate in hindsight from the matrix "
+                "that run is given; to play round by round, set eta."
             )
         return self.eta_
 

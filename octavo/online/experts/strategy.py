@@ -39,7 +39,7 @@ def checked_losses(losses: ArrayLike, *, ndim: tuple[int, ...], drop: bool) -> N
     """Return losses as an array of doubles, or say what is wrong with them."""
     array = np.asarray(losses)
     if array.dtype.kind not in "buif":
-        raise ValueError(f"losses must be real numbers, got an array of dtype {array.dtype}")
+        raise ValueError(f"losses must be real numbers, got an array of dtype {array.dtype}.")
     array = np.asarray(array, dtype=np.float64)
     if array.ndim not in ndim:
         named = {
@@ -48,23 +48,23 @@ def checked_losses(losses: ArrayLike, *, ndim: tuple[int, ...], drop: bool) -> N
             3: "(n_games, n_rounds, n_experts)",
         }
         wanted = " or ".join(named[n] for n in ndim)
-        raise ValueError(f"losses must have shape {wanted}, got {array.shape}")
+        raise ValueError(f"losses must have shape {wanted}, got {array.shape}.")
     if array.size == 0:
-        raise ValueError(f"losses are empty: their shape is {array.shape}")
+        raise ValueError(f"losses are empty: their shape is {array.shape}.")
     finite = np.isfinite(array)
     if not finite.all():
         place = tuple(int(i) for i in np.argwhere(~finite)[0])
         value = array[place]
         if np.isnan(array).any():
             place = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
-            raise ValueError(f"losses contain NaN, the first at index {place}")
+            raise ValueError(f"losses contain NaN, the first at index {place}.")
         if not drop:
             raise ValueError(
                 f"losses must be finite, got {value} at index {place}; with drop_infinite=True "
-                "an expert with a loss of +inf is dropped"
+                "an expert with a loss of +inf is dropped."
             )
         if (array == -math.inf).any():
-            raise ValueError("losses must not be -inf, even with drop_infinite=True")
+            raise ValueError("losses must not be -inf, even with drop_infinite=True.")
     return array
 
 
@@ -126,7 +126,7 @@ class ExpertStrategy(SoundEstimator, ABC):
         self._forget()
         if n_experts is not None:
             if n_experts < 1:
-                raise ValueError(f"n_experts must be at least 1, got {n_experts}")
+                raise ValueError(f"n_experts must be at least 1, got {n_experts}.")
             self._begin(int(n_experts))
         return self
 
@@ -191,11 +191,11 @@ class ExpertStrategy(SoundEstimator, ABC):
         self._validate_params()
         missing = {*Game._fields, "warned"} - set(state)
         if missing:
-            raise ValueError(f"the state lacks {sorted(missing)}; it must come from get_state")
+            raise ValueError(f"The state lacks {sorted(missing)}; it must come from get_state.")
         game = copy_game(Game(*(np.asarray(state[name], dtype=float) for name in Game._fields)))
         fresh = self._start(game.excess.shape[0])
         if [a.shape for a in fresh] != [a.shape for a in game]:
-            raise ValueError(f"the state is not one of a {type(self).__name__}")
+            raise ValueError(f"The state is not one of a {type(self).__name__}.")
         self._game = game
         self._restore(state)
         return self
@@ -207,7 +207,7 @@ class ExpertStrategy(SoundEstimator, ABC):
         if mask.dtype != bool or mask.shape != shape:
             raise ValueError(
                 f"awake must be a boolean array of shape {shape}, got shape {mask.shape} of "
-                f"dtype {mask.dtype}"
+                f"dtype {mask.dtype}."
             )
         return np.require(mask, requirements=["C", "W"])
 
@@ -225,7 +225,8 @@ class ExpertStrategy(SoundEstimator, ABC):
         idle = out.all(axis=1)
         if idle.any():
             raise ValueError(
-                f"no expert is awake and in the game in round {int(np.argmax(idle))} of those given"
+                f"No expert is awake and in the game in round {int(np.argmax(idle))} of those "
+                "given."
             )
 
     def _noise(self, n_rounds: int, n_experts: int) -> NDArray[np.float64] | None:
@@ -254,8 +255,8 @@ class ExpertStrategy(SoundEstimator, ABC):
         if game.memory[JUMP] > _JUMP_WARNED and not self._warned:
             self._warned = True
             warnings.warn(
-                f"one round raised the largest range of the losses {game.memory[JUMP]:.3g}-fold; "
-                "every bound on the regret is proportional to that range",
+                f"One round raised the largest range of the losses {game.memory[JUMP]:.3g}-fold; "
+                "every bound on the regret is proportional to that range.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -291,7 +292,7 @@ class ExpertStrategy(SoundEstimator, ABC):
         n_experts = rows.shape[1]
         begun = hasattr(self, "_game")
         if begun and n_experts != self.n_experts_:
-            raise ValueError(f"the game has {self.n_experts_} experts, got losses of {n_experts}")
+            raise ValueError(f"The game has {self.n_experts_} experts, got losses of {n_experts}.")
         if not begun:
             self._validate_params()
         if self.gains:
@@ -349,7 +350,7 @@ class ExpertStrategy(SoundEstimator, ABC):
         self, losses: NDArray[np.float64], awake: NDArray[np.bool_] | None, keep_weights: bool
     ) -> GameTrace:
         if awake is not None or self.drop_infinite:
-            raise ValueError("awake and drop_infinite are for a single game, got many")
+            raise ValueError("awake and drop_infinite are for a single game, got many.")
         self._check_rule(losses)
         self._tune(losses)
         self._start(losses.shape[2])
@@ -379,7 +380,7 @@ class ExpertStrategy(SoundEstimator, ABC):
         n_experts = game.excess.shape[0]
         mask = None if awake is None else self._checked_awake(awake, (n_experts,))
         if mask is not None and not (mask & np.isfinite(game.excess)).any():
-            raise ValueError("no expert is awake and in the game")
+            raise ValueError("No expert is awake and in the game.")
         scales = self._scales(int(game.memory[ROUNDS]), 1)
         scale = 0.0 if scales is None else float(scales[0])
         return next_weights(self._rule(n_experts), game, awake=mask, scale=scale)
@@ -402,6 +403,6 @@ class ExpertStrategy(SoundEstimator, ABC):
         if said.ndim == 0 or said.shape[-1] != weights.size:
             raise ValueError(
                 f"advice must have {weights.size} entries along its last axis, got shape "
-                f"{said.shape}"
+                f"{said.shape}."
             )
         return said @ weights

@@ -288,7 +288,7 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
-                f"{self.classes_!r}"
+                f"{self.classes_!r}."
             )
 
     def _start(self, classes: np.ndarray) -> None:

@@ -60,7 +60,7 @@ class PowerGamma:
 
     def __post_init__(self) -> None:
         if not (0 < self.delta < math.inf and 0 <= self.c < math.inf):
-            raise ValueError(f"needs delta > 0 and c >= 0, got {self.delta} and {self.c}")
+            raise ValueError(f"Needs delta > 0 and c >= 0, got {self.delta} and {self.c}.")
 
     def __call__(self, t: Any) -> Any:
         return (t + self.c) ** -self.delta
@@ -86,7 +86,7 @@ class ConstantGamma:
 
     def __post_init__(self) -> None:
         if not 0 < self.value <= 1:
-            raise ValueError(f"value must lie in (0, 1], got {self.value}")
+            raise ValueError(f"value must lie in (0, 1], got {self.value}.")
 
     def __call__(self, t: Any) -> Any:
         return np.full(np.shape(t), self.value) if np.ndim(t) else self.value
@@ -179,7 +179,7 @@ class CombinedGamma:
         while self._largest(phase + 1, high) > level:
             low, high = high + 1, 2 * high
             if high > 2**62:
-                raise ValueError(f"a member of the family does not fall to {level}")
+                raise ValueError(f"A member of the family does not fall to {level}.")
         while low < high:
             middle = (low + high) // 2
             if self._largest(phase + 1, middle) > level:
@@ -207,7 +207,7 @@ def as_gamma(gamma: Any) -> Gamma:
     if isinstance(gamma, str):
         match = _POWER.fullmatch(gamma.replace(" ", ""))
         if match is None:
-            raise ValueError(f'gamma must read like "t**-0.5" or "(t+10)**-0.5", got {gamma!r}')
+            raise ValueError(f'gamma must read like "t**-0.5" or "(t+10)**-0.5", got {gamma!r}.')
         return PowerGamma(float(match["delta"]), float(match["c"] or 0.0))
     return ConstantGamma(float(gamma))
 
@@ -225,10 +225,10 @@ def gamma_values(gamma: Any, first: int, n_rounds: int, previous: float = math.i
     bad = ~((values > 0) & (values <= 1))
     if bad.any():
         place = int(np.argmax(bad))
-        raise ValueError(f"gamma must lie in (0, 1], got {values[place]} at t={t[place]}")
+        raise ValueError(f"gamma must lie in (0, 1], got {values[place]} at t={t[place]}.")
     rises = np.diff(values, prepend=min(previous, 1.0)) > 0
     if rises.any():
-        raise ValueError(f"gamma must not increase, but does at t={t[int(np.argmax(rises))]}")
+        raise ValueError(f"gamma must not increase, but does at t={t[int(np.argmax(rises))]}.")
     return values
 
 
@@ -282,7 +282,7 @@ def game_diagnostics(losses: ArrayLike, gamma: Any = "t**-0.5", v0: float = 0.0)
     """
     matrix = checked_losses(losses, ndim=(2,), drop=False)
     if not 0 <= v0 < math.inf:
-        raise ValueError(f"v0 must be finite and at least 0, got {v0}")
+        raise ValueError(f"v0 must be finite and at least 0, got {v0}.")
     increments = np.abs(matrix).max(axis=1)
     volume = v0 + np.cumsum(increments)
     positive = volume > 0

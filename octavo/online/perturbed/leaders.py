@@ -88,14 +88,14 @@ def fpl_probabilities(cum_losses: ArrayLike, eps: ArrayLike) -> Floats:
     if totals.ndim not in (1, 2) or totals.size == 0 or totals.dtype.kind not in "buif":
         raise ValueError(
             "cum_losses must be numbers of shape (n_experts,) or (n_rows, n_experts), got shape "
-            f"{totals.shape} of dtype {totals.dtype!s}"
+            f"{totals.shape} of dtype {totals.dtype!s}."
         )
     if not np.isfinite(totals).all():
-        raise ValueError("cum_losses must be finite")
+        raise ValueError("cum_losses must be finite.")
     rows = np.atleast_2d(np.asarray(totals, dtype=float))
     rates = np.broadcast_to(np.asarray(eps, dtype=float), rows.shape[:1])
     if not (rates > 0).all():
-        raise ValueError(f"eps must be positive, got {eps!r}")
+        raise ValueError(f"eps must be positive, got {eps!r}.")
     return leader_probabilities(rows, rates).reshape(totals.shape)
 
 
@@ -132,7 +132,7 @@ def prot_constants(n_experts: int, a: float = 10.0, signed: bool = True) -> PROT
     [9.836, 0.058]
     """
     if n_experts < 1 or not 0 < a < math.inf:
-        raise ValueError(f"needs n_experts >= 1 and a > 0, got {n_experts} and {a}")
+        raise ValueError(f"Needs n_experts >= 1 and a > 0, got {n_experts} and {a}.")
     k = 2.0 * a * math.expm1(4.0 / a) if signed else a * math.expm1(2.0 / a)
     return PROTConstants(k, k / (a * a * (1.0 + math.log(n_experts))))
 
@@ -255,11 +255,11 @@ def polynomial_bound(
     """
     if growth < 0 or delta <= 0 or n_rounds < 1:
         raise ValueError(
-            f"needs growth >= 0, delta > 0 and n_rounds >= 1, got {growth}, {delta}, {n_rounds}"
+            f"Needs growth >= 0, delta > 0 and n_rounds >= 1, got {growth}, {delta}, {n_rounds}."
         )
     power = 1.0 - delta / 2.0 + growth
     if power <= 0:
-        raise ValueError(f"needs 1 - delta/2 + growth > 0, got {power}")
+        raise ValueError(f"Needs 1 - delta/2 + growth > 0, got {power}.")
     k = prot_constants(n_experts, a, signed).K
     factor = 2.0 * math.sqrt(k * (1.0 + math.log(n_experts)))
     return factor * n_rounds**power / min(power, 1.0)
@@ -350,11 +350,11 @@ def adversary_prop1(strategy: ExpertStrategy, eps: float, T: int) -> AdversaryGa
     True
     """
     if not 0 < eps < 1:
-        raise ValueError(f"eps must lie between 0 and 1, got {eps}")
+        raise ValueError(f"eps must lie between 0 and 1, got {eps}.")
     if T < 1 or T * math.log(1.0 + 4.0 / eps) > 700:
         raise ValueError(
             f"T must lie between 1 and {int(700 / math.log(1 + 4 / eps))}, beyond which the "
-            f"losses leave the range of doubles; got {T}"
+            f"losses leave the range of doubles; got {T}."
         )
     player = clone(strategy).reset(2)
     losses, volume, own = np.zeros((T, 2)), np.empty(T), np.empty(T)
@@ -419,7 +419,7 @@ class _PerturbedLeader(ExpertStrategy):
 
     def _run_many(self, losses: Any, awake: Any, keep_weights: bool) -> GameTrace:
         if not self.derandomize:
-            raise ValueError("many games at once need derandomize=True")
+            raise ValueError("Many games at once need derandomize=True.")
         return super()._run_many(losses, awake, keep_weights)
 
     def _extra_state(self) -> dict[str, Any]:
@@ -457,7 +457,7 @@ class _PerturbedLeader(ExpertStrategy):
         if awake is not None:
             score[~self._checked_awake(awake, score.shape)] = math.inf
         if np.isinf(score).all():
-            raise ValueError("no expert is awake and in the game")
+            raise ValueError("No expert is awake and in the game.")
         width = float(self._scales(int(game.memory[ROUNDS]), 1)[0])
         if self._rule(score.size).by_volume:
             width *= float(game.memory[VOLUME])
@@ -711,7 +711,7 @@ class PROT(_PerturbedLeader):
     def _check_rule(self, losses: Floats) -> None:
         if not self.signed and (losses < 0).any():
             raise ValueError(
-                f"with signed=False losses must not be negative, got {losses.min():g}"
+                f"With signed=False losses must not be negative, got {losses.min():g}"
                 + (" (gains count as negative losses)" if self.gains else "")
             )
 
@@ -735,7 +735,7 @@ class PROT(_PerturbedLeader):
             assert trace.gamma_ is not None
             place = tuple(np.argwhere(trace.fluctuation_ > trace.gamma_)[0])
             warnings.warn(
-                f"the scaled fluctuation {trace.fluctuation_[place]:.3g} exceeds "
+                f"The scaled fluctuation {trace.fluctuation_[place]:.3g} exceeds "
                 f"gamma={trace.gamma_[place[-1]]:.3g}: the bound of Theorem 2 is void. Choose a "
                 "larger gamma or v0; game_diagnostics shows the fluctuation.",
                 UserWarning,

@@ -59,11 +59,11 @@ def checked_prices(prices: ArrayLike) -> Floats:
     if path.ndim != 1 or path.size < 2 or path.dtype.kind not in "buif":
         raise ValueError(
             "prices must be a vector of at least two numbers, got shape "
-            f"{path.shape} of dtype {path.dtype}"
+            f"{path.shape} of dtype {path.dtype}."
         )
     path = path.astype(float)
     if not np.isfinite(path).all():
-        raise ValueError(f"prices must be finite, got {path[~np.isfinite(path)][0]}")
+        raise ValueError(f"prices must be finite, got {path[~np.isfinite(path)][0]}.")
     return path
 
 
@@ -92,7 +92,7 @@ def zero_sum_experts(prices: ArrayLike, C: float = 1.0) -> ZeroSumGame:
     """
     path = checked_prices(prices)
     if not 0 < C < math.inf:
-        raise ValueError(f"C must be positive and finite, got {C}")
+        raise ValueError(f"C must be positive and finite, got {C}.")
     steps = np.diff(path)
     first = 2.0 * C * (path[:-1] - path[0])
     positions = np.stack([first, -first], axis=1)
@@ -136,7 +136,7 @@ def trade_zero_sum(
     """
     path = checked_prices(prices)
     if not 0 <= cost < 1:
-        raise ValueError(f"cost must lie in [0, 1), got {cost}")
+        raise ValueError(f"cost must lie in [0, 1), got {cost}.")
     game = zero_sum_experts(path, C)
     player = clone(PROT() if strategy is None else strategy)
     trace = player.run(player._sign * -game.gains)

@@ -40,7 +40,7 @@ def plot_online_curves(
         The axes.
     """
     if value not in _LABELS:
-        raise ValueError(f"value must be one of {sorted(_LABELS)}, got {value!r}")
+        raise ValueError(f"value must be one of {sorted(_LABELS)}, got {value!r}.")
     ax = ax or plt.subplots()[1]
     curves = getattr(comparison, value)
     colours = plt.get_cmap("turbo")(np.linspace(0.05, 0.95, len(comparison.names)))

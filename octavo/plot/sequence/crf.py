@@ -183,7 +183,7 @@ def plot_pattern_automaton(automaton: Any, *, max_states: int = 40, ax: Axes | N
     """
     states = list(automaton.states)
     if len(states) > max_states:
-        raise ValueError(f"{len(states)} states are too many to draw; max_states={max_states}")
+        raise ValueError(f"{len(states)} states are too many to draw; max_states={max_states}.")
     sizes = [len(state) for state in states]
     ax = ax or plt.subplots(figsize=(2.2 + 1.9 * (max(sizes) + 1), 4.5))[1]
     place = {}

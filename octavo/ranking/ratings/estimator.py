@@ -360,7 +360,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
     def history_(self) -> NDArray[Any]:
         """Every rating after every game."""
         if not self.record_history:
-            raise AttributeError("history_ is kept only with record_history=True")
+            raise AttributeError("history_ is kept only with record_history=True.")
         self._require_games("history_")
         return np.concatenate(self._history) if self._history else np.empty(0, _HISTORY)
 
@@ -373,7 +373,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         ):
             raise ValueError(
                 f"model={self.model!r} rates one player against another; got {len(sizes)} teams "
-                f"of sizes {list(sizes)}{' with weights' if weights is not None else ''}"
+                f"of sizes {list(sizes)}{' with weights' if weights is not None else ''}."
             )
 
     def _warn_collapse(self, n_teams: int) -> None:
@@ -521,7 +521,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
             try:
                 if not isinstance(entry, (tuple, list)) or len(entry) not in (2, 3):
                     raise TypeError(
-                        f"a game is (teams, ranks) or (teams, ranks, weights), got {entry!r}"
+                        f"A game is (teams, ranks) or (teams, ranks, weights), got {entry!r}."
                     )
                 teams, ranks, *weights = entry
                 game = checked_game(teams, ranks, None, weights[0] if weights else None)
@@ -529,7 +529,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
                 game = game._replace(teams=[[*team] for team in game.teams])
                 self._check_supported([len(team) for team in game.teams], game.weights)
             except (TypeError, ValueError) as error:
-                raise type(error)(f"game {number}: {error}") from None
+                raise type(error)(f"Game {number}: {error}") from None
             checked.append(game)
         return checked
 
@@ -608,7 +608,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
                     if bad.any() or log.weights.size:
                         raise ValueError(
                             f"model={self.model!r} rates one player against another; game "
-                            f"{start + int(np.argmax(bad))} is not such a game"
+                            f"{start + int(np.argmax(bad))} is not such a game."
                         )
                 new._play(log)
                 if progress.step():
@@ -652,7 +652,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
             The ranker.
         """
         if self.model != "glicko":
-            raise ValueError(f"rating periods are Glicko's: model='glicko', got {self.model!r}")
+            raise ValueError(f"Rating periods are Glicko's: model='glicko', got {self.model!r}.")
         if not hasattr(self, "_state"):
             self._reset()
         checked = self._checked_games(games)
@@ -689,7 +689,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         """
         mean, spread = finite_float(mu, "mu"), finite_float(sigma, "sigma")
         if not 0 < spread <= _LARGEST or not spread * spread > 0:
-            raise ValueError(f"mu must be finite and sigma positive, got mu={mu}, sigma={sigma}")
+            raise ValueError(f"mu must be finite and sigma positive, got mu={mu}, sigma={sigma}.")
         [[player]] = checked_teams([[player]])
         [place] = self._register([player])
         self._state.mu[place], self._state.variance[place] = mean, spread**2
@@ -730,7 +730,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         self._validate_params()
         members = checked_teams(teams)
         if len(members) < 2:
-            raise ValueError(f"a prediction needs at least two teams, got {len(members)}")
+            raise ValueError(f"A prediction needs at least two teams, got {len(members)}.")
         self._check_supported([len(team) for team in members])
         ratings = [[self.rating(player) for player in team] for team in members]
         mean = np.array([sum(r.mu for r in team) for team in ratings])
@@ -775,10 +775,10 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         """
         mean, variance = self._team_beliefs(teams)
         if mean.size != 2:
-            raise ValueError(f"predict_draw is for two teams, got {mean.size}")
+            raise ValueError(f"predict_draw is for two teams, got {mean.size}.")
         rules = self._rules()
         if rules.model in (GLICKO, ELO):
-            raise ValueError(f"model={self.model!r} gives draws no probability")
+            raise ValueError(f"model={self.model!r} gives draws no probability.")
         win = win_matrix(rules, mean, variance, rules.margin)
         return float(max(1.0 - win[0, 1] - win[1, 0], 0.0))
 
@@ -886,7 +886,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
             player._reset()
         checked = player._checked_games(games)
         if len(checked) < 2:
-            raise ValueError(f"at least two games are needed, got {len(checked)}")
+            raise ValueError(f"At least two games are needed, got {len(checked)}.")
         log = player._pack(checked)
         mean, variance = player._play(log, watch=True)
         return pair_predictions(player._rules(), log, mean, variance)
@@ -920,7 +920,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         """
         self._require_games("to_json")
         if callable(self.gamma):
-            raise TypeError("a ranker whose gamma is a function cannot be written as JSON")
+            raise TypeError("A ranker whose gamma is a function cannot be written as JSON.")
         n = len(self._ids)
         state = RatingState(*(array[:n] for array in self._state))
         saved = SavedRatings(self.get_params(), list(self._ids), state, self.n_games_)
@@ -961,7 +961,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
             ranker = cls(**saved.parameters)
             ranker._reset()
         except (TypeError, ValueError) as error:
-            raise ValueError(f"not the JSON of an OnlineRanker: {error}") from None
+            raise ValueError(f"Not the JSON of an OnlineRanker: {error}") from None
         ranker._ids, ranker._state, ranker.n_games_ = saved.ids, saved.state, saved.n_games
         ranker._index = {player: place for place, player in enumerate(saved.ids)}
         return ranker

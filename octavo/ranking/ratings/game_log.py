@@ -53,11 +53,11 @@ def _checked_numbers(values: Any, name: str, n: int) -> list[float]:
             f"{name} must lie within the range of floats, got {_shown(values)}."
         ) from None
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a sequence of numbers, got {_shown(values)}") from None
+        raise TypeError(f"{name} must be a sequence of numbers, got {_shown(values)}.") from None
     if len(numbers) != n:
-        raise ValueError(f"{name} must have one entry per team: {n} expected, got {len(numbers)}")
+        raise ValueError(f"{name} must have one entry per team: {n} expected, got {len(numbers)}.")
     if any(map(math.isnan, numbers)):
-        raise ValueError(f"{name} must not contain NaN, got {values!r}")
+        raise ValueError(f"{name} must not contain NaN, got {values!r}.")
     return numbers
 
 
@@ -75,47 +75,47 @@ def checked_teams(teams: Any) -> list[list[Hashable]]:
     if (plain := _plain_teams(teams)) is not None:
         return plain
     if isinstance(teams, (str, bytes)) or not isinstance(teams, Iterable):
-        raise TypeError(f"teams must be a list of lists of player ids, got {teams!r}")
+        raise TypeError(f"teams must be a list of lists of player ids, got {teams!r}.")
     checked: list[list[Hashable]] = []
     seen: set[Hashable] = set()
     n_players = 0
     for number, team in enumerate(teams):
         if isinstance(team, (str, bytes)) or not isinstance(team, Iterable):
             raise TypeError(
-                f"team {number} must be a list of player ids, got {team!r}; write [{team!r}]"
+                f"Team {number} must be a list of player ids, got {team!r}; write [{team!r}]."
             )
         members = [player.item() if isinstance(player, np.generic) else player for player in team]
         if not members:
-            raise ValueError(f"team {number} is empty: a team needs at least one player")
+            raise ValueError(f"Team {number} is empty: a team needs at least one player.")
         for player in members:
             if player is None or player != player:
-                raise ValueError(f"team {number} has the player id {player!r}: not an identity")
+                raise ValueError(f"Team {number} has the player id {player!r}: not an identity.")
         seen.update(members)
         n_players += len(members)
         checked.append(members)
     if len(seen) != n_players:
         flat = [player for team in checked for player in team]
         twice = next(player for player in flat if flat.count(player) > 1)
-        raise ValueError(f"player {twice!r} appears twice in one game")
+        raise ValueError(f"Player {twice!r} appears twice in one game.")
     return checked
 
 
 def _checked_weights(weights: Any, teams: list[list[Hashable]]) -> list[float]:
     sizes = [len(team) for team in teams]
     if len(weights) != len(sizes) or any(len(w) != n for w, n in zip(weights, sizes)):
-        raise ValueError(f"weights must have the shape of teams, one list a team: sizes {sizes}")
+        raise ValueError(f"weights must have the shape of teams, one list a team: sizes {sizes}.")
     flat = [finite_float(w, "each of weights") for team in weights for w in team]
     if not all(w >= 0 for w in flat) or any(not 0 < sum(w) < math.inf for w in weights):
-        raise ValueError(f"weights must be finite, >= 0 and not all zero in a team, got {weights}")
+        raise ValueError(f"weights must be finite, >= 0 and not all zero in a team, got {weights}.")
     return flat
 
 
 def checked_game(teams: Any, ranks: Any, scores: Any, weights: Any) -> Game:
     if ranks is not None and scores is not None:
-        raise ValueError("give ranks (smaller is better) or scores (larger is better), not both")
+        raise ValueError("Give ranks (smaller is better) or scores (larger is better), not both.")
     members = checked_teams(teams)
     if len(members) < 2:
-        raise ValueError(f"a game needs at least two teams, got {len(members)}")
+        raise ValueError(f"A game needs at least two teams, got {len(members)}.")
     if ranks is not None:
         places = _checked_numbers(ranks, "ranks", len(members))
     elif scores is not None:
@@ -175,10 +175,10 @@ def _checked_pointer(pointer: ArrayLike, name: str, each: str) -> NDArray[Any]:
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.size < 1:
         raise ValueError(
             f"{name} must be a vector of integers with one more entry than there are {each}, "
-            f"got shape {array.shape} of {array.dtype}"
+            f"got shape {array.shape} of {array.dtype}."
         )
     if array[0] != 0:
-        raise ValueError(f"{name} must begin with 0, got {array[0]}")
+        raise ValueError(f"{name} must begin with 0, got {array[0]}.")
     return array
 
 
@@ -189,7 +189,7 @@ def _checked_column(values: ArrayLike | None, name: str, n: int, each: str) -> N
     if array.shape != (n,) or array.dtype.kind not in "iufb":
         raise ValueError(
             f"{name} must be a vector of {n} numbers, one per {each}, got shape {array.shape} "
-            f"of {array.dtype}"
+            f"of {array.dtype}."
         )
     return array
 
@@ -219,19 +219,21 @@ class FlatGames:
         if self.players.shape != (n_slots,) or self.players.dtype.kind not in "iu":
             raise ValueError(
                 f"player_idx must be a vector of {n_slots} integers (the end of team_ptr), got "
-                f"shape {self.players.shape} of {self.players.dtype}"
+                f"shape {self.players.shape} of {self.players.dtype}."
             )
         if n_slots and self.players.min() < 0:
-            raise ValueError(f"player_idx must not be negative, got {self.players.min()}")
+            raise ValueError(f"player_idx must not be negative, got {self.players.min()}.")
         self.ranks = _checked_column(ranks, "ranks", n_teams, "team")
         self.game_ptr = None
         if game_ptr is not None:
             self.game_ptr = _checked_pointer(game_ptr, "game_ptr", "games")
             if self.game_ptr[-1] != n_teams:
-                raise ValueError(f"game_ptr must end with {n_teams} teams, got {self.game_ptr[-1]}")
+                raise ValueError(
+                    f"game_ptr must end with {n_teams} teams, got {self.game_ptr[-1]}."
+                )
         elif n_teams % 2:
             raise ValueError(
-                f"without game_ptr every game has two teams, but there are {n_teams} teams"
+                f"Without game_ptr every game has two teams, but there are {n_teams} teams."
             )
         self.n_games = n_teams // 2 if self.game_ptr is None else self.game_ptr.size - 1
         self.weights = _checked_column(weights, "weights", n_slots, "slot of player_idx")
@@ -267,7 +269,7 @@ class FlatGames:
         seen = np.zeros(self.n_players, dtype=np.int64)
         twice = _first_repeat(log.game_ptr, log.team_ptr, log.players, seen)
         if twice >= 0:
-            raise ValueError(f"game {start + twice}: a player appears twice in one game")
+            raise ValueError(f"Game {start + twice}: a player appears twice in one game.")
         return log
 
 
@@ -279,11 +281,11 @@ def indexed_pairs(
     second = np.asarray(loser, dtype=object).ravel()
     if first.size != second.size:
         raise ValueError(
-            f"winner and loser must have one length, got {first.size} and {second.size}"
+            f"winner and loser must have one length, got {first.size} and {second.size}."
         )
     tie = np.zeros(first.size, dtype=bool) if draw is None else np.asarray(draw, dtype=bool)
     if tie.shape != first.shape:
-        raise ValueError(f"draw must have {first.size} entries, got shape {tie.shape}")
+        raise ValueError(f"draw must have {first.size} entries, got shape {tie.shape}.")
     labels = np.stack([first, second], axis=1).ravel()
     index: dict[Hashable, int] = {}
     places = np.empty(labels.size, dtype=np.int64)
@@ -291,7 +293,7 @@ def indexed_pairs(
         if isinstance(label, np.generic):
             label = label.item()  # as `checked_teams` has it, and JSON takes it
         if label is None or label != label:
-            raise ValueError(f"game {slot // 2} has the player label {label!r}")
+            raise ValueError(f"Game {slot // 2} has the player label {label!r}.")
         places[slot] = index.setdefault(label, len(index))
     ranks = np.zeros(labels.size)
     ranks[1::2] = ~tie
@@ -300,7 +302,7 @@ def indexed_pairs(
 
 def _refuse(bad: NDArray[np.bool_], what: str, offset: int, why: str) -> None:
     if bad.any():
-        raise ValueError(f"{what} {offset + int(np.argmax(bad))} {why}")
+        raise ValueError(f"{what.capitalize()} {offset + int(np.argmax(bad))} {why}.")
 
 
 def _warmup() -> None:

@@ -25,7 +25,7 @@ def id_to_json(player: Hashable) -> Any:
     if isinstance(player, tuple):
         return {"tuple": [id_to_json(part) for part in player]}
     raise TypeError(
-        f"player id {player!r} is a {type(player).__name__}; JSON takes str, int, float and tuple"
+        f"Player id {player!r} is a {type(player).__name__}; JSON takes str, int, float and tuple."
     )
 
 
@@ -36,7 +36,7 @@ def _id_of_json(entry: Any) -> Hashable:
         return float(entry["float"])
     if isinstance(entry, (str, int, float)) and entry == entry:
         return entry
-    raise ValueError(f"not a player id: {entry!r}")
+    raise ValueError(f"Not a player id: {entry!r}.")
 
 
 def _times_to_json(times: NDArray[np.float64]) -> list[float | None]:
@@ -49,9 +49,9 @@ def _numbers_of_json(content: dict[str, Any], name: str, n: int) -> NDArray[np.f
     if name == "last_time" and isinstance(values, list):
         values = [math.nan if value is None else value for value in values]
     if not isinstance(values, list) or len(values) != n:
-        raise ValueError(f"{name!r} must be a list of {n} numbers, one a player")
+        raise ValueError(f"{name!r} must be a list of {n} numbers, one a player.")
     if not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
-        raise ValueError(f"{name!r} must hold numbers only")
+        raise ValueError(f"{name!r} must hold numbers only.")
     return np.array(values, dtype=np.float64)
 
 
@@ -93,24 +93,24 @@ def ratings_of_json(text: str) -> SavedRatings:
     try:
         content = json.loads(text)
         if not isinstance(content, dict) or content.get("type") != "OnlineRanker":
-            raise ValueError('expected an object with "type": "OnlineRanker"')
+            raise ValueError('Expected an object with "type": "OnlineRanker".')
         if content.get("format") != _FORMAT:
-            raise ValueError(f"format {content.get('format')!r} is not {_FORMAT}")
+            raise ValueError(f"Format {content.get('format')!r} is not {_FORMAT}.")
         parameters, n_games = content["parameters"], content["n_games"]
         if not isinstance(parameters, dict) or not isinstance(content["players"], list):
-            raise ValueError("'parameters' must be an object and 'players' a list")
+            raise ValueError("'parameters' must be an object and 'players' a list.")
         ids = [_id_of_json(entry) for entry in content["players"]]
         if len(set(ids)) != len(ids):
-            raise ValueError("a player appears twice")
+            raise ValueError("A player appears twice.")
         state = RatingState(*(_numbers_of_json(content, name, len(ids)) for name in _ARRAYS))
         if not (np.isfinite(state.mu).all() and (state.variance > 0).all()):
-            raise ValueError("means must be finite and variances positive")
+            raise ValueError("means must be finite and variances positive.")
         if np.isinf(state.variance).any() or np.isinf(state.last_time).any():
-            raise ValueError("variances and times must not be infinite")
+            raise ValueError("variances and times must not be infinite.")
         if not isinstance(n_games, int) or isinstance(n_games, bool) or not 0 <= n_games < 2**63:
-            raise ValueError(f"'n_games' must be a count, got {n_games!r}")
+            raise ValueError(f"'n_games' must be a count, got {n_games!r}.")
     except KeyError as error:
-        raise ValueError(f"not the JSON of an OnlineRanker: {error} is missing") from None
+        raise ValueError(f"Not the JSON of an OnlineRanker: {error} is missing.") from None
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"not the JSON of an OnlineRanker: {error}") from None
+        raise ValueError(f"Not the JSON of an OnlineRanker: {error}") from None
     return SavedRatings(parameters, ids, state, n_games)

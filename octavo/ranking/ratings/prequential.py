@@ -63,7 +63,7 @@ def pair_predictions(
         rank_gap.append((places[worse] - places[better]).astype(float))
         past_games.append(np.full(better.size, past[g]))
     if not wrong:
-        raise ValueError("no game after the first has two teams of different rank")
+        raise ValueError("No game after the first has two teams of different rank.")
     given = np.concatenate(probability)
     return PrequentialTrace(
         float(np.concatenate(wrong).mean()),

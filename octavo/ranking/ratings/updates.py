@@ -428,7 +428,7 @@ def tabulated_gamma(
     sigma = np.sqrt(variance)
     table = np.array([[float(gamma(sigma[i], c[i, q], k)) for q in range(k)] for i in range(k)])
     if not (np.isfinite(table).all() and (table >= 0).all()):
-        raise ValueError(f"gamma must return finite numbers >= 0, got {table.tolist()}")
+        raise ValueError(f"gamma must return finite numbers >= 0, got {table.tolist()}.")
     return table
 
 
@@ -560,13 +560,14 @@ def posterior_moments_by_derivatives(
     scale = np.array(sigma, dtype=float, ndmin=1)
     if mean.shape != scale.shape or mean.ndim != 1:
         raise ValueError(
-            f"mu and sigma must be vectors of one length, got shapes {mean.shape} and {scale.shape}"
+            f"mu and sigma must be vectors of one length, got shapes {mean.shape} and "
+            f"{scale.shape}."
         )
     if not (np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()):
-        raise ValueError("mu must be finite and sigma finite and positive")
+        raise ValueError("mu must be finite and sigma finite and positive.")
     centre = float(log_likelihood(mean))
     if not math.isfinite(centre):
-        raise ValueError(f"log_likelihood must be finite at the prior mean, got {centre}")
+        raise ValueError(f"log_likelihood must be finite at the prior mean, got {centre}.")
     if gradient is None or hessian_diagonal is None:
         slope, curvature = _central_differences(log_likelihood, mean, centre, 3e-3 * scale)
     if gradient is not None:

@@ -101,8 +101,8 @@ class PolicyEvaluator(CallbackSupportMixin, SoundEstimator):
         batch = self._batch(X, *columns, first=True)
         if not np.any(batch.rho > 0):
             raise ValueError(
-                "every importance ratio is 0: the target policy takes none of these actions, so "
-                "that the data say nothing about it"
+                "Every importance ratio is 0: the target policy takes none of these actions, so "
+                "that the data say nothing about it."
             )
         self._start_afresh(batch)
         self._whole = True  # all of the data, as far as the estimator can know
@@ -238,7 +238,7 @@ class PolicyEvaluator(CallbackSupportMixin, SoundEstimator):
         """Check the input and return it as one batch."""
         if isinstance(X, Transitions):
             if any(column is not None for column in columns):
-                raise ValueError("X is a Transitions and holds everything: give nothing else")
+                raise ValueError("X is a Transitions and holds everything: give nothing else.")
             batch = X
             validate_data(self, batch.X, skip_check_array=True, reset=first)
         else:
@@ -247,7 +247,7 @@ class PolicyEvaluator(CallbackSupportMixin, SoundEstimator):
                 raise ValueError(
                     f"{type(self).__name__} learns from transitions: give X, r and X_next, or a "
                     f"Transitions as X; got X of type {type(X).__name__} without "
-                    f"{'r' if r is None else 'X_next'}"
+                    f"{'r' if r is None else 'X_next'}."
                 )
             batch = Transitions(X, *columns)
             validate_data(self, X, skip_check_array=True, reset=first)
@@ -256,12 +256,12 @@ class PolicyEvaluator(CallbackSupportMixin, SoundEstimator):
         if batch.n_features != self.n_features_in_:
             raise ValueError(
                 f"X has {batch.n_features} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
+                f"{self.n_features_in_} features as input."
             )
         if self._needs_second_draw and batch.X_next2 is None:
             raise ValueError(
                 "double_sample=True needs two independent draws of the next state: give X_next2 "
-                "and r2 (and rho2 with rho)"
+                "and r2 (and rho2 with rho)."
             )
         self._check_batch(batch)
         return batch
@@ -294,10 +294,10 @@ class PolicyEvaluator(CallbackSupportMixin, SoundEstimator):
         growth = diagnostics.growth(step)
         if diagnostics.max_factor > 1.0 and growth >= 1.0:
             warnings.warn(
-                f"the traces have no bounded variance: (γλ)² E[ρ²] is about {growth:.3g} and the "
+                f"The traces have no bounded variance: (γλ)² E[ρ²] is about {growth:.3g} and the "
                 f"largest γλρ is {diagnostics.max_factor:.3g}, both should be below 1; a smaller "
                 f"lam than {self.lam:g} is safer (effective sample size {self.trace_ess_:.4g} of "
-                f"{int(diagnostics.n)})",
+                f"{int(diagnostics.n)}).",
                 UserWarning,
                 stacklevel=5,
             )
@@ -311,6 +311,6 @@ def starting_point(theta0: Any, n_features: int) -> NDArray[np.float64]:
     theta = np.array(theta0, dtype=np.float64)
     if theta.shape != (n_features,) or not np.all(np.isfinite(theta)):
         raise ValueError(
-            f"theta0 must hold {n_features} finite numbers, one a feature, got shape {theta.shape}"
+            f"theta0 must hold {n_features} finite numbers, one a feature, got shape {theta.shape}."
         )
     return theta

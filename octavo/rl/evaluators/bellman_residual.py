@@ -217,7 +217,7 @@ class BRM(LeastSquaresEvaluator):
         self._carry = np.zeros(2)
         if self.solver == "recursive":
             if self.eps is None:
-                raise ValueError("solver='recursive' starts from eps times the identity, got None")
+                raise ValueError("solver='recursive' starts from eps times the identity, got None.")
             self._M = float(self.eps) * np.eye(n_features)
             self._theta = np.zeros(n_features)
             self.n_restarts_ = 0
@@ -445,7 +445,7 @@ def residual_terms(
 def check_residual_options(model: Any, batch: Transitions) -> None:
     """Refuse combinations that no algorithm defines."""
     if model.lam > 0 and model.double_sample:
-        raise ValueError(f"double_sample=True has no form with traces: set lam=0, got {model.lam}")
+        raise ValueError(f"double_sample=True has no form with traces: set lam=0, got {model.lam}.")
     if model.lam > 0 and model.off_policy == "transition" and not batch.on_policy:
         raise ValueError(_NOT_WITH_TRACES)
 

@@ -94,7 +94,7 @@ class GaussianEvaluator(PolicyEvaluator):
         if not batch.on_policy:
             raise ValueError(
                 f"{type(self).__name__} models the policy that acted and takes no importance "
-                "ratios: every rho must be 1; use LSTD off-policy"
+                "ratios: every rho must be 1; use LSTD off-policy."
             )
 
     def _continues(self, block: Transitions) -> NDArray[np.bool_]:
@@ -148,7 +148,7 @@ class GaussianEvaluator(PolicyEvaluator):
             return values
         check_is_fitted(self)
         if not hasattr(self, "covariance_"):
-            raise ValueError("lam < 1 is a point estimate without a posterior: set lam=1")
+            raise ValueError("lam < 1 is a point estimate without a posterior: set lam=1.")
         X = validate_rows(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         spread = X @ self.covariance_
         squares = X.multiply(spread).sum(axis=1) if sp.issparse(X) else (X * spread).sum(axis=1)
@@ -244,7 +244,7 @@ class GPTD(GaussianEvaluator):
         if self.lam < 1 and self.solver == "recursive":
             raise ValueError(
                 f"solver='recursive' is the Gaussian model, lam=1, got lam={self.lam}; LSTD has a "
-                "recursion for the rest"
+                "recursion for the rest."
             )
         self._A, self._b, self._z = zeros(n_features)
         self._begin_recursion(n_features)
@@ -370,10 +370,10 @@ class KTD(GaussianEvaluator):
         if step.shape != (n_features, n_features) or not np.allclose(step, step.T):
             raise ValueError(
                 f"process_noise must be a number or a symmetric matrix of {n_features} rows, got "
-                f"shape {step.shape}"
+                f"shape {step.shape}."
             )
         if np.linalg.eigvalsh(step).min() < -1e-10 * max(1.0, np.abs(step).max()):
-            raise ValueError("process_noise must be positive semidefinite, it is a covariance")
+            raise ValueError("process_noise must be positive semidefinite, it is a covariance.")
         self._drift = np.ascontiguousarray(step) if step.any() else np.zeros((0, 0))
 
     def _absorb(self, block: Transitions) -> bool:

@@ -168,9 +168,9 @@ def _warn_of_scales(X: Any, name: str) -> None:
     spread = spread[spread > 1e-12 * max(1.0, spread.max(initial=0.0))]
     if spread.size > 1 and spread.max() > _SPREAD * spread.min():
         warnings.warn(
-            f"the standard deviations of the features differ by a factor of "
+            f"The standard deviations of the features differ by a factor of "
             f"{spread.max() / spread.min():.3g}; {name} takes one step size for all of them: scale "
-            "the features first",
+            "the features first.",
             UserWarning,
             stacklevel=7,
         )

@@ -57,7 +57,7 @@ def coefficient_path(
     if marks.ndim == 0:
         marks = np.unique(np.linspace(0, n, int(marks) + 1).round().astype(np.int64)[1:])
     if marks.size == 0 or marks[0] < 1 or marks[-1] > n or np.any(np.diff(marks) <= 0):
-        raise ValueError(f"times must increase from at least 1 to at most {n}, got {times!r}")
+        raise ValueError(f"times must increase from at least 1 to at most {n}, got {times!r}.")
     batch = model._batch(transitions, first=True)
     model._start_afresh(batch)
     coefs, done, running = np.empty((marks.size, batch.n_features)), 0, True

@@ -73,7 +73,7 @@ class LeastSquaresEvaluator(PolicyEvaluator):
         if self._whole and self.eps is not None and self.n_transitions_ < self.n_features_in_:
             warnings.warn(
                 f"{type(self).__name__} has {self.n_transitions_} transitions for "
-                f"{self.n_features_in_} features: the ridge of eps={self.eps:g} decides the rest",
+                f"{self.n_features_in_} features: the ridge of eps={self.eps:g} decides the rest.",
                 UserWarning,
                 stacklevel=7,
             )
@@ -86,7 +86,7 @@ class LeastSquaresEvaluator(PolicyEvaluator):
             warnings.warn(
                 f"{type(self).__name__} diverged: the coefficients have norm {norm:.3g}; the "
                 "projected operator does not contract for this pair of policies: use LSTD, a "
-                "larger lam, or a smaller alpha",
+                "larger lam, or a smaller alpha.",
                 ConvergenceWarning,
                 stacklevel=7,
             )
@@ -243,7 +243,7 @@ class LSTD(LeastSquaresEvaluator):
         self._gram = np.zeros((n_features,) * 2) if self.penalty in NESTED else None
         if self.solver == "recursive":
             if self.eps is None:
-                raise ValueError("solver='recursive' starts from eps times the identity, got None")
+                raise ValueError("solver='recursive' starts from eps times the identity, got None.")
             self._M = float(self.eps) * np.eye(n_features)
             self._theta = np.zeros(n_features)
             self.n_restarts_ = 0
@@ -447,7 +447,7 @@ class LSPE(LeastSquaresEvaluator):
         if self.diverged_ or change > self.tol:
             warnings.warn(
                 f"LSPE did not converge in {self.n_iter_} iterations: the last step was "
-                f"{change:.3g}, relatively, above tol={self.tol:g}",
+                f"{change:.3g}, relatively, above tol={self.tol:g}.",
                 ConvergenceWarning,
                 stacklevel=7,
             )

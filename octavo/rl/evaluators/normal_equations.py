@@ -74,7 +74,7 @@ def solve_system(A: Floats, b: Floats, eps: float | None, name: str) -> Floats:
     warnings.warn(
         f"{name}: the system of {len(b)} equations has rank {rank} (reciprocal condition "
         f"{rcond:.2g}); the solution of least norm is returned. A finite eps regularises it, now "
-        f"eps={eps}",
+        f"eps={eps}.",
         UserWarning,
         stacklevel=7,
     )

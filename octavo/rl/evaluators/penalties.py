@@ -32,15 +32,15 @@ def check_penalty(model: Any) -> None:
     if model.penalty is None:
         return
     if model.solver == "recursive":
-        raise ValueError(f"penalty={model.penalty!r} is solved at the end: set solver='batch'")
+        raise ValueError(f"penalty={model.penalty!r} is solved at the end: set solver='batch'.")
     if model.penalty == "laplacian" and (model.laplacian is None or model.nodes is None):
         raise ValueError(
-            "penalty='laplacian' needs laplacian and nodes, the graph and its features"
+            "penalty='laplacian' needs laplacian and nodes, the graph and its features."
         )
     if model.penalty in NESTED and (model.lam > 0 or model.off_policy != "transition"):
         raise ValueError(
             f"penalty={model.penalty!r} projects one-step returns: it needs lam=0 and "
-            f"off_policy='transition', got lam={model.lam} and off_policy={model.off_policy!r}"
+            f"off_policy='transition', got lam={model.lam} and off_policy={model.off_policy!r}."
         )
 
 

@@ -153,7 +153,7 @@ def _as_mask(values, n_states):
     if mask.dtype != bool:
         index = np.asarray(values, dtype=np.int64).ravel()
         if index.size and (index.min() < 0 or index.max() >= n_states):
-            raise ValueError(f"terminal states must lie in 0..{n_states - 1}, got {index}.")
+            raise ValueError(f"Terminal states must lie in 0..{n_states - 1}, got {index}.")
         mask = np.isin(np.arange(n_states), index)
     if mask.shape != (n_states,):
         raise ValueError(f"terminal must have shape ({n_states},), got {mask.shape}.")

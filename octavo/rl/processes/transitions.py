@@ -110,13 +110,13 @@ class Transitions:
         if self.X_next2 is None:
             if any(part is not None for part in (self.r2, self.rho2, self.terminal2)):
                 raise ValueError(
-                    "r2, rho2 and terminal2 belong to a second draw: give X_next2 with them"
+                    "r2, rho2 and terminal2 belong to a second draw: give X_next2 with them."
                 )
             return {}
         if self.r2 is None:
-            raise ValueError("X_next2 was given without r2, the rewards of the second draw")
+            raise ValueError("X_next2 was given without r2, the rewards of the second draw.")
         if self.rho is not None and self.rho2 is None:
-            raise ValueError("rho was given without rho2, the ratios of the second draw")
+            raise ValueError("rho was given without rho2, the ratios of the second draw.")
         X_next2 = _checked_features(self.X_next2, "X_next2")
         _require_shape(X_next2, X.shape, "X_next2")
         if sp.issparse(X) != sp.issparse(X_next2):
@@ -155,7 +155,7 @@ class Transitions:
     def __getitem__(self, rows: slice) -> Self:
         """Return consecutive transitions; the first of them begins an episode."""
         if not isinstance(rows, slice) or rows.step not in (None, 1):
-            raise TypeError(f"transitions are taken by consecutive slices, got {rows!r}")
+            raise TypeError(f"transitions are taken by consecutive slices, got {rows!r}.")
         return self._cut(rows)._beginning(True)
 
     def _cut(self, rows: slice) -> Self:
@@ -205,7 +205,7 @@ class Transitions:
             All of them, in order.
         """
         if not batches:
-            raise ValueError("concatenate needs at least one batch, got none")
+            raise ValueError("concatenate needs at least one batch, got none.")
         joined: dict[str, Any] = {}
         for name in cls.__dataclass_fields__:
             parts = [getattr(batch, name) for batch in batches]
@@ -247,9 +247,9 @@ class Transitions:
         """
         count = len(features)
         if count == 0:
-            raise ValueError("from_trajectories needs at least one trajectory, got none")
+            raise ValueError("from_trajectories needs at least one trajectory, got none.")
         if len(rewards) != count or (rho is not None and len(rho) != count):
-            raise ValueError(f"features has {count} trajectories, rewards has {len(rewards)}")
+            raise ValueError(f"features has {count} trajectories, rewards has {len(rewards)}.")
         ended = np.broadcast_to(np.asarray(ends, dtype=bool), (count,))
         batches = []
         for k in range(count):
@@ -339,9 +339,9 @@ class Transitions:
             A truncated episode ends without being terminal.
         """
         if n_steps < 1:
-            raise ValueError(f"n_steps must be at least 1, got {n_steps}")
+            raise ValueError(f"n_steps must be at least 1, got {n_steps}.")
         if (target_prob is None) != (behaviour_prob is None):
-            raise ValueError("give both target_prob and behaviour_prob, or neither")
+            raise ValueError("Give both target_prob and behaviour_prob, or neither.")
         env = _made(env) if isinstance(env, str) else env
         log = _run(env, policy, n_steps, check_random_state(random_state))
         X, X_next = (
@@ -385,15 +385,15 @@ def importance_ratios(
     n = np.asarray(actions).shape[0] if np.ndim(actions) else 0
     n_states = states.shape[0] if hasattr(states, "shape") else len(states)
     if n_states != n:
-        raise ValueError(f"states and actions must have one length, got {n_states} and {n}")
+        raise ValueError(f"states and actions must have one length, got {n_states} and {n}.")
     target = _probabilities(target_prob, states, actions, n, "target_prob")
     behaviour = _probabilities(behaviour_prob, states, actions, n, "behaviour_prob")
     _refuse_missing_support(target_prob, behaviour_prob, states)
     if np.any(behaviour == 0.0):
         k = int(np.argmax(behaviour == 0.0))
         raise ValueError(
-            f"behaviour policy has no support: it gives probability 0 to the action of "
-            f"transition {k}, which it took"
+            f"Behaviour policy has no support: it gives probability 0 to the action of "
+            f"transition {k}, which it took."
         )
     return target / behaviour
 
@@ -412,7 +412,7 @@ def _refuse_missing_support(target: Any, behaviour: Any, states: Any) -> None:
         row, action = np.argwhere(missing)[0]
         raise ValueError(
             f"behaviour policy has no support: in state {seen[row]} it never takes action "
-            f"{action}, which the target policy takes"
+            f"{action}, which the target policy takes."
         )
 
 
@@ -425,18 +425,18 @@ def _probabilities(
         table = np.asarray(policy, dtype=np.float64)
         s, a = np.asarray(states), np.asarray(actions)
         if s.dtype.kind not in "iu" or a.dtype.kind not in "iu" or s.ndim != 1 or a.ndim != 1:
-            raise ValueError(f"{name} is a table: states and actions must be integers")
+            raise ValueError(f"{name} is a table: states and actions must be integers.")
         if n and (min(s.min(), a.min()) < 0 or np.any([s.max(), a.max()] >= np.array(table.shape))):
             raise ValueError(
-                f"{name} has shape {table.shape}; states reach {s.max()}, actions {a.max()}"
+                f"{name} has shape {table.shape}; states reach {s.max()}, actions {a.max()}."
             )
         if np.any(np.abs(table.sum(axis=1) - 1.0) > 1e-8):
-            raise ValueError(f"the rows of {name} must sum to 1, got {table.sum(axis=1)}")
+            raise ValueError(f"The rows of {name} must sum to 1, got {table.sum(axis=1)}.")
         values = table[s, a]
     else:
         values = _checked_numbers(policy, n, name)
     if not np.all(np.isfinite(values) & (values >= 0)):
-        raise ValueError(f"{name} must be finite and not negative, got {np.min(values)}")
+        raise ValueError(f"{name} must be finite and not negative, got {np.min(values)}.")
     return values
 
 
@@ -444,7 +444,7 @@ def _made(name: str) -> Any:
     try:
         import gymnasium
     except ImportError:
-        raise ImportError("environments need gymnasium: pip install 'octavo[rl]'") from None
+        raise ImportError("Environments need gymnasium: pip install 'octavo[rl]'.") from None
     return gymnasium.make(name)
 
 
@@ -472,21 +472,21 @@ def _checked_features(X: Any, name: str) -> Any:
 
 def _require_shape(table: Any, shape: tuple[int, ...], name: str) -> None:
     if table.shape != shape:
-        raise ValueError(f"{name} must have the shape of X, {shape}, got {table.shape}")
+        raise ValueError(f"{name} must have the shape of X, {shape}, got {table.shape}.")
 
 
 def _checked_numbers(values: Any, n: int, name: str) -> NDArray[np.float64]:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a vector of numbers, got {values!r:.60}") from None
+        raise ValueError(f"{name} must be a vector of numbers, got {values!r:.60}.") from None
     if array.shape == (n, 1):
         array = array[:, 0]
     if array.shape != (n,):
-        raise ValueError(f"{name} must have one entry a transition, {n}, got shape {array.shape}")
+        raise ValueError(f"{name} must have one entry a transition, {n}, got shape {array.shape}.")
     if not np.all(np.isfinite(array)):
         k = int(np.argmin(np.isfinite(array)))
-        raise ValueError(f"{name} must be finite, got {array[k]} (NaN or infinity) at {k}")
+        raise ValueError(f"{name} must be finite, got {array[k]} (NaN or infinity) at {k}.")
     return array
 
 
@@ -496,7 +496,7 @@ def _checked_ratios(values: Any, n: int, name: str) -> NDArray[np.float64]:
     array = _checked_numbers(values, n, name)
     if np.any(array < 0):
         k = int(np.argmax(array < 0))
-        raise ValueError(f"{name} are importance ratios and cannot be negative, got {array[k]}")
+        raise ValueError(f"{name} are importance ratios and cannot be negative, got {array[k]}.")
     return array
 
 
@@ -507,7 +507,7 @@ def _checked_flags(values: Any, n: int, name: str) -> NDArray[np.bool_]:
     if array.dtype.kind not in "biuf" or array.shape != (n,) or not np.all(array == (array != 0)):
         raise ValueError(
             f"{name} must hold {n} booleans, one a transition, got {array.dtype} of shape "
-            f"{array.shape}"
+            f"{array.shape}."
         )
     return array != 0
 

@@ -80,7 +80,7 @@ def survey_grid(method: str) -> dict[str, list[float]]:
     [100000.0, 1000.0, 100.0, 10.0, 1.0, 0.1, 0.01]
     """
     if method not in _GRIDS:
-        raise ValueError(f"the survey has no grid for {method!r}, only for {sorted(_GRIDS)}")
+        raise ValueError(f"The survey has no grid for {method!r}, only for {sorted(_GRIDS)}.")
     return {name: list(values) for name, values in _GRIDS[method].items()}
 
 

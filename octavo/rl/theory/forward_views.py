@@ -159,13 +159,13 @@ def forward_update(
     if method == "residual":
         return (phi - successors).T @ errors
     if w is None:
-        raise ValueError(f"method {method!r} needs w, the second vector")
+        raise ValueError(f"method {method!r} needs w, the second vector.")
     weighed = phi @ np.asarray(w, dtype=float)
     if method == "tdc":
         return phi.T @ errors - successors.T @ weighed
     if method == "gtd2":
         return (phi - successors).T @ weighed
-    raise ValueError(f"method must be 'td', 'tdc', 'gtd2' or 'residual', got {method!r}")
+    raise ValueError(f"method must be 'td', 'tdc', 'gtd2' or 'residual', got {method!r}.")
 
 
 @checked

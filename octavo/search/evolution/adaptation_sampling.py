@@ -64,7 +64,7 @@ def weighted_mannwhitneyu(
     wx = np.ones(x.shape) if wx is None else np.asarray(wx, dtype=float)
     wy = np.ones(y.shape) if wy is None else np.asarray(wy, dtype=float)
     if wx.shape != x.shape or wy.shape != y.shape:
-        raise ValueError("every value needs one weight.")
+        raise ValueError("Every value needs one weight.")
     if np.isnan(x).any() or np.isnan(y).any():
         raise ValueError("values must not be NaN.")
     if not (np.isfinite(wx).all() and np.isfinite(wy).all() and wx.sum() > 0 < wy.sum()):

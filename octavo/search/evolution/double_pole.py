@@ -138,7 +138,7 @@ class DoublePole:
         """Return minus the steps survived, of one controller or of each row."""
         W = np.ascontiguousarray(weights, dtype=float)
         if W.shape[-1] != self.n_weights or W.ndim > 2:
-            raise ValueError(f"expected {self.n_weights} weights; got an array of shape {W.shape}.")
+            raise ValueError(f"Expected {self.n_weights} weights; got an array of shape {W.shape}.")
         steps = _balance_all(np.atleast_2d(W), self.n_units, self.max_steps, self.start_angle)
         return -steps if W.ndim == 2 else -float(steps[0])
 

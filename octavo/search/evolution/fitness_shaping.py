@@ -50,7 +50,7 @@ def rank_utilities(n: int, kind: Any = "log") -> np.ndarray:
         raise ValueError("utilities must not increase from the best rank to the worst.")
     if abs(own.sum()) > 1e-8 * np.abs(own).sum():
         warnings.warn(
-            f"the utilities sum to {own.sum():g}, not to zero: the scale of the search drifts",
+            f"The utilities sum to {own.sum():g}, not to zero: the scale of the search drifts.",
             UserWarning,
             stacklevel=3,
         )

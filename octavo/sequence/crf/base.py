@@ -75,7 +75,7 @@ class PatternModel(CallbackSupportMixin, SoundEstimator):
             if self.max_patterns is not None and len(given) > self.max_patterns:
                 raise ValueError(
                     f"transition_features lists {len(given)} patterns, more than "
-                    f"max_patterns={self.max_patterns}"
+                    f"max_patterns={self.max_patterns}."
                 )
             return [z if isinstance(z, str) else tuple(z) for z in given]
         return list(
@@ -129,10 +129,10 @@ class PatternModel(CallbackSupportMixin, SoundEstimator):
         if share.shape != (n_sequences,) or not np.isfinite(share).all() or share.min() < 0:
             raise ValueError(
                 f"sample_weight must be {n_sequences} numbers that are not negative, one a "
-                f"sequence, got {sample_weight!r}"
+                f"sequence, got {sample_weight!r}."
             )
         if share.sum() <= 0:
-            raise ValueError("sample_weight must not be zero for all sequences")
+            raise ValueError("sample_weight must not be zero for all sequences.")
         return share
 
     def _train(self, data: Any, share: Floats, X: Any, y: Any) -> None:
@@ -190,11 +190,11 @@ class PatternModel(CallbackSupportMixin, SoundEstimator):
         if (self.feature_names_ is None) != (table.names is None):
             kinds = "an array", "dictionaries of features"
             trained, given = kinds if self.feature_names_ is None else kinds[::-1]
-            raise ValueError(f"X was {trained} in training and is now {given}")
+            raise ValueError(f"X was {trained} in training and is now {given}.")
         if table.values.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {table.values.shape[1]} features, but {type(self).__name__} was trained "
-                f"on {self.n_features_in_}"
+                f"on {self.n_features_in_}."
             )
         return table
 
@@ -206,7 +206,7 @@ class PatternModel(CallbackSupportMixin, SoundEstimator):
 def match_labels(y: Any, table: Table, *, name: str = "y") -> LabelStack:
     """Return labels after checking that every sequence has as many as positions."""
     if y is None:
-        raise ValueError(f"{name} is missing: this model learns from labelled sequences")
+        raise ValueError(f"{name} is missing: this model learns from labelled sequences.")
     if table.listed and hasattr(y, "__len__") and not isinstance(y, str):
         y = [list(part) if isinstance(part, tuple) else part for part in y]
     nested = hasattr(y, "__len__") and len(y) and all(isinstance(p, (list, np.ndarray)) for p in y)
@@ -214,18 +214,18 @@ def match_labels(y: Any, table: Table, *, name: str = "y") -> LabelStack:
         if not nested and len(table.lengths) == 1:
             y = [y]
         elif not nested:
-            raise ValueError(f"{name} must be a list of label sequences, as X is")
+            raise ValueError(f"{name} must be a list of label sequences, as X is.")
         stack = stack_labels([*y], name=name)
         if stack.lengths.size != table.lengths.size:
             raise ValueError(
-                f"X has {table.lengths.size} sequences, but {name} has {stack.lengths.size}"
+                f"X has {table.lengths.size} sequences, but {name} has {stack.lengths.size}."
             )
         wrong = np.flatnonzero(stack.lengths != table.lengths)
         if wrong.size:
             q = int(wrong[0])
             raise ValueError(
-                f"sequence {q} has {table.lengths[q]} positions in X, but {stack.lengths[q]} "
-                f"labels in {name}"
+                f"Sequence {q} has {table.lengths[q]} positions in X, but {stack.lengths[q]} "
+                f"labels in {name}."
             )
         return stack
     return stack_labels(y, table.lengths, name=name)

@@ -261,7 +261,7 @@ class HighOrderCRF(PatternModel):
         if matrix.ndim != 2 or matrix.shape[1] != len(labels):
             raise ValueError(
                 f"coef must have a column for each of the {len(labels)} labels, got shape "
-                f"{matrix.shape}"
+                f"{matrix.shape}."
             )
         order = max((len(z) for z in patterns), default=1) - 1
         model = cls(order, observation_order=max((len(z) for z in observed), default=1) - 1)
@@ -510,7 +510,7 @@ class HighOrderCRF(PatternModel):
             Independent draws.
         """
         if n_samples < 1:
-            raise ValueError(f"n_samples must be at least 1, got {n_samples}")
+            raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
         table = self._read(X, lengths)
         data = ChainData(table.values, table.lengths)
         rng = check_random_state(random_state)

@@ -267,7 +267,7 @@ class HighOrderSemiCRF(PatternModel):
             if name not in _NAMED:
                 raise ValueError(
                     f"segment_features must be a function or a list of {sorted(_NAMED)}, got "
-                    f"{name!r}"
+                    f"{name!r}."
                 )
         return set(names)
 
@@ -283,7 +283,7 @@ class HighOrderSemiCRF(PatternModel):
             q = int(np.searchsorted(np.cumsum(stack.counts), row, side="right"))
             raise ValueError(
                 f"segments: sequence {q}, position {stack.start[row]}: a segment of {longest} "
-                f"positions is longer than max_segment_length={limit}"
+                f"positions is longer than max_segment_length={limit}."
             )
         return limit
 
@@ -342,7 +342,7 @@ class HighOrderSemiCRF(PatternModel):
                 if np.shape(vector) != (width,) or not np.isfinite(vector).all():
                     raise ValueError(
                         f"segment_features: {where(row)}: expected {width} finite numbers, got "
-                        f"{vector!r}"
+                        f"{vector!r}."
                     )
             values = sp.csr_array(np.array(found, dtype=np.float64))
         table_rows = values.tocoo()
@@ -399,7 +399,7 @@ class HighOrderSemiCRF(PatternModel):
         if matrix.ndim != 2 or matrix.shape[1] != len(labels):
             raise ValueError(
                 f"coef must have a column for each of the {len(labels)} labels, got shape "
-                f"{matrix.shape}"
+                f"{matrix.shape}."
             )
         given = {"length": length_coef is not None, "boundary": first_coef is not None}
         named = {name for name, there in given.items() if there}
@@ -476,9 +476,9 @@ class HighOrderSemiCRF(PatternModel):
             return
         q = int(np.argmin(np.isfinite(score)))
         raise ValueError(
-            f"sequence {q} has {data.lengths[q]} positions and no segmentation: a segment has at "
+            f"Sequence {q} has {data.lengths[q]} positions and no segmentation: a segment has at "
             f"most max_segment_length={self.max_segment_length_} positions, and there are "
-            f"{self.classes_.size} labels that may not follow themselves"
+            f"{self.classes_.size} labels that may not follow themselves."
         )
 
     def _warn_of_splits(self, found: Segmentations) -> None:
@@ -489,7 +489,7 @@ class HighOrderSemiCRF(PatternModel):
         sizes = found.stop - found.start
         if np.any(joins & (sizes[1:] + sizes[:-1] > self.max_segment_length_)):
             warnings.warn(
-                f"neighbouring segments of one label exceed "
+                f"Neighbouring segments of one label exceed "
                 f"max_segment_length={self.max_segment_length_} together: they may be one segment "
                 "that is longer than those of training. Give max_segment_length to allow it.",
                 UserWarning,
@@ -663,8 +663,9 @@ class HighOrderSemiCRF(PatternModel):
         impossible[sequence[sizes > self.max_segment_length_]] = True
         if impossible.any():
             warnings.warn(
-                f"sequence {int(np.argmax(impossible))} has a segment of more than "
-                f"max_segment_length={self.max_segment_length_} positions, which has probability 0",
+                f"Sequence {int(np.argmax(impossible))} has a segment of more than "
+                f"max_segment_length={self.max_segment_length_} positions, which has "
+                "probability 0.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -738,7 +739,7 @@ class HighOrderSemiCRF(PatternModel):
             ``n_samples`` independent draws a sequence.
         """
         if n_samples < 1:
-            raise ValueError(f"n_samples must be at least 1, got {n_samples}")
+            raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
         data, _ = self._data(X, lengths)
         found = self._field.sample(self._weights, data, n_samples, check_random_state(random_state))
         self._refuse_impossible(found[0].score, data)

@@ -203,7 +203,7 @@ class LabelGrammar:
             raise ValueError(
                 f"{name}: {locate(row, lengths).replace('position', 'segment')} has the label "
                 f"{self.automaton.labels[codes[row]]!r} of the segment before it; join them, or "
-                "set allow_repeat=True"
+                "set allow_repeat=True."
             )
 
 
@@ -215,6 +215,6 @@ def check_marks(patterns: Sequence[Pattern]) -> None:
         begins = [k for k, label in enumerate(pattern) if label is BoundaryLabel.BEGIN]
         ends = [k for k, label in enumerate(pattern) if label is BoundaryLabel.END]
         if begins not in ([], [0]) or ends not in ([], [len(pattern) - 1]):
-            raise ValueError(f"pattern {i} has a boundary in its middle: {pattern!r}")
+            raise ValueError(f"Pattern {i} has a boundary in its middle: {pattern!r}.")
         if pattern and all(label in (BoundaryLabel.BEGIN, BoundaryLabel.END) for label in pattern):
-            raise ValueError(f"pattern {i} has no label: {pattern!r}")
+            raise ValueError(f"Pattern {i} has no label: {pattern!r}.")

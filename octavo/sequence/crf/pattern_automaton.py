@@ -326,15 +326,15 @@ class PatternAutomaton:
 
 def _places(labels: Sequence[Hashable]) -> dict[Hashable, int]:
     if not labels:
-        raise ValueError("an automaton needs at least one label")
+        raise ValueError("An automaton needs at least one label.")
     place: dict[Hashable, int] = {}
     for code, label in enumerate(labels):
         try:
             if label in place:
-                raise ValueError(f"label {label!r} is listed twice")
+                raise ValueError(f"Label {label!r} is listed twice.")
             place[label] = code
         except TypeError:
-            raise ValueError(f"labels must be hashable, got {label!r}") from None
+            raise ValueError(f"labels must be hashable, got {label!r}.") from None
     return place
 
 
@@ -344,18 +344,18 @@ def _coded(patterns: Sequence[Pattern], place: dict[Hashable, int]) -> list[tupl
     seen: dict[tuple[int, ...], int] = {}
     for i, pattern in enumerate(patterns):
         if not isinstance(pattern, tuple):
-            raise ValueError(f"pattern {i} must be a tuple of labels, got {pattern!r}")
+            raise ValueError(f"Pattern {i} must be a tuple of labels, got {pattern!r}.")
         if not pattern:
-            raise ValueError(f"pattern {i} is empty")
+            raise ValueError(f"Pattern {i} is empty.")
         try:
             codes = tuple(place.get(label, -1) for label in pattern)
         except TypeError:
-            raise ValueError(f"pattern {i}: labels must be hashable, got {pattern!r}") from None
+            raise ValueError(f"Pattern {i}: labels must be hashable, got {pattern!r}.") from None
         if -1 in codes:
             unknown = pattern[codes.index(-1)]
-            raise ValueError(f"pattern {i} is {pattern!r}, but {unknown!r} is no label")
+            raise ValueError(f"Pattern {i} is {pattern!r}, but {unknown!r} is no label.")
         if codes in seen:
-            raise ValueError(f"pattern {i} is {pattern!r}, listed twice (also {seen[codes]})")
+            raise ValueError(f"Pattern {i} is {pattern!r}, listed twice (also {seen[codes]}).")
         seen[codes] = i
         coded.append(codes)
     return coded

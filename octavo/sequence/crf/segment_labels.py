@@ -47,11 +47,11 @@ class SegmentStack(NamedTuple):
 def stack_segments(segments: Any, lengths: Ints, *, name: str = "segments") -> SegmentStack:
     """Return segmentations as flat arrays, after checking that they cover every sequence once."""
     if segments is None:
-        raise ValueError(f"{name} is missing: this model learns from segmented sequences")
+        raise ValueError(f"{name} is missing: this model learns from segmented sequences.")
     if isinstance(segments, str) or not hasattr(segments, "__len__"):
-        raise ValueError(f"{name} must be a list of segmentations, got {segments!r}")
+        raise ValueError(f"{name} must be a list of segmentations, got {segments!r}.")
     if len(segments) != lengths.size:
-        raise ValueError(f"X has {lengths.size} sequences, but {name} has {len(segments)}")
+        raise ValueError(f"X has {lengths.size} sequences, but {name} has {len(segments)}.")
     starts, stops, labels, counts = [], [], [], []
     for q, (parts, length) in enumerate(zip(segments, lengths.tolist())):
         at = 0
@@ -60,7 +60,7 @@ def stack_segments(segments: Any, lengths: Ints, *, name: str = "segments") -> S
             if start != at or stop <= start:
                 raise ValueError(
                     f"{name}: sequence {q}, segment {i} is ({start}, {stop}), but must begin at "
-                    f"{at} and have at least one position"
+                    f"{at} and have at least one position."
                 )
             starts.append(start)
             stops.append(stop)
@@ -68,7 +68,7 @@ def stack_segments(segments: Any, lengths: Ints, *, name: str = "segments") -> S
             at = stop
         if at != length:
             raise ValueError(
-                f"{name}: sequence {q} is covered up to position {at}, but has {length} positions"
+                f"{name}: sequence {q} is covered up to position {at}, but has {length} positions."
             )
         counts.append(len(parts))
     sizes = np.array(counts, dtype=np.int64)
@@ -80,10 +80,10 @@ def _checked_segment(part: Any, where: str) -> tuple[int, int, Any]:
     try:
         start, stop, label = part
     except (TypeError, ValueError):
-        raise ValueError(f"{where} must be (start, stop, label), got {part!r}") from None
+        raise ValueError(f"{where} must be (start, stop, label), got {part!r}.") from None
     for end in (start, stop):
         if not isinstance(end, (int, np.integer)) or isinstance(end, bool):
-            raise ValueError(f"{where}: ends must be integers, got {part!r}")
+            raise ValueError(f"{where}: ends must be integers, got {part!r}.")
     return int(start), int(stop), label
 
 
@@ -96,7 +96,7 @@ def encode_segments(stack: SegmentStack, classes: NDArray[Any], *, name: str = "
         q = int(np.searchsorted(np.cumsum(stack.counts), row, side="right"))
         raise ValueError(
             f"{name}: sequence {q}, position {stack.start[row]}: label {stack.labels[row]!r} was "
-            f"never seen in training, which has {classes.size} labels"
+            f"never seen in training, which has {classes.size} labels."
         )
     return codes
 
@@ -157,7 +157,7 @@ def segments_to_labels(segments: Sequence[Segment]) -> list[Hashable]:
     labels: list[Hashable] = []
     for start, stop, label in segments:
         if start != len(labels) or stop <= start:
-            raise ValueError(f"segment ({start}, {stop}) does not begin at {len(labels)}")
+            raise ValueError(f"Segment ({start}, {stop}) does not begin at {len(labels)}.")
         labels += [label] * (stop - start)
     return labels
 
@@ -222,7 +222,9 @@ def bio_to_segments(tags: Sequence[str], outside: str = "O") -> list[Segment]:
     segments: list[Segment] = []
     for t, tag in enumerate(tags):
         if tag != outside and tag[:2] not in ("B-", "I-"):
-            raise ValueError(f"position {t}: expected {outside!r}, 'B-...' or 'I-...', got {tag!r}")
+            raise ValueError(
+                f"Position {t}: expected {outside!r}, 'B-...' or 'I-...', got {tag!r}."
+            )
         label = outside if tag == outside else str(tag[2:])
         goes_on = bool(segments) and segments[-1][2] == label and tag[:2] != "B-"
         if goes_on:
@@ -308,7 +310,7 @@ class EndMarkEncoder(SoundEstimator):
         stack = stack_labels(y, lengths)
         for row, label in enumerate(stack.labels):
             if not isinstance(label, str):
-                raise ValueError(f"labels must be strings, got {label!r} as label {row}")
+                raise ValueError(f"labels must be strings, got {label!r} as label {row}.")
         self.classes_ = classes_of(stack.labels)
         ends = [label for label in self.classes_.tolist() if label != self.outside]
         self._marked = {label: (label, None) for label in self.classes_.tolist()}

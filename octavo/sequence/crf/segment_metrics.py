@@ -54,7 +54,7 @@ def segment_f1(
     0.5
     """
     if average not in ("micro", "macro", None):
-        raise ValueError(f"average must be 'micro', 'macro' or None, got {average!r}")
+        raise ValueError(f"average must be 'micro', 'macro' or None, got {average!r}.")
     labels, counts = _segment_counts(y_true, y_pred, outside)
     total = counts.sum(axis=0)
     if average == "micro":
@@ -70,7 +70,7 @@ def _segment_counts(
 ) -> tuple[list[Hashable], Floats]:
     """Return labels, and by sequence and label: how many are right, there and predicted."""
     if len(y_true) != len(y_pred):
-        raise ValueError(f"y_true has {len(y_true)} sequences, but y_pred has {len(y_pred)}")
+        raise ValueError(f"y_true has {len(y_true)} sequences, but y_pred has {len(y_pred)}.")
     pairs = [
         ({tuple(s) for s in truth}, {tuple(s) for s in found})
         for truth, found in zip(y_true, y_pred)
@@ -160,10 +160,10 @@ def approximate_randomization(
     if not len(y_true) == len(y_a) == len(y_b) or len(y_true) == 0:
         raise ValueError(
             "y_true, y_a and y_b must have the same number of sequences, at least one, got "
-            f"{len(y_true)}, {len(y_a)} and {len(y_b)}"
+            f"{len(y_true)}, {len(y_a)} and {len(y_b)}."
         )
     if n_shuffles < 1:
-        raise ValueError(f"n_shuffles must be at least 1, got {n_shuffles}")
+        raise ValueError(f"n_shuffles must be at least 1, got {n_shuffles}.")
     rng = check_random_state(random_state)
     if isinstance(metric, str):
         observed, differences = _shuffled_counts(metric, y_true, y_a, y_b, n_shuffles, outside, rng)
@@ -191,7 +191,7 @@ def _shuffled_counts(
         a, b = (_label_counts(y_true, y) for y in (y_a, y_b))
         value = _accuracy
     else:
-        raise ValueError(f"metric must be 'segment_f1', 'accuracy' or callable, got {metric!r}")
+        raise ValueError(f"metric must be 'segment_f1', 'accuracy' or callable, got {metric!r}.")
     total_a, total_b, change = a.sum(axis=0), b.sum(axis=0), b - a
     differences = np.empty(n_shuffles)
     for first in range(0, n_shuffles, 1000):
@@ -207,7 +207,7 @@ def _label_counts(y_true: Any, y_pred: Any) -> Floats:
     for q, (truth, found) in enumerate(zip(y_true, y_pred)):
         if len(truth) != len(found):
             raise ValueError(
-                f"sequence {q} has {len(truth)} labels in truth, but {len(found)} predicted"
+                f"Sequence {q} has {len(truth)} labels in truth, but {len(found)} predicted."
             )
         counts[q] = sum(a == b for a, b in zip(truth, found)), len(truth)
     return counts

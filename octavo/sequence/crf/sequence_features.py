@@ -55,14 +55,14 @@ def read_table(
         Checked: finite numbers, no empty sequence, one number of features.
     """
     if X is None or isinstance(X, (str, bytes, Mapping)) or np.isscalar(X):
-        raise ValueError(f"X must be sequences of observations, got {type(X).__name__}")
+        raise ValueError(f"X must be sequences of observations, got {type(X).__name__}.")
     if sp.issparse(X):
         counts = check_lengths(lengths, X.shape[0])
         return Table(_finite(sp.csr_array(X, dtype=np.float64), counts), counts, False, None)
     if not hasattr(X, "__len__"):
         X = list(X)
     if len(X) == 0:
-        raise ValueError("X is empty; at least one sequence is needed")
+        raise ValueError("X is empty; at least one sequence is needed.")
     items = _items(X, lengths)
     if items is not None:
         flat, counts, listed = items
@@ -73,7 +73,7 @@ def read_table(
     listed = lengths is None and isinstance(X, (list, tuple)) and np.ndim(X[0]) > 0
     for q, part in enumerate(X if listed else []):
         if not hasattr(part, "__len__"):
-            raise ValueError(f"X: sequence {q} is no array: {part!r}")
+            raise ValueError(f"X: sequence {q} is no array: {part!r}.")
     values, counts = _stacked_dense(X, lengths)
     return Table(_finite(values, counts), counts, listed, None)
 
@@ -83,25 +83,25 @@ def _stacked_dense(X: Any, lengths: ArrayLike | None) -> tuple[Any, NDArray[np.i
     if stacked.values.ndim != 2:
         raise ValueError(
             f"X must have one row of features a position, got shape {stacked.values.shape}; one "
-            "sequence is a list with one array in it"
+            "sequence is a list with one array in it."
         )
     try:
         return np.ascontiguousarray(stacked.values, dtype=np.float64), stacked.lengths
     except (TypeError, ValueError):
         raise ValueError(
-            f"X must hold numbers or dictionaries of features, got dtype {stacked.values.dtype}"
+            f"X must hold numbers or dictionaries of features, got dtype {stacked.values.dtype}."
         ) from None
 
 
 def _stacked_sparse(X: Any) -> Table:
     for q, part in enumerate(X):
         if not sp.issparse(part):
-            raise ValueError(f"X: sequence {q} is not sparse, though another sequence is")
+            raise ValueError(f"X: sequence {q} is not sparse, though another sequence is.")
         if part.shape[0] == 0:
-            raise ValueError(f"X: sequence {q} is empty")
+            raise ValueError(f"X: sequence {q} is empty.")
         if part.shape[1] != X[0].shape[1]:
             raise ValueError(
-                f"X: sequence {q} has {part.shape[1]} features, sequence 0 has {X[0].shape[1]}"
+                f"X: sequence {q} has {part.shape[1]} features, sequence 0 has {X[0].shape[1]}."
             )
     counts = np.array([part.shape[0] for part in X], dtype=np.int64)
     values = sp.csr_array(sp.vstack(X, format="csr"), dtype=np.float64)
@@ -120,7 +120,7 @@ def _finite(values: Any, lengths: NDArray[np.int64]) -> Any:
     else:
         row, column = divmod(bad, values.shape[1])
     raise ValueError(
-        f"X has {data.ravel()[bad]} (NaN or infinity) at {locate(row, lengths)}, feature {column}"
+        f"X has {data.ravel()[bad]} (NaN or infinity) at {locate(row, lengths)}, feature {column}."
     )
 
 
@@ -149,7 +149,7 @@ def _items(X: Any, lengths: ArrayLike | None) -> tuple[list[Any], NDArray[np.int
         return None
     for q, part in enumerate(X):
         if len(part) == 0:
-            raise ValueError(f"X: sequence {q} is empty")
+            raise ValueError(f"X: sequence {q} is empty.")
     counts = np.array([len(part) for part in X], dtype=np.int64)
     return [item for part in X for item in part], counts, True
 
@@ -158,7 +158,7 @@ def _features(item: Any, where: Callable[[], str]) -> Iterable[tuple[str, float]
     """Yield the features of one position; ``where`` says which one it is."""
     if not isinstance(item, Mapping):
         if isinstance(item, str) or not isinstance(item, (list, tuple, set, frozenset)):
-            raise ValueError(f"X: {where()}: expected a dictionary of features, got {item!r}")
+            raise ValueError(f"X: {where()}: expected a dictionary of features, got {item!r}.")
         item = dict.fromkeys(item, 1.0)
     for name, value in item.items():
         if isinstance(value, str):
@@ -171,12 +171,12 @@ def _features(item: Any, where: Callable[[], str]) -> Iterable[tuple[str, float]
                 yield f"{name}={word}", 1.0
         elif isinstance(value, (Real, np.bool_)):
             if not math.isfinite(value):
-                raise ValueError(f"X has {value} (NaN or infinity) at {where()}, feature {name!r}")
+                raise ValueError(f"X has {value} (NaN or infinity) at {where()}, feature {name!r}.")
             yield str(name), float(value)
         else:
             raise ValueError(
                 f"X: {where()}: feature {name!r} must be a number, a string or a list of strings, "
-                f"got {value!r}"
+                f"got {value!r}."
             )
 
 
@@ -242,7 +242,7 @@ def window_features(
     [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [2.0, 3.0, 0.0]]
     """
     if before < 0 or after < 0:
-        raise ValueError(f"before and after must not be negative, got {before} and {after}")
+        raise ValueError(f"before and after must not be negative, got {before} and {after}.")
     items = _items(X, lengths) if not sp.issparse(X) and len(X) else None
     if items is not None:
         return _window_items(*items, before, after)

@@ -28,16 +28,16 @@ def block_path(scores: HMMScores, k: int) -> NDArray[np.int64]:
     """Return the path that maximises the sum of posteriors of its blocks of k states."""
     K = scores.start.size
     if k != int(k) or k < 1:
-        raise ValueError(f"k must be an integer of at least 1 for blocks, got {k}")
+        raise ValueError(f"k must be an integer of at least 1 for blocks, got {k}.")
     k = int(k)
     short = np.flatnonzero(scores.lengths < k)
     if short.size:
         q = int(short[0])
-        raise ValueError(f"k={k} exceeds the {scores.lengths[q]} positions of sequence {q}")
+        raise ValueError(f"k={k} exceeds the {scores.lengths[q]} positions of sequence {q}.")
     if K ** (k - 1) > _LARGEST:
         raise ValueError(
-            f"blocks of k={k} among {K} states need {K}^{k - 1} = {K ** (k - 1)} states in the "
-            f"recursion, at most {_LARGEST} are allowed; method='k-block' costs the same for any k"
+            f"Blocks of k={k} among {K} states need {K}^{k - 1} = {K ** (k - 1)} states in the "
+            f"recursion, at most {_LARGEST} are allowed; method='k-block' costs the same for any k."
         )
     gamma, follow = _follow(scores)
     ptr = np.concatenate([[0], np.cumsum(scores.lengths)])
@@ -51,7 +51,7 @@ def block_path(scores: HMMScores, k: int) -> NDArray[np.int64]:
 def _follow(scores: HMMScores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return posterior marginals, and P(Y_{t+1} = j | Y_t = i, x) of every step."""
     if isinstance(scores.trans, Edges):
-        raise ValueError("decoding by blocks needs dense transitions")
+        raise ValueError("Decoding by blocks needs dense transitions.")
     found = chain_marginals(
         scores.start, scores.trans, scores.emission, scores.lengths, pairs="step"
     )
@@ -110,12 +110,12 @@ def pairwise_path(scores: HMMScores, loss: ArrayLike) -> NDArray[np.int64]:
     K = scores.start.size
     cost = np.asarray(loss, dtype=np.float64).reshape(K * K, K * K)
     if not np.isfinite(cost).all():
-        raise ValueError("a loss on pairs must be finite")
+        raise ValueError("A loss on pairs must be finite.")
     short = np.flatnonzero(scores.lengths < 2)
     if short.size:
-        raise ValueError(f"a loss on pairs needs two positions; sequence {short[0]} has one")
+        raise ValueError(f"A loss on pairs needs two positions; sequence {short[0]} has one.")
     if isinstance(scores.trans, Edges):
-        raise ValueError("decoding by blocks needs dense transitions")
+        raise ValueError("Decoding by blocks needs dense transitions.")
     found = chain_marginals(
         scores.start, scores.trans, scores.emission, scores.lengths, pairs="step"
     )

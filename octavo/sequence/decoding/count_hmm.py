@@ -117,7 +117,7 @@ class CountHMM(SoundEstimator):
         marks, marked = stack_sequences(y, lengths, name="y")
         if not np.array_equal(marked, counts):
             raise ValueError(
-                f"y has sequences of lengths {marked.tolist()}, X of {counts.tolist()}"
+                f"y has sequences of lengths {marked.tolist()}, X of {counts.tolist()}."
             )
         largest = int(marks.max()) + 1 if marks.dtype.kind in "iu" else 0
         K = max(largest, 1) if self.n_states is None else int(self.n_states)
@@ -143,8 +143,8 @@ class CountHMM(SoundEstimator):
         empty = np.flatnonzero(total[:, 0] == 0)
         if empty.size:
             raise ValueError(
-                f"state {empty[0]} never occurs in training, so that its emissions are unknown; "
-                "number the states without gaps or set pseudocount above 0"
+                f"State {empty[0]} never occurs in training, so that its emissions are unknown; "
+                "number the states without gaps or set pseudocount above 0."
             )
         return smooth / total
 
@@ -154,8 +154,8 @@ class CountHMM(SoundEstimator):
         empty = np.flatnonzero(smooth.sum(axis=1) == 0)
         if empty.size:
             warnings.warn(
-                f"state {empty[0]} is only seen at the end of sequences; its transition "
-                "probabilities are unknown and set to stay in it",
+                f"State {empty[0]} is only seen at the end of sequences; its transition "
+                "probabilities are unknown and set to stay in it.",
                 UserWarning,
                 stacklevel=4,
             )

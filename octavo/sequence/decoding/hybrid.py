@@ -484,11 +484,11 @@ class HybridDecoderCV(CallbackSupportMixin, SoundEstimator):
         marks, marked = stack_sequences(y, lengths, name="y")
         if not np.array_equal(marked, stacked.lengths):
             raise ValueError(
-                f"y has sequences of lengths {marked.tolist()}, X of {stacked.lengths.tolist()}"
+                f"y has sequences of lengths {marked.tolist()}, X of {stacked.lengths.tolist()}."
             )
         estimate = isinstance(self.model, CountHMM)
         if estimate and self.labels is not None:
-            raise ValueError("labels need the states of y; fit the CountHMM on states beforehand")
+            raise ValueError("labels need the states of y; fit the CountHMM on states beforehand.")
         self.model_ = self.model
         if estimate:
             marks = np.asarray(marks)
@@ -511,7 +511,7 @@ class HybridDecoderCV(CallbackSupportMixin, SoundEstimator):
         splitter = check_cv(self.cv)
         n_splits = splitter.get_n_splits(np.zeros(n_sequences))
         if n_sequences < 2 or (isinstance(self.cv, Integral) and n_sequences < n_splits):
-            raise ValueError(f"cv={self.cv} needs as many sequences, got {n_sequences}")
+            raise ValueError(f"cv={self.cv} needs as many sequences, got {n_sequences}.")
         return list(splitter.split(np.zeros(n_sequences)))
 
     def _check_marks(self, marks: NDArray[Any], lengths: NDArray[np.int64]) -> None:
@@ -520,13 +520,13 @@ class HybridDecoderCV(CallbackSupportMixin, SoundEstimator):
         known = np.arange(K) if self.labels is None else np.unique(checked_labels(self.labels, K))
         self.classes_ = known
         if marks.ndim != 1:
-            raise ValueError(f"y must hold one state a position, got shape {marks.shape}")
+            raise ValueError(f"y must hold one state a position, got shape {marks.shape}.")
         strange = np.flatnonzero(~np.isin(marks, known))
         if strange.size:
             row = int(strange[0])
             raise ValueError(
                 f"y holds {marks[row]!r} at {locate(row, lengths)}, which the model does not "
-                f"have; it has {known.tolist()}"
+                f"have; it has {known.tolist()}."
             )
 
     def _estimated(self, parts: list[Any], truths: list[Any], train: NDArray[np.int64]) -> Any:
@@ -645,7 +645,7 @@ def asymptotic_risks(
     (0.2, 0.17)
     """
     if n < 2:
-        raise ValueError(f"n must be at least 2 for a standard error, got {n}")
+        raise ValueError(f"n must be at least 2 for a standard error, got {n}.")
     if isinstance(decoder, HybridDecoder):
         chosen = clone(decoder).set_params(model=model)
     else:

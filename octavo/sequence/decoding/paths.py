@@ -89,18 +89,18 @@ def _checked_weights(
     else:
         pair = np.asarray(beta, dtype=np.float64)
         if pair.shape != (2,) or not np.isfinite(pair).all():
-            raise ValueError(f"beta must be two finite numbers (beta1, beta3), got {beta!r}")
+            raise ValueError(f"beta must be two finite numbers (beta1, beta3), got {beta!r}.")
         chosen = (float(pair[0]), float(pair[1]))
     if method == "k-block" and k is not None:
         if not k >= 1:
-            raise ValueError(f"k must be at least 1, got {k}")
+            raise ValueError(f"k must be at least 1, got {k}.")
         # Eq. (34), in the scale of Eq. (38) so that k = inf is Viterbi.
         alpha = 1.0 if np.isinf(k) else 1.0 - 1.0 / k
     if alpha is None and method == "k-block":
-        raise ValueError("method 'k-block' needs k or alpha")
+        raise ValueError("method 'k-block' needs k or alpha.")
     if alpha is not None:
         if not 0 <= alpha <= 1:
-            raise ValueError(f"alpha must lie in [0, 1], got {alpha}")
+            raise ValueError(f"alpha must lie in [0, 1], got {alpha}.")
         return Weights((1.0 - alpha, float(alpha), 0.0, 0.0), chosen)  # Eq. (38)
     return Weights(_checked_C((1, 0, 0, 0) if C is None else C), chosen)
 
@@ -108,9 +108,9 @@ def _checked_weights(
 def _checked_C(C: ArrayLike) -> tuple[float, float, float, float]:
     weights = np.asarray(C, dtype=np.float64)
     if weights.shape != (4,) or not np.isfinite(weights).all() or weights.min() < 0:
-        raise ValueError(f"C must be four finite numbers of at least 0, got {C!r}")
+        raise ValueError(f"C must be four finite numbers of at least 0, got {C!r}.")
     if not weights.any():
-        raise ValueError("C must not be all zero")
+        raise ValueError("C must not be all zero.")
     return (float(weights[0]), float(weights[1]), float(weights[2]), float(weights[3]))
 
 
@@ -241,8 +241,8 @@ def _require_finite(scores: HMMScores, best: Floats) -> None:
     infinite = np.flatnonzero(best == -np.inf)
     if infinite.size:
         raise ValueError(
-            f"every possible path of sequence {infinite[0]} has an infinite risk: the loss leaves "
-            "a position where no allowed state gains anything; use 'hybrid-pmap' or a smaller loss"
+            f"Every possible path of sequence {infinite[0]} has an infinite risk: the loss leaves "
+            "a position where no allowed state gains anything; use 'hybrid-pmap' or a smaller loss."
         )
 
 
@@ -275,14 +275,14 @@ def _path(
     if method == "rabiner":
         if point.loss is not None:
             if np.size(point.loss) != K**4 or K == 1:
-                raise ValueError(f"'rabiner' takes a loss on pairs of shape {(K,) * 4}")
+                raise ValueError(f"'rabiner' takes a loss on pairs of shape {(K,) * 4}.")
             if k not in (None, 2):
-                raise ValueError(f"a loss on pairs means k=2, got k={k}")
+                raise ValueError(f"A loss on pairs means k=2, got k={k}.")
             return pairwise_path(scores, point.loss)
         return block_path(scores, 2 if k is None else k)  # type: ignore[arg-type]
     if method in ("power", "brushe", "brushe-normalized"):
         if mu is None:
-            raise ValueError(f"method {method!r} needs mu")
+            raise ValueError(f"method {method!r} needs mu.")
         forward, backward = variables_of(scores, mu, method)
         product = forward + backward if method == "power" else forward * backward
         return _best_of_rows(product)  # Eq. (49)
@@ -334,11 +334,11 @@ def state_path(
 ) -> NDArray[np.int64]:
     """Return the state path of a decoder under a rule for ties."""
     if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
     if tie_break == "first":
         return _path(scores, method, point, **choice)
     if tie_break != "last":
-        raise ValueError(f"tie_break must be 'first' or 'last', got {tie_break!r}")
+        raise ValueError(f"tie_break must be 'first' or 'last', got {tie_break!r}.")
     K = scores.start.size
     return K - 1 - _path(_reversed(scores), method, _reversed_loss(point, K), **choice)
 
@@ -531,10 +531,10 @@ def decode_path_family(
 def family_members(alphas: ArrayLike, method: str, beta: ArrayLike) -> list[Weights]:
     """Return the weights of every member of a grid."""
     if method not in FAMILIES:
-        raise ValueError(f"only {', '.join(FAMILIES)} have a grid of weights, got {method!r}")
+        raise ValueError(f"Only {', '.join(FAMILIES)} have a grid of weights, got {method!r}.")
     grid = np.asarray(alphas, dtype=np.float64)
     if grid.size == 0 or grid.ndim not in (1, 2) or (grid.ndim == 2 and grid.shape[1] != 4):
-        raise ValueError(f"alphas must have shape (A,) or (A, 4), got {grid.shape}")
+        raise ValueError(f"alphas must have shape (A,) or (A, 4), got {grid.shape}.")
     if grid.ndim == 1:
         return [_checked_weights(method, float(a), None, None, beta) for a in grid]
     weights = _checked_weights(method, None if method != "k-block" else 0.0, None, None, beta)

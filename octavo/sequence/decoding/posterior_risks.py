@@ -131,7 +131,7 @@ def gain_matrix(
     """
     if loss is not None:
         if class_weight is not None:
-            raise ValueError("give a loss or class_weight, not both")
+            raise ValueError("Give a loss or class_weight, not both.")
         cost = _checked_loss(loss, K, labels)
         return max(1.0, float(cost.max())) - cost  # 1 - ρ_t in the place of p_t, Section 8
     weight = _checked_weights(class_weight, K)
@@ -142,7 +142,7 @@ def gain_matrix(
     if label_agg == "mean":
         same /= same.sum(axis=1, keepdims=True)
     elif label_agg != "sum":
-        raise ValueError(f"label_agg must be 'sum' or 'mean', got {label_agg!r}")
+        raise ValueError(f"label_agg must be 'sum' or 'mean', got {label_agg!r}.")
     return same if weight is None else same * weight
 
 
@@ -165,7 +165,7 @@ def checked_labels(labels: ArrayLike, K: int) -> NDArray[Any]:
     """Return one label a state as an array."""
     names = np.asarray(labels)
     if names.shape != (K,):
-        raise ValueError(f"labels must name each of the {K} states, got shape {names.shape}")
+        raise ValueError(f"labels must name each of the {K} states, got shape {names.shape}.")
     return names
 
 
@@ -176,9 +176,9 @@ def _checked_loss(loss: ArrayLike, K: int, labels: ArrayLike | None) -> Floats:
         if cost.shape == (names.size, names.size):
             cost = cost[np.ix_(place, place)]
     if cost.shape != (K, K):
-        raise ValueError(f"loss must have shape ({K}, {K}), got {cost.shape}")
+        raise ValueError(f"loss must have shape ({K}, {K}), got {cost.shape}.")
     if not np.isfinite(cost).all() or cost.min() < 0:
-        raise ValueError("loss must be finite and not negative")
+        raise ValueError("loss must be finite and not negative.")
     return cost
 
 
@@ -188,11 +188,11 @@ def _checked_weights(class_weight: Any, K: int) -> Floats | None:
     if isinstance(class_weight, dict):
         unknown = [state for state in class_weight if state not in range(K)]
         if unknown:
-            raise ValueError(f"class_weight names state {unknown[0]!r}; states are 0..{K - 1}")
+            raise ValueError(f"class_weight names state {unknown[0]!r}; states are 0..{K - 1}.")
         class_weight = [class_weight.get(state, 1.0) for state in range(K)]
     weight = np.asarray(class_weight, dtype=np.float64)
     if weight.shape != (K,) or not np.isfinite(weight).all() or weight.min() <= 0:
-        raise ValueError(f"class_weight must be {K} positive numbers, got {class_weight!r}")
+        raise ValueError(f"class_weight must be {K} positive numbers, got {class_weight!r}.")
     return weight
 
 
@@ -278,17 +278,18 @@ def stacked_states(path: Any, scores: HMMScores, name: str) -> NDArray[np.int64]
     """Return paths stacked like the emissions, as integers."""
     values, counts = stack_sequences(path, None if scores.listed else scores.lengths, name=name)
     if values.ndim != 1 or values.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be a vector of integer states, got {values.dtype}")
+        raise ValueError(f"{name} must be a vector of integer states, got {values.dtype}.")
     strange = np.flatnonzero((values < 0) | (values >= scores.start.size))
     if strange.size:
         row = int(strange[0])
         raise ValueError(
             f"{name} holds {values[row]} at {locate(row, counts)}; states are "
-            f"0..{scores.start.size - 1}"
+            f"0..{scores.start.size - 1}."
         )
     if not np.array_equal(counts, scores.lengths):
         raise ValueError(
-            f"{name} has sequences of lengths {counts.tolist()}, expected {scores.lengths.tolist()}"
+            f"{name} has sequences of lengths {counts.tolist()}, expected "
+            f"{scores.lengths.tolist()}."
         )
     return values.astype(np.int64)
 
@@ -333,7 +334,7 @@ def risks_of_each(
     """Return every risk of every sequence's path."""
     loglik, gamma, xi, prior = evidence
     if not k >= 1:
-        raise ValueError(f"k must be at least 1, got {k}")
+        raise ValueError(f"k must be at least 1, got {k}.")
     rows, first = np.arange(states.size), np.cumsum(scores.lengths) - scores.lengths
     T = scores.lengths.astype(float)
 

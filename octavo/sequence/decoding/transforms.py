@@ -80,11 +80,11 @@ def transformed_variables(
 def variables_of(scores: HMMScores, mu: float, transform: str) -> TransformedVariables:
     """Return the variables of checked scores, stacked."""
     if transform not in ("power", "brushe", "brushe-normalized"):
-        raise ValueError(f"no transform is called {transform!r}")
+        raise ValueError(f"No transform is called {transform!r}.")
     power = transform == "power"
     if mu is None or not (mu >= 0 if power else 0 < mu < np.inf):
         wanted = "at least 0" if power else "positive and finite"
-        raise ValueError(f"mu must be {wanted} for {transform!r}, got {mu}")
+        raise ValueError(f"mu must be {wanted} for {transform!r}, got {mu}.")
     ptr = np.concatenate([[0], np.cumsum(scores.lengths)])
     forward, backward = np.empty(scores.emission.shape), np.empty(scores.emission.shape)
     trans: Any = scores.trans
@@ -98,7 +98,7 @@ def variables_of(scores: HMMScores, mu: float, transform: str) -> TransformedVar
         require_possible(scores, possible)
         return TransformedVariables(forward, backward)
     if isinstance(trans, tuple):
-        raise ValueError(f"{transform!r} needs dense transitions")
+        raise ValueError(f"{transform!r} needs dense transitions.")
     normalise = transform == "brushe-normalized"
     model = np.exp(scores.start), np.exp(trans), np.exp(scores.emission)
     lost = _brushe(*model, ptr, float(mu), normalise, forward, backward)
@@ -112,7 +112,7 @@ def variables_of(scores: HMMScores, mu: float, transform: str) -> TransformedVar
             else "use 'brushe-normalized' or 'power' for sequences this long"
         )
         raise ValueError(
-            f"the variables of {transform!r} underflow at {locate(lost, scores.lengths)}; {remedy}"
+            f"The variables of {transform!r} underflow at {locate(lost, scores.lengths)}; {remedy}."
         )
     return TransformedVariables(forward, backward)
 

@@ -52,7 +52,7 @@ def gather_sets(rows: NDArray[Any], lengths: Ints, groups: Any) -> SequenceSets:
         return SequenceSets(rows, lengths, np.ones(n, dtype=np.int64), np.arange(n))
     labels = np.asarray(groups)
     if labels.shape != (n,):
-        raise ValueError(f"groups must have one entry a sequence ({n}), got shape {labels.shape}")
+        raise ValueError(f"groups must have one entry a sequence ({n}), got shape {labels.shape}.")
     names, place = np.unique(labels, return_inverse=True)
     order = np.argsort(place, kind="stable")
     starts = np.cumsum(lengths) - lengths

@@ -232,15 +232,15 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator
         """Set the classes; return which of them each of n sets belongs to."""
         labels = np.asarray(y)
         if labels.ndim not in (1, 2) or len(labels) != n:
-            raise ValueError(f"y must have one entry or row for each of {n}, got {labels.shape}")
+            raise ValueError(f"y must have one entry or row for each of {n}, got {labels.shape}.")
         if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
-            raise ValueError("y has a value that is NaN or infinite")
+            raise ValueError("y has a value that is NaN or infinite.")
         self.multilabel_ = labels.ndim == 2
         if self.multilabel_:
             if not np.isin(labels, [0, 1]).all():
-                raise ValueError("a matrix y must hold 0 and 1 only: which tags a sequence has")
+                raise ValueError("A matrix y must hold 0 and 1 only: which tags a sequence has.")
             for tag in np.flatnonzero(labels.sum(axis=0) == 0)[:1]:
-                raise ValueError(f"no sequence has tag {tag}")
+                raise ValueError(f"No sequence has tag {tag}.")
             self.classes_ = np.arange(labels.shape[1])
             return labels.astype(bool)
         self.classes_, place = encode_classes(labels, owner=self)
@@ -255,7 +255,7 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator
         if priors.shape != (members.shape[1],) or not (priors >= 0).all() or priors.sum() == 0:
             raise ValueError(
                 f"priors must be {members.shape[1]} numbers that are not negative, got "
-                f"{self.priors!r}"
+                f"{self.priors!r}."
             )
         return priors / priors.sum()
 
@@ -547,6 +547,6 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator
         check_is_fitted(self, "class_hmms_")
         place = np.flatnonzero(self.classes_ == tag)
         if place.size == 0:
-            raise ValueError(f"tag must be one of {list(self.classes_)}, got {tag!r}")
+            raise ValueError(f"tag must be one of {list(self.classes_)}, got {tag!r}.")
         chance = self.predict_proba(X, lengths, groups)[:, place[0]]
         return np.argsort(-chance, kind="stable")

@@ -55,13 +55,13 @@ def check_weights(sample_weight: Any, n: int) -> Floats:
         return np.full(n, 1.0 / n)
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n,):
-        raise ValueError(f"sample_weight must have one entry an HMM ({n}), got {weights.shape}")
+        raise ValueError(f"sample_weight must have one entry an HMM ({n}), got {weights.shape}.")
     for i in np.flatnonzero(~(weights >= 0) | ~np.isfinite(weights))[:1]:
         raise ValueError(
-            f"sample_weight must be finite and not negative, got {weights[i]} for HMM {i}"
+            f"sample_weight must be finite and not negative, got {weights[i]} for HMM {i}."
         )
     if weights.sum() == 0:
-        raise ValueError("sample_weight adds up to zero")
+        raise ValueError("sample_weight adds up to zero.")
     return weights / weights.sum()
 
 
@@ -110,7 +110,7 @@ def check_init(init: Any, n_clusters: int, shape: Shape, base: HMMBank) -> Mixtu
             f"init must be {wanted[0]} HMMs of {wanted[1]} states with {wanted[2]} "
             f"{'symbols' if bank.means is None else f'{shape.kind} Gaussians'}, got "
             f"{bank.weights.shape[0]} of {bank.weights.shape[1]} with {bank.weights.shape[2]} "
-            f"({bank.kind})"
+            f"({bank.kind})."
         )
     return Mixture(np.full(n_clusters, 1.0 / n_clusters), bank)
 
@@ -476,13 +476,13 @@ def reduce_bank(
         The best climb.
     """
     if n_clusters > bank.size:
-        raise ValueError(f"n_clusters={n_clusters} is more than the {bank.size} HMMs")
+        raise ValueError(f"n_clusters={n_clusters} is more than the {bank.size} HMMs.")
     tau = int(estimator.tau)
     shape = reduced_shape(bank, estimator.n_states, estimator.n_mix, estimator.covariance_type)
     if tau == 1 and shape.n_states > 1:
         warnings.warn(
             "tau=1: virtual sequences have no transitions, and those of the centres are left as "
-            "they start",
+            "they start.",
             UserWarning,
             stacklevel=4,
         )

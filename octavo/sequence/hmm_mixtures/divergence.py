@@ -325,21 +325,23 @@ def pair_statistics(base: HMMBank, reduced: HMMBank, tau: int, share: Floats) ->
 
 def check_tau(tau: Any) -> int:
     if not isinstance(tau, (int, np.integer)) or isinstance(tau, bool) or tau < 1:
-        raise ValueError(f"tau must be an integer of at least 1, got {tau!r}")
+        raise ValueError(f"tau must be an integer of at least 1, got {tau!r}.")
     return int(tau)
 
 
 def check_pair(base: HMMBank, reduced: HMMBank, name: str) -> None:
     """Raise unless models of one bank can be explained by those of the other."""
     if (base.means is None) != (reduced.means is None):
-        raise ValueError(f"{name}: one has discrete emissions, the other Gaussian ones")
+        raise ValueError(f"{name}: one has discrete emissions, the other Gaussian ones.")
     if base.means is None or reduced.means is None:
         if base.weights.shape[2] != reduced.weights.shape[2]:
             raise ValueError(
-                f"{name}: {base.weights.shape[2]} symbols against {reduced.weights.shape[2]}"
+                f"{name}: {base.weights.shape[2]} symbols against {reduced.weights.shape[2]}."
             )
     elif base.means.shape[3] != reduced.means.shape[3]:
-        raise ValueError(f"{name}: {base.means.shape[3]} features against {reduced.means.shape[3]}")
+        raise ValueError(
+            f"{name}: {base.means.shape[3]} features against {reduced.means.shape[3]}."
+        )
 
 
 @checked
@@ -487,9 +489,9 @@ def clustering_loglik(hmms: Any, labels: Any, centers: Any, tau: int = 10) -> fl
     require_positive(reduced, name="centre")
     which = np.asarray(labels)
     if which.shape != (base.size,) or which.dtype.kind not in "iu":
-        raise ValueError(f"labels must be {base.size} integers, got {labels!r}")
+        raise ValueError(f"labels must be {base.size} integers, got {labels!r}.")
     if which.min() < 0 or which.max() >= reduced.size:
-        raise ValueError(f"labels must be 0..{reduced.size - 1}, got {which.min()}..{which.max()}")
+        raise ValueError(f"labels must be 0..{reduced.size - 1}, got {which.min()}..{which.max()}.")
     logliks = expected_logliks(base, reduced, check_tau(tau))
     return float(logliks[np.arange(base.size), which].sum())
 

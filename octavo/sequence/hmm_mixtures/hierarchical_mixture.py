@@ -372,7 +372,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, SoundEs
         if self.n_components > len(base.hmms):
             raise ValueError(
                 f"n_components={self.n_components} is more than the {len(base.hmms)} HMMs of "
-                "the shards: lower shard_size or raise base_n_components"
+                "the shards: lower shard_size or raise base_n_components."
             )
         weights = base.masses / base.masses.sum()
         virtual = self.virtual_per_hmm * len(base.hmms) * weights

@@ -316,7 +316,7 @@ class HMMMixture(SequenceMixtureMixin, CallbackSupportMixin, SoundEstimator):
         if self.n_components > data.sets.size:
             what = "sequences" if groups is None else "groups"
             raise ValueError(
-                f"n_components={self.n_components} is more than the {data.sets.size} {what}"
+                f"n_components={self.n_components} is more than the {data.sets.size} {what}."
             )
         shape = shape_of(self, data.rows)
         with FitProgress(self, self.n_init * self.max_iter, X) as progress:

@@ -112,7 +112,7 @@ def _checked_bank(hmms: Any) -> HMMBank:
 
 def _check_power(lam: Any) -> float:
     if not isinstance(lam, Real) or not 0 < float(lam) < np.inf:
-        raise ValueError(f"lam must be a positive number, got {lam!r}")
+        raise ValueError(f"lam must be a positive number, got {lam!r}.")
     return float(lam)
 
 
@@ -180,7 +180,7 @@ def ppk_compactness(kernel: ArrayLike, labels: ArrayLike) -> float:
     """
     matrix, which = np.asarray(kernel, dtype=np.float64), np.asarray(labels)
     if matrix.shape != (which.size, which.size):
-        raise ValueError(f"kernel must be {which.size} x {which.size}, got shape {matrix.shape}")
+        raise ValueError(f"kernel must be {which.size} x {which.size}, got shape {matrix.shape}.")
     return float(sum(matrix[np.ix_(which == c, which == c)].mean() for c in np.unique(which)))
 
 
@@ -487,10 +487,10 @@ def check_levels(n_clusters: Any, n_hmms: int) -> list[int]:
     """Return the numbers of clusters level by level, after checking that they fall."""
     given = [n_clusters] if isinstance(n_clusters, Integral) else list(n_clusters)
     if not given or not all(isinstance(k, Integral) and int(k) >= 1 for k in given):
-        raise ValueError(f"n_clusters must be positive integers, got {n_clusters!r}")
+        raise ValueError(f"n_clusters must be positive integers, got {n_clusters!r}.")
     sizes = [int(k) for k in given]
     if any(later >= before for before, later in pairwise(sizes)):
-        raise ValueError(f"n_clusters must fall from level to level, got {n_clusters!r}")
+        raise ValueError(f"n_clusters must fall from level to level, got {n_clusters!r}.")
     if sizes[0] > n_hmms:
-        raise ValueError(f"n_clusters={sizes[0]} is more than the {n_hmms} HMMs")
+        raise ValueError(f"n_clusters={sizes[0]} is more than the {n_hmms} HMMs.")
     return sizes

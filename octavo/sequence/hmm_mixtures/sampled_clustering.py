@@ -208,7 +208,7 @@ class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, 
         """
         bank = pack_hmms(hmms)
         if self.n_clusters > bank.size:
-            raise ValueError(f"n_clusters={self.n_clusters} is more than the {bank.size} HMMs")
+            raise ValueError(f"n_clusters={self.n_clusters} is more than the {bank.size} HMMs.")
         weights = check_weights(sample_weight, bank.size)
         total = SAMPLES * bank.size if self.n_samples is None else self.n_samples
         with FitProgress(self, self.n_init * self.max_iter, hmms) as progress:

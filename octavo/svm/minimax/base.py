@@ -57,7 +57,7 @@ def two_classes(y: Any, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(
-            f"{name} needs two classes, and the data contains only one class: {classes[0]!r}"
+            f"{name} needs two classes, and the data contains only one class: {classes[0]!r}."
         )
     return classes, np.asarray(y) == classes[1]
 

@@ -55,8 +55,8 @@ def mean_difference(zero: ClassMoments, one: ClassMoments) -> Floats:
     )
     if not np.linalg.norm(difference) > 1e-12 * scale:
         raise ValueError(
-            "classes have identical means: minimax problem is degenerate (Theorem 6); the means "
-            f"differ by {np.linalg.norm(difference):.3g}."
+            "Classes have identical means: the minimax problem is degenerate (Theorem 6); the "
+            f"means differ by {np.linalg.norm(difference):.3g}."
         )
     return difference
 

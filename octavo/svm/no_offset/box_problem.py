@@ -36,7 +36,7 @@ def strategy_of(working_set: int | str) -> int:
         return int(working_set)
     raise ValueError(
         f'working_set must be "1d" or a sum of strategies 1, 2, 4, ..., 2048 (0 for all pairs), '
-        f"got {working_set!r}"
+        f"got {working_set!r}."
     )
 
 
@@ -51,7 +51,7 @@ def check_kernel_matrix(K: np.ndarray, name: str = "The precomputed kernel") -> 
     if diagonal.min() <= 0.0:
         raise ValueError(
             f"{name} must have a positive diagonal; its minimum is {diagonal.min():.3g} (sample "
-            f"{int(diagonal.argmin())})"
+            f"{int(diagonal.argmin())})."
         )
     if len(K) <= 500:
         return
@@ -147,14 +147,14 @@ def solve_box_svm(
     y = np.asarray(y, dtype=float)
     n = len(K)
     if y.shape != (n,) or not np.isin(y, (-1.0, 1.0)).all():
-        raise ValueError(f"y must hold {n} labels -1 or +1, got {y[:5]}... of shape {y.shape}")
+        raise ValueError(f"y must hold {n} labels -1 or +1, got {y[:5]}... of shape {y.shape}.")
     bound = np.broadcast_to(np.asarray(C, dtype=float), (n,))
     if not (np.isfinite(bound).all() and bound.min() >= 0 and bound.max() > 0):
-        raise ValueError(f"C must be finite, at least 0 and somewhere positive, got {C!r}")
+        raise ValueError(f"C must be finite, at least 0 and somewhere positive, got {C!r}.")
     if stopping not in STOPPING:
-        raise ValueError(f"stopping must be one of {STOPPING}, got {stopping!r}")
+        raise ValueError(f"stopping must be one of {STOPPING}, got {stopping!r}.")
     if not tol >= 0:
-        raise ValueError(f"tol must be at least 0, got {tol!r}")
+        raise ValueError(f"tol must be at least 0, got {tol!r}.")
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     signed = {
         name: None if vector is None else y * np.asarray(vector, dtype=float)
@@ -209,9 +209,9 @@ def iteration_bound(n: int, alpha: float, eps: float, w_gap: float) -> int:
     """
     for name, value in (("n", n), ("alpha", alpha), ("eps", eps)):
         if not value > 0:
-            raise ValueError(f"{name} must be positive, got {value!r}")
+            raise ValueError(f"{name} must be positive, got {value!r}.")
     if not w_gap >= 0:
-        raise ValueError(f"w_gap must be at least 0, got {w_gap!r}")
+        raise ValueError(f"w_gap must be at least 0, got {w_gap!r}.")
     m = min(1.0, 2.0 * alpha * eps)
     # Theorem 6; m = min(1, 2λε)
     first = math.ceil(2.0 / (alpha * eps * m))

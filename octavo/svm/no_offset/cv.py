@@ -96,7 +96,7 @@ def steinwart_grid(
     """
     for name, value in (("n", n), ("d", d), ("n_alphas", n_alphas), ("n_gammas", n_gammas)):
         if value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value!r}")
+            raise ValueError(f"{name} must be at least 1, got {value!r}.")
     alpha_min = min(alpha_scale / n**2, alpha_max)  # section 5
     sigma_max = max(sigma_scale * n ** (1.0 / d), sigma_min)
     sigmas = np.geomspace(sigma_min, sigma_max, n_gammas)
@@ -357,7 +357,7 @@ class NoOffsetSVCCV(DelegatesToFitted, CallbackSupportMixin, ClassifierMixin, So
                 continue
             grid = np.unique(np.asarray(values, dtype=float))
             if not (grid.size and np.isfinite(grid).all() and grid[0] > 0):
-                raise ValueError(f"{name} must be positive and finite, got {values!r}")
+                raise ValueError(f"{name} must be positive and finite, got {values!r}.")
             given.append(grid[::-1] if name == "alphas" else grid)
         return given
 

@@ -54,13 +54,13 @@ def parse_warm(warm: str, order: str) -> tuple[str, str]:
     if first not in COLD or rule not in RULES:
         raise ValueError(
             f"warm must be one of {COLD} and one of {RULES} joined by a hyphen, such as 'I1-W4'; "
-            f"got {warm!r}"
+            f"got {warm!r}."
         )
     wrong = {"descending": ("W5", "W6"), "ascending": ("W2", "W3", "W4")}.get(order, ())
     if rule in wrong:
         other = "ascending" if order == "descending" else "descending"
         raise ValueError(
-            f"warm={warm!r} starts a path whose λ is {other}, but order={order!r} was given"
+            f"warm={warm!r} starts a path whose λ is {other}, but order={order!r} was given."
         )
     return first, rule
 

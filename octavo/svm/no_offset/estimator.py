@@ -75,7 +75,7 @@ def sample_bounds(
         if by_class.min() <= 0.0:
             raise ValueError(
                 "class_weight must be positive for every class; it is "
-                f"{dict(zip(classes.tolist(), by_class.tolist()))}"
+                f"{dict(zip(classes.tolist(), by_class.tolist()))}."
             )
         weights = weights * by_class[codes]
     return C * weights
@@ -310,7 +310,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
                 old = before[at] if before is not None and len(before) == len(problems) else None
                 results.append(self._solve(X, gram, problem, old, seed, progress))
         if len(results) < len(problems):
-            raise RuntimeError("a callback stopped the fit before every pair of classes was seen")
+            raise RuntimeError("A callback stopped the fit before every pair of classes was seen.")
         self._last = [(p, r.alpha) for p, r in zip(problems, results)] if self.warm_start else None
         self._store(X, problems, results)
         return self
@@ -333,8 +333,8 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
             left = np.unique(codes[sample_weight > 0])
             if len(left) < len(self.classes_):
                 raise ValueError(
-                    "every class needs a sample of positive weight; without one is "
-                    f"{np.delete(self.classes_, left).tolist()}"
+                    "Every class needs a sample of positive weight; without one is "
+                    f"{np.delete(self.classes_, left).tolist()}."
                 )
         if self.kernel == "precomputed":
             check_kernel_matrix(X)
@@ -351,7 +351,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
             return None
         gram = np.asarray(self._kernel.block(X, X), dtype=np.float64)
         if not np.isfinite(gram).all():
-            raise ValueError("the kernel has values that are not finite on the samples")
+            raise ValueError("The kernel has values that are not finite on the samples.")
         return np.ascontiguousarray(gram)
 
     def _solve(self, X, gram, problem, old, seed, progress) -> DualResult:
