@@ -75,7 +75,22 @@ def check_count(n_samples: Any) -> None:
 
 
 class NestedMixture(CallbackSupportMixin, SoundEstimator):
-    """Chains of nested partitions and what is read off them."""
+    """Chains of nested partitions and what is read off them.
+
+    Parameters
+    ----------
+    a_x : float or array-like of shape (n_features,), default=2.0
+        Shape of the gamma law of 1/σ_x².
+    burn_in : int, default=1000
+        Sweeps at the start that are not used.
+    n_iter : int, default=5000
+        Sweeps of a chain, those of the burn-in included.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Sweeps of a chain.
+    """
 
     def _table(self, X: Any, *, reset: bool) -> Floats:
         """Return X as numbers, NaN where missing, categories as codes."""

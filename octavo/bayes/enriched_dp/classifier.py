@@ -190,10 +190,6 @@ class EnrichedDPClassifier(NestedClassification):
 
     Parameters
     ----------
-    n_iter : int, default=5000
-        Sweeps of a chain, those of the burn-in included.
-    burn_in : int, default=1000
-        Sweeps at the start that are not used.
     thin : int, default=1
         Of the others every `thin`-th is kept.
     alpha_theta : float or ("gamma", shape, rate), default=("gamma", 1, 1)
@@ -209,8 +205,6 @@ class EnrichedDPClassifier(NestedClassification):
         Prior mean of x-clusters.
     c_x : float or array-like of shape (n_features,), default=0.25
         Precision of an x-cluster's mean, times its σ_x².
-    a_x : float or array-like of shape (n_features,), default=2.0
-        Shape of the gamma law of 1/σ_x².
     b_x : "auto", float or array-like of shape (n_features,), default="auto"
         Its rate; by default a quarter of the column's variance is expected within an x-cluster.
     column_kinds : "auto", str, list of str or dict, default="auto"
@@ -255,8 +249,6 @@ class EnrichedDPClassifier(NestedClassification):
         Rates of acceptance of the three moves, also as `acceptance_rates_`.
     rhat_, ess_ : ndarray of shape (3,)
         Split R-hat and effective sample size of k, kx and alpha_theta.
-    n_iter_ : int
-        Sweeps of a chain.
     n_features_in_ : int
         Number of columns.
 
@@ -365,10 +357,6 @@ class DPMixtureClassifier(NestedClassification):
 
     Parameters
     ----------
-    n_iter : int, default=5000
-        Sweeps of a chain, those of the burn-in included.
-    burn_in : int, default=1000
-        Sweeps at the start that are not used.
     thin : int, default=1
         Of the others every `thin`-th is kept.
     alpha_theta : float or ("gamma", shape, rate), default=("gamma", 1, 1)
@@ -381,8 +369,6 @@ class DPMixtureClassifier(NestedClassification):
         Prior mean of clusters.
     c_x : float or array-like of shape (n_features,), default=0.25
         Precision of a cluster's mean, times its σ_x².
-    a_x : float or array-like of shape (n_features,), default=2.0
-        Shape of the gamma law of 1/σ_x².
     b_x : "auto", float or array-like of shape (n_features,), default="auto"
         Its rate.
     column_kinds : "auto", str, list of str or dict, default="auto"
@@ -420,8 +406,6 @@ class DPMixtureClassifier(NestedClassification):
         `acceptance_rates_`; all are 0 where the response has no conjugate prior.
     rhat_, ess_ : ndarray of shape (3,)
         Split R-hat and effective sample size of k (twice) and alpha_theta.
-    n_iter_ : int
-        Sweeps of a chain.
     n_features_in_ : int
         Number of columns.
 

@@ -83,7 +83,35 @@ def _run(chain: TopicChain, n_iter: int, n_avg: int, step: Any = None) -> Any:
 class TopicBase(
     CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimator
 ):
-    """Topics of documents; what is learned from labels is left to those that have them."""
+    """Topics of documents; what is learned from labels is left to those that have them.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Concentration of topics in a document; each has Dirichlet parameter ``alpha / n_topics``.
+    beta : float, default=0.01
+        Dirichlet parameter of each word in a topic.
+    n_avg : int, default=10
+        What is fitted is a mean over the last so many sweeps; with 1 it is the last state.
+    n_infer_burn : int, default=10
+        Sweeps over a new document that are thrown away.
+    n_infer_iter : int, default=30
+        Sweeps over a new document, those of its burn-in included.
+    n_iter : int, default=50
+        Number of sweeps over all words.
+    warm_start : bool, default=False
+        Let `fit` start from the topics of the last fit; on the same documents it goes on with the
+        chain.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_topics, n_words)
+        Probabilities of words; rows sum to one.
+    doc_topic_ : ndarray of shape (n_documents, n_topics)
+        Which part of each document each topic has.
+    log_likelihoods_ : ndarray of shape (n_sweeps,)
+        log p(words, topics of words) after each sweep.
+    """
 
     _chains: list[TopicChain]
 

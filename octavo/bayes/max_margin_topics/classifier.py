@@ -43,31 +43,18 @@ class GibbsMedLDAClassifier(ClassifierMixin, TopicBase):
     margin : float, default=64.0
         The margin ℓ that a document shall keep from the boundary. The paper has 164 for two classes
         and 64 for more; results hardly change between 25 and 625.
-    alpha : float, default=1.0
-        Concentration of topics in a document; each has Dirichlet parameter ``alpha / n_topics``.
-    beta : float, default=0.01
-        Dirichlet parameter of each word in a topic.
     nu2 : float, default=1.0
         Prior variance ν² of the weights of topics.
-    n_iter : int, default=50
-        Number of sweeps over all words.
     multi_class : {"multitask", "ovr"}, default="multitask"
         Whether more than two classes share their topics (Algorithm 3), or each has a chain and
         topics of its own.
     n_avg : int, default=10
         What is fitted is a mean over the last so many sweeps; with 1 it is the last state, as in
         the paper.
-    n_infer_iter : int, default=30
-        Sweeps over a new document, those of its burn-in included.
-    n_infer_burn : int, default=10
-        Sweeps over a new document that are thrown away.
     n_jobs : int, default=None
         Number of processes for the chains of ``multi_class="ovr"``.
     random_state : int, RandomState instance or None, default=None
         Seeds chains and predictions.
-    warm_start : bool, default=False
-        Let `fit` start from the topics of the last fit; on the same documents it goes on with the
-        chain.
     method : {"gibbs", "em"}, default="gibbs"
         ``"em"`` is the older iteration of Section 3.2: a support vector machine on mean topics
         instead of drawn weights.
@@ -83,14 +70,10 @@ class GibbsMedLDAClassifier(ClassifierMixin, TopicBase):
         after another.
     coef_ : ndarray of shape (1, n_topics) or (n_classes, n_topics)
         Weights of topics; with two classes one row, for the second.
-    doc_topic_ : ndarray of shape (n_documents, n_topics)
-        Which part of each document each topic has.
     class_topic_profile_ : ndarray of shape (n_classes, n_topics)
         Its means by class (Figure 12).
     losses_ : ndarray of shape (n_sweeps,)
         Sum of hinge losses of the training documents after each sweep.
-    log_likelihoods_ : ndarray of shape (n_sweeps,)
-        log p(words, topics of words) after each sweep.
     n_features_in_ : int
         Number of words.
 

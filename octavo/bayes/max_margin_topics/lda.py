@@ -19,32 +19,15 @@ class GibbsLDA(TopicBase):
     ----------
     n_topics : int, default=20
         Number of topics K.
-    alpha : float, default=1.0
-        Concentration of topics in a document; each has Dirichlet parameter ``alpha / n_topics``.
-    beta : float, default=0.01
-        Dirichlet parameter of each word in a topic.
     n_iter : int, default=200
         Number of sweeps over all words.
-    n_avg : int, default=10
-        What is fitted is a mean over the last so many sweeps; with 1 it is the last state.
-    n_infer_iter : int, default=30
-        Sweeps over a new document, those of its burn-in included.
-    n_infer_burn : int, default=10
-        Sweeps over a new document that are thrown away.
     random_state : int, RandomState instance or None, default=None
         Seeds the chain and the draws of `transform`.
-    warm_start : bool, default=False
-        Let `fit` start from the topics of the last fit; on the same documents it goes on with the
-        chain.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_topics, n_words)
-        Probabilities of words; rows sum to one.
     doc_topic_ : ndarray of shape (n_documents, n_topics)
         Which part of each document each topic has; rows sum to one.
-    log_likelihoods_ : ndarray of shape (n_sweeps,)
-        log p(words, topics of words) after each sweep.
     n_features_in_ : int
         Number of words.
 

@@ -45,46 +45,25 @@ class GibbsMedLDAMultilabel(ClassifierMixin, TopicBase):
         Weight of the hinge losses beside the likelihood of words; 0 is plain topics.
     margin : float, default=64.0
         The margin ℓ that a document shall keep from each boundary.
-    alpha : float, default=1.0
-        Concentration of topics in a document; each has Dirichlet parameter ``alpha / n_topics``.
-    beta : float, default=0.01
-        Dirichlet parameter of each word in a topic.
     nu2 : float, default=1.0
         Prior variance ν² of the weights of topics.
-    n_iter : int, default=50
-        Number of sweeps over all words.
-    n_avg : int, default=10
-        What is fitted is a mean over the last so many sweeps; with 1 it is the last state.
-    n_infer_iter : int, default=30
-        Sweeps over a new document, those of its burn-in included.
-    n_infer_burn : int, default=10
-        Sweeps over a new document that are thrown away.
     threshold : float, default=0.0
         A label is given where its score is above this.
     random_state : int, RandomState instance or None, default=None
         Seeds the chain and predictions.
-    warm_start : bool, default=False
-        Let `fit` start from the topics of the last fit; on the same documents it goes on with the
-        chain.
     method : {"gibbs", "em"}, default="gibbs"
         ``"em"`` fits support vector machines to mean topics instead of drawing weights.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_topics, n_words)
-        Probabilities of words; rows sum to one.
     coef_ : ndarray of shape (n_labels, n_topics)
         Weights of topics.
-    doc_topic_ : ndarray of shape (n_documents, n_topics)
-        Which part of each document each topic has.
     class_topic_profile_ : ndarray of shape (n_labels, n_topics)
         Its means over the documents that have a label; zero for a label that none has.
     classes_ : ndarray of shape (n_labels,)
         The numbers of the labels.
     losses_ : ndarray of shape (n_sweeps,)
         Sum of hinge losses of the known labels after each sweep.
-    log_likelihoods_ : ndarray of shape (n_sweeps,)
-        log p(words, topics of words) after each sweep.
     n_features_in_ : int
         Number of words.
 

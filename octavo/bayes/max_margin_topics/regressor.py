@@ -30,42 +30,21 @@ class GibbsMedLDARegressor(RegressorMixin, TopicBase):
         by cross-validation.
     epsilon : float, default=1e-3
         Errors up to this cost nothing, in units of y.
-    alpha : float, default=1.0
-        Concentration of topics in a document; each has Dirichlet parameter ``alpha / n_topics``.
-    beta : float, default=0.01
-        Dirichlet parameter of each word in a topic.
     nu2 : float, default=1.0
         Prior variance ν² of the weights of topics, in squared units of y: scale y, or this.
-    n_iter : int, default=50
-        Number of sweeps over all words.
-    n_avg : int, default=10
-        What is fitted is a mean over the last so many sweeps; with 1 it is the last state.
-    n_infer_iter : int, default=30
-        Sweeps over a new document, those of its burn-in included.
-    n_infer_burn : int, default=10
-        Sweeps over a new document that are thrown away.
     random_state : int, RandomState instance or None, default=None
         Seeds the chain and predictions.
-    warm_start : bool, default=False
-        Let `fit` start from the topics of the last fit; on the same documents it goes on with the
-        chain.
     method : {"gibbs", "em"}, default="gibbs"
         ``"em"`` fits support vector regression to mean topics instead of drawing weights.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_topics, n_words)
-        Probabilities of words; rows sum to one.
     coef_ : ndarray of shape (n_topics,)
         Weights of topics.
     intercept_ : float
         The mean of y, which is taken off before.
-    doc_topic_ : ndarray of shape (n_documents, n_topics)
-        Which part of each document each topic has.
     losses_ : ndarray of shape (n_sweeps,)
         Sum of ε-insensitive losses of the training documents after each sweep.
-    log_likelihoods_ : ndarray of shape (n_sweeps,)
-        log p(words, topics of words) after each sweep.
     n_features_in_ : int
         Number of words.
 

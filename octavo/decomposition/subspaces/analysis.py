@@ -142,7 +142,46 @@ def ica_rotation(Z: Floats, ica: Any, rng: np.random.RandomState) -> Floats:
 class SubspaceModel(
     ClassNamePrefixFeaturesOutMixin, CallbackSupportMixin, TransformerMixin, SoundEstimator
 ):
-    """Whitening, components and groups, of whatever a subclass makes of its data."""
+    """Whitening, components and groups, of whatever a subclass makes of its data.
+
+    Parameters
+    ----------
+    estimator : object, default=None
+        What estimates it; nearest neighbours by default.
+    ica : estimator, default=None
+        Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
+    n_components : int, default=None
+        Number of coordinates of all sources together; the rank of the data by default.
+    n_subspaces : int, default=None
+        Number of sources where `subspace_dims` is "auto".
+    objective : str, default="sum_entropy"
+        What the partition minimises; see `subspace_objective`.
+    optimizer : {"greedy", "ce", "exhaustive", "spectral"}, default="greedy"
+        How the partition is searched for.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the component analysis and of the search.
+    subspace_dims : "auto" or list of int, default="auto"
+        Dimensions of the sources; "auto" finds them by spectral clustering.
+
+    Attributes
+    ----------
+    dependence_ : ndarray of shape (n_components, n_components)
+        Pairwise dependence of the coordinates that were grouped.
+    mean_ : ndarray of shape (`n_features_in_`,)
+        Mean of the data.
+    mixing_ : ndarray of shape (`n_features_in_`, n_components)
+        Its pseudo-inverse.
+    n_iter_ : int
+        Rounds of the search.
+    objective_ : float
+        The objective at the partition found.
+    subspace_dims_ : ndarray of int
+        Their dimensions.
+    subspaces_ : list of ndarray of int
+        The columns of ``transform(X)`` that belong to each source.
+    unmixing_ : ndarray of shape (n_components, `n_features_in_`)
+        Rows give the coordinates of the sources, subspace after subspace.
+    """
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -270,8 +309,6 @@ class IndependentSubspaceAnalysis(SubspaceModel):
 
     Parameters
     ----------
-    n_components : int, default=None
-        Number of coordinates of all sources together; the rank of the data by default.
     subspace_dims : "auto" or list of int, default="auto"
         Dimensions of the sources. "auto" finds them by spectral clustering of the pairwise
         dependence of components.
@@ -290,25 +327,13 @@ class IndependentSubspaceAnalysis(SubspaceModel):
     n_subspaces : int, default=None
         Number of sources where `subspace_dims` is "auto"; by default found at the largest
         gap of the eigenvalues of the Laplacian.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the component analysis and of the search.
 
     Attributes
     ----------
     unmixing_ : ndarray of shape (n_components, `n_features_in_`)
         Rows give the coordinates of the sources, subspace after subspace, with unit variance.
-    mixing_ : ndarray of shape (`n_features_in_`, n_components)
-        Its pseudo-inverse.
-    mean_ : ndarray of shape (`n_features_in_`,)
-        Mean of the data.
-    subspaces_ : list of ndarray of int
-        The columns of ``transform(X)`` that belong to each source.
-    subspace_dims_ : ndarray of int
-        Their dimensions.
     dependence_ : ndarray of shape (n_components, n_components)
         Pairwise dependence of the coordinates.
-    objective_ : float
-        The objective at the partition found.
     n_iter_ : int
         Rounds of the search; partitions tried if "exhaustive".
     n_features_in_ : int

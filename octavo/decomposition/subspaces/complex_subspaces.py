@@ -64,22 +64,8 @@ class ComplexISA(SubspaceModel):
 
     Parameters
     ----------
-    n_components : int, default=None
-        Number of coordinates of all sources together; the rank of the data by default.
     subspace_dims : "auto" or list of int, default="auto"
         Complex dimensions of the sources; "auto" finds them by spectral clustering.
-    objective : str, default="sum_entropy"
-        What the partition minimises; see `subspace_objective`.
-    estimator : object, default=None
-        What estimates it; nearest neighbours by default.
-    ica : estimator, default=None
-        Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
-    optimizer : {"greedy", "ce", "exhaustive", "spectral"}, default="greedy"
-        How the partition is searched for.
-    n_subspaces : int, default=None
-        Number of sources where `subspace_dims` is "auto".
-    random_state : int, RandomState instance or None, default=None
-        Seed of the component analysis and of the search.
 
     Attributes
     ----------
@@ -90,8 +76,6 @@ class ComplexISA(SubspaceModel):
         Its pseudo-inverse.
     mean_ : ndarray of shape (`n_features_in_`,), complex
         Mean of the data.
-    subspaces_ : list of ndarray of int
-        The columns of ``transform(X)`` that belong to each source.
     subspace_dims_ : ndarray of int
         Their complex dimensions.
     real_unmixing_ : ndarray of shape (2 n_components, 2 `n_features_in_`)
@@ -100,10 +84,6 @@ class ComplexISA(SubspaceModel):
         The rows of `real_unmixing_` that belong to each source.
     dependence_ : ndarray of shape (2 n_components, 2 n_components)
         Pairwise dependence of the real coordinates.
-    objective_ : float
-        The objective at the partition found.
-    n_iter_ : int
-        Rounds of the search.
     n_features_in_ : int
         Number of features seen during fit.
 

@@ -152,22 +152,6 @@ class MissingARISA(ProcessModel):
         The most iterations of expectation maximisation.
     tol : float, default=1e-5
         It ends when the log-likelihood rises by less than this share.
-    n_components : int, default=None
-        Number of coordinates of all sources together; the rank of the data by default.
-    subspace_dims : "auto" or list of int, default="auto"
-        Dimensions of the sources; "auto" finds them by spectral clustering.
-    objective : str, default="sum_entropy"
-        What the partition minimises; see `subspace_objective`.
-    estimator : object, default=None
-        What estimates it; nearest neighbours by default.
-    ica : estimator, default=None
-        Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
-    optimizer : {"greedy", "ce", "exhaustive", "spectral"}, default="greedy"
-        How the partition is searched for.
-    n_subspaces : int, default=None
-        Number of sources where `subspace_dims` is "auto".
-    random_state : int, RandomState instance or None, default=None
-        Seed of the component analysis and of the search.
 
     Attributes
     ----------
@@ -179,20 +163,6 @@ class MissingARISA(ProcessModel):
         Of the seen values under the normal process, after each iteration; it never falls.
     n_complete_ : int
         Times whose values and those of the steps before were all seen.
-    unmixing_ : ndarray of shape (n_components, `n_features_in_`)
-        Rows give the coordinates of the sources, subspace after subspace.
-    mixing_ : ndarray of shape (`n_features_in_`, n_components)
-        Its pseudo-inverse.
-    mean_ : ndarray of shape (`n_features_in_`,)
-        Mean of the data.
-    subspaces_ : list of ndarray of int
-        The columns of ``transform(X)`` that belong to each source.
-    subspace_dims_ : ndarray of int
-        Their dimensions.
-    dependence_ : ndarray of shape (n_components, n_components)
-        Pairwise dependence of the coordinates that were grouped.
-    objective_ : float
-        The objective at the partition found.
     n_iter_ : int
         Iterations of expectation maximisation.
     n_features_in_ : int

@@ -115,47 +115,12 @@ class PostNonlinearISA(SubspaceModel):
     Every f_i is an unknown monotone function. Each feature is made normal, which undoes f_i as
     far as the mixture was normal, and the result is taken apart by independent subspace analysis.
 
-    Parameters
-    ----------
-    n_components : int, default=None
-        Number of coordinates of all sources together; the rank of the data by default.
-    subspace_dims : "auto" or list of int, default="auto"
-        Dimensions of the sources; "auto" finds them by spectral clustering.
-    objective : str, default="sum_entropy"
-        What the partition minimises; see `subspace_objective`.
-    estimator : object, default=None
-        What estimates it; nearest neighbours by default.
-    ica : estimator, default=None
-        Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
-    optimizer : {"greedy", "ce", "exhaustive", "spectral"}, default="greedy"
-        How the partition is searched for.
-    n_subspaces : int, default=None
-        Number of sources where `subspace_dims` is "auto".
-    random_state : int, RandomState instance or None, default=None
-        Seed of the component analysis and of the search.
-
     Attributes
     ----------
     knots_ : list of ndarray
         Distinct values of each feature.
     scores_ : list of ndarray
         The normal scores that they become.
-    unmixing_ : ndarray of shape (n_components, `n_features_in_`)
-        Rows give the coordinates of the sources, subspace after subspace.
-    mixing_ : ndarray of shape (`n_features_in_`, n_components)
-        Its pseudo-inverse.
-    mean_ : ndarray of shape (`n_features_in_`,)
-        Mean of the data.
-    subspaces_ : list of ndarray of int
-        The columns of ``transform(X)`` that belong to each source.
-    subspace_dims_ : ndarray of int
-        Their dimensions.
-    dependence_ : ndarray of shape (n_components, n_components)
-        Pairwise dependence of the coordinates that were grouped.
-    objective_ : float
-        The objective at the partition found.
-    n_iter_ : int
-        Rounds of the search.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -269,22 +234,6 @@ class NonparametricARISA(ProcessModel):
     bandwidth : float or "cv", default="cv"
         Deviation of the Gaussian weights, for a past that is scaled to unit covariance; "cv"
         takes the best of four multiples of Scott's rule, by leaving one out.
-    n_components : int, default=None
-        Number of coordinates of all sources together; the rank of the data by default.
-    subspace_dims : "auto" or list of int, default="auto"
-        Dimensions of the sources; "auto" finds them by spectral clustering.
-    objective : str, default="sum_entropy"
-        What the partition minimises; see `subspace_objective`.
-    estimator : object, default=None
-        What estimates it; nearest neighbours by default.
-    ica : estimator, default=None
-        Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
-    optimizer : {"greedy", "ce", "exhaustive", "spectral"}, default="greedy"
-        How the partition is searched for.
-    n_subspaces : int, default=None
-        Number of sources where `subspace_dims` is "auto".
-    random_state : int, RandomState instance or None, default=None
-        Seed of the component analysis and of the search.
 
     Attributes
     ----------
@@ -292,22 +241,6 @@ class NonparametricARISA(ProcessModel):
         The bandwidth used.
     innovations_ : ndarray of shape (n_times - order, n_components)
         Innovations of the sources in the training data, subspace after subspace.
-    unmixing_ : ndarray of shape (n_components, `n_features_in_`)
-        Rows give the coordinates of the sources, subspace after subspace.
-    mixing_ : ndarray of shape (`n_features_in_`, n_components)
-        Its pseudo-inverse.
-    mean_ : ndarray of shape (`n_features_in_`,)
-        Mean of the data.
-    subspaces_ : list of ndarray of int
-        The columns of ``transform(X)`` that belong to each source.
-    subspace_dims_ : ndarray of int
-        Their dimensions.
-    dependence_ : ndarray of shape (n_components, n_components)
-        Pairwise dependence of the coordinates that were grouped.
-    objective_ : float
-        The objective at the partition found.
-    n_iter_ : int
-        Rounds of the search.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

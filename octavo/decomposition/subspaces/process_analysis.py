@@ -52,44 +52,12 @@ class ARIndependentSubspaceAnalysis(ProcessModel):
     ----------
     order : int, default=1
         Number of steps that the process looks back; 0 for independent subspace analysis.
-    n_components : int, default=None
-        Number of coordinates of all sources together; the rank of the data by default.
-    subspace_dims : "auto" or list of int, default="auto"
-        Dimensions of the sources; "auto" finds them by spectral clustering.
-    objective : str, default="sum_entropy"
-        What the partition minimises; see `subspace_objective`.
-    estimator : object, default=None
-        What estimates it; nearest neighbours by default.
-    ica : estimator, default=None
-        Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
-    optimizer : {"greedy", "ce", "exhaustive", "spectral"}, default="greedy"
-        How the partition is searched for.
-    n_subspaces : int, default=None
-        Number of sources where `subspace_dims` is "auto".
-    random_state : int, RandomState instance or None, default=None
-        Seed of the component analysis and of the search.
 
     Attributes
     ----------
     coef_ : ndarray of shape (order, `n_features_in_`, `n_features_in_`)
         The autoregression of the data: row i of ``coef_[l - 1]`` predicts feature i from l
         steps before.
-    unmixing_ : ndarray of shape (n_components, `n_features_in_`)
-        Rows give the coordinates of the sources, subspace after subspace.
-    mixing_ : ndarray of shape (`n_features_in_`, n_components)
-        Its pseudo-inverse.
-    mean_ : ndarray of shape (`n_features_in_`,)
-        Mean of the data.
-    subspaces_ : list of ndarray of int
-        The columns of ``transform(X)`` that belong to each source.
-    subspace_dims_ : ndarray of int
-        Their dimensions.
-    dependence_ : ndarray of shape (n_components, n_components)
-        Pairwise dependence of the coordinates that were grouped.
-    objective_ : float
-        The objective at the partition found.
-    n_iter_ : int
-        Rounds of the search.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -210,22 +178,6 @@ class ARXIndependentSubspaceAnalysis(ProcessModel):
         Number of steps that the process looks back.
     input_order : int, default=1
         Number of inputs that it sees: the present one and those before it.
-    n_components : int, default=None
-        Number of coordinates of all sources together; the rank of the data by default.
-    subspace_dims : "auto" or list of int, default="auto"
-        Dimensions of the sources; "auto" finds them by spectral clustering.
-    objective : str, default="sum_entropy"
-        What the partition minimises; see `subspace_objective`.
-    estimator : object, default=None
-        What estimates it; nearest neighbours by default.
-    ica : estimator, default=None
-        Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
-    optimizer : {"greedy", "ce", "exhaustive", "spectral"}, default="greedy"
-        How the partition is searched for.
-    n_subspaces : int, default=None
-        Number of sources where `subspace_dims` is "auto".
-    random_state : int, RandomState instance or None, default=None
-        Seed of the component analysis and of the search.
 
     Attributes
     ----------
@@ -235,22 +187,6 @@ class ARXIndependentSubspaceAnalysis(ProcessModel):
         The effect of the inputs; none where there were none.
     input_mean_ : ndarray of shape (n_inputs,)
         Mean of the inputs.
-    unmixing_ : ndarray of shape (n_components, `n_features_in_`)
-        Rows give the coordinates of the sources, subspace after subspace.
-    mixing_ : ndarray of shape (`n_features_in_`, n_components)
-        Its pseudo-inverse.
-    mean_ : ndarray of shape (`n_features_in_`,)
-        Mean of the data.
-    subspaces_ : list of ndarray of int
-        The columns of ``transform(X)`` that belong to each source.
-    subspace_dims_ : ndarray of int
-        Their dimensions.
-    dependence_ : ndarray of shape (n_components, n_components)
-        Pairwise dependence of the coordinates that were grouped.
-    objective_ : float
-        The objective at the partition found.
-    n_iter_ : int
-        Rounds of the search.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -391,43 +327,11 @@ class MAIndependentSubspaceAnalysis(ProcessModel):
         L, the number of past sources in a mixture; 0 for independent subspace analysis.
     ar_order : int, default=None
         Order of the autoregression; 2(L + 1) by default, and 0 for L = 0.
-    n_components : int, default=None
-        Number of coordinates of all sources together; the rank of the data by default.
-    subspace_dims : "auto" or list of int, default="auto"
-        Dimensions of the sources; "auto" finds them by spectral clustering.
-    objective : str, default="sum_entropy"
-        What the partition minimises; see `subspace_objective`.
-    estimator : object, default=None
-        What estimates it; nearest neighbours by default.
-    ica : estimator, default=None
-        Independent component analysis of white data; ``FastICA(whiten=False)`` by default.
-    optimizer : {"greedy", "ce", "exhaustive", "spectral"}, default="greedy"
-        How the partition is searched for.
-    n_subspaces : int, default=None
-        Number of sources where `subspace_dims` is "auto".
-    random_state : int, RandomState instance or None, default=None
-        Seed of the component analysis and of the search.
 
     Attributes
     ----------
     coef_ : ndarray of shape (ar_order, `n_features_in_`, `n_features_in_`)
         The autoregression of the data.
-    unmixing_ : ndarray of shape (n_components, `n_features_in_`)
-        Rows give the coordinates of the sources, subspace after subspace.
-    mixing_ : ndarray of shape (`n_features_in_`, n_components)
-        Its pseudo-inverse.
-    mean_ : ndarray of shape (`n_features_in_`,)
-        Mean of the data.
-    subspaces_ : list of ndarray of int
-        The columns of ``transform(X)`` that belong to each source.
-    subspace_dims_ : ndarray of int
-        Their dimensions.
-    dependence_ : ndarray of shape (n_components, n_components)
-        Pairwise dependence of the coordinates that were grouped.
-    objective_ : float
-        The objective at the partition found.
-    n_iter_ : int
-        Rounds of the search.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from octavo.engine.estimators.raw_errors import innermost, is_raw, refuse_uneven
+from octavo.engine.estimators.shared_entries import complete_docstring
 
 # What an estimator answers from: without it there is no model.
 MODELS = (
@@ -167,6 +168,7 @@ class SoundEstimator(BaseEstimator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        complete_docstring(cls)
         for name in dir(cls):
             if name.startswith("_") or name in _ABOUT or name.endswith("_request"):
                 continue

@@ -103,7 +103,52 @@ def warn_unless_converged(solution, max_iter, stacklevel):
 
 
 class JointNetworkEstimator(CallbackSupportMixin, SoundEstimator):
-    """Fit of K precision matrices; subclasses say which penalty ties them."""
+    """Fit of K precision matrices; subclasses say which penalty ties them.
+
+    Parameters
+    ----------
+    alpha_l1 : float, default=0.1
+        Penalty on every entry: sparsity of each network.
+    assume_centered : bool, default=False
+        If True, the rows are not centred.
+    max_iter : int, default=1000
+        Most iterations for each block.
+    n_jobs : int, default=None
+        Number of threads, each for some of the blocks.
+    screening : bool, default=True
+        Solve for each block of variables apart where that is exact.
+    standardize : bool, default=False
+        Divide each variable by its standard deviation in each group. The networks are then
+        those of the standardised variables.
+    tol : float, default=1e-5
+        Relative size of the residuals at which the solver stops, if the duality gap is then at
+        most `tol` for each sample and variable.
+
+    Attributes
+    ----------
+    adjacencies_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`), dtype bool
+        Where the networks have edges.
+    blocks_ : list of ndarray of int
+        The blocks of variables that were solved apart.
+    covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
+        Their inverses.
+    duality_gap_ : float
+        Most by which `objective_` can exceed the minimum.
+    groups_ : ndarray of shape (n_groups,)
+        Labels of the groups.
+    locations_, scales_ : ndarray of shape (n_groups, `n_features_in_`)
+        What was subtracted from the rows and what they were divided by.
+    n_iter_ : int
+        Iterations of the block that took most.
+    n_samples_ : ndarray of shape (n_groups,)
+        Rows of each group.
+    objective_ : float
+        Value of the objective above.
+    precisions_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
+        The networks, positive definite, with exact zeros.
+    sample_covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
+        Covariances of the groups, of standardised variables if `standardize`.
+    """
 
     _kind: ClassVar[str]
     _fewest_groups: ClassVar[int] = 1

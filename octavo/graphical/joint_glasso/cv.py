@@ -110,23 +110,12 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         folds right for all rows.
     penalize_diagonal : bool, default=True
         Whether alpha_l1 holds for the diagonals too.
-    assume_centered : bool, default=False
-        If True, the rows are not centred.
     standardize : bool, default=False
         Divide each variable by its standard deviation in each group.
-    screening : bool, default=True
-        Solve for each block of variables apart where that is exact.
     rho : float, default=1.0
         First penalty parameter of the solver, relative to the mean sample size.
-    max_iter : int, default=1000
-        Most iterations for each block.
-    tol : float, default=1e-5
-        Relative size of the residuals at which the solver stops, if the duality gap is then at
-        most `tol` for each sample and variable.
     random_state : int, RandomState instance or None, default=None
         Of the subsamples.
-    n_jobs : int, default=None
-        Number of threads, each for some of the blocks.
 
     Attributes
     ----------
@@ -145,10 +134,6 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         For "stability": share of subsamples in which the node was detected.
     precisions_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
         The networks at the penalties chosen, from all rows.
-    covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        Their inverses.
-    adjacencies_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`), dtype bool
-        Where the networks have edges.
     V_ : ndarray of shape (n_parts, `n_features_in_`, `n_features_in_`)
         For penalties on nodes: V of each pair of groups (k < l in their order), or of each group.
     column_norms_ : ndarray of shape (n_parts, `n_features_in_`)
@@ -158,20 +143,12 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         The same over all parts together.
     nodes_ : ndarray of int
         The perturbed nodes, or the co-hubs, that stand out.
-    blocks_ : list of ndarray of int
-        The blocks of variables that were solved apart.
     objective_, duality_gap_ : float
         Of the final fit.
     n_iter_ : int
         Iterations of the final fit.
-    groups_ : ndarray of shape (n_groups,)
-        Labels of the groups.
-    n_samples_ : ndarray of shape (n_groups,)
-        Rows of each group.
     sample_covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
         Covariances of the groups.
-    locations_, scales_ : ndarray of shape (n_groups, `n_features_in_`)
-        What was subtracted from the rows and what they were divided by.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

@@ -69,8 +69,6 @@ class FusedJointGraphicalLasso(_EdgeJointGraphicalLasso):
 
     Parameters
     ----------
-    alpha_l1 : float, default=0.1
-        Penalty on every entry: sparsity of each network.
     alpha_joint : float, default=0.1
         Penalty on the differences of every pair of networks, entry by entry.
     scale_by_n : bool, default=True
@@ -78,53 +76,17 @@ class FusedJointGraphicalLasso(_EdgeJointGraphicalLasso):
         change with it. False takes them as they stand in the objective.
     penalize_diagonal : bool, default=True
         Whether `alpha_l1` holds for the diagonals too. `alpha_joint` never does.
-    assume_centered : bool, default=False
-        If True, the rows are not centred.
-    standardize : bool, default=False
-        Divide each variable by its standard deviation in each group. The networks are then
-        those of the standardised variables.
-    screening : bool, default=True
-        Solve for each block of variables apart where that is exact.
     rho : float, default=1.0
         First penalty parameter of the solver, relative to the mean sample size; it is adapted.
-    max_iter : int, default=1000
-        Most iterations for each block.
-    tol : float, default=1e-5
-        Relative size of the residuals at which the solver stops, if the duality gap is then at
-        most `tol` for each sample and variable.
-    n_jobs : int, default=None
-        Number of threads, each for some of the blocks.
 
     Attributes
     ----------
-    precisions_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        The networks, positive definite, with exact zeros.
-    covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        Their inverses.
-    adjacencies_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`), dtype bool
-        Where the networks have edges.
     column_norms_ : ndarray of shape (n_pairs, `n_features_in_`)
         l2 norms of the columns of the differences of each pair of networks, without diagonals.
     node_scores_ : ndarray of shape (`n_features_in_`,)
         The same over all pairs together.
     perturbed_nodes_ : ndarray of int
         Nodes whose norm exceeds the mean by 5.5 standard deviations in some pair.
-    blocks_ : list of ndarray of int
-        The blocks of variables that were solved apart.
-    objective_ : float
-        Value of the objective above.
-    duality_gap_ : float
-        Most by which `objective_` can exceed the minimum.
-    n_iter_ : int
-        Iterations of the block that took most.
-    groups_ : ndarray of shape (n_groups,)
-        Labels of the groups.
-    n_samples_ : ndarray of shape (n_groups,)
-        Rows of each group.
-    sample_covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        Covariances of the groups, of standardised variables if `standardize`.
-    locations_, scales_ : ndarray of shape (n_groups, `n_features_in_`)
-        What was subtracted from the rows and what they were divided by.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -173,8 +135,6 @@ class GroupJointGraphicalLasso(_EdgeJointGraphicalLasso):
 
     Parameters
     ----------
-    alpha_l1 : float, default=0.1
-        Penalty on every entry: sparsity of each network.
     alpha_joint : float, default=0.1
         Penalty on an edge of all networks together.
     scale_by_n : bool, default=True
@@ -182,53 +142,17 @@ class GroupJointGraphicalLasso(_EdgeJointGraphicalLasso):
         change with it. False takes them as they stand in the objective.
     penalize_diagonal : bool, default=True
         Whether `alpha_l1` holds for the diagonals too. `alpha_joint` never does.
-    assume_centered : bool, default=False
-        If True, the rows are not centred.
-    standardize : bool, default=False
-        Divide each variable by its standard deviation in each group. The networks are then
-        those of the standardised variables.
-    screening : bool, default=True
-        Solve for each block of variables apart where that is exact.
     rho : float, default=1.0
         First penalty parameter of the solver, relative to the mean sample size; it is adapted.
-    max_iter : int, default=1000
-        Most iterations for each block.
-    tol : float, default=1e-5
-        Relative size of the residuals at which the solver stops, if the duality gap is then at
-        most `tol` for each sample and variable.
-    n_jobs : int, default=None
-        Number of threads, each for some of the blocks.
 
     Attributes
     ----------
-    precisions_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        The networks, positive definite, with exact zeros.
-    covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        Their inverses.
-    adjacencies_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`), dtype bool
-        Where the networks have edges.
     column_norms_ : ndarray of shape (n_groups, `n_features_in_`)
         l2 norms of the columns of each network, without diagonals.
     node_scores_ : ndarray of shape (`n_features_in_`,)
         The same over all groups together.
     cohub_nodes_ : ndarray of int
         Nodes whose norm exceeds the mean by 5.5 standard deviations in all groups.
-    blocks_ : list of ndarray of int
-        The blocks of variables that were solved apart.
-    objective_ : float
-        Value of the objective above.
-    duality_gap_ : float
-        Most by which `objective_` can exceed the minimum.
-    n_iter_ : int
-        Iterations of the block that took most.
-    groups_ : ndarray of shape (n_groups,)
-        Labels of the groups.
-    n_samples_ : ndarray of shape (n_groups,)
-        Rows of each group.
-    sample_covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        Covariances of the groups, of standardised variables if `standardize`.
-    locations_, scales_ : ndarray of shape (n_groups, `n_features_in_`)
-        What was subtracted from the rows and what they were divided by.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -273,60 +197,22 @@ class SeparateGraphicalLasso(JointNetworkEstimator):
 
     Parameters
     ----------
-    alpha_l1 : float, default=0.1
-        Penalty on every entry: sparsity of each network.
     scale_by_n : bool, default=True
         Multiply the penalties by the mean sample size of a group, so that their meaning does not
         change with it. False takes them as they stand in the objective.
     penalize_diagonal : bool, default=True
         Whether `alpha_l1` holds for the diagonals too.
-    assume_centered : bool, default=False
-        If True, the rows are not centred.
-    standardize : bool, default=False
-        Divide each variable by its standard deviation in each group. The networks are then
-        those of the standardised variables.
-    screening : bool, default=True
-        Solve for each block of variables apart where that is exact.
     rho : float, default=1.0
         First penalty parameter of the solver, relative to the mean sample size; it is adapted.
-    max_iter : int, default=1000
-        Most iterations for each block.
-    tol : float, default=1e-5
-        Relative size of the residuals at which the solver stops, if the duality gap is then at
-        most `tol` for each sample and variable.
-    n_jobs : int, default=None
-        Number of threads, each for some of the blocks.
 
     Attributes
     ----------
-    precisions_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        The networks, positive definite, with exact zeros.
-    covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        Their inverses.
-    adjacencies_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`), dtype bool
-        Where the networks have edges.
     column_norms_ : ndarray of shape (n_groups, `n_features_in_`)
         l2 norms of the columns of each network, without diagonals.
     node_scores_ : ndarray of shape (`n_features_in_`,)
         The same over all groups together.
     cohub_nodes_ : ndarray of int
         Nodes whose norm exceeds the mean by 5.5 standard deviations in all groups.
-    blocks_ : list of ndarray of int
-        The blocks of variables that were solved apart.
-    objective_ : float
-        Value of the objective above.
-    duality_gap_ : float
-        Most by which `objective_` can exceed the minimum.
-    n_iter_ : int
-        Iterations of the block that took most.
-    groups_ : ndarray of shape (n_groups,)
-        Labels of the groups.
-    n_samples_ : ndarray of shape (n_groups,)
-        Rows of each group.
-    sample_covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        Covariances of the groups, of standardised variables if `standardize`.
-    locations_, scales_ : ndarray of shape (n_groups, `n_features_in_`)
-        What was subtracted from the rows and what they were divided by.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

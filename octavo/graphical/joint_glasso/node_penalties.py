@@ -196,8 +196,6 @@ class PerturbedNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
 
     Parameters
     ----------
-    alpha_l1 : float, default=0.1
-        Penalty on every entry: sparsity of each network.
     alpha_joint : float, default=0.1
         Penalty on perturbed nodes: the larger, the fewer differences between the networks.
     norm : {1, 2, inf}, default=2
@@ -208,37 +206,20 @@ class PerturbedNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
         change with it. False takes them as they stand in the objective.
     penalize_diagonal : bool, default=True
         Whether `alpha_l1` holds for the diagonals too. `alpha_joint` always does.
-    assume_centered : bool, default=False
-        If True, the rows are not centred.
-    standardize : bool, default=False
-        Divide each variable by its standard deviation in each group. The networks are then
-        those of the standardised variables.
-    screening : bool, default=True
-        Solve for each block of variables apart where that is exact.
     solver : {"admm2", "paper"}, default="admm2"
         "admm2" has two blocks and converges; "paper" is the paper's Algorithm 1, of which
         that is not known.
     rho : float, default=1.0
         First penalty parameter of the solver, relative to the mean sample size. "admm2" adapts
         it, "paper" multiplies it by 5 in each pass.
-    max_iter : int, default=1000
-        Most iterations for each block.
     tol : float, default=1e-5
         Relative size of the residuals at which "admm2" stops, if the duality gap is then at most
         `tol` for each sample and variable; relative change of the networks at which "paper" does.
         Partial correlations of at most ten times `tol` are zero where the gap cannot tell them from
         that.
-    n_jobs : int, default=None
-        Number of threads, each for some of the blocks.
 
     Attributes
     ----------
-    precisions_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        The networks, positive definite, with exact zeros.
-    covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        Their inverses.
-    adjacencies_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`), dtype bool
-        Where the networks have edges.
     V_ : dict of (label, label) to ndarray of shape (`n_features_in_`, `n_features_in_`)
         For each pair of groups, V with V + Vᵀ the difference of their precision matrices, up to
         the tolerance; a column that is not zero is a perturbed node.
@@ -248,22 +229,6 @@ class PerturbedNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
         The same over all pairs together.
     perturbed_nodes_ : ndarray of int
         Nodes whose norm exceeds the mean by 5.5 standard deviations in some pair.
-    blocks_ : list of ndarray of int
-        The blocks of variables that were solved apart.
-    objective_ : float
-        Value of the objective above.
-    duality_gap_ : float
-        Most by which `objective_` can exceed the minimum.
-    n_iter_ : int
-        Iterations of the block that took most.
-    groups_ : ndarray of shape (n_groups,)
-        Labels of the groups.
-    n_samples_ : ndarray of shape (n_groups,)
-        Rows of each group.
-    sample_covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        Covariances of the groups, of standardised variables if `standardize`.
-    locations_, scales_ : ndarray of shape (n_groups, `n_features_in_`)
-        What was subtracted from the rows and what they were divided by.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -327,8 +292,6 @@ class CohubNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
 
     Parameters
     ----------
-    alpha_l1 : float, default=0.1
-        Penalty on every entry: sparsity of each network.
     alpha_joint : float, default=0.1
         Penalty on hubs: the larger, the fewer hubs and the fewer edges.
     norm : {1, 2, inf}, default=2
@@ -339,37 +302,20 @@ class CohubNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
         change with it. False takes them as they stand in the objective.
     penalize_diagonal : bool, default=True
         Whether `alpha_l1` holds for the diagonals too. `alpha_joint` never does.
-    assume_centered : bool, default=False
-        If True, the rows are not centred.
-    standardize : bool, default=False
-        Divide each variable by its standard deviation in each group. The networks are then
-        those of the standardised variables.
-    screening : bool, default=True
-        Solve for each block of variables apart where that is exact.
     solver : {"admm2", "paper"}, default="admm2"
         "admm2" has two blocks and converges; "paper" is the paper's Algorithm 2, of which
         that is not known.
     rho : float, default=1.0
         First penalty parameter of the solver, relative to the mean sample size. "admm2" adapts
         it, "paper" multiplies it by 5 in each pass.
-    max_iter : int, default=1000
-        Most iterations for each block.
     tol : float, default=1e-5
         Relative size of the residuals at which "admm2" stops, if the duality gap is then at most
         `tol` for each sample and variable; relative change of the networks at which "paper" does.
         Partial correlations of at most ten times `tol` are zero where the gap cannot tell them from
         that.
-    n_jobs : int, default=None
-        Number of threads, each for some of the blocks.
 
     Attributes
     ----------
-    precisions_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        The networks, positive definite, with exact zeros.
-    covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        Their inverses.
-    adjacencies_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`), dtype bool
-        Where the networks have edges.
     V_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
         For each group, V with V + Vᵀ its precision matrix off the diagonal, up to the tolerance;
         a column that is not zero is a hub.
@@ -379,22 +325,6 @@ class CohubNodeJointGraphicalLasso(_NodeJointGraphicalLasso):
         The same over all groups together.
     cohub_nodes_ : ndarray of int
         Nodes whose norm exceeds the mean by 5.5 standard deviations in all groups.
-    blocks_ : list of ndarray of int
-        The blocks of variables that were solved apart.
-    objective_ : float
-        Value of the objective above.
-    duality_gap_ : float
-        Most by which `objective_` can exceed the minimum.
-    n_iter_ : int
-        Iterations of the block that took most.
-    groups_ : ndarray of shape (n_groups,)
-        Labels of the groups.
-    n_samples_ : ndarray of shape (n_groups,)
-        Rows of each group.
-    sample_covariances_ : ndarray of shape (n_groups, `n_features_in_`, `n_features_in_`)
-        Covariances of the groups, of standardised variables if `standardize`.
-    locations_, scales_ : ndarray of shape (n_groups, `n_features_in_`)
-        What was subtracted from the rows and what they were divided by.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

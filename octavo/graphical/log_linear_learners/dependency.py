@@ -30,16 +30,8 @@ class DependencyNetwork(LearnedNetwork):
     kappa : "auto" or float, default="auto"
         Prior odds of a parameter of a tree; "auto" chooses among 1, 0.1, ..., 0.0001 by held-out
         likelihood.
-    leaf_prior : float, default=1.0
-        The Dirichlet prior of leaves.
-    min_samples_leaf : int, default=10
-        Fewest rows of a leaf.
     validation : float or array-like of int, default=0.1
         Share of the rows by which "auto" chooses, or their numbers; then trees are grown anew.
-    random_state : int, RandomState or None, default=None
-        Draws the rows of `validation`.
-    n_jobs : int or None, default=None
-        Threads; they change no digit.
 
     Attributes
     ----------
@@ -51,10 +43,6 @@ class DependencyNetwork(LearnedNetwork):
         The variable whose conditional each feature belongs to.
     trees_ : list of SplitTree
         One a variable.
-    graph_ : networkx.Graph
-        Variables, joined where they share a feature; `weight` is its largest absolute weight.
-    adjacency_ : ndarray of bool
-        The same as a matrix.
     cardinalities_ : ndarray
         States of each column.
     categories_ : list

@@ -221,39 +221,21 @@ class DTSLMarkovNetwork(LearnedNetwork):
     kappa : "auto" or float, default="auto"
         Prior odds of a parameter of a tree; "auto" chooses among 1, 0.1, ..., 0.0001 by the
         held-out likelihood of the trees.
-    leaf_prior : float, default=1.0
-        The Dirichlet prior of leaves.
-    min_samples_leaf : int, default=10
-        Fewest rows of a leaf.
     features : "auto" or {"default", "prune", "prune-10", "prune-5", "nonzero"}, default="auto"
         How paths become features, see `tree_features`; "auto" chooses by held-out score.
     weight_sd : "auto" or float, default="auto"
         Standard deviation of the Gaussian prior of weights; "auto" goes from 0.1 to 100 in powers
         of ten until the held-out score falls.
-    max_iter : int, default=500
-        Most iterations of the last fit of weights.
-    tol : float, default=1e-6
-        Largest entry of the gradient of the objective at which it stops.
     validation : float or array-like of int, default=0.1
         Share of the rows by which "auto" chooses, or their numbers. When all is chosen, trees and
         weights are learned anew from all rows.
-    random_state : int, RandomState or None, default=None
-        Draws the rows of `validation`.
-    n_jobs : int or None, default=None
-        Threads; they change no digit.
 
     Attributes
     ----------
     features_ : list of features
         Tuples of literals ``(variable, "==" or "!=", value)``.
-    weights_ : ndarray
-        Of the features.
     trees_ : list of SplitTree
         One a variable.
-    graph_ : networkx.Graph
-        Variables, joined where they share a feature; `weight` is its largest absolute weight.
-    adjacency_ : ndarray of bool
-        The same as a matrix.
     cardinalities_ : ndarray
         States of each column.
     categories_ : list

@@ -158,7 +158,32 @@ def choose_weight_sd(
 
 
 class LearnedNetwork(CallbackSupportMixin, NetworkQueries, SoundEstimator):
-    """A network whose features and weights come from a table."""
+    """A network whose features and weights come from a table.
+
+    Parameters
+    ----------
+    leaf_prior : float, default=1.0
+        The Dirichlet prior of leaves.
+    max_iter : int, default=500
+        Most iterations of the last fit of weights.
+    min_samples_leaf : int, default=10
+        Fewest rows of a leaf.
+    n_jobs : int or None, default=None
+        Threads; they change no digit.
+    random_state : int, RandomState or None, default=None
+        Draws the rows of `validation`.
+    tol : float, default=1e-6
+        Largest entry of the gradient of the objective at which it stops.
+
+    Attributes
+    ----------
+    adjacency_ : ndarray of bool
+        The same as a matrix.
+    graph_ : networkx.Graph
+        Variables, joined where they share a feature; `weight` is its largest absolute weight.
+    weights_ : ndarray
+        Of the features.
+    """
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

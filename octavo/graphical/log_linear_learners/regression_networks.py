@@ -59,24 +59,12 @@ class L1MarkovNetwork(LearnedNetwork):
     validation : float or array-like of int, default=0.1
         Share of the rows by which "auto" chooses, or their numbers. When all is chosen, edges and
         weights are learned anew from all rows.
-    max_iter : int, default=500
-        Most iterations of the last fit of weights.
-    tol : float, default=1e-6
-        Largest entry of the gradient of the objective at which it stops.
-    n_jobs : int or None, default=None
-        Threads; they change no digit.
 
     Attributes
     ----------
     features_ : list of features
         Tuples of literals ``(variable, "==", value)``: states, and pairs of them on edges; the
         first state of a variable is the reference.
-    weights_ : ndarray
-        Of the features.
-    graph_ : networkx.Graph
-        Variables, joined where they share a feature; `weight` is its largest absolute weight.
-    adjacency_ : ndarray of bool
-        The same as a matrix.
     cardinalities_ : ndarray
         States of each column.
     categories_ : list
@@ -189,10 +177,6 @@ class DTPlusL1MarkovNetwork(LearnedNetwork):
         Draws the rows of `validation`, and LIBLINEAR's order of coordinates.
     kappa : "auto" or float, default="auto"
         Prior odds of a parameter of a tree.
-    leaf_prior : float, default=1.0
-        The Dirichlet prior of leaves.
-    min_samples_leaf : int, default=10
-        Fewest rows of a leaf.
     features : "auto" or {"default", "prune", "prune-10", "prune-5", "nonzero"}, default="auto"
         How paths become features.
     C : "auto" or float, default="auto"
@@ -204,25 +188,13 @@ class DTPlusL1MarkovNetwork(LearnedNetwork):
     validation : float or array-like of int, default=0.1
         Share of the rows by which "auto" chooses, or their numbers. When all is chosen, the network
         is learned anew from all rows.
-    max_iter : int, default=500
-        Most iterations of the last fit of weights.
-    tol : float, default=1e-6
-        Largest entry of the gradient of the objective at which it stops.
-    n_jobs : int or None, default=None
-        Threads; they change no digit.
 
     Attributes
     ----------
     features_ : list of features
         Tuples of literals ``(variable, "==" or "!=", value)``, those of trees first.
-    weights_ : ndarray
-        Of the features.
     trees_ : list of SplitTree
         One a variable.
-    graph_ : networkx.Graph
-        Variables, joined where they share a feature; `weight` is its largest absolute weight.
-    adjacency_ : ndarray of bool
-        The same as a matrix.
     cardinalities_ : ndarray
         States of each column.
     categories_ : list

@@ -69,40 +69,22 @@ class BLMMarkovNetwork(LearnedNetwork):
         Most passes over the features.
     kappa : "auto" or float, default="auto"
         Prior odds of a parameter of a tree.
-    leaf_prior : float, default=1.0
-        The Dirichlet prior of leaves.
-    min_samples_leaf : int, default=10
-        Fewest rows of a leaf.
     features : "auto" or {"default", "prune", "prune-10", "prune-5", "nonzero"}, default="auto"
         How paths of trees become features.
     weight_sd : "auto" or float, default="auto"
         Standard deviation of the Gaussian prior of weights; "auto" takes that of DTSL, or 1 for
         ``init="examples"``.
-    max_iter : int, default=500
-        Most iterations of the last fit of weights.
-    tol : float, default=1e-6
-        Largest entry of the gradient of the objective at which it stops.
     validation : float or array-like of int, default=0.1
         Share of the rows by which "auto" chooses, or their numbers.
-    random_state : int, RandomState or None, default=None
-        Draws the rows of `validation`.
-    n_jobs : int or None, default=None
-        Threads; they change no digit.
 
     Attributes
     ----------
     features_ : list of features
         Tuples of literals ``(variable, "==" or "!=", value)``.
-    weights_ : ndarray
-        Of the features.
     n_initial_features_ : int
         Number of features at the start.
     history_ : list of tuple
         Number of features and of accepted changes after each pass.
-    graph_ : networkx.Graph
-        Variables, joined where they share a feature; `weight` is its largest absolute weight.
-    adjacency_ : ndarray of bool
-        The same as a matrix.
     cardinalities_ : ndarray
         States of each column.
     categories_ : list
@@ -273,25 +255,13 @@ class DellaPietraMarkovNetwork(LearnedNetwork):
         What a test of a feature costs, a row; a conjunction must gain more.
     weight_sd : float, default=1.0
         Standard deviation of the Gaussian prior of weights.
-    max_iter : int, default=500
-        Most iterations of the last fit of weights.
-    tol : float, default=1e-6
-        Largest entry of the gradient of the objective at which it stops.
-    n_jobs : int or None, default=None
-        Threads; they change no digit.
 
     Attributes
     ----------
     features_ : list of features
         Tuples of literals ``(variable, "==", value)``, in the order in which they came.
-    weights_ : ndarray
-        Of the features.
     gains_ : ndarray
         What each added conjunction gained when it came.
-    graph_ : networkx.Graph
-        Variables, joined where they share a feature; `weight` is its largest absolute weight.
-    adjacency_ : ndarray of bool
-        The same as a matrix.
     cardinalities_ : ndarray
         States of each column.
     categories_ : list

@@ -189,7 +189,30 @@ def solve_mkl(
 
 
 class LpMKLBase(CallbackSupportMixin, SoundEstimator):
-    """What the estimators of lp-norm multiple kernel learning have in common."""
+    """What the estimators of lp-norm multiple kernel learning have in common.
+
+    Parameters
+    ----------
+    cache_size : float, default=500
+        Megabytes for columns of kernels that ``"interleaved"`` keeps.
+    importance : array-like of shape (n_kernels,), default=None
+        Prior importance v of the kernels for ``regularizer="lp"``: ||θ/v||_p ≤ 1.
+    kernels : str or list, default="rbf_ladder"
+        The kernels, as in `KernelStack`, or ``"precomputed"``.
+    p : float, default=2.0
+        Norm of the weights, from 1 (few kernels) to infinity (the plain sum of kernels).
+    warm_start : bool, default=False
+        Whether to start from the last fit where it has the same number of samples.
+
+    Attributes
+    ----------
+    kernel_names_ : list of str
+        Names of the kernels.
+    stack_ : KernelStack
+        The kernels with the training samples.
+    support_ : ndarray of shape (n_support,)
+        Indices of the support vectors.
+    """
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -54,8 +54,6 @@ class LpMKLClassifier(ClassifierMixin, LpMKLBase):
     kernels : str or list, default="rbf_ladder"
         The kernels, as in `KernelStack`: a list of ``(name, kernel, params)``, a preset, or
         ``"precomputed"``, where X is an array of shape (n_kernels, n_samples, n_samples).
-    p : float, default=2.0
-        Norm of the weights, from 1 (few kernels) to infinity (the plain sum of kernels).
     C : float, default=1.0
         Weight of the loss. With normalised kernels good values are not far from 1.
     solver : {"auto", "wrapper", "interleaved", "silp"}, default="auto"
@@ -76,8 +74,6 @@ class LpMKLClassifier(ClassifierMixin, LpMKLBase):
     E : array-like of shape (n_kernels, n_kernels), default=None
         Of ``regularizer="mahalanobis"``: positive definite, large where two kernels should share
         their weight. The alignment of the kernels by default.
-    importance : array-like of shape (n_kernels,), default=None
-        Prior importance v of the kernels for ``regularizer="lp"``: ||θ/v||_p ≤ 1.
     normalize : {"multiplicative", "spherical", "trace"} or None, default="multiplicative"
         How kernels are made comparable, as in `KernelStack`.
     center : bool, default=False
@@ -89,14 +85,10 @@ class LpMKLClassifier(ClassifierMixin, LpMKLBase):
         Gap that the inner machine may leave on the same scale; at most ``tol / 10`` is used.
     max_iter : int, default=200
         Most changes of the weights.
-    cache_size : float, default=500
-        Megabytes for columns of kernels that ``"interleaved"`` keeps.
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class.
     shared_weights : bool, default=False
         Whether all classes share one vector of weights instead of one each.
-    warm_start : bool, default=False
-        Whether to start from the last fit where it has the same number of samples.
 
     Attributes
     ----------
@@ -105,14 +97,10 @@ class LpMKLClassifier(ClassifierMixin, LpMKLBase):
     weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Weights θ of the kernels; one row a class with more than two classes, unless they are
         shared.
-    kernel_names_ : list of str
-        Names of the kernels.
     kernel_norms_ : ndarray, same shape as `weights_`
         Norms ||w_m|| of the blocks.
     dual_coef_ : ndarray of shape (n_machines, n_support)
         Coefficients a of the support vectors, signed.
-    support_ : ndarray of shape (n_support,)
-        Indices of the support vectors.
     intercept_ : ndarray of shape (n_machines,)
         Offsets.
     objective_ : float or ndarray
@@ -123,8 +111,6 @@ class LpMKLClassifier(ClassifierMixin, LpMKLBase):
         Changes of the weights, at most.
     history_ : ndarray of shape (n_steps, 3), or list of them
         Primal objective, dual objective and gap after every machine.
-    stack_ : KernelStack
-        The kernels with the training samples.
     n_features_in_ : int
         Number of features; of training samples if precomputed.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -280,10 +266,6 @@ class LpMKLRegressor(RegressorMixin, LpMKLBase):
 
     Parameters
     ----------
-    kernels : str or list, default="rbf_ladder"
-        The kernels, as in `KernelStack`, or ``"precomputed"``.
-    p : float, default=2.0
-        Norm of the weights, from 1 (few kernels) to infinity (the plain sum of kernels).
     C : float, default=1.0
         Weight of the loss.
     epsilon : float, default=0.1
@@ -298,8 +280,6 @@ class LpMKLRegressor(RegressorMixin, LpMKLBase):
         Of ``regularizer="block"``.
     E : array-like of shape (n_kernels, n_kernels), default=None
         Of ``regularizer="mahalanobis"``.
-    importance : array-like of shape (n_kernels,), default=None
-        Prior importance v of the kernels for ``regularizer="lp"``: ||θ/v||_p ≤ 1.
     normalize : {"multiplicative", "spherical", "trace"} or None, default="multiplicative"
         How kernels are made comparable, as in `KernelStack`.
     center : bool, default=False
@@ -310,17 +290,11 @@ class LpMKLRegressor(RegressorMixin, LpMKLBase):
         Gap that the inner machine may leave on the same scale; at most ``tol / 10`` is used.
     max_iter : int, default=200
         Most changes of the weights.
-    cache_size : float, default=500
-        Megabytes for columns of kernels that ``"interleaved"`` keeps.
-    warm_start : bool, default=False
-        Whether to start from the last fit where it has the same number of samples.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_kernels,)
         Weights θ of the kernels.
-    kernel_names_ : list of str
-        Names of the kernels.
     kernel_norms_ : ndarray of shape (n_kernels,)
         Norms ||w_m|| of the blocks.
     dual_coef_ : ndarray of shape (1, n_support)
@@ -337,8 +311,6 @@ class LpMKLRegressor(RegressorMixin, LpMKLBase):
         Changes of the weights.
     history_ : ndarray of shape (n_steps, 3)
         Primal objective, dual objective and gap after every machine.
-    stack_ : KernelStack
-        The kernels with the training samples.
     n_features_in_ : int
         Number of features; of training samples if precomputed.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -470,10 +442,6 @@ class LpMKLOneClass(OutlierMixin, LpMKLBase):
 
     Parameters
     ----------
-    kernels : str or list, default="rbf_ladder"
-        The kernels, as in `KernelStack`, or ``"precomputed"``.
-    p : float, default=2.0
-        Norm of the weights, from 1 (few kernels) to infinity (the plain sum of kernels).
     nu : float, default=0.1
         Largest fraction of training samples outside, least fraction of support vectors.
     solver : {"auto", "wrapper", "interleaved", "silp"}, default="auto"
@@ -484,8 +452,6 @@ class LpMKLOneClass(OutlierMixin, LpMKLBase):
         Of ``regularizer="block"``.
     E : array-like of shape (n_kernels, n_kernels), default=None
         Of ``regularizer="mahalanobis"``.
-    importance : array-like of shape (n_kernels,), default=None
-        Prior importance v of the kernels for ``regularizer="lp"``: ||θ/v||_p ≤ 1.
     normalize : {"multiplicative", "spherical", "trace"} or None, default="multiplicative"
         How kernels are made comparable, as in `KernelStack`.
     center : bool, default=False
@@ -496,23 +462,15 @@ class LpMKLOneClass(OutlierMixin, LpMKLBase):
         Gap that the inner machine may leave on the same scale; at most ``tol / 10`` is used.
     max_iter : int, default=200
         Most changes of the weights.
-    cache_size : float, default=500
-        Megabytes for columns of kernels that ``"interleaved"`` keeps.
-    warm_start : bool, default=False
-        Whether to start from the last fit where it has the same number of samples.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_kernels,)
         Weights θ of the kernels.
-    kernel_names_ : list of str
-        Names of the kernels.
     kernel_norms_ : ndarray of shape (n_kernels,)
         Norms ||w_m|| of the blocks.
     dual_coef_ : ndarray of shape (1, n_support)
         Coefficients, which sum to one.
-    support_ : ndarray of shape (n_support,)
-        Indices of the support vectors.
     intercept_ : ndarray of shape (1,)
         Offset, -ρ.
     offset_ : float
@@ -525,8 +483,6 @@ class LpMKLOneClass(OutlierMixin, LpMKLBase):
         Changes of the weights.
     history_ : ndarray of shape (n_steps, 3)
         Primal objective, dual objective and gap after every machine.
-    stack_ : KernelStack
-        The kernels with the training samples.
     n_features_in_ : int
         Number of features; of training samples if precomputed.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

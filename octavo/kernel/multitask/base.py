@@ -68,7 +68,28 @@ class Problem(NamedTuple):
 
 
 class TaskMachines(CallbackSupportMixin, SoundEstimator):
-    """Machines of several tasks with one set of switches: solving and its report."""
+    """Machines of several tasks with one set of switches: solving and its report.
+
+    Parameters
+    ----------
+    max_sweeps : int, default=200
+        Most sweeps over the tasks.
+    tol : float, default=1e-4
+        Duality gap to stop at, relative to the objective; at least 1e-9.
+    warm_start : bool, default=False
+        Whether to start from the last fit where it had the same rows in each task.
+
+    Attributes
+    ----------
+    dual_objective_ : float
+        The paper's J, with J(0) = 0.
+    history_ : ndarray of shape (n_iter_, 3)
+        Primal objective, J and gap after each sweep.
+    intercept_ : ndarray of shape (n_tasks,)
+        Offset of each task.
+    n_iter_ : int
+        Sweeps.
+    """
 
     def _losses(self, targets: list[Floats]) -> list[Loss]:
         raise NotImplementedError

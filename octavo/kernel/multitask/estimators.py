@@ -134,15 +134,9 @@ class MEDMultitaskSVC(_Metric, ClassifierMixin, SwitchedMachines):
     bias : "free" or float, default="free"
         ``"free"`` leaves each task's intercept unpenalised; a number is the variance of its normal
         prior, and removes the equality constraints of the dual.
-    tol : float, default=1e-4
-        Duality gap to stop at, relative to the objective; at least 1e-9.
-    max_sweeps : int, default=200
-        Most sweeps over the tasks.
     solver : {"newton", "bound"}, default="newton"
         ``"bound"`` is Algorithm 1, with Theorem 1's quadratic bound; ``"newton"`` uses the dual's
         own curvature and a search along the line, which takes fewer sweeps for large `alpha`.
-    warm_start : bool, default=False
-        Whether to start from the last fit where it had the same rows in each task.
 
     Attributes
     ----------
@@ -154,8 +148,6 @@ class MEDMultitaskSVC(_Metric, ClassifierMixin, SwitchedMachines):
         Coefficients; only for features.
     weights_ : ndarray like `switches_`
         The switches as weights of the kernels; only for kernels.
-    intercept_ : ndarray of shape (n_tasks,)
-        Offset of each task.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Signed dual variables yλ, row by row; one row a class where classes are the tasks.
     support_ : ndarray of shape (n_support,)
@@ -166,14 +158,8 @@ class MEDMultitaskSVC(_Metric, ClassifierMixin, SwitchedMachines):
         Classes.
     objective_ : float
         Primal objective: penalties and hinge losses.
-    dual_objective_ : float
-        The paper's J, with J(0) = 0.
     duality_gap_ : float
         How far the objective may be above the optimum.
-    history_ : ndarray of shape (n_iter_, 3)
-        Primal objective, J and gap after each sweep.
-    n_iter_ : int
-        Sweeps.
     stack_ : KernelStack
         The kernels; only for kernels.
     kernel_names_ : list of str
@@ -377,14 +363,8 @@ class MEDMultitaskSVR(_Metric, RegressorMixin, SwitchedMachines):
         Whether all tasks share their switches.
     bias : "free" or float, default="free"
         ``"free"``, or the variance of the normal prior of each task's intercept.
-    tol : float, default=1e-4
-        Duality gap to stop at, relative to the objective; at least 1e-9.
-    max_sweeps : int, default=200
-        Most sweeps over the tasks.
     solver : {"newton", "bound"}, default="newton"
         As in `MEDMultitaskSVC`.
-    warm_start : bool, default=False
-        Whether to start from the last fit where it had the same rows in each task.
 
     Attributes
     ----------
@@ -396,8 +376,6 @@ class MEDMultitaskSVR(_Metric, RegressorMixin, SwitchedMachines):
         Coefficients; only for features.
     weights_ : ndarray like `switches_`
         The switches as weights of the kernels; only for kernels.
-    intercept_ : ndarray of shape (n_tasks,)
-        Offset of each task.
     dual_coef_ : ndarray of shape (n_samples,)
         Dual variables λ − λ', row by row.
     support_ : ndarray of shape (n_support,)
@@ -406,14 +384,8 @@ class MEDMultitaskSVR(_Metric, RegressorMixin, SwitchedMachines):
         Names of the tasks; None where none were given.
     objective_ : float
         Primal objective: penalties and losses.
-    dual_objective_ : float
-        The paper's J, with J(0) = 0.
     duality_gap_ : float
         How far the objective may be above the optimum.
-    history_ : ndarray of shape (n_iter_, 3)
-        Primal objective, J and gap after each sweep.
-    n_iter_ : int
-        Sweeps.
     stack_ : KernelStack
         The kernels; only for kernels.
     kernel_names_ : list of str

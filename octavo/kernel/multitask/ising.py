@@ -74,8 +74,6 @@ class MEDIsingStructure(TaskMachines):
         ``"free"``, or the variance of the normal prior of each node's intercept.
     solver : {"newton", "bound"}, default="newton"
         As in `MEDMultitaskSVC`.
-    tol : float, default=1e-4
-        Duality gap to stop at, relative to the objective; at least 1e-9.
     max_sweeps : int, default=200
         Most sweeps over the nodes.
 
@@ -89,14 +87,8 @@ class MEDIsingStructure(TaskMachines):
         Offsets.
     objective_ : float
         Primal objective.
-    dual_objective_ : float
-        The paper's J, with J(0) = 0.
     duality_gap_ : float
         How far the objective may be above the optimum.
-    history_ : ndarray of shape (n_iter_, 3)
-        Primal objective, J and gap after each sweep.
-    n_iter_ : int
-        Sweeps.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

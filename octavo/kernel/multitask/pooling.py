@@ -184,19 +184,11 @@ class MEDAdaptivePoolingSVC(ClassifierMixin, PooledMachines):
         communal machine with the mean of the offsets.
     solver : {"newton", "bound"}, default="newton"
         As in `MEDMultitaskSVC`.
-    tol : float, default=1e-4
-        Duality gap to stop at, relative to the objective; at least 1e-9.
-    max_sweeps : int, default=200
-        Most sweeps over the tasks.
-    warm_start : bool, default=False
-        Whether to start from the last fit where it had the same rows in each task.
 
     Attributes
     ----------
     switches_ : ndarray of shape (n_tasks,)
         How much each task uses a machine of its own, in [1/(1 + alpha), 1].
-    intercept_ : ndarray of shape (n_tasks,)
-        Offset of each task.
     dual_coef_ : ndarray of shape (n_samples,)
         Signed dual variables, row by row.
     support_ : ndarray of shape (n_support,)
@@ -209,14 +201,8 @@ class MEDAdaptivePoolingSVC(ClassifierMixin, PooledMachines):
         Classes.
     objective_ : float
         Primal objective.
-    dual_objective_ : float
-        The paper's J, with J(0) = 0.
     duality_gap_ : float
         How far the objective may be above the optimum.
-    history_ : ndarray of shape (n_iter_, 3)
-        Primal objective, J and gap after each sweep.
-    n_iter_ : int
-        Sweeps.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -419,19 +405,11 @@ class MEDAdaptivePoolingSVR(RegressorMixin, PooledMachines):
         What to do with a task at prediction that fit has not seen.
     solver : {"newton", "bound"}, default="newton"
         As in `MEDMultitaskSVC`.
-    tol : float, default=1e-4
-        Duality gap to stop at, relative to the objective; at least 1e-9.
-    max_sweeps : int, default=200
-        Most sweeps over the tasks.
-    warm_start : bool, default=False
-        Whether to start from the last fit where it had the same rows in each task.
 
     Attributes
     ----------
     switches_ : ndarray of shape (n_tasks,)
         How much each task uses a machine of its own, in [1/(1 + alpha), 1].
-    intercept_ : ndarray of shape (n_tasks,)
-        Offset of each task.
     dual_coef_ : ndarray of shape (n_samples,)
         Dual variables λ − λ', row by row.
     support_ : ndarray of shape (n_support,)
@@ -442,14 +420,8 @@ class MEDAdaptivePoolingSVR(RegressorMixin, PooledMachines):
         Names of the tasks; None where none were given.
     objective_ : float
         Primal objective.
-    dual_objective_ : float
-        The paper's J, with J(0) = 0.
     duality_gap_ : float
         How far the objective may be above the optimum.
-    history_ : ndarray of shape (n_iter_, 3)
-        Primal objective, J and gap after each sweep.
-    n_iter_ : int
-        Sweeps.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

@@ -42,12 +42,8 @@ class MEDSparseRegressor(RegressorMixin, SwitchedMachines):
         ``"free"``, or the variance of the normal prior of the intercept.
     solver : {"newton", "bound"}, default="newton"
         As in `MEDMultitaskSVC`.
-    tol : float, default=1e-4
-        Duality gap to stop at, relative to the objective; at least 1e-9.
     max_sweeps : int, default=200
         Most sweeps.
-    warm_start : bool, default=False
-        Whether to start from the last fit where it had the same rows in each task.
 
     Attributes
     ----------
@@ -73,8 +69,6 @@ class MEDSparseRegressor(RegressorMixin, SwitchedMachines):
         How far the objective may be above the optimum.
     history_ : ndarray of shape (n_iter_, 3)
         Primal objective, dual objective and gap after each sweep.
-    n_iter_ : int
-        Sweeps.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

@@ -116,7 +116,27 @@ def shifted(K: Floats, which: Indices, names: Sequence[str]) -> Floats:
 
 
 class VSKLBase(LpMKLBase):
-    """What the estimators of grouped kernel learning have in common."""
+    """What the estimators of grouped kernel learning have in common.
+
+    Parameters
+    ----------
+    C : float, default=1000.0
+        Weight of the loss; see `normalize` for its scale.
+    normalize : {"multiplicative", "spherical", "trace"} or None, default="trace"
+        How kernels are made comparable, as in `KernelStack`. Unit trace, the paper's choice, makes
+        entries about 1 / n_samples: a good C is n_samples times larger than for the others.
+    stopping : {"gap", "objective"}, default="gap"
+        ``"gap"`` stops at `tol` alone; ``"objective"`` also where the objective changes by less
+        than that share in one iteration, the paper's rule, which certifies nothing.
+    svm_tol : float, default=1e-4
+        Gap that the inner machine may leave, relative to the objective; at most ``tol / 10`` is
+        used.
+
+    Attributes
+    ----------
+    group_names_ : list
+        Labels of the groups, in the order of `gamma_`.
+    """
 
     def _solver(self) -> Callable[..., VSKLFit]:
         """Return what solves for one machine."""

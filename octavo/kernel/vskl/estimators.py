@@ -121,11 +121,6 @@ class VSKLClassifier(GroupedClassifier):
         The norm across groups, from 0.5 to infinity. 1 adds the groups up; above, the penalty
         drives them towards equal shares (infinity); below, towards few groups (composite kernel
         learning), until at 0.5 groups no longer matter.
-    C : float, default=1000.0
-        Weight of the loss; see `normalize` for its scale.
-    normalize : {"multiplicative", "spherical", "trace"} or None, default="trace"
-        How kernels are made comparable, as in `KernelStack`. Unit trace, the paper's choice, makes
-        entries about 1 / n_samples: a good C is n_samples times larger than for the others.
     step : float, default=2.0
         Length of the first mirror step, in units of 1 / max ``|gradient|``; later ones adapt.
     tol : float, default=1e-3
@@ -135,12 +130,6 @@ class VSKLClassifier(GroupedClassifier):
     oracle_tol : "adaptive" or float, default="adaptive"
         Gap that the machine and the weights of groups may leave at given weights within groups,
         relative to the objective; ``"adaptive"`` allows a tenth of the current duality gap.
-    svm_tol : float, default=1e-4
-        Gap that the inner machine may leave, relative to the objective; at most ``tol / 10`` is
-        used.
-    stopping : {"gap", "objective"}, default="gap"
-        ``"gap"`` stops at `tol` alone; ``"objective"`` also where the objective changes by less
-        than that share in one iteration, the paper's rule, which certifies nothing.
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class.
     warm_start : bool, default=False
@@ -159,14 +148,8 @@ class VSKLClassifier(GroupedClassifier):
         group that was left out because none of its kernels tells the samples apart.
     weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         What each kernel is multiplied by.
-    group_names_ : list
-        Labels of the groups, in the order of `gamma_`.
-    kernel_names_ : list of str
-        Names of the kernels.
     dual_coef_ : ndarray of shape (n_machines, n_support)
         Coefficients of the support vectors, signed.
-    support_ : ndarray of shape (n_support,)
-        Indices of the support vectors.
     intercept_ : ndarray of shape (n_machines,)
         Offsets.
     objective_ : float or ndarray
@@ -179,8 +162,6 @@ class VSKLClassifier(GroupedClassifier):
         Machines solved, of all classes together.
     history_ : ndarray of shape (n_iterations, 4), or list of them
         Primal objective, best dual objective, gap and machines so far, after every iteration.
-    stack_ : KernelStack
-        The kernels with the training samples.
     n_features_in_ : int
         Number of features; of training samples if precomputed.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -272,23 +253,10 @@ class SimpleMKLClassifier(GroupedClassifier):
 
     Parameters
     ----------
-    kernels : str or list, default="rbf_ladder"
-        The kernels, as in `KernelStack`, or ``"precomputed"``.
-    C : float, default=1000.0
-        Weight of the loss; see `normalize` for its scale.
-    normalize : {"multiplicative", "spherical", "trace"} or None, default="trace"
-        How kernels are made comparable, as in `KernelStack`. Unit trace, the paper's choice, makes
-        entries about 1 / n_samples: a good C is n_samples times larger than for the others.
     tol : float, default=1e-3
         Duality gap to stop at, relative to the objective; at least 1e-10.
     max_iter : int, default=500
         Most changes of the weights.
-    svm_tol : float, default=1e-4
-        Gap that the inner machine may leave, relative to the objective; at most ``tol / 10`` is
-        used.
-    stopping : {"gap", "objective"}, default="gap"
-        ``"gap"`` stops at `tol` alone; ``"objective"`` also where the objective changes by less
-        than that share in one iteration, the paper's rule, which certifies nothing.
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class.
 
@@ -303,14 +271,8 @@ class SimpleMKLClassifier(GroupedClassifier):
         group that was left out because none of its kernels tells the samples apart.
     weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         What each kernel is multiplied by.
-    group_names_ : list
-        Labels of the groups, in the order of `gamma_`.
-    kernel_names_ : list of str
-        Names of the kernels.
     dual_coef_ : ndarray of shape (n_machines, n_support)
         Coefficients of the support vectors, signed.
-    support_ : ndarray of shape (n_support,)
-        Indices of the support vectors.
     intercept_ : ndarray of shape (n_machines,)
         Offsets.
     objective_ : float or ndarray
@@ -323,8 +285,6 @@ class SimpleMKLClassifier(GroupedClassifier):
         Machines solved, of all classes together.
     history_ : ndarray of shape (n_iterations, 4), or list of them
         Primal objective, best dual objective, gap and machines so far, after every iteration.
-    stack_ : KernelStack
-        The kernels with the training samples.
     n_features_in_ : int
         Number of features; of training samples if precomputed.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -395,8 +355,6 @@ class VSKLRegressor(RegressorMixin, VSKLBase):
 
     Parameters
     ----------
-    kernels : str or list, default="rbf_ladder"
-        The kernels, as in `KernelStack`, or ``"precomputed"``.
     groups : None, str, array-like of shape (n_kernels,) or list of lists, default=None
         Which kernels belong together: a label for each, or the kernels of each group. ``"one"``
         group of all kernels is sparse multiple kernel learning; with ``"each"`` kernel a group of
@@ -406,15 +364,10 @@ class VSKLRegressor(RegressorMixin, VSKLBase):
         The norm across groups, from 0.5 to infinity. 1 adds the groups up; above, the penalty
         drives them towards equal shares (infinity); below, towards few groups (composite kernel
         learning), until at 0.5 groups no longer matter.
-    C : float, default=1000.0
-        Weight of the loss; see `normalize` for its scale.
     loss : {"squared", "epsilon_insensitive"}, default="squared"
         ½ (y - f)², or max(0, ``|y - f|`` - ε).
     epsilon : float, default=0.1
         Half-width ε of the tube, in units of y.
-    normalize : {"multiplicative", "spherical", "trace"} or None, default="trace"
-        How kernels are made comparable, as in `KernelStack`. Unit trace, the paper's choice, makes
-        entries about 1 / n_samples: a good C is n_samples times larger than for the others.
     step : float, default=2.0
         Length of the first mirror step, in units of 1 / max ``|gradient|``; later ones adapt.
     tol : float, default=1e-3
@@ -424,12 +377,6 @@ class VSKLRegressor(RegressorMixin, VSKLBase):
         relative to the objective; ``"adaptive"`` allows a tenth of the current duality gap.
     max_iter : int, default=500
         Most changes of the weights.
-    svm_tol : float, default=1e-4
-        Gap that the inner machine may leave, relative to the objective; at most ``tol / 10`` is
-        used.
-    stopping : {"gap", "objective"}, default="gap"
-        ``"gap"`` stops at `tol` alone; ``"objective"`` also where the objective changes by less
-        than that share in one iteration, the paper's rule, which certifies nothing.
     warm_start : bool, default=False
         Whether to start from the last fit where it has the same number of samples and kernels.
     random_state : int, RandomState instance or None, default=None
@@ -444,14 +391,8 @@ class VSKLRegressor(RegressorMixin, VSKLBase):
         group that was left out because none of its kernels tells the samples apart.
     weights_ : ndarray of shape (n_kernels,)
         What each kernel is multiplied by.
-    group_names_ : list
-        Labels of the groups, in the order of `gamma_`.
-    kernel_names_ : list of str
-        Names of the kernels.
     dual_coef_ : ndarray of shape (1, n_support)
         Coefficients of the support vectors, signed.
-    support_ : ndarray of shape (n_support,)
-        Indices of the support vectors.
     intercept_ : ndarray of shape (1,)
         Offset.
     objective_ : float
@@ -464,8 +405,6 @@ class VSKLRegressor(RegressorMixin, VSKLBase):
         Machines solved.
     history_ : ndarray of shape (n_iterations, 4)
         Primal objective, best dual objective, gap and machines so far, after every iteration.
-    stack_ : KernelStack
-        The kernels with the training samples.
     n_features_in_ : int
         Number of features; of training samples if precomputed.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

@@ -281,23 +281,15 @@ class MICRegressor(RegressorMixin, MICSelector):
         Covariance of residuals between responses: none, all of it, or shrunken by that share.
     max_features : int, default=None
         Stop before there are more features than this.
-    branch_and_bound : bool, default=True
-        Whether features that cannot win a step are passed over. The outcome is the same.
 
     Attributes
     ----------
-    support_ : ndarray of shape (n_features, n_responses)
-        Whether a feature is in the model of a response.
     coef_ : ndarray of shape (n_responses, n_features) or (n_features,)
         Coefficients.
     intercept_ : ndarray of shape (n_responses,) or float
         Intercepts.
     order_ : ndarray of shape (n_steps,)
         The feature of each step.
-    order_tasks_ : list of ndarray
-        The responses that took it.
-    description_length_path_ : ndarray of shape (n_steps + 1, 3)
-        Bits of data, of the model and of both before the first step and after each.
     description_length_ : float
         The last of the totals.
     n_features_in_ : int
@@ -371,8 +363,6 @@ class MICClassifier(ClassifierMixin, MICSelector):
         Indicators of all classes sum to one, so that "full" is singular for three or more.
     max_features : int, default=None
         Stop before there are more features than this.
-    branch_and_bound : bool, default=True
-        Whether features that cannot win a step are passed over. The outcome is the same.
 
     Attributes
     ----------
@@ -381,18 +371,12 @@ class MICClassifier(ClassifierMixin, MICSelector):
     estimators_ : list of estimators
         A fitted `final` for each response, None where no feature is worth its bits. For two
         classes there is one response, the indicator of ``classes_[1]``.
-    support_ : ndarray of shape (n_features, n_responses)
-        Whether a feature is in the model of a response.
     coef_ : ndarray of shape (n_responses, n_features)
         Coefficients of the refits, where these are linear.
     intercept_ : ndarray of shape (n_responses,)
         Their intercepts.
     order_ : ndarray of shape (n_steps,)
         The feature of each step.
-    order_tasks_ : list of ndarray
-        The responses that took it.
-    description_length_path_ : ndarray of shape (n_steps + 1, 3)
-        Bits of data, of the model and of both before the first step and after each.
     description_length_ : float
         The last of the totals.
     n_features_in_ : int

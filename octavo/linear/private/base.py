@@ -92,6 +92,27 @@ class PrivateClassifier(ClassifierMixin, SoundEstimator):
     A subclass says how records become features (`_train_features`, `_test_features`) and
     which norm those cannot exceed (`_feature_norm`). Nothing is stored on the fitted model that
     depends on the records other than through the noise.
+
+    Parameters
+    ----------
+    branch : {"auto", 1, 2, "best"}, default="auto"
+        See `calibrate_perturbation`.
+    epsilon : float, default=1.0
+        The privacy loss; ``np.inf`` for the twin without noise.
+    fit_intercept : bool, default=False
+        Learn an intercept, penalised and noised like the coefficients.
+    intercept_scaling : float, default=1.0
+        The constant feature of the intercept.
+    ledger : PrivacyLedger, default=None
+        Every fit is entered there, or refused.
+    method : {"objective", "output"}, default="objective"
+        Where the noise goes.
+    random_state : None, int or RandomState, default=None
+        None for secret noise; anything else warns.
+    slack : {"paper", "tight"}, default="paper"
+        See `calibrate_perturbation`.
+    tol : float, default=1e-10
+        Largest norm of the gradient that counts as a minimiser; a larger one means more noise.
     """
 
     differentially_private = True

@@ -72,8 +72,6 @@ class PrivateLinearClassifier(PrivateClassifier):
     classes : array-like, default=None
         The possible labels. When None they are read off `y`, and that these labels occur is
         then taken as public.
-    ledger : PrivacyLedger, default=None
-        Every fit is entered there, or refused.
 
     Attributes
     ----------
@@ -204,38 +202,14 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        The privacy loss; ``np.inf`` for the twin without noise.
-    method : {"objective", "output"}, default="objective"
-        Where the noise goes.
     alpha : float, default=0.01
         Strength of the penalty (the paper's Λ), chosen without looking at the records.
     data_norm : float, default=1.0
         A bound on the norm of any record, known without looking at these.
     clip : {"raise", "clip", "scale"}, default="raise"
         What happens to a row beyond `data_norm`.
-    fit_intercept : bool, default=False
-        Learn an intercept, penalised and noised like the coefficients.
-    tol : float, default=1e-10
-        Largest norm of the gradient that counts as a minimiser; a larger one means more noise.
-    random_state : None, int or RandomState, default=None
-        None for secret noise; anything else warns.
-    intercept_scaling : float, default=1.0
-        The constant feature of the intercept.
-    branch : {"auto", 1, 2, "best"}, default="auto"
-        See `calibrate_perturbation`.
-    slack : {"paper", "tight"}, default="paper"
-        See `calibrate_perturbation`.
     classes : array-like, default=None
         The possible labels; read off `y` when None.
-    ledger : PrivacyLedger, default=None
-        Every fit is entered there, or refused.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, epsilon_spent_, epsilon_prime_, delta_reg_, noise_scale_, \
-grid_, mask_scale_, branch_, n_samples_public_, n_features_in_, feature_names_in_
-        As in `PrivateLinearClassifier`.
 
     See Also
     --------
@@ -309,10 +283,6 @@ class PrivateHuberSVM(PrivateLinearClassifier):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        The privacy loss; ``np.inf`` for the twin without noise.
-    method : {"objective", "output"}, default="objective"
-        Where the noise goes.
     alpha : float, default=0.01
         Strength of the penalty (the paper's Λ), chosen without looking at the records.
     h : float, default=0.5
@@ -321,28 +291,8 @@ class PrivateHuberSVM(PrivateLinearClassifier):
         A bound on the norm of any record, known without looking at these.
     clip : {"raise", "clip", "scale"}, default="raise"
         What happens to a row beyond `data_norm`.
-    fit_intercept : bool, default=False
-        Learn an intercept, penalised and noised like the coefficients.
-    tol : float, default=1e-10
-        Largest norm of the gradient that counts as a minimiser; a larger one means more noise.
-    random_state : None, int or RandomState, default=None
-        None for secret noise; anything else warns.
-    intercept_scaling : float, default=1.0
-        The constant feature of the intercept.
-    branch : {"auto", 1, 2, "best"}, default="auto"
-        See `calibrate_perturbation`.
-    slack : {"paper", "tight"}, default="paper"
-        See `calibrate_perturbation`.
     classes : array-like, default=None
         The possible labels; read off `y` when None.
-    ledger : PrivacyLedger, default=None
-        Every fit is entered there, or refused.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, epsilon_spent_, epsilon_prime_, delta_reg_, noise_scale_, \
-grid_, mask_scale_, branch_, n_samples_public_, n_features_in_, feature_names_in_
-        As in `PrivateLinearClassifier`.
 
     See Also
     --------

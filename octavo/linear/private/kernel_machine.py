@@ -104,38 +104,20 @@ class PrivateKernelClassifier(PrivateClassifier):
         looking at the records.
     n_components : int, default=100
         Number of random features. The noise grows with it, so more are not always better.
-    epsilon : float, default=1.0
-        The privacy loss; ``np.inf`` for the twin without noise.
     loss : {"logistic", "huber", "smooth_hinge"} or CustomLoss, default="logistic"
         As in `PrivateLinearClassifier`.
-    method : {"objective", "output"}, default="objective"
-        Where the noise goes.
     alpha : float, default=0.01
         Strength of the penalty (the paper's Λ).
     h : float, default=0.5
         Half-width of the smoothed hinges.
-    fit_intercept : bool, default=False
-        Learn an intercept, penalised and noised like the coefficients.
-    tol : float, default=1e-10
-        Largest norm of the gradient that counts as a minimiser; a larger one means more noise.
-    random_state : None, int or RandomState, default=None
-        None for secret noise; anything else warns.
     features : {"cosine", "fourier"}, default="cosine"
         Random phases, as in the paper, of norm up to √2; or pairs of cosine and sine, of norm
         1, which need less noise but have half as many frequencies.
     feature_random_state : None, int or RandomState, default=None
         Seed of the random features alone. They are released anyway, so that a seed here is
         no loss of privacy; give one to models that are to share their features.
-    intercept_scaling : float, default=1.0
-        The constant feature of the intercept.
-    branch : {"auto", 1, 2, "best"}, default="auto"
-        See `calibrate_perturbation`.
-    slack : {"paper", "tight"}, default="paper"
-        See `calibrate_perturbation`.
     classes : array-like, default=None
         The possible labels; read off `y` when None.
-    ledger : PrivacyLedger, default=None
-        Every fit is entered there, or refused.
 
     Attributes
     ----------

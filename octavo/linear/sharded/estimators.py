@@ -208,10 +208,6 @@ class HybridLinearClassifier(ShardedClassifier, _HybridLinear):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,)
-        Intercept.
     classes_ : ndarray of shape (2,)
         Class labels; scores are positive for the second.
     objective_ : float

@@ -206,7 +206,24 @@ class ShardedLinearModel(CallbackSupportMixin, SoundEstimator):
 
 
 class ShardedClassifier(ClassifierMixin, ShardedLinearModel):
-    """Base of the binary classifiers."""
+    """Base of the binary classifiers.
+
+    Parameters
+    ----------
+    loss : {"log", "hinge", "squared_hinge", "squared"}, default="log"
+        Loss of a prediction.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Class labels.
+    coef_ : ndarray of shape (1, n_features)
+        Weights.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    timing_ : FitTiming
+        Where the time went.
+    """
 
     _classify = True
 

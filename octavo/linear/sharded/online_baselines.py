@@ -102,8 +102,6 @@ class RepeatedOnlineAveraging(ShardedClassifier):
 
     Parameters
     ----------
-    loss : {"log", "hinge", "squared_hinge", "squared"}, default="log"
-        Loss of a prediction.
     n_epochs : int, default=5
         Passes over the data, with an average after each.
     eta : float, default=0.5
@@ -120,18 +118,10 @@ class RepeatedOnlineAveraging(ShardedClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,)
-        Intercept.
-    classes_ : ndarray of shape (2,)
-        Class labels.
     G_ : ndarray of shape (n_features,)
         Averaged sums of squared gradients.
     losses_ : ndarray of shape (n_epochs,)
         Mean loss of each row just before it was learnt from, pass by pass.
-    timing_ : FitTiming
-        Where the time went.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -233,8 +223,6 @@ class OvercompleteSGD(ShardedClassifier):
 
     Parameters
     ----------
-    loss : {"log", "hinge", "squared_hinge", "squared"}, default="log"
-        Loss of a prediction.
     alpha : float, default=1.0
         Strength of the L2 penalty on the sum of losses.
     n_replicas : int, default=1
@@ -251,14 +239,6 @@ class OvercompleteSGD(ShardedClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,)
-        Intercept.
-    classes_ : ndarray of shape (2,)
-        Class labels.
-    timing_ : FitTiming
-        Where the time went.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -368,8 +348,6 @@ class ParallelMiniBatchSGD(ShardedClassifier):
 
     Parameters
     ----------
-    loss : {"log", "hinge", "squared_hinge", "squared"}, default="log"
-        Loss of a prediction.
     alpha : float, default=1.0
         Strength of the L2 penalty on the sum of losses.
     batch_size : int or None, default=None
@@ -388,16 +366,8 @@ class ParallelMiniBatchSGD(ShardedClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,)
-        Intercept.
-    classes_ : ndarray of shape (2,)
-        Class labels.
     n_updates_ : int
         Updates made, each of which moved a vector through the tree.
-    timing_ : FitTiming
-        Where the time went.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

@@ -187,16 +187,9 @@ class Hedge(ExpertStrategy):
         Infinity is Follow-the-Leader.
     prior : array-like of shape (n_experts,), optional
         Weights of the first round; equal by default.
-    gains : bool, default=False
-        Whether gains are given in place of losses.
     drop_infinite : bool, default=False
         Whether an expert with an infinite loss leaves the game for good, as of that round,
         in place of an error.
-
-    Attributes
-    ----------
-    n_experts_, n_rounds_ : int
-        Size of the game so far.
 
     See Also
     --------
@@ -282,15 +275,6 @@ class FollowTheLeader(ExpertStrategy):
     tie_tol : float, default=0.0
         Cumulative losses that differ from the smallest by no more than this are tied with it.
         Sums of decimal fractions may need a little.
-    gains : bool, default=False
-        Whether gains are given in place of losses.
-    drop_infinite : bool, default=False
-        Whether an expert with an infinite loss leaves the game for good.
-
-    Attributes
-    ----------
-    n_experts_, n_rounds_ : int
-        Size of the game so far.
 
     Notes
     -----
@@ -338,18 +322,6 @@ class AdaHedge(ExpertStrategy):
     loss (Eq. 8). There is nothing to set, and the weights do not change when all losses are
     multiplied by a positive number or a number is added to all losses of a round.
 
-    Parameters
-    ----------
-    gains : bool, default=False
-        Whether gains are given in place of losses.
-    drop_infinite : bool, default=False
-        Whether an expert with an infinite loss leaves the game for good.
-
-    Attributes
-    ----------
-    n_experts_, n_rounds_ : int
-        Size of the game so far.
-
     See Also
     --------
     FlipFlop : Also never much worse than following the leader.
@@ -391,15 +363,6 @@ class DoublingAdaHedge(ExpertStrategy):
     ----------
     eta : float, default=1.0
         Learning rate of the first block; about one over the range of the losses.
-    gains : bool, default=False
-        Whether gains are given in place of losses.
-    drop_infinite : bool, default=False
-        Whether an expert with an infinite loss leaves the game for good.
-
-    Attributes
-    ----------
-    n_experts_, n_rounds_ : int
-        Size of the game so far.
 
     Notes
     -----
@@ -450,15 +413,6 @@ class FlipFlop(ExpertStrategy):
         φ > 1, by which the sums must grow between changes.
     alpha : float, default=1.243
         α > 0, the balance between the regimes. `flipflop_parameters` has more digits.
-    gains : bool, default=False
-        Whether gains are given in place of losses.
-    drop_infinite : bool, default=False
-        Whether an expert with an infinite loss leaves the game for good.
-
-    Attributes
-    ----------
-    n_experts_, n_rounds_ : int
-        Size of the game so far.
 
     Notes
     -----
@@ -518,18 +472,6 @@ class NormalHedge(ExpertStrategy):
     With R the learner's regrets to the experts, c solves mean exp([R]₊² / 2c) = e and the
     weights are proportional to [R]₊ exp([R]₊² / 2c). Experts behind the learner get none.
 
-    Parameters
-    ----------
-    gains : bool, default=False
-        Whether gains are given in place of losses.
-    drop_infinite : bool, default=False
-        Whether an expert with an infinite loss leaves the game for good.
-
-    Attributes
-    ----------
-    n_experts_, n_rounds_ : int
-        Size of the game so far.
-
     Notes
     -----
     It competes with the best fraction of many experts. It has no mix loss, and no bound here:
@@ -557,18 +499,6 @@ class CBMS(ExpertStrategy):
 
     η = min(1/E, C √(ln K / V)), with V the cumulative variance, E the smallest power of two
     that no range of a round's losses has exceeded, and C² = 2(√2 - 1)/(e - 2).
-
-    Parameters
-    ----------
-    gains : bool, default=False
-        Whether gains are given in place of losses.
-    drop_infinite : bool, default=False
-        Whether an expert with an infinite loss leaves the game for good.
-
-    Attributes
-    ----------
-    n_experts_, n_rounds_ : int
-        Size of the game so far.
 
     Notes
     -----
@@ -607,17 +537,11 @@ class VariationMW(ExpertStrategy):
         Learning rate. Without it, `run` takes min(√(ln K / 4Q), 1/10) with Q the largest
         variation of a best expert in the losses it is given: a rate known in hindsight only,
         with which the method can be compared but not used.
-    gains : bool, default=False
-        Whether gains are given in place of losses.
-    drop_infinite : bool, default=False
-        Whether an expert with an infinite loss leaves the game for good.
 
     Attributes
     ----------
     eta_ : float
         The learning rate played.
-    n_experts_, n_rounds_ : int
-        Size of the game so far.
 
     Notes
     -----

@@ -69,7 +69,20 @@ def checked_losses(losses: ArrayLike, *, ndim: tuple[int, ...], drop: bool) -> N
 
 
 class ExpertStrategy(SoundEstimator, ABC):
-    """Base of the strategies; see `AdaHedge` for their common interface."""
+    """Base of the strategies; see `AdaHedge` for their common interface.
+
+    Parameters
+    ----------
+    drop_infinite : bool, default=False
+        Whether an expert with an infinite loss leaves the game for good.
+    gains : bool, default=False
+        Whether gains are given in place of losses.
+
+    Attributes
+    ----------
+    n_experts_, n_rounds_ : int
+        Size of the game so far.
+    """
 
     _parameter_constraints: dict[str, Any] = {
         "gains": ["boolean"],

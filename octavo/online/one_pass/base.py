@@ -82,7 +82,33 @@ def quadratic_forms(X, covariance: np.ndarray) -> np.ndarray:
     return np.maximum(forms, 0.0)
 
 
-class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
+class _LearnerEntries:
+    """What one-pass learners document alike.
+
+    Parameters
+    ----------
+    average : bool, default=False
+        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
+        the weights as they were in each round in any case.
+    shuffle : bool, default=False
+        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    n_mistakes_ : int
+        Rows that were predicted wrongly just before they were learnt.
+    n_updates_ : int
+        Rows whose loss was positive, so that they changed the model.
+    t_ : int
+        Rows seen.
+    """
+
+
+class OnlineClassifierMixin(_LearnerEntries, CallbackSupportMixin, ClassifierMixin):
     """Everything a one-pass linear classifier does except choosing its update rule.
 
     A class that uses it gives `_binary_rule` and, where the rule has a multiclass form,
@@ -444,7 +470,20 @@ class OnlineClassifierMixin(CallbackSupportMixin, ClassifierMixin):
         return self.classes_[np.argmax(scores, axis=1)]
 
 
-class SecondOrderMixin(OnlineClassifierMixin):
+class _SecondOrderEntries:
+    """What learners of second order document alike.
+
+    Parameters
+    ----------
+    a : float, default=1.0
+        Initial variance of a weight.
+    covariance : {"auto", "full", "diag"}, default="auto"
+        Keep the whole covariance of the weights or its diagonal; "auto" is "full" up to 512
+        features.
+    """
+
+
+class SecondOrderMixin(_SecondOrderEntries, OnlineClassifierMixin):
     """A one-pass classifier that also keeps a covariance of its weights.
 
     Besides those of `OnlineClassifierMixin` it has the parameters ``a`` (initial variance of
@@ -561,16 +600,8 @@ class CustomOnlineClassifier(SecondOrderMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
     n_updates_ : int
         Rows that changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -39,13 +39,8 @@ class OnlinePerceptron(OnlineClassifierMixin, SoundEstimator):
         the update is no longer ultraconservative. By default the rival loses it, as in "max".
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
-    average : bool, default=False
-        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
-        the weights as they were in each round in any case.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    shuffle : bool, default=False
-        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
     random_state : int, RandomState instance or None, default=None
         The random order.
 
@@ -53,16 +48,6 @@ class OnlinePerceptron(OnlineClassifierMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
-    n_updates_ : int
-        Rows whose loss was positive, so that they changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -147,13 +132,8 @@ class ROMMA(OnlineClassifierMixin, SoundEstimator):
         it, and, with more than two classes, scale the weights of two classes only.
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
-    average : bool, default=False
-        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
-        the weights as they were in each round in any case.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    shuffle : bool, default=False
-        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
     random_state : int, RandomState instance or None, default=None
         The random order.
 
@@ -161,16 +141,6 @@ class ROMMA(OnlineClassifierMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
-    n_updates_ : int
-        Rows whose loss was positive, so that they changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -257,13 +227,8 @@ class ALMA(OnlineClassifierMixin, SoundEstimator):
         Scale of the steps.
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
-    average : bool, default=False
-        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
-        the weights as they were in each round in any case.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    shuffle : bool, default=False
-        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
     random_state : int, RandomState instance or None, default=None
         The random order.
 
@@ -271,16 +236,6 @@ class ALMA(OnlineClassifierMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
-    n_updates_ : int
-        Rows whose loss was positive, so that they changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -368,13 +323,8 @@ class OGDClassifier(OnlineClassifierMixin, SoundEstimator):
         Length of the first step.
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
-    average : bool, default=False
-        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
-        the weights as they were in each round in any case.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    shuffle : bool, default=False
-        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
     random_state : int, RandomState instance or None, default=None
         The random order.
 
@@ -382,16 +332,6 @@ class OGDClassifier(OnlineClassifierMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
-    n_updates_ : int
-        Rows whose loss was positive, so that they changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -467,13 +407,8 @@ class PassiveAggressive(OnlineClassifierMixin, SoundEstimator):
         Aggressiveness of "pa1" and "pa2"; smaller resists label noise.
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
-    average : bool, default=False
-        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
-        the weights as they were in each round in any case.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    shuffle : bool, default=False
-        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
     random_state : int, RandomState instance or None, default=None
         The random order.
 
@@ -481,16 +416,6 @@ class PassiveAggressive(OnlineClassifierMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
-    n_updates_ : int
-        Rows whose loss was positive, so that they changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

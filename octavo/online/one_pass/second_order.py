@@ -40,23 +40,13 @@ class SecondOrderPerceptron(SecondOrderMixin, SoundEstimator):
 
     Parameters
     ----------
-    a : float, default=1.0
-        Initial variance of a weight.
     update_on : {"mistake", "all"}, default="mistake"
         Rows that enter the covariance: those of mistakes, or all (as in the MATLAB release of
         LIBOL and its Table 1).
-    covariance : {"auto", "full", "diag"}, default="auto"
-        Keep the whole covariance of the weights or its diagonal; "auto" is "full" up to 512
-        features.
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
-    average : bool, default=False
-        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
-        the weights as they were in each round in any case.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    shuffle : bool, default=False
-        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
     random_state : int, RandomState instance or None, default=None
         The random order.
 
@@ -64,19 +54,9 @@ class SecondOrderPerceptron(SecondOrderMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
     covariance_ : ndarray
         Covariance of the weights, the intercept last: a matrix, or its diagonal. Where one
         binary learner per class is kept, one after the other along the first axis.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
-    n_updates_ : int
-        Rows whose loss was positive, so that they changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -156,20 +136,10 @@ class ConfidenceWeighted(SecondOrderMixin, SoundEstimator):
     legacy : bool, default=False
         With more than two classes, take the step of the MATLAB release of LIBOL, which does
         not solve the problem above.
-    a : float, default=1.0
-        Initial variance of a weight.
-    covariance : {"auto", "full", "diag"}, default="auto"
-        Keep the whole covariance of the weights or its diagonal; "auto" is "full" up to 512
-        features.
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
-    average : bool, default=False
-        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
-        the weights as they were in each round in any case.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    shuffle : bool, default=False
-        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
     random_state : int, RandomState instance or None, default=None
         The random order.
 
@@ -177,19 +147,9 @@ class ConfidenceWeighted(SecondOrderMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
     covariance_ : ndarray
         Covariance of the weights, the intercept last: a matrix, or its diagonal. Where one
         binary learner per class is kept, one after the other along the first axis.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
-    n_updates_ : int
-        Rows whose loss was positive, so that they changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -271,20 +231,10 @@ class SCW(SecondOrderMixin, SoundEstimator):
     legacy : bool, default=False
         Take the steps of the MATLAB release of LIBOL: its SCW-II has a misprinted root, and
         its SCW-I for more than two classes does not solve the problem stated.
-    a : float, default=1.0
-        Initial variance of a weight.
-    covariance : {"auto", "full", "diag"}, default="auto"
-        Keep the whole covariance of the weights or its diagonal; "auto" is "full" up to 512
-        features.
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
-    average : bool, default=False
-        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
-        the weights as they were in each round in any case.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    shuffle : bool, default=False
-        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
     random_state : int, RandomState instance or None, default=None
         The random order.
 
@@ -292,19 +242,9 @@ class SCW(SecondOrderMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
     covariance_ : ndarray
         Covariance of the weights, the intercept last: a matrix, or its diagonal. Where one
         binary learner per class is kept, one after the other along the first axis.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
-    n_updates_ : int
-        Rows whose loss was positive, so that they changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -388,20 +328,10 @@ class ImprovedEllipsoid(SecondOrderMixin, SoundEstimator):
         In (0, 1): what the depth of the cut is multiplied by every round.
     c : float, default=0.1
         In [0, 1): depth of the first cut.
-    a : float, default=1.0
-        Initial variance of a weight.
-    covariance : {"auto", "full", "diag"}, default="auto"
-        Keep the whole covariance of the weights or its diagonal; "auto" is "full" up to 512
-        features.
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
-    average : bool, default=False
-        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
-        the weights as they were in each round in any case.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    shuffle : bool, default=False
-        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
     random_state : int, RandomState instance or None, default=None
         The random order.
 
@@ -409,19 +339,9 @@ class ImprovedEllipsoid(SecondOrderMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
     covariance_ : ndarray
         Covariance of the weights, the intercept last: a matrix, or its diagonal. Where one
         binary learner per class is kept, one after the other along the first axis.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
-    n_updates_ : int
-        Rows whose loss was positive, so that they changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -496,20 +416,10 @@ class AROW(SecondOrderMixin, SoundEstimator):
     ----------
     r : float, default=1.0
         Variance of the noise; larger learns more slowly and resists label noise.
-    a : float, default=1.0
-        Initial variance of a weight.
-    covariance : {"auto", "full", "diag"}, default="auto"
-        Keep the whole covariance of the weights or its diagonal; "auto" is "full" up to 512
-        features.
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
-    average : bool, default=False
-        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
-        the weights as they were in each round in any case.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    shuffle : bool, default=False
-        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
     random_state : int, RandomState instance or None, default=None
         The random order.
 
@@ -517,19 +427,9 @@ class AROW(SecondOrderMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
     covariance_ : ndarray
         Covariance of the weights, the intercept last: a matrix, or its diagonal. Where one
         binary learner per class is kept, one after the other along the first axis.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
-    n_updates_ : int
-        Rows whose loss was positive, so that they changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -605,20 +505,10 @@ class NAROW(SecondOrderMixin, SoundEstimator):
     variant : {"dual", "libol"}, default="dual"
         As its authors wrote it (every margin below 1 moves the weights), or as the MATLAB
         release of LIBOL has it (rows that leave the covariance leave the weights, too).
-    a : float, default=1.0
-        Initial variance of a weight.
-    covariance : {"auto", "full", "diag"}, default="auto"
-        Keep the whole covariance of the weights or its diagonal; "auto" is "full" up to 512
-        features.
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
-    average : bool, default=False
-        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
-        the weights as they were in each round in any case.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    shuffle : bool, default=False
-        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
     random_state : int, RandomState instance or None, default=None
         The random order.
 
@@ -626,19 +516,9 @@ class NAROW(SecondOrderMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
     covariance_ : ndarray
         Covariance of the weights, the intercept last: a matrix, or its diagonal. Where one
         binary learner per class is kept, one after the other along the first axis.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
-    n_updates_ : int
-        Rows whose loss was positive, so that they changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -719,20 +599,10 @@ class NHERD(SecondOrderMixin, SoundEstimator):
     ----------
     C : float, default=1.0
         Aggressiveness; smaller resists label noise.
-    a : float, default=1.0
-        Initial variance of a weight.
-    covariance : {"auto", "full", "diag"}, default="auto"
-        Keep the whole covariance of the weights or its diagonal; "auto" is "full" up to 512
-        features.
     fit_intercept : bool, default=True
         Whether a constant feature of 1 is appended to every row.
-    average : bool, default=False
-        Whether the model is the mean of the weights over all rounds. ``n_mistakes_`` is of
-        the weights as they were in each round in any case.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    shuffle : bool, default=False
-        Whether `fit` visits the rows in random order (within a chunk, if given chunks).
     random_state : int, RandomState instance or None, default=None
         The random order.
 
@@ -740,19 +610,9 @@ class NHERD(SecondOrderMixin, SoundEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
     covariance_ : ndarray
         Covariance of the weights, the intercept last: a matrix, or its diagonal. Where one
         binary learner per class is kept, one after the other along the first axis.
-    n_mistakes_ : int
-        Rows that were predicted wrongly just before they were learnt.
-    n_updates_ : int
-        Rows whose loss was positive, so that they changed the model.
-    t_ : int
-        Rows seen.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

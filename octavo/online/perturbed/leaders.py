@@ -506,15 +506,6 @@ class FollowPerturbedLeader(_PerturbedLeader):
         the same expected loss, but an adversary that sees the choices can exploit it.
     random_state : int, RandomState instance or None, default=None
         Seed or generator of the perturbations.
-    gains : bool, default=False
-        Whether gains are given in place of losses.
-    drop_infinite : bool, default=False
-        Whether an expert with an infinite loss leaves the game for good.
-
-    Attributes
-    ----------
-    n_experts_, n_rounds_ : int
-        Size of the game so far.
 
     See Also
     --------
@@ -607,17 +598,11 @@ class PROT(_PerturbedLeader):
     perturbation : {"fresh", "once"}, default="fresh"
         Whether perturbations are drawn anew each round, as consistency with probability one
         needs, or once for the whole game.
-    gains : bool, default=False
-        Whether gains are given in place of losses.
-    drop_infinite : bool, default=False
-        Whether an expert with an infinite loss leaves the game for good.
 
     Attributes
     ----------
     gamma_ok_ : bool
         Whether the fluctuation has stayed within γ so far; if not, the bound is void.
-    n_experts_, n_rounds_ : int
-        Size of the game so far.
 
     See Also
     --------

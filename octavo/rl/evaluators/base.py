@@ -30,6 +30,26 @@ class PolicyEvaluator(CallbackSupportMixin, SoundEstimator):
 
     A subclass gives `_begin` (a state before the first transition), `_absorb` (take in a block)
     and `_finish` (set the fitted attributes).
+
+    Parameters
+    ----------
+    gamma : float, default=0.95
+        Discount of future rewards, in [0, 1].
+    theta0 : array-like of shape (n_features,), default=None
+        Where to start; zeros when None.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (`n_features_in_`,)
+        Coefficients of the value function.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, when X has them.
+    max_trace_factor_ : float
+        Largest γλρ; traces are bounded for sure when it is below 1.
+    n_transitions_ : int
+        Number of transitions seen.
+    trace_ess_ : float
+        Effective sample size of the weights that traces and ratios give to the transitions.
     """
 
     gamma: float

@@ -116,8 +116,6 @@ class BRM(LeastSquaresEvaluator):
 
     Parameters
     ----------
-    gamma : float, default=0.95
-        Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1].
     eps : float or None, default=1e3
@@ -133,8 +131,6 @@ class BRM(LeastSquaresEvaluator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (`n_features_in_`,)
-        Coefficients of the value function.
     A_ : ndarray of shape (`n_features_in_`, `n_features_in_`)
         Matrix of the normal equations, without the ridge.
     b_ : ndarray of shape (`n_features_in_`,)
@@ -146,16 +142,8 @@ class BRM(LeastSquaresEvaluator):
         ``solver="recursive"``.
     trace_ : ndarray of shape (`n_features_in_`,)
         The trace of differences after the last transition.
-    n_transitions_ : int
-        Number of transitions seen.
-    trace_ess_ : float
-        Effective sample size of the weights that traces and ratios give to the transitions.
-    max_trace_factor_ : float
-        Largest γλρ; traces are bounded for sure when it is below 1.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, when X has them.
 
     See Also
     --------
@@ -297,8 +285,6 @@ class ResidualGradient(GradientEvaluator):
 
     Parameters
     ----------
-    gamma : float, default=0.95
-        Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1]; with ``lam=1`` it is `TD`.
     learning_rate : float, default=0.01
@@ -309,14 +295,8 @@ class ResidualGradient(GradientEvaluator):
         When a harmonic schedule has halved.
     power : float, default=1.0
         Exponent of t in the schedules.
-    clip_norm : float or None, default=None
-        Project the coefficients to a ball of this radius after each step.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    average : bool, default=False
-        Return the mean of the coefficients over all transitions.
-    theta0 : array-like of shape (n_features,), default=None
-        Where to start; zeros when None.
     off_policy : {"transition", "standard"}, default="transition"
         Whether importance ratios weigh the squared temporal difference, for ``lam=0``, or multiply
         reward and next value, as gBRM(λ) was published.
@@ -326,24 +306,14 @@ class ResidualGradient(GradientEvaluator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (`n_features_in_`,)
-        Coefficients of the value function.
     trace_ : ndarray of shape (`n_features_in_`,)
         The trace after the last transition, with ``lam > 0``.
     learning_rate_ : float
         The step size given.
     diverged_ : bool
         Whether the recursion was stopped because the coefficients grew without bound.
-    n_transitions_ : int
-        Number of transitions seen.
-    trace_ess_ : float
-        Effective sample size of the weights that traces and ratios give to the transitions.
-    max_trace_factor_ : float
-        Largest γλρ; traces are bounded for sure when it is below 1.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, when X has them.
 
     See Also
     --------

@@ -162,8 +162,6 @@ class GPTD(GaussianEvaluator):
 
     Parameters
     ----------
-    gamma : float, default=0.95
-        Discount of future rewards, in [0, 1].
     lam : float, default=1.0
         1 is the Gaussian model. With less it is GPTD(λ): the mean of `LSTD` with a ridge of
         ``noise / prior_variance``, which has no posterior covariance.
@@ -181,16 +179,12 @@ class GPTD(GaussianEvaluator):
         Posterior mean of the coefficients.
     covariance_ : ndarray of shape (`n_features_in_`, `n_features_in_`)
         Their posterior covariance, with ``lam=1``.
-    n_transitions_ : int
-        Number of transitions seen.
     trace_ess_ : float
         Effective sample size of the weights that traces give to the transitions.
     max_trace_factor_ : float
         γλ.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, when X has them.
 
     See Also
     --------
@@ -292,8 +286,6 @@ class KTD(GaussianEvaluator):
 
     Parameters
     ----------
-    gamma : float, default=0.95
-        Discount of future rewards, in [0, 1].
     noise : float, default=1.0
         Variance of the return around the value of a state.
     prior_variance : float, default=1.0
@@ -308,16 +300,12 @@ class KTD(GaussianEvaluator):
         Posterior mean of the current coefficients.
     covariance_ : ndarray of shape (`n_features_in_`, `n_features_in_`)
         Their posterior covariance.
-    n_transitions_ : int
-        Number of transitions seen.
     trace_ess_ : float
         Number of transitions seen: there are no traces.
     max_trace_factor_ : float
         Always 0.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, when X has them.
 
     See Also
     --------

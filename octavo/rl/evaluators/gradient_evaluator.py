@@ -29,7 +29,20 @@ _SPREAD = 1e3  # ratio of feature scales from which on one step size cannot serv
 
 
 class GradientEvaluator(PolicyEvaluator):
-    """Base of the methods that move the coefficients by small steps."""
+    """Base of the methods that move the coefficients by small steps.
+
+    Parameters
+    ----------
+    average : bool, default=False
+        Return the mean of the coefficients over all transitions.
+    clip_norm : float or None, default=None
+        Project the coefficients to a ball of this radius after each step.
+
+    Attributes
+    ----------
+    learning_rate_ : float
+        Smallest step size used by the adaptive schedule.
+    """
 
     _parameter_constraints: dict[str, Any] = {
         "gamma": [UNIT],
@@ -112,7 +125,23 @@ class GradientEvaluator(PolicyEvaluator):
 
 
 class CorrectedEvaluator(GradientEvaluator):
-    """Base of the methods with a second vector and its step size β."""
+    """Base of the methods with a second vector and its step size β.
+
+    Parameters
+    ----------
+    beta : float or None, default=None
+        Step size of the second vector; ``mu * learning_rate`` when None.
+    learning_rate : float, default=0.01
+        Step size of the coefficients.
+    learning_rate_decay, beta_decay : float, default=1000.0
+        When harmonic schedules have halved.
+    mu : float, default=1.0
+        Ratio of the step sizes where ``beta`` is None.
+    power : float, default=1.0
+        Exponent of t in the schedules; 2/3 for a harmonic ``beta``.
+    schedule : {"constant", "power", "harmonic", "adaptive"}, default="constant"
+        How step sizes fall; see `TD`.
+    """
 
     _parameter_constraints: dict[str, Any] = {
         **GradientEvaluator._parameter_constraints,

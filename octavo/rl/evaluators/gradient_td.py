@@ -34,8 +34,6 @@ class TD(GradientEvaluator):
 
     Parameters
     ----------
-    gamma : float, default=0.95
-        Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1]: 0 bootstraps from the next state, 1 uses
         complete returns.
@@ -54,34 +52,18 @@ class TD(GradientEvaluator):
         off-policy TD(λ) whose convergence is proven.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    average : bool, default=False
-        Return the mean of the coefficients over all transitions.
-    theta0 : array-like of shape (n_features,), default=None
-        Where to start; zeros when None.
     off_policy : {"transition", "standard"}, default="transition"
         Whether importance ratios multiply the whole temporal difference, or reward and next value
         only.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (`n_features_in_`,)
-        Coefficients of the value function.
     trace_ : ndarray of shape (`n_features_in_`,)
         The trace after the last transition.
-    learning_rate_ : float
-        Smallest step size used by the adaptive schedule.
     diverged_ : bool
         Whether the recursion was stopped because the coefficients grew without bound.
-    n_transitions_ : int
-        Number of transitions seen.
-    trace_ess_ : float
-        Effective sample size of the weights that traces and ratios give to the transitions.
-    max_trace_factor_ : float
-        Largest γλρ; traces are bounded for sure when it is below 1.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, when X has them.
 
     See Also
     --------
@@ -161,54 +143,26 @@ class GTD(CorrectedEvaluator):
 
     Parameters
     ----------
-    gamma : float, default=0.95
-        Discount of future rewards, in [0, 1].
-    learning_rate : float, default=0.01
-        Step size of the coefficients.
-    beta : float or None, default=None
-        Step size of the second vector; ``mu * learning_rate`` when None.
-    mu : float, default=1.0
-        Ratio of the step sizes where ``beta`` is None.
-    schedule : {"constant", "power", "harmonic", "adaptive"}, default="constant"
-        How step sizes fall; see `TD`.
-    learning_rate_decay, beta_decay : float, default=1000.0
-        When harmonic schedules have halved.
-    power : float, default=1.0
-        Exponent of t in the schedules; 2/3 for a harmonic ``beta``.
-    clip_norm : float or None, default=None
-        Project the coefficients to a ball of this radius after each step.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    average : bool, default=False
-        Return the mean of the coefficients over all transitions.
-    theta0 : array-like of shape (n_features,), default=None
-        Where to start; zeros when None.
     off_policy : {"transition", "standard"}, default="transition"
         Whether importance ratios multiply the whole temporal difference, or reward and next value
         only.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (`n_features_in_`,)
-        Coefficients of the value function.
     correction_ : ndarray of shape (`n_features_in_`,)
         The second vector.
     trace_ : ndarray of shape (`n_features_in_`,)
         Features of the last transition.
-    learning_rate_ : float
-        Smallest step size used by the adaptive schedule.
     diverged_ : bool
         Whether the recursion was stopped because the coefficients grew without bound.
-    n_transitions_ : int
-        Number of transitions seen.
     trace_ess_ : float
         Effective sample size of the importance ratios.
     max_trace_factor_ : float
         Always 0: there are no traces.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, when X has them.
 
     See Also
     --------
@@ -274,56 +228,24 @@ class GTD2(CorrectedEvaluator):
 
     Parameters
     ----------
-    gamma : float, default=0.95
-        Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1].
-    learning_rate : float, default=0.01
-        Step size of the coefficients.
-    beta : float or None, default=None
-        Step size of the second vector; ``mu * learning_rate`` when None.
-    mu : float, default=1.0
-        Ratio of the step sizes where ``beta`` is None.
-    schedule : {"constant", "power", "harmonic", "adaptive"}, default="constant"
-        How step sizes fall; see `TD`.
-    learning_rate_decay, beta_decay : float, default=1000.0
-        When harmonic schedules have halved.
-    power : float, default=1.0
-        Exponent of t in the schedules; 2/3 for a harmonic ``beta``.
-    clip_norm : float or None, default=None
-        Project the coefficients to a ball of this radius after each step.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    average : bool, default=False
-        Return the mean of the coefficients over all transitions.
-    theta0 : array-like of shape (n_features,), default=None
-        Where to start; zeros when None.
     off_policy : {"transition", "standard"}, default="transition"
         Whether importance ratios multiply the whole temporal difference, or reward and next value
         only.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (`n_features_in_`,)
-        Coefficients of the value function.
     correction_ : ndarray of shape (`n_features_in_`,)
         The second vector, a regression of temporal differences on features.
     trace_ : ndarray of shape (`n_features_in_`,)
         The trace after the last transition.
-    learning_rate_ : float
-        Smallest step size used by the adaptive schedule.
     diverged_ : bool
         Whether the recursion was stopped because the coefficients grew without bound.
-    n_transitions_ : int
-        Number of transitions seen.
-    trace_ess_ : float
-        Effective sample size of the weights that traces and ratios give to the transitions.
-    max_trace_factor_ : float
-        Largest γλρ; traces are bounded for sure when it is below 1.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, when X has them.
 
     See Also
     --------
@@ -397,30 +319,10 @@ class TDC(CorrectedEvaluator):
 
     Parameters
     ----------
-    gamma : float, default=0.95
-        Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1].
-    learning_rate : float, default=0.01
-        Step size of the coefficients.
-    beta : float or None, default=None
-        Step size of the second vector; ``mu * learning_rate`` when None.
-    mu : float, default=1.0
-        Ratio of the step sizes where ``beta`` is None.
-    schedule : {"constant", "power", "harmonic", "adaptive"}, default="constant"
-        How step sizes fall; see `TD`.
-    learning_rate_decay, beta_decay : float, default=1000.0
-        When harmonic schedules have halved.
-    power : float, default=1.0
-        Exponent of t in the schedules; 2/3 for a harmonic ``beta``.
-    clip_norm : float or None, default=None
-        Project the coefficients to a ball of this radius after each step.
     n_epochs : int, default=1
         Passes over the data in `fit`.
-    average : bool, default=False
-        Return the mean of the coefficients over all transitions.
-    theta0 : array-like of shape (n_features,), default=None
-        Where to start; zeros when None.
     off_policy : {"transition", "standard"}, default="transition"
         Whether importance ratios multiply the whole temporal difference, or reward and next value
         only.
@@ -429,26 +331,14 @@ class TDC(CorrectedEvaluator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (`n_features_in_`,)
-        Coefficients of the value function.
     correction_ : ndarray of shape (`n_features_in_`,)
         The second vector, a regression of temporal differences on features.
     trace_ : ndarray of shape (`n_features_in_`,)
         The trace after the last transition.
-    learning_rate_ : float
-        Smallest step size used by the adaptive schedule.
     diverged_ : bool
         Whether the recursion was stopped because the coefficients grew without bound.
-    n_transitions_ : int
-        Number of transitions seen.
-    trace_ess_ : float
-        Effective sample size of the weights that traces and ratios give to the transitions.
-    max_trace_factor_ : float
-        Largest γλρ; traces are bounded for sure when it is below 1.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, when X has them.
 
     See Also
     --------

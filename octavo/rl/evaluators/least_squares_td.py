@@ -98,8 +98,6 @@ class LSTD(LeastSquaresEvaluator):
 
     Parameters
     ----------
-    gamma : float, default=0.95
-        Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1]: 0 bootstraps from the next state, 1 regresses
         complete returns.
@@ -136,8 +134,6 @@ class LSTD(LeastSquaresEvaluator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (`n_features_in_`,)
-        Coefficients of the value function.
     A_ : ndarray of shape (`n_features_in_`, `n_features_in_`)
         Sum of z Δφᵀ, without the ridge; in the subspace with ``penalty="rp"``.
     b_ : ndarray of shape (`n_features_in_`,)
@@ -151,16 +147,8 @@ class LSTD(LeastSquaresEvaluator):
         ``solver="recursive"``.
     trace_ : ndarray of shape (`n_features_in_`,)
         The trace after the last transition.
-    n_transitions_ : int
-        Number of transitions seen.
-    trace_ess_ : float
-        Effective sample size of the weights that traces and ratios give to the transitions.
-    max_trace_factor_ : float
-        Largest γλρ; traces are bounded for sure when it is below 1.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, when X has them.
 
     See Also
     --------
@@ -301,8 +289,6 @@ class LSPE(LeastSquaresEvaluator):
 
     Parameters
     ----------
-    gamma : float, default=0.95
-        Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1].
     learning_rate : float, default=1.0
@@ -321,13 +307,9 @@ class LSPE(LeastSquaresEvaluator):
         Most iterations of ``solver="batch"``.
     tol : float, default=1e-8
         The batch iteration ends when no coefficient moves by more than this, relatively.
-    theta0 : array-like of shape (n_features,), default=None
-        Where to start; zeros when None.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (`n_features_in_`,)
-        Coefficients of the value function.
     A_ : ndarray of shape (`n_features_in_`, `n_features_in_`)
         Sum of z Δφᵀ.
     b_ : ndarray of shape (`n_features_in_`,)
@@ -340,16 +322,8 @@ class LSPE(LeastSquaresEvaluator):
         Whether the iteration was stopped because the coefficients grew without bound.
     n_iter_ : int
         Iterations of ``solver="batch"``.
-    n_transitions_ : int
-        Number of transitions seen.
-    trace_ess_ : float
-        Effective sample size of the weights that traces and ratios give to the transitions.
-    max_trace_factor_ : float
-        Largest γλρ; traces are bounded for sure when it is below 1.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, when X has them.
 
     See Also
     --------
@@ -471,8 +445,6 @@ class FPKF(LeastSquaresEvaluator):
 
     Parameters
     ----------
-    gamma : float, default=0.95
-        Discount of future rewards, in [0, 1].
     lam : float, default=0.0
         Decay of the eligibility traces, in [0, 1].
     learning_rate : float, default=1.0
@@ -490,24 +462,14 @@ class FPKF(LeastSquaresEvaluator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (`n_features_in_`,)
-        Coefficients of the value function.
     N_ : ndarray of shape (`n_features_in_`, `n_features_in_`)
         Inverse of the sum of φφᵀ with its ridge.
     trace_ : ndarray of shape (`n_features_in_`,)
         The trace after the last transition.
     diverged_ : bool
         Whether the recursion was stopped because the coefficients grew without bound.
-    n_transitions_ : int
-        Number of transitions seen.
-    trace_ess_ : float
-        Effective sample size of the weights that traces and ratios give to the transitions.
-    max_trace_factor_ : float
-        Largest γλρ; traces are bounded for sure when it is below 1.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, when X has them.
 
     See Also
     --------

@@ -62,7 +62,49 @@ _ROWS = 4096  # frames that are answered at once
 
 
 class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
-    """What every conditional machine can be asked; see `CRBM`."""
+    """What every conditional machine can be asked; see `CRBM`.
+
+    Parameters
+    ----------
+    batch_size : int, default=100
+        Frames of a step.
+    cd_k : int, list of int or callable, default=1
+        Gibbs steps of contrastive divergence; see `CRBM`.
+    history_noise : float, default=0.0
+        Standard deviation of noise that is added to the past in training.
+    learning_rate : float, default=1e-3
+        Step size.
+    momentum : float, default=0.9
+        Share of the last step that is added to a step.
+    n_hidden : int, default=100
+        Number of binary hidden units.
+    order : int, default=3
+        How many frames back the autoregressive weights look.
+    order_hidden : int, default=None
+        How many frames back the hidden units look; `order` by default.
+    reconstruction : {"mean", "sample"}, default="mean"
+        Reconstructions of Gaussian channels in training: means as in the paper, which predict
+        better, or draws, with which the density of held-out frames rises.
+    sparsity_cost : float, default=0.0
+        Strength of that wish.
+    sparsity_target : float, default=None
+        Share of time for which hidden units should be on.
+    standardize : bool or "residual", default=True
+        Whether channels are brought to mean zero and variance one; with ``"residual"`` they are
+        also mixed so that residuals of a linear autoregression have variance one in every
+        direction.
+    visible : {"gaussian", "binary"}, default="gaussian"
+        Kind of the channels.
+    weight_decay : float, default=2e-4
+        Shrinkage of weights, not of biases.
+
+    Attributes
+    ----------
+    history_ : list of dict
+        A record for each epoch; see `CRBM`.
+    mean_, scale_ : ndarray of shape (D,)
+        Scaling of the channels that vary.
+    """
 
     _parameter_constraints: dict[str, Any] = {
         "n_hidden": [Interval(Integral, 0, None, closed="left")],

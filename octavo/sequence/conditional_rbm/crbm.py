@@ -28,29 +28,15 @@ class CRBM(ConditionalMachine):
     order : int, default=3
         How many frames back the autoregressive weights look; a tenth of the frame rate is the
         paper's rule of thumb. 0 is an ordinary RBM.
-    order_hidden : int, default=None
-        How many frames back the hidden units look; `order` by default.
     visible : {"gaussian", "binary"}, default="gaussian"
         Kind of the channels; ``"binary"`` takes values between 0 and 1.
     cd_k : int, list of int or callable, default=1
         Gibbs steps of contrastive divergence; a list has one entry per epoch (the last one stays),
         a function takes the number of the epoch.
-    learning_rate : float, default=1e-3
-        Step size.
     ar_learning_rate : float, default=1e-5
         Step size of the autoregressive weights, which diverge first.
-    momentum : float, default=0.9
-        Share of the last step that is added to a step.
-    weight_decay : float, default=2e-4
-        Shrinkage of weights, not of biases.
-    batch_size : int, default=100
-        Frames of a step.
     n_epochs : int, default=200
         Passes over the frames; the paper makes 200 to 4,000.
-    sparsity_target : float, default=None
-        Share of time for which hidden units should be on.
-    sparsity_cost : float, default=0.0
-        Strength of that wish.
     history_noise : float, default=0.0
         Standard deviation of noise that is added to the past in training, in standard units.
     standardize : bool or "residual", default=True
@@ -59,9 +45,6 @@ class CRBM(ConditionalMachine):
         variance one in every direction, and that model is the start.
     random_state : int, RandomState instance or None, default=None
         Seed.
-    reconstruction : {"mean", "sample"}, default="mean"
-        Reconstructions of Gaussian channels in training: means as in the paper, which predict
-        better, or draws, with which the density of held-out frames rises.
 
     Attributes
     ----------
@@ -77,8 +60,6 @@ class CRBM(ConditionalMachine):
         Biases of hidden units.
     L_ : array of shape (n_styles, n_hidden)
         Weights from style to hidden units; only with styles.
-    mean_, scale_ : ndarray of shape (D,)
-        Scaling of the channels that vary.
     whitening_ : ndarray of shape (D, D) or None
         By what scaled frames are multiplied; only with ``standardize="residual"``.
     low_, high_ : ndarray of shape (D,)
@@ -197,16 +178,10 @@ class GaussianBernoulliRBM(ConditionalMachine):
 
     Parameters
     ----------
-    n_hidden : int, default=100
-        Number of binary hidden units.
     visible : {"gaussian", "binary"}, default="gaussian"
         Kind of the columns; ``"binary"`` takes values between 0 and 1.
     cd_k : int, list of int or callable, default=1
         Gibbs steps of contrastive divergence.
-    learning_rate : float, default=1e-3
-        Step size.
-    momentum : float, default=0.9
-        Share of the last step that is added to a step.
     weight_decay : float, default=2e-4
         Shrinkage of weights.
     batch_size : int, default=100
@@ -215,16 +190,11 @@ class GaussianBernoulliRBM(ConditionalMachine):
         Passes over the rows.
     sparsity_target : float, default=None
         Share of rows for which hidden units should be on.
-    sparsity_cost : float, default=0.0
-        Strength of that wish.
     standardize : bool or "residual", default=True
         Whether columns are brought to mean zero and variance one; ``"residual"``: also mixed so
         that they are uncorrelated.
     random_state : int, RandomState instance or None, default=None
         Seed.
-    reconstruction : {"mean", "sample"}, default="mean"
-        Reconstructions of Gaussian channels in training: means as in the paper, which predict
-        better, or draws, with which the density of held-out frames rises.
 
     Attributes
     ----------

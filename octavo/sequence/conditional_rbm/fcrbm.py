@@ -28,50 +28,21 @@ class FCRBM(ConditionalMachine):
 
     Parameters
     ----------
-    n_hidden : int, default=100
-        Number of binary hidden units.
     n_factors : int, default=50
         Number of factors of each of the three sub-models.
     n_features : int, default=None
         Number of features z = Rᵀy that are learnt of the styles; None gates by the styles
         themselves.
-    order : int, default=3
-        How many frames back the autoregressive weights look.
     tie_features : bool, default=True
         Whether the three sub-models share the weights of their gates.
-    order_hidden : int, default=None
-        How many frames back the hidden units look; `order` by default.
-    visible : {"gaussian", "binary"}, default="gaussian"
-        Kind of the channels.
-    cd_k : int, list of int or callable, default=1
-        Gibbs steps of contrastive divergence; see `CRBM`.
     learning_rate : float, default=1e-2
         Step size.
     ar_learning_rate : float, default=1e-3
         Step size of the autoregressive factors and of R.
-    momentum : float, default=0.9
-        Share of the last step that is added to a step.
-    weight_decay : float, default=2e-4
-        Shrinkage of weights, not of biases.
-    batch_size : int, default=100
-        Frames of a step.
     n_epochs : int, default=200
         Passes over the frames; the paper makes 500.
-    sparsity_target : float, default=None
-        Share of time for which hidden units should be on.
-    sparsity_cost : float, default=0.0
-        Strength of that wish.
-    history_noise : float, default=0.0
-        Standard deviation of noise that is added to the past in training.
-    standardize : bool or "residual", default=True
-        Whether channels are brought to mean zero and variance one; with ``"residual"`` they are
-        also mixed so that residuals of a linear autoregression have variance one in every
-        direction.
     random_state : int, RandomState instance or None, default=None
         Seed.
-    reconstruction : {"mean", "sample"}, default="mean"
-        Reconstructions of Gaussian channels in training: means as in the paper, which predict
-        better, or draws, with which the density of held-out frames rises.
 
     Attributes
     ----------
@@ -89,8 +60,6 @@ class FCRBM(ConditionalMachine):
         From style to features; only where `n_features` is not None.
     a_, b_ : array of shape (D,) and (n_hidden,)
         Biases.
-    mean_, scale_ : ndarray of shape (D,)
-        Scaling of the channels that vary.
     low_, high_ : ndarray of shape (D,)
         Range of those in training.
     kept_ : ndarray of bool of shape (n_features_in_,)
@@ -99,8 +68,6 @@ class FCRBM(ConditionalMachine):
         Labels of styles, where styles are labels.
     n_styles_ : int
         Number of style numbers.
-    history_ : list of dict
-        A record for each epoch; see `CRBM`.
     n_iter_ : int
         Epochs made.
     n_features_in_ : int
@@ -227,45 +194,16 @@ class FactoredCRBM(ConditionalMachine):
 
     Parameters
     ----------
-    n_hidden : int, default=100
-        Number of binary hidden units.
     n_factors : int, default=50
         Number of factors of each matrix.
-    order : int, default=3
-        How many frames back the autoregressive weights look.
-    order_hidden : int, default=None
-        How many frames back the hidden units look; `order` by default.
-    visible : {"gaussian", "binary"}, default="gaussian"
-        Kind of the channels.
-    cd_k : int, list of int or callable, default=1
-        Gibbs steps of contrastive divergence; see `CRBM`.
     learning_rate : float, default=1e-2
         Step size.
     ar_learning_rate : float, default=1e-3
         Step size of the autoregressive factors.
-    momentum : float, default=0.9
-        Share of the last step that is added to a step.
-    weight_decay : float, default=2e-4
-        Shrinkage of weights, not of biases.
-    batch_size : int, default=100
-        Frames of a step.
     n_epochs : int, default=200
         Passes over the frames.
-    sparsity_target : float, default=None
-        Share of time for which hidden units should be on.
-    sparsity_cost : float, default=0.0
-        Strength of that wish.
-    history_noise : float, default=0.0
-        Standard deviation of noise that is added to the past in training.
-    standardize : bool or "residual", default=True
-        Whether channels are brought to mean zero and variance one; with ``"residual"`` they are
-        also mixed so that residuals of a linear autoregression have variance one in every
-        direction.
     random_state : int, RandomState instance or None, default=None
         Seed.
-    reconstruction : {"mean", "sample"}, default="mean"
-        Reconstructions of Gaussian channels in training: means as in the paper, which predict
-        better, or draws, with which the density of held-out frames rises.
 
     Attributes
     ----------
@@ -273,10 +211,6 @@ class FactoredCRBM(ConditionalMachine):
         Factors; see `FCRBM`.
     a_, b_ : array of shape (D,) and (n_hidden,)
         Biases.
-    mean_, scale_ : ndarray of shape (D,)
-        Scaling of the channels that vary.
-    history_ : list of dict
-        A record for each epoch; see `CRBM`.
     n_features_in_ : int
         Number of channels.
 

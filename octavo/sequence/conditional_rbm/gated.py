@@ -23,47 +23,16 @@ class GatedCRBM(ConditionalMachine):
 
     Parameters
     ----------
-    n_hidden : int, default=100
-        Number of binary hidden units.
-    order : int, default=3
-        How many frames back the autoregressive weights look.
     gate : {"style", "history"}, default="style"
         What the slices belong to. ``"style"``: W, A and B are sums over the style numbers, so that
         a label has matrices of its own. ``"history"``: W is a sum over the entries of the past, and
         a slice without (the gated CRBM of Memisevic and Hinton).
-    order_hidden : int, default=None
-        How many frames back the hidden units look; `order` by default.
-    visible : {"gaussian", "binary"}, default="gaussian"
-        Kind of the channels.
-    cd_k : int, list of int or callable, default=1
-        Gibbs steps of contrastive divergence; see `CRBM`.
-    learning_rate : float, default=1e-3
-        Step size.
     ar_learning_rate : float, default=1e-5
         Step size of the autoregressive weights.
-    momentum : float, default=0.9
-        Share of the last step that is added to a step.
-    weight_decay : float, default=2e-4
-        Shrinkage of weights, not of biases.
-    batch_size : int, default=100
-        Frames of a step.
     n_epochs : int, default=200
         Passes over the frames.
-    sparsity_target : float, default=None
-        Share of time for which hidden units should be on.
-    sparsity_cost : float, default=0.0
-        Strength of that wish.
-    history_noise : float, default=0.0
-        Standard deviation of noise that is added to the past in training.
-    standardize : bool or "residual", default=True
-        Whether channels are brought to mean zero and variance one; with ``"residual"`` they are
-        also mixed so that residuals of a linear autoregression have variance one in every
-        direction.
     random_state : int, RandomState instance or None, default=None
         Seed.
-    reconstruction : {"mean", "sample"}, default="mean"
-        Reconstructions of Gaussian channels in training: means as in the paper, which predict
-        better, or draws, with which the density of held-out frames rises.
 
     Attributes
     ----------
@@ -75,12 +44,8 @@ class GatedCRBM(ConditionalMachine):
         Weights from the past to the hidden units; one slice with ``gate="history"``.
     a_, b_ : array of shape (D,) and (n_hidden,)
         Biases, shared by all slices.
-    mean_, scale_ : ndarray of shape (D,)
-        Scaling of the channels that vary.
     classes_ : ndarray or None
         Labels of styles, where styles are labels.
-    history_ : list of dict
-        A record for each epoch; see `CRBM`.
     n_features_in_ : int
         Number of channels.
 

@@ -96,7 +96,28 @@ def warn_of_constant(Y: np.ndarray) -> None:
 
 
 class LabelTreeBase(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
-    """Scores of label sets that are sums over pairs of labels."""
+    """Scores of label sets that are sums over pairs of labels.
+
+    Parameters
+    ----------
+    gamma : {"scale", "auto"}, float or None, default=None
+        Width of the kernel; None is 1 / n_features.
+    inner_factor : int, default=5
+        How often each row is visited in a round.
+    loss : {"hamming", "zero_one"}, default="hamming"
+        What a wrong label set costs: the share of wrong labels, or 1.
+    tol : float, default=1e-3
+        Duality gap to stop at, relative to the objective.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Their numbers.
+    n_labels_ : int
+        Number of labels.
+    support_ : ndarray of shape (n_support,)
+        Rows that the scores depend on.
+    """
 
     kernel: Any
     gamma: Any

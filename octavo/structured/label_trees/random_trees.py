@@ -43,20 +43,12 @@ class RandomSpanningTreeMultiLabel(LabelTreeBase):
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"} or \
 callable, default="linear"
         Compares rows.
-    gamma : {"scale", "auto"}, float or None, default=None
-        Width of the kernel; None is 1 / n_features.
     intercept_scaling : float, default=1.0
         Size of a constant feature that is added to all rows; 0 for none.
     C : float, default=1.0
         Price of a unit of slack of one row.
-    loss : {"hamming", "zero_one"}, default="hamming"
-        What a wrong label set costs: the share of wrong labels, or 1.
     max_outer : int, default=100
         Most rounds of dual steps.
-    inner_factor : int, default=5
-        How often each row is visited in a round.
-    tol : float, default=1e-3
-        Duality gap to stop at, relative to the objective.
     k_best : "auto" or int, default="auto"
         Length of each tree's list in the search for the best label set.
     node_potentials : bool, default=False
@@ -86,12 +78,6 @@ callable, default="linear"
         Rounds.
     moments_ : ndarray of shape (n_support, n_labels * (n_labels + 1) / 2)
         Coefficients of the support rows, for labels and pairs, times the kernel's weights.
-    support_ : ndarray of shape (n_support,)
-        Rows that the scores depend on.
-    n_labels_ : int
-        Number of labels.
-    classes_ : ndarray of shape (n_labels,)
-        Their numbers.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -213,20 +199,12 @@ class MaxMarginTrees(LabelTreeBase):
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"} or \
 callable, default="linear"
         Compares rows.
-    gamma : {"scale", "auto"}, float or None, default=None
-        Width of the kernel; None is 1 / n_features.
     intercept_scaling : float, default=1.0
         Size of a constant feature that is added to all rows; 0 for none.
     C : float, default=1.0
         Price of a unit of slack of one row.
-    loss : {"hamming", "zero_one"}, default="hamming"
-        What a wrong label set costs: the share of wrong labels, or 1.
     max_outer : int, default=100
         Most rounds of dual steps of a machine.
-    inner_factor : int, default=5
-        How often each row is visited in a round.
-    tol : float, default=1e-3
-        Duality gap to stop at, relative to the objective.
     k_best : "auto" or int, default="auto"
         Length of the lists in `predict_certified`, which searches the mean of the trees' scores.
     node_potentials : bool, default=False
@@ -252,12 +230,6 @@ callable, default="linear"
         Rounds of the machine that took most.
     moments_ : ndarray of shape (n_support, n_labels * (n_labels + 1) / 2)
         Mean coefficients of the support rows, for labels and pairs.
-    support_ : ndarray of shape (n_support,)
-        Rows that the scores depend on.
-    n_labels_ : int
-        Number of labels.
-    classes_ : ndarray of shape (n_labels,)
-        Their numbers.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

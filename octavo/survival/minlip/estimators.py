@@ -95,8 +95,6 @@ class MinlipRanker(RegressorMixin, OrderMachine):
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed", a function of
         (X, Z), or for additive models a `ComponentwiseKernel` or its name,
         "componentwise_poly2" and the like.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Scale of the kernel, as in `sklearn.svm.SVC`.
     loss : {"l1", "l2"}, default="l1"
         |e|, or ½e² for many rows: the slack is then isotonic regression, and a step costs O(n).
     tol : float, default=1e-9
@@ -112,17 +110,9 @@ class MinlipRanker(RegressorMixin, OrderMachine):
         regression (auto). "admm" factorises one sparse matrix and then only solves with it.
     max_iter : int, default=200
         Steps of the solver at most; a hundred times as many for "admm", whose steps are cheap.
-    random_state : int, RandomState instance or None, default=None
-        Draws the landmarks.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        Weights w of a linear kernel.
-    dual_coef_ : ndarray of shape (n_samples,)
-        Multipliers: u(x) = Σ dual_coef_i K(x_i, x).
-    support_ : ndarray of int
-        Rows with a multiplier that is not zero.
     utility_train_ : ndarray of shape (n_samples,)
         Utilities of the training rows.
     transform_function_ : TransformationFunction
@@ -296,8 +286,6 @@ class MinlipSurvival(OrderMachine):
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed", a function of
         (X, Z), or for additive models a `ComponentwiseKernel` or its name,
         "componentwise_poly2" and the like.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Scale of the kernel, as in `sklearn.svm.SVC`.
     pairs : {"nearest", "next", "all"}, default="nearest"
         Which pairs are compared, see `comparable_pairs`. ``"next"`` is the letter of the paper and
         loses most pairs when many rows are censored; ``"all"`` differs from ``"nearest"`` only
@@ -326,17 +314,11 @@ class MinlipSurvival(OrderMachine):
         regression (auto). "admm" factorises one sparse matrix and then only solves with it.
     max_iter : int, default=200
         Steps of the solver at most; a hundred times as many for "admm", whose steps are cheap.
-    random_state : int, RandomState instance or None, default=None
-        Draws the landmarks.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
         Weights w of a linear kernel: positive ones prolong life.
-    dual_coef_ : ndarray of shape (n_samples,)
-        Multipliers: u(x) = Σ dual_coef_i K(x_i, x).
-    support_ : ndarray of int
-        Rows with a multiplier that is not zero.
     utility_train_ : ndarray of shape (n_samples,)
         Utilities of the training rows.
     curves_ : SurvivalCurveEstimator

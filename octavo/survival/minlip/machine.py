@@ -48,7 +48,24 @@ SUPPORT = 1e-9  # share of the largest multiplier that counts as none
 
 
 class UtilityMachine(CallbackSupportMixin, SoundEstimator):
-    """Base of machines with a utility u(x) = w·φ(x); subclasses say what must hold of it."""
+    """Base of machines with a utility u(x) = w·φ(x); subclasses say what must hold of it.
+
+    Parameters
+    ----------
+    gamma : {"scale", "auto"} or float, default="scale"
+        Scale of the kernel, as in `sklearn.svm.SVC`.
+    random_state : int, RandomState instance or None, default=None
+        Draws the landmarks.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights w of a linear kernel.
+    dual_coef_ : ndarray of shape (n_samples,)
+        Multipliers: u(x) = Σ dual_coef_i K(x_i, x).
+    support_ : ndarray of int
+        Rows with a multiplier that is not zero.
+    """
 
     def _check_rows(self, X: Any, **options: Any) -> Any:
         found = validate_data(self, X, dtype=np.float64, order="C", **options)

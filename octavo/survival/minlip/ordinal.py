@@ -160,8 +160,6 @@ class MinlipOrdinal(OrdinalMachine):
     kernel : str or callable, default="linear"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed", a function of
         (X, Z), or a `ComponentwiseKernel`.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Scale of the kernel, as in `sklearn.svm.SVC`.
     degree : float, default=3
         Degree of "poly".
     coef0 : float, default=1.0
@@ -170,8 +168,6 @@ class MinlipOrdinal(OrdinalMachine):
         Landmarks of a Nyström map.
     max_iter : int, default=200
         Steps of the solver at most.
-    random_state : int, RandomState instance or None, default=None
-        Draws the landmarks.
 
     Attributes
     ----------
@@ -179,12 +175,8 @@ class MinlipOrdinal(OrdinalMachine):
         The levels.
     thresholds_ : ndarray of shape (n_levels - 1,)
         v, between the utilities of neighbouring levels.
-    coef_ : ndarray of shape (n_features,)
-        Weights w of a linear kernel.
     dual_coef_ : ndarray of shape (n_samples,)
         α - β: u(x) = Σ dual_coef_i K(x_i, x).
-    support_ : ndarray of int
-        Rows with a multiplier that is not zero.
     utility_train_ : ndarray of shape (n_samples,)
         Utilities of the training rows.
     lipschitz_ : float
@@ -367,8 +359,6 @@ class OrdinalSVM(OrdinalMachine):
     kernel : str or callable, default="linear"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed", a function of
         (X, Z), or a `ComponentwiseKernel`.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Scale of the kernel, as in `sklearn.svm.SVC`.
     degree : float, default=3
         Degree of "poly".
     coef0 : float, default=1.0
@@ -377,8 +367,6 @@ class OrdinalSVM(OrdinalMachine):
         Landmarks of a Nyström map.
     max_iter : int, default=200
         Steps of the solver at most.
-    random_state : int, RandomState instance or None, default=None
-        Draws the landmarks.
 
     Attributes
     ----------
@@ -386,12 +374,6 @@ class OrdinalSVM(OrdinalMachine):
         The levels.
     thresholds_ : ndarray of shape (n_levels - 1,)
         Between the utilities of neighbouring levels.
-    coef_ : ndarray of shape (n_features,)
-        Weights w of a linear kernel.
-    dual_coef_ : ndarray of shape (n_samples,)
-        Multipliers: u(x) = Σ dual_coef_i K(x_i, x).
-    support_ : ndarray of int
-        Rows with a multiplier that is not zero.
     utility_train_ : ndarray of shape (n_samples,)
         Utilities of the training rows.
     lipschitz_ : float

@@ -79,7 +79,18 @@ class TrainingRows(NamedTuple):
 
 
 class MomentClassifier(ClassifierMixin, SoundEstimator):
-    """Two classes parted by a hyperplane that is found from their means and covariances."""
+    """Two classes parted by a hyperplane that is found from their means and covariances.
+
+    Parameters
+    ----------
+    degree, coef0 : float, default=3, 0.0
+        Exponent and offset of ``poly``; offset of ``sigmoid``.
+    gamma : {"scale", "auto"}, float or None, default=None
+        Scale of the kernels ``rbf``, ``laplacian``, ``poly`` and ``sigmoid``; None is one over
+        the number of features.
+    n_components : int, default=None
+        Span the kernel by so many random training rows (Nyström); None takes all of them.
+    """
 
     # Set by the subclasses, all of which take these parameters.
     kernel: Any

@@ -168,15 +168,8 @@ class BiasedMPM(GuaranteedClassifier):
         Space of the hyperplane; None for the features themselves.
     alpha : float, default=1e-6
         Added to the diagonals of both covariances, as a share of their average variance.
-    gamma : {"scale", "auto"}, float or None, default=None
-        Scale of the kernels ``rbf``, ``laplacian``, ``poly`` and ``sigmoid``; None is one over
-        the number of features.
-    degree, coef0 : float, default=3, 0.0
-        Exponent and offset of ``poly``; offset of ``sigmoid``.
     kernel_params : dict, default=None
         Further parameters of a callable kernel.
-    n_components : int, default=None
-        Span the kernel by so many random training rows (Nyström); None takes all of them.
     random_state : None, int or RandomState, default=None
         Draws these rows.
 
@@ -303,15 +296,8 @@ class MinimumErrorMPM(GuaranteedClassifier):
         Space of the hyperplane; None for the features themselves.
     alpha : float, default=1e-6
         Added to the diagonals of both covariances, as a share of their average variance.
-    gamma : {"scale", "auto"}, float or None, default=None
-        Scale of the kernels ``rbf``, ``laplacian``, ``poly`` and ``sigmoid``; None is one over
-        the number of features.
-    degree, coef0 : float, default=3, 0.0
-        Exponent and offset of ``poly``; offset of ``sigmoid``.
     kernel_params : dict, default=None
         Further parameters of a callable kernel.
-    n_components : int, default=None
-        Span the kernel by so many random training rows (Nyström); None takes all of them.
     random_state : None, int or RandomState, default=None
         Draws these rows.
 

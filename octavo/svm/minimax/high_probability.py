@@ -50,9 +50,6 @@ class HighProbabilityMPM(RobustClassifier):
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"}, \
             callable or None, default=None
         Space of the hyperplane; None for the features themselves.
-    gamma : {"scale", "auto"}, float or None, default=None
-        Scale of the kernels ``rbf``, ``laplacian``, ``poly`` and ``sigmoid``; None is one over
-        the number of features.
     uncertainty : float or "auto", default="auto"
         Share ν of the bound that is allowed for. Only with 1 is there a certificate. With few
         rows 1 is not feasible: "auto" takes a tenth of the largest feasible share, at most 1;
@@ -81,12 +78,8 @@ class HighProbabilityMPM(RobustClassifier):
     on_infeasible : {"raise", "warn"}, default="raise"
         What to do when no hyperplane guarantees anything at this `uncertainty`: raise
         `InfeasibleUncertainty`, or warn and take the direction between the means.
-    degree, coef0 : float, default=3, 0.0
-        Exponent and offset of ``poly``; offset of ``sigmoid``.
     kernel_params : dict, default=None
         Further parameters of a callable kernel.
-    n_components : int, default=None
-        Span the kernel by so many random training rows (Nyström); None takes all of them.
     n_bootstrap : int, default=200
         Resamples of ``bound="bootstrap"``.
     random_state : None, int or RandomState, default=None
@@ -314,12 +307,8 @@ class HighProbabilityMPMCV(RobustClassifier):
         Largest gap, relative to `kappa_`.
     max_iter : int, default=500
         Largest number of steps.
-    degree, coef0 : float, default=3, 0.0
-        Exponent and offset of ``poly``; offset of ``sigmoid``.
     kernel_params : dict, default=None
         Further parameters of a callable kernel.
-    n_components : int, default=None
-        Span the kernel by so many random training rows (Nyström); None takes all of them.
     n_bootstrap : int, default=200
         Resamples of ``bound="bootstrap"``.
     n_jobs : int, default=None

@@ -196,15 +196,8 @@ class MinimaxProbabilityMachine(GuaranteedClassifier):
     direction : {"minimax", "fisher"}, default="minimax"
         "fisher" takes the direction of the linear discriminant, for comparison, and the
         threshold and guarantee of a minimax machine.
-    gamma : {"scale", "auto"}, float or None, default=None
-        Scale of the kernels ``rbf``, ``laplacian``, ``poly`` and ``sigmoid``; None is one over
-        the number of features.
-    degree, coef0 : float, default=3, 0.0
-        Exponent and offset of ``poly``; offset of ``sigmoid``.
     kernel_params : dict, default=None
         Further parameters of a callable kernel.
-    n_components : int, default=None
-        Span the kernel by so many random training rows (Nyström); None takes all of them.
     random_state : None, int or RandomState, default=None
         Draws these rows.
 
