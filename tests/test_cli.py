@@ -318,7 +318,7 @@ def test_compare_ends_in_leaderboard_code_and_page(small_table, tmp_path):
     [
         (["--target", "knid"], "did you mean kind?"),
         (["--target", "kind", "--methods", "lineer"], "did you mean linear"),
-        (["--target", "kind", "--task", "sorting"], "no task is called 'sorting'"),
+        (["--target", "kind", "--task", "sorting"], "No task is called 'sorting'"),
         (["--time", "a"], "--event is not given"),
         (["--target", "kind", "--report", "/no/such/folder/r.html"], "does not exist"),
     ],
@@ -333,7 +333,7 @@ def test_compare_refuses_in_a_sentence(small_table, arguments, words):
 def test_compare_without_a_file(tmp_path):
     wrong = invoke("compare", str(tmp_path / "none.csv"))
     assert wrong.exit_code == 2
-    assert "there is no file" in wrong.output
+    assert "There is no file" in wrong.output
 
 
 def test_compare_that_was_stopped_says_how_to_go_on(small_table, monkeypatch):

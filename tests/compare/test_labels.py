@@ -68,7 +68,7 @@ def test_unusable_targets_are_told(change, target, words):
 def test_other_tasks_have_one_target():
     with pytest.raises(InputError, match="regression has one target, got 2"):
         prepare(label_table(), ["warm", "wet"], task="regression")
-    with pytest.raises(InputError, match="multilabel needs several targets"):
+    with pytest.raises(InputError, match="Multilabel needs several targets"):
         prepare(label_table(), task="multilabel")
 
 
@@ -199,7 +199,7 @@ def test_chances_of_labels_come_true(tmp_path, method):
 
 
 def test_chances_of_what_has_none_are_refused_before_any_work():
-    with pytest.raises(InputError, match="probabilities are of classes; this is a regression"):
+    with pytest.raises(InputError, match="Probabilities are of classes; this is a regression"):
         compare(label_table(), "a", probabilities=True, methods=["no such method"])
 
 

@@ -521,7 +521,7 @@ class CompiledRules:
                 raise ValueError(f"Node {name!r}: arcs both required and forbidden: {arcs}.")
             if len(node.required) > node.max_size:
                 raise ValueError(
-                    f"node {name!r}: {len(node.required)} required parents, but at most "
+                    f"Node {name!r}: {len(node.required)} required parents, but at most "
                     f"{node.max_size} are allowed."
                 )
         try:

@@ -40,7 +40,7 @@ class PrivacyBudgetError(ValueError):
     ...     PrivacyLedger(1.0).spend(1.5)
     ... except PrivacyBudgetError as error:
     ...     print(error)
-    epsilon=1.5 was asked for, but of the budget 1 only 1 is left
+    epsilon=1.5 was asked for, but of the budget 1 only 1 is left.
     """
 
 

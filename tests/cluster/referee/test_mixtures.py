@@ -249,7 +249,7 @@ class TestMixtures:
             (0, [0.5, 0.6], "sum to 1"),
             (0, [1.0, 0.0], "positive"),
             (1, [[0.0, np.nan], [1, 1]], "NaN"),
-            (2, np.stack([np.eye(2), -np.eye(2)]), "covariance 1 must be positive definite"),
+            (2, np.stack([np.eye(2), -np.eye(2)]), "Covariance 1 must be positive definite"),
             (2, np.stack([np.eye(2), [[1, 2], [0, 1]]]), "symmetric"),
             (2, np.eye(2), "shape"),
         ):

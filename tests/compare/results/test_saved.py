@@ -41,7 +41,7 @@ def test_a_saved_model_predicts_as_the_winner_does(tmp_path):
 
 def test_a_missing_column_is_a_sentence(tmp_path):
     model = load_model(compared().save(tmp_path / "m.joblib"))
-    with pytest.raises(InputError, match="the rows lack the columns 'a', 'c', which the model"):
+    with pytest.raises(InputError, match="The rows lack the columns 'a', 'c', which the model"):
         model.predict(FRAME[["b"]])
     assert len(model.predict(FRAME.assign(a=np.nan, more=1))) == N
 
@@ -102,7 +102,7 @@ def test_what_is_no_model_is_refused(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"no sound model file|holds no model of octavo"):
         load_model(path)
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match="There is no file"):
         load_model(tmp_path / "none.joblib")
     with pytest.raises(InputError, match=r"saved as .joblib or .skops"):
         check_path(tmp_path / "m.pkl")

@@ -369,7 +369,7 @@ def test_pools_follow_the_users_choices(monkeypatch):
     assert isinstance(pool, JoblibPool)
     assert pool.n_jobs == 3
     monkeypatch.setattr("octavo.compare.running.pools.DASK_SECONDS", 0.5)
-    with pytest.raises(InputError, match="no Dask scheduler answers at"):
+    with pytest.raises(InputError, match="No Dask scheduler answers at"):
         pool_for(problem, Settings(), None, "tcp://127.0.0.1:9")
 
 
@@ -404,7 +404,7 @@ def test_bad_arguments(arguments, words):
 def test_nothing_finished_is_said():
     result = compared([odd("fail")])
     assert result.leaderboard == []
-    with pytest.raises(RuntimeError, match="no method finished a fold"):
+    with pytest.raises(RuntimeError, match="No method finished a fold"):
         result.snippet()
     assert "fail" in repr(result)
 

@@ -131,7 +131,7 @@ def test_rows_without_a_group_stand_alone():
     [
         ({"group": "patient", "time_order": "age"}, "cannot be used together"),
         ({"time_order": "ward"}, "neither dates nor numbers"),
-        ({"group": "ward"}, "the groups are 3"),
+        ({"group": "ward"}, "The groups are 3"),
         ({"group": "pateint"}, "did you mean patient"),
     ],
 )

@@ -74,7 +74,7 @@ def test_other_tables_become_frames():
     pd.testing.assert_frame_equal(
         prepare(pa.Table.from_pandas(FRAME), "kind").X, prepare(FRAME, "kind").X
     )
-    with pytest.raises(InputError, match="expected a path or a DataFrame, got ndarray"):
+    with pytest.raises(InputError, match="Expected a path or a DataFrame, got ndarray"):
         prepare(np.ones((30, 2)), 1)
 
 
@@ -185,7 +185,7 @@ def test_bad_games():
 
 
 def test_missing_file(tmp_path):
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match="There is no file"):
         prepare(tmp_path / "none.csv", "y")
 
 
@@ -217,7 +217,7 @@ def test_all_missing_column_and_target():
     )
     with pytest.raises(InputError, match="holds nothing"):
         prepare(FRAME.assign(kind=None), "kind", task="classification")
-    with pytest.raises(InputError, match="no usable column is left"):
+    with pytest.raises(InputError, match="No usable column is left"):
         prepare(pd.DataFrame({"y": FRAME["kind"], "a": np.nan, "b": 1}), "y")
 
 
@@ -288,5 +288,5 @@ def test_rare_classes_and_identifiers():
         prepare(FRAME.assign(day=pd.date_range("2020", periods=N)), "day")
     with pytest.raises(InputError, match="is not a number"):
         prepare(FRAME, "kind", task="regression")
-    with pytest.raises(InputError, match="columns stand twice"):
+    with pytest.raises(InputError, match="Columns stand twice"):
         prepare(pd.concat([FRAME, FRAME[["x"]]], axis=1), "kind")

@@ -171,7 +171,7 @@ def test_what_cannot_be_read_says_what_to_do(tmp_path, name, content, words):
 
 def test_missing_files_and_folders(tmp_path):
     written(tmp_path, "adult.csv", CSV)
-    with pytest.raises(InputError, match=r"there is no file .*; did you mean adult.csv\?"):
+    with pytest.raises(InputError, match=r"There is no file .*; did you mean adult.csv\?"):
         read_table(tmp_path / "aduld.csv")
     with pytest.raises(InputError, match="check the path"):
         read_table(tmp_path / "nowhere" / "t.csv")

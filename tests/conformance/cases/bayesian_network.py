@@ -25,7 +25,7 @@ CASES = [
         fit=lambda m: m.fit(SEQUENCES),
         query=lambda m: (m.parents_, m.score_, m.log_likelihood(SEQUENCES)),
         bad=[
-            ("NaN", lambda m: m.fit([[[0, 1], [np.nan, 0]]]), ValueError, "sequence 0.*NaN"),
+            ("NaN", lambda m: m.fit([[[0, 1], [np.nan, 0]]]), ValueError, "Sequence 0.*NaN"),
             ("empty", lambda m: m.fit([]), ValueError, "no sequence"),
             ("shape", lambda m: m.fit([[[0, 1], [1, 0]], [[0], [1]]]), ValueError, "variables"),
             ("type", lambda m: m.fit(3), TypeError, "list of sequences"),

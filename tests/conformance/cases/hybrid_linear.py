@@ -38,7 +38,7 @@ CASES = [
             ("NaN", lambda t: t.fit(["AC", np.nan]), ValueError, "NaN"),
             ("empty", lambda t: t.fit([]), ValueError, "one or more texts"),
             ("shape", lambda t: t.fit([["AC"], ["GT"]]), ValueError, "shape"),
-            ("type", lambda t: t.fit([1, 2]), ValueError, "expected texts"),
+            ("type", lambda t: t.fit([1, 2]), ValueError, "Expected texts"),
             ("option", lambda t: t.set_params(degree=0).fit(SEQUENCES), ValueError, "'degree'"),
         ],
         unfitted=[lambda t: t.transform(SEQUENCES)],

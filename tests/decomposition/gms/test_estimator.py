@@ -494,7 +494,7 @@ BAD = [
     ({}, np.array([[1.0, np.nan], [0.0, 1.0]]), "NaN"),
     ({}, np.array([[1.0, np.inf], [0.0, 1.0]]), "infinity"),
     ({"n_components": 2}, np.outer(np.arange(1, 9), [1.0, 2.0, 3.0]), "dimension of what"),
-    ({"center": "mean"}, np.ones((5, 3)), "all 5 rows are equal"),
+    ({"center": "mean"}, np.ones((5, 3)), "All 5 rows are equal"),
     ({}, 1e200 * np.random.default_rng(0).standard_normal((9, 3)), "norms of 9 rows overflow"),
 ]
 

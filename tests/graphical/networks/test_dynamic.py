@@ -128,8 +128,8 @@ def test_a_single_sequence_starts_from_independent_variables():
         ([], ValueError, "no sequence"),
         (np.zeros((5, 3)), TypeError, "list of sequences"),
         ([[[0, 1]], [[1, 0]]], ValueError, "two steps"),
-        ([[[0, 1], [1, 0]], [[0], [1]]], ValueError, "sequence 1 has 1 variables"),
-        ([[[0, 1], [1, np.nan]]], ValueError, "sequence 0: .*NaN"),
+        ([[[0, 1], [1, 0]], [[0], [1]]], ValueError, "Sequence 1 has 1 variables"),
+        ([[[0, 1], [1, np.nan]]], ValueError, "Sequence 0: .*NaN"),
         ([[[0, 1], [1, 1]]], ValueError, "single state"),
         ([[[0.5, 1], [0.2, 0]]], ValueError, "continuous"),
     ],
@@ -141,7 +141,7 @@ def test_bad_input(X, error, words):
 
 def test_unknown_states_are_refused():
     learner = DynamicBNLearner().fit(make_sequences(0))
-    with pytest.raises(ValueError, match="column '0' holds unknown states"):
+    with pytest.raises(ValueError, match="Column '0' holds unknown states"):
         learner.log_likelihood([[[7, 0, 0], [0, 0, 0]]])
     with pytest.raises(ValueError, match="expected 3"):
         learner.log_likelihood([[[0, 0], [0, 0]]])

@@ -136,7 +136,7 @@ def test_bif_with_comments_tables_and_defaults():
         ("probability ( a ) { table 1; }", "unknown variable 'a'"),
         ("variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { }", "not complete"),
         ("variable a { type discrete [ 2 ] { x, y", "ends"),
-        ("hello { }", "not BIF"),
+        ("hello { }", "Not BIF"),
     ],
 )
 def test_broken_bif_says_where(text, words):
@@ -151,7 +151,7 @@ def test_broken_bif_says_where(text, words):
         (lambda m: m.query(["v0"], {"v1": "blue"}), "unknown states.*blue"),
         (lambda m: m.query(["v0"], {"v0": "s0"}), "asked for once"),
         (lambda m: m.log_likelihood([["s0"]]), "5 columns"),
-        (lambda m: m.log_likelihood([["s9"] * 5]), "column 'v0'.*unknown states"),
+        (lambda m: m.log_likelihood([["s9"] * 5]), "Column 'v0'.*unknown states"),
         (lambda m: m.predict_proba([["s0"]], 0), "5 columns"),
         (lambda m: BayesianNetworkModel.from_networkx(nx.DiGraph([(0, 1)])), "carries no"),
         (lambda m: BayesianNetworkModel(["a"], ["xy"], [()], [[0.5, 0.6]]), "probabilities"),

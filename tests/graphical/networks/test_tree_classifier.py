@@ -110,7 +110,7 @@ def test_unknown_states_are_refused_or_summed_out():
     model = TANClassifier("loglik", select=False).fit(words, y)
     new = words[:4].copy()
     new[1, 2] = "blue"
-    with pytest.raises(ValueError, match=r"column '2' holds unknown states \['blue'\]"):
+    with pytest.raises(ValueError, match=r"Column '2' holds unknown states \['blue'\]"):
         model.predict(new)
     proba = model.set_params(handle_unknown="ignore").predict_proba(new)
     known = {k: new[1, k] for k in (0, 1, 3)}

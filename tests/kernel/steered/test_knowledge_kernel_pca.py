@@ -477,7 +477,7 @@ def test_contradictory_hard_placements():
     X = samples()
     X[1] = X[0]
     model = KnowledgeKernelPCA()
-    with pytest.raises(ValueError, match="contradictory placements"):
+    with pytest.raises(ValueError, match="Contradictory placements"):
         model.fit(X, placements=([0, 1], [[0.1, 0.1], [0.2, 0.1]], [True, True]))
     model.fit(X, placements=([0, 1], [[0.1, 0.1], [0.1, 0.1]], [True, True]))
     assert np.allclose(model.embedding_[:2], 0.1)

@@ -349,7 +349,7 @@ def test_records_in_pieces_stay_within_epsilon(method):
     found = privacy_audit(model, (tables[0], y), (tables[1], y), random_state=0)
     assert found == pytest.approx(expected)
     unclipped = PrivateLogisticRegression(1.0, method=method, alpha=0.5)
-    with pytest.raises(ValueError, match="row 0 has norm 20"):
+    with pytest.raises(ValueError, match="Row 0 has norm 20"):
         privacy_audit(unclipped, (tables[0], y), (tables[1], y))
 
 

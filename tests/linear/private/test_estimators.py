@@ -544,7 +544,7 @@ def test_rows_beyond_the_norm_are_refused_not_clipped():
     X, y = problem()
     X[17] *= 3 / np.linalg.norm(X[17])
     for records in (X, sp.csr_array(X)):
-        with pytest.raises(ValueError, match=r"row 17 has norm 3, above data_norm=1 \(1 of 200"):
+        with pytest.raises(ValueError, match=r"Row 17 has norm 3, above data_norm=1 \(1 of 200"):
             PrivateLogisticRegression().fit(records, y)
 
 
@@ -563,7 +563,7 @@ def test_a_row_in_pieces_has_the_norm_of_their_sum(wide):
     pieces = in_pieces(X, 400, wide)
     assert np.linalg.norm(pieces.data[:400]) == pytest.approx(1.0)
     stored = pieces.data.copy()
-    with pytest.raises(ValueError, match="row 0 has norm 20, above data_norm=1"):
+    with pytest.raises(ValueError, match="Row 0 has norm 20, above data_norm=1"):
         PrivateLogisticRegression().fit(pieces, y)
     for clip in ("clip", "scale"):
         common = {"clip": clip, "alpha": 0.1, "random_state": 0}

@@ -232,7 +232,7 @@ def test_an_entry_that_no_release_makes_is_refused(tmp_path, entry):
         lambda: ledger.entries,
         lambda: ledger.part("north").spend(0.1),
     ):
-        with pytest.raises(ValueError, match=r"not a privacy ledger: entry 1"):
+        with pytest.raises(ValueError, match=r"not a privacy ledger: Entry 1"):
             use()
     assert path.read_text() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ledger.json"]

@@ -590,7 +590,7 @@ def test_bad_input_says_what_is_wrong(tmp_path):
         fit([(X, y), (X[:, :9], y)])
     with pytest.raises(ValueError, match="must be None"):
         fit(tmp_path, y)
-    with pytest.raises(TypeError, match="entry 1 of the list of shards is a int"):
+    with pytest.raises(TypeError, match="Entry 1 of the list of shards is a int"):
         fit([(X, y), 3])
     with pytest.raises(FileNotFoundError, match="no finished shard"):
         fit(tmp_path)
@@ -598,7 +598,7 @@ def test_bad_input_says_what_is_wrong(tmp_path):
         fit([(X, np.ones(400))])
     with pytest.raises(ValueError, match=r"shard 0 .*finite and not negative"):
         fit([(X, y, -np.ones(400))])
-    with pytest.raises(ValueError, match="all sample weights are zero"):
+    with pytest.raises(ValueError, match="All sample weights are zero"):
         fit([(X, y, np.zeros(400))])
     with pytest.raises(ValueError, match=r"shard 0 .*targets must be finite"):
         HybridLinearRegressor().fit([(X, np.full(400, np.nan))])

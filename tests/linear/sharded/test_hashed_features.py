@@ -159,7 +159,7 @@ def test_unknown_letters_and_lower_case():
     ("given", "words"),
     [
         ("ACGT", "list of one or more"), ([], "list of one or more"), (["AC", "ACG"], "one length"),
-        (["AC", np.nan], "NaN"), ([1, 2], "expected texts, got 1"), ([""], "empty"),
+        (["AC", np.nan], "NaN"), ([1, 2], "Expected texts, got 1"), ([""], "empty"),
     ],
 )  # fmt: skip
 def test_bad_sequences_say_what_is_wrong(given, words):

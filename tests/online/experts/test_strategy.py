@@ -233,9 +233,9 @@ def test_bad_losses_are_refused_before_any_state_changes(strategy):
         strategy.run(good, awake=np.ones((5, 2), bool))
     asleep = np.ones((5, 3), bool)
     asleep[2] = False
-    with pytest.raises(ValueError, match="no expert is awake and in the game in round 2"):
+    with pytest.raises(ValueError, match="No expert is awake and in the game in round 2"):
         strategy.run(good, awake=asleep)
-    with pytest.raises(ValueError, match="no expert is awake"):
+    with pytest.raises(ValueError, match="No expert is awake"):
         strategy.update(good[0], asleep[2])
     after = strategy.get_state()
     for name, value in before.items():
@@ -251,9 +251,9 @@ def test_bad_drops():
     with pytest.raises(ValueError, match="single game"):
         strategy.run(np.zeros((2, 3, 2)))
     strategy.update([0.0, np.inf])
-    with pytest.raises(ValueError, match="no expert is awake"):
+    with pytest.raises(ValueError, match="No expert is awake"):
         strategy.update([np.inf, 0.0])
-    with pytest.raises(ValueError, match="no expert is awake"):
+    with pytest.raises(ValueError, match="No expert is awake"):
         strategy.weights([False, True])
     np.testing.assert_array_equal(strategy.weights(), [1.0, 0.0])
 

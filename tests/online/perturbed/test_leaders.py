@@ -395,7 +395,7 @@ def test_choosing_without_random_play():
     assert player.choose() in (0, 1)
     with pytest.raises(NotFittedError):
         PROT().choose()
-    with pytest.raises(ValueError, match="no expert is awake"):
+    with pytest.raises(ValueError, match="No expert is awake"):
         player.choose([False, False])
     assert player.choose([False, True]) == 1
 

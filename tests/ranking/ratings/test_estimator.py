@@ -689,7 +689,7 @@ def test_prequential_error_is_the_papers_definition():
 
 
 def test_prequential_needs_games_that_decide():
-    with pytest.raises(ValueError, match="at least two games"):
+    with pytest.raises(ValueError, match="At least two games"):
         OnlineRanker().prequential_error([([["a"], ["b"]], [1, 2])])
     with pytest.raises(ValueError, match="different rank"):
         OnlineRanker().prequential_error([([["a"], ["b"]], [1, 1])] * 3)
@@ -782,10 +782,10 @@ def test_numbers_beyond_floats_are_refused_in_a_sentence():
         with pytest.raises(ValueError, match=name):
             OnlineRanker(**{name: huge}).fit([0, 1, 2], [0, 1], [1, 2])
         spoilt = content | {"parameters": content["parameters"] | {name: huge}}
-        with pytest.raises(ValueError, match=f"not the JSON of an OnlineRanker: .*{name}"):
+        with pytest.raises(ValueError, match=f"Not the JSON of an OnlineRanker: .*{name}"):
             OnlineRanker.from_json(json.dumps(spoilt))
     for name in ("mu", "variance", "last_time"):
-        with pytest.raises(ValueError, match="not the JSON of an OnlineRanker"):
+        with pytest.raises(ValueError, match="Not the JSON of an OnlineRanker"):
             OnlineRanker.from_json(json.dumps(content | {name: [huge, 1.0]}))
     for n_games in (huge, True, 2**63):
         with pytest.raises(ValueError, match="n_games"):
@@ -836,7 +836,7 @@ def test_broken_json_changes_nothing():
     ]
     before = pickle.dumps(ranker)
     for bad in broken:
-        with pytest.raises(ValueError, match="not the JSON of an OnlineRanker"):
+        with pytest.raises(ValueError, match="Not the JSON of an OnlineRanker"):
             ranker.load_json(bad)
         assert pickle.dumps(ranker) == before
     with pytest.raises(TypeError, match="JSON takes"):
@@ -851,9 +851,9 @@ def test_broken_json_changes_nothing():
 @pytest.mark.parametrize(
     ("teams", "keywords", "message"),
     [
-        ([["a"], ["a"]], {}, "player 'a' appears twice"),
-        ([["a", "b", "a"], ["c"]], {}, "player 'a' appears twice"),
-        ([["a"], []], {}, "team 1 is empty"),
+        ([["a"], ["a"]], {}, "Player 'a' appears twice"),
+        ([["a", "b", "a"], ["c"]], {}, "Player 'a' appears twice"),
+        ([["a"], []], {}, "Team 1 is empty"),
         ([["a"]], {}, "at least two teams, got 1"),
         ([], {}, "at least two teams, got 0"),
         ([["a"], ["b"]], {"ranks": [1, np.nan]}, "ranks must not contain NaN"),
@@ -895,9 +895,9 @@ def test_partial_fit_is_all_or_nothing_and_names_the_game():
     ranker = OnlineRanker().update([["x"], ["y"]])
     before = pickle.dumps(ranker)
     good = ([["a"], ["b"]], [1, 2])
-    with pytest.raises(ValueError, match="game 1: player 'a' appears twice"):
+    with pytest.raises(ValueError, match="Game 1: Player 'a' appears twice"):
         ranker.partial_fit([good, ([["a"], ["a"]], [1, 2])])
-    with pytest.raises(TypeError, match="game 2: a game is"):
+    with pytest.raises(TypeError, match="Game 2: A game is"):
         ranker.partial_fit([good, good, "ab"])
     assert pickle.dumps(ranker) == before
 
@@ -924,13 +924,13 @@ def test_duel_models_refuse_teams(model):
         (([0, 1, 2], [0.5, 1], [1, 2]), "integers"),
         (([0, 1, 2], [0, -1], [1, 2]), "must not be negative"),
         (([0, 1, 2], [0, 1], [1, 2, 3]), "one per team"),
-        (([0, 1, 2], [0, 1], [1, np.nan]), "team 1 has the rank NaN"),
-        (([0, 0, 2], [0, 1], [1, 2]), "team 0 is empty"),
+        (([0, 1, 2], [0, 1], [1, np.nan]), "Team 1 has the rank NaN"),
+        (([0, 0, 2], [0, 1], [1, 2]), "Team 0 is empty"),
         (([0, 1, 2, 3], [0, 1, 2], [1, 2, 3]), "there are 3 teams"),
         (([0, 1, 2, 3], [0, 1, 2], [1, 2, 3], [0, 2]), "end with 3 teams"),
-        (([0, 1, 2, 3], [0, 1, 2], [1, 2, 3], [0, 1, 3]), "game 0 needs at least two"),
-        (([0, 1, 2], [4, 4], [1, 2]), "game 0: a player appears twice"),
-        (([0, 1, 2, 4], [0, 1, 2, 1], [1, 2, 3], [0, 3]), "game 0: a player appears twice"),
+        (([0, 1, 2, 3], [0, 1, 2], [1, 2, 3], [0, 1, 3]), "Game 0 needs at least two"),
+        (([0, 1, 2], [4, 4], [1, 2]), "Game 0: a player appears twice"),
+        (([0, 1, 2, 4], [0, 1, 2, 1], [1, 2, 3], [0, 3]), "Game 0: a player appears twice"),
     ],
 )
 def test_fit_refuses_bad_logs_and_keeps_the_ratings(arguments, message):
@@ -943,11 +943,11 @@ def test_fit_refuses_bad_logs_and_keeps_the_ratings(arguments, message):
 
 def test_fit_refuses_bad_weights_and_times():
     log = ([0, 1, 2], [0, 1], [1, 2])
-    with pytest.raises(ValueError, match="slot 1 has a weight"):
+    with pytest.raises(ValueError, match="Slot 1 has a weight"):
         OnlineRanker().fit(*log, weights=[1.0, -1.0])
     with pytest.raises(ValueError, match="no positive weight"):
         OnlineRanker().fit(*log, weights=[1.0, 0.0])
-    with pytest.raises(ValueError, match="game 0 has a time"):
+    with pytest.raises(ValueError, match="Game 0 has a time"):
         OnlineRanker().fit(*log, times=[np.inf])
 
 
@@ -956,7 +956,7 @@ def test_fit_pairs_refuses_bad_columns():
         OnlineRanker().fit_pairs(["a"], ["b", "c"])
     with pytest.raises(ValueError, match="draw must have 1"):
         OnlineRanker().fit_pairs(["a"], ["b"], draw=[True, False])
-    with pytest.raises(ValueError, match="game 0 has the player label None"):
+    with pytest.raises(ValueError, match="Game 0 has the player label None"):
         OnlineRanker().fit_pairs(["a"], [None])
 
 

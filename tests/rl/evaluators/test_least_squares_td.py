@@ -368,7 +368,7 @@ def test_traces_without_bounded_variance_warn():
         ({"rho": [1.0, -0.5]}, "cannot be negative, got -0.5"),
         ({"rho": [1.0, np.inf]}, "rho must be finite"),
         ({"rho": [1.0, np.nan]}, "rho must be finite"),
-        ({"rho": [0.0, 0.0]}, "every importance ratio is 0"),
+        ({"rho": [0.0, 0.0]}, "Every importance ratio is 0"),
         ({"rho": [1.0]}, "rho must have one entry a transition, 2"),
         ({"r": [1.0, 2.0, 3.0]}, "r must have one entry a transition, 2"),
         ({"r": [1.0, np.nan]}, "NaN"),

@@ -624,7 +624,7 @@ class TestBadInput:
             search.tell(X, np.zeros(2))
         with pytest.raises(ValueError, match="NaN"):
             search.tell(X, np.full(len(X), np.nan))
-        with pytest.raises(ValueError, match="at least 2"):
+        with pytest.raises(ValueError, match="At least 2"):
             search.tell(X[:1], [0.0])
         assert search.n_evals_ == 0
         assert_array_equal(search.mean_, 0.0)

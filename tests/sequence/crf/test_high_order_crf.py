@@ -577,11 +577,11 @@ GOOD_X, GOOD_Y = [np.zeros((3, 2)), np.ones((2, 2))], [["a", "b", "a"], ["b", "a
 @pytest.mark.parametrize(
     ("X", "y", "lengths", "words"),
     [
-        (GOOD_X, [["a", "b", "a"], ["b"]], None, "sequence 1 has 2 positions in X, but 1 labels"),
+        (GOOD_X, [["a", "b", "a"], ["b"]], None, "Sequence 1 has 2 positions in X, but 1 labels"),
         (GOOD_X, [["a", "b", "a"]], None, "2 sequences, but y has 1"),
         (np.zeros((5, 2)), list("ababa"), [3, 3], "lengths add up to 6, but X has 5 rows"),
         (np.zeros((5, 2)), list("abab"), [3, 2], "lengths add up to 5, but y has 4 rows"),
-        (np.zeros((5, 2)), list("ababa"), [5, 0], "sequence 1 has length 0"),
+        (np.zeros((5, 2)), list("ababa"), [5, 0], "Sequence 1 has length 0"),
         ([np.zeros((3, 2)), np.zeros((0, 2))], [["a"] * 3, []], None, "sequence 1 is empty"),
         ([np.zeros((3, 2)), np.zeros((2, 4))], GOOD_Y, None, "sequence 1 has positions of shape"),
         (
@@ -618,7 +618,7 @@ def test_bad_options_say_which():
         ({"alpha_by_order": {1: 0.0}}, r"alpha_by_order\[1\] must be positive"),
         ({"transition_features": [("a", "z")]}, "'z' is no label"),
         ({"transition_features": [("a",), ("a",)]}, "twice"),
-        ({"transition_features": [()]}, "pattern 0 is empty"),
+        ({"transition_features": [()]}, "Pattern 0 is empty"),
         ({"max_patterns": 2}, "max_patterns=2"),
         ({"solver": "max_margin", "alpha_l1": 1.0}, "alpha_l1=1.0 needs solver='lbfgs'"),
         ({"solver": "newton"}, "'solver'"),

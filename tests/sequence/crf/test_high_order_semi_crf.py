@@ -366,7 +366,7 @@ def test_what_cannot_be_said_of_new_sequences():
     assert twice[0] == -np.inf
     assert np.isfinite(twice[1])
     lonely = HighOrderSemiCRF(1).fit(GOOD_X, [[(0, 3, "a")], [(0, 2, "a")]])
-    with pytest.raises(ValueError, match="sequence 1 has 4 positions and no segmentation"):
+    with pytest.raises(ValueError, match="Sequence 1 has 4 positions and no segmentation"):
         lonely.predict([np.zeros((3, 2)), np.zeros((4, 2))])
 
 

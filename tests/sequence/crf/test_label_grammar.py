@@ -114,5 +114,5 @@ def test_groups_are_intervals_that_share_their_last_label():
     ],
 )
 def test_boundaries_stand_at_the_ends_of_a_pattern(pattern):
-    with pytest.raises(ValueError, match="pattern 0 has"):
+    with pytest.raises(ValueError, match="Pattern 0 has"):
         LabelGrammar(LABELS, [pattern])

@@ -108,10 +108,10 @@ def test_a_first_order_automaton_is_a_plain_chain():
 @pytest.mark.parametrize(
     ("labels", "patterns", "words"),
     [
-        (LABELS, [("P",), ("P",)], r"pattern 1 .* twice"),
-        (LABELS, [("P",), ()], "pattern 1 is empty"),
-        (LABELS, [("P", "X")], "pattern 0 .*'X'"),
-        (("P", "P"), [], "label 'P' .* twice"),
+        (LABELS, [("P",), ("P",)], r"Pattern 1 .* twice"),
+        (LABELS, [("P",), ()], "Pattern 1 is empty"),
+        (LABELS, [("P", "X")], "Pattern 0 .*'X'"),
+        (("P", "P"), [], "Label 'P' .* twice"),
         ((), [], "at least one label"),
         ((["P"],), [], "hashable"),
         (LABELS, ["PO"], "tuple"),

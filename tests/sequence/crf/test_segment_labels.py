@@ -43,7 +43,7 @@ def test_runs_and_back(labels):
 
 def test_tags_that_begin_inside():
     assert bio_to_segments(["I-a", "I-b", "I-b", "O"]) == [(0, 1, "a"), (1, 3, "b"), (3, 4, "O")]
-    with pytest.raises(ValueError, match="position 1: expected 'O'"):
+    with pytest.raises(ValueError, match="Position 1: expected 'O'"):
         bio_to_segments(["O", "X-a"])
     with pytest.raises(ValueError, match="does not begin at 1"):
         segments_to_bio([(0, 1, "a"), (2, 3, "b")])

@@ -90,7 +90,7 @@ def test_p_values_of_exchangeable_systems_are_uniform_at_most():
 def test_bad_input():
     with pytest.raises(ValueError, match="same number of sequences"):
         approximate_randomization("accuracy", [["a"]], [["a"]], [])
-    with pytest.raises(ValueError, match="sequence 1 has 2 labels in truth, but 1"):
+    with pytest.raises(ValueError, match="Sequence 1 has 2 labels in truth, but 1"):
         approximate_randomization("accuracy", [["a"], ["a", "b"]], [["a"]] * 2, [["a"]] * 2)
     with pytest.raises(ValueError, match="'segment_f1', 'accuracy' or callable"):
         approximate_randomization("bleu", [["a"]], [["a"]], [["a"]])

@@ -463,7 +463,7 @@ def test_first_state_is_constrained():
     for method in ("constrained-pmap", "prior-pmap", "pvd"):
         assert decode(log(pi), log(P), log(f), method=method, loss=loss)[0] == 0
     loss[0, 0] = 1.0
-    with pytest.raises(ValueError, match="every possible path of sequence 0 has an infinite risk"):
+    with pytest.raises(ValueError, match="Every possible path of sequence 0 has an infinite risk"):
         decode(log(pi), log(P), log(f), method="pvd", loss=loss)
 
 
@@ -1107,10 +1107,10 @@ def test_count_hmm_recovers_the_model():
 
 
 def test_states_that_are_never_left_stay():
-    with pytest.warns(UserWarning, match="state 1 is only seen at the end"):
+    with pytest.warns(UserWarning, match="State 1 is only seen at the end"):
         model = CountHMM(2).fit([[0, 1]], [[0, 1]])
     assert model.transmat_.tolist() == [[0, 1], [0, 1]]
-    with pytest.raises(ValueError, match="state 1 never occurs in training"):
+    with pytest.raises(ValueError, match="State 1 never occurs in training"):
         CountHMM(2).fit([[0, 1, 1]], [[0, 0, 2]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -1174,7 +1174,7 @@ def changed(array, at, value):
         ((START, TRANS, changed(EMIT, (0, 0), np.nan)), {}, "nan at sequence 0, position 0"),
         ((START, TRANS, changed(EMIT, (3, 1), np.inf)), {}, "inf at sequence 0, position 3"),
         ((START, TRANS, EMIT), {"lengths": [2, 2]}, "lengths add up to 4"),
-        ((START, TRANS, EMIT), {"lengths": [5, 0]}, "sequence 1 has length 0"),
+        ((START, TRANS, EMIT), {"lengths": [5, 0]}, "Sequence 1 has length 0"),
         ((START, TRANS, [EMIT, EMIT[:0]]), {}, "sequence 1 is empty"),
         ((START, TRANS, EMIT[:0]), {}, "log_emission is empty"),
         ((START, TRANS, np.zeros(5)), {}, "n_positions, n_states"),
@@ -1330,7 +1330,7 @@ def test_one_state_is_enough():
         (
             lambda: transformed_variables(START, TRANS, EMIT, 1, transform="x"),
             ValueError,
-            "no tran",
+            "No tran",
         ),
         (
             lambda: path_risks(

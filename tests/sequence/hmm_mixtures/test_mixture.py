@@ -412,7 +412,7 @@ def test_bad_labels():
         model.fit(X, np.zeros(6))
     with pytest.raises(ValueError, match="0 and 1 only"):
         model.fit(X, np.full((6, 2), 2))
-    with pytest.raises(ValueError, match="no sequence has tag 1"):
+    with pytest.raises(ValueError, match="No sequence has tag 1"):
         model.fit(X, np.eye(2, dtype=int)[np.zeros(6, dtype=int)])
     with pytest.raises(ValueError, match="priors must be 3 numbers"):
         HMMMixtureClassifier(1, priors=[1.0]).fit(X, y)
