@@ -111,7 +111,7 @@ def test_rules_about_two_nodes_are_refused():
     [
         ([required_arc("a", "b"), required_arc("b", "a")], "no network.*cycle: a -> b -> a"),
         ([required_arc("a", "b"), forbidden_arc("a", "b")], "Node 'b'.*both required and forb"),
-        ([required_arc("a", "b"), required_arc("c", "b"), indegree("b", 2)], "node 'b': 2 requ"),
+        ([required_arc("a", "b"), required_arc("c", "b"), indegree("b", 2)], "Node 'b': 2 requ"),
         ([required_arc("a", "z")], "no node 'z'"),
         ([indegree("a", 0, "eq") | required_arc("z", "a")], "no node 'z'"),
         ([two_slice_structure(3)], "6 nodes, got 4"),
