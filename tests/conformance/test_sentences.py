@@ -17,7 +17,9 @@ TAKEN_IN = {"UnknownNameError", "UnpicklingError", "KeyError", "AttributeError",
 SENTENCES = re.compile(r"error|hint|advice|why|message|said|stderr|paused", re.IGNORECASE)
 # Names that begin messages and stand in no signature: columns of click logs, packages, constraints.
 NAMES = {"numericip", "clicktime", "publisherid", "id", "pip", "dbn", "scale_invariance_family"}
-EVERYDAY = set(["node", "a", "an", "the", "no", "not", "it", "its", "every", "all", "there", "at", "expected"])
+EVERYDAY = {"node", "a", "an", "the", "no", "not", "it", "its", "every", "all", "there", "at"} | {
+    "expected"
+}
 
 
 def messages(path: Path) -> Iterator[tuple[int, ast.expr]]:
