@@ -17,6 +17,7 @@ import importlib
 import inspect
 import io
 import os
+import re
 import signal
 import warnings
 import zlib
@@ -217,4 +218,5 @@ def is_sentence(error: BaseException) -> bool:
     """Whether a message was written for a caller: by octavo, or by scikit-learn's checks."""
     if isinstance(error, (ArithmeticError, LookupError, np.linalg.LinAlgError, AssertionError)):
         return type(error).__module__.startswith("octavo")
-    return not is_raw(error) and len(str(error)) > 15
+    twice = re.search(r"[^.]\.\.$", str(error))  # a sentence put into another one
+    return not is_raw(error) and len(str(error)) > 15 and not twice

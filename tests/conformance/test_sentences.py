@@ -14,7 +14,7 @@ ROOT = Path(octavo.__file__).parent
 # What others put together: kinds of names, and Python's own phrases.
 TAKEN_IN = {"UnknownNameError", "UnpicklingError", "KeyError", "AttributeError", "AssertionError"}
 # A placeholder at the end that holds a sentence of its own.
-SENTENCES = re.compile(r"error|hint|advice|why|message|said|stderr|paused", re.IGNORECASE)
+SENTENCES = re.compile(r"error|hint|advice|why|message|said|stderr|paused|skipped_", re.I)
 # Names that begin messages and stand in no signature: columns of click logs, packages, constraints.
 NAMES = {"numericip", "clicktime", "publisherid", "id", "pip", "dbn", "scale_invariance_family"}
 EVERYDAY = {"node", "a", "an", "the", "no", "not", "it", "its", "every", "all", "there", "at"} | {

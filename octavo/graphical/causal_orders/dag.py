@@ -280,7 +280,7 @@ class SLIMDAG(DagAnswers):
         self : SLIMDAG
             Fitted.
         """
-        X = check_table(self, X, dependent="Leave it out.")
+        X = check_table(self, X, independent=True)
         d = X.shape[1]
         order = check_order(range(d) if self.order is None else self.order, d)
         self._fit_order(X, order)

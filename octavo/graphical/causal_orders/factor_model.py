@@ -456,7 +456,7 @@ class SLIMOrderSearch(FactorFit):
         self : SLIMOrderSearch
             Fitted.
         """
-        X = check_table(self, X, dependent="Leave it out.")
+        X = check_table(self, X, independent=True)
         if self.search == "deterministic" and self.n_latent:
             raise ValueError("search='deterministic' needs n_latent=0: the loadings are inverted.")
         self._search(X)

@@ -229,7 +229,7 @@ class SNIM(EdgeAnswers):
         self : SNIM
             Fitted.
         """
-        X = check_table(self, X, dependent="Leave it out.")
+        X = check_table(self, X, independent=True)
         orders = self._orders(X.shape[1])
         rng = check_random_state(self.random_state)
         n = len(X)

@@ -43,7 +43,12 @@ class Scaled(NamedTuple):
 
 
 def check_table(
-    estimator: Any, X: Any, *, allow_nan: bool = False, min_features: int = 2, dependent: str = ""
+    estimator: Any,
+    X: Any,
+    *,
+    allow_nan: bool = False,
+    min_features: int = 2,
+    independent: bool = False,
 ) -> Floats:
     """Return the table as floats; refuse one that is too small for the family."""
     X = validate_data(
@@ -54,14 +59,14 @@ def check_table(
         raise ValueError(f"At least {min_features} columns are needed; got n_features={d}.")
     if n < SMALLEST_SAMPLE:
         raise ValueError(f"At least {SMALLEST_SAMPLE} rows are needed; got n_samples={n}.")
-    if not dependent:
+    if not independent:
         return X
     Z = standardized(X).X
     values, vectors = np.linalg.eigh(Z.T @ Z / n)
     if values[0] < DEPENDENT * d:
         worst = int(np.argmax(np.abs(vectors[:, 0])))
         raise ValueError(
-            f"Columns must not be collinear: column {worst} follows from the others. {dependent}."
+            f"Columns must not be collinear: column {worst} follows from the others. Leave it out."
         )
     return X
 

@@ -182,7 +182,7 @@ class SLIM(DagAnswers):
         self : SLIM
             Fitted.
         """
-        X = check_table(self, X, dependent="Leave it out.")
+        X = check_table(self, X, independent=True)
         n_samples, burn_in = (
             _pair("n_samples", self.n_samples, 1),
             _pair("burn_in", self.burn_in, 0),

@@ -227,7 +227,7 @@ class SymbolicMismatch(CallbackSupportMixin, TransformerMixin, SoundEstimator):
         with FitProgress(self, len(records), step_name="recording") as progress:
             self.symbols_, self.skipped_ = self._symbolized(records, progress)
         if not self.symbols_:
-            raise ValueError(f"No recording has symbols; the first: {self.skipped_[0][1]}.")
+            raise ValueError(f"No recording has symbols. {self.skipped_[0][1]}")
         self._check_lengths(self.symbols_)
         self._psi = pairwise_mismatch(self.symbols_, self._how(), n_jobs=self.n_jobs)
         return self._finish()
