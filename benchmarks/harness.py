@@ -430,6 +430,11 @@ def page(kept: dict[str, Any], first: dict[str, Any] | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
+def closed(note: str) -> str:
+    """Return a note with its full stop."""
+    return note if note.endswith((".", "?", "!")) else f"{note}."
+
+
 def room_page(room: str, kept: dict[str, Any]) -> str:
     """Return the Markdown page of all recorded results of a room."""
     lines = [f"# Benchmarks: {room}"]
@@ -451,7 +456,7 @@ def room_page(room: str, kept: dict[str, Any]) -> str:
             notes = [contest["agreement"], contest["target"]]
             if contest.get("limit"):
                 share = f" ({contest['share']})" if contest.get("share") else ""
-                notes.append(f"Limit: {contest['limit']}{share}.")
+                notes.append(f"Limit: {contest['limit'].rstrip('.')}{share}")
             if any(notes):
-                lines += ["", " ".join(filter(None, notes))]
+                lines += ["", " ".join(closed(note) for note in notes if note)]
     return "\n".join(lines) + "\n"
