@@ -41,7 +41,7 @@ def _loss(precision, S, kind):
         factor = np.linalg.cholesky((precision + precision.T) / 2)
     except np.linalg.LinAlgError:
         return np.inf
-    return float((S * precision).sum() - 2.0 * np.log(np.diag(factor)).sum())
+    return float((S * precision).sum() - 2.0 * np.log(np.diag(factor)).sum())  # tr SΩ - log det Ω
 
 
 def _default_lambdas(problem, n_samples, n_alphas):
@@ -55,6 +55,7 @@ def _default_lambdas(problem, n_samples, n_alphas):
     ratio = size / (size + diagonal)
     np.fill_diagonal(ratio, 0.0)
     highest = min(max(float(ratio.max()), 1e-3), 1.0)
+    # the rate at which the largest error of S falls
     theory = np.sqrt(np.log(max(len(size), 2)) / n_samples)
     return np.geomspace(highest, min(0.25 * theory, 0.5 * highest), n_alphas)
 
