@@ -56,7 +56,7 @@ def solve_paper(problem: JointProblem, settings: Settings, start=None, on_check=
     n_V = len(penalty.targets(Theta))
     one = np.repeat(np.eye(p)[None], n_V, axis=0)
     now = (Theta, Theta.copy(), one, one.copy())  # Θ, Z, V, W
-    duals = (np.zeros_like(one), np.zeros_like(one), np.zeros_like(Theta))  # F, G, Q
+    duals = (np.zeros_like(one), np.zeros_like(one), np.zeros_like(Theta))
     rho, n_iter, converged, stop = settings.rho, 0, False, False
     step = _perturbed_step if isinstance(penalty, PerturbedNodes) else _cohub_step
     for _ in range(MOST_PASSES):
@@ -102,8 +102,8 @@ def _perturbed_step(problem, rho, now, duals):
     V = penalty.column_prox(  # T_q
         (transposed(W) - W + D) / 2.0 + (F - G) / (2.0 * rho), 1.0 / (2.0 * rho)
     )
-    W = (transposed(V) - V + D) / 2.0 + (F + transposed(G)) / (2.0 * rho)  # W
-    duals = (F + rho * (D - V - W), G + rho * (V - transposed(W)), Q + rho * (Theta - Z))  # F, G, Q
+    W = (transposed(V) - V + D) / 2.0 + (F + transposed(G)) / (2.0 * rho)
+    duals = (F + rho * (D - V - W), G + rho * (V - transposed(W)), Q + rho * (Theta - Z))
     return (Theta, Z, V, W), duals
 
 

@@ -41,7 +41,7 @@ def _loss(precision, S, kind):
         factor = np.linalg.cholesky((precision + precision.T) / 2)
     except np.linalg.LinAlgError:
         return np.inf
-    return float((S * precision).sum() - 2.0 * np.log(np.diag(factor)).sum())  # tr SΩ - log det Ω
+    return float((S * precision).sum() - 2.0 * np.log(np.diag(factor)).sum())
 
 
 def _default_lambdas(problem, n_samples, n_alphas):
