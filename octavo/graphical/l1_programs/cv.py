@@ -301,6 +301,7 @@ class CLIMECV(CLIME):
             if precision is not None:
                 adjacency = edges(precision)
                 n_edges[a] = np.triu(adjacency | adjacency.T).sum()
+                # Foygel and Drton, Eq. (2), with the fit as -2 log-likelihood
                 penalty = np.log(n) + 4.0 * self.ebic_gamma * np.log(d)
                 fit = n * _loss(precision, problem.covariance, "likelihood")
                 criterion[a] = fit + n_edges[a] * penalty
