@@ -37,7 +37,7 @@ def fitted_values(X, X_next, actions, rewards, ended, n_actions, gamma, alpha, m
     w = np.zeros((n_actions, p))
     rows = [actions == a for a in range(n_actions)]
     size = float(np.mean(X**2)) * len(X)
-    b = np.concatenate([X[r].T @ rewards[r] for r in rows])
+    b = np.concatenate([X[r].T @ rewards[r] for r in rows])  # Σ φ(s, a) r
     base = alpha * max(size, 1e-300) * np.eye(n_actions * p)
     for a, r in enumerate(rows):
         # Σ φ(s, a) φ(s, a)', block by block
