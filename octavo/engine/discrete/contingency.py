@@ -108,6 +108,8 @@ def _sum_cells(table, n_cells, alphas, sums):
                 if alphas[kind] == 0.0:
                     sums[kind] += count * math.log(count)
                 else:
+                    # log of the rising factorial of the prior's count: the cell's part of a
+                    # Dirichlet integral
                     sums[kind] += math.lgamma(alphas[kind] + count) - math.lgamma(alphas[kind])
     return occupied
 
@@ -143,6 +145,7 @@ def _count_sets(codes, weights, n_states, sets, scale, shared, sums, occupied):
         for depth in range(size):
             cells *= n_states[sets[s, depth]]
         for kind in range(scale.size):
+            # the prior's weight, shared among all cells of the table
             alphas[kind] = scale[kind] / cells if shared[kind] else scale[kind]
         occupied[s] = _sum_cells(table, n_ids[size - 1] * n_states[last], alphas, sums[s])
 

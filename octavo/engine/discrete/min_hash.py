@@ -120,7 +120,7 @@ def share_of_ties(table, members, start, stop):
                 tied = False
                 break
         ties += tied
-    return ties / table.shape[1]
+    return ties / table.shape[1]  # Eq. (5)
 
 
 @njit(cache=True, nogil=True)
@@ -135,6 +135,7 @@ def share_of_any(table, n_rows, members, start, stop):
     for l in range(first.size):
         total += first[l]
     mean = total / table.shape[1]
+    # Eq. (7), whose π_2 comes from the mean of Eq. (6)
     return max(0.0, (n_rows + 1) / n_rows * (1.0 / mean - 1.0 / (n_rows + 1)))
 
 
@@ -160,7 +161,7 @@ def hash_admits(table, n_rows, members, start, stop, ceiling):
     ties = share_of_ties(table, members, start, stop)
     if ties <= ceiling:
         return True
-    return ties * share_of_any(table, n_rows, members, start, stop) <= ceiling
+    return ties * share_of_any(table, n_rows, members, start, stop) <= ceiling  # Eq. (8)
 
 
 @njit(cache=True, nogil=True)

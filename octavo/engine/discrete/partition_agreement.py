@@ -52,4 +52,5 @@ def partition_distance(labels_true: Any, labels_pred: Any) -> float:
     rows, columns = joint.sum(axis=1), joint.sum(axis=0)
     i, j = np.nonzero(joint)
     p = joint[i, j]
+    # H(pred | true) + H(true | pred), term by term
     return float(max(0.0, -np.sum(p * (np.log(p / rows[i]) + np.log(p / columns[j])))))

@@ -90,7 +90,7 @@ def _best_splits(values):
         rest = subset ^ top
         best[subset], part[subset] = values[subset], subset
         other = rest  # what is not in the part of the top bit; from rest down to one element
-        while other > 0:
+        while other > 0:  # parts with the top bit only: every partition is looked at once
             value = values[subset ^ other] + best[other]
             if value > best[subset]:
                 best[subset], part[subset] = value, subset ^ other

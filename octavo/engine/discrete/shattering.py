@@ -13,7 +13,7 @@ __all__ = ["is_shattered", "largest_shattered"]
 
 def is_shattered(table: NDArray[np.bool_], columns: NDArray[np.integer]) -> bool:
     """Return whether every pattern of zeros and ones occurs in some columns."""
-    if 2 ** len(columns) > table.shape[0]:
+    if 2 ** len(columns) > table.shape[0]:  # 2^d patterns need as many rows
         return False
     return len(np.unique(table[:, columns], axis=0)) == 2 ** len(columns)
 
@@ -55,6 +55,7 @@ def _deepest(table, bound):
             copy_row(path[:depth], best)
             if n_best == bound:
                 break
+        # even all that are left would not beat the best
         if depth + n_options[depth] - at[depth] <= n_best:
             depth -= 1
             continue
@@ -91,6 +92,7 @@ def largest_shattered(table: NDArray[np.bool_]) -> NDArray[np.int64]:
     rows = np.unique(table, axis=0)
     _, first = np.unique(rows, axis=1, return_index=True)
     first = np.sort(first)
+    # d columns that are shattered need 2^d distinct rows
     bound = min(int(np.log2(len(rows))), len(first))
     if bound == 0:
         return np.zeros(0, np.int64)

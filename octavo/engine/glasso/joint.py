@@ -132,6 +132,7 @@ def own_units(problem: JointProblem) -> Floats:
     """
     S, n, weights, penalty = problem
     diagonal = np.diagonal(weights, axis1=1, axis2=2)
+    # what stands in a singleton's solution n / (nS + w)
     variances = np.diagonal(S, axis1=1, axis2=2) + diagonal / n[:, None]
     if not isinstance(penalty, SeparateEdges):
         variances = np.broadcast_to((n / n.sum()) @ variances, variances.shape)
@@ -181,6 +182,7 @@ def in_given_units(solution: JointSolution, n: Floats, units: Floats) -> JointSo
 def expand(A: Floats, n: Floats, rho: float) -> Floats:
     """Return argmin_Θ −n_k log det Θ^k + (rho/2) ‖Θ^k − A^k‖², the operator of section 4.2.1."""
     values, vectors = np.linalg.eigh(A)
+    # (d + √(d² + 4n/ρ)) / 2 for every eigenvalue d
     shrunk = 0.5 * (values + np.sqrt(values**2 + (4.0 / rho) * n[:, None]))
     scaled = vectors * np.sqrt(shrunk)[:, None, :]
     return scaled @ transposed(scaled)
@@ -243,6 +245,7 @@ def dual_value(problem: JointProblem, slope: Floats, log_det=log_det) -> float:
     `slope` must be a subgradient of the whole penalty at some point.
     """
     shape = (-1,) + (1,) * (slope.ndim - 1)
+    # Θ = W⁻¹ at the optimum, as Eqs. (27) and (28) say for two networks
     W = problem.S + slope / problem.n.reshape(shape)
     logs = log_det(W)
     return float((problem.n * (logs + W.shape[-1])).sum()) if np.isfinite(logs).all() else -np.inf
@@ -252,9 +255,9 @@ def node_slope(problem: JointProblem, dual_Z: Floats, dual_V: Floats) -> Floats:
     """Return a feasible subgradient near the multipliers of the l1 and of the overlap norm."""
     penalty = problem.penalty
     assert isinstance(penalty, (PerturbedNodes, CohubNodes))
-    gamma = np.clip(dual_Z, -problem.weights, problem.weights)
+    gamma = np.clip(dual_Z, -problem.weights, problem.weights)  # λ1 Γ of Eq. (27)
     G = penalty.feasible((dual_V + transposed(dual_V)) / 2.0)
-    return gamma + penalty.spread(G / 2.0, len(gamma))
+    return gamma + penalty.spread(G / 2.0, len(gamma))  # ± λ2 Λ of Eqs. (27) and (28)
 
 
 # --- the method of multipliers --------------------------------------------------------------------
@@ -313,6 +316,7 @@ def solve_edges(
         Theta = likelihood.expand(Z - u - nS / rho, n, rho)
         A = RELAXATION * Theta + (1.0 - RELAXATION) * Z + u
         Z_old, Z = Z, penalty.prox(A, weights, 1.0 / rho)
+        # The multiplier of Θ = Z, in units of rho.
         u = A - Z  # rho u is a subgradient at Z, by the definition of the map
         if iteration % CHECK_EVERY and iteration < settings.max_iter:
             continue
@@ -460,6 +464,7 @@ def screened_blocks(problem: JointProblem) -> list[NDArray[np.intp]]:
     edges if their proximal map sends it to zero, for one on nodes if n_k |S^k_ij| ≤ w^k_ij for all
     k (Theorems 6, 9 and 10).
     """
+    # Theorem 10, which is exact for any q; edge penalties can do better by their own map.
     nS = problem.S * problem.n[:, None, None]
     if isinstance(problem.penalty, (PerturbedNodes, CohubNodes)):
         free = np.abs(nS) > problem.weights
@@ -474,7 +479,7 @@ def solve_singletons(problem: JointProblem, which: NDArray[np.intp], settings: S
     S, weights = problem.S[:, which, which], problem.weights[:, which, which]
     penalty = problem.penalty
     if len(S) == 1 or not penalty.ties_diagonals():
-        theta = n / (n * S + weights)
+        theta = n / (n * S + weights)  # the root of n/θ = nS + w
         fit = n * (S * theta - np.log(theta)) + weights * theta
         return theta, float(fit.sum()), 0.0, 0, True
     tie: FusedEdges | GroupedEdges

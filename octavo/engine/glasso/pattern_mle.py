@@ -65,6 +65,7 @@ def pattern_mle(
     correlation = S / np.outer(scale, scale)
     pattern = adjacency & ~np.eye(d, dtype=bool)
     around = [np.flatnonzero(row) for row in pattern]
+    # A start that has the zeros is nearer; it may be indefinite, the correlation matrix is not.
     W = np.where(pattern, correlation, 0.0) + np.eye(d)
     if np.linalg.eigvalsh(W)[0] <= 0:
         W = correlation.copy()
@@ -77,11 +78,12 @@ def pattern_mle(
                 W[:, j] = W[j, :] = 0.0
                 W[j, j] = 1.0
                 continue
+            # θ_22 and β of the algorithm's step (b), on the pattern's columns alone
             coefficients = np.linalg.solve(W[np.ix_(near, near)], correlation[near, j])
             column = W[:, near] @ coefficients
             column[j] = 1.0
             W[:, j] = W[j, :] = column
-            spare = 1.0 - column[near] @ coefficients
+            spare = 1.0 - column[near] @ coefficients  # 1/θ_jj
             if not spare > 0:
                 raise ValueError(
                     f"The likelihood has no maximum under this pattern: variable {j} is determined "

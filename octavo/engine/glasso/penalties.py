@@ -193,6 +193,7 @@ class OverlapNodes:
             s = dual_exponent(self.q)
             own = G if self.joins_networks else G[:, None]
             return scale_into_balls(own, self.lam, s).reshape(G.shape)
+        # what is left lies in the ball of the dual norm
         projected = G - self.shrink(self.groups(G), 1.0).reshape(G.shape)  # Moreau
         return np.sign(G) * np.minimum(np.abs(projected), np.abs(transposed(projected)))
 
@@ -203,6 +204,7 @@ class OverlapNodes:
 
     def decompose(self, Theta: Floats, V: Floats) -> Floats:
         """Return the V nearest to the one given with V + Vᵀ exactly what is penalised."""
+        # symmetric part from the target, skew part from V
         return V + (self.targets(Theta) - V - transposed(V)) / 2.0
 
     def restrict(self, block: Indices) -> Self:
@@ -235,7 +237,7 @@ class PerturbedNodes(OverlapNodes):
     def targets(self, Theta: Floats) -> Floats:
         """Return the matrices whose overlap norms are penalised."""
         first, second = pair_indices(len(Theta))
-        return Theta[first] - Theta[second]
+        return Theta[first] - Theta[second]  # the arguments of Ω_q in Eq. (6)
 
     def spread(self, G: Floats, n_networks: int) -> Floats:
         """Return the adjoint of `targets`."""
@@ -256,8 +258,10 @@ class PerturbedNodes(OverlapNodes):
         ½ tᵀMt − rᵀt, M = (1 + gK/4) I − (g/4) 11ᵀ and r = A ± (g/4)(C + Cᵀ), g the stiffness.
         """
         K, quarter = len(A), self.stiffness / 4.0
+        # U is gone: ‖U - C‖² leaves ‖T^k - T^l - C - Cᵀ‖² / 4.
         R = A + self.spread(quarter * (C + transposed(C)), K)
         T = soft_threshold_tied(R, thresholds, 1.0 + K * quarter, quarter)
+        # what U + Uᵀ leaves free is the skew part
         return T, self.targets(T) / 2.0 + (C - transposed(C)) / 2.0
 
     def groups(self, V: Floats) -> Floats:
@@ -285,7 +289,7 @@ class CohubNodes(OverlapNodes):
 
     def targets(self, Theta: Floats) -> Floats:
         """Return the matrices whose joint overlap norm is penalised."""
-        return without_diagonals(Theta)
+        return without_diagonals(Theta)  # the arguments of Ω_q in Eq. (7)
 
     def spread(self, G: Floats, n_networks: int) -> Floats:
         """Return the adjoint of `targets`."""

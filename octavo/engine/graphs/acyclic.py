@@ -69,6 +69,7 @@ def _find_path(
             other = out[place]
             if seen[other] == stamp + 1:
                 return 0
+            # paths longer than to u in the order cannot end in u
             if seen[other] != stamp and label[other] < high:
                 seen[other] = stamp
                 ahead[n_ahead] = other
@@ -98,6 +99,7 @@ def _move(nodes, count, left, right, label, before, after):
     for k in range(count):
         moved[k] = nodes[order[k]]
         one, other = before[moved[k]], after[moved[k]]
+        # labels evenly between two neighbours: nothing else need be renumbered
         after[one], before[other] = other, one
     gap = (label[right] - label[left]) / (count + 1)
     for k in range(count):
@@ -171,6 +173,7 @@ def _likely_order(n: int, tails: Indices, heads: Indices) -> NDArray[np.int32]:
     scores = np.zeros(n)
     for _ in range(SWEEPS):
         wanted = np.bincount(heads, scores[tails], n) + np.bincount(tails, scores[heads], n)
+        # the score at which a vertex lies midway between what its edges ask for
         scores = (wanted + into - out + scores) / (into + out + 1)
     rank = np.empty(n, dtype=np.int32)
     rank[np.argsort(scores, kind="stable")] = np.arange(n, dtype=np.int32)
@@ -203,7 +206,7 @@ def acyclic_subset(n: int, tails: Indices, heads: Indices, order: Indices) -> Bo
     """
     tails, heads = np.asarray(tails, dtype=np.int64), np.asarray(heads, dtype=np.int64)
     labels = strong_components(n, tails, heads)
-    kept = np.asarray(labels[tails] != labels[heads])
+    kept = np.asarray(labels[tails] != labels[heads])  # no cycle has an edge between components
     inner = np.asarray(order, dtype=np.int64)[~kept[order]]
     if inner.size:
         ends = tails[inner], heads[inner]
@@ -223,6 +226,7 @@ def _larger_sides(vertices, start_out, out, start_in, into, tails, heads, weight
         for place in range(start_in[v], start_in[v + 1]):
             if not gone[tails[into[place]]]:
                 entering += weights[into[place]]
+        # an edge is kept where its first end is looked at, so that half of the weight is
         if leaving >= entering:
             for place in range(start_out[v], start_out[v + 1]):
                 if not gone[heads[out[place]]]:
@@ -348,7 +352,7 @@ def _reach_block(order, start_out, out, heads, low, reach, detour, redundant):
             v = heads[out[slot]]
             if low <= v < high:
                 word, bit = (v - low) >> 6, np.uint64(1) << np.uint64((v - low) & 63)
-                if detour[word] & bit != np.uint64(0):
+                if detour[word] & bit != np.uint64(0):  # reached through another edge as well
                     redundant[out[slot]] = True
                 reach[u, word] |= bit
         for w in range(words):

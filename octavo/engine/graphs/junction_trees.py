@@ -69,6 +69,7 @@ def _missing(neighbors: list[int], v: int) -> int:
     """Return how many pairs of neighbours of v are not linked (twice that number)."""
     around = neighbors[v]
     degree = around.bit_count()
+    # every ordered pair of neighbours, less those that are linked
     return degree * (degree - 1) - sum((neighbors[u] & around).bit_count() for u in members(around))
 
 

@@ -178,6 +178,7 @@ def _move(
             toward[c] += weights[k]
         loop, volume, size = loops[i], volumes[i], sizes[i]
         alone = members[old] == 1
+        # its own links count twice in w, its loop once
         w_left = sums[old, 0] - 2.0 * toward[old] - loop
         v_left, n_left, q_old = sums[old, 1] - volume, sums[old, 2] - size, sums[old, 3]
         if alone:
@@ -193,6 +194,7 @@ def _move(
                     kind, first, second, third,
                     sums[c, 0] + 2.0 * toward[c] + loop, sums[c, 1] + volume, sums[c, 2] + size,
                 )  # fmt: skip
+                # q of the new cluster less q of the old one, plus what leaving brings
                 gain = q - sums[c, 3] + leaving
                 if gain > best and gain > _ROUNDING * (abs(q) + abs(sums[c, 3]) + abs(leaving)):
                     best, target, best_q = gain, c, q
@@ -510,7 +512,7 @@ def _one_pass(
         if moves or not levels:
             levels.append(labels[place])
         if count == len(labels):
-            return levels[-1], levels
+            return levels[-1], levels  # every cluster is one node: nothing more to aggregate
         parts, n_parts = labels, count
         if refine:
             parts = _parts(graph, labels, order, term)
@@ -560,8 +562,9 @@ def _split_apart(graph: FlatGraph, labels: Indices, term: Term | FreeTerm) -> In
     terms = cluster_terms(term, w, v, size)
     joined = [np.bincount(owner, x, minlength=k).astype(np.float64) for x in (w, v, size)]
     whole = cluster_terms(term, *joined)
+    # ties are split: a cluster should hang together
     apart = np.bincount(owner, terms, minlength=k) >= whole
-    split = np.where(apart[owner], k + np.arange(count), owner)
+    split = np.where(apart[owner], k + np.arange(count), owner)  # new numbers for the parts
     return np.unique(split[parts], return_inverse=True)[1].astype(np.int32)
 
 

@@ -184,13 +184,14 @@ def _by_pymaxflow(graph: FlowGraph) -> MinimumCut:
     # PyMaxflow subtracts: infinity is any number that no finite cut reaches
     caps = (graph.source, graph.sink, graph.capacities, graph.reverse)
     total = float(sum(part[np.isfinite(part)].sum() for part in caps))
-    large = 2.0 * total + (total == 0.0)
+    large = 2.0 * total + (total == 0.0)  # no finite cut reaches twice the sum of what is finite
     source, sink, there, back = (np.where(np.isinf(part), large, part) for part in caps)
     solver.add_grid_tedges(nodes, source, sink)
     if len(graph.tails):
         solver.add_edges(graph.tails, graph.heads, there, back)
     value = float(solver.maxflow())
     value = np.inf if value >= large else value
+    # what is not the sink's is the largest source side
     return MinimumCut(value, ~np.asarray(solver.get_grid_segments(nodes), dtype=bool))
 
 
@@ -202,6 +203,7 @@ def _by_search_trees(graph: FlowGraph) -> MinimumCut:
     start, head, sister, place = arc_lists(n, graph.tails, graph.heads)
     residual = np.empty(2 * len(graph.tails))
     residual[place], residual[sister[place]] = graph.capacities, graph.reverse
+    # what flows straight through a node, min(source, sink), has been taken out
     more, side = augment(start, head, sister, residual, graph.source - graph.sink, 0.0)
     return MinimumCut(through + float(more), side)
 
@@ -225,6 +227,7 @@ def _by_scipy(graph: FlowGraph) -> MinimumCut:
     residual = sp.csr_array(matrix - found.flow)
     residual.data[residual.data < 0] = 0
     residual.eliminate_zeros()
+    # who still reaches the sink is on its side
     reaching = breadth_first_order(residual.T.tocsr(), n + 1, return_predecessors=False)
     side = np.ones(n + 2, dtype=bool)
     side[reaching] = False
@@ -339,6 +342,7 @@ def augment(start, head, sister, res, rest, tiny):
         if i < 0:
             break
 
+        # A tree takes neighbours along arcs with room left, towards the sink or from the source.
         # growth
         middle = -1
         mine = in_sink[i]
@@ -412,6 +416,8 @@ def augment(start, head, sister, res, rest, tiny):
             left = left + 1 if left < n else 0
             count -= 1
             mine = in_sink[i]
+            # The new parent is the nearest to its terminal, of those whose own path still ends
+            # there.
             best, nearest = _NONE, _FAR
             for a0 in range(start[i], start[i + 1]):
                 if (res[a0] if mine else res[sister[a0]]) <= tiny:

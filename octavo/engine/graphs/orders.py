@@ -60,6 +60,7 @@ def discordant_pairs(first: Floats, second: Floats) -> tuple[int, int]:
     pairs = a.size * (a.size - 1) // 2
     if pairs == 0:
         return 0, 0
+    # inclusion and exclusion of ties
     comparable = pairs - _tied_pairs(a) - _tied_pairs(b) + _tied_pairs(a, b)
     # Where `first` ties, sorting by `second` leaves no inversion.
     inversions = _strict_inversions(b[np.lexsort((b, a))].copy())

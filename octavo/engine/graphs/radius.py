@@ -159,7 +159,7 @@ def square_blocks(X: Floats, Y: Floats) -> Iterator[tuple[int, Floats]]:
     for start in range(0, len(X), at_once):
         rows = X[start : start + at_once]
         block = rows @ (-2.0 * Y.T)
-        block += squares
+        block += squares  # |x - y|² = |x|² - 2x'y + |y|²
         block += np.einsum("nd,nd->n", rows, rows)[:, None]
         yield start, block
 

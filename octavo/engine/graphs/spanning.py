@@ -72,6 +72,7 @@ def random_tree(n: int, random: np.random.RandomState) -> Indices:
     if n < 2:
         return np.empty((0, 2), dtype=np.intp)
     sequence = random.randint(0, n, n - 2)
+    # each vertex stands degree - 1 times in the sequence
     degree = 1 + np.bincount(sequence, minlength=n)
     edges = []
     for inner in sequence:

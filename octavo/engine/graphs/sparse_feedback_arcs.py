@@ -62,7 +62,7 @@ def _insert_along_arcs(indptr, indices, net, order, position, slack, max_iter):
                     best, target = change, places[sorting[k]]
             change = 0.0
             for k in range(split, sorting.shape[0]):
-                change -= net[low + sorting[k]]
+                change -= net[low + sorting[k]]  # what is gained by passing behind it
                 if change < best:
                     best, target = change, places[sorting[k]]
             if target == here:

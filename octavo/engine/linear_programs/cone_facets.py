@@ -24,7 +24,9 @@ def _outside(normal: Floats, known: Floats) -> Floats | None:
     """Return a direction that keeps the known inequalities and breaks this one, or None."""
     if not len(known):
         return -normal
+    # Farkas: is the normal a non-negative combination of the known ones?
     weights, length = nnls(known.T, normal)
+    # -r keeps what is known, by the optimality of least squares, and breaks this one
     return None if length <= TOL else known.T @ weights - normal
 
 

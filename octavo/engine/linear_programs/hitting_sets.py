@@ -102,6 +102,7 @@ def _open(masks, unhit, n_unhit, barred, full, left, pending):
         if size < fewest:
             fewest, best = size, unhit[at]
         if apart:
+            # Disjoint sets need a member each.
             disjoint += 1
             if disjoint > left:
                 return False
@@ -369,6 +370,7 @@ def _table(masks: Masks, n: int) -> NDArray[np.bool_]:
 
 
 def _undominated(table: NDArray[np.bool_]) -> NDArray[np.int64]:
+    # smaller where more sets hold the member
     """Return members in none of whose places another would do as well, the first of equals."""
     left_out = masks_of_table(~table.T)
     order = np.argsort(sizes_of(left_out), kind="stable")

@@ -129,6 +129,7 @@ def _refresh(S, g, place, real, k, M, alpha):
         for a in range(k):
             error[a] = real[RESIDUAL, rows[a]] - alpha * real[TAU, a]
             worst = max(worst, abs(error[a]))
+        # M = S[T,J]⁻¹ gives the correction of β, its transpose that of y.
         _row_products(M, error, k, change)
         for a in range(k):
             real[BETA, a] += change[a]
@@ -155,6 +156,7 @@ def _dual_direction(S, place, real, k, M, is_row, index, side):
     n_moving = k
     if is_row:
         for a in range(k):
+            # row t enters T: z_J must stay, so dy_T answers τ S[t,J]
             work[a] = -side * S[index, columns[a]]
         _column_products(M, work, k, dy)
         place[ROWS, k], dy[k] = index, side
@@ -162,6 +164,7 @@ def _dual_direction(S, place, real, k, M, is_row, index, side):
     else:
         p = place[IN_COLUMNS, index]
         for a in range(k):
+            # column j leaves J: z_j moves off its bound, the other z_J stay
             dy[a] = -real[SIGMA, p] * M[p, a]
     _combine_rows(S, place[ROWS], dy, n_moving, dz)
     slip = 0.0
@@ -220,6 +223,7 @@ def _change_inverse(S, place, real, k, M, t, side, p, j, q):
     """
     w, v, entry = real[WORK], real[WORK2], real[DBETA]
     for a in range(k):  # w = S[t,J] M, which is −τ dy from the dual move, or row p of M
+        # Sherman and Morrison's formula, its four cases by what enters and what leaves.
         w[a] = -side * real[DY, a] if t >= 0 else M[p, a]
     if j >= 0:  # v = M S[T,j], or column q of M
         for a in range(k):
@@ -304,7 +308,7 @@ def _primal_direction(S, place, real, k, M):
     _combine_rows(S, place[COLUMNS], real[DBETA], k, real[DRESIDUAL])
     slip = 0.0
     for a in range(k):
-        real[DBETA, a] = -real[DBETA, a]
+        real[DBETA, a] = -real[DBETA, a]  # d/dλ of β_J = S[T,J]⁻¹ (g_T - λ τ_T)
         slip = max(slip, abs(real[DRESIDUAL, place[ROWS, a]] - real[TAU, a]))
     return slip
 
@@ -332,7 +336,7 @@ def _primal_ratio(place, real, k, alpha, bland):
     for t in range(d):
         if in_rows[t] < 0:
             for side in (1.0, -1.0):
-                rate = 1.0 - side * dr[t]
+                rate = 1.0 - side * dr[t]  # r_t falls to λ at the rate 1 - side dr_t
                 gap = alpha - side * r[t]
                 if rate > _PIVOT_TOL and gap <= (delta + _TIE_TOL) * rate:
                     ratio = max(gap, 0.0) / rate
@@ -440,7 +444,9 @@ def certificate(
     so that g'y − λ||y||₁ is a lower bound on the optimum whatever y is.
     """
     j, t = np.flatnonzero(beta), np.flatnonzero(y)
+    # y is made feasible by its largest |Sy|
     shrink = max(1.0, float(np.abs(y[t] @ S[t]).max(initial=0.0)))
+    # weak duality: any feasible y bounds ||β||₁ from below
     bound = (float(g @ y) - alpha * float(np.abs(y).sum())) / shrink
     violation = float(np.abs(beta[j] @ S[j] - g).max(initial=0.0)) - alpha
     return float(np.abs(beta).sum()) - bound, max(violation, 0.0)

@@ -188,6 +188,7 @@ class _Anew:
                 duals[equal] = found.eqlin.marginals
             if (below | above).any():
                 duals[below] += found.ineqlin.marginals[:split]
+                # a row from above was given with its sign turned
                 duals[above] -= found.ineqlin.marginals[split:]
         return LinearSolution(status, float(found.fun), found.x, duals, int(found.nit))
 

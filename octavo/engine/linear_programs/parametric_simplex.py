@@ -30,6 +30,7 @@ _DOUBTFUL_PIVOT = 1e-7
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _next_lambda(D, m, n, slope_tol):
+    # The third lines (n + 2, m + 2) hold a random perturbation: it orders breakpoints that tie.
     """Return the largest λ below which the dictionary is not optimal, and what fails there.
 
     (λ, its ε part, is_row, index); index = -1 where the dictionary stays optimal for ever.
@@ -37,6 +38,7 @@ def _next_lambda(D, m, n, slope_tol):
     lam, second, is_row, index = -np.inf, -np.inf, False, -1
     for i in range(m):
         slope = D[i, n + 1]
+        # Section 1: -b_i / b*_i
         if slope > slope_tol:  # b_i + λ b*_i falls to zero
             at, then = -D[i, n] / slope, -D[i, n + 2] / slope
             tie = 1e-12 * (1.0 + abs(at))
@@ -44,6 +46,7 @@ def _next_lambda(D, m, n, slope_tol):
                 lam, second, is_row, index = max(at, lam), then, True, i
     for j in range(n):
         slope = D[m + 1, j]
+        # Section 1: -c_j / c*_j
         if slope < -slope_tol:  # c_j + λ c*_j rises to zero
             at, then = -D[m, j] / slope, -D[m + 2, j] / slope
             tie = 1e-12 * (1.0 + abs(at))
@@ -67,6 +70,7 @@ def _ratio(D, m, n, is_row, index, lam, second, tol):
             pivot, level = D[a, index], D[a, n] + lam * D[a, n + 1]
             level_second = D[a, n + 2] + second * D[a, n + 1]
         if pivot > tol:
+            # Ratio test of the dual simplex method for a row, of the primal one for a column.
             ratio, then = max(level, 0.0) / pivot, level_second / pivot
             tie = 1e-12 * (1.0 + ratio)
             if ratio < best - tie or (ratio <= best + tie and then < best_second):
@@ -86,7 +90,7 @@ def _pivot(D, row, column):
             for a in range(D.shape[1]):
                 D[i, a] -= factor * D[row, a]
             D[i, column] = -factor * inverse
-    D[row, column] = inverse
+    D[row, column] = inverse  # Gauss-Jordan with the pivot's own entry inverted
 
 
 @dataclass(frozen=True)
@@ -295,7 +299,7 @@ def trace_lp(
             lambdas[-1], pieces[-1] = at, table.piece()
             status = "optimal"
             break
-        if partner < 0:
+        if partner < 0:  # a row without a partner proves Ax <= b empty, a column's ray is feasible
             status = "infeasible" if is_row else "unbounded"
             break
         if n_pivots >= limit:

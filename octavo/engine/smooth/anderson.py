@@ -67,7 +67,9 @@ class AndersonMixing:
         against = self.gram[slot, earlier]
         square = self.gram[slot, slot]
         products = self.gram[np.ix_(earlier, earlier)] - against[:, None] - against + square
+        # A ridge far below rounding: steps that have become parallel leave the system singular.
         np.einsum("ii->i", products)[:] += RIDGE * np.trace(products) + np.finfo(float).tiny
+        # shares of the mixture whose steps cancel best
         shares = np.linalg.solve(products, square - against)
         weights = np.zeros(known)
         weights[earlier], weights[slot] = shares, 1.0 - shares.sum()

@@ -146,6 +146,7 @@ def propose(optimizer: AskTell, n: int | None, bounds: Bounds | None) -> np.ndar
         outside = ((bounds.low > X) | (bounds.high < X)).any(axis=1)
         if not outside.any():
             return X
+        # clipped at last, where the box holds little of the distribution
         X[outside] = optimizer.ask(int(outside.sum()))
     return bounds.clip(X)
 

@@ -225,7 +225,7 @@ def spread_seeds(
         drawn by weight times what is still lacking.
     """
     n = weights.size
-    trials = 1 + int(np.log(n_seeds)) + (n_seeds > 1)
+    trials = 1 + int(np.log(n_seeds)) + (n_seeds > 1)  # as many candidates as in greedy k-means++
     chosen: list[Any] = []
     lack = np.ones(n)
     for k in range(n_seeds):

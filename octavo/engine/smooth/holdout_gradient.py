@@ -85,6 +85,7 @@ def fit_and_judge(train: Moments, held: Moments, alpha: float) -> HoldoutFit:
     """
     p = train.gram.shape[-1]
     trace = np.trace(train.gram, axis1=1, axis2=2)
+    # nλ, and a floor that keeps P positive definite
     ridge = train.size * alpha + _FLOOR * (trace / p + train.size * alpha)
     P = train.gram + ridge[:, None, None] * np.eye(p)
     c = np.linalg.solve(P, train.cross[..., None])[..., 0]
@@ -92,6 +93,7 @@ def fit_and_judge(train: Moments, held: Moments, alpha: float) -> HoldoutFit:
     pull = (inner - held.cross) / held.size[:, None]  # mean of (c·z − y) z
     squares = np.einsum("ki,ki->k", c, inner - 2.0 * held.cross) + held.square
     t = np.linalg.solve(P, pull[..., None])[..., 0]
+    # ∂P/∂λ = nI moves c by -P⁻¹ n c; the thesis prints this without its factor -2.
     slope = -2.0 * train.size * np.einsum("ki,ki->k", t, c)
     return HoldoutFit(np.maximum(squares, 0.0) / held.size, c, t, slope)
 
@@ -131,6 +133,8 @@ def weight_blocks(
             rows = slice(first + part.start, first + part.stop)
             residual, tilt = np.hsplit(Z[rows] @ coefs.T, 2)
             residual -= y[rows, None]
+            # A training row moves c through P and Zᵀy, a held-out row only through its own
+            # residual.
             a = np.where(trained, -tilt, residual / n_held)
             b = np.where(trained, -residual, 0.0)
             yield rows, np.hstack([a, b]) @ (coefs * (2.0 / k))

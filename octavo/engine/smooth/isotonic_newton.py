@@ -115,6 +115,7 @@ def isotonic_ridge(
         fit = isotonic_forest(x, order.parents(x))
         errors = fit.values - x
         value = 0.5 * float(w @ w) + 0.5 * C * float(errors @ errors)
+        # the envelope: dist² has the gradient 2(x - P(x))
         return value, w - C * (features.T @ errors), errors, fit.blocks
 
     w = np.zeros(d)
@@ -130,6 +131,7 @@ def isotonic_ridge(
         _, place = np.unique(blocks, return_inverse=True)
         size = np.bincount(place)
         sums = sp.csr_matrix((np.ones(n), (place, np.arange(n)))) @ features
+        # I - P' with P' the means of blocks, so that ΦᵀP'Φ is the sum of s sᵀ / size over blocks.
         H = C * (gram - sums.T @ (sums / size[:, None]))
         H[np.diag_indices_from(H)] += 1.0
         move = -cho_solve(cho_factor(H, check_finite=False), gradient, check_finite=False)

@@ -88,12 +88,13 @@ class CurvaturePairs:
         self._steps.append(step)
         self._changes.append(change)
         self._rho.append(1.0 / product)
-        self._scale = product / spread
+        self._scale = product / spread  # s'y / y'y, the first guess of the inverse Hessian
 
     def descent(self, gradient: Floats) -> Floats:
         """Return -H·gradient by the two-loop recursion."""
         q = -gradient
         weights = []
+        # newest pair first
         for s, y, rho in zip(self._steps[::-1], self._changes[::-1], self._rho[::-1]):
             weights.append(rho * float(s @ q))
             q -= weights[-1] * y
@@ -133,6 +134,7 @@ def wolfe_step(
     step, value : tuple or None
         None when rounding leaves nothing to gain.
     """
+    # The minimum along the line lies between `low` and `high`; slopes are monotone by convexity.
     low, low_slope = 0.0, slope  # slope < 0 here
     high, high_slope = np.inf, np.inf  # slope > 0 there
     slack = _ROUNDING * abs(value)
@@ -209,7 +211,7 @@ def lbfgs(
     while not reason:
         direction = pairs.descent(gradient)
         slope = float(gradient @ direction)
-        decrement = -0.5 * slope
+        decrement = -0.5 * slope  # what a quadratic with these curvatures would still lose
         small = tol * max(abs(value), 1e-12 * abs(path[0]))  # a perfect fit has nothing to gain
         if float(np.abs(gradient).max(initial=0.0)) <= gtol:
             reason = "gradient"

@@ -31,6 +31,7 @@ def loss_value(code, h, p, y):
         return 0.5 * (p - y) ** 2
     if code == SMOOTH_ABSOLUTE:
         r = abs(p - y)
+        # r above h, and a parabola that meets it with its slope below
         return r if r >= h else 0.5 * (r * r / h + h)
     if code == QUANTILE:
         return h * (y - p) if y > p else (1.0 - h) * (p - y)
@@ -40,6 +41,7 @@ def loss_value(code, h, p, y):
     z = y * p
     if code == SQUARE_ROOT:  # -yp + √(1 + p²), without the difference of two large numbers
         root = math.hypot(1.0, p)
+        # 1 = y² gives (root - z)(root + z) = 1 + p² - z² = 1.
         return root - z if z <= 0.0 or y * y != 1.0 else 1.0 / (root + z)
     if code == LOG:
         return math.log1p(math.exp(-z)) if z > 0.0 else math.log1p(math.exp(z)) - z
@@ -53,7 +55,8 @@ def loss_value(code, h, p, y):
     if u >= h:
         return u
     if code == HUBER:
-        return (u + h) ** 2 / (4.0 * h)
+        return (u + h) ** 2 / (4.0 * h)  # Chaudhuri, Monteleoni and Sarwate (2011), Eq. (7)
+    # The same authors' ℓ_s of degree four: its second derivative vanishes at both ends.
     return -(u**4) / (16.0 * h**3) + 3.0 * u * u / (8.0 * h) + 0.5 * u + 3.0 * h / 16.0
 
 

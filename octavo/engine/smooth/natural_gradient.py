@@ -28,12 +28,12 @@ class SearchGaussian(NamedTuple):
 def log_utilities(n: int) -> np.ndarray:
     """Return the utilities of n ranks, best first; they sum to zero (Section 3.1)."""
     raw = np.maximum(0.0, np.log(n / 2 + 1) - np.log(np.arange(1, n + 1)))
-    return raw / raw.sum() - 1.0 / n
+    return raw / raw.sum() - 1.0 / n  # Table 1: u_k
 
 
 def default_rate(d: int) -> float:
     """Return the learning rate of scale and shape (Table 1)."""
-    return (9 + 3 * np.log(d)) / (5 * d * np.sqrt(d))
+    return (9 + 3 * np.log(d)) / (5 * d * np.sqrt(d))  # Table 1: η_σ = η_B
 
 
 def spectrum(S: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -66,6 +66,7 @@ def bent(B: np.ndarray, values: np.ndarray, V: np.ndarray, rate: float) -> np.nd
 
 def scale_step(values: np.ndarray, d: int, total: float, rate: float) -> float:
     """Return the logarithm by which the scale grows: ∇_σ = tr(∇_M) / d, kept within bounds."""
+    # -U from the -I of ∇_M J = Σ u (s sᵀ - I)
     return float(np.clip(rate / 2 * (values.sum() / d - total), -LARGEST_STEP, LARGEST_STEP))
 
 
@@ -89,7 +90,7 @@ def natural_step(here: SearchGaussian, S: np.ndarray, u: np.ndarray) -> SearchGa
     d = len(here.mean)
     rate = default_rate(d)
     values, V = spectrum(S, u)
-    mean = here.mean + here.scale * (here.shape @ (u @ S))
+    mean = here.mean + here.scale * (here.shape @ (u @ S))  # η_μ = 1 (Table 1)
     scale = here.scale * np.exp(scale_step(values, d, u.sum(), rate))
     return SearchGaussian(mean, float(scale), bent(here.shape, values, V, rate / 2))
 

@@ -68,7 +68,7 @@ def _conjugate_gradients(X: Any, curvature: Floats, alpha: float, gradient: Floa
     """Solve H s = -gradient, the more exactly the smaller the gradient is."""
     n = X.shape[0]
     squares = X.multiply(X) if sp.issparse(X) else X * X
-    diagonal = squares.T @ curvature / n + alpha
+    diagonal = squares.T @ curvature / n + alpha  # the Hessian's diagonal, as preconditioner
     step, residual = np.zeros_like(gradient), -gradient
     norm = float(np.linalg.norm(gradient))
     target = min(0.1, np.sqrt(norm)) * norm  # superlinear convergence of the outer iteration

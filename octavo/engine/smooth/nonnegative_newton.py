@@ -65,6 +65,7 @@ def _direction(
     """Return the step to the minimiser of the quadratic model in the unknowns named."""
     hessian, metric = function.curvature(state, which)
     sizes = metric.diagonal() + np.abs(hessian.diagonal()) + np.finfo(float).tiny
+    # The Hessian, else the bound's metric, else its diagonal: the first that is positive definite.
     for matrix in (hessian, metric + np.diag(_RIDGE * sizes), np.diag(sizes)):
         try:
             cholesky(matrix, lower=True, check_finite=False)
@@ -132,6 +133,7 @@ def nonnegative_newton(
         best = min(best, violation)
         if violation <= tol or n_iter >= max_iter or idle > _PATIENCE:
             break
+        # At zero only what wants to grow; next to the tolerance an unknown would flutter.
         which = np.flatnonzero((x > 0.0) | (gradient < -0.1 * tol * terms))
         step = _direction(function, state, x, gradient, which)
         fall, length = float(gradient @ step), 1.0

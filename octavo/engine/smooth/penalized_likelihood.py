@@ -91,6 +91,7 @@ def maximize_penalized(
     def split_cost(parts: Floats) -> tuple[float, Floats]:
         plus, minus = parts.reshape(2, -1)
         value, gradient = cost(plus - minus)
+        # x = plus - minus, both >= 0, makes the l1 term linear
         slopes = np.concatenate([gradient + lasso, lasso - gradient])
         return value + float(lasso @ (plus + minus)), slopes
 
@@ -124,6 +125,7 @@ def maximize_penalized(
     slope = smallest_supergradient(x, gradient, l1)
     norm = float(np.abs(unit * slope).max(initial=0.0)) / size
     with np.errstate(invalid="ignore"):
+        # F* - F(x) <= ½ Σ σ² g², from strong concavity
         gap = 0.5 * float(np.sum(np.where(slope == 0, 0.0, sigma**2 * slope**2)))
     objective = value - l1 * float(np.abs(x).sum())
     return PenalizedFit(x, objective, norm, gap, int(found.nit), norm <= tol, np.array(trace))
@@ -138,5 +140,6 @@ def _units(sigma: Floats) -> Floats:
 
 def smallest_supergradient(x: Floats, gradient: Floats, l1: float) -> Floats:
     """Return the supergradient of F nearest to zero, from the gradient of its smooth part."""
+    # 0 lies among the supergradients where |gradient| <= l1
     at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
     return np.where(x != 0, gradient - l1 * np.sign(x), at_zero)

@@ -105,12 +105,13 @@ def _add_pattern(z, K1, R, U, counts, total, pi, g, H, held):
             mean += U[r, c] * pi[r]
             residual += U[r, c] * (counts[r] - total * pi[r])
         for i in range(n_held):
-            g[c * K1 + held[i]] += residual * z[held[i]]
+            g[c * K1 + held[i]] += residual * z[held[i]]  # rows of M - ρ, by contrasts
         for b in range(c + 1):
             other, w = 0.0, 0.0
             for r in range(b + 2):
                 other += U[r, b] * pi[r]
                 w += U[r, c] * U[r, b] * pi[r]
+            # diag(π) - πᵀπ of Eq. (6), between contrasts c and b, times the pattern's rows.
             w = total * (w - mean * other)
             for i in range(n_held):
                 wz = w * z[held[i]]
@@ -132,7 +133,7 @@ def _look(P, G, K1, counts, d, R, U, prec, B, g, H, pi, held):
         H[i, i] = prec
     for k in range(K1):
         for r in range(R):
-            f -= 0.5 * prec * B[k, r] * B[k, r]
+            f -= 0.5 * prec * B[k, r] * B[k, r]  # the prior's part of Eq. (5)
         for c in range(R - 1):
             t = 0.0
             for r in range(c + 2):
@@ -146,7 +147,7 @@ def _look(P, G, K1, counts, d, R, U, prec, B, g, H, pi, held):
             continue
         row = P[p]
         log_sum = _probabilities(row, K1, R, B, pi)
-        f -= total * log_sum
+        f -= total * log_sum  # log p(x | B, Z) of Eq. (5)
         for k in range(K1):
             if row[k] != 0.0:
                 for r in range(R):
@@ -181,10 +182,11 @@ def _woodbury(P, G, K1, counts, d, R, prec, B, g, step, work, pi):
         for r in range(R):
             w = total * pi[r]
             for i in range(K1):
+                # v_n of Section 3.2, for a whole pattern: its rows share one vector
                 V[n, r, i] = root * pi[r] * row[i]
                 g[i, r] += (counts[p, d, r] - w) * row[i]
                 for j in range(i + 1):
-                    blocks[r, i, j] += w * row[i] * row[j]
+                    blocks[r, i, j] += w * row[i] * row[j]  # Eq. (7)
         n += 1
     total = 0.0
     for r in range(R):
@@ -200,8 +202,9 @@ def _woodbury(P, G, K1, counts, d, R, prec, B, g, step, work, pi):
             solve_lower(blocks[r], K1, V[p, r], a)
             for q in range(p + 1):
                 for i in range(K1):
+                    # Eq. (8) for all patterns at once: I - Vᵀ D⁻¹ V, symmetric and small.
                     S[p, q] -= a[i] * V[q, r, i]
-    total += factor_lower(S, n)
+    total += factor_lower(S, n)  # the determinant lemma, with D⁻¹ where print has D
     for p in range(n):
         b[p] = 0.0
         for r in range(R):
@@ -215,7 +218,7 @@ def _woodbury(P, G, K1, counts, d, R, prec, B, g, step, work, pi):
                 a[i] += V[p, r, i] * b[p]
         solve_lower(blocks[r], K1, a, a)
         for i in range(K1):
-            step[i, r] += a[i]
+            step[i, r] += a[i]  # Eq. (8): D⁻¹ + D⁻¹ V S⁻¹ Vᵀ D⁻¹
     return total
 
 
@@ -244,6 +247,8 @@ def column_evidence(P, G, K1, counts, d, R, U, prec, B, old, g, H, step, pi, hel
         for i in range(m):
             decrement += g[i] * step[i]
         if decrement < SMALL:
+            # Half the decrement is what the step not taken would still bring; log|I + σ²(...)| of
+            # Eq. (6).
             return f + 0.5 * decrement - 0.5 * (log_det - m * math.log(prec))
         for k in range(K1):
             for r in range(R):
@@ -281,12 +286,14 @@ def gaussian_evidence(P, G, K1, counts, d, prec, noise, B, H, h, step):
     for i in range(K1):
         fit += h[i] * step[i]
         B[i, 0] = step[i]
+    # the integral of a normal likelihood over its normal prior
     return -0.5 * (n * math.log(2.0 * math.pi * noise) + log_det + max(squares - fit, 0.0) / noise)
 
 
 @njit(cache=True, error_model="numpy")
 def binary_evidence(P, G, K1, counts, d, prec, B, old, g, H, step):
     """Return what `column_evidence` does for two levels, in the weights u = b_1 - b_0."""
+    # u has variance 2σ²; the sum b_0 + b_1 is not seen by the likelihood and cancels.
     ridge = 0.5 * prec
     before, scale, f, log_det = -np.inf, 1.0, 0.0, 0.0
     for k in range(K1):
@@ -374,6 +381,8 @@ def expand_column(P, G, K1, counts, d, R, U, prec, B, S, tilt, H, g, step, pi, h
             square = 0.0
             for a in range(Q):
                 for b in range(Q):
+                    # How much a level's log odds vary under the posterior: the third derivative's
+                    # part of log|H|.
                     square += (
                         (U[r, a] - small[1, 0, a]) * small[0, a, b] * (U[r, b] - small[1, 0, b])
                     )
@@ -463,6 +472,7 @@ def row_change(z, k, to, extra, K1, R, U, x, B, S, tilt, pi, step, small):
     Q = R - 1
     n = Q if k < 0 else 2 * Q
     _probabilities(z, K1, R, B, pi)
+    # the row's own log likelihood leaves; further down the new one comes
     change = -math.log(max(pi[x], 1e-300))
     _row_terms(R, U, x, pi, small, 0, -1.0)
     _spread_of(z, K1, Q, S, small)

@@ -86,6 +86,7 @@ def draw_causes(E, p, W, psi, kinds, parameters, state, work, Z, precision):
                 for k in range(d, m):
                     if k != j:
                         rest -= W[i, p + k] * Z[k, n]
+                # z_D of row i integrated out: it adds c_D² υ to ψ
                 weight = c / (psi[i] + size * size / precision[i, n])
                 signal[n] += weight * rest
                 own[n] += weight * c
@@ -167,6 +168,7 @@ def draw_opposed(F, quadruples, kinds, parameters, hyper, state, work, slab, nu,
                 gain += odds if up else -odds
         row = own - p
         for n in range(n_rows):
+            # what x_i loses from its parents, its own signal gives back
             change = (new_b - b) * F[j, n] + (new_k - k) * Z[latent - p, n]
             moved[n] = Z[row, n] - change / size
         gain += source_log_density(moved, kinds[row], parameters[row])

@@ -58,6 +58,7 @@ class SmoothChain:
         for j, function in enumerate(self.functions):
             c = chain.W[:, j]
             E += np.outer(c, chain.Z[j])
+            # Eq. (8): signal and precision of z_j from all rows
             function.draw((c / chain.psi) @ E, float(np.sum(c * c / chain.psi)), self.kappa, rng)
             chain.Z[j] = function.values
             E -= np.outer(c, chain.Z[j])

@@ -104,6 +104,7 @@ class SmoothFunction:
         """
         rate = rng.gamma(RATE_SHAPE, 1.0 / kappa)
         other, pivots = self.factor(rate)
+        # log p(x | υ): the function is integrated out
         now, new = evidence(self.F, signal, own), evidence(other, signal, own)
         self.n_proposed += 1
         if accepts(new[0] - now[0], rng):
@@ -111,6 +112,7 @@ class SmoothFunction:
             self.rate, self.F, self.pivots, now = rate, other, pivots, new
         _, L, y = now
         noise = rng.standard_normal(len(L))
+        # the draw given its data: L'w = y + noise
         self.weights = solve_triangular(L, y + noise, lower=True, trans=1, check_finite=False)
 
     def extend(self, t: Floats, rng: np.random.Generator) -> Floats:
@@ -121,11 +123,13 @@ class SmoothFunction:
             value -= self.F[:r, pivot] @ found[:r]
             found[r] = value / self.F[r, pivot]
         left = np.sqrt(np.clip(1.0 - np.sum(found**2, axis=0), 0.0, 1.0))
+        # what the columns leave of the kernel's diagonal
         return self.weights @ found + left * rng.standard_normal(t.size)
 
 
 def evidence(F: Floats, signal: Floats, own: float) -> tuple[float, Floats, Floats]:
     """Return log p(signal | υ) up to a constant, with what a draw of the function needs."""
+    # I + own FF', of the size of the rank
     L: Any = np.linalg.cholesky(np.eye(len(F)) + own * (F @ F.T))
     y = solve_triangular(L, F @ signal, lower=True, check_finite=False)
     return 0.5 * float(y @ y) - float(np.log(np.diag(L)).sum()), L, y
@@ -134,6 +138,7 @@ def evidence(F: Floats, signal: Floats, own: float) -> tuple[float, Floats, Floa
 def draw_kappa(rates: Any, rng: np.random.Generator) -> float:
     """Draw κ given the length scales."""
     rates = np.asarray(rates)
+    # Eq. (9): Gamma(k_s + m u_s, k_r + Σ υ)
     return rng.gamma(KAPPA_SHAPE + rates.size * RATE_SHAPE, 1.0 / (KAPPA_RATE + rates.sum()))
 
 

@@ -40,6 +40,7 @@ def priors(
     """Return the hyper-parameters of section 3; a number given here is held instead of drawn."""
     held = [noise is not None, slab is not None, inclusion is not None]
     top = 0.95 if levels == 2 and inclusion is None else 1.0
+    # t_s, t_r, α_p, α_m, β_p
     return np.array([*noise_prior, 2.0, 1.0, 10.0, top, 100.0, *held], dtype=np.float64)
 
 
@@ -251,6 +252,7 @@ def dag_chain(
     d = len(X)
     place = np.argsort(np.asarray(order))
     parents = np.where(place[:, None] > place[None, :], FREE, ABSENT)
+    # C_D: every variable has a driving signal of its own
     driving = np.where(np.eye(d, dtype=bool), ALWAYS, ABSENT)
     allowed = np.hstack([parents, driving, np.full((d, n_latent), FREE)])
     means, hyper = np.full(allowed.shape[1], rate), priors(noise_prior=noise_prior)

@@ -63,6 +63,7 @@ class NonlinearChain:
             function, b = self.functions[j], B[:, j]
             E += np.outer(b, chain.F[j])
             own = float(np.sum(b * b / chain.psi))
+            # Eq. (10): as factors of CSLIM, with y_j in place of z_j
             function.draw((b / chain.psi) @ E, own, self.kappa, self.rng)
             chain.F[j] = function.values
             E -= np.outer(b, chain.F[j])
@@ -74,6 +75,7 @@ class NonlinearChain:
         W, Y = self.chain.W, np.zeros(X.shape)
         for j in self.parents:
             if W[:, j].any():
+                # the function at held-out values of its parent
                 Y[:, j] = self.functions[j].extend(X[:, j], self.rng)
         return log_densities(X - Y @ W[:, :d].T, W[:, d:], self.chain.psi, self.laws, 1, self.rng)
 

@@ -40,6 +40,7 @@ def rank_orders(visited: Any, n_candidates: int) -> list[OrderCandidate]:
     found, first, counts = np.unique(
         rows.view([("", rows.dtype)] * rows.shape[1]), return_index=True, return_counts=True
     )
+    # the most frequent first, the first visited of equals
     best = np.lexsort((first, -counts))[:n_candidates]
     total = counts.sum()
     return [
@@ -147,13 +148,15 @@ def deterministic_order(D: Any) -> tuple[int, ...]:
     if scale.min() == 0.0 or np.linalg.matrix_rank(D / scale) < d:
         raise ValueError("D must have an inverse: a column is zero or follows from the others.")
     W = np.linalg.inv(D / scale)
+    # the rows of W = D⁻¹ in the order with no zeros on the diagonal
     _, rows = linear_sum_assignment(1.0 / np.maximum(np.abs(W.T), 1e-300))
     W = W[rows]
-    B = np.eye(d) - W / np.diag(W)[:, None]
+    B = np.eye(d) - W / np.diag(W)[:, None]  # B = I - W, W scaled to ones on the diagonal
     np.fill_diagonal(B, 0.0)
     smallest = np.argsort(np.abs(B) + np.where(np.eye(d, dtype=bool), np.inf, 0.0), axis=None)
     for n_zeros in range(d * (d - 1) // 2, d * (d - 1) + 1):
         pruned = B.copy()
+        # as many of the smallest effects as a triangle needs, then one more at a time
         pruned.flat[smallest[:n_zeros]] = 0.0
         order = _triangular_order(pruned)
         if order is not None:

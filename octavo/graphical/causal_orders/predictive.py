@@ -39,7 +39,7 @@ def scaled_log_densities(R, C, psi, V, L, y, out):
             for k in range(i + 1):
                 total = psi[i] if i == k else 0.0
                 for j in range(m):
-                    total += C[i, j] * C[k, j] * V[s, j]
+                    total += C[i, j] * C[k, j] * V[s, j]  # C U C' + Ψ, by its Cholesky factor
                 for o in range(k):
                     total -= L[i, o] * L[k, o]
                 if i == k:
@@ -65,8 +65,10 @@ def normal_laplace(e: Any, variance: Any, rate: Any) -> Any:
     for side in (-e, e):
         t = (variance * rate + side) / sd
         far = 0.5 * variance * rate**2 + rate * side + np.log(np.maximum(erfc(t), 1e-300))
+        # where erfc would underflow, its scaled form
         near = -(e**2) / (2.0 * variance) + np.log(erfcx(np.maximum(t, 0.0)))
         sides.append(np.where(t > 0.0, near, far))
+    # (λ/4) e^(λ²ψ/2) (e^(-λe) erfc(.) + e^(λe) erfc(.))
     return np.log(rate / 4.0) + np.logaddexp(*sides)
 
 
@@ -106,6 +108,7 @@ def log_densities(R: Floats, C: Floats, psi: Floats, laws: Any, n_rep: int, rng:
         np.ascontiguousarray(R), np.ascontiguousarray(C), np.ascontiguousarray(psi), V,
         np.zeros((d, d)), np.empty(d), out,
     )  # fmt: skip
+    # the mean over scales: Eqs. (11) and (12) without an integral over z
     return logsumexp(out, axis=0) - math.log(len(V))
 
 
@@ -115,6 +118,7 @@ def draw_log_densities(
     """Return log p(x) of rows for each draw of [B, C]; B has p columns, or none."""
     return np.array(
         [
+            # the residual of Eq. (12): x - Bx
             log_densities(X - X @ w[:, :p].T if p else X, w[:, p:], v, laws, n_rep, rng)
             for w, v in zip(W, psi, strict=True)
         ]

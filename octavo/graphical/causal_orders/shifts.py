@@ -88,7 +88,7 @@ def draw_shifts(F, rows, allowed, kinds, parameters, hyper, state, work, slab, n
                     continue
                 new, up = size * math.exp(step), 1
                 gain -= 0.5 * slab[i, own] * (new * new - size * size) / psi[i]
-                gain -= (n_rows - 1.0) * step
+                gain -= (n_rows - 1.0) * step  # |∂(z, size)| = e^(s (1 - n))
                 for n in range(n_rows):
                     moved[n] = Z[i, n] * size / new
             else:
@@ -109,7 +109,7 @@ def draw_shifts(F, rows, allowed, kinds, parameters, hyper, state, work, slab, n
                     gain += odds if up else -odds
                 gain -= 0.5 * slab[i, j] * (new * new - b * b) / psi[i]
                 for n in range(n_rows):
-                    moved[n] = Z[i, n] - (new - b) / size * F[j, n]
+                    moved[n] = Z[i, n] - (new - b) / size * F[j, n]  # x_i is fitted as before
             other = source_log_density(moved, kinds[i], parameters[i])
             if math.log(1.0 - draw_uniform(state)) < gain + other - now:
                 now, taken = other, True

@@ -44,6 +44,7 @@ def draw_scales(j, Z, kind, parameter, state, noise, coins, precision):
             value = mean * (w if coins[n] * (1.0 + w) > w else 1.0 / w)
             precision[j, n] = value if value < LARGEST_PRECISION else LARGEST_PRECISION
     elif kind == STUDENT:
+        # 1/υ ~ Gamma((θ + 1)/2, (θ + z²)/2), σ being 1 (Appendix A.2).
         for n in range(n_rows):
             rate = 0.5 * (parameter + Z[j, n] * Z[j, n])
             precision[j, n] = draw_gamma(state, 0.5 * (parameter + 1.0)) / rate

@@ -82,10 +82,10 @@ def draw_latents(E, p, W, psi, kinds, parameters, state, work, Z, precision):
                 shared += W[i, p + j] * W[i, p + k] / psi[i]
             if k != j and shared != 0.0:
                 for n in range(n_rows):
-                    signal[n] -= shared * Z[k, n]
+                    signal[n] -= shared * Z[k, n]  # ε_\j: what the other latents explain goes
         fill_noise(state, noise, coins[:0])
         for n in range(n_rows):
-            u = 1.0 / (own + precision[j, n])
+            u = 1.0 / (own + precision[j, n])  # Eq. (14)'s variance; print leaves u out of its mean
             Z[j, n] = u * signal[n] + math.sqrt(u) * noise[n]  # Eq. (14)
         if kinds[j] != GAUSSIAN:
             draw_scales(j, Z, kinds[j], parameters[j], state, noise, coins, precision)
@@ -113,9 +113,10 @@ def draw_loadings(gram, cross, squares, n_rows, allowed, means, hyper, state,
             for o in range(K):
                 if o != k:
                     r -= W[i, o] * gram[o, k]
-            s = gram[k, k] + slab[i, k]
+            s = gram[k, k] + slab[i, k]  # Z_j Z_j' + 1/τ_ij
             if kind == FREE:
                 rate = min(max(hyper[ALPHA_M] * nu[k], 1e-300), 1.0 - 1e-16)
+                # printed with ψ^(1/2) in place of τ^(-1/2), which is not the Bayes factor
                 odds = math.log(rate) - math.log1p(-rate) + 0.5 * math.log(slab[i, k] / s)
                 odds += r * r / (2.0 * psi[i] * s)  # Eq. (17), log ξ
                 u = draw_uniform(state)
@@ -136,6 +137,7 @@ def draw_loadings(gram, cross, squares, n_rows, allowed, means, hyper, state,
                 top = hyper[ALPHA_M]
                 up = Q[i, k] == 1
                 if not up:
+                    # u_ij given q_ij = 0, whose η is integrated out
                     up = draw_uniform(state) * (1.0 - nu[k] * top) < nu[k] * (1.0 - top)
                 counts[0, k] += 1.0
                 counts[1, k] += up
@@ -147,12 +149,13 @@ def draw_loadings(gram, cross, squares, n_rows, allowed, means, hyper, state,
                     for o in range(K):
                         inner += gram[k, o] * W[i, o]
                     rest += W[i, k] * (inner - 2.0 * cross[i, k])
+            # slabs alone count: print has (N + d) / 2
             shape = hyper[NOISE_SHAPE] + 0.5 * (n_rows + n_slabs)
             rate = hyper[NOISE_RATE] + 0.5 * (max(rest, 0.0) + spread)
             psi[i] = max(rate / draw_gamma(state, shape), SMALLEST_VARIANCE)
     for k in range(K):
         if hyper[HOLD_RATE] == 0.0:  # Eq. (19)
-            high = hyper[BETA_P] * means[k] + counts[1, k]
+            high = hyper[BETA_P] * means[k] + counts[1, k]  # β_p β_m and how many rows have u = 1
             low = hyper[BETA_P] * (1.0 - means[k]) + counts[0, k] - counts[1, k]
             nu[k] = draw_beta(state, high, low)
 
@@ -168,6 +171,7 @@ def masked_misfit(gram, cross, squares, C, psi, row_place, column_place, row):
     for i in range(d):
         for j in range(m):
             place = column_place[j]
+            # M of Eq. (7): nothing above the diagonal of the two orders
             row[j] = 0.0 if place < d and place > row_place[i] else C[i, j]
         rest = squares[i]
         for j in range(m):
@@ -192,6 +196,7 @@ def search_orders(gram, cross, squares, C, psi, n_proposals, state,
     now = masked_misfit(gram, cross, squares, C, psi, row_place, column_place, row)
     accepted = 0
     for t in range(n_proposals):
+        # two exchanges: of rows, and of columns
         a, b = int(draw_uniform(state) * d), int(draw_uniform(state) * d)
         e, f = int(draw_uniform(state) * m), int(draw_uniform(state) * m)
         row_place[a], row_place[b] = row_place[b], row_place[a]

@@ -76,7 +76,7 @@ class _Gumbel(_Generator):
 
     def inverse_slope(self, log_u: Floats) -> Floats:
         power = 1.0 / self.theta - 1.0
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore"):  # |(ψ⁻¹)'| = (-log u)^(1/θ - 1) / (θ u)
             bend = power * np.log(-log_u) if power > 0 else 0.0
         return bend - math.log(self.theta) - log_u
 
@@ -126,10 +126,10 @@ class _Clayton(_Generator):
         inner = np.exp(powers - top).sum(axis=0) - (len(powers) - 1) * np.exp(-top)
         total = top + np.log(np.maximum(inner, 1e-300))
         rise = [gammaln(1 / theta + m) - gammaln(1 / theta) for m in range(most + 1)]
-        return [r - (1 / theta + m) * total for m, r in enumerate(rise)]
+        return [r - (1 / theta + m) * total for m, r in enumerate(rise)]  # ψ = (1 + t)^(-1/θ)
 
     def inverse_slope(self, log_u: Floats) -> Floats:
-        return math.log(self.theta) - (self.theta + 1.0) * log_u
+        return math.log(self.theta) - (self.theta + 1.0) * log_u  # |(ψ⁻¹)'| = θ u^(-θ - 1)
 
     def by_theta(self, log_u: Floats, most: int) -> list[Floats]:
         theta = self.theta
@@ -145,6 +145,7 @@ class _Clayton(_Generator):
         return -(self.theta + 1.0), 1.0 / self.theta - log_u
 
     def draw(self, n: int, k: int, random: np.random.RandomState) -> Floats:
+        # gamma frailty has the Laplace transform ψ
         frailty = random.gamma(1.0 / self.theta, size=(n, 1))
         ratio = random.exponential(size=(n, k)) / np.maximum(frailty, 1e-300)
         return (1.0 + ratio) ** (-1.0 / self.theta)
@@ -204,6 +205,7 @@ class _Frank(_Generator):
         return -self.theta * share, 1.0 / self.theta - share
 
     def draw(self, n: int, k: int, random: np.random.RandomState) -> Floats:
+        # and here a logarithmic series
         frailty = random.logseries(-math.expm1(-self.theta), size=(n, 1))
         inner = np.exp(-random.exponential(size=(n, k)) / frailty)
         return -np.log1p(math.expm1(-self.theta) * inner) / self.theta
@@ -335,6 +337,7 @@ class CopulaCDF(CDFFactor):
         slopes = self._generator.inverse_slope(log_u)
         for index in np.ndindex(*shape):
             taken = np.flatnonzero(index)
+            # |ψ^(m)| Π |(ψ⁻¹)'(u_k)|
             table[index] = derivatives[taken.size] + slopes[taken].sum(axis=0)
         return table
 

@@ -79,7 +79,7 @@ def pairwise_gains(X: ArrayLike, copula: str = "gumbel") -> Floats:
             model = CopulaCDF("clayton", 1.0) if probe is None else probe.freed(np.array([free]))
             return -float(model.log_jet(pair, [True, True])[1, 1].mean())
 
-        best = loss(0.0)
+        best = loss(0.0)  # of a copula's density alone: independence has 0
         if probe is not None:
             best = float(minimize_scalar(loss, bounds=(-6, 6), method="bounded").fun)
         gains[i, j] = gains[j, i] = -best
@@ -278,6 +278,7 @@ class CDNDensityEstimator(CallbackSupportMixin, DensityMixin, SoundEstimator):
 
     def _start(self, scope: tuple[int, ...], degree: Any, Z: Floats) -> CDFFactor:
         """Return a factor to begin with, such that the columns' medians are about right."""
+        # a column in several factors: each takes a root of its distribution function
         shares = 0.5 ** (1.0 / degree[list(scope)])
         if self.copula is None and self.factor == "logistic":
             weights = np.full(len(scope), np.pi / np.sqrt(3.0))

@@ -142,10 +142,12 @@ class CDFFactor(ABC):
             moved = X.copy()
             for a, is_low in zip(axes, low):
                 if is_low:  # the step below the first is nothing at all
+                    # Table 1's finite difference
                     moved[:, a] = np.where(X[:, a] >= 1, X[:, a] - 1, -np.inf)
             corners[low] = table if not any(low) else self._bounded(moved, smooth)
         for i, a in enumerate(axes):
             for key in [k for k in corners if k[i] == 0]:
+                # differences axis by axis: Σ ± F over the corners below
                 high, under = corners[key], corners.pop((*key[:i], 1, *key[i + 1 :]))
                 corners[key] = np.concatenate([high, log_difference(high, under)], axis=a)
         return corners[(0,) * len(axes)]
@@ -242,7 +244,7 @@ class GaussianCDF(CDFFactor):
         """Return log of the density of some variables times the probability of the others."""
         left = np.setdiff1d(np.arange(self.arity), taken)
         if not taken.size:
-            return log_normal_box(Z, self.corr)
+            return log_normal_box(Z, self.corr)  # Φ itself, no derivative
         inner = self.corr[np.ix_(taken, taken)]
         chol = np.linalg.cholesky(inner)
         white = np.linalg.solve(chol, Z[taken])

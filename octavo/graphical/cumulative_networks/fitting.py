@@ -88,6 +88,7 @@ def row_scores(
         found, shares = piece.tree.weights(tables, wanted, steps[piece.columns])
         value += found
         for (s, _), setting, share in zip(piece.members, settings, shares):
+            # Σ over the table's entries of share times slope
             for p, slope in enumerate(factors[s].log_table_gradient(*setting)):
                 scores[s][:, p] += (share * slope.reshape(share.shape)).reshape(-1, len(X)).sum(0)
     return value, scores

@@ -221,6 +221,7 @@ class CDN:
         ndarray of shape (n,)
             F(x).
         """
+        # F = Π φ_s; the messages are only for derivatives.
         rows = self._rows(X)
         value = np.ones(len(rows))
         for scope, factor in self.factors:
@@ -268,6 +269,7 @@ class CDN:
         for scope, factor in self.factors:
             at = [k for k, v in enumerate(scope) if v in place]
             if at:
+                # Proposition 1: the others go to infinity
                 own = factor if len(at) == len(scope) else factor.marginal(at)
                 factors.append(([place[scope[k]] for k in at], own))
         return CDN(factors, self.loopy, [self.kinds[v] for v in kept])
@@ -357,7 +359,8 @@ class CDN:
         is_given = np.arange(len(both)) >= len(A)
         wanted = is_given & (event == "eq")
         base = np.where(is_given, X, np.inf)
-        bottom = local._log_derivative(base, wanted)
+        bottom = local._log_derivative(base, wanted)  # lim of the same derivative as x_A → ∞
+        # ∂_B F(x_A, x_B), Section 1.3
         top = local._log_derivative(X, wanted | (~is_given & density))
         with np.errstate(invalid="ignore"):
             log_ratio = np.where(np.isneginf(bottom), np.nan, top - bottom)
@@ -419,7 +422,9 @@ class CDN:
         if kind == "min" and not self._steps[third].all():
             raise ValueError('kind="min" is about ordinal variables.')
         if kind == "eq":  # what is not looked at is gone, and must separate
+            # Theorem 11, with Theorem 10 where nothing is given
             return not joined(self.scopes, first, second, third)
+        # Theorem 8: under inequalities a common factor is all that joins
         return not meets(self.scopes, first, second)
 
     def _disjoint(self, A: Any, B: Any, C: Any) -> tuple[list[int], list[int], list[int]]:

@@ -36,6 +36,7 @@ def log_cell(a: Floats, b: Floats, link: str) -> tuple[Floats, Floats, Floats]:
         if link == "logit":  # F(b) - F(a) = F(b) (1 - F(a)) (1 - e^(a - b))
             gap = np.maximum(b - a, 1e-300)
             both = 1.0 / np.expm1(gap)
+            # the difference as a product, in which nothing cancels
             value = log_expit(b) + log_expit(-a) + np.log(-np.expm1(-gap))
             return value, -expit(a) - both, expit(-b) + both
         flip = a > 0  # the upper tail is the lower one of the other sign
@@ -206,6 +207,7 @@ class CumulativeLinkRegression(CallbackSupportMixin, ClassifierMixin, SoundEstim
     @staticmethod
     def _unpacked(free: Floats, d: int) -> tuple[Floats, Floats, Floats]:
         steps = np.exp(np.clip(free[d + 1 :], -50.0, 50.0))
+        # θ_0 < θ_1 < ..., by positive steps
         cuts = free[d] + np.concatenate([[0.0], np.cumsum(steps)])
         return free[:d], cuts, steps
 

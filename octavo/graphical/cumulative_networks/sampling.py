@@ -19,6 +19,7 @@ def max_sample(network: Any, n: int, random: np.random.RandomState) -> Floats:
     """
     X = np.full((n, network.n_variables), -np.inf)
     for scope, factor in network.factors:
+        # P(max <= x) = Π φ_s(x_s) = F(x)
         X[:, list(scope)] = np.maximum(X[:, list(scope)], factor.draw(n, random))
     steps = np.array([kind == "ordinal" for kind in network.kinds])
     X[:, steps] = np.maximum(np.ceil(X[:, steps]), 0.0)
@@ -38,6 +39,7 @@ def sequential_sample(network: Any, n: int, random: np.random.RandomState) -> Fl
         def below(
             x: Floats, k: int = k, given: dict[int, Floats] = given, chance: Floats = chance
         ) -> NDArray[np.bool_]:
+            # Example 8's F(x_k | x_1, ..., x_(k-1))
             found = network.conditional_cdf({k: x}, given) if n else np.empty(0)
             return found < chance
 

@@ -43,6 +43,7 @@ _NOTHING = np.array([0.0, -np.inf])  # logarithms of (1, 0): a constant
 
 
 def _contract(table: Floats, message: Floats, steps: bool) -> Floats:
+    # Table 2, or Table 1's difference g - ∂g at the step below
     """Differentiate table times message by the variable of the first axis: f' (g - c g') + f g'."""
     shape = (1,) * (table.ndim - 1)
     value, slope = (m.reshape(shape) if np.ndim(m) == 0 else m for m in message)
@@ -57,7 +58,7 @@ def _pair_product(a: Floats, b: Floats) -> Floats:
 @lru_cache(maxsize=64)
 def _team_law(size: int, mu: float, sigma: float) -> GaussianCDF:
     """Return the law of the players' latent scores and their noisy sum."""
-    cov = np.eye(size + 1)
+    cov = np.eye(size + 1)  # u ~ N(μ1, σ²I) and y = 1'u + N(0, σ²) of Eq. (2)
     cov[:size, size] = cov[size, :size] = 1.0
     cov[size, size] = size + 1.0
     mean = np.full(size + 1, mu)
@@ -68,6 +69,7 @@ def _team_law(size: int, mu: float, sigma: float) -> GaussianCDF:
 @lru_cache(maxsize=256)
 def _order_table(first: int, second: int, n: int, rho: float, sigma: float) -> Floats:
     """Return the log table of h_{n,n+1} at two places: means n and n + 1."""
+    # h_{n,n+1}: normal, means n and n + 1
     law = GaussianCDF([n, n + 1.0], sigma**2 * np.array([[1.0, rho], [rho, 1.0]]))
     return law.log_table(np.array([[first, second]], dtype=float), [True, True], [True, True])[
         ..., 0
@@ -361,8 +363,10 @@ class CDNTeamRanker(CallbackSupportMixin, SoundEstimator):
                 table = self._team_table(rows, ends[n], skip=k)
                 others = [m for j, m in enumerate(own[n]) if j != k]
                 message = self._to_place(table, others)
+                # times what the other teams say of this team's place
                 message = _contract(message, outside[n], steps=True)  # μ_{g→X_k} on the grid
                 if np.isfinite(message[-1]):
+                    # conditional on the game: divided by the value at x → ∞
                     gain = np.minimum(message[:-1] - message[-1], 0.0)
                     fresh[player] = self._log_skill(player) + np.maximum(gain, -1e4)
         for player, logs in fresh.items():  # Z = the value at infinity is one
@@ -388,6 +392,7 @@ class CDNTeamRanker(CallbackSupportMixin, SoundEstimator):
         high = corners[1]
         assert high is not None
         low = np.full_like(high, -np.inf) if corners[0] is None else corners[0]
+        # the place is one of finitely many: Φ at its cut less Φ at the one below
         table = np.stack([high, log_difference(high, low)], axis=-2)
         if skip is not None:
             table = np.take(table, 0, axis=skip)

@@ -42,15 +42,18 @@ def expansion_bound(differences: Floats, truncation: float, interval: int) -> fl
     outside = d[:-1] + extra + truncation  # e_a of a label x above its interval's first
     total = np.zeros((n_labels, n_labels))
     for r in range(length):
+        # the interval of label x is [first, first + L - 1], as in I_r
         number = (labels - r - 1) // length  # -1: [0, r]
         first = np.where(number < 0, 0, r + 1 + number * length)
         single = outside[labels - first]
         same = number[:, None] == number
         within = d[np.abs(np.subtract.outer(labels, labels))]
+        # Lemma 3: pairs within an interval, and pairs that it parts
         total += np.where(same, within, single[:, None] + single)
     x, y = np.triu_indices(n_labels, 1)
     if not len(x):
         return 1.0
+    # over r, which is uniform: hence 1 / L
     return max(1.0, float((total[x, y] / (length * np.minimum(d[y - x], truncation))).max()))
 
 
@@ -64,6 +67,7 @@ def metric_bound(mrf: PairwiseMRF) -> float:
         rest = distances[x:]
         if (rest > distances[x - 1] + distances[: len(rest)] + 1e-12 * distances.max()).any():
             return np.inf
+    # 2 max θ / min θ, as of alpha-expansion
     return 2.0 * float(distances.max() / distances.min()) if distances.min() > 0 else np.inf
 
 
@@ -128,9 +132,9 @@ def expansion_interval(mrf: PairwiseMRF, interval: int | str) -> int:
     if np.isinf(M):
         return mrf.n_labels
     if mrf.d == "linear":
-        length = round(min(np.sqrt(2.0) * M, mrf.n_labels))
+        length = round(min(np.sqrt(2.0) * M, mrf.n_labels))  # Theorem 2
     elif mrf.d == "quadratic":
-        length = round(min(np.sqrt(M), mrf.n_labels))
+        length = round(min(np.sqrt(M), mrf.n_labels))  # Theorem 3
     else:
         length = best_interval(mrf.differences, M)
     return int(np.clip(length, 1, mrf.n_labels))

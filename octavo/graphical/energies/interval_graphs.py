@@ -46,6 +46,7 @@ def forced_move(costs: Floats, pairs: Ints, weights: Floats) -> IntervalMove:
 
 def second_differences(d: Floats) -> Floats:
     """Return d(x + 1) - 2 d(x) + d(x - 1) for x = 0, 1, ..., d being even."""
+    # the curvature of d in Eq. (4); d(1) - 2d(0) + d(-1) = 2d(1)
     return np.concatenate([[2 * d[1]], d[2:] - 2 * d[1:-1] + d[:-2]])
 
 
@@ -73,6 +74,7 @@ def interval_graph(move: IntervalMove, differences: Floats) -> tuple[FlowGraph, 
     k = np.arange(length)
     # Eq. (5), with k - i_m = k + 1 for labels counted from 0
     degree = np.bincount(a, half, p) + np.bincount(b, half, p)
+    # Eq. (3), and Eq. (5)
     chain = move.costs + np.multiply.outer(degree, d[length - 1 - k] + d[k + 1])
     # Eq. (7), the edges of Fig. 5(a, b) from the source, and T/2 of Fig. 5(c)
     kappa = move.weights * d[length]

@@ -51,6 +51,7 @@ def _transform(values, weight, kind, table, truncation, out, envelope, ends):
         for k in range(1, h):
             while True:
                 v = envelope[top]
+                # where the parabolas of k and v cross
                 meet = 0.5 * ((values[k] - values[v]) / (weight * (k - v)) + (k + v))
                 if top > 0 and meet <= ends[top]:
                     top -= 1
@@ -70,7 +71,7 @@ def _transform(values, weight, kind, table, truncation, out, envelope, ends):
             out[k] = values[k]
             for v in range(h):
                 out[k] = min(out[k], values[v] + weight * table[abs(k - v)])
-    ceiling = least + weight * truncation
+    ceiling = least + weight * truncation  # truncation: any label at the price M
     for k in range(h):
         out[k] = min(out[k], ceiling)
     return least
@@ -117,6 +118,7 @@ def _pass(
                 continue
             side = 0 if i < j else 1
             for k in range(h):
+                # γ (belief - its least) less what came from there
                 sent[k] = shares[i] * (belief[k] - least) - messages[e, side, k]
             # the least entry of a transform is that of what goes in: d(0) = 0
             least_out = _transform(sent, weights[e], kind, table, M, out, envelope, ends)
@@ -175,6 +177,7 @@ def pass_messages(
     indptr, other, edge = neighbours(mrf)
     later = rank[other] > np.repeat(rank, np.diff(indptr))
     ahead = np.bincount(np.repeat(np.arange(n), np.diff(indptr))[later], minlength=n)
+    # a variable's share: one over the chains that pass through it
     most = np.maximum(ahead, np.diff(indptr) - ahead)
     shares = 1.0 / np.maximum(most, 1) if reweighted else np.ones(n)
     messages = np.zeros((len(mrf.edges), 2, h))
@@ -198,6 +201,7 @@ def pass_messages(
         energies.append(least)
         seconds.append(time.perf_counter() - began)
         if before is None:
+            # the bound never falls: ten rounds without a gain
             converged = t >= 10 and bounds[-1] - bounds[-11] <= tol * max(abs(bounds[-1]), 1e-300)
         else:
             converged = bool(np.abs(messages - before).max(initial=0.0) <= tol * scale)

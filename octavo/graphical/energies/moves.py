@@ -77,6 +77,7 @@ def make_moves(
             proposed = propose(mrf, labels, moves[number])
             value = np.inf if proposed is None else mrf.energy_of(proposed)
             failed.add(int(number))
+            # Eq. (6): only what lowers the energy
             if proposed is not None and value < energy - ROUNDING * max(scale, abs(value)):
                 labels, energy, failed = proposed, value, {int(number)}
                 energies.append(energy)
@@ -93,6 +94,7 @@ def expansion_intervals(n_labels: int, length: int) -> list[tuple[int, int]]:
     The highest come first: a chain gains a node beside the source from one cut to the next, where
     its flow from the cut before still fits, and cuts take two thirds of the time.
     """
+    # from i = -L on: Table 3's i_m = 0 would never offer label 0
     starts = range(n_labels - 2, -length - 1, -1) if n_labels > 1 else range(-1, 0)
     found = [(max(0, i + 1), min(i + length, n_labels - 1)) for i in starts]
     return list(dict.fromkeys(found))
@@ -141,6 +143,7 @@ def swap_range(
     low, high = interval
     a, b = mrf.edges.T
     inside = (labels >= low) & (labels <= high)
+    # Section 5.2: a truncated pair within the interval stays out
     torn = inside[a] & inside[b] & (mrf.differences[np.abs(labels[a] - labels[b])] > mrf.truncation)
     takes_part = inside.copy()
     takes_part[a[torn]] = takes_part[b[torn]] = False
@@ -162,6 +165,7 @@ def _forced(
         added = mrf.pair_costs[labels[there[border]], low : high + 1] * mrf.weights[border, None]
         np.add.at(costs, place[here[border]], added)
     within = takes_part[a] & takes_part[b]
+    # Sections 5.1.1 and 5.1.3
     move = forced_move(costs, place[mrf.edges[within]], mrf.weights[within])
     proposed = labels.copy()
     proposed[who] = low + best_labels(move, mrf.differences, backend)
@@ -183,6 +187,7 @@ def expand_label(mrf: PairwiseMRF, labels: Indices, alpha: int, backend: str) ->
     both = w * mrf.pair_costs[labels[a], labels[b]]
     only_b, only_a = w * mrf.pair_costs[labels[a], alpha], w * mrf.pair_costs[alpha, labels[b]]
     # E(x_a, x_b) = both + (only_a - both) x_a - only_a x_b + (only_a + only_b - both) (1 - x_a) x_b
+    # θ_a(α) - θ_a(f_a), and the linear part of the pairs
     gain = mrf.costs[:, alpha] - mrf.costs[np.arange(n), labels]
     gain += np.bincount(a, only_a - both, n) + np.bincount(b, -only_a, n)
     return _binary(labels, alpha, gain, mrf.edges, np.maximum(only_a + only_b - both, 0.0), backend)

@@ -59,6 +59,7 @@ def solve_relaxation(mrf: PairwiseMRF) -> RelaxedMRF:
         (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
         shape=(n + 2 * m * h, n * h + m * h * h),
     ).tocsr()
+    # Σ_k x_a(k) = 1, and Σ_l x_ab(k, l) = x_a(k)
     target = np.concatenate([np.ones(n), np.zeros(2 * m * h)])
     cost = np.concatenate(
         [mrf.costs.ravel(), np.multiply.outer(mrf.weights, mrf.pair_costs).ravel()]
@@ -83,6 +84,7 @@ def _rounded(mrf: PairwiseMRF, marginals: Floats) -> Indices:
         cost = mrf.unary[a].copy()
         for b, w in by[a]:
             cost += w * (mrf.pair_costs @ share[b])
+        # expected cost of a label under its neighbours' shares; labels without a share are left out
         labels[a] = np.argmin(np.where(marginals[a] > 1e-6, cost, np.inf))
         share[a] = 0.0
         share[a, labels[a]] = 1.0

@@ -294,7 +294,7 @@ def _offers(mrf: PairwiseMRF, method: str, interval: Any, backend: str) -> tuple
         offered, propose = moves.swap_intervals(h, length), moves.swap_range
     elif method == "alpha_expansion":
         offered, propose = list(range(h)), moves.expand_label
-        guarantee = metric_bound(mrf)
+        guarantee = metric_bound(mrf)  # 2M, or less for the labels at hand
     else:
         offered = [(x, y) for x in range(h) for y in range(x + 1, h)]
         propose = moves.swap_labels
@@ -336,6 +336,7 @@ def _result(
         found = pass_messages(mrf, reweighted=True, max_iter=rounds, tol=1e-5)
         known = max(found.bounds)
     lower = min(energy, max(lowest, lowest if known is None else known))
+    # bounds multiply energies of at least 0: what is below is taken out
     shift = float(np.minimum(mrf.costs.min(axis=1), 0.0).sum())
     above, below = energy - shift, lower - shift
     scale = 1e-12 * max(abs(energy), abs(lower), abs(shift))

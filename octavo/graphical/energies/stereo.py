@@ -78,8 +78,10 @@ def stereo_costs(
     costs = np.full((*first.shape, int(n_disparities)), float(truncation))
     for i in range(min(int(n_disparities), first.shape[1])):
         here, there = slice(i, None), slice(None, first.shape[1] - i)
+        # how far the intensity lies outside the other's half pixel
         to_second = _outside(first[:, here], low_second[:, there], high_second[:, there])
         to_first = _outside(second[:, there], low_first[:, here], high_first[:, here])
+        # symmetric, and truncated for pixels without a partner
         costs[:, here, i] = np.minimum(np.minimum(to_second, to_first), truncation)
     return costs
 

@@ -140,7 +140,8 @@ def _residual_graph(costs, keep, edges, weights, kept, d, bend, M, levels, flows
         a, b, w = edges[e, 0], edges[e, 1], weights[e]
         degree[a] += 0.5 * w
         degree[b] += 0.5 * w
-        kappa = w * d[length]
+        kappa = w * d[length]  # κ_ab = w d(L)
+        # w M + κ/2 of Fig. 5(a, b), and T/2 of Fig. 5(c)
         alone, together = w * M + 0.5 * kappa, 0.5 * (kept[e] + kappa)
         stay[a] += alone if keep[b] == np.inf else together
         stay[b] += alone if keep[a] == np.inf else together
@@ -155,6 +156,7 @@ def _residual_graph(costs, keep, edges, weights, kept, d, bend, M, levels, flows
                 capacity = 0.0
             else:
                 capacity = weights[e] * M - 0.5 * kept[e]  # c - T/2 of Fig. 5(c)
+            # an earlier flow, cut to what fits here
             flow = min(max(flows[row, e], -capacity), capacity)
             residual[place[arc]], residual[sister[place[arc]]] = capacity - flow, capacity + flow
             arc += 1
@@ -170,8 +172,8 @@ def _residual_graph(costs, keep, edges, weights, kept, d, bend, M, levels, flows
         for k in range(length - 1):
             residual[place[arc]], residual[sister[place[arc]]] = sent[i, k] - least, np.inf
             arc += 1
-        rest[i * length + length - 1] -= sent[i, length - 1] - least
-        rest[i * length] += stay[i] - least
+        rest[i * length + length - 1] -= sent[i, length - 1] - least  # a_jm -> t of Eq. (5)
+        rest[i * length] += stay[i] - least  # s -> a_im+1 of Eq. (7)
     return residual, rest
 
 

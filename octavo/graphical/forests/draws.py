@@ -32,6 +32,7 @@ def draw_rows(sample: KernelSample, parent: Indices, order: Indices, n: int, ran
             p = int(parent[k])
             rows = np.empty(n, dtype=np.intp)
             for at in chunks(n, len(values)):
+                # p(x_k | x_p) is a mixture of the rows' kernels, weighted by nearness to x_p
                 rows[at] = _choose(_weights(sample, p, points[at, p]), random)
         if sizes[k]:
             spread = random.random_sample(n) < h[k]
@@ -114,9 +115,11 @@ def _upward(sample, parent, order, points, supports):
         missing = np.isnan(points[:, k])
         if (~missing).any():  # p(x_k | x_p) at the grid of p
             near = _weights(sample, k, points[~missing, k])
+            # Σ_s K(x_k) K(x_p) / n over p(x_p)
             message[~missing] = near @ above.B / n / above.density
         if missing.any():
             joint = supports[k].B.T @ above.B / n
+            # the same, summed over what lies below x_k
             message[missing] = beliefs[k][missing] @ joint / above.density
         message = _normalized(message, np.ones(len(above.points)))
         messages[k] = message
@@ -145,12 +148,14 @@ def _complete(sample, parent, order, points, supports, random):
             if hidden.any():  # all of p's distribution but what k itself told it
                 above = supports[p]
                 told = messages[k][hidden]
+                # what k said of p must not come back to k
                 rest = marginals[p][hidden] / np.where(told > 0, told, np.inf)
                 prior[hidden] = (rest / above.density) @ (above.B.T @ own.B / n)
         marginals[k] = _normalized(prior * beliefs[k], own.density)
         if random is not None:
             chosen = own.points[_choose(marginals[k], random)]
             jitter = random.random_sample(len(points)) - 0.5
+            # a draw within its cell of the grid
             points[rows, k] = (chosen + own.cell * jitter)[rows]
         elif own.cell:
             points[rows, k] = (marginals[k] @ own.points)[rows]

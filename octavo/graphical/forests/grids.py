@@ -155,7 +155,7 @@ def _parts(block: Block, batch_size: int | None, backend: Backend) -> Iterator[s
 def block_sums(weight: tuple[Block, Block], logs: tuple[Block, Block], tiny: float, xp: Any) -> Any:
     """Return Σ P log Q of all pairs of two blocks: P on the first, Q on the second kernels."""
     A, B = weight
-    P = A.H.T @ B.H
+    P = A.H.T @ B.H  # Eq. (6) on the grid, all pairs at once
     P /= len(A.H)
     if logs is weight:
         Q = P.clip(tiny)
@@ -166,7 +166,7 @@ def block_sums(weight: tuple[Block, Block], logs: tuple[Block, Block], tiny: flo
     terms = xp.log(Q)
     terms *= P
     terms = terms.reshape(len(A.columns), A.width, len(B.columns), B.width)
-    return terms.sum(axis=3).sum(axis=1) * (A.cell * B.cell)
+    return terms.sum(axis=3).sum(axis=1) * (A.cell * B.cell)  # Eq. (8); m points have m - 1 gaps
 
 
 def pair_sums(
@@ -247,7 +247,7 @@ def column_sums(
         log_q = grid_log_densities(logs, columns, grid, backend, pair, smooth)
         U[:, columns] = backend.take((H * log_q[None]).sum(axis=2) * block.cell)
         R[:, columns] = backend.take(H.sum(axis=2) * block.cell)
-    return U.T @ R / n
+    return U.T @ R / n  # the sums over both grids fall apart into a product
 
 
 def column_entropies(sample: KernelSample, grid: int, backend: Backend) -> Floats:

@@ -122,6 +122,7 @@ def log_kernel(sample: KernelSample, k: int, points: Floats, h: float) -> Floats
     K = sample.n_categories[k]
     if K:
         same = points[:, None] == sample.values[None, :, k]
+        # frequencies with one more row, spread over all K categories
         return np.where(same, np.log1p(-h * (1 - 1 / K)), np.log(h / K))
     u = (points[:, None] - sample.values[None, :, k]) / h
     np.clip(u, -FAR, FAR, out=u)
@@ -136,6 +137,7 @@ def log_mean(logs: Floats) -> Floats:
     top = logs.max(axis=1)
     logs -= top[:, None]
     np.exp(logs, out=logs)
+    # the largest is taken out, so that far points do not have log 0
     return np.log(logs.mean(axis=1)) + top
 
 
@@ -184,5 +186,6 @@ def forest_terms(sample: KernelSample, edges: Any, Z: Floats, consistent: bool) 
     single = np.column_stack([column_log_density(sample, k, points, consistent) for k in range(d)])
     joint = np.empty((len(Z), len(edges)))
     for e, (i, j) in enumerate(edges):
+        # p(x_i, x_j) / (p(x_i) p(x_j)) of Eq. (1)
         joint[:, e] = pair_log_density(sample, i, j, points) - single[:, i] - single[:, j]
-    return ForestTerms(single - np.log(sample.span), joint)
+    return ForestTerms(single - np.log(sample.span), joint)  # densities in the data's units

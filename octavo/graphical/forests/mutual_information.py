@@ -71,13 +71,13 @@ def sample_information(
         M = pair_sums(sample, None, grid, backend, batch_size, step)
         if mi == "fast":
             single = column_entropies(sample, grid, backend)
-            M -= single[:, None] + single
+            M -= single[:, None] + single  # univariate bandwidths for the marginals
         elif mi == "slow":
             single = marginal_entropies(sample, grid, backend)
-            M -= single + single.T
+            M -= single + single.T  # the marginals of the bivariate grids themselves
         else:
             C = column_sums(sample, sample, grid, backend, False, False)
-            M -= C + C.T
+            M -= C + C.T  # univariate densities under the bivariate ones
     np.fill_diagonal(M, 0.0)
     return (M + M.T) / 2
 
@@ -94,7 +94,7 @@ def cross_entropies(
     """Return ∫ p2_ij log p1_ij / (p1_i p1_j) of all pairs, Eq. (10); zeros on the diagonal."""
     M = pair_sums(second, first, grid, backend, batch_size, step)
     C = column_sums(second, first, grid, backend, consistent, True)
-    M -= C + C.T
+    M -= C + C.T  # log p1_i + log p1_j under p2_ij
     np.fill_diagonal(M, 0.0)
     return M
 
@@ -107,6 +107,7 @@ def gaussian_information(sample: KernelSample) -> Floats:
     centred = sample.values - sample.values.mean(axis=0)
     unit = centred / np.sqrt((centred**2).sum(axis=0))
     rho = np.clip(unit.T @ unit, -1.0, 1.0)
+    # the mutual information of two normal variables
     return -0.5 * np.log1p(-np.minimum(rho**2, 1.0 - 1e-15))
 
 
@@ -116,6 +117,7 @@ def drawn_points(sample: KernelSample, random: Any) -> Floats:
     One draw of a row, and of a kernel's noise for each column, serves all pairs.
     """
     rows = sample.values[random.randint(0, len(sample.values), N_DRAWS)]
+    # rows with a pair's kernels: any two columns are a draw of their pair's density
     noise = random.standard_normal(rows.shape) * sample.h[1]
     return rows + np.where(sample.n_categories == 0, noise, 0.0)
 
@@ -132,7 +134,7 @@ def average_log_ratios(sample: KernelSample, points: Floats) -> Floats:
         G = np.stack(
             [np.exp(log_kernel(plain, k, some[:, k], plain.h[1, k])) for k in range(d)], axis=1
         )
-        P = G @ G.swapaxes(1, 2) / n
+        P = G @ G.swapaxes(1, 2) / n  # Eq. (6) at the points, all pairs at once
         joint += np.log(P.clip(1e-300)).sum(axis=0)
     return joint / len(points) - np.add.outer(single, single)
 

@@ -106,6 +106,7 @@ def greedy_forest(d: int, pairs: Indices, t: int) -> Indices:
         u, v = some[:, 0], some[:, 1]
         open_ = (label[u] != label[v]) & (degree[u] < t) & (degree[v] < t)
         for i, j in some[open_].tolist():
+            # degrees of at most t, as text and proof say; Algorithm 2's box has t + 1
             if label[i] != label[j] and degree[i] < t and degree[j] < t:
                 label[label == label[j]] = label[i]
                 degree[i] += 1
@@ -126,7 +127,7 @@ def partition_forest(d: int, edges: Indices, weights: Floats, t: int) -> Indices
     number = {}
     for e, (i, j) in enumerate(np.asarray(edges).tolist()):
         number[(i, j) if parent[j] == i else (j, i)] = e
-    best = [np.zeros(1) for _ in range(d)]
+    best = [np.zeros(1) for _ in range(d)]  # v.P_1 of Algorithm 4: the vertex alone
     merges: list[list[tuple[int, Indices]]] = [[] for _ in range(d)]  # (child, its tree or -1)
     for u in order[::-1].tolist():
         v = int(parent[u])
@@ -136,10 +137,10 @@ def partition_forest(d: int, edges: Indices, weights: Floats, t: int) -> Indices
         size = min(len(mine) + len(child), t + 1)
         merged = np.full(size, -np.inf)
         taken = np.full(size, -1, dtype=np.intp)
-        merged[: len(mine)] = mine + child.max()
+        merged[: len(mine)] = mine + child.max()  # u.P_0: the edge is cut
         weight = weights[number[v, u]]
         for s in range(min(len(child), size - 1)):  # the tree of u, of s + 1 vertices, is joined
-            joined = mine[: size - s - 1] + child[s] + weight
+            joined = mine[: size - s - 1] + child[s] + weight  # Concat of Algorithm 5
             at = slice(s + 1, s + 1 + len(joined))
             better = joined > merged[at]
             merged[at][better], taken[at][better] = joined[better], s
@@ -148,7 +149,7 @@ def partition_forest(d: int, edges: Indices, weights: Floats, t: int) -> Indices
     kept = []
     wanted = np.full(d, -1, dtype=np.intp)  # vertices of the own tree, less one
     for v in order.tolist():
-        s = int(best[v].argmax()) if wanted[v] < 0 else int(wanted[v])
+        s = int(best[v].argmax()) if wanted[v] < 0 else int(wanted[v])  # v.P_0
         for u, taken in reversed(merges[v]):
             if taken[s] >= 0:
                 kept.append(number[v, u])
@@ -212,10 +213,12 @@ def restricted_edges(W: Floats, t: int, pairs: Indices | None = None) -> Indices
     d = len(W)
     if t < 1 or d < 2:
         return np.empty((0, 2), dtype=np.intp)
+    # no edge of weight 0 or less adds to the sum
     pairs = heaviest_first(W) if pairs is None else pairs
     if t == 1 and d <= LARGEST_MATCHING:
         import networkx as nx
 
+        # with one edge for each tree the best forest is a matching
         matched = nx.max_weight_matching(as_graph(d, pairs, W))
         edges = np.sort(np.array(list(matched), dtype=np.intp).reshape(-1, 2), axis=1)
         order = np.lexsort((edges[:, 1], edges[:, 0], -W[edges[:, 0], edges[:, 1]]))
@@ -226,7 +229,7 @@ def restricted_edges(W: Floats, t: int, pairs: Indices | None = None) -> Indices
 
 def forest_rank(n_vertices: int, t: int) -> int:
     """Return the most edges that a forest with trees of at most t edges has on some vertices."""
-    return n_vertices - -(-n_vertices // (t + 1))
+    return n_vertices - -(-n_vertices // (t + 1))  # pieces of t + 1 vertices lose one edge each
 
 
 def violated_sets(d: int, edges: Indices, t: int) -> list[Indices]:
@@ -238,7 +241,7 @@ def violated_sets(d: int, edges: Indices, t: int) -> list[Indices]:
     return [
         np.flatnonzero(label == c)
         for c in range(len(n_vertices))
-        if n_edges[c] > forest_rank(int(n_vertices[c]), t)
+        if n_edges[c] > forest_rank(int(n_vertices[c]), t)  # more edges than any such forest has
     ]
 
 

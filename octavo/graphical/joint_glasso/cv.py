@@ -65,7 +65,7 @@ def default_lam2s(samples, kind, norm, alpha_l1, count, scale):
     p = nS.shape[-1]
     if kind in ("perturbed", "fused"):
         first, second = pair_indices(len(nS))
-        M = nS[first] - nS[second]
+        M = nS[first] - nS[second]  # what a common network must explain of two
     else:
         M = 2.0 * soft_threshold(nS, alpha_l1 * scale)
         M = M.reshape(-1, p) if kind == "cohub" else M
@@ -389,6 +389,7 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         for i, j, solution in self._path(samples):
             edges = np.count_nonzero(without_diagonals(solution.precisions), axis=(1, 2)) / 2
             fit = -samples.n * gaussian_score(samples.S, solution.precisions)
+            # the price of an edge, of its own n in each network
             price = np.log(samples.n) + 4.0 * self.ebic_gamma * np.log(p)
             criterion[i, j], n_edges[i, j] = (fit + edges * price).sum(), edges.sum()
             after_part()
@@ -411,6 +412,7 @@ class NodeJointGraphicalLassoCV(JointNetworkEstimator):
         edges /= self.n_subsamples
         upper = np.triu_indices(p, 1)
         share = edges[..., upper[0], upper[1]]
+        # twice the variance of an edge's presence in a half
         instability = (2.0 * share * (1.0 - share)).mean(axis=(2, 3)) if p > 1 else np.zeros(shape)
         n_edges = share.sum(axis=(2, 3))
         self.cv_results_ = {"instability": instability, "n_edges": n_edges}

@@ -108,6 +108,7 @@ def detect_nodes(norms, n_deviations=5.5, how="any"):
     norms = check_array(norms, dtype=np.float64)
     if how not in ("any", "all"):
         raise ValueError(f"how must be 'any' or 'all', got {how!r}.")
+    # Section 6.2 and Table 1: nodes that stand out
     threshold = norms.mean(axis=1) + n_deviations * norms.std(axis=1)
     above = norms > threshold[:, None]
     return np.flatnonzero(above.any(axis=0) if how == "any" else above.all(axis=0))
@@ -158,6 +159,7 @@ def node_network_metrics(
     estimate, truth = estimate[:, upper[0], upper[1]], truth[:, upper[0], upper[1]]
     positive = np.abs(estimate) > edge_threshold
     true = np.abs(truth) > edge_threshold
+    # Table 1: Frobenius error above the diagonal
     error = np.sqrt(((estimate - truth) ** 2).sum(axis=1)).sum()
     found = set(np.asarray(found_nodes, dtype=int).tolist())
     return NodeNetworkMetrics(

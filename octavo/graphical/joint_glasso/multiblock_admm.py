@@ -56,7 +56,7 @@ def solve_paper(problem: JointProblem, settings: Settings, start=None, on_check=
     n_V = len(penalty.targets(Theta))
     one = np.repeat(np.eye(p)[None], n_V, axis=0)
     now = (Theta, Theta.copy(), one, one.copy())  # Θ, Z, V, W
-    duals = (np.zeros_like(one), np.zeros_like(one), np.zeros_like(Theta))  # F, G, Q
+    duals = (np.zeros_like(one), np.zeros_like(one), np.zeros_like(Theta))
     rho, n_iter, converged, stop = settings.rho, 0, False, False
     step = _perturbed_step if isinstance(penalty, PerturbedNodes) else _cohub_step
     for _ in range(MOST_PASSES):
@@ -77,6 +77,7 @@ def solve_paper(problem: JointProblem, settings: Settings, start=None, on_check=
 
 def _relative_change(new, old):
     """Return the stopping criterion of section 4.2.3."""
+    # max over networks, relative to the old ones
     change = np.sqrt(((new - old) ** 2).sum(axis=(1, 2)))
     return float((change / np.sqrt((old**2).sum(axis=(1, 2)))).max())
 
@@ -94,10 +95,11 @@ def _perturbed_step(problem, rho, now, duals):
                 near = near + Theta[other] + part
             elif other == k:
                 near = near + Theta[one] - part
+        # Algorithm 1: Expand with K rho in place of 2 rho
         Theta[k] = expand(near[None] / K, n[k : k + 1], K * rho)[0]
-    Z = soft_threshold(Theta + Q / rho, weights / rho)
-    D = penalty.targets(Theta)
-    V = penalty.column_prox(
+    Z = soft_threshold(Theta + Q / rho, weights / rho)  # T_1
+    D = penalty.targets(Theta)  # Θ^1 - Θ^2, for every pair
+    V = penalty.column_prox(  # T_q
         (transposed(W) - W + D) / 2.0 + (F - G) / (2.0 * rho), 1.0 / (2.0 * rho)
     )
     W = (transposed(V) - V + D) / 2.0 + (F + transposed(G)) / (2.0 * rho)
@@ -109,13 +111,14 @@ def _cohub_step(problem, rho, now, duals):
     """Update all variables once, Algorithm 2, with V that keep their unpenalised diagonals."""
     S, n, weights, penalty = problem
     (Theta, Z, V, W), (F, G, Q) = now, duals
+    # Algorithm 2's body, from the Lagrangian (16).
     near = (V + W + Z) / 2.0 - (Q + n[:, None, None] * S + F) / (2.0 * rho)
     Theta = expand(near, n, 2.0 * rho)
-    Z = soft_threshold(Theta + Q / rho, weights / rho)
+    Z = soft_threshold(Theta + Q / rho, weights / rho)  # T_1
     C = (transposed(W) - W + Theta) / 2.0 + (F - G) / (2.0 * rho)
-    V = penalty.column_prox(C, 1.0 / (2.0 * rho))
+    V = penalty.column_prox(C, 1.0 / (2.0 * rho))  # T_q of the columns without diagonals
     i = np.arange(C.shape[-1])
-    V[:, i, i] = C[:, i, i]
+    V[:, i, i] = C[:, i, i]  # Eq. (7) takes them out of the penalty
     W = (transposed(V) - V + Theta) / 2.0 + (F + transposed(G)) / (2.0 * rho)
     duals = (F + rho * (Theta - V - W), G + rho * (V - transposed(W)), Q + rho * (Theta - Z))
     return (Theta, Z, V, W), duals

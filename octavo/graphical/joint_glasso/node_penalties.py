@@ -113,18 +113,20 @@ def node_screening_conditions(
     nS = samples.S * samples.n[:, None, None]
     size = np.abs(nS)
     K, p = nS.shape[:2]
-    blocks = connected_blocks((size > alpha_l1).any(axis=0))
+    blocks = connected_blocks((size > alpha_l1).any(axis=0))  # Theorems 6 and 9: sufficient
     # The multiplier of Ω_q adds at most λ2/2 for each difference that a network takes part in.
     parts = K - 1 if kind == "perturbed" else 1
+    # Eq. (17), and Theorem 7
     bounds = {"entries": (size <= alpha_l1 + parts * alpha_joint / 2.0).all(axis=0)}
     if kind == "perturbed":  # the multipliers of the differences cancel in the sum
-        bounds["sums"] = np.abs(nS.sum(axis=0)) <= K * alpha_l1
+        bounds["sums"] = np.abs(nS.sum(axis=0)) <= K * alpha_l1  # Eq. (18)
     necessary = connected_blocks(~np.logical_and.reduce(list(bounds.values())))
     outside = ~block_support(blocks, p)
     hold = {name: bool(ok[outside].all()) for name, ok in bounds.items()}
     if q > 1:  # Hölder's inequality, which has nothing to say for q = 1
         count = max(int(outside.sum()), 1)
         room = alpha_l1 + parts * alpha_joint / 2.0 * (p / count) ** (1.0 / dual_exponent(q))
+        # Eqs. (19) and (20)
         hold["average"] = bool((size[:, outside].sum(axis=1) / count <= room).all())
     return NodeScreening(blocks, necessary, hold)
 

@@ -104,7 +104,7 @@ def rcon_norm(Thetas, q=2, *, tol=1e-8, max_iter=10_000):
     if size == 0.0:
         return RconNorm(0.0, np.zeros_like(Theta), np.zeros_like(Theta), 0.0, 0)
     if q == 1:
-        value = float(np.abs(Theta).sum()) / 2.0
+        value = float(np.abs(Theta).sum()) / 2.0  # Section 3.2: half the l1 norm
         return RconNorm(value, Theta / 2.0, np.sign(Theta) / 2.0, 0.0, 0)
     return _by_multipliers(Theta / size, size, q, tol, max_iter)
 
@@ -116,6 +116,7 @@ def _by_multipliers(Theta, size, q, tol, max_iter):
     best = RconNorm(np.inf, U, u, np.inf, 0)
     lower, dual = -np.inf, u
     for iteration in range(1, max_iter + 1):
+        # T_q, column by column
         V = shrink_columns((U - u).reshape(-1, shape[-1]), 1.0 / rho, q).reshape(shape)
         C = 1.6 * V - 0.6 * U + u
         U = Theta / 2.0 + (C - transposed(C)) / 2.0
@@ -125,7 +126,7 @@ def _by_multipliers(Theta, size, q, tol, max_iter):
         point = _halves(Theta, V)
         value = float(column_norms(point.reshape(-1, shape[-1]), q).sum())
         feasible = scale_into_balls(-rho * u, 1.0, s) / 2.0  # ‖(Λ + Λᵀ)_j‖_s ≤ 1
-        bound = float((feasible * Theta).sum())
+        bound = float((feasible * Theta).sum())  # Lemma 11: a lower bound
         if bound > lower:
             lower, dual = bound, feasible
         if value < best.value:

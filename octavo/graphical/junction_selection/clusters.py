@@ -150,7 +150,7 @@ def merge_clusters(tree, max_separator):
     # What two merged clusters share with a third is what one of them did: separators do not grow.
     kept = []
     for (a, b), separator in zip(tree.edges, tree.separators, strict=True):
-        if len(separator) > max_separator:
+        if len(separator) > max_separator:  # Section 8: separators of more than κ + 1 nodes
             part[root(max(a, b))] = root(min(a, b))
         else:
             kept.append((a, b, separator))

@@ -58,10 +58,12 @@ def g_square(data: Codes, i: int, j: int, given: tuple[int, ...]) -> tuple[float
     table = table.reshape(-1, data.states[i], data.states[j])
     rows, columns = table.sum(axis=2), table.sum(axis=1)
     total = rows.sum(axis=1)
+    # Σ_k n_i.k n_.jk / n_..k
     expected = rows[:, :, None] * columns[:, None, :] / np.maximum(total, 1.0)[:, None, None]
     statistic = 2.0 * float(
         (xlogy(table, table) - xlogy(table, np.where(expected > 0, expected, 1))).sum()
     )
+    # (r - 1)(c - 1) of each table that occurs
     freedom = float((((rows > 0).sum(axis=1) - 1) * ((columns > 0).sum(axis=1) - 1)).clip(0).sum())
     return max(statistic, 0.0), float(chdtrc(freedom, max(statistic, 0.0))) if freedom else 1.0
 
@@ -178,8 +180,9 @@ def logistic_step(Z: Floats, y: Floats, w: Floats) -> tuple[Floats, Floats, floa
     """Return Gram matrix and moments of the next weighted regression, and the log-likelihood."""
     score = Z @ w
     p = expit(score)
+    # a floor: far from the boundary the curvature vanishes
     weight = np.maximum(p * (1.0 - p), 1e-5)
-    target = score + (y - p) / weight
+    target = score + (y - p) / weight  # the working response of Newton's step
     value = float((y * score - np.logaddexp(0.0, score)).sum())
     return (Z * weight[:, None]).T @ Z / len(y), Z.T @ (weight * target) / len(y), value
 
@@ -304,6 +307,7 @@ class IsingNeighbourhoodLasso(_DiscreteSelector):
             kept[k, near[found]] = True
             alphas.append(alpha)
             total -= value
+        # Appendix B.2's intersection, or the union
         both = kept & kept.T if self.rule == "and" else kept | kept.T
         alpha = float(np.median(alphas[1:] or alphas))
         return Decision(np.argwhere(np.triu(both, 1)), alpha, total)
@@ -317,6 +321,7 @@ class IsingNeighbourhoodLasso(_DiscreteSelector):
         w = np.zeros(len(costs))
         w[known] = logistic_lasso(Z[:, known], y, np.zeros(known.sum()), 0.0, w[known])
         value = logistic_step(Z, y, w)[2]
+        # ∇ at zero: the smallest alpha without an edge
         slope = np.abs(Z.T @ (y - expit(Z @ w))) / n
         most = float(slope[:-1][asked].max(initial=0.0))
         best = (-2.0 * value, np.zeros(len(asked), dtype=bool), most)

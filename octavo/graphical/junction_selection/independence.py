@@ -114,7 +114,7 @@ def pc_skeleton(
         if not len(pairs):
             break
         i, j = pairs[separated(H, pairs, k)].T
-        for A in (G, H):
+        for A in (G, H):  # line 6: from G, and from H as well
             A[i, j] = A[j, i] = False
     return G
 
@@ -134,11 +134,13 @@ def by_threshold(R: Floats, threshold: Callable[[int], float]):
 def fisher_threshold(n: int, k: int, alpha: float) -> float:
     """Return the |ρ| given k variables that Fisher's z finds different from 0 at a level."""
     free = n - k - 3
+    # z = atanh ρ has the variance 1 / (n - k - 3)
     return float(np.tanh(-ndtri(alpha / 2.0) / np.sqrt(free))) if free > 0 else 1.0
 
 
 def ebic_threshold(n: int, size: int, gamma: float) -> float:
     """Return the |ρ| at which an edge is worth its price."""
+    # n log(1 / (1 - ρ²)) = price, solved for ρ
     return float(np.sqrt(-np.expm1(-edge_price(n, size, gamma) / n)))
 
 

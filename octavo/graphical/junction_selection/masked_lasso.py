@@ -353,6 +353,7 @@ class MaskedGraphicalLasso(GraphSelector):
         price = float(edge_price(region.moments.n, len(S), self.gamma))
         most, start, judged = largest_score(region), None, {}
         for alpha in self._alphas(S, region):
+            # from large to small alpha, each from the solution before
             done = solve_masked(S, alpha, region.allowed, region.penalised, settings, start)
             start, Theta = done.state, done.precisions[0] * units[:, None] * units
             if not done.converged:
@@ -385,6 +386,7 @@ class MaskedGraphicalLasso(GraphSelector):
         if region.known.any():  # the fit without the pairs in question: what they would explain
             R = region.moments.R
             units = np.sqrt(np.diag(S))
+            # what known edges explain of a pair is not due to it
             left = (R - shrunk_mle(R, region.known, 1e-4).covariance) * units[:, None] * units
         else:
             left = S

@@ -71,7 +71,7 @@ def _partials(R: Floats, pairs: Indices, given: Indices) -> Floats:
     if given.shape[1] == 1:
         s = given[:, 0]
         cross, own_i, own_j = R[i, s], 1.0 - R[i, s] ** 2, 1.0 - R[j, s] ** 2
-        top = R[i, j] - cross * R[j, s]
+        top = R[i, j] - cross * R[j, s]  # (ρ_ij - ρ_is ρ_js) / √((1 - ρ_is²)(1 - ρ_js²))
     else:
         among = R[given[:, :, None], given[:, None, :]]
         ends = R[given[:, :, None], pairs[:, None, :]]
@@ -83,6 +83,7 @@ def _partials(R: Floats, pairs: Indices, given: Indices) -> Floats:
         own_j = 1.0 - np.einsum("mk,mk->m", ends[:, :, 1], slopes[:, :, 1])
     spread = own_i * own_j
     usable = (own_i > 1e-10) & (own_j > 1e-10)
+    # a variance of nothing: dependent on the set, and the pair is kept
     return np.clip(np.where(usable, top / np.sqrt(np.where(usable, spread, 1.0)), 1.0), -1.0, 1.0)
 
 
@@ -116,6 +117,7 @@ def local_partials(
     for m, ((i, j), near) in enumerate(zip(pairs.tolist(), sides, strict=True)):
         if len(near) > most:
             size = np.maximum(np.abs(R[i, near]), np.abs(R[j, near]))
+            # the most correlated ones, where rows do not allow all
             sides[m] = near[np.argsort(-size, kind="stable")[: max(most, 0)]]
     sizes = np.array([len(near) for near in sides], dtype=np.intp)
     found = np.empty(len(pairs))

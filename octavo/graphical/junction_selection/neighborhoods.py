@@ -41,9 +41,11 @@ def free_lasso(
     if free.any():
         cross = G[np.ix_(free, paid)]
         slopes = solve_moments(G[np.ix_(free, free)], np.column_stack([cross, b[free]]))
+        # the free coefficients are profiled out: a Schur complement
         Gp, bp = Gp - cross.T @ slopes[:, :-1], bp - cross.T @ slopes[:, -1]
     c = costs[paid]
     first = None if start is None else (start[paid] * c)[None, :, None]
+    # v = costs w turns the adaptive lasso into a plain one.
     v = gram_lasso(
         (Gp / c[:, None] / c)[None], (bp / c)[None, :, None], 2.0 * alpha, first, tol=1e-7
     )
@@ -65,7 +67,7 @@ def first_costs(G: Floats, b: Floats, asked: NDArray[np.bool_], n: int, *, adapt
     # Least squares where rows abound, ridge of the size of the noise where they do not.
     ridge = 0.0 if 3 * len(G) < n else len(G) / n
     size = np.abs(solve_moments(G + ridge * np.eye(len(G)), b))
-    return np.where(asked, 1.0 / np.maximum(size, 1e-8), 0.0)
+    return np.where(asked, 1.0 / np.maximum(size, 1e-8), 0.0)  # adaptive weights of Appendix B.2
 
 
 def neighbors_of(

@@ -247,6 +247,7 @@ def sample_complexity(rho, eta, p1, p2, pT):
         raise ValueError(f"eta must be two sizes in order, got {eta.tolist()}.")
     if min(p1, p2, pT) < 1 or not p1 + p2 - eta[0] >= 1:
         raise ValueError(f"p1, p2 and pT must be at least 1, got {p1}, {p2} and {pT}.")
-    p = p1 + p2 - eta[0]
+    p = p1 + p2 - eta[0]  # nodes of both clusters, the separator once
     terms = rho**-2.0 * eta[[0, 1, 1, 1]] * np.log([p, p1, p2, pT])  # Eq. (7)
+    # Remark 12: the same without a tree
     return SampleComplexity(float(terms.max()), float(rho.min() ** -2.0 * eta[1] * np.log(p)))

@@ -137,6 +137,7 @@ def row_tasks(regions: RegionGraph, undecided: Any) -> Iterator[list[RegionTask]
         for region in row:
             edges = own_edges(region, regions.children[level, region], undecided)
             if len(edges):
+                # the closure's data decide the region's own edges (Proposition 8)
                 closure = np.array(sorted(regions.closure[level, region]), dtype=np.intp)
                 tasks.append(RegionTask(level, tuple(sorted(region)), closure, edges))
         yield tasks

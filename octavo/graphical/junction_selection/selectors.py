@@ -129,7 +129,8 @@ def gaussian_ebic(
     precision: Floats, R: Floats, n: int, n_edges: int, gamma: float, size: int | None = None
 ) -> float:
     """Return the extended Bayesian information criterion of section 8, larger is better."""
-    fit = n * float(log_det(precision[None])[0] - np.vdot(R, precision))
+    fit = n * float(log_det(precision[None])[0] - np.vdot(R, precision))  # n (log det Θ - tr(SΘ))
+    # less |E| (log n + 4γ log p); the text prints plus signs
     return fit - n_edges * float(edge_price(n, len(R) if size is None else size, gamma))
 
 

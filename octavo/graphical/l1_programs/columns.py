@@ -92,7 +92,7 @@ def as_problem(X, is_cov, standardize, alpha_ridge, assume_centered):
                 stacklevel=3,
             )
         S, deviation = covariance.copy(), np.ones(len(variance))
-    S[np.diag_indices_from(S)] += alpha_ridge
+    S[np.diag_indices_from(S)] += alpha_ridge  # CLIME's own remedy where S is singular
     return ColumnProblem(S, deviation, covariance, location, float(np.abs(S).max()))
 
 
@@ -146,6 +146,7 @@ def _shift_to_positive_definite(matrix):
     lowest, highest = eigenvalues[0], max(eigenvalues[-1], 0.0)
     if lowest > 0:
         return 0.0
+    # (highest + s) / (lowest + s) = 1000
     return (highest - 1000.0 * lowest) / 999.0 if highest > 0 else 1.0 - lowest
 
 

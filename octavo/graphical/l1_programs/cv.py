@@ -55,6 +55,7 @@ def _default_lambdas(problem, n_samples, n_alphas):
     ratio = size / (size + diagonal)
     np.fill_diagonal(ratio, 0.0)
     highest = min(max(float(ratio.max()), 1e-3), 1.0)
+    # the rate at which the largest error of S falls
     theory = np.sqrt(np.log(max(len(size), 2)) / n_samples)
     return np.geomspace(highest, min(0.25 * theory, 0.5 * highest), n_alphas)
 
@@ -300,6 +301,7 @@ class CLIMECV(CLIME):
             if precision is not None:
                 adjacency = edges(precision)
                 n_edges[a] = np.triu(adjacency | adjacency.T).sum()
+                # Foygel and Drton, Eq. (2), with the fit as -2 log-likelihood
                 penalty = np.log(n) + 4.0 * self.ebic_gamma * np.log(d)
                 fit = n * _loss(precision, problem.covariance, "likelihood")
                 criterion[a] = fit + n_edges[a] * penalty

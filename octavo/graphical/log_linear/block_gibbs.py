@@ -126,7 +126,7 @@ def _sweep_blocks(
                                 k = hidden[at]
                                 marginals[i, k, rest % cards[k]] += scores[s] / mass
                                 rest //= cards[k]
-                    left = draw_unit(state) * mass
+                    left = draw_unit(state) * mass  # one draw from all joint states of the block
                     chosen = 0
                     while chosen < n_states - 1 and left >= scores[chosen]:
                         left -= scores[chosen]
@@ -134,7 +134,7 @@ def _sweep_blocks(
                     for at in range(size - 1, -1, -1):
                         k = hidden[at]
                         value = chosen % cards[k]
-                        chosen //= cards[k]
+                        chosen //= cards[k]  # digits of the state's number, the fastest first
                         if value != x[k]:
                             _set_state(
                                 k, value, x, allowed, of_part, begin, active, violated, weights

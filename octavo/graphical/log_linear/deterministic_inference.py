@@ -63,6 +63,7 @@ def _factors(net: Reduced) -> list[Factor]:
         shape = [int(net.cardinalities[v]) for v in scope]
         table = scopes.setdefault(scope, np.zeros(shape))
         held = [np.flatnonzero(net.allowed[part, : shape[p]]) for p, part in enumerate(at)]
+        # log potentials of features on one scope add up
         table[np.ix_(*held)] += net.weights[net.feature[at[0]]]
     return list(scopes.items())
 
@@ -106,6 +107,7 @@ def _states(net: Reduced) -> NDArray[np.bool_]:
 def _of_others(held: Floats, net: Reduced) -> Floats:
     """Return the probability that the other parts of each part's feature hold."""
     logs = np.log(np.maximum(held, 1e-300))
+    # Π over the feature's parts, less its own
     return np.exp(np.bincount(net.feature, logs, minlength=net.weights.size)[net.feature] - logs)
 
 
@@ -118,6 +120,7 @@ def mean_field_marginals(net: Reduced) -> Floats:
         speech = (net.weights[net.feature] * _of_others(held, net))[:, None] * net.allowed
         scores = np.zeros_like(q)
         np.add.at(scores, net.variable, speech)
+        # half a step: undamped sweeps can swing between two points
         new = 0.5 * (q + _softmax(scores, states))
         moved = float(np.abs(new - q).max(initial=0.0))
         q = new

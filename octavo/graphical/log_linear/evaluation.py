@@ -71,11 +71,13 @@ def ncmll(
         raise ValueError(f"eps must lie between 0 and 1, got {eps!r}.")
     rng = check_random_state(random_state)
     total = 0.0
+    # query sets, each given all the others
     for asked in np.array_split(rng.permutation(d), n_sets):
         hidden = codes.copy()
         hidden[:, asked] = -1
         found = model._marginals(hidden, method, n_chains, burn_in, n_iter, rng)[:, asked]
         right = np.take_along_axis(found, codes[:, asked, None], axis=2)[:, :, 0]
+        # no probability of 0 where a chain has missed a state
         mixed = (1 - eps) * right + eps / model.cardinalities_[asked]
         total += float(np.log(mixed).sum())
-    return total / codes.size
+    return total / codes.size  # Section 7.1: by variables, and a mean over rows

@@ -82,6 +82,7 @@ def _sweep_rows(
                         part = active[at]
                         f = of_part[part]
                         held = allowed[part, x[k]]
+                        # the feature's other parts hold: x_k decides
                         if speaks[part] and violated[f] == (0 if held else 1):
                             for v in range(cards[k]):
                                 if allowed[part, v]:
@@ -95,6 +96,7 @@ def _sweep_rows(
                         mass += scores[v]
                     if sweep >= burn_in:
                         for v in range(cards[k]):
+                            # the conditional in place of the draw (Rao-Blackwell)
                             marginals[i, k, v] += scores[v] / mass
                     rest = draw_unit(state) * mass
                     new = 0

@@ -159,6 +159,7 @@ def _feature_changes(codes, indptr, variable, allowed, slots, offsets, cursor, o
         for f in range(indptr.size - 1):
             violated, where = 0, -1
             for part in range(indptr[f], indptr[f + 1]):
+                # more than one part fails: no single value can change the feature
                 if not allowed[part, codes[i, variable[part]]]:
                     violated += 1
                     where = part
@@ -250,6 +251,7 @@ def _pass(codes, weights, offsets, indptr, changes, values, slopes):
         for cell in range(n_cells):
             margins[cell] = 0.0
         for at in range(indptr[i], indptr[i + 1]):
+            # log P(v | rest) - log P(x_ik | rest), Eq. (1) divided by itself
             margins[changes[at, 0]] += values[changes[at, 1]] - values[changes[at, 2]]
         for j in range(n_two):  # the margin of the other value is all there is
             margin[j] = margins[offsets[two[j]] + 1 - codes[i, two[j]]]
@@ -264,6 +266,7 @@ def _pass(codes, weights, offsets, indptr, changes, values, slopes):
                 product = 1.0
             share = (1.0 if margin[j] > 0 else mass_of[j]) / (1.0 + mass_of[j])
             margins[offsets[two[j]] + 1 - codes[i, two[j]]] = weights[i] * share
+        # Eq. (2): -log(1 + e^margin) of all variables of two values
         total -= weights[i] * (above + np.log(product))
         for q in range(n_many):
             k, top = many[q], 0.0
@@ -273,10 +276,11 @@ def _pass(codes, weights, offsets, indptr, changes, values, slopes):
             for cell in range(offsets[k], offsets[k + 1]):
                 margins[cell] = np.exp(margins[cell] - top)
                 mass += margins[cell]
-            total -= weights[i] * (np.log(mass) + top)
+            total -= weights[i] * (np.log(mass) + top)  # Eq. (2) for more values
             for cell in range(offsets[k], offsets[k + 1]):
                 margins[cell] *= weights[i] / mass
         for at in range(indptr[i], indptr[i + 1]):
+            # ∂ of Eq. (2): expected less observed
             slopes[changes[at, 1]] -= margins[changes[at, 0]]
             slopes[changes[at, 2]] += margins[changes[at, 0]]
     return total
@@ -398,7 +402,7 @@ def fit_weights(
     if n == 0:
         value, _ = likelihood(np.zeros(0))
         return PenalizedFit(np.zeros(0), value, 0.0, 0.0, 0, True, np.array([value]))
-    return maximize_penalized(
+    return maximize_penalized(  # Section 2.3: Eq. (2) with a Gaussian prior on the weights
         likelihood,
         np.zeros(n) if start is None else start,
         np.full(n, float(weight_sd)),

@@ -145,6 +145,7 @@ class NetworkQueries:
         self._need_joint("energy")
         parts = self._parts()
         blocks = self._blocks(self._codes(X), parts.variable.size)
+        # minus the exponent of Eq. (1)
         return -np.concatenate([matches(block, parts) @ self.weights_ for block in blocks])
 
     def log_partition(self) -> float:
@@ -173,7 +174,7 @@ class NetworkQueries:
         log_prob : ndarray of shape (n_samples,)
             By a junction tree; a ValueError says where its tables would be too large.
         """
-        return -self.energy(X) - self.log_partition()
+        return -self.energy(X) - self.log_partition()  # Eq. (1)
 
     def conditional_marginals(
         self,

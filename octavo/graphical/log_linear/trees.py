@@ -81,6 +81,7 @@ def _best_split(counts, totals, cards, offsets, target, min_leaf, own, both):
     n, whole = 0, 0.0
     for c in range(n_states):
         n += totals[c]
+        # Σ N_v log(N_v + α), with `both` N log(N + lα): the log-likelihood of a leaf
         whole += own[totals[c]]
     whole -= both[n]
     best, variable, value = 0.0, -1, -1
@@ -95,7 +96,7 @@ def _best_split(counts, totals, cards, offsets, target, min_leaf, own, both):
                 inside += counts[cell, c]
             if inside < min_leaf or n - inside < min_leaf:
                 continue
-            gain = -both[inside] - both[n - inside] - whole
+            gain = -both[inside] - both[n - inside] - whole  # LL(D_true) + LL(D_false) - LL(D)
             for c in range(n_states):
                 gain += own[counts[cell, c]] + own[totals[c] - counts[cell, c]]
             if gain > best:
@@ -137,6 +138,7 @@ def _grow(
         k, v, gain = _best_split(
             pool[place], totals[node], cards, offsets, target, min_leaf, own, both
         )
+        # the printed test starts from 0 and compares with log κ < 0: it would take any split
         if k < 0 or gain <= least:
             free[n_free] = place
             n_free += 1
@@ -186,7 +188,7 @@ def _grow(
 
 def split_cost(kappa: float, n_states: int) -> float:
     """Return what a split must gain: -(l - 1) log κ, by the prior κ^p over p parameters."""
-    return -(n_states - 1) * float(np.log(kappa))
+    return -(n_states - 1) * float(np.log(kappa))  # κ^p of Section 4.1, p growing by l - 1
 
 
 def grow_tree(
@@ -284,6 +286,7 @@ def leaf_of(tree: SplitTree, codes: Codes) -> Ints:
 def leaf_log_probabilities(tree: SplitTree, leaf_prior: float) -> Floats:
     """Return log (N_v + α) / (N + l α) of every node and value."""
     counts = tree.counts + leaf_prior
+    # Laplace's estimate for α = 1
     return np.log(counts) - np.log(counts.sum(axis=1, keepdims=True))
 
 
@@ -339,6 +342,7 @@ def node_features(
     """
     found = []
     for node, path in enumerate(path_literals(tree, cardinalities)):
+        # PRUNE has a feature for every node, DEFAULT for leaves alone
         if method == "default" and tree.variable[node] >= 0:
             continue
         for v in range(int(cardinalities[tree.target])):
@@ -352,10 +356,12 @@ def features_of_tree(tree: SplitTree, method: str, cardinalities: Ints) -> list[
     """Return the distinct features that a tree is turned into (Section 4.2)."""
     limit = most_conditions(method)
     if limit is not None:
+        # a limit of k conditions with the target's own
         tree = closed_tree(tree, max_depth=limit - 1)
     made = [f for _, _, f in node_features(tree, "default" if method == "nonzero" else method,
                                            cardinalities)]  # fmt: skip
     if method == "nonzero":
+        # NONZERO (Section 4.2)
         kept = [[lit for lit in f if lit[1] == "==" and lit[2] != 0] for f in made]
         return canonical_set(kept, cardinalities)
     return canonical_set(made, cardinalities)

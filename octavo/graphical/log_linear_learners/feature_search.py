@@ -44,6 +44,7 @@ def feature_terms(rows: WeightedRows, feature: Feature) -> FeatureTerms:
     cards, parts = rows.cardinalities, as_parts([feature], rows.cardinalities)
     offsets = cell_offsets(cards)
     held = parts.allowed[np.arange(parts.variable.size), rows.codes[:, parts.variable]]
+    # only rows that violate no part, or one, have a margin that the feature moves
     violated = (~held).sum(axis=1)
     all_hold = np.flatnonzero(violated == 0)
     one_fails = np.flatnonzero(violated == 1)
@@ -79,7 +80,7 @@ def change_of(margins: Floats, terms: FeatureTerms, counts: Ints, weight: float)
     """Return what adding a feature with a weight adds to the pseudo-log-likelihood."""
     now = _margins_at(margins, terms)
     lost = _log_mass(now + weight * terms.signs) - _log_mass(now)
-    return -float(counts[terms.rows] @ lost)
+    return -float(counts[terms.rows] @ lost)  # Eq. (2) before and after
 
 
 def best_weight(
@@ -113,6 +114,7 @@ def best_weight(
     ridge = 1.0 / weight_sd**2
 
     def value(w: float) -> float:
+        # concave in one weight
         return -float(many @ (_log_mass(base + w * terms.signs) - start)) - 0.5 * ridge * w * w
 
     weight, gain = 0.0, 0.0
@@ -120,6 +122,7 @@ def best_weight(
         scores = base + weight * terms.signs
         p = np.exp(scores - _log_mass(scores)[:, None])
         mean = (p * terms.signs).sum(axis=1)
+        # E[±1] under the model; what is observed moves no margin of its own
         slope = -float(many @ mean) - ridge * weight
         curvature = float(many @ ((p * terms.signs**2).sum(axis=1) - mean**2)) + ridge
         step = slope / curvature
@@ -175,8 +178,9 @@ def value_differences(parts: Parts, counts: Floats, cardinalities: Ints, power: 
                 continue
             table = counts[cells, offsets[c] : offsets[c + 1]]
             of_value = table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)
-            pooled = table[allowed].sum(axis=0)
+            pooled = table[allowed].sum(axis=0)  # P(c | f_i), f_i allowing several values
             of_feature = pooled / max(pooled.sum(), 1.0)
+            # GVDM: Σ_h |P(c = h | f_i) - P(c = h | e)|^Q
             far[p, : cells.size] += (np.abs(of_value - of_feature) ** power).sum(axis=1)
     return far
 
@@ -213,8 +217,9 @@ def generalizations(
     nearest = unmatched[np.argsort(distance, kind="stable")]
     many = np.cumsum(rows.weights[nearest])
     found: dict[Feature, None] = {}
-    for k in n_neighbors:
+    for k in n_neighbors:  # U_k of Algorithm 4, repeated rows counted as often as they are
         near = nearest[: int(np.searchsorted(many, k)) + 1]
+        # f' keeps the variables that no row of U_k violates
         kept = set(parts.variable[held[near].all(axis=0)].tolist())
         made = canonical([lit for lit in feature if lit[0] in kept], cards)
         if made and made != feature:
@@ -252,12 +257,14 @@ def generalize_once(
     counts, old = rows.weights, weights[feature]
     terms = feature_terms(rows, feature)
     removal = change_of(margins, terms, counts, -old)
+    # dropping f frees its prior and its price
     freed = removal + 0.5 * (old / weight_sd) ** 2 + cost * len(feature)
     move_margins(margins, terms, -old)
     best: tuple[float, Feature | None, float] = (freed, None, 0.0)
     for candidate in candidates:
         if candidate in weights:
             continue  # it is there already: the same as dropping this one
+        # the candidate's score with all other weights held: a lower bound of its own
         weight, gain = best_weight(margins, feature_terms(rows, candidate), counts, weight_sd)
         total = freed + gain - cost * len(candidate)
         if total > best[0]:

@@ -83,6 +83,7 @@ def blankets(rows: WeightedRows, C: float, seed: int, n_jobs: int | None) -> NDA
 
 def joined_blankets(found: NDArray[np.bool_], rule: str) -> NDArray[np.bool_]:
     """Return the edges: where either blanket names the other ("or"), or both do ("and")."""
+    # Section 3's two ways to make blankets symmetric
     return found | found.T if rule == "or" else found & found.T
 
 
@@ -95,6 +96,7 @@ def pairwise_features(adjacency: NDArray[np.bool_], cardinalities: Ints) -> list
     made: list[Any] = [((k, "==", v),) for k, values in enumerate(states) for v in values]
     for one, other in zip(*np.nonzero(np.triu(adjacency, 1))):
         for v, w in product(states[one], states[other]):
+            # x_i = v and x_j = w; the first states are what the constants leave over
             made.append(((int(one), "==", v), (int(other), "==", w)))
     return canonical_set(made, cardinalities)
 

@@ -121,6 +121,7 @@ class FamilyScorer:
         column = np.zeros(len(nodes), np.int64)
         if self.score in ("bd", "k2"):
             column = 1 + np.searchsorted(self._sizes, self.n_states[nodes])
+        # Σ n_ijk log(n_ijk / n_ij), or the Γ terms of Eq. (2), of joint less margin
         scores = joint[:, 0] - margin[np.arange(len(nodes)), column]
         if self.weight:  # Eq. (1): w times t_i = r_P (r_i − 1)
             scores -= self.weight * self.n_parameters(nodes, parents)
@@ -162,7 +163,9 @@ class FamilyScorer:
                 )
             a = a.reshape(n.shape)
             a_row, n_row = a.sum(axis=1), n.sum(axis=1)
+            # Eq. (2): Π Γ(α_ijk + n_ijk) / Γ(α_ijk)
             scores[f] = (gammaln(a + n) - gammaln(a)).sum()
+            # Eq. (2): Π Γ(α_ij) / Γ(α_ij + n_ij)
             scores[f] -= (gammaln(a_row + n_row) - gammaln(a_row)).sum()
             occupied[f] = np.count_nonzero(n)
         return scores, occupied
@@ -181,6 +184,7 @@ def _prior_tables(prior: Any, n_states: NDArray[np.int64], ess: float) -> AlphaT
     if len(marginals) != len(n_states):
         raise ValueError(f"prior must have {len(n_states)} marginals, got {len(marginals)}.")
 
+    # ESS times the prior's joint probability
     def table(node: int, parents: tuple[int, ...]) -> NDArray[np.float64]:
         joint = np.array(ess)
         for v in (*parents, node):

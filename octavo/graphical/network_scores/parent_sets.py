@@ -105,6 +105,7 @@ def _join(members, best, cells, out, out_best, out_cells):
                     break
             if not shared:
                 break
+            # Lemma 1 and Theorem 4 compare with the best of all subsets
             top, most = max(best[a], best[b]), max(cells[a], cells[b])
             alive = True
             for left_out in range(size - 1):
@@ -213,8 +214,10 @@ class Enumeration:
         r = int(scorer.n_states[node])
         if scorer.weight > 0 and r > 1:
             cells = scorer.parent_cells(parents)
+            # The theorem drops w, which it needs.
             cut4 = scorer.weight * cells * (r - 1.0) + level.best > 0  # Theorem 4
             smallest = scorer.n_states[level.members].max(axis=1, initial=1)
+            # (N / w) log(r_i) / (r_i - 1)
             limit = scorer.rows.n_samples / scorer.weight * self.log_states[node] / (r - 1.0)
             # Theorem 2: r_P of the smallest of the subsets, which must be a legal certificate.
             cut2 = cut4 & (cells / smallest > limit)
@@ -229,6 +232,7 @@ class Enumeration:
         """Theorem 9: as many occupied cells as the set is known to have at least."""
         r = int(self.scorer.n_states[node])
         prior = self.scorer.ess / self.scorer.parent_cells(parents)
+        # α_ij <= 0.8349 or so, and s_i > -|K| log r_i
         cut = (prior <= largest_cell_prior(r)) & (level.best > -level.cells * self.log_states[node])
         self.pruned["theorem 9"] += int(cut.sum())
         return level.keep(~cut)

@@ -235,9 +235,11 @@ def _split_case(
         parent, child = cycle[y], cycle[(y + 1) % length]
         new = free[counters[FREE] - 1]
         _copy_case(slot, new, choices, needs, avoids)
-        put_bit(avoids[new, child], parent)
+        put_bit(avoids[new, child], parent)  # step 4(a)
         # Lists are by descending score and rules only grow: look from the current set on.
+        # step 4(b)
         bounds[new] = _comply(ptr, masks, scores, needs[new], avoids[new], choices[new])
+        # more than the paper's bound, which ignores all cycles
         if bounds[new] > bar and costs.size > 0:
             bounds[new] -= _cluster_raise(
                 ptr, masks, scores, needs[new], avoids[new], choices[new],
@@ -249,6 +251,7 @@ def _split_case(
             _enqueue_case(heaps, places, bounds, counters, new)
         if has_bit(avoids[slot, child], parent):
             break  # a required chain already excludes this arc: nothing is left to cover
+        # step 4(c), and every arc that would close a cycle of required ones
         _require(needs[slot], avoids[slot], parent, child, upper, lower)
 
 
@@ -269,6 +272,7 @@ def _branch_cases(
         if counters[FREE] <= n:
             return 1
         counters[STEPS] += 1
+        # step 1: the worst case now and then
         from_bottom = counters[DEPTH_FIRST] == 1 or counters[STEPS] % bottom == 0
         slot = heaps[1 if from_bottom else 0, 0]
         bar = best[0] + TIE * max(1.0, abs(best[0])) if best[0] > -np.inf else best[0]
@@ -282,10 +286,10 @@ def _branch_cases(
             _dequeue_case(heaps, places, bounds, counters, free, slot)
             continue
         choice = choices[slot]
-        length = _cycle_to_break(
+        length = _cycle_to_break(  # step 3, the paper's "a cycle"
             ptr, masks, scores, choice, needs[slot], avoids[slot], work, trial, cycle
         )
-        if length == 0:
+        if length == 0:  # step 2
             best[0] = bounds[slot]
             for node in range(n):
                 best_choice[node] = choice[node]

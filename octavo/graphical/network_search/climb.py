@@ -86,7 +86,7 @@ class HillClimber:
         arcs = self.adjacency()
         reach = arcs.astype(np.float32)
         for _ in range(max(1, math.ceil(math.log2(max(2, self.n))))):
-            reach = np.minimum(reach + reach @ reach, 1.0)
+            reach = np.minimum(reach + reach @ reach, 1.0)  # paths of up to 2^k arcs
         gain = self.toggled - self.local[:, None]  # [child, parent]
         toggle = np.where(reach > 0, -np.inf, gain)  # a child that reaches the parent: a cycle
         child, parent = np.unravel_index(int(np.argmax(toggle)), toggle.shape)

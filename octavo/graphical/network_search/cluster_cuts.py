@@ -68,6 +68,7 @@ def raise_costs(ptr, masks, costs, limit, clusters, raised):
         for node in range(n):
             if stuck >> np.uint64(node) & np.uint64(1):
                 for row in range(ptr[node], ptr[node + 1]):
+                    # the sets that would free the cluster become cheaper by what all must pay
                     if masks[row, 0] & stuck == 0:
                         costs[row] -= least
         clusters[found], raised[found] = stuck, least

@@ -212,6 +212,7 @@ class ClusterProgram:
         for row, node, value in zip(masks, owner, x):
             for parent in members_of(row):
                 mass[parent, node] += value
+        # a cycle lighter than 1 violates its cluster's inequality
         return np.where(mass > 1e-9, np.maximum(1.0 - mass, 0.0), np.inf)
 
     def separate_exactly(self, value: NDArray[np.float64], time_left: float) -> list[NDArray]:

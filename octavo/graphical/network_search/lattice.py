@@ -96,6 +96,7 @@ def _group_table(ptr, masks, scores, lo, size, table):
     everything = (np.uint64(1) << np.uint64(n)) - np.uint64(1)
     table[0] = 0.0
     for left in range(1, 1 << size):
+        # the best order of what is left of a group, all other nodes being allowed
         allowed = everything & ~(np.uint64(left) << np.uint64(lo))
         best = -np.inf
         for k in range(size):

@@ -41,6 +41,7 @@ __all__ = ["DynamicBNLearner"]
 
 def consecutive_pairs(sequences: list[NDArray[np.int32]]) -> NDArray[np.int32]:
     """Return a row a step: the slice before and the slice itself, side by side."""
+    # every step of every sequence counts once
     return np.concatenate([np.hstack([codes[:-1], codes[1:]]) for codes in sequences])
 
 
@@ -281,6 +282,7 @@ class DynamicBNLearner(CallbackSupportMixin, SoundEstimator):
         n, columns = self.n_features_in_, slice_columns(self.columns_)
         names = [column.name for column in columns]
         rules = [
+            # Section 3.2: no parents in the slice before
             two_slice_structure(n, self_arcs=self.self_arcs),
             *expanded(self.constraints, names),
         ]

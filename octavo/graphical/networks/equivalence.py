@@ -29,7 +29,7 @@ def _v_structures(arcs: NDArray[np.bool_]) -> NDArray[np.bool_]:
         parents = np.flatnonzero(arcs[:, child])
         for a in parents:
             for b in parents:
-                if a != b and not linked[a, b]:
+                if a != b and not linked[a, b]:  # a collider whose parents are not linked
                     compelled[a, child] = compelled[b, child] = True
     return compelled
 

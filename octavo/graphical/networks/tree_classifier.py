@@ -314,7 +314,7 @@ class TANClassifier(NetworkClassifier):
         self.random_state = random_state
 
     def _rules(self, names: list[str]) -> list[RuleTemplate]:
-        return [tan_structure(names[-1], select=self.select)]
+        return [tan_structure(names[-1], select=self.select)]  # Section 3.1's constraints
 
     def _search_options(self) -> dict[str, Any]:
         return {

@@ -53,8 +53,9 @@ def _brm_scalars(target, decay, carry):
     """Return y_i = 1 + e_i² y_{i-1} and z̃_i = e_i z̃_{i-1} + y_i ρ_i r_i; ``carry`` holds both."""
     y, ahead = np.empty(target.size), np.empty(target.size)
     for i in range(target.size):
+        # y of this transition, before it is used: A11 lists it afterwards, one behind
         carry[0] = 1.0 + decay[i] * decay[i] * carry[0]
-        carry[1] = decay[i] * carry[1] + carry[0] * target[i]
+        carry[1] = decay[i] * carry[1] + carry[0] * target[i]  # z̃_i of Algorithm 4
         y[i], ahead[i] = carry[0], carry[1]
     return y, ahead
 
@@ -71,25 +72,26 @@ def _brm_pass(D, target, decay, first, C, theta, trace, carry):
         f = e / root
         for j in range(p):
             v[j] = f * trace[j]
-            a[j] = root * D[i, j] + v[j]
+            a[j] = root * D[i, j] + v[j]  # U = [a, v], V = [a, -v]'
         two_right(C, a, v, Ca, Cv)
         # S = I₂ + V C U with U = [a, v], V = [a, -v]ᵀ and C symmetric
         s11, s12, s22 = 1.0 + dot_row(a, Ca), dot_row(a, Cv), 1.0 - dot_row(v, Cv)
         determinant = s11 * s22 + s12 * s12
         if not determinant > _SINGULAR * (abs(s11 * s22) + s12 * s12):
             return i
-        w1 = root * target[i] + f * carry[1] - dot_row(a, theta)
-        w2 = -f * carry[1] + dot_row(v, theta)
+        w1 = root * target[i] + f * carry[1] - dot_row(a, theta)  # W - Vθ, its first row
+        w2 = -f * carry[1] + dot_row(v, theta)  # and its second
+        # (I + VCU)⁻¹ (W - Vθ)
         g1, g2 = (s22 * w1 - s12 * w2) / determinant, (s12 * w1 + s11 * w2) / determinant
         for j in range(p):
-            theta[j] += g1 * Ca[j] + g2 * Cv[j]
+            theta[j] += g1 * Ca[j] + g2 * Cv[j]  # θ + B(W - Vθ), B = CU(I + VCU)⁻¹
         for k in range(p):
             left = -(s22 * Ca[k] + s12 * Cv[k]) / determinant
             right = -(s12 * Ca[k] - s11 * Cv[k]) / determinant
             for j in range(p):
-                C[k, j] += left * Ca[j] + right * Cv[j]
+                C[k, j] += left * Ca[j] + right * Cv[j]  # C - BVC
         for j in range(p):
-            trace[j] = e * trace[j] + y * D[i, j]
+            trace[j] = e * trace[j] + y * D[i, j]  # D_i of Algorithm 4, x of A11
         carry[0] = y
         carry[1] = e * carry[1] + y * target[i]
     return D.shape[0]
@@ -104,7 +106,7 @@ def _double_sample_pass(D1, D2, weight, first, M):
         if weight[i] == 0.0:
             continue
         right_and_left(M, D1[i], D2[i], right, left)
-        q = weight[i] * dot_row(left, D1[i])
+        q = weight[i] * dot_row(left, D1[i])  # Sherman-Morrison; M is not symmetric here
         if not abs(1.0 + q) > _SINGULAR * (1.0 + abs(q)):
             return i
         add_outer(M, -weight[i] / (1.0 + q), right, left)
@@ -229,6 +231,7 @@ class BRM(LeastSquaresEvaluator):
                 self._restart()
                 trace, carry = self._z.copy(), self._carry.copy()
             done = after
+        # C starts as a multiple of I and is changed by symmetric terms alone.
         self._M = (self._M + self._M.T) / 2  # rounding would otherwise grow in its skew part
         return True
 
@@ -257,7 +260,9 @@ class BRM(LeastSquaresEvaluator):
                 stop = _double_sample_pass(D1, D2, weight, done, self._M)
             after = n if stop == n else min(n, stop + 1 + self.n_features_in_)
             rows = slice(done, after)
+            # A10 as a sum: Σ ρ'ρ'' Δφ'Δφ''ᵀ
             self.A_ += D1[rows].T @ (weight[rows, None] * D2[rows])
+            # A10: b, half with each draw
             self.b_ += 0.5 * D2[rows].T @ (weight[rows] * block.r[rows])
             self.b_ += 0.5 * D1[rows].T @ (weight[rows] * block.r2[rows])
             if stop < n:
@@ -408,6 +413,7 @@ def residual_terms(
     """
     if off_policy == "standard" or lam > 0:
         return trace_terms(block, gamma, lam, "standard", carried)
+    # √ρ on both parts of the temporal difference weighs its square by ρ.
     root = np.sqrt(block.rho)
     return TraceTerms(root * block.r, root, gamma * root, np.zeros(len(block)))
 

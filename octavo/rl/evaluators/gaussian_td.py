@@ -47,6 +47,7 @@ def _noise_scan(continues, terminal, gamma, noise, last):
     c, s = np.empty(continues.size), np.empty(continues.size)
     for i in range(continues.size):
         c[i] = gamma * noise / last if continues[i] else 0.0
+        # σ²(1 + γ²) on the diagonal of σ²ΓΓ', without γ² where an episode ends.
         s[i] = noise - gamma * noise * c[i]
         if not terminal[i]:
             s[i] += gamma * gamma * noise
@@ -67,18 +68,19 @@ def _gaussian_pass(D, r, continues, terminal, gamma, noise, drift, P, theta, p, 
             for k in range(n_features):
                 for j in range(n_features):
                     P[k, j] += drift[k, j]
-        c = gamma * noise / scalars[0] if continues[i] else 0.0
+        c = gamma * noise / scalars[0] if continues[i] else 0.0  # A12: γσ² / s
         for k in range(n_features):
             PD[k] = dot_row(P[k], D[i])
         old = dot_row(p, D[i])
-        error = c * scalars[1] + r[i] - dot_row(D[i], theta)
+        error = c * scalars[1] + r[i] - dot_row(D[i], theta)  # A12: d
+        # A12: s, by PΔφ = p_new - c p
         s = noise - gamma * noise * c + 2.0 * c * old + dot_row(PD, D[i])
         if not terminal[i]:
             s += gamma * gamma * noise
         for j in range(n_features):
-            p[j] = c * p[j] + PD[j]
-            theta[j] += p[j] * error / s
-        add_outer(P, -1.0 / s, p, p)
+            p[j] = c * p[j] + PD[j]  # A12: p
+            theta[j] += p[j] * error / s  # A12: θ + p d / s
+        add_outer(P, -1.0 / s, p, p)  # A12: P - pp' / s
         scalars[0], scalars[1] = s, error
 
 
@@ -261,9 +263,9 @@ class GPTD(GaussianEvaluator):
         )
         carried = np.append(self._z, self._scalars[1])
         white = np.empty(rows.shape)
-        scan_traces(rows, c, carried, white)
+        scan_traces(rows, c, carried, white)  # rows times the inverse of Γ's factor
         weighed = white[:, :-1].T / s
-        self._A += weighed @ white[:, :-1]
+        self._A += weighed @ white[:, :-1]  # ΔΦ'Σ⁻¹ΔΦ of Eq. (34)
         self._b += weighed @ white[:, -1]
         self._z[:], self._scalars[:] = carried[:-1], (s[-1], carried[-1])
 
@@ -274,9 +276,10 @@ class GPTD(GaussianEvaluator):
         ridge = np.eye(len(self._b)) / self.prior_variance
         if self.lam < 1:
             self.__dict__.pop("covariance_", None)
+            # at λ < 1 the posterior mean is LSTD with a ridge
             self.coef_ = la.solve(self._A + self.noise * ridge, self._b)
             return
-        factor = la.cho_factor(self._A + ridge)
+        factor = la.cho_factor(self._A + ridge)  # Eq. (34)
         self.coef_ = la.cho_solve(factor, self._b)
         self.covariance_ = la.cho_solve(factor, np.eye(len(self._b)))
 

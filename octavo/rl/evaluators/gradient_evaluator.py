@@ -162,7 +162,8 @@ class CorrectedEvaluator(GradientEvaluator):
         if self.schedule == "adaptive":  # the pass multiplies by the step it has found
             return np.full_like(alphas, float(self.mu))
         if self.beta is None:
-            return self.mu * alphas
+            return self.mu * alphas  # β = μα
+        # β_i = β_0 β_c / (β_c + i^(2/3))
         power = 2.0 / 3.0 if self.schedule == "harmonic" else self.power
         times = self._times(alphas.size)
         return step_sizes(times, self.beta, self.schedule, decay=self.beta_decay, power=power)

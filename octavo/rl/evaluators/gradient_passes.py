@@ -127,6 +127,7 @@ def _project(theta, drift, radius, lag):
         return
     factor = radius / norm
     for j in range(drift.size):
+        # The mean is θ - drift / rounds: a change now is missing from all rounds before.
         drift[j] += lag * (factor - 1.0) * theta[j]
     for j in range(theta.size):
         theta[j] *= factor
@@ -184,15 +185,18 @@ def _td_pass(rows, rows_next, terms, alphas, adaptive, radius, state):
     dense, count, n = rows.dense, np.int64(clock[COUNT]), target.size
     for i in range(n):
         x, y = row_of(rows, i), row_of(rows_next, i)
+        # δ of A1, weighed by the transition or not
         delta = target[i] - own[i] * dot(x, theta) + ahead[i] * dot(y, theta)
         if _lost(delta, clock, theta):
             n = i
             break
         lag = clock[ROUND]
         clock[ROUND] = lag + 1.0
+        # z = φ + γλρ z, Proposition 6: ρ enters with the next δ
         count = _advance(decay[i], 1.0, x, z, active, seen, count)
         overshoot = own[i] * dot(x, z) - ahead[i] * dot(y, z) if adaptive else 0.0
         alpha = _adapted(alphas[i], overshoot, adaptive, clock)
+        # Algorithm 5: α z δ
         _move_along_trace(alpha * delta, lag, z, dense, active, count, theta, drift)
         if radius < np.inf:
             _project(theta, drift, radius, lag)
@@ -230,20 +234,22 @@ def _corrected_pass(
         beta = betas[i] * alpha if adaptive else betas[i]
         seen_w = clock[SCALE] * dot(x, w)
         if rule == TDC:  # Algorithm 6, A4
-            _move_along_trace(alpha * delta, lag, z, dense, active, count, theta, drift)
+            _move_along_trace(alpha * delta, lag, z, dense, active, count, theta, drift)  # α zδ
         else:  # Algorithm 7, A2, A3
-            _move_along_row(alpha * own[i] * seen_w, lag, x, theta, drift)
+            _move_along_row(alpha * own[i] * seen_w, lag, x, theta, drift)  # α φ(φ'w)
         if rule == GTD:
+            # A2: -αγρ φ_{i+1}(φ'w)
             _move_along_row(-alpha * ahead[i] * seen_w, lag, y, theta, drift)
-            _shrink(1.0 - beta * gram[i], w, clock)
-            axpy(beta * delta / clock[SCALE], x, w)
+            _shrink(1.0 - beta * gram[i], w, clock)  # A2: w - βρw
+            axpy(beta * delta / clock[SCALE], x, w)  # A2: βρδφ
         else:
             back = ahead[i] * (1.0 - lam) * _dot_trace(z, dense, active, count, w)
-            _move_along_row(-alpha * back, lag, y, theta, drift)
+            _move_along_row(-alpha * back, lag, y, theta, drift)  # -αγρ(1 - λ) φ_{i+1}(z'w)
             # w follows the temporal difference at the new θ, as in Algorithms 6 and 7
             delta = target[i] - own[i] * dot(x, theta) + ahead[i] * dot(y, theta)
+            # β zδ; A4 prints a second ρ, which z holds already
             _add_trace(beta * delta, z, dense, active, count, w)
-            axpy(-beta * gram[i] * seen_w, x, w)
+            axpy(-beta * gram[i] * seen_w, x, w)  # -β φ(φ'w)
         if radius < np.inf:
             _project(theta, drift, radius, lag)
     clock[COUNT] = count
@@ -277,6 +283,7 @@ def _residual_pass(rows, rows_next, rows_next2, r, weight, gamma, alphas, radius
         clock[ROUND] = lag + 1.0
         step = alphas[i] * weight[i] * delta
         _move_along_row(step, lag, x, theta, drift)
+        # A13 with one draw, the method's own with two
         _move_along_row(-gamma * step, lag, y2, theta, drift)
         if radius < np.inf:
             _project(theta, drift, radius, lag)
@@ -302,13 +309,13 @@ def _residual_trace_pass(rows, rows_next, terms, lam, alphas, radius, state):
             break
         lag = clock[ROUND]
         clock[ROUND] = lag + 1.0
-        b = ahead[i] * (1.0 - lam)
-        c = 1.0 + e * e * clock[SQUARES]
-        d = delta * c + e * clock[ERRORS]
+        b = ahead[i] * (1.0 - lam)  # γρ(1 - λ)
+        c = 1.0 + e * e * clock[SQUARES]  # c of Proposition 9
+        d = delta * c + e * clock[ERRORS]  # d of Proposition 9
         clock[SQUARES], clock[ERRORS] = c, d
         count = _advance(e, 1.0, x, z, active, seen, count)
-        count2 = _advance(e, b * c, y, zeta, active2, seen2, count2)
-        step = alphas[i] * delta
+        count2 = _advance(e, b * c, y, zeta, active2, seen2, count2)  # ζ of Proposition 9
+        step = alphas[i] * delta  # δ(z - ζ + bc φ_{i+1}) - d b φ_{i+1}, in three parts
         _move_along_trace(step, lag, z, dense, active, count, theta, drift)
         _move_along_trace(-step, lag, zeta, dense, active2, count2, theta, drift)
         _move_along_row(b * (step * c - alphas[i] * d), lag, y, theta, drift)

@@ -87,6 +87,7 @@ def lasso_td_violation(A, b, theta, alpha):
     A, b = check_system(A, b)
     theta = np.asarray(theta, dtype=np.float64)
     c = b - A @ theta
+    # c = β sign θ on the support, |c| <= β off it
     off = np.where(theta == 0, np.abs(c) - alpha, np.abs(c - alpha * np.sign(theta)))
     return float(max(off.max(), 0.0))
 
@@ -100,6 +101,7 @@ def _next_event(lines, rest, slope, inactive, now, just_left):
     below = now * (1 - 1e-13)
     alpha, variable, joins = 0.0, -1, False
     with np.errstate(divide="ignore", invalid="ignore"):
+        # an inactive correlation reaches the bound
         meets = np.stack([rest / (1.0 - slope), -rest / (1.0 + slope)])  # |rest + α slope| = α
         zero = np.where(v != 0, u / v, np.nan)  # θ = u − αv
     for row, sign in zip(meets, (1.0, -1.0)):
@@ -119,6 +121,7 @@ def _lines(A, targets, signs):
     The lines are None where the block of A is singular.
     """
     index = np.array(sorted(signs), dtype=int)
+    # On the support A_II θ = b_I - α s.
     s = np.array([signs[i] for i in index])
     right = np.column_stack([targets[index], s])
     try:
@@ -155,7 +158,7 @@ def _follow(A, b, steer, end, limit):
             joined = variable
             signs[joined] = np.sign(steer[joined] - A[joined, index] @ (steered - now * v))
         elif reached > end:
-            theta[variable] = 0.0
+            theta[variable] = 0.0  # it leaves at zero
             just_left = (variable, signs.pop(variable))
         alphas.append(now)
         coefs.append(theta)
@@ -213,6 +216,7 @@ def lasso_td_path(A, b, alpha_min=0.0, *, max_iter=None):
     unit, excess = np.abs(b).max(), _largest_excess(A, b, path)
     if excess > 1e-9 * unit:
         # Variables that reach a breakpoint together are told apart by a hair's breadth of noise.
+        # Two that join together are one breakpoint, which the walk cannot take in one step.
         noise = np.random.RandomState(0).uniform(-1.0, 1.0, len(b))
         again = _follow(A, b, b + 1e-9 * unit * noise, end, limit)
         if _largest_excess(A, b, again) < excess:
@@ -234,7 +238,7 @@ def _polished(A, b, theta, alpha):
 
 def _by_pivoting(A, b, alpha):
     """Return the solution as that of a linear complementarity problem, and how it ended."""
-    M = np.block([[A, -A], [-A, A]])
+    M = np.block([[A, -A], [-A, A]])  # θ = θ+ - θ-, w = q + Mz the slacks of |b - Aθ| <= α
     solution = solve_lcp(M, np.concatenate([alpha - b, alpha + b]))
     parts = np.nan_to_num(solution.z)
     return parts[: len(b)] - parts[len(b) :], solution.status

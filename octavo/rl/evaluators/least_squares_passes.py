@@ -21,7 +21,7 @@ _SINGULAR = 1e-9  # a denominator this small beside its terms has lost its digit
 @njit(**JIT)
 def _decay_trace(z, e, row):
     for j in range(z.size):
-        z[j] = e * z[j] + row[j]
+        z[j] = e * z[j] + row[j]  # Eq. (6)
 
 
 @njit(**JIT)
@@ -43,12 +43,13 @@ def lstd_pass(X, D, target, decay, first, M, theta, z):
     for i in range(first, X.shape[0]):
         _decay_trace(z, decay[i], X[i])
         right_and_left(M, z, D[i], Mz, left)
-        q = dot_row(left, z)
+        q = dot_row(left, z)  # 1 + Δφ'Mz, without the 1
         if not abs(1.0 + q) > _SINGULAR * (1.0 + abs(q)):
             return i
         error = (target[i] - dot_row(D[i], theta)) / (1.0 + q)
         for j in range(p):
-            theta[j] += Mz[j] * error
+            theta[j] += Mz[j] * error  # K(ρr - Δφ'θ), K = Mz / (1 + Δφ'Mz)
+        # M - K(M'Δφ)', Eq. (27) of the survey by Dann et al.
         add_outer(M, -1.0 / (1.0 + q), Mz, left)
     return X.shape[0]
 
@@ -62,13 +63,14 @@ def lspe_pass(X, D, target, decay, gram, alphas, N, A, b, theta, z):
         _decay_trace(z, decay[i], X[i])
         for k in range(p):
             for j in range(p):
-                A[k, j] += z[k] * D[i, j]
+                A[k, j] += z[k] * D[i, j]  # A_i, b_i
             b[k] += z[k] * target[i]
             residual[k] = b[k] - dot_row(A[k], theta)
         two_right(N, X[i], residual, Nx, Nr)
-        shrink = gram[i] / (1.0 + gram[i] * dot_row(X[i], Nx))
+        shrink = gram[i] / (1.0 + gram[i] * dot_row(X[i], Nx))  # Eq. (11): Sherman-Morrison on φφ'
         back = shrink * dot_row(Nx, residual)  # N is symmetric
         for j in range(p):
+            # θ + α N(b - Aθ) with the new N, A, b; A7 and A8 take those of one transition before
             theta[j] += alphas[i] * (Nr[j] - back * Nx[j])
         add_outer(N, -shrink, Nx, Nx)
         if not _within(theta, OVERFLOWING):
@@ -86,13 +88,14 @@ def fpkf_pass(X, D, target, decay, alphas, N, Z, theta, z):
         _decay_trace(z, e, X[i])
         for k in range(p):
             for j in range(p):
+                # Algorithm 3: e on the old Z (the running text puts it on the new term)
                 Z[k, j] = e * Z[k, j] + X[i, k] * theta[j]
-            residual[k] = z[k] * target[i] - dot_row(Z[k], D[i])
+            residual[k] = z[k] * target[i] - dot_row(Z[k], D[i])  # zρr - ZΔφ
         two_right(N, X[i], residual, Nx, Nr)
         shrink = 1.0 / (1.0 + dot_row(X[i], Nx))
         back = shrink * dot_row(Nx, residual)
         for j in range(p):
-            theta[j] += alphas[i] * (Nr[j] - back * Nx[j])
+            theta[j] += alphas[i] * (Nr[j] - back * Nx[j])  # θ + α N(zρr - ZΔφ)
         add_outer(N, -shrink, Nx, Nx)
         if not _within(theta, DIVERGED):
             return i

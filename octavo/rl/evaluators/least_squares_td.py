@@ -243,6 +243,7 @@ class LSTD(LeastSquaresEvaluator):
         elif self.penalty == "rp":
             add_to_system(projected(block, self.components_), terms, self._z, self.A_, self.b_)
         else:
+            # The gram matrix stands in the nested penalties only.
             if self._gram is not None:
                 add_to_gram(block, np.array(block.rho), self._gram)
             add_to_system(block, terms, self._z, self.A_, self.b_)
@@ -275,9 +276,10 @@ class LSTD(LeastSquaresEvaluator):
         if self.solver == "recursive":
             self.M_, self.coef_ = self._M, self._theta.copy()
         elif self.penalty is not None:
-            self.coef_ = penalised_solution(self, self._gram)
+            self.coef_ = penalised_solution(self, self._gram)  # Section 2.3.2
         else:
             self._warn_if_few()
+            # Eq. (24) from sums as in Eqs. (25) and (26)
             self.coef_ = solve_system(self.A_, self.b_, self.eps, "LSTD")
 
 
@@ -412,6 +414,7 @@ class LSPE(LeastSquaresEvaluator):
         theta, change = self._theta, np.inf
         for iteration in range(1, self.max_iter + 1):
             self.n_iter_ = iteration
+            # A7's last line, until it no longer moves
             step = self.learning_rate * (self.N_ @ (self.b_ - self.A_ @ theta))
             theta = theta + step
             change = np.abs(step).max() / max(1.0, np.abs(theta).max())
@@ -524,6 +527,7 @@ class FPKF(LeastSquaresEvaluator):
 
     def _begin(self, n_features: int) -> None:
         self._Z, self._theta, self._z = zeros(n_features)
+        # A9 prints N_0 = 0, from which nothing grows
         self._N = float(self.eps or 1.0) * np.eye(n_features)
         self._time = 0
         self.diverged_ = False
@@ -535,7 +539,7 @@ class FPKF(LeastSquaresEvaluator):
         alphas = step_sizes(
             times, self.learning_rate, schedule, decay=self.learning_rate_decay or 1.0
         )
-        alphas[times <= self.min_samples] = 0.0
+        alphas[times <= self.min_samples] = 0.0  # A9's steps begin after a few transitions
         self._time += len(block)
         X, delta = dense_rows(block.X), differences(block, terms)
         state = (self._N, self._Z, self._theta, self._z)

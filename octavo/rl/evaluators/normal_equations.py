@@ -24,7 +24,7 @@ def add_to_system(block: Transitions, terms: TraceTerms, z: Floats, A: Floats, b
     """Add a block to A and b and move the trace ``z``, all in place."""
     if sp.issparse(block.X) and not terms.decay.any():
         delta = sp.diags_array(terms.own) @ block.X - sp.diags_array(terms.ahead) @ block.X_next
-        A += (block.X.T @ delta).toarray()
+        A += (block.X.T @ delta).toarray()  # λ = 0: the trace is φ itself
         b += block.X.T @ terms.target
         z[:] = block.X[-1:].toarray()[0]
         return
@@ -35,7 +35,7 @@ def add_to_system(block: Transitions, terms: TraceTerms, z: Floats, A: Floats, b
     else:
         traces = X
         z[:] = X[-1]
-    A += traces.T @ delta
+    A += traces.T @ delta  # Eqs. (7) and (8) of Geist and Scherrer
     b += traces.T @ terms.target
 
 
@@ -59,6 +59,7 @@ def differences(block: Transitions, terms: TraceTerms) -> Floats:
 def _differences(X, X_next, own, ahead, out):
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
+            # ρ weighs φ too where off-policy data are weighed by the transition (A6, A8)
             out[i, j] = own[i] * X[i, j] - ahead[i] * X_next[i, j]
 
 

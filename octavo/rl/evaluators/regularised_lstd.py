@@ -95,7 +95,7 @@ def td_statistics(X, X_next, r, gamma=0.95, weights=None):
     (array([[2.]]), array([1.5]))
     """
     moments = _moments(X, X_next, r, gamma, weights)
-    return moments.gram - gamma * moments.cross, moments.reward
+    return moments.gram - gamma * moments.cross, moments.reward  # Eqs. (25) and (26), as means
 
 
 @checked
@@ -123,7 +123,7 @@ def ridge_td(A, b, alpha):
     array([1., 1.])
     """
     A, b = check_system(A, b)
-    shifted = A + check_strength(alpha) * np.eye(len(A))
+    shifted = A + check_strength(alpha) * np.eye(len(A))  # Table 2, LSTD with l2
     return solve_or_least_squares(shifted, b, "A + αI")
 
 
@@ -169,7 +169,7 @@ def laplacian_td(A, b, features, laplacian, alpha, weights=None):
         )
     rough = laplacian @ features
     w = np.ones(len(features)) if weights is None else np.asarray(weights, dtype=np.float64)
-    penalty = (rough.T * w) @ rough
+    penalty = (rough.T * w) @ rough  # f = ||LΦθ||² of Table 2
     return solve_or_least_squares(A + check_strength(alpha) * penalty, b, "A + α(LΦ)'D(LΦ)")
 
 
@@ -226,7 +226,7 @@ def l1_td(A, b, alpha):
     array([1.75, 0.  ])
     """
     A, b = check_system(A, b)
-    return _lasso(A, b, check_strength(alpha))
+    return _lasso(A, b, check_strength(alpha))  # Table 2, LSTD-l1
 
 
 @checked
@@ -262,6 +262,7 @@ def dantzig_td(A, b, alpha, *, tol=1e-7):
     """
     A, b = check_system(A, b)
     alpha, p = check_strength(alpha), len(b)
+    # -α <= Aθ - b <= α, Table 2's D-LSTD with θ = θ+ - θ-
     limits = np.concatenate([alpha + b, alpha - b])
     solution = linprog(
         np.ones(2 * p), A_ub=np.block([[A, -A], [-A, A]]), b_ub=limits, method="highs"
@@ -337,15 +338,16 @@ def nested_td(X, X_next, r, gamma=0.95, *, alpha=0.0, alpha_fixed=0.0, penalty="
 
 def nested_solution(moments, gamma, alpha, alpha_fixed, penalty):
     p = len(moments.reward)
-    ridge = moments.gram + alpha * np.eye(p)
+    ridge = moments.gram + alpha * np.eye(p)  # f of Table 2: the ridge of the projection
     right = np.column_stack([moments.cross, moments.reward])
-    projected = np.linalg.lstsq(ridge, right, rcond=None)[0]
+    projected = np.linalg.lstsq(ridge, right, rcond=None)[0]  # M Φ' and M r
     # X = Φ − γΦMΦ' and y = ΦMr in the coordinates of a root of the Gram matrix: p rows, not n.
     values, vectors = np.linalg.eigh(moments.gram)
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     design, target = root @ (np.eye(p) - gamma * projected[:, :p]), root @ projected[:, p]
     if penalty == "l1":
         return _lasso(design, target, alpha_fixed)
+    # g of Table 2: the ridge of the fixed point
     normal = design.T @ design + alpha_fixed * np.eye(p)
     return np.linalg.lstsq(normal, design.T @ target, rcond=None)[0]
 
@@ -394,6 +396,7 @@ def random_projection_td(
     X = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
     X_next = X_next if hasattr(X_next, "shape") else np.asarray(X_next, dtype=np.float64)
     rng = check_random_state(random_state)
+    # entries of variance 1/k keep lengths on average
     H = rng.normal(scale=1.0 / np.sqrt(n_components), size=(X.shape[1], n_components))
     A, b = td_statistics(X @ H, X_next @ H, r, gamma, weights)
     return H @ ridge_td(A, b, alpha)

@@ -175,7 +175,7 @@ class RBFGridFeatures(StateFeatures):
             return self._whole_grid(X, 0)
         X, centres = X / self.scale_, self.centres_ / self.scale_
         squared = (X**2).sum(axis=1)[:, None] - 2.0 * X @ centres.T + (centres**2).sum(axis=1)
-        if not self.normalize:
+        if not self.normalize:  # |x - c|² of all pairs, by products
             return np.exp(-0.5 * np.maximum(squared, 0.0))
         # The nearest bump is taken out before the exponential, so that far states do not yield 0/0.
         made = np.exp(-0.5 * (squared - squared.min(axis=1, keepdims=True)))
@@ -188,6 +188,7 @@ class RBFGridFeatures(StateFeatures):
             squared = ((X[:, j, None] - axis) / scale) ** 2
             if self.normalize:
                 squared -= squared.min(axis=1, keepdims=True)
+            # a product of exponentials over a product of sums: no loop over the grid
             along = np.exp(-0.5 * squared)
             if self.normalize:
                 along /= along.sum(axis=1, keepdims=True)

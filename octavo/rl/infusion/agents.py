@@ -443,6 +443,7 @@ def policy_difference(before: np.ndarray, after: np.ndarray) -> float:
     """Return the sum of squared differences of two policies over states visited in either."""
     old = np.full(len(after), -1)
     old[: len(before)] = before
+    # SSD of Section 3.2.5, over visited states
     return float(((after - old)[after >= 0] ** 2).sum())
 
 

@@ -140,6 +140,7 @@ class FuzzyBins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimato
         """
         share = self._rows(X) / self._widths()
         parts = np.stack(
+            # μ_N, μ_Z, μ_P of Figure 1
             [np.clip(-share, 0, 1), np.maximum(0.0, 1.0 - np.abs(share)), np.clip(share, 0, 1)],
             axis=2,
         )
@@ -158,6 +159,7 @@ class FuzzyBins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimato
         ndarray of int of shape (n_samples, 3 * n_features)
             Bins from 0 to n_bins - 1.
         """
+        # ten bins of [0, 1] for each membership (Section 3.2.2)
         return np.minimum(self.n_bins - 1, np.floor(self.n_bins * self.memberships(X))).astype(int)
 
     def encode(self, X):
@@ -176,6 +178,8 @@ class FuzzyBins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEstimato
         bins = self.transform(X)
         code = np.zeros(len(bins), dtype=np.int64)
         for j in range(bins.shape[1] // 3):
+            # μ_P and μ_N are never both positive, and μ_Z is what they leave: one number says all
+            # three
             side = bins[:, 3 * j + 2] - bins[:, 3 * j]
             code = code * (2 * self.n_bins - 1) + side + self.n_bins - 1
         return code

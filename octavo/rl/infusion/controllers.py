@@ -28,7 +28,8 @@ def pid_rate(error, change, gains, integral, highest):
     """Return the rate and the integral; it stands still while the rate is at a limit it pushes."""
     kp, step, kd = gains[0], gains[1], gains[2]
     grown = integral + step * error
-    wanted = kp * error + grown + kd * change
+    wanted = kp * error + grown + kd * change  # proportional, integral and differential part
+    # anti-windup: the integral would only push further past the limit
     if (wanted > highest and error > 0.0) or (wanted < 0.0 and error < 0.0):
         wanted = kp * error + integral + kd * change
     else:
@@ -146,7 +147,7 @@ class PIDController:
             return self._rate
         value = min(max(real("bis", bis), 0.0), 100.0)
         share = filter_share(self.dt, self.time_constant)
-        last = self._past[-1] if self._past else value
+        last = self._past[-1] if self._past else value  # low-pass filter
         self._past = [*self._past, last + share * (value - last)][-self.lag - 1 :]
         error, change = self._past[-1] - goal, self._past[-1] - self._past[0]
         self._rate, self._integral = pid_rate(
@@ -161,6 +162,7 @@ def tci_rate(c, free, pulse, goal, highest):
     rate = highest
     for k in range(pulse.shape[0]):
         ahead = free[k, 0] * c[0] + free[k, 1] * c[1] + free[k, 2] * c[2] + free[k, 3] * c[3]
+        # superposition: what Ce would be without this step, and what the step adds
         rate = min(rate, (goal - ahead) / pulse[k])
     return max(rate, 0.0)
 
@@ -247,9 +249,9 @@ class EffectSiteTCI:
         free, pulse = np.empty((n, 4)), np.empty(n)
         row = np.array([0.0, 0.0, 0.0, 1.0])
         for k in range(n):
-            pulse[k] = row @ F
+            pulse[k] = row @ F  # Ce k steps after one step at rate 1
             row = row @ E
-            free[k] = row
+            free[k] = row  # Ce k steps ahead, from each concentration now
         return E, F, free, pulse
 
     def rates(self, patient: Any, goals: Any) -> np.ndarray:

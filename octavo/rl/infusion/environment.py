@@ -163,7 +163,7 @@ class PropofolEnv:
         pk = self.patient or prototype()
         shift = np.zeros(n)
         if self.exploring:
-            ke0 = pk.ke0 * rng.uniform(0.75, 1.25, n)
+            ke0 = pk.ke0 * rng.uniform(0.75, 1.25, n)  # 0.17 ± 25 %, Section 3.2.5
             first = rng.uniform(size=(n, 4)) * HIGHEST_START
             targets = rng.randint(TARGETS[0], TARGETS[1] + 1, n).astype(np.float64)
         else:
@@ -217,6 +217,7 @@ class PropofolEnv:
         return self._observation(), self._info(bis, self._smoothed)
 
     def _observation(self) -> np.ndarray:
+        # E(t) and E(t) - E(t - lag), Section 3.1.2
         return np.array([self._errors[-1], self._errors[-1] - self._errors[0]])
 
     def _info(self, bis: float, measured: float) -> dict[str, Any]:

@@ -157,7 +157,7 @@ def varvel_metrics(bis: Any, target: Any, t: Any) -> VarvelMetrics:
         mdpe,
         float(np.median(np.abs(pe))),  # Eq. (4)
         float(np.median(np.abs(pe - mdpe))),  # Eq. (5)
-        60.0 * _slope(np.abs(pe), times),
+        60.0 * _slope(np.abs(pe), times),  # divergence, per hour
         float(rmse),
         controlled_share(values, targets),
     )

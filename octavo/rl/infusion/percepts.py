@@ -19,6 +19,7 @@ MG_PER_ML = 10.0  # 1 % propofol
 
 def filter_share(dt: float, time_constant: float) -> float:
     """Return the share of a new measurement in the smoothed one; 1 without a filter."""
+    # exact for a first-order filter; the paper names none
     return 1.0 if time_constant == 0 else 1.0 - math.exp(-dt / time_constant)
 
 
@@ -52,7 +53,7 @@ def advance(step, c, rate):
 @njit(cache=True, error_model="numpy")
 def side_bin(v, width, n_bins):
     """Return the bin of μ_P less that of μ_N, from −(n_bins − 1) to n_bins − 1."""
-    share = abs(v) / width
+    share = abs(v) / width  # |v| / x is the membership on v's side
     k = n_bins - 1 if share >= 1.0 else min(n_bins - 1, int(n_bins * share))
     return k if v >= 0.0 else -k
 

@@ -112,6 +112,7 @@ class SigmoidPD:
                 f"BIS must lie above {self.E0 - self.Emax:g} and at most at {self.E0:g}; got "
                 f"{value:g}, which no concentration reaches."
             )
+        # Hill's curve solved for (Ce / C50)^g = share / (1 - share)
         share = (self.E0 - value) / self.Emax
         return float(self.C50 * (share / (1 - share)) ** (1 / self.g))
 

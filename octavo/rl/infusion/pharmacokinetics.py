@@ -185,9 +185,11 @@ class SchniderPK:
     def _clearances(self, lean: float) -> np.ndarray:
         years, kilos, tall = self.age - 53, self.weight - 77, self.height - 177
         second = 1.29 - 0.024 * years
+        # Schnider's clearances, around age 53, 77 kg, 177 cm and 59 kg lean
         if self.constants == "clearances":
             first = 1.89 + 0.0456 * kilos - 0.0681 * (lean - 59) + 0.0264 * tall
             return np.array([first, second, 0.836])
+        # the same model as rate constants, times V1
         first = 0.443 + 0.0107 * kilos - 0.0159 * (lean - 59) + 0.0062 * tall
         return np.array([4.27 * first, second, 4.27 * 0.196])
 
@@ -207,8 +209,8 @@ class SchniderPK:
             ]
         )
         A = np.zeros((4, 4))
-        A[:3, :3] = amounts * v[None, :] / v[:, None]
-        A[3, 0], A[3, 3] = self.ke0, -self.ke0
+        A[:3, :3] = amounts * v[None, :] / v[:, None]  # amounts over volumes are concentrations
+        A[3, 0], A[3, 3] = self.ke0, -self.ke0  # ċ_e = k_e0 (c_1 - c_e)
         return A, np.array([1.0 / v[0], 0.0, 0.0, 0.0])
 
     def propagator(self, dt: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -229,6 +231,7 @@ class SchniderPK:
         dt = positive("dt", dt)
         if dt not in self._steps:
             block = np.zeros((5, 5))
+            # d/dt (c, u) = [[A, b], [0, 0]] (c, u): one exponential gives E and F
             block[:4, :4], block[:4, 4] = self.matrix, self.inflow
             whole = expm(block * (dt / 60.0))
             self._steps[dt] = whole[:4, :4].copy(), whole[:4, 4].copy()

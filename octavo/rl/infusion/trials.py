@@ -80,6 +80,7 @@ def control(
         for t in range(horizon):
             place = t % (lag + 1)
             past[place] = smoothed
+            # change of BIS, which is that of E but for a step of the target
             change = smoothed - past[(place + 1) % (lag + 1)]
             error = smoothed - targets[i, t]
             if kind == GIVEN:
@@ -92,7 +93,7 @@ def control(
                 rate, integral = pid_rate(error, change, gains, integral, highest)
             advance(step, c, rate)
             bis = bis_of(curve, table, c[3])
-            measured = bis + disturbance[i, t + 1]
+            measured = bis + disturbance[i, t + 1]  # BIS_ideal + ΔBIS_PVM (Section 3.3.2)
             known = measured == measured
             if known:
                 measured = min(max(measured, 0.0), 100.0)

@@ -41,9 +41,10 @@ def spread(values, traces, active, n_active, cell, delta, cut, decay, replacing)
     if traces[cell] == 0.0:
         active[n_active] = cell
         n_active += 1
-        traces[cell] = 1.0
+        traces[cell] = 1.0  # accumulating: e(s, a) + 1
     else:
         traces[cell] = 1.0 if replacing else traces[cell] + 1.0
+    # After an action that is not greedy, what follows says nothing of the greedy policy.
     if cut:
         for i in range(n_active):
             values[active[i]] += delta * traces[active[i]]
@@ -75,6 +76,7 @@ def learn(Q, traces, active, n_active, s, a, reward, s2, a2, ended, alpha, gamma
     if not ended:
         best = Q[s2, greedy(Q, s2)]
         cut = Q[s2, a2] != best  # a tie with the best action is greedy too
+    # Watkins: the greedy action's value, whatever is taken
     delta = alpha * (reward + gamma * best - Q[s, a])
     cell = s * Q.shape[1] + a
     values, marks = Q.reshape(Q.size), traces.reshape(Q.size)
@@ -131,6 +133,7 @@ def train_block(
                 costs[s, a] -= abs(error)
             else:
                 best = Q[s2, top]
+                # Eq. (1): -|E| as the action leaves it
                 delta = alpha * (gamma * best - abs(error) - Q[s, a])
                 n_active = spread(
                     values, marks, active, n_active, s * n_actions + a, delta, Q[s2, a2] != best,

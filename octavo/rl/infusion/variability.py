@@ -182,7 +182,8 @@ class PatientVariability:
             Constant shifts, stimuli and noise; NaN where the measurement is missing.
         """
         stimuli = self.stimuli(n_steps, dt)
+        # ΔBIS_static and ΔBIS_dynamic(t) of Section 3.3.2
         total = patient.sensitivity + patient.procedure + stimuli
-        total = total + self.noise * self.rng.standard_normal(len(stimuli))
+        total = total + self.noise * self.rng.standard_normal(len(stimuli))  # N(0, 3)
         missing = self.rng.random_sample(len(stimuli)) < self.dropout
         return np.where(missing, np.nan, total)

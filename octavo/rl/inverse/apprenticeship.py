@@ -65,6 +65,7 @@ def match_features(
         if step() or t <= tol or distance <= tol or (repeated and not project):
             break
         if not project:
+            # max t with α'(μ_E - μ(π)) >= t and ||α|| <= 1 is dual to the nearest point of the hull
             nearest = mu_expert - min_norm_point(mu_expert - np.array(mus)).point
         elif nearest is None:
             nearest = new.mu
@@ -73,6 +74,7 @@ def match_features(
             length = float(line @ line)
             if length == 0.0:
                 break
+            # Algorithms 3 and 6; print does not clip, and can leave the hull
             share = float(line @ (mu_expert - nearest)) / length
             nearest = nearest + min(1.0, max(0.0, share)) * line
         gap = mu_expert - nearest
@@ -80,7 +82,8 @@ def match_features(
         history[-1]["t"] = t
         if not t > 0.0:
             break
-        alpha = gap / t
+        alpha = gap / t  # α with ||α|| = 1
+    # of all policies tried, the one nearest to the expert
     best = min(range(len(found)), key=lambda i: found[i][0])
     return Learned(found[best][1], found[best][2], history)
 
@@ -104,9 +107,11 @@ def value_weights(
     program = LazyRows(cost, lower, upper)
     zero = np.zeros((m, q))
     program.add_rows(np.hstack([D, -np.eye(m), zero]), 0.0)  # y ≤ x
+    # with the row above: y <= p(x), since y is maximised
     program.add_rows(np.hstack([2 * D, -np.eye(m), zero]), 0.0)  # y ≤ 2x
     if q:
         for sign in (1.0, -1.0):
+            # bounds on |α'φ|, for each value that φ takes
             rows = np.hstack([sign * columns.T, np.zeros((q, m)), np.eye(q)])
             program.add_rows(rows, 0.0)
     solution = program.solve()
@@ -138,6 +143,7 @@ def match_values(
         if not weights.any():
             weights = alpha0
         policy, theirs = plan(weights)
+        # Algorithms 1 and 4 stop on the largest difference of values
         worst = float(np.abs((earned - theirs) @ weights).max())
         size = max(1e-300, float(np.abs(weights).max()))
         found.append((worst / size, weights, policy))

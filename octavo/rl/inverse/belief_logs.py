@@ -40,11 +40,12 @@ class BeliefLogs(NamedTuple):
         for t in range(horizon - 1, -1, -1):
             there = np.flatnonzero(self.ids[:, t] >= 0)
             k = self.ids[there, t]
+            # Σ γ^(t - H) φ from here on
             ahead[there] = each[k, self.actions[there, t]] + gamma * ahead[there]
-            new = first[there, k] == t
+            new = first[there, k] == t  # Eq. (19) counts a belief's first visit only
             np.add.at(sums, k[new], ahead[there[new]])
             np.add.at(counts, k[new], 1.0)
-        return ahead.mean(axis=0), sums / counts[:, None]
+        return ahead.mean(axis=0), sums / counts[:, None]  # Eqs. (18) and (19), without α
 
 
 def _whole(values: Any, count: int, what: str, m: int) -> np.ndarray:
@@ -105,7 +106,7 @@ def read_trajectories(pomdp: Any, trajectories: Any) -> BeliefLogs:
         for i, key in enumerate(unique):
             if int(key) not in follows:
                 (b, a), z = divmod(int(key) // Z, A), int(key) % Z
-                joint = (beliefs[b] @ pomdp.P[a]) * pomdp.O[a, :, z]
+                joint = (beliefs[b] @ pomdp.P[a]) * pomdp.O[a, :, z]  # Eq. (3) before division
                 total = joint.sum()
                 if not total > 0:
                     m = int(there[np.flatnonzero(back == i)[0]])

@@ -51,14 +51,15 @@ def new_nodes(pomdp: Any, policy: FSCPolicy, method: str) -> NewNodes:
     """Return the deviations: all of them ("q", "dp"), or those of the witness theorem."""
     n, Z, A = policy.n_nodes, pomdp.n_observations, pomdp.n_actions
     if method in ("q", "dp"):
-        each = _all_successors(policy, Z)
+        each = _all_successors(policy, Z)  # |A||N|^|Z| pairs (a, os) of Eqs. (14) and (16)
         none = np.zeros(0, dtype=np.int64)
         return NewNodes(np.repeat(np.arange(A), len(each)), np.tile(each, (A, 1)), none)
     base = np.column_stack([policy.actions, policy.successors])
     redirected = np.repeat(base, Z * n, axis=0)
     z, to = np.tile(np.repeat(np.arange(Z), n), n), np.tile(np.arange(n), n * Z)
-    redirected[np.arange(len(redirected)), 1 + z] = to
+    redirected[np.arange(len(redirected)), 1 + z] = to  # Theorem 3: one observation redirected
     rows = np.unique(redirected, axis=0)
+    # actions that no node takes: all their successors
     return NewNodes(rows[:, 0], rows[:, 1:], np.setdiff1d(np.arange(A), policy.actions))
 
 
@@ -113,6 +114,7 @@ class Deviations:
         each = np.bincount(self.new.actions, minlength=A).astype(float)
         for z in range(Z):
             np.add.at(counts[:, z], (self.new.actions, self.new.successors[:, z]), 1.0)
+        # how often each successor stands in all |N|^|Z| of them
         counts[self.new.free], each[self.new.free] = float(n) ** (Z - 1), float(n) ** Z
         return (
             each.sum() * self.own.sum(axis=0)
@@ -124,15 +126,16 @@ class Deviations:
         """Return the rows of beliefs against new nodes (a, to)."""
         z = np.arange(self.terms.shape[2])
         ahead = self.terms[k[:, None], a[:, None], z, to].sum(axis=1)
-        return self.own[k] - self.now[k, a] - ahead
+        return self.own[k] - self.now[k, a] - ahead  # V^π(n, b) - V^new(b), Eqs. (14) and (16)
 
     def _gaps(self, R: np.ndarray):
         """Yield for each belief the margins over the new nodes, and those over free actions."""
         worth, left, now = self.terms @ R, self.own @ R, self.now @ R
         a, to, z = self.new.actions, self.new.successors, np.arange(self.terms.shape[2])
         for k in range(len(left)):
-            value = now[k, a] + worth[k][a[:, None], z, to].sum(axis=1)
+            value = now[k, a] + worth[k][a[:, None], z, to].sum(axis=1)  # Eq. (15) at a belief
             gap = np.where(self.equal[k], np.inf, left[k] - value)
+            # The best of |N|^|Z| successors is found without writing them down.
             best = worth[k, self.new.free].argmax(axis=2)  # each observation by itself
             top = worth[k, self.new.free].max(axis=2).sum(axis=1)
             yield k, gap, left[k] - now[k, self.new.free] - top, best

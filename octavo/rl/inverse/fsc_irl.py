@@ -216,7 +216,7 @@ class FSCIRL(CallbackSupportMixin, SoundEstimator):
         best = Tried(0.0, Solved(np.zeros(program.n), 0.0, 0.0), None, -1)
         largest = program.largest_alpha()
         for floor in (0.0, 0.5 * widest):
-            program.floor = floor
+            program.floor = floor  # with and without half of the widest margin that any reward has
             for share in _SHARES:
                 tried = self._try(pomdp, solver, visits, share * largest, forced)
                 if tried.rank > best.rank:

@@ -93,7 +93,7 @@ class MarginProgram:
         return x[: self.n] - x[self.n : 2 * self.n]
 
     def _cost(self, alpha: float) -> np.ndarray:
-        a = alpha / self.scale
+        a = alpha / self.scale  # -c'R + α||R||₁ over R+ and R-
         return np.concatenate([a - self.c, a + self.c, [0.0]])
 
     def largest_alpha(self) -> float:

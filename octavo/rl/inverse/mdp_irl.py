@@ -35,12 +35,14 @@ def deviation_rows(mdp: FiniteMDP, policy: np.ndarray) -> np.ndarray:
     pick = np.zeros((S, S * A))
     pick[np.arange(S), np.arange(S) * A + chosen] = 1
     pick[mdp.terminal] = 0
+    # Eq. (10): (I - γT)⁻¹ R^π, as a map of R
     V = np.linalg.solve(np.eye(S) - mdp.gamma * mdp.transition_matrix(policy), pick)
     alive = ~mdp.terminal
     rows = []
     for s in np.flatnonzero(alive):
         for a in range(A):
             if a != chosen[s]:
+                # Eq. (9), a row for each state and action
                 row = V[s] - mdp.gamma * (mdp.P[a, s] * alive) @ V
                 row[s * A + a] -= 1.0
                 rows.append(row)
@@ -50,6 +52,7 @@ def deviation_rows(mdp: FiniteMDP, policy: np.ndarray) -> np.ndarray:
 def _occupancy(mdp: FiniteMDP, policy: np.ndarray) -> np.ndarray:
     """Return the discounted number of visits to each state, from the start."""
     P = mdp.transition_matrix(policy)
+    # (I - γT')⁻¹ of the start
     return np.linalg.solve(np.eye(mdp.n_states) - mdp.gamma * P.T, mdp.start)
 
 
@@ -71,7 +74,7 @@ def logged_features(mdp: FiniteMDP, trajectories, phi: np.ndarray) -> np.ndarray
         for values, count, what in ends:
             if values.min() < 0 or values.max() >= count:
                 raise ValueError(f"The {what} of trajectory {m} must lie in 0 to {count - 1}.")
-        total += phi[:, states, actions] @ mdp.gamma ** np.arange(len(states))
+        total += phi[:, states, actions] @ mdp.gamma ** np.arange(len(states))  # Σ γ^t φ(s_t, a_t)
     return total / len(trajectories)
 
 
@@ -219,6 +222,7 @@ class MDPIRL(CallbackSupportMixin, SoundEstimator):
         if not (policy.max(axis=1) == 1.0).all():
             raise ValueError("Method 'lp' needs a policy with one action in each state.")
         G = deviation_rows(mdp, policy)
+        # Table 1's objective: the sum of all margins
         program = MarginProgram(G.sum(axis=0), dense_margins(G), self.r_max)
         found = program.widest(self.alpha)
         self.coef_ = found.reward

@@ -186,6 +186,7 @@ class TrajectoryIRL(CallbackSupportMixin, SoundEstimator):
             policy = solver.solve(pomdp, np.einsum("f,fsa->sa", coef, phi))
             maps = policy.value_maps(pomdp, phi)  # node, state, feature
             nodes = (beliefs @ (maps @ coef).T).argmax(axis=1)  # Eq. 20
+            # V^π(b) at that node, linear in α
             return policy, np.einsum("ks,ksf->kf", beliefs, maps[nodes])
 
         return plan

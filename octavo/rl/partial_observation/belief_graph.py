@@ -28,6 +28,7 @@ _POSSIBLE = 1e-12  # probability below which an observation does not happen
 def blind_values(pomdp: Any, r: np.ndarray) -> np.ndarray:
     """Return V of shape (n_actions, n_states) of doing the same for all time."""
     return np.array(
+        # (I - γT^a)⁻¹ R^a
         [evaluate_choice(sp.csr_array(P), r[:, a], pomdp.gamma) for a, P in enumerate(pomdp.P)]
     )
 
@@ -129,6 +130,7 @@ class BeliefGraph:
             reach = self.reach(chosen)
             low_ends = (B @ blind.T).max(axis=1)
             open_ = (reach > 1e-12) & ~np.array(self.expanded)
+            # what opening a belief can change at the start
             spread = reach * ((B @ Q).max(axis=1) - low_ends) * open_
             if spread.sum() <= tol or sum(self.expanded) >= n_beliefs:
                 break

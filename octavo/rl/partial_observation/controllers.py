@@ -154,9 +154,10 @@ class FSCPolicy:
             p = pomdp.P[a][s, t]
             nodes = np.flatnonzero(self.actions == a)
             for z in range(pomdp.n_observations):
-                q = p * pomdp.O[a][t, z]
+                q = p * pomdp.O[a][t, z]  # T(s, a, s') O(s', a, z)
                 kept = q > 0
                 rows.append((nodes[:, None] * S + s[kept]).ravel())
+                # to (η(n, z), s')
                 columns.append((self.successors[nodes, z][:, None] * S + t[kept]).ravel())
                 values.append(np.tile(q[kept], len(nodes)))
         size = self.n_nodes * S
@@ -184,6 +185,7 @@ class FSCPolicy:
         """
         self.check_fits(pomdp)
         r = pomdp.rewards(R)[:, self.actions].T.ravel()
+        # Eq. (5): (I - γT^π) V = R
         return self._factor(pomdp).solve(r).reshape(self.n_nodes, pomdp.n_states)
 
     def value(self, pomdp: Any, R: Any = None) -> float:
@@ -222,7 +224,9 @@ class FSCPolicy:
         r = pomdp.rewards(R)
         Q = np.empty((self.n_nodes, pomdp.n_states, pomdp.n_actions))
         for a in range(pomdp.n_actions):
+            # Σ O(s', a, z) V(η(n, z), s')
             ahead = np.einsum("tz,nzt->nt", pomdp.O[a], V[self.successors])
+            # Q^π(n, s, a, os) of Section 2.2, os = η(n, ·)
             Q[:, :, a] = r[:, a] + pomdp.gamma * ahead @ pomdp.P[a].T
         return Q
 
@@ -244,6 +248,7 @@ class FSCPolicy:
         self.check_fits(pomdp)
         S, A = pomdp.n_states, pomdp.n_actions
         phi = np.eye(S * A).reshape(S * A, S, A) if phi is None else check_features(phi, pomdp)
+        # R(s, ψ(n)) of each feature
         right = phi[:, :, self.actions].transpose(2, 1, 0).reshape(self.n_nodes * S, len(phi))
         return self._factor(pomdp).solve(np.ascontiguousarray(right)).reshape(self.n_nodes, S, -1)
 
@@ -262,6 +267,7 @@ class FSCPolicy:
         """
         first = np.zeros((self.n_nodes, pomdp.n_states))
         first[self.start] = pomdp.start
+        # (I - γT^π)' occ = b_0 at n_0
         return self._factor(pomdp).solve(first.ravel(), trans="T").reshape(first.shape)
 
     def feature_expectation(self, pomdp: Any, phi: Any = None) -> np.ndarray:

@@ -87,12 +87,14 @@ def _backed_up(pomdp: Any, V: np.ndarray, r: np.ndarray, most: int) -> tuple[np.
     for a in range(pomdp.n_actions):
         sums = Plans(r[:, a][None], np.zeros((1, 0), dtype=np.int64))
         for z in range(pomdp.n_observations):
+            # γ Σ_s' P(s'|s, a) O(s', a, z) V(s'), one function for each old one
             ahead = pomdp.gamma * (V * pomdp.O[a][:, z]) @ pomdp.P[a].T
             part = pruned(Plans(ahead, np.arange(len(V))[:, None]))
             if len(sums.vectors) * len(part.vectors) > most**2:
                 raise ValueError(
                     f"More than {most} linear functions: the model is not tiny. Use PBPISolver."
                 )
+            # the cross sum
             crossed = (sums.vectors[:, None] + part.vectors[None]).reshape(-1, V.shape[1])
             to = np.repeat(sums.choices, len(part.vectors), axis=0)
             new = np.tile(part.choices, (len(sums.vectors), 1))
@@ -189,6 +191,7 @@ class ExactPOMDPSolver(SoundEstimator):
             self.n_iter_ = n_iter
             actions, plans = _backed_up(pomdp, V, r / size, self.max_vectors)
             change, V_old, V = self._change(plans.vectors, V), V, plans.vectors
+            # what is left of a contraction's last step
             error = change * pomdp.gamma / (1.0 - pomdp.gamma)
             # successors name functions of the step before: each stands for the nearest of the last
             nearest = np.abs(V_old[:, None] - V[None]).max(axis=2).argmin(axis=1)

@@ -30,7 +30,7 @@ def _possible(pomdp: Any, policy: FSCPolicy) -> list[dict[int, int]]:
     reached = np.zeros(policy.n_nodes * S, dtype=bool)
     reached[policy.start * S + np.flatnonzero(pomdp.start)] = True
     while True:
-        wider = reached | ((T.T @ reached) > 0)
+        wider = reached | ((T.T @ reached) > 0)  # pairs of node and state that can occur at all
         if (wider == reached).all():
             break
         reached = wider
@@ -56,7 +56,7 @@ def _folded(parent, edges, actions, one, two):
         a, b = map(find, waiting.pop())
         if a == b:
             continue
-        if actions[a] != actions[b]:
+        if actions[a] != actions[b]:  # nodes that act differently stay apart
             return None
         a, b = min(a, b), max(a, b)
         parent[b] = a

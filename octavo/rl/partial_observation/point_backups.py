@@ -21,9 +21,10 @@ def backed_up(pomdp: Any, V: np.ndarray, beliefs: np.ndarray, r: np.ndarray):
     best = np.full(k, -np.inf)
     actions, successors = np.zeros(k, dtype=np.int64), None
     for a in range(pomdp.n_actions):
+        # τ(b, a, z) before division
         joint = (beliefs @ pomdp.P[a])[:, :, None] * pomdp.O[a]  # k, t, z
         ahead = np.einsum("ktz,nt->kzn", joint, V, optimize=True)
-        to = ahead.argmax(axis=2)
+        to = ahead.argmax(axis=2)  # the node that is best after each observation
         value = beliefs @ r[:, a] + pomdp.gamma * np.take_along_axis(ahead, to[:, :, None], 2).sum(
             axis=(1, 2)
         )

@@ -214,7 +214,7 @@ class POMDP:
         total = joint.sum()
         if total <= 0:
             raise ValueError(f"Observation {z} is impossible after action {a} from this belief.")
-        return joint / total
+        return joint / total  # Eq. (3)
 
     def observation_probabilities(self, b: Any, a: int) -> np.ndarray:
         """Return the probability of each observation after an action.

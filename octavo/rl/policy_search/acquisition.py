@@ -51,6 +51,7 @@ def expected_improvement(mean, std, best):
         raise ValueError("Means must not be NaN, and best must be finite.")
     if not (std >= 0).all():
         raise ValueError(f"Standard deviations must not be negative or NaN; got {std.min()}.")
+    # Section 3.1: σ(uΦ(u) + φ(u)), 0 where σ is
     return np.where(std > 0, improvement(mean, std, float(best)), 0.0)
 
 
@@ -60,6 +61,7 @@ def weight_from_factor(factor: Factor, y: np.ndarray, m: np.ndarray) -> float:
     size = float(m @ solved)
     if not size >= _NO_MODEL:
         return 0.0
+    # Section 4.3: β = η'K⁻¹m / (m'K⁻¹m), which print does not keep in [0, 1]
     return float(np.clip(y @ solved / size, 0.0, 1.0))
 
 

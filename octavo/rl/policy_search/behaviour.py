@@ -154,6 +154,7 @@ class BehaviourKernel:
         """Return D between candidates and evaluated policies, from the latter's episodes."""
         ratio = sums[:, :, LOG_RATIO]
         if self.divergence == "paper":
+            # Section 4.2's estimates, which sum over trajectories and take no roots
             weights = np.exp(np.minimum(ratio, 700.0))
             counts = np.bincount(steps.owner)
             total = steps.means((weights - 1.0) * ratio) * counts  # Σ wℓ − ℓ
@@ -161,8 +162,10 @@ class BehaviourKernel:
         if self.estimator == "per_decision":
             ahead, behind = steps.means(sums[:, :, FORWARD]), steps.means(sums[:, :, BACKWARD])
         else:
+            # KL(j, new) is the mean of log P_j - log P_new over episodes of j
             ahead, behind = self._weighted(ratio, steps), -steps.means(ratio)
         scale = self._per_step(steps)
+        # D of Section 4.1: √KL + √KL
         return np.sqrt(np.maximum(ahead, 0) / scale) + np.sqrt(np.maximum(behind, 0) / scale)
 
     def _weighted(self, ratio: np.ndarray, steps: Steps) -> np.ndarray:
@@ -184,6 +187,7 @@ class BehaviourKernel:
         sums = self.sums(policy, steps.thetas, steps)
         if self.divergence == "paper":
             counts = np.bincount(steps.owner)
+            # Σ log P_i - log P_j over the episodes of i
             one_way = -steps.means(sums[:, :, LOG_RATIO]) * counts / self._per_step(steps)
             total = np.maximum(one_way + one_way.T, 0.0)
         else:
@@ -198,7 +202,7 @@ class BehaviourKernel:
 
     def from_divergence(self, D: np.ndarray) -> np.ndarray:
         """Return exp(−αD)."""
-        return np.exp(-self.alpha * D)
+        return np.exp(-self.alpha * D)  # K of Section 4.1
 
     def matrix(self, policy: Any, thetas: Any, episodes: Any) -> np.ndarray:
         """Return kernel values between evaluated policies.
@@ -303,6 +307,7 @@ def behaviour_kl(mdp, policy, other, horizon):
     P, law, total = mdp.surviving_matrix(first), mdp.start.copy(), 0.0
     for _ in range(horizon):
         seen = law > 0
+        # chain rule: the divergence of each step, where it is taken
         total += float(law[seen] @ each[seen])
         law = law @ P
     return total
@@ -339,5 +344,5 @@ def policy_divergence_bound(kl_ij, kl_ji, r_max):
     for name, values in (("kl_ij", one), ("kl_ji", two), ("r_max", most)):
         if not (values >= 0).all():
             raise ValueError(f"{name} must not be negative or NaN; got {values.min()}.")
-    bound = np.sqrt(2.0 * one) * most + np.sqrt(2.0 * two) * most
+    bound = np.sqrt(2.0 * one) * most + np.sqrt(2.0 * two) * most  # Theorem 1
     return float(bound) if bound.ndim == 0 else bound

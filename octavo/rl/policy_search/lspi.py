@@ -37,9 +37,10 @@ def fitted_values(X, X_next, actions, rewards, ended, n_actions, gamma, alpha, m
     w = np.zeros((n_actions, p))
     rows = [actions == a for a in range(n_actions)]
     size = float(np.mean(X**2)) * len(X)
-    b = np.concatenate([X[r].T @ rewards[r] for r in rows])
+    b = np.concatenate([X[r].T @ rewards[r] for r in rows])  # Σ φ(s, a) r
     base = alpha * max(size, 1e-300) * np.eye(n_actions * p)
     for a, r in enumerate(rows):
+        # Σ φ(s, a) φ(s, a)', block by block
         base[a * p : (a + 1) * p, a * p : (a + 1) * p] += X[r].T @ X[r]
     n_iter = 0
     while n_iter < max_iter:
@@ -50,7 +51,7 @@ def fitted_values(X, X_next, actions, rewards, ended, n_actions, gamma, alpha, m
             for c in range(n_actions):
                 both = r & (greedy == c) & ~ended
                 block = gamma * X[both].T @ X_next[both]
-                A[a * p : (a + 1) * p, c * p : (c + 1) * p] -= block
+                A[a * p : (a + 1) * p, c * p : (c + 1) * p] -= block  # -γ Σ φ(s, a) φ(s', greedy)'
         new = np.linalg.lstsq(A, b, rcond=None)[0].reshape(n_actions, p)
         change = np.abs(new - w).max()
         w = new

@@ -143,9 +143,10 @@ class OLPOMDP(CallbackSupportMixin, SoundEstimator):
         state, trace, total, done = first_state(env, rng), np.zeros_like(theta), 0.0, False
         while not done:
             action = self.policy.act(theta, state, rng)
+            # z = λz + ∇ log π(a|s)
             trace = self.lam * trace + self.policy.score(theta, state, action)
             seen, reward, terminated, truncated, _ = env.step(action)
-            theta = np.clip(theta + self.learning_rate * reward * trace, low, high)
+            theta = np.clip(theta + self.learning_rate * reward * trace, low, high)  # θ + α r z
             if not np.isfinite(theta).all():
                 raise ValueError(
                     "The parameters have grown beyond all bounds: take a smaller learning_rate "

@@ -55,6 +55,7 @@ def _update(weights, tiles, following, actions, rewards, ended, gamma, rate):
                 best = max(best, values[a])
             target += gamma * best
         _values(weights, tiles[i], values)
+        # the rate of Q itself: n_tiles weights move at once
         step = rate / n_tiles * (target - values[actions[i]])
         for j in range(n_tiles):
             weights[actions[i], tiles[i, j]] += step

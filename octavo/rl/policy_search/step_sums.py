@@ -162,9 +162,11 @@ def _softmax_sums(logits, exps, log_norm, norm, own, own_exp, entropy, taken, bo
             for a in range(n_actions):
                 ahead += exps[a, t] * (logits[a, t] - own[a, t])
                 behind += own_exp[a, t] * logits[a, t]
+            # w_t KL(new, j) of a step: exact inside, weighted by the steps before
             total += min(weight, cap) * (ahead * z - shift)
             back += entropy[t] + shift - behind
             done = taken[t]
+            # log P_new - log P_j: dynamics cancel (Section 4.2)
             ratio += logits[done, t] - shift - own[done, t]
             weight *= exps[done, t] * z / own_exp[done, t]
             weight = min(max(weight, 1e-300), 1e300)

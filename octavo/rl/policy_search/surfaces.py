@@ -72,7 +72,9 @@ class BehaviourSurface(Surface):
 
     def _described(self, D: np.ndarray, setting: int) -> np.ndarray:
         """Return features whose inner products are covariances, from divergences (rows)."""
+        # L⁻¹ of the kernel: inner products are the covariances of the nearest process
         made = np.exp(-self.alphas[setting] * D) @ self.bases[setting]
+        # no variance above 1, however the estimates contradict each other
         return made / np.sqrt(np.maximum(np.einsum("qn,qn->q", made, made), 1.0))[:, None]
 
     def matrices(self) -> list[np.ndarray]:
@@ -136,7 +138,7 @@ class LinearARD(Surface):
         spread = values.std()
         if len(thetas) >= _UNINFORMED and spread > 0:
             fitted = ARDRegression(fit_intercept=True).fit(thetas, values / spread)
-            found = 1.0 / np.maximum(fitted.lambda_, 1e-12)
+            found = 1.0 / np.maximum(fitted.lambda_, 1e-12)  # ARD's precisions, turned round
             self.relevance = found / found.max()
 
     def matrices(self) -> list[np.ndarray]:

@@ -308,7 +308,7 @@ class TrajectoryBO:
             horizon = max(len(run) for runs in self._episodes for run in runs)
             made = self.world_.rollout(
                 self.policy, n, horizon, self._model_seed, thetas=thetas
-            ).mean(axis=1)
+            ).mean(axis=1)  # m(θ, D) of Section 4.3: the mean of E simulated returns
         else:
             return np.zeros(len(thetas))
         if not np.isfinite(made).all():
@@ -343,7 +343,7 @@ class TrajectoryBO:
     ) -> tuple[int, float, float]:
         """Return the kernel setting, amplitude and noise that the evidence prefers."""
         choices = [self._settings(K, residuals) for K in matrices]
-        setting = int(np.argmax([choice[2] for choice in choices]))
+        setting = int(np.argmax([choice[2] for choice in choices]))  # evidence maximisation
         smallest = _SMALLEST * float(np.mean(y**2)) + 1e-300  # where nothing is left to explain
         amplitude, noise, _ = choices[setting]
         return setting, max(amplitude, smallest), noise
@@ -360,7 +360,7 @@ class TrajectoryBO:
         setting, amplitude, noise = self._chosen(matrices, y, y)
         m, eye = self._prior_mean(thetas), np.eye(len(y))
         factor = jittered_factor(amplitude * matrices[setting] + noise * eye)
-        beta = weight_from_factor(factor, y, m)
+        beta = weight_from_factor(factor, y, m)  # β of Section 4.3
         if beta > 0.0:
             if self._surface.scaled:  # how far the model errs sets the scale of its errors
                 setting, amplitude, noise = self._chosen(matrices, y - beta * m, y)
@@ -368,7 +368,7 @@ class TrajectoryBO:
                 amplitude *= (1.0 - beta) ** 2 + beta**2
             factor = jittered_factor(amplitude * matrices[setting] + noise * eye)
         self.beta_ = beta
-        self._process = Process(setting, amplitude, noise, factor, beta, y - beta * m)
+        self._process = Process(setting, amplitude, noise, factor, beta, y - beta * m)  # η - βm
         return self._process
 
     def _moments(self, thetas: np.ndarray, coarse: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -378,7 +378,7 @@ class TrajectoryBO:
         shift, std = posterior_moments(process.factor, process.residuals, rows, prior)
         if process.beta == 0.0:
             return shift, std
-        return process.beta * self._prior_mean(thetas) + shift, std
+        return process.beta * self._prior_mean(thetas) + shift, std  # βm + kᵀK⁻¹(η - βm)
 
     def posterior(self, thetas: Any, return_std: bool = False) -> Any:
         """Return what is believed of the returns of policies.
@@ -414,7 +414,8 @@ class TrajectoryBO:
     def _target(self) -> float:
         """Return the value that is to be improved on."""
         if self.acq == "ei":
-            return self.best_value_
+            return self.best_value_  # η_max of Section 3.1, the best return observed
+        # under noise the best observation is too good: the best posterior mean
         return float(np.max(self._moments(np.array(self._thetas))[0]))
 
     def _maximiser(self) -> Callable:
@@ -439,6 +440,7 @@ class TrajectoryBO:
         top = np.argsort(-np.array(self._values), kind="stable")[:3]
 
         def merit(thetas: np.ndarray) -> np.ndarray:
+            # the logarithm has slopes where the improvement itself is 0 to rounding
             return log_improvement(*self._moments(thetas, coarse=True), best)
 
         near = np.clip(np.array(self._thetas)[top], self.low, self.high)

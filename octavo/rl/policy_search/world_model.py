@@ -73,7 +73,7 @@ def ridge(X: np.ndarray, Y: np.ndarray, alpha: float) -> np.ndarray:
     stand side by side in X.
     """
     scale = np.sqrt((X**2).mean(axis=0))
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = np.where(scale > 0, scale, 1.0)  # one penalty for features of any unit
     Z = X / scale
     n, p = Z.shape
     if alpha == 0:
@@ -243,6 +243,7 @@ class LinearWorldModel(SoundEstimator):
             Which steps end an episode.
         """
         following, _ = self.predict(states, actions)
+        # a linear model is a guess outside of what was seen
         following = np.clip(following, self.low_, self.high_)
         rewards = self._describe(states, actions, following) @ self.reward_coef_
         ended = np.zeros(len(states), dtype=bool)

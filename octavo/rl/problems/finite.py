@@ -173,7 +173,7 @@ def make_boyan(n_states=14, n_features=4, *, gamma=0.95, loops=14):
         raise ValueError(f"loops must be at least 1, got {loops!r}.")
     P, R = np.zeros((n_states, n_states)), np.full(n_states, -3.0)
     rows = np.arange(n_states - 2)
-    P[rows, rows + 1] = P[rows, rows + 2] = 0.5
+    P[rows, rows + 1] = P[rows, rows + 2] = 0.5  # Section 3.1.1: one or two steps ahead, -3 each
     P[-2, -1] = P[-1, -1] = 1.0
     R[-2:] = -2.0, 0.0
     position = np.arange(1.0, n_states + 1)[:, None]
@@ -181,7 +181,7 @@ def make_boyan(n_states=14, n_features=4, *, gamma=0.95, loops=14):
     start, restart = np.zeros(n_states), np.zeros(n_states)
     start[0] = 1.0
     last = [n_states - 1] if gamma == 1 else None
-    restart[-1] = 0.0 if gamma == 1 else 1.0 / loops
+    restart[-1] = 0.0 if gamma == 1 else 1.0 / loops  # episodes of the authors' program
     mdp = FiniteMDP(P, R, gamma, start=start, terminal=last, restart=restart, features=features)
     return FiniteProblem(mdp, name="Boyan chain")
 
@@ -221,15 +221,17 @@ def make_baird(n_corners=7, *, gamma=0.99):
         raise ValueError(f"n_corners must be at least 1, got {n_corners!r}.")
     n = n_corners + 1
     P = np.zeros((2, n, n))
+    # Section 3.1.2: dashed to a corner, solid to the centre
     P[0, :, :-1] = 1.0 / n_corners  # dashed
     P[1, :, -1] = 1.0  # solid
     features = np.zeros((n, n + 1))
     corners = np.arange(n_corners)
-    features[corners, corners] = 2.0
+    features[corners, corners] = 2.0  # V = 2θ_i + θ_last at a corner
     features[corners, -1] = 1.0
-    features[-1, -2:] = 1.0, 2.0
+    features[-1, -2:] = 1.0, 2.0  # V = θ_{n-1} + 2θ_last at the centre
     mdp = FiniteMDP(P, np.zeros(n), gamma, features=features)
     target = np.tile([0.0, 1.0], (n, 1))
+    # 7/8 dashed and 1/8 solid at seven corners
     behaviour = np.tile([n_corners / n, 1.0 / n], (n, 1))
     theta0 = np.ones(n + 1)
     theta0[-2] = 10.0
@@ -279,7 +281,7 @@ def make_random_mdp(
     rng = check_random_state(random_state)
 
     def proportional(*shape):
-        drawn = rng.uniform(size=shape) + 1e-5
+        drawn = rng.uniform(size=shape) + 1e-5  # proportional to U(0, 1) + 1e-5, Section 3.1.3
         return drawn / drawn.sum(axis=-1, keepdims=True)
 
     P, R = proportional(n_actions, n_states, n_states), rng.uniform(size=(n_states, n_actions))

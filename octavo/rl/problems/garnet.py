@@ -96,5 +96,5 @@ def make_garnet(
             f"No irreducible chain in {_MOST_DRAWS} draws: with so few successors it is too "
             "unlikely. Raise branching or n_actions, or set irreducible=False."
         )
-    R = rng.uniform(size=n_states)
+    R = rng.uniform(size=n_states)  # a reward for each state, U(0, 1)
     return FiniteMDP(P, R, gamma, features=rng.uniform(size=(n_states, n_features)))

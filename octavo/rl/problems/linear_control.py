@@ -96,6 +96,7 @@ def solve_lqr(F, G, Q, N, gamma=1.0, *, tol=1e-12, max_iter=100_000):
     M = _riccati_start(F, G, Q, N, gamma)
     for _ in range(max_iter):
         curvature, pull = N + gamma * G.T @ M @ G, gamma * G.T @ M @ F
+        # the minimiser of a'(N + γG'MG)a + 2a'(γG'MF)s
         K = -np.linalg.lstsq(curvature, pull, rcond=None)[0]
         closed = F + G @ K
         with np.errstate(over="ignore", invalid="ignore"):
@@ -218,8 +219,10 @@ class LinearSystem:
         if self.gamma * np.abs(np.linalg.eigvals(closed)).max() ** 2 >= 1:
             raise ValueError("The policy lets costs grow faster than they are discounted.")
         cost = self.Q + gain.T @ self.N @ gain
+        # the same equation with K fixed
         M = solve_discrete_lyapunov(np.sqrt(self.gamma) * closed.T, cost)
         spread = np.trace(M @ self.step_covariance(action_noise))
+        # the constant: what noise costs, discounted
         steady = action_noise * np.trace(self.N) + self.gamma * spread
         return QuadraticValue(M, float(steady / (1.0 - self.gamma)))
 

@@ -37,8 +37,9 @@ def _accelerations(psi, spin, speed, force):
     s, c = np.sin(psi), np.cos(psi)
     pull = force - _FRICTION * speed
     below = 4.0 * (M + m) - 3.0 * m * c * c
+    # Eq. (39)
     turn = (-3.0 * m * l * spin**2 * s * c + 6.0 * (M + m) * _G * s - 6.0 * pull * c) / (l * below)
-    slide = (2.0 * m * l * spin**2 * s - 3.0 * m * _G * s * c + 4.0 * pull) / below
+    slide = (2.0 * m * l * spin**2 * s - 3.0 * m * _G * s * c + 4.0 * pull) / below  # Eq. (40)
     return turn, slide
 
 
@@ -110,7 +111,7 @@ def _next_states(states, gain, noise):
 
 
 def _rewards(states):
-    return np.cos(states[..., 0]) - 1e-5 * np.abs(states[..., 2])
+    return np.cos(states[..., 0]) - 1e-5 * np.abs(states[..., 2])  # the reward of Section 3.1.6
 
 
 def _balancing_gain():
@@ -239,6 +240,7 @@ class SwingUpProblem:
         if self.behaviour_noise is None:
             return None
         target, acting = self.action_noise, self.behaviour_noise
+        # N(0, target) over N(0, acting) at the noise drawn
         return np.sqrt(acting / target) * np.exp(-0.5 * noise**2 * (1 / target - 1 / acting))
 
     def sample(self, n_steps, *, double=False, random_state=None):

@@ -474,6 +474,7 @@ class FiniteMDP:
                 )
             visits = np.zeros(self.n_states)
             inside = np.ix_(reachable, reachable)
+            # Visits v = start + P'v, of episodes that end or are cut.
             system = np.eye(reachable.sum()) - P[inside].T
             visits[reachable] = np.linalg.solve(system, self.start[reachable])
             return visits / visits.sum()

@@ -175,7 +175,7 @@ class ValueObjectives:
             The mean squared error.
         """
         value = self._needed("value", "mse")
-        return self._norm(self.features @ self._theta(theta) - value)
+        return self._norm(self.features @ self._theta(theta) - value)  # Eq. (4)
 
     def msbe(self, theta):
         """Return ||V_θ − TV_θ||²_D, the mean squared Bellman error.
@@ -190,7 +190,7 @@ class ValueObjectives:
         float
             The error.
         """
-        return self._norm(self.features @ self._theta(theta) - self.backup(theta))
+        return self._norm(self.features @ self._theta(theta) - self.backup(theta))  # Eq. (5)
 
     def mspbe(self, theta):
         """Return ||V_θ − ΠTV_θ||²_D, the mean squared projected Bellman error.
@@ -206,6 +206,7 @@ class ValueObjectives:
             The error.
         """
         residual = self.A @ self._theta(theta) - self.b  # Eq. (10)
+        # in the norm of (Φ'DΦ)⁻¹, as in Eq. (10)
         return max(0.0, float(residual @ (self._gram_inverse @ residual)))
 
     def neu(self, theta):
@@ -238,7 +239,7 @@ class ValueObjectives:
         """
         theta = self._theta(theta)
         M, m, c = self._needed("squared_td", "mstde")
-        return max(0.0, float(theta @ M @ theta - 2 * m @ theta + c))
+        return max(0.0, float(theta @ M @ theta - 2 * m @ theta + c))  # Eq. (8)
 
     def ope(self, theta, omega):
         """Return ||V_θ − TV_ω||²_D, the operator error.
@@ -303,6 +304,7 @@ class ValueObjectives:
         if objective not in OBJECTIVES:
             raise ValueError(f"objective must be one of {OBJECTIVES}, got {objective!r}.")
         if objective in ("mspbe", "neu"):
+            # Eq. (11): both are zero at A θ = b
             return solve_or_least_squares(self.A, self.b, "A = Φ'D(Φ − γPΦ)")
         if objective == "mstde":
             M, m, _ = self._needed("squared_td", "mstde")
@@ -310,6 +312,7 @@ class ValueObjectives:
         if objective == "mse":
             design, target = self.features, self._needed("value", "mse")
         else:
+            # Eq. (5): regress R on Φ - γPΦ
             design, target = self.features - self.bootstrap, self.rewards
         root = np.sqrt(self.weights)
         return np.linalg.lstsq(root[:, None] * design, root * target, rcond=None)[0]

@@ -156,7 +156,7 @@ class TraceDiagnostics:
 
     def growth(self, step: float) -> float:
         """Estimate (γλ)² E[ρ²]: from 1 on, the variance of the traces has no bound."""
-        return step**2 * self.ratio_squares / max(self.n, 1.0)
+        return step**2 * self.ratio_squares / max(self.n, 1.0)  # Σρ² / n, times (γλ)²
 
 
 def dense_rows(X: Any) -> NDArray[np.float64]:

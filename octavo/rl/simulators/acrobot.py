@@ -19,10 +19,11 @@ _FASTEST = np.array([4 * np.pi, 9 * np.pi])
 def _rates(states: np.ndarray, torque: np.ndarray) -> np.ndarray:
     """Return derivatives of the state, by the equations of Sutton and Barto's book."""
     a1, a2, v1, v2 = states.T
+    # d_1 of the book, for links of mass and length one
     d1 = 2 * _CENTRE**2 + 1 + 2 * _CENTRE * np.cos(a2) + 2 * _INERTIA
     d2 = _CENTRE**2 + _CENTRE * np.cos(a2) + _INERTIA
     phi2 = _CENTRE * _G * np.cos(a1 + a2 - np.pi / 2)
-    spin = -_CENTRE * np.sin(a2) * (v2**2 + 2 * v2 * v1)
+    spin = -_CENTRE * np.sin(a2) * (v2**2 + 2 * v2 * v1)  # Coriolis and centrifugal terms
     phi1 = spin + (_CENTRE + 1) * _G * np.cos(a1 - np.pi / 2) + phi2
     pull = torque + d2 / d1 * phi1 - _CENTRE * v1**2 * np.sin(a2) - phi2
     acc2 = pull / (_CENTRE**2 + _INERTIA - d2**2 / d1)
@@ -81,6 +82,7 @@ class Acrobot(Simulator):
 
     def transition(self, states, actions, draws=None, t=0):
         """Return next states, rewards, and which rows have ended."""
+        # the four stages of Runge and Kutta
         torque = np.asarray(actions, dtype=float).reshape(len(states)) - 1.0
         k1 = _rates(states, torque)
         k2 = _rates(states + 0.5 * _DT * k1, torque)

@@ -25,11 +25,12 @@ _LEAN = np.array([0.0, 0.0, -0.02, 0.02, 0.0])
 
 def _leaning(omega, d_omega, nu, d_nu, lean):
     """Return the angular acceleration of the frame (Randløv and Alstrøm, section 2.1)."""
-    phi = omega + np.arctan(lean / _H)
+    phi = omega + np.arctan(lean / _H)  # the rider leans apart from the frame
     front, back = np.abs(np.sin(nu)) / _L, np.abs(np.tan(nu)) / _L  # inverse radii
     with np.errstate(divide="ignore"):
         centre = 1.0 / np.sqrt((_L - _C) ** 2 + (_L / np.tan(nu)) ** 2)
     tyres = _M_TYRE * _R * (front + back) + _MASS * _H * centre
+    # what the turning tyres and the curve do
     thrown = _I_DC * _SPIN * d_nu + np.sign(nu) * _SPEED**2 * tyres
     return (_MASS * _H * _G * np.sin(phi) - np.cos(phi) * thrown) / _I_BOTH
 
@@ -109,6 +110,7 @@ class Bicycle(Simulator):
         new_omega, new_nu = omega + _DT * d_omega, nu + _DT * d_nu
         held = np.abs(new_nu) > _TURNED
         new_nu, new_d_nu = np.clip(new_nu, -_TURNED, _TURNED), np.where(held, 0.0, new_d_nu)
+        # the front tyre's arc in a step
         ahead = psi + nu + np.sign(psi + nu) * np.arcsin(_SPEED * _DT * np.abs(np.sin(nu)) / 2 / _L)
         xf, yf = xf - _SPEED * _DT * np.sin(ahead), yf + _SPEED * _DT * np.cos(ahead)
         behind = psi + np.sign(psi) * np.arcsin(_SPEED * _DT * np.abs(np.tan(nu)) / 2 / _L)

@@ -88,6 +88,7 @@ class CartPole(Simulator):
         total = _CART + _POLE
         cos, sin = np.cos(lean), np.sin(lean)
         pull = (push + _POLE * _HALF * turn**2 * sin) / total
+        # Barto, Sutton and Anderson's pole: uniform, hence 4/3
         turning = (_G * sin - cos * pull) / (_HALF * (4.0 / 3.0 - _POLE * cos**2 / total))
         speeding = pull - _POLE * _HALF * turning * cos / total
         following = np.column_stack(

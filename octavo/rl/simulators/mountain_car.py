@@ -69,6 +69,7 @@ class MountainCar(Simulator):
         """Return next states, rewards, and which rows have ended."""
         x, v = states.T
         push = 2.0 * np.asarray(actions).reshape(len(states)) - 1.0
+        # Sutton and Barto's car; two pushes in place of three
         v = np.clip(v + 0.001 * push - 0.0025 * np.cos(3 * x), -_FASTEST, _FASTEST)
         x = np.clip(x + v, _LEFT, _RIGHT)
         v = np.where((x <= _LEFT) & (v < 0), 0.0, v)
@@ -98,6 +99,7 @@ class MountainCar(Simulator):
         The second time only where the car is about to meet the wall behind it.
         """
         made = action_columns(states, actions)
+        # Section 5.2's good features: the wall is a second linear regime
         free = np.column_stack([np.ones(len(made)), made, np.cos(3 * states[:, 0])])
         return np.hstack([free, free * (states.sum(axis=1) <= _LEFT)[:, None]])
 

@@ -88,7 +88,7 @@ class PlanarArm(Simulator):
     def transition(self, states, actions, draws=None, t=0):
         """Return next states, rewards, and which rows have ended."""
         angles = states[:, :3] + _DT * (2.0 * np.asarray(actions).reshape(len(states), 3) - 1.0)
-        around = np.cumsum(angles, axis=1)
+        around = np.cumsum(angles, axis=1)  # each link's angle from the axis: joints add up
         tip = np.column_stack([np.cos(around).sum(axis=1), np.sin(around).sum(axis=1)])
         following = np.hstack([angles, tip])
         ended = self.is_terminal(following)

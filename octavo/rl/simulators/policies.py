@@ -168,7 +168,7 @@ class SoftmaxLinearPolicy(LinearPolicy):
     def step_divergence(self, theta: Any, other: Any, states: Any) -> np.ndarray:
         """Return KL(π_θ(·|s) ‖ π_other(·|s)) of each state."""
         mine, theirs = self.log_probs(theta, states), self.log_probs(other, states)
-        return np.einsum("na,na->n", np.exp(mine), mine - theirs)
+        return np.einsum("na,na->n", np.exp(mine), mine - theirs)  # Σ π (log π - log π')
 
     def score(self, theta: Any, state: Any, action: Any) -> np.ndarray:
         """Return the gradient of ln π(a|s) in the parameters."""
@@ -274,7 +274,7 @@ class GaussianLinearPolicy(LinearPolicy):
         """Return KL(π_θ(·|s) ‖ π_other(·|s)) of each state."""
         scale = self._positive_scale()
         apart = self.describe(states) @ (self.weights(theta) - self.weights(other))
-        return 0.5 * (apart**2).sum(axis=1) / scale**2
+        return 0.5 * (apart**2).sum(axis=1) / scale**2  # of two normals with one variance
 
     def score(self, theta: Any, state: Any, action: Any) -> np.ndarray:
         """Return the gradient of ln π(a|s) in the parameters."""

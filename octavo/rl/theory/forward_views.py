@@ -110,7 +110,7 @@ def lambda_successors(transitions: Transitions, gamma: float, lam: float) -> Num
            [1.  ]])
     """
     _, _, terms, onward = _parts(transitions, gamma, lam, "standard")
-    ahead = (1.0 - lam) * terms.ahead[:, None] * dense_rows(transitions.X_next)
+    ahead = (1.0 - lam) * terms.ahead[:, None] * dense_rows(transitions.X_next)  # Lemma 7
     return _look_ahead(ahead, onward)
 
 
@@ -155,7 +155,7 @@ def forward_update(
     errors = lambda_td_errors(theta, transitions, gamma, lam, off_policy="standard")
     successors = lambda_successors(transitions, gamma, lam)
     if method == "td":
-        return phi.T @ errors
+        return phi.T @ errors  # Eq. (17), summed
     if method == "residual":
         return (phi - successors).T @ errors
     if w is None:
@@ -203,7 +203,7 @@ def forward_lstd(
     array([2.])
     """
     phi, delta, terms, onward = _parts(transitions, gamma, lam, off_policy)
-    A = phi.T @ _look_ahead(delta, onward) + _ridge(phi.shape[1], eps)
+    A = phi.T @ _look_ahead(delta, onward) + _ridge(phi.shape[1], eps)  # Σ φ_j (Δφ_j)^λ
     return np.linalg.solve(A, phi.T @ _look_ahead(terms.target, onward))
 
 
@@ -236,6 +236,7 @@ def forward_brm(
     """
     phi, delta, terms, onward = _parts(transitions, gamma, lam, "standard")
     ahead, target = _look_ahead(delta, onward), _look_ahead(terms.target, onward)
+    # the regression of Eq. (14)
     return np.linalg.solve(ahead.T @ ahead + _ridge(phi.shape[1], eps), ahead.T @ target)
 
 
@@ -325,6 +326,7 @@ def forward_fpkf(
         returns = np.empty(i)
         for j in range(i):
             errors = terms.target[j:i] - delta[j:i] @ past[j]
+            # V_θ(s_j) + δ_j^λ, both with the θ of time j - 1
             returns[j] = phi[j] @ past[j] + _look_ahead(errors, onward[j:i])[0]
         gram = phi[:i].T @ phi[:i] + _ridge(phi.shape[1], eps)
         past.append(np.linalg.solve(gram, phi[:i].T @ returns))

@@ -111,6 +111,7 @@ def _radius(matrix):
 
 
 def _projected_system(chain, gamma, lam):
+    # (I - λγP)⁻¹ is what traces sum up; a cut ends them with the episode.
     """Return Φ'D₀Φ, A and b of Π₀T^λ, equation (10)."""
     reach = np.eye(len(chain.P)) - lam * gamma * chain.goes_on * chain.P
     weighted = chain.Phi.T * chain.mu
@@ -214,13 +215,16 @@ def brm_limit(mdp, policy=None, behaviour=None, lam=0.0, *, features=None, as_pu
         )
     P, Phi, eye = chain.P, chain.Phi, np.eye(len(chain.P))
     carried = chain.goes_on * chain.P_tilde
-    seen = np.linalg.solve(eye - decay**2 * carried.T, chain.mu)
-    D, D_next = np.diag(seen), np.diag(chain.P_tilde.T @ seen)
+    seen = np.linalg.solve(eye - decay**2 * carried.T, chain.mu)  # D of Theorem 3
+    D, D_next = np.diag(seen), np.diag(chain.P_tilde.T @ seen)  # D and D' of Theorem 3
     Q = np.linalg.inv(eye - decay * chain.goes_on * P)
+    # S = λγ(DP - γD')Q
     S = decay * (D @ (chain.goes_on * P) - gamma * np.diag(carried.T @ seen)) @ Q
     stay = eye - gamma * P
+    # Ã of Theorem 3, between Φ' and Φ
     middle = D - gamma * (D @ P + P.T @ D) + gamma**2 * D_next + S @ stay + (S @ stay).T
     if as_published:
+        # b̃ of Theorem 3 as printed: right on-policy only
         vector = stay.T @ Q.T @ D @ chain.R + S @ chain.R
     else:
         # A reward and the ratio that weighs its successor are one draw: P̃'DR where the published
@@ -273,10 +277,11 @@ def contraction(mdp, policy=None, behaviour=None, lam=0.0, *, features=None):
     chain = _chain(mdp, policy, behaviour, lam, features)
     gram, A, _ = _projected_system(chain, mdp.gamma, lam)
     pull = np.linalg.lstsq(gram, A, rcond=None)[0]  # (Φ'D₀Φ)⁻¹A
-    shrunk = np.eye(len(gram)) - pull
+    shrunk = np.eye(len(gram)) - pull  # Π₀T^λ in the features
     values, vectors = np.linalg.eigh(gram)
     kept = values > values[-1] * 1e-12
     root = np.sqrt(values[kept])
+    # In the norm of the data, whose value is below 1 on-policy.
     inner = (root[:, None] * (vectors[:, kept].T @ shrunk @ vectors[:, kept])) / root
     radius = _radius(inner)
     return Contraction(
@@ -342,8 +347,9 @@ def best_approximation_bound(mdp, policy=None, behaviour=None, lam=0.0, *, featu
     live = ~mdp.terminal
     if (chain.mu[live] > 0).all():
         reach = np.eye(len(chain.P)) - lam * gamma * chain.P
-        L = (1 - lam) * gamma * np.linalg.solve(reach, chain.P)
+        L = (1 - lam) * gamma * np.linalg.solve(reach, chain.P)  # the λ-operator's part in V
         eye = np.eye(len(chain.P))
+        # V - V_θ = (I - Π₀L)⁻¹ (I - Π₀) V
         oblique = np.linalg.solve(eye - projection @ L, eye - projection)
         inside = oblique[np.ix_(live, live)]
         factor = float(np.linalg.norm(root[live, None] * inside / root[live], 2))

@@ -67,6 +67,7 @@ def pivot_inclusion(labels: Ints, pairs: Ints) -> Floats:
     """Return how likely random pivots are to ask about a pair: one is the first of its cluster."""
     sizes = np.bincount(labels)[labels[pairs]]
     same = labels[pairs[:, 0]] == labels[pairs[:, 1]]
+    # of m items the pivot is one of two with chance 2 / m
     return np.minimum(1.0, 2.0 / np.where(same, sizes[:, 0], sizes.sum(axis=1)))
 
 

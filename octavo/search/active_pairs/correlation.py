@@ -44,6 +44,7 @@ def disagreement(W: sp.csr_array, labels: Ints) -> float:
     """Return Σ over pairs of W⁺ where they are apart and of W⁻ where they are together."""
     arcs = W.tocoo()
     together = labels[arcs.coords[0]] == labels[arcs.coords[1]]
+    # every pair stands twice in W
     return float(np.abs(arcs.data[together == (arcs.data < 0.0)]).sum() / 2.0)
 
 
@@ -57,7 +58,7 @@ def _move_items(W: sp.csr_array, labels: Ints, k: int, slack: float) -> Ints:
     while moved:
         moved = False
         for u in range(n):
-            best = int(np.argmax(scores[u]))
+            best = int(np.argmax(scores[u]))  # cluster by cluster, what u gains by being there
             if scores[u, best] > scores[u, labels[u]] + slack:
                 own = slice(W.indptr[u], W.indptr[u + 1])
                 scores[W.indices[own], labels[u]] -= W.data[own]
@@ -72,6 +73,7 @@ def _merge(W: sp.csr_array, labels: Ints, k: int, slack: float) -> bool:
     Z = sp.csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)), (len(labels), k))
     between = (Z.T @ W @ Z).toarray()
     np.fill_diagonal(between, 0.0)
+    # together minus apart, summed between two clusters
     a, b = np.unravel_index(int(np.argmax(between)), between.shape)
     if between[a, b] <= slack:
         return False
@@ -182,6 +184,7 @@ def _by_program(W: Floats, k: int) -> Ints:
     ]))  # fmt: skip
     row = np.repeat(np.arange(len(i)), 3)
     column = np.column_stack([number[i, j], number[i, l], number[j, l]]).ravel()
+    # together(i, j) + together(i, l) - together(j, l) <= 1
     triangles = sp.csr_array(
         (np.tile([1.0, 1.0, -1.0], len(i)), (row, column)), shape=(len(i), m + n)
     )

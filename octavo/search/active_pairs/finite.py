@@ -184,7 +184,9 @@ class SRRAFinite(CallbackSupportMixin, SoundEstimator):
             return radii[h]
 
         def minimize(points: Ints, labels: Floats, weights: Floats, h: int) -> int:
+            # Algorithm 1's f plus a constant: the pivot's own cost
             errors = np.abs(H[:, points] - labels) @ weights
+            # The pivot stays where nothing is better, so that ties do not walk.
             best = errors.min()
             return h if errors[h] <= best * (1.0 + 1e-12) else int(np.argmin(errors))
 

@@ -40,6 +40,7 @@ def ranking_svm(
     """
     differences = X[pairs[:, 0]] - X[pairs[:, 1]]
     rows = np.concatenate([differences, -differences])
+    # Section 6.2's hinge: a pair counts as u before v, v before u, or a share of both.
     shares = np.concatenate([weights * answers, weights * (1.0 - answers)]) / weights.mean()
     kept = shares > 0.0
     rows, shares = rows[kept], shares[kept]
@@ -178,6 +179,7 @@ class SRRALinearRanker(CallbackSupportMixin, SoundEstimator):
             if w is None:  # the first order need not be linear: one shell holds all pairs
                 return np.column_stack(np.triu_indices(n, 1)), np.zeros(n * (n - 1) // 2)
             pairs, layer = peeled_layers(Z, w)
+            # each layer is one inversion, two ordered pairs of n(n - 1)
             return pairs, 2.0 * layer / total
 
         kept: dict[bytes, tuple[Ints, Floats]] = {}
@@ -190,7 +192,7 @@ class SRRALinearRanker(CallbackSupportMixin, SoundEstimator):
 
         def sample(position: Ints, rng: Any) -> PairSample:
             pairs, far = around(position)
-            drawn = shell_sample(far, 2.0 / total, m, rng)
+            drawn = shell_sample(far, 2.0 / total, m, rng)  # μ is the least distance there is
             return PairSample(pairs[drawn.pairs], 2.0 * drawn.weights, drawn.cells)
 
         def chance_of(position: Ints, x: Ints) -> Floats:

@@ -36,10 +36,12 @@ def weighted_regret(
     sample: PairSample, answers: Floats, pivot: Floats, other: Floats, total: float
 ) -> tuple[float, float]:
     """Return the estimate and its standard error from what the two hypotheses say."""
+    # cost(σ) - cost(π) of Section 4.3, N = n(n - 1)
     change = (np.abs(other - answers) - np.abs(pivot - answers)) / total
     terms = sample.weights * change
     value = float(terms.sum())
     if sample.cells is None:
+        # Bernoulli draws: weight 2 / π, and Var = Σ term² (1 - π).
         chance = np.minimum(1.0, 2.0 / np.maximum(sample.weights, 2.0))
         return value, float(np.sqrt(np.sum(terms**2 * (1.0 - chance))))
     drawn = np.asarray(sample.cells) >= 0

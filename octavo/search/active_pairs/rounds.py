@@ -125,13 +125,16 @@ def run_rounds(
             drawn_by.append(partial(_scaled_chance, chance, hypothesis, share))
             missed = np.ones(len(points))
             for probability in drawn_by:
+                # A pair is missed only if every round missed it.
                 missed = missed * (1.0 - np.minimum(probability(points), 1.0))
             each = 2.0 if drawn.pairs.ndim == 2 else 1.0  # a pair stands for both of its orders
             weights = _capped(each / np.maximum(1.0 - missed, 1e-12), max_weight)
         if not len(points):
             break
+        # Algorithm 1: h_i minimises f around h_(i-1)
         found = problem.minimize(points, said, weights, hypothesis)
         before, after = problem.says(hypothesis, points), problem.says(found, points)
+        # cost of the new hypothesis less cost of the pivot, as in Eq. (8)
         change = np.abs(after - said) - np.abs(before - said)
         history.append(
             SRRARound(spent(), len(points), float(weights @ change) / problem.total, found)

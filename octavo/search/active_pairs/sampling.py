@@ -92,6 +92,7 @@ def _bands(n: int, p: int) -> list[tuple[int, int]]:
     ends, low = [], 0
     while low < n - 1:
         ends.append((low, 2 * low + p))
+        # Algorithm 2, step 3; print's upper end, 2^(i+1) p, overlaps the next band
         low = 2 * low + p
     return ends
 
@@ -140,11 +141,13 @@ def band_sample(position: Any, p: int, random_state: Any = None) -> PairSample:
         size = left + right
         whole = size <= p
         owner, count = _counted(np.where(whole, size, p))
+        # Algorithm 2, step 5
         drawn = np.floor(rng.random_sample(len(owner)) * size[owner]).astype(np.int64)
         count = np.where(whole[owner], count, drawn)
         to_left = count < left[owner]
         partner = np.where(to_left, owner - low - 1 - count, owner + low + 1 + count - left[owner])
         pairs.append(np.column_stack([order[owner], order[partner]]))
+        # |I_ui| / p; a band asked in full needs no factor
         weights.append(np.where(whole, 1.0, size / p)[owner])
         cells.append(np.where(whole, -1, band * n + places)[owner])
     if not pairs:
@@ -163,6 +166,7 @@ def band_inclusion(position: Ints, pairs: Ints, p: int) -> Floats:
     for end in range(2):
         left, right = _band_sizes(places[:, end], n, lows[band], ends[band])
         size = left + right
+        # p draws with replacement
         missed *= np.where(size <= p, 0.0, (1.0 - 1.0 / np.maximum(size, 1)) ** p)
     return 1.0 - missed
 
@@ -230,6 +234,7 @@ def bernoulli_sample(position: Any, p: int, random_state: Any = None) -> PairSam
     chosen.append(np.column_stack([distance[owner_all], every]))
     found = np.concatenate(chosen)
     pairs = np.column_stack([order[found[:, 1]], order[found[:, 1] + found[:, 0]]])
+    # 1 / π_uv, for both orders of a pair
     return PairSample(pairs, 2.0 / np.minimum(1.0, p / np.maximum(found[:, 0], 1)))
 
 
@@ -274,7 +279,7 @@ def cluster_sample(labels: Any, q: int, random_state: Any = None) -> PairSample:
     labels = as_labels(labels)
     q = as_count(q, "q")
     rng = check_random_state(random_state)
-    clusters = _by_size(labels)
+    clusters = _by_size(labels)  # Algorithm 3, step 2
     n = len(labels)
     pairs, weights, cells = [], [], []
     for i, own in enumerate(clusters):
@@ -289,11 +294,14 @@ def cluster_sample(labels: Any, q: int, random_state: Any = None) -> PairSample:
             if whole:
                 place = np.tile(np.arange(size), len(own))
             else:
+                # Algorithm 3, step 5
                 place = np.floor(rng.random_sample(len(owner)) * size).astype(np.int64)
             if i == j:
+                # Step 5 may draw v = u, which costs nothing: the factor is then |V_i| - 1 in place
+                # of |V_i|.
                 place = place + (place >= owner)  # steps over the item itself
             pairs.append(np.column_stack([own[owner], other[place]]))
-            weight = (1.0 if i == j else 2.0) * (1.0 if whole else size / q)
+            weight = (1.0 if i == j else 2.0) * (1.0 if whole else size / q)  # Eq. (13)
             weights.append(np.full(len(owner), weight))
             cells.append(np.full(len(owner), -1) if whole else j * n + own[owner])
     if not pairs:

@@ -40,6 +40,7 @@ def disagreement_radii(H: Ints, h: int) -> Floats:
     order = np.argsort(distance, kind="stable")
     found = differs[order]
     first = found.argmax(axis=0)  # the nearest that differs
+    # the smallest r with x in DIS(B(h, r))
     return np.where(found.any(axis=0), distance[order][first], np.inf)
 
 
@@ -77,11 +78,13 @@ def disagreement_coefficient(H: Any, mu: float = 0.0) -> float:
     best = 0.0
     for h in range(len(table)):
         radii = np.sort(disagreement_radii(table, h))
-        share = np.arange(1, n + 1) / n
+        share = np.arange(1, n + 1) / n  # Pr[DIS(B(h, r))], which jumps at these radii only
         at = np.isfinite(radii) & (radii >= mu) & (radii > 0.0)
         if at.any():
+            # Eq. (2), over r >= μ as in Remark 1
             best = max(best, float((share[at] / radii[at]).max()))
         if mu > 0.0:
+            # At r = μ itself no radius need lie, and the share below it counts.
             best = max(best, float((radii <= mu).mean() / mu))
     return best
 
@@ -91,6 +94,7 @@ def shell_sample(radii: Floats, mu: float, m: int, rng: Any) -> PairSample:
 
     Weights are counts of points; a shell with no more than m points is taken whole.
     """
+    # X_0 = DIS(B(h, μ)); X_i between μ 2^(i-1) and μ 2^i (Section 3.1)
     levels = np.where(radii <= mu, 0.0, np.ceil(np.log2(np.maximum(radii, 1e-300) / mu) - 1e-12))
     points, weights, cells = [], [], []
     for level in np.unique(levels[np.isfinite(levels)]):
@@ -98,7 +102,7 @@ def shell_sample(radii: Floats, mu: float, m: int, rng: Any) -> PairSample:
         whole = len(members) <= m
         drawn = members if whole else members[rng.randint(0, len(members), size=m)]
         points.append(drawn)
-        weights.append(np.full(len(drawn), 1.0 if whole else len(members) / m))
+        weights.append(np.full(len(drawn), 1.0 if whole else len(members) / m))  # η_i / m
         cells.append(np.full(len(drawn), -1 if whole else int(level)))
     if not points:
         return PairSample(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
@@ -125,6 +129,7 @@ def peeled_layers(X: Floats, w: Floats, n_layers: int | None = None) -> tuple[In
     normals = X[u] - X[v]
     length = np.linalg.norm(normals, axis=1)
     kept = length > 1e-12 * max(float(np.abs(X).max()), 1e-300)
+    # A pair on whose hyperplane w lies has no side, and w no order.
     u, v, normals = u[kept], v[kept], normals[kept] / length[kept, None]
     side = normals @ w
     flat = np.abs(side) <= 1e-12 * np.linalg.norm(w)
@@ -136,8 +141,10 @@ def peeled_layers(X: Floats, w: Floats, n_layers: int | None = None) -> tuple[In
     left, count = np.arange(len(u)), 0
     while len(left) and (n_layers is None or count < n_layers):
         count += 1
+        # Section 6.1.2, Theorem 22: the boundary of the cell of w
         facets = cone_facets(normals[left], w / np.linalg.norm(w))
         layer[left[facets]] = count
+        # Removing them leaves the next layer at distance 0.
         left = left[~facets]
     return np.column_stack([u, v]), layer
 
@@ -188,5 +195,6 @@ def disagreement_region_linear(X: Any, w: Any, r: float) -> Ints:
     n = len(X)
     if n > MOST_ITEMS:
         raise ValueError(f"At most {MOST_ITEMS} items are peeled; got {n}.")
+    # The distance counts an inversion twice, in both orders: N r / 2 layers, where print says N r.
     pairs, layer = peeled_layers(X, w, int(np.floor(n * (n - 1) * r / 2.0 + 1e-9)))
     return pairs[layer > 0]

@@ -270,6 +270,7 @@ def nearest_neighbors(kernel: Any, pool: list[Any], k: int) -> sp.csr_matrix:
     columns = np.empty((n, k), dtype=np.int64)
     for at, part in enumerate(parts):
         rows = np.arange(at * ROWS, at * ROWS + len(part))
+        # k(x, x) of the row is the same for all columns
         distance = norms - 2.0 * kernel(part, pool)
         distance[np.arange(len(part)), rows] = np.inf
         columns[rows] = np.argpartition(distance, k - 1, axis=1)[:, :k]
@@ -315,6 +316,7 @@ class NeighborModel:
         ceiling = float(hopeful[order].max())
         best, chosen = -1.0, int(order[0])
         for x in order:
+            # No state further down can beat the best: its next step is bounded by `ceiling`.
             if p[x] + p[x] * ceiling + (1.0 - p[x]) * p[order[0]] <= best + 1e-15:
                 break
             near = self.seen_by[x]

@@ -96,6 +96,7 @@ def spectral_sums(matrices: list[Floats], other: list[Floats], decay: float) -> 
     for i, (d, a) in enumerate(parts[0]):
         for j, (e, b) in enumerate(parts[1]):
             K[i, j] = a @ (1.0 / (1.0 - decay * np.outer(d, e))) @ b
+    # Eq. (5.24): E× = E_1 ⊗ E_2 has the eigenvalues d_i e_j, and Σ (λ d e)^n is a geometric series.
     return K
 
 
@@ -104,6 +105,7 @@ def labelled_walks(A: Floats, B: Floats, same: Floats, decay: float) -> float:
     first, second = np.nonzero(same)
     E = A[np.ix_(first, first)] * B[np.ix_(second, second)]
     ones = np.ones(len(first))
+    # Eq. (5.24): 1'(I - λ E×)⁻¹ 1
     return float(np.linalg.solve(np.eye(len(first)) - decay * E, ones).sum())
 
 

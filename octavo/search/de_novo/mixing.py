@@ -85,4 +85,5 @@ def coupling_burn_in(r: float, theta_norm: float, eps: float) -> int:
             f"The bound exceeds exp({exponent:.3g}) steps, which nobody can run. Use "
             "independence_burn_in, or a larger penalty."
         )
+    # ln ε / ln(1 - e^(-4 r ‖θ‖))
     return max(1, math.ceil(math.log(eps) / math.log1p(-math.exp(-exponent)) - 1e-12))

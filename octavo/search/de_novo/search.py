@@ -57,6 +57,7 @@ def check_start(start: Any) -> tuple[list[Any], Any]:
 
 def importance_weights(log_probability: Floats, cap: float) -> Floats:
     """Return w = 1 / max(p(y* | x), 1 / η), line 8 with capped weights (Section 5.4.3)."""
+    # Line 8 has 1 / p(y* | x): one unlikely state would then outweigh all the others.
     return 1.0 / np.maximum(np.exp(log_probability), 1.0 / cap)
 
 
@@ -176,6 +177,7 @@ class DeNovoSearch(CallbackSupportMixin, SoundEstimator):
             return 0
         probes = [self.proposal(None, rng) for _ in range(PROBES)]
         p = np.exp(evidence.log_probability(probes))
+        # c = max p(y* | x) / p(y*), from draws of ρ
         ratio = float(p.max() / max(float(p.mean()), 1e-300))
         return min(LONGEST, independence_burn_in(max(1.0, ratio), EPS))
 
@@ -202,6 +204,7 @@ class DeNovoSearch(CallbackSupportMixin, SoundEstimator):
         prober = np.random.default_rng(seeds.randint(2**31))
         warm, labels = check_start(start)
         labels = ask(lambda _: labels, warm, self.target, evidence.known)
+        # Given states were not drawn by p(y* | x): at θ = 0 that is 1/2.
         evidence.add(warm, labels, np.full(len(warm), min(2.0, float(self.weight_cap))))
         if warm:
             evidence.fit(seeds.randint(2**31))
@@ -213,6 +216,7 @@ class DeNovoSearch(CallbackSupportMixin, SoundEstimator):
         with FitProgress(self, n_rounds, step_name="round") as progress:
             for _ in range(n_rounds):
                 size = min(int(self.batch), budget - len(self.states_))
+                # Algorithm 5.1, one chain for each state of the batch
                 generators = chain_generators(seeds.randint(2**31), size)
                 steps = self._burn_in(evidence, prober)
                 chains = start_chains(self.proposal, evidence.log_probability, generators)

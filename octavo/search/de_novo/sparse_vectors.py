@@ -36,10 +36,11 @@ def together(present: Floats) -> Floats:
     d = present.shape[1]
     partners = present.T @ np.maximum(present.sum(axis=1) - 1.0, 0.0)
     counts = present.T @ present
+    # Line 6 of Algorithm 5.4 over Σ (n_i - 1), the partners of k in all rows; print has n_k.
     tau = np.divide(
         counts, partners[:, None], out=np.zeros_like(counts), where=partners[:, None] > 0
     )
-    tau += 1.0 / d
+    tau += 1.0 / d  # line 6: Laplace smoothing
     np.fill_diagonal(tau, 0.0)
     tau[:, present.sum(axis=0) == 0] = 0.0
     return tau
@@ -117,13 +118,13 @@ class SparseVectorSampler(IndependentProposal):
         present = (table > 0).astype(np.float64)
         times = present.sum(axis=0)
         known = np.maximum(times, 1.0)
-        self.mean_count_ = float(present.sum() / len(table))
-        self.first_ = times / times.sum()
+        self.mean_count_ = float(present.sum() / len(table))  # line 2: η
+        self.first_ = times / times.sum()  # line 5: τ_0
         self.together_ = together(present)
-        self.mode_ = table.sum(axis=0) / known
-        spread = np.sqrt((present * (table - self.mode_) ** 2).sum(axis=0) / known)
-        self.low_ = np.maximum(0.0, self.mode_ - 2.0 * spread)
-        self.high_ = np.minimum(1.0, self.mode_ + 2.0 * spread)
+        self.mode_ = table.sum(axis=0) / known  # line 7: μ_j, over the rows that hold j
+        spread = np.sqrt((present * (table - self.mode_) ** 2).sum(axis=0) / known)  # line 7: σ_j
+        self.low_ = np.maximum(0.0, self.mode_ - 2.0 * spread)  # line 8: u_j
+        self.high_ = np.minimum(1.0, self.mode_ + 2.0 * spread)  # line 8: v_j
         return self
 
     def __call__(self, state: Any, rng: np.random.Generator) -> Floats:
@@ -145,15 +146,15 @@ class SparseVectorSampler(IndependentProposal):
         check_generator(rng)
         most = int(np.count_nonzero(self.first_))
         count = 0
-        while count < 2:
+        while count < 2:  # line 2 of Algorithm 5.3
             # Poisson numbers above one; a mean near zero would ask for very many draws
             count = int(rng.poisson(max(self.mean_count_, 0.5)))
-        chosen = [int(rng.choice(len(self.first_), p=self.first_))]
+        chosen = [int(rng.choice(len(self.first_), p=self.first_))]  # line 3
         weights = np.zeros_like(self.first_)
         while len(chosen) < min(count, most):
-            weights = weights + self.together_[chosen[-1]]
+            weights = weights + self.together_[chosen[-1]]  # line 5: Σ τ_c over what was chosen
             weights[chosen] = 0.0
-            chosen.append(int(rng.choice(len(weights), p=weights / weights.sum())))
+            chosen.append(int(rng.choice(len(weights), p=weights / weights.sum())))  # line 6
         x = np.zeros_like(self.first_)
         for c in chosen:
             flat = not self.high_[c] > self.low_[c]
@@ -162,4 +163,4 @@ class SparseVectorSampler(IndependentProposal):
                 if flat
                 else rng.triangular(self.low_[c], self.mode_[c], self.high_[c])
             )
-        return x / x.sum()
+        return x / x.sum()  # parts of a recipe, which lines 1 to 7 leave without a common sum

@@ -151,18 +151,19 @@ class SubstituentSampler(IndependentProposal):
             fits = [
                 f
                 for f, weight in self.fragments.items()
+                # line 9 counts sites with donors, |H|; here every donor counts
                 if attached + weight <= room and used + donors[f] <= most
             ]
             if not fits:
                 break
-            site = open_sites.pop(int(rng.integers(len(open_sites))))
+            site = open_sites.pop(int(rng.integers(len(open_sites))))  # lines 3 and 10
             if any(donors[placed[other]] for other in near[site] if other in placed):
                 fits = [f for f in fits if donors[f] == 0]  # line 4
             if not fits:
                 continue
-            fragment = fits[int(rng.integers(len(fits)))]
+            fragment = fits[int(rng.integers(len(fits)))]  # line 5
             placed[site] = fragment
-            attached += self.fragments[fragment]
+            attached += self.fragments[fragment]  # line 8
             used += donors[fragment]
             if not rng.random() > attached / room:  # line 12
                 break

@@ -59,6 +59,7 @@ def fit_two(
     features: Floats, codes: Ints, weights: Floats, alpha: float, start: Any, tol: float
 ) -> FamilyFit:
     """Return the fit for two labels with the identity kernel; θ = (-β/2, β/2)."""
+    # Softmax over (-β/2, β/2)'φ is the logistic of β'φ, and ‖θ‖² is ‖β‖² / 2.
     loss = make_loss("log")
     signs = (2 * codes - 1).astype(np.float64)
     found = newton_linear(
@@ -78,14 +79,16 @@ def fit_many(
     chosen[np.arange(t), codes] = 1.0
 
     def value(x: Floats) -> tuple[float, Floats]:
-        logs = log_softmax(features @ x.reshape(r, q) @ B.T, axis=1)
+        logs = log_softmax(features @ x.reshape(r, q) @ B.T, axis=1)  # Eq. (5.3), its logarithm
+        # line 9 of Algorithm 5.1, Eq. (5.16)
         loss = -float(weights @ logs[np.arange(t), codes]) / t + alpha * float(x @ x)
-        slope = weights[:, None] * (np.exp(logs) - chosen) / t
+        slope = weights[:, None] * (np.exp(logs) - chosen) / t  # Eq. (5.4): E[φ] - φ(x_i, y_i)
         return loss, (features.T @ slope @ B).ravel() + 2.0 * alpha * x
 
     def product(x: Floats, v: Floats) -> Floats:
         p = np.exp(log_softmax(features @ x.reshape(r, q) @ B.T, axis=1))
         moved = features @ v.reshape(r, q) @ B.T
+        # Eq. (5.4): the variance of φ under p, times v
         change = p * (moved - (p * moved).sum(axis=1, keepdims=True))
         return (features.T @ (weights[:, None] * change / t) @ B).ravel() + 2.0 * alpha * v
 
@@ -195,5 +198,6 @@ def choose_alpha(
             )
             start = 2.0 * fit.theta[:, 1] if n_classes == 2 and label_gram is None else None
             logs = log_softmax(features[test] @ fit.theta, axis=1)
+            # importance-weighted validation (Section 5.4.3)
             losses[i] -= float(weights[test] @ logs[np.arange(len(test)), codes[test]])
     return float(alphas[int(np.argmin(losses))])

@@ -49,6 +49,7 @@ def n_orbits(moved: tuple[int, ...], n: int) -> int:
     """Return c = Σ ⌊l_i / 2⌋ + Σ_{i<j} gcd(l_i, l_j), the orbits of pairs of vertices."""
     fixed = n - sum(moved)
     among = sum(math.gcd(a, b) for i, a in enumerate(moved) for b in moved[:i])
+    # fixed vertices are cycles of length one
     return sum(a // 2 for a in moved) + among + len(moved) * fixed + fixed * (fixed - 1) // 2
 
 
@@ -80,6 +81,7 @@ class CycleTypes(NamedTuple):
 def cycle_types(n: int) -> CycleTypes:
     """Return the types that are drawn, by falling weight."""
     found = [moved for k in range(most_moved(n) + 1) for moved in partitions(k, k)]
+    # |[π]| |Fix(π)| of Section 5.5.3
     weights = [class_size(moved, n) << n_orbits(moved, n) for moved in found]
     order = sorted(range(len(found)), key=lambda i: -weights[i])
     total, upto, sums = sum(weights), 0, []
@@ -107,7 +109,7 @@ def edge_orbits(moved: tuple[int, ...], n: int) -> Ints:
                     orbit[a, b] = orbit[b, a] = count
                     a, b = image[a], image[b]
                 count += 1
-    return orbit[np.triu_indices(n, 1)]
+    return orbit[np.triu_indices(n, 1)]  # g in Fix(π) has all edges of an orbit or none
 
 
 @lru_cache(maxsize=32)
@@ -140,6 +142,7 @@ def count_unlabeled_graphs(n: int) -> int:
     if n > MOST_COUNTED:
         raise ValueError(f"Graphs of at most {MOST_COUNTED} vertices are counted; got n={n}.")
     types = (moved for k in range(n + 1) for moved in partitions(k, k))
+    # Burnside: the mean of |Fix(π)|
     return sum(class_size(moved, n) << n_orbits(moved, n) for moved in types) // math.factorial(n)
 
 
@@ -205,11 +208,13 @@ class UnlabeledGraphSampler(IndependentProposal):
             raise ValueError(f"Graphs of at most {MOST_VERTICES} vertices are drawn; got n={n}.")
         check_generator(rng)
         types = cycle_types(n)
+        # (i) of Section 5.5.3: a class of permutations.
         at = min(
             int(np.searchsorted(types.cumulative, rng.random(), side="right")),
             len(types.moved) - 1,
         )
         orbit = edge_orbits(types.moved[at], n)
+        # (ii): g in Fix(π), uniformly
         coins = rng.integers(0, 2, size=int(orbit.max(initial=-1)) + 1, dtype=np.int8)
         pairs = vertex_pairs(n)
         graph = nx.Graph()

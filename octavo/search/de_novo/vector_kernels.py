@@ -45,6 +45,7 @@ def relevance_scale(X: Any) -> Floats:
     nnz = int(np.count_nonzero(X))
     spread = np.ptp(X, axis=0)
     factor = 2.0 * np.sqrt(len(X) / max(nnz, 1))
+    # m_jj of Section 5.5.1
     return np.divide(factor, spread, out=np.zeros_like(spread), where=spread > 0)
 
 
@@ -83,7 +84,7 @@ def relevance_gaussian_kernel(X: Any, other: Any = None, scale: Any = None) -> F
     m = relevance_scale(X) if scale is None else np.asarray(scale, dtype=np.float64)
     if m.shape != (X.shape[1],) or not np.isfinite(m).all():
         raise ValueError(f"A vector of {X.shape[1]} finite numbers is needed as scale.")
-    return np.exp(-0.5 * cdist(X * m, Y * m, "sqeuclidean"))
+    return np.exp(-0.5 * cdist(X * m, Y * m, "sqeuclidean"))  # k_X of Section 5.5.1, M diagonal
 
 
 @checked

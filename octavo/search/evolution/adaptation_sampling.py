@@ -71,12 +71,14 @@ def weighted_mannwhitneyu(
         raise ValueError("weights must be finite and must not all be zero.")
     if wx.min() < 0 or wy.min() < 0:
         raise ValueError("weights must not be negative.")
+    # U of Section 3.2 with weights, which the paper names and does not define.
     order = np.argsort(y)
     below = np.concatenate([[0.0], np.cumsum(wy[order])])
     left = below[np.searchsorted(y[order], x, "left")]
     right = below[np.searchsorted(y[order], x, "right")]
     statistic = float(wx @ (left + right)) / 2
     n, m = wx.sum(), wy.sum()
+    # its mean nm/2 and variance nm(n + m + 1)/12, sizes being sums of weights
     zscore = float((statistic - n * m / 2) / np.sqrt(n * m * (n + m + 1) / 12))
     tails = {
         "greater": ndtr(-zscore),
@@ -100,6 +102,7 @@ def log_importance(S: np.ndarray, log_growth: np.ndarray | float) -> np.ndarray:
     """
     d = S.shape[1]
     log_growth = np.broadcast_to(log_growth, d)
+    # log π(z | θ') - log π(z | θ) of normal densities with one mean
     return -log_growth.sum() - 0.5 * (S**2) @ np.expm1(-2 * log_growth)
 
 
@@ -108,11 +111,13 @@ def adapted_rate(
 ) -> float:
     """Return the learning rate after the test of Algorithm 4."""
     weights = np.exp(np.minimum(log_weights, 700.0))
-    level = 0.5 - 1.0 / (3 * (n_dims + 1))
+    level = 0.5 - 1.0 / (3 * (n_dims + 1))  # Section 3.2: ρ = 1/2 - 1/(3(d + 1))
     faster_is_better = False
     if FEW * len(ranks) <= weights.sum() < np.inf:
+        # Smaller ranks are better. Print compares with ρ the other way round, and then η grows
         test = weighted_mannwhitneyu(ranks, ranks, wx=weights, alternative="less")
+        # without any evidence for it.
         faster_is_better = test.pvalue <= level
     if faster_is_better:
         return min((1 + PACE) * rate, 1.0)
-    return (1 - PACE) * rate + PACE * initial
+    return (1 - PACE) * rate + PACE * initial  # Algorithm 4, towards the initial η

@@ -80,7 +80,7 @@ def _balance(weights, n_units, max_steps, start):
                 total += row[3 + j] * hidden[j]
             fresh[i] = np.tanh(total)
         copy_row(fresh, hidden)
-        for _ in range(2):
+        for _ in range(2):  # two steps of 0.01 s for each action
             _runge_kutta(state, FORCE * hidden[0], work)
         if abs(state[0]) > TRACK or abs(state[2]) > FALLEN or abs(state[4]) > FALLEN:
             return step

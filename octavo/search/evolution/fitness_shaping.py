@@ -62,6 +62,7 @@ def shared_utilities(utilities: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     order = np.argsort(ranks, kind="stable")
     given = np.empty(len(ranks))
     given[order] = utilities
+    # Section 3.1 ranks without ties; averaging over them gives a plateau the gradient zero.
     ordered = ranks[order]
     if (ordered[1:] == ordered[:-1]).any():
         _, groups, counts = np.unique(ranks, return_inverse=True, return_counts=True)

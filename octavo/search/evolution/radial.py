@@ -111,6 +111,7 @@ class StudentRadial:
 
     def draw(self, n: int, d: int, rng: np.random.RandomState) -> np.ndarray:
         """Return `n` points of `d` dimensions."""
+        # Section 3.3.2, whose radius and direction are one draw here
         return rng.standard_normal((n, d)) / np.sqrt(rng.chisquare(self.df, (n, 1)) / self.df)
 
     def weight(self, r2: np.ndarray, d: int) -> np.ndarray:
@@ -179,6 +180,7 @@ def radial_natural_gradient(
     >>> print(one.round(3), tau.round(3))
     [1.333] [-0.667]
     """
+    # The inverse of Eq. (7) with H = (c - vᵀv)⁻¹; its two signs are flipped in print.
     excess = np.linalg.solve(c - v.T @ v, v.T @ g1 - g_tau)
     return g1 + v @ excess, -excess
 
@@ -208,8 +210,8 @@ def radial_fisher(
     else:
         r2 = np.sum(radial.draw(n_draws, d, rng) ** 2, axis=1)
         p = np.full(n_draws, 1.0 / n_draws)
-    omega = radial.weight(r2, d)
-    scale = (omega * r2 - d) / (2 * np.sqrt(d))
+    omega = radial.weight(r2, d)  # g_M = -I/2 - (q'/q) s sᵀ (Section 3.3.1)
+    scale = (omega * r2 - d) / (2 * np.sqrt(d))  # the coefficient of I/√d in g_M
     scores = radial.tau_scores(r2, d)
     return RadialFisher(
         mean=float(p @ (omega**2 * r2)) / d,
@@ -346,6 +348,7 @@ class RadialNES(GaussianSearch):
         return X
 
     def _place(self, S: np.ndarray) -> np.ndarray:
+        # Section 3.3.1 prints Aᵀ s, which does not go with its A exp(M/2).
         return self.mean_ + self.sigma_ * (S @ self.B_.T)
 
     def _locate(self, X: np.ndarray) -> np.ndarray:
@@ -355,6 +358,7 @@ class RadialNES(GaussianSearch):
         d, fisher = self.n_dims, self._fisher
         S, u = self._coordinates(X), self._utilities_of(ranks)
         r2 = np.sum(S**2, axis=1)
+        # Section 3.3.1: g_δ = -2 (q'/q) s, summed with the utilities.
         weighted = u * self.radial_.weight(r2, d)
         self.mean_ = (
             self.mean_ + self.lr_mu * self.sigma_ * (self.B_ @ (weighted @ S)) / fisher.mean
@@ -375,6 +379,7 @@ class RadialNES(GaussianSearch):
             self.radial_ = self.radial_.moved(limit)
             self._fisher = radial_fisher(self.radial_, d, self._rng)
 
+    # A exp(M/2) of Section 3.3.1, its scale split off
     def _bend(self, S: np.ndarray, weights: np.ndarray) -> None:
         """Multiply B by the exponential of the traceless part of Σ w s sᵀ, times lr_B / 2."""
         self.B_ = bent(self.B_, *spectrum(S, weights), self.lr_B / 2)
@@ -504,8 +509,10 @@ class HillClimberXNES(RadialNES):
             self.mean_, self._centre_f = x.copy(), float(value)
             self.best_x_, self.best_f_ = x.copy(), float(value)
             if not first:
+                # success: with the failure's -0.2, a rule of one success in five
                 self.sigma_ *= float(np.exp(0.8 / (1 + d / 2)))
                 weight = self.radial_.weight(np.array([s @ s]), d)
                 self._bend(s[None, :], weight / (2 * self._fisher.shape))
         else:
+            # failure; Section 3.5 only cites its rule
             self.sigma_ *= float(np.exp(-0.2 / (1 + d / 2)))

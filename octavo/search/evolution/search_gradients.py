@@ -133,6 +133,7 @@ class SearchGradient(GaussianSearch):
         self._set_cov(sigma**2 * B @ B.T)
 
     def _set_cov(self, cov: np.ndarray) -> None:
+        # Algorithm 2 adds to Σ without a bound, so a step can leave the positive definite matrices.
         values, vectors = np.linalg.eigh((cov + cov.T) / 2)
         floor = SMALLEST_VARIANCE * max(abs(values).mean(), np.finfo(float).tiny)
         values = np.maximum(values, floor)
@@ -179,12 +180,13 @@ class SearchGradient(GaussianSearch):
             own = rank_utilities(len(ranks), self.utilities)
             return shared_utilities(own, ranks)
         worst = np.nanmax(np.where(np.isfinite(self._values), self._values, np.nan))
+        # Eq. (2): f / λ, with f maximised
         return -np.where(np.isfinite(self._values), self._values, worst) / len(ranks)
 
     def _learn(self, X: np.ndarray, ranks: np.ndarray) -> None:
         weights = self._fitness(ranks)
         by_mean, by_cov = gaussian_log_derivatives(X, self.mean_, self.cov_)
-        self.mean_ = self.mean_ + self.learning_rate * weights @ by_mean
+        self.mean_ = self.mean_ + self.learning_rate * weights @ by_mean  # Algorithm 2, last step
         self._set_cov(self.cov_ + self.learning_rate * np.tensordot(weights, by_cov, 1))
 
 
@@ -270,8 +272,10 @@ class CanonicalNES(SearchGradient):
         # Entries off the diagonal stand for two: the derivative by the pair is their sum.
         twice = np.where(upper[0] == upper[1], 1.0, 2.0)
         scores = np.hstack([by_mean, by_cov[:, upper[0], upper[1]] * twice])
-        gradient = self._fitness(ranks) @ scores
+        gradient = self._fitness(ranks) @ scores  # Algorithm 3: ∇J, Eq. (2)
+        # Algorithm 3: the Fisher matrix of Section 2.3, sampled
         fisher = scores.T @ scores / len(X)
+        # Algorithm 3: F⁻¹ ∇J; fewer points than parameters leave F singular, hence least squares.
         step = self.learning_rate * np.linalg.lstsq(fisher, gradient, rcond=1e-10)[0]
         self.mean_ = self.mean_ + step[:d]
         move = np.zeros((d, d))

@@ -123,7 +123,7 @@ class SNES(GaussianSearch):
         return float(self.sigma_.max())
 
     def _place(self, S: np.ndarray) -> np.ndarray:
-        X = S * self.sigma_
+        X = S * self.sigma_  # Algorithm 6: z = μ + σ s, coordinate by coordinate
         X += self.mean_
         return X
 
@@ -134,12 +134,14 @@ class SNES(GaussianSearch):
         S = self._coordinates(X)
         if self.adapt and self.n_iter_ > 0:
             weights = log_importance(S, self._log_growth)
+            # Algorithm 4, of σ alone: the imagined and the true generation share their mean.
             self.eta_sigma_ = adapted_rate(
                 self.eta_sigma_, self.lr_sigma, ranks, weights, self.n_dims
             )
         u = self._utilities_of(ranks)
+        # Algorithm 6: the natural gradient of μ is Σ u s
         self.mean_ = self.mean_ + self.lr_mu * self.sigma_ * (u @ S)
-        gradient = np.einsum("k,ki,ki->i", u, S, S) - u.sum()
+        gradient = np.einsum("k,ki,ki->i", u, S, S) - u.sum()  # Algorithm 6: Σ u (s² - 1)
         step = np.clip(self.eta_sigma_ / 2 * gradient, -LARGEST_STEP, LARGEST_STEP)
-        self._log_growth = (TRIAL - 1) * step
-        self.sigma_ = self.sigma_ * np.exp(step)
+        self._log_growth = (TRIAL - 1) * step  # Algorithm 4: what 1.5 η would have added to log σ
+        self.sigma_ = self.sigma_ * np.exp(step)  # Algorithm 6: σ exp(η_σ/2 ∇_σ J)

@@ -146,6 +146,7 @@ class XNES(GaussianSearch):
         return self.sigma_ * float(np.sqrt(np.max(np.sum(self.B_**2, axis=1))))
 
     def _place(self, S: np.ndarray) -> np.ndarray:
+        # Algorithm 5, which prints Bᵀ: it does not go with B exp(·)
         return self.mean_ + self.sigma_ * (S @ self.B_.T)
 
     def _locate(self, X: np.ndarray) -> np.ndarray:
@@ -154,30 +155,35 @@ class XNES(GaussianSearch):
     def _learn(self, X: np.ndarray, ranks: np.ndarray) -> None:
         S = self._coordinates(X)
         if self.adapt and self.n_iter_ > 0:
+            # Algorithm 4: only σ differs between the two distributions, in units of which S is
+            # drawn.
             weights = log_importance(S, self._log_growth)
             self.eta_sigma_ = adapted_rate(
                 self.eta_sigma_, self.lr_sigma, ranks, weights, self.n_dims
             )
         u = self._utilities_of(ranks)
+        # Algorithm 5: μ + η σ B ∇_δ J
         self.mean_ = self.mean_ + self.lr_mu * self.sigma_ * (self.B_ @ (u @ S))
-        values, V = spectrum(S, u)
+        values, V = spectrum(S, u)  # Algorithm 5: ∇_M J = Σ u (s sᵀ - I), its first term
         if self.update == "linear":
             self._step_linearly(values, V, u.sum())
         else:
             self._step(values, V, u.sum())
         if self.n_iter_ % RENORMALISE == RENORMALISE - 1:
+            # det B = 1 but for rounding
             self.B_ /= np.exp(np.linalg.slogdet(self.B_)[1] / self.n_dims)
 
     def _step(self, values: np.ndarray, V: np.ndarray, total: float) -> None:
         """Algorithm 5: the exponential of ∇_M, its trace in σ and the rest in B."""
         step = scale_step(values, self.n_dims, total, self.eta_sigma_)
         self._log_growth = (TRIAL - 1) * step
-        self.sigma_ *= float(np.exp(step))
-        self.B_ = bent(self.B_, values, V, self.lr_B / 2)
+        self.sigma_ *= float(np.exp(step))  # Algorithm 5: σ exp(η_σ/2 ∇_σ J)
+        self.B_ = bent(self.B_, values, V, self.lr_B / 2)  # Algorithm 5: B exp(η_B/2 ∇_B J)
 
     def _step_linearly(self, values: np.ndarray, V: np.ndarray, total: float) -> None:
         """Section 4: Σ ← (1 - Uη) Σ + η Σ u (z - μ)(z - μ)ᵀ, kept as its factor."""
         rest = max(1 - self.lr_B * total, SMALLEST_FACTOR)
+        # the factors 1 + η(λ - U) of Σ, of which the root is taken
         factors = np.maximum(rest + self.lr_B * values, SMALLEST_FACTOR)
         others = self.n_dims - len(factors)
         log_scale = (np.log(factors).sum() + others * np.log(rest)) / (2 * self.n_dims)

@@ -62,12 +62,13 @@ def climb(
 
     The steepest factor moves by `step`, another by b_i / b_j of that (Figure 8).
     """
+    # Section 4.2: 1 for the steepest, b_i / b_j for another
     direction = step * gradient / np.abs(gradient).max()
     points: list[Floats] = []
     values: list[float] = []
     best, idle = -math.inf, 0
-    while idle < patience and len(points) <= max_iter:
-        points.append(len(points) * direction)
+    while idle < patience and len(points) <= max_iter:  # footnote 6: the k-in-a-row rule
+        points.append(len(points) * direction)  # Figure 8: 0, δ, 2δ, ... times the direction
         values.append(respond(points[-1]))
         idle = 0 if values[-1] > best else idle + 1
         best = max(best, values[-1])
@@ -141,8 +142,9 @@ def steepest_ascent(
         natural.append(fixed | {name: moved[name] for name in screening.relevant})
         return sign * runs.mean(natural[-1])
 
+    # step O1; stepwise regression at the screening has fitted it
     gradient = sign * screening.model.coef_[order]
-    coded, values = climb(respond, gradient, float(step), patience, max_iter)
+    coded, values = climb(respond, gradient, float(step), patience, max_iter)  # step O2
     if len(values) > max_iter:
         warnings.warn(
             f"The ascent ended after {max_iter} steps while the response still rose; raise "
@@ -150,6 +152,7 @@ def steepest_ascent(
             UserWarning,
             stacklevel=3,
         )
+    # Footnote 7: the best of the path alone, though a screening run may have been better.
     best = int(np.argmax(values))
     params, response = natural[best], sign * float(values[best])
     if include_screening:

@@ -48,6 +48,7 @@ def _pvalues(difference: Floats, ranks: Floats) -> tuple[float, float]:
             for side in ("two-sided", "greater")
         ]
         return float(found[0]), float(found[1])
+    # All 2ⁿ signs of the ranks are equally likely where neither system is better.
     signs = 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1) - 1.0
     sums, seen = signs @ np.abs(ranks), ranks.sum()
     return float(np.mean(np.abs(sums) >= abs(seen))), float(np.mean(sums >= seen))

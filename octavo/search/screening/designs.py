@@ -103,6 +103,7 @@ def _best_generators(base: int, p: int) -> Sets:
         m for size in range(base, 1, -1) for m in map(_mask, combinations(range(base), size))
     ]
     if math.comb(len(products), p) <= MAX_CHOICES:
+        # The fewest short words is minimum aberration, of which maximum resolution is a part.
         best = min(
             combinations(products, p),
             key=lambda c: _lengths(_words([m | 1 << (base + i) for i, m in enumerate(c)]), k),
@@ -230,6 +231,7 @@ def fractional_factorial(k: int, p: int | None = None, generators: Any = None) -
     if generators is None:
         generators = _best_generators(base, p)
     full = _factorial(base)
+    # App. B.1: products of the first k - p columns
     added = [full[:, list(columns)].prod(axis=1, keepdims=True) for columns in generators]
     masks = [_mask(c) | 1 << (base + i) for i, c in enumerate(generators)]
     if p > 20:
@@ -277,6 +279,7 @@ def fold_over(fraction: Fraction, column: int | None = None) -> Fraction:
         signs = np.where(np.arange(k) == j, -1.0, 1.0)
     words = _words([_mask(c) | 1 << (base + i) for i, c in enumerate(fraction.generators)])
     turned = _mask(np.flatnonzero(signs < 0))
+    # a word of an odd number of turned columns is no longer 1 in every row
     kept = [w for w in words if (w & turned).bit_count() % 2 == 0]
     return _fraction(np.vstack([fraction.coded, fraction.coded * signs]), fraction.generators, kept)
 

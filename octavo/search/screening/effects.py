@@ -129,8 +129,8 @@ def screen(
     model._validate_params()
     runs = as_experiments(objective, n_jobs)
     begin = runs.n_experiments
-    responses = runs.run(design.natural_, _repeats(design.coded_))
-    model.fit(design.coded_, responses)
+    responses = runs.run(design.natural_, _repeats(design.coded_))  # step S3
+    model.fit(design.coded_, responses)  # step S4, by stepwise regression
     relevant = tuple(design.space_.names[j] for j in model.selected_)
     count = runs.n_experiments - begin
     return ScreeningResult(
@@ -179,6 +179,7 @@ def curvature_test(coded: Any, responses: Any) -> float:
         )
     unit = float(np.abs(y).max()) or 1.0
     y = y / unit
+    # Centre points and corners have one mean unless there are squares; the variance is pure error.
     gap = y[~middle].mean() - y[middle].mean()
     variance = y[middle].var(ddof=1) * (1.0 / n + 1.0 / m)
     if variance <= 1e-28:

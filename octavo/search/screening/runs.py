@@ -61,6 +61,7 @@ class Experiments:
 
     def run(self, settings: Sequence[Params], repeats: Sequence[int] | None = None) -> np.ndarray:
         """Return the responses of several runs, those that are new in parallel."""
+        # A replicate is a new run only where the objective is noisy.
         known = repeats is None or self.deterministic
         numbers = [0] * len(settings) if known or repeats is None else list(repeats)
         keys = [_key(params, repeat) for params, repeat in zip(settings, numbers)]

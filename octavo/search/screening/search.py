@@ -289,6 +289,7 @@ def response_surface_search(
     options = {"p_enter": p_enter, "p_remove": p_remove, "maximize": maximize, "n_jobs": n_jobs}
     plan = (resolution, center_points, replicates, random_state)
     screening, fixed = _screened(runs, factors, limits, defaults, options, *plan)
+    # Section 4.3's answer to its question 1; step O1 would return the best run of the screening.
     if not screening.adequate:
         return _defaults_only(screening, fixed, runs)
     sign = 1.0 if maximize else -1.0
@@ -299,8 +300,8 @@ def response_surface_search(
     for _ in range(n_rounds - 1):
         gradient, bends = _new_plane(local, p_enter, p_remove)
         if bends or not gradient.any():
-            break
-        coded, values = climb(local.respond, gradient, step, patience, max_iter)
+            break  # step O3: a plane that bends is not adequate
+        coded, values = climb(local.respond, gradient, step, patience, max_iter)  # step O2 again
         found += [(local.params(row), float(y)) for row, y in zip(coded, values)]
         top = int(np.argmax(values))
         if top == 0:
@@ -308,7 +309,7 @@ def response_surface_search(
         local.center = local.center + coded[top]
     surface = None
     if second_order:
-        surface, more = _second_order(local)
+        surface, more = _second_order(local)  # step O4
         found += more
     if include_screening:
         found += _screening_runs(screening, sign)
@@ -394,7 +395,9 @@ def factorial_search(
             "levels, a smaller p_enter, or response_surface_search."
         )
     local = _Local(runs, screening.design.space_, screening.relevant, fixed, sign)
+    # steps O1' and O2'
     settings = [local.params(values[row]) for row in full_factorial([len(values)] * r)]
     responses = sign * runs.run(settings)
+    # step O3', screening included
     found = list(zip(settings, map(float, responses))) + _screening_runs(screening, sign)
     return _finish(found, sign, screening, runs)

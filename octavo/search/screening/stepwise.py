@@ -37,6 +37,7 @@ def partial_f(gain: Any, sse: Any, df: int) -> tuple[Floats, Floats]:
     """Return F = gain / (SSE / df) and its p-value; a remainder of nothing gives p = 0."""
     gain, sse = np.asarray(gain, dtype=float), np.asarray(sse, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # F of one variable, its gain over the mean square of the rest
         F = np.where(sse > 0.0, gain / (sse / df), np.where(gain > 0.0, np.inf, 0.0))
     return F, f_law.sf(F, 1, df)
 
@@ -67,11 +68,13 @@ def least_squares(X: Floats, y: Floats) -> LeastSquares:
 def entering(X: Floats, y: Floats, inside: list[int]) -> tuple[Floats, Floats]:
     """Return each column's gain and p-value if it entered; 0 and 1 where it adds nothing."""
     fit = least_squares(X[:, inside], y)
+    # what each column adds is what is left of it beside those inside (Frisch, Waugh, Lovell)
     Z = X - fit.Q @ (fit.Q.T @ X)
     norms, before = (Z**2).sum(axis=0), (X**2).sum(axis=0)
     free = norms > ROUNDING * before
     free[inside] = False
     gain = np.zeros(X.shape[1])
+    # growth of R², times the total sum of squares
     gain[free] = (Z[:, free].T @ fit.residuals) ** 2 / norms[free]
     gain = np.minimum(gain, fit.sse)
     df = len(y) - len(inside) - 2
@@ -87,6 +90,7 @@ def leaving(X: Floats, y: Floats, inside: list[int]) -> tuple[Floats, Floats]:
     """Return what each included column's removal costs, and its p-value."""
     fit = least_squares(X[:, inside], y)
     inverse = solve_triangular(fit.R, np.eye(len(inside)))
+    # b² / diag((XᵀX)⁻¹): the rise of SSE without refitting
     cost = fit.coef**2 / (inverse**2).sum(axis=1)
     sse = 0.0 if fit.sse <= ROUNDING * float(y @ y) else fit.sse
     return cost, partial_f(cost, sse, len(y) - len(inside) - 1)[1]
@@ -289,6 +293,7 @@ class StepwiseOLS(RegressorMixin, SoundEstimator):
                 stacklevel=4,
             )
         kept = left > ROUNDING
+        # leave-one-out residual e / (1 - h)
         return 1.0 - float(np.sum((fit.residuals[kept] / left[kept]) ** 2)) / total
 
     def predict(self, X: Any) -> Floats:

@@ -116,7 +116,7 @@ class SecondOrderModel(RegressorMixin, SoundEstimator):
         found = np.linalg.lstsq(columns, y / unit, rcond=None)[0]
         self.intercept_ = float(found[0] * unit)
         b, B = found[1 : d + 1], np.diag(found[d + 1 : 2 * d + 1])
-        B[np.triu_indices(d, 1)] = found[2 * d + 1 :] / 2.0
+        B[np.triu_indices(d, 1)] = found[2 * d + 1 :] / 2.0  # x_i x_j stands twice in xᵀBx
         B = np.triu(B) + np.triu(B, 1).T
         self.coef_ = b * unit / scale
         self.curvature_ = B * unit / np.outer(scale, scale)
@@ -125,6 +125,7 @@ class SecondOrderModel(RegressorMixin, SoundEstimator):
         self.r2_ = 1.0 - residual / total if total > 0.0 else 0.0
         values = np.linalg.eigvalsh(B)
         size = float(np.abs(found).max()) or 1.0
+        # -B⁻¹b / 2, the shortest where B is singular
         self.stationary_point_ = scale * np.linalg.lstsq(-2.0 * B, b, rcond=FLAT)[0]
         self.stationary_response_ = float(self._at(self.stationary_point_[None])[0])
         self.eigenvalues_ = np.linalg.eigvalsh(self.curvature_)
