@@ -116,8 +116,9 @@ class FeatureBlock:
         times its mean stands for them. Newton's steps are searched along a line, so that J rises
         all the same.
         """
+        # K_d = x(d)x(d)' and h_d = x(d) a_d: one product
         weights = first + second * response * response
-        root = np.sqrt(weights)
+        root = np.sqrt(weights)  # of Algorithm 1, step 3b
         if sp.issparse(self.X):
             scaled = self.X.multiply(root[None, :]).tocsr()
             if self.n > MATRIX_ROWS:
@@ -182,6 +183,6 @@ class KernelBlock:
         self, first: Floats, second: Floats, response: Floats, *, exact: bool = True
     ) -> Floats:
         """Return the weighted sum of the matrices, and the rank-one term of each."""
-        total = (first @ self._flat).reshape(self.n, self.n)
+        total = (first @ self._flat).reshape(self.n, self.n)  # Algorithm 1, step 3b
         total += (second[:, None] * response).T @ response
         return total
