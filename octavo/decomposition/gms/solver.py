@@ -99,6 +99,7 @@ def next_factor(X: Any, Z: Floats, B: Floats, weights: Floats, alpha: float) -> 
     if U is None:  # far from the solution of badly scaled data: no shortcut through B
         U = scatter_factor(X, Z, weights)
         if alpha:
+            # λ's step in Section 5.1, whose print has this 2λI outside the inverse of the trace
             U = triangle(np.vstack([U, np.sqrt(2.0 * alpha) * Z]))
     return advance(Z, np.asfortranarray(U))
 
