@@ -78,10 +78,13 @@ class SobolevKernel:
             m, apart = self.order, xp.abs(x[:, None] - y[None, :])
             # (s + r)^(m-1) expanded, s = min - u: ∫ s^(m-1) C r^(m-1-j) s^j
             values = sum(
-                comb(m - 1, j) / (m + j) * apart ** (m - 1 - j) * low ** (m + j) for j in range(m)
+                # ∫₀^low of it, term by term
+                comb(m - 1, j) / (m + j) * apart ** (m - 1 - j) * low ** (m + j)
+                for j in range(m)
             ) / float(factorial(m - 1) ** 2)
         if self.polynomials:
             product = x[:, None] * y[None, :]
+            # polynomials that the derivatives at zero rule out
             values = values + sum(product**j / float(factorial(j) ** 2) for j in range(self.order))
         return values
 
@@ -159,4 +162,4 @@ def sobolev_eigenvalues(n_terms: int) -> np.ndarray:
     """
     if not 1 <= n_terms <= 10**7 or n_terms != int(n_terms):
         raise ValueError(f"n_terms must be a whole number of 1 to 10,000,000, got {n_terms!r}.")
-    return 1.0 / ((np.arange(1, n_terms + 1) - 0.5) * np.pi) ** 2
+    return 1.0 / ((np.arange(1, n_terms + 1) - 0.5) * np.pi) ** 2  # of sin((k − ½)πx)
