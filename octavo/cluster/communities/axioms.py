@@ -200,7 +200,7 @@ def _scaling(
     for part in _pieces(batch, len(partitions) ** 2):
         plain = score(part)
         for factor in _FACTORS:
-            # Definition 2: the family at a scale multiplied along (Definition 3)
+            # Definition 2; Definition 3 for a family, whose parameter goes along
             scaled = member(factor)(factor * part)
             if at := _reversed(plain, scaled):
                 g, c, d = at
