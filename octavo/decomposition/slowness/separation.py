@@ -304,7 +304,7 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
             removal, second = fitted.removal, fitted.second
             covariance -= fitted.explained  # what a regression leaves
             velocity = remove(Z, S, removal, counts)
-            # step 7 goes back to step 3
+            # step 7: linear SFA of what is left
             found = slowest(covariance, velocity, max(self.var_threshold, SUBTRACTED))
             if self._is_over(Z, found, counts, rng, i):
                 break
