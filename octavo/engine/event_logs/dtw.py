@@ -99,7 +99,7 @@ def _sum_cost(x, y, reach, squared, bound, rest, row):
             diagonal = up
             row[j] = left
             least = min(least, left)
-        # Lemire's and Keogh's bounds: what is left costs at least `rest`
+        # Keogh's bound: what is left costs at least `rest`
         if least + rest[i + 1] > bound:
             return np.inf
     return row[m - 1]
