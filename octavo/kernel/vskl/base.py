@@ -203,7 +203,7 @@ class VSKLBase(LpMKLBase):
         single = len(fits) == 1
         # A group without signal has γ = 0: its kernels have no weight.
         places = [groups.names.index(name) for name in used.names]
-        gammas = np.zeros((len(fits), len(groups.names)))  # Δ_q* of (D)
+        gammas = np.zeros((len(fits), len(groups.names)))
         for row, fit in zip(gammas, fits):
             row[places] = fit.gamma
         shares = [by_group(fit.lam, groups) for fit in fits]
