@@ -112,7 +112,7 @@ def pair_forms(weights: np.ndarray, means: np.ndarray, factors: np.ndarray) -> P
         second,
         np.maximum(eigenvalues, np.finfo(float).tiny),
         gaps,
-        2 * np.log(weights[second] / weights[first]),  # of π_j²/π_i²
+        2 * np.log(weights[second] / weights[first]),  # log π_j²/π_i²
         log_volume[first] - log_volume[second],
     )
 
