@@ -44,7 +44,7 @@ def _wrapped(filters: Floats, length: int) -> Floats:
 def update_filters(X: Floats, filters: Floats, sources: Floats, alpha: float) -> Floats:
     """Return the filters of the next iteration, Eq. (26)."""
     length, kept = sources.shape[-1], filters.shape[-1]
-    back = scipy.fft.rfft(sources).conj()  # correlation with the sources: Aᵀ of Eq. (24) as an FFT
+    back = scipy.fft.rfft(sources).conj()  # correlation with the sources: Sᵀ of Eq. (24) by FFT
     both = np.stack([X, convolved(filters, sources)])
     drawn = scipy.fft.irfft(back[None, None] * scipy.fft.rfft(both)[:, :, None], n=length)
     drawn = np.maximum(drawn[..., :kept], 0.0)

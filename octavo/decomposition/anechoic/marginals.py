@@ -145,7 +145,7 @@ def _moving_factors(
     axes = (2,) if plan.search.shape[0] == 1 else (2, 1)
     found = []
     for axis in axes:
-        still: Numbers = np.moveaxis(images, axis, -1)  # Eq. (20)
+        still: Numbers = np.moveaxis(images, axis, -1)
         if len(axes) == 2:
             still = np.fft.fft(still, axis=1, norm="ortho")
         found.append(
@@ -319,13 +319,9 @@ def by_projections(
         moduli /= np.linalg.norm(moduli.reshape(2, -1), axis=1).reshape(
             -1, *[1] * (moduli.ndim - 1)
         )
+        # Algorithm 1
         seen = gerchberg_saxton(
-            moduli,
-            domains,
-            real=True,
-            n_init=1,
-            max_iter=max_iter,
-            random_state=rng,  # Algorithm 1
+            moduli, domains, real=True, n_init=1, max_iter=max_iter, random_state=rng
         )
         sources[j] = seen.signal.real.reshape(height, width)
     spectra = to_spectra(sources)
