@@ -108,7 +108,7 @@ def cluster_diagonal(X, weights, epsilon, n_components=None) -> np.ndarray:
         r = count_from_weights(x)
     elif 1 <= n_components <= n:
         r = int(n_components)
-        x = r * x / x.sum()  # rescaled to Σx = r
+        x = r * x / x.sum()
     else:
         raise ValueError(f"n_components must be between 1 and {n}, got {n_components!r}.")
     distances = cdist(X, X, "cityblock")
@@ -126,7 +126,7 @@ def _heaviest(weight, x) -> int:
 
 def _grow_balls(D, x, epsilon, r) -> tuple[list[int], float]:
     """Return lines 7 to 20: centres, and the radius at which most were found."""
-    enough = r / (r + 1)  # r/(r + 1) of Algorithm 4
+    enough = r / (r + 1)  # Algorithm 4
     positive = D[D > 0]
     # max{2ε, least positive distance}
     radius = best_radius = max(2.0 * epsilon, float(positive.min()) if positive.size else 0.0)
@@ -152,7 +152,9 @@ def _heaviest_balls(D, x, radius, r) -> list[int]:
     furthest = float(D.max()) or 1.0
     balls = radius >= D
     weight, chosen = balls @ x, []
-    nearness = np.maximum((furthest - D) / furthest, 0.0) ** 0.1 * x  # ((d − D)/d)^0.1 x_j
+    nearness = (
+        np.maximum((furthest - D) / furthest, 0.0) ** 0.1 * x
+    )  # as printed: D is to the point removed
     for _ in range(r):
         k = _heaviest(weight, x)
         chosen.append(k)
