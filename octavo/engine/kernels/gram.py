@@ -247,7 +247,7 @@ def settle_gamma(gamma: Gamma, X: Any) -> float:
             variance = float(namespace_of(X).xp.var(X))
     if variance <= 0.0:
         return 1.0
-    settled = 1.0 / (X.shape[1] * variance)  # 1/(d · variance) of all entries
+    settled = 1.0 / (X.shape[1] * variance)
     if not 0.0 < settled < np.inf:
         raise ValueError(
             "gamma='scale' divides by the variance of X, which is beyond what floating point can "
