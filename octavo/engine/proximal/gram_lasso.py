@@ -32,7 +32,7 @@ def _sweep(G, b, half, w, slope, members):
         pull = b[j] - slope[j] + curve * old  # ½ of the slope that the other coordinates leave
         new = 0.0
         if pull > half:
-            # soft threshold at alpha/2, as G and b are halves of the square
+            # soft threshold at alpha/2: the square has no ½
             new = (pull - half) / curve
         elif pull < -half:
             new = (pull + half) / curve

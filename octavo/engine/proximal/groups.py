@@ -163,7 +163,7 @@ def scale_into_balls(G: Floats, radius: float, s: float) -> Floats:
 def shrink_together(A: Floats, weights: Floats, group: Floats) -> Floats:
     """Return the proximal map of Σ w_k |a_k| + g ‖a‖₂ for each entry; axis 0 is the group."""
     Z = soft_threshold(A, weights)
-    # entries first, then their length: the two maps commute so
+    # the map of the sum is that of entries, then that of the group
     return Z * (1.0 - _ratio(group, np.sqrt(np.einsum("k...,k...->...", Z, Z))))
 
 
