@@ -78,9 +78,7 @@ class SobolevKernel:
             m, apart = self.order, xp.abs(x[:, None] - y[None, :])
             # (s + r)^(m-1) expanded, s = min - u: ∫ s^(m-1) C r^(m-1-j) s^j
             values = sum(
-                # ∫₀^low of it, term by term
-                comb(m - 1, j) / (m + j) * apart ** (m - 1 - j) * low ** (m + j)
-                for j in range(m)
+                comb(m - 1, j) / (m + j) * apart ** (m - 1 - j) * low ** (m + j) for j in range(m)
             ) / float(factorial(m - 1) ** 2)
         if self.polynomials:
             product = x[:, None] * y[None, :]
