@@ -116,9 +116,9 @@ class FeatureBlock:
         times its mean stands for them. Newton's steps are searched along a line, so that J rises
         all the same.
         """
-        # K_d = x(d)x(d)' and h_d = x(d) a_d: one product
+        # step 3b's K_d + G_d h_d h_d' is x(d)x(d)' (1 + G_d a_d²)
         weights = first + second * response * response
-        root = np.sqrt(weights)  # of Algorithm 1, step 3b
+        root = np.sqrt(weights)
         if sp.issparse(self.X):
             scaled = self.X.multiply(root[None, :]).tocsr()
             if self.n > MATRIX_ROWS:
