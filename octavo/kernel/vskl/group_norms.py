@@ -42,7 +42,7 @@ class GroupNorm:
 
     def penalty(self, lengths: Floats) -> float:
         """Return the penalty of groups with Σ_k ||w_jk|| = lengths (Eq. 1)."""
-        return 0.5 * power_norm(lengths, 2.0 * self.q) ** 2  # Eq. (1) with its square taken last
+        return 0.5 * power_norm(lengths, 2.0 * self.q) ** 2  # Eq. (1)
 
     def within(self, squares: Floats) -> float:
         """Return the penalty where λ is fixed and Σ_k ||w_jk||²/λ_jk = squares."""
