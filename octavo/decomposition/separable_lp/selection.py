@@ -152,9 +152,8 @@ def _heaviest_balls(D, x, radius, r) -> list[int]:
     furthest = float(D.max()) or 1.0
     balls = radius >= D
     weight, chosen = balls @ x, []
-    nearness = (
-        np.maximum((furthest - D) / furthest, 0.0) ** 0.1 * x
-    )  # as printed: D is to the point removed
+    # as printed: D is to the point removed
+    nearness = np.maximum((furthest - D) / furthest, 0.0) ** 0.1 * x
     for _ in range(r):
         k = _heaviest(weight, x)
         chosen.append(k)
