@@ -116,12 +116,9 @@ def construct(
             f[rows] = feature_map(X[rows], frequencies, phases, basis) @ fit.coef + fit.intercept
         if stop:
             break
+    # back to the unit and offset of y
     ridge = RidgeFit(
-        # back to the unit and offset of y
-        scale * fit.coef,
-        offset + scale * (fit.intercept - 1.0),
-        fit.alpha,
-        fit.score * scale**2,
+        scale * fit.coef, offset + scale * (fit.intercept - 1.0), fit.alpha, fit.score * scale**2
     )
     return GreedyFeatures(frequencies, phases, ridge, paths)
 
